@@ -1,0 +1,24 @@
+# add_module(name SOURCES ... USES ... PRIVATE_USES ...)
+#
+# A static library with a public include/ and a private src/. A module sees the headers of what it USES and of
+# nothing else, so that an include against the dependency arrows does not compile.
+function(add_module name)
+    cmake_parse_arguments(ARG "" "" "SOURCES;USES;PRIVATE_USES" ${ARGN})
+    add_library(${name} STATIC ${ARG_SOURCES})
+    target_include_directories(${name} PUBLIC include PRIVATE src)
+    target_link_libraries(${name} PUBLIC ${ARG_USES} PRIVATE project_options ${ARG_PRIVATE_USES})
+endfunction()
+
+# add_unit_tests(module [LABELS ...] [USES ...] files...)
+#
+# One test binary per module, which links that module and nothing above it. Its ctest name is unit.<module>.
+function(add_unit_tests module)
+    cmake_parse_arguments(ARG "" "" "LABELS;USES" ${ARGN})
+    set(target ${module}_tests)
+    add_executable(${target} ${ARG_UNPARSED_ARGUMENTS})
+    target_link_libraries(${target} PRIVATE ${module} ${ARG_USES} test_support project_options Catch2::Catch2WithMain)
+    target_compile_definitions(${target} PRIVATE
+        CATCH_CONFIG_ENABLE_ALL_STRINGMAKERS SIGNALBOX_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
+    add_test(NAME unit.${module} COMMAND ${target})
+    set_tests_properties(unit.${module} PROPERTIES LABELS "unit;${ARG_LABELS}" TIMEOUT 300)
+endfunction()

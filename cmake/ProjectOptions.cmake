@@ -1,0 +1,28 @@
+# What every target of this project is compiled with; found packages are not affected.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+set(SIGNALBOX_SANITIZE "" CACHE STRING "Comma-separated -fsanitize list: address,undefined or thread")
+
+find_program(CCACHE ccache)
+if(CCACHE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_library(project_options INTERFACE)
+target_compile_options(project_options INTERFACE
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+# Line tables are enough to read a sanitizer's report, and halve the link time of a debug build.
+target_compile_options(project_options INTERFACE $<$<CONFIG:Debug>:-g1>)
+
+if(SIGNALBOX_SANITIZE)
+    target_compile_options(project_options INTERFACE
+        -fsanitize=${SIGNALBOX_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(project_options INTERFACE -fsanitize=${SIGNALBOX_SANITIZE})
+    if(SIGNALBOX_SANITIZE MATCHES thread)
+        # Boost's fences are not modelled by TSan; g++ warns about each of them.
+        target_compile_options(project_options INTERFACE -Wno-tsan)
+    endif()
+endif()

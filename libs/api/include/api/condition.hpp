@@ -1,0 +1,52 @@
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/json.hpp"
+#include "api/time.hpp"
+
+namespace api {
+
+/// metav1.Condition.
+struct Condition {
+    std::string type = {};
+    std::string status = {};  ///< "True", "False" or "Unknown"
+    std::string reason = {};
+    std::string message = {};
+    Time last_transition = {};
+    std::int64_t observed_generation = 0;
+
+    bool is_true() const { return status == "True"; }
+    bool operator==(const Condition&) const = default;
+};
+
+/// Of the TrainJob's own conditions.
+namespace condition {
+inline constexpr std::string_view created = "Created";
+inline constexpr std::string_view suspended = "Suspended";
+inline constexpr std::string_view complete = "Complete";
+inline constexpr std::string_view failed = "Failed";
+}  // namespace condition
+
+/// Reasons of the TrainJob's own conditions, and of the events that tell of them.
+namespace reason {
+inline constexpr std::string_view jobs_creation_succeeded = "JobsCreationSucceeded";
+inline constexpr std::string_view jobs_build_failed = "JobsBuildFailed";
+inline constexpr std::string_view jobs_creation_failed = "JobsCreationFailed";
+inline constexpr std::string_view suspended = "Suspended";
+inline constexpr std::string_view resumed = "Resumed";
+inline constexpr std::string_view deadline_exceeded = "DeadlineExceeded";
+inline constexpr std::string_view runtime_not_supported = "TrainingRuntimeNotSupported";
+}  // namespace reason
+
+/// nullptr if there is none of that type.
+const Condition* find_condition(std::span<const Condition> conditions, std::string_view type);
+bool is_true(std::span<const Condition> conditions, std::string_view type);
+
+/// `status.conditions` of any object; entries without a type are left out.
+std::vector<Condition> parse_conditions(const Json& list);
+Json to_json_tree(const Condition& condition);
+
+}  // namespace api

@@ -1,0 +1,50 @@
+#pragma once
+#include <boost/system/result.hpp>
+#include <chrono>
+#include <iosfwd>
+#include <optional>
+#include <string>
+
+namespace api {
+
+/// One code per decision that a caller makes; everything else about an error is text for people.
+enum class Errc {
+    invalid,       ///< the input is wrong: tell the user, do not retry
+    not_found,     ///< the object does not exist
+    conflict,      ///< somebody else was faster: look again
+    gone,          ///< a resource version or list position is too old: list again
+    forbidden,     ///< a permission is missing, or a policy says no
+    unauthorized,  ///< the credentials are stale: read them again
+    unavailable,   ///< the other side cannot answer now: retry, after `retry_after` if it is set
+    internal       ///< a bug on one of the two sides: count it, retry with backoff
+};
+
+/// Why an operation failed. Callers branch on `code`; people read the rest.
+struct Error {
+    Errc code = Errc::internal;
+    std::string message = {};
+    std::string field = {};   ///< JSON path, e.g. "spec.trainer.numNodes"; empty when no field is to blame
+    std::string reason = {};  ///< the API server's Status reason, e.g. "AlreadyExists"; empty elsewhere
+    int http_status = 0;      ///< of the API server's answer; 0 when there was none
+    std::optional<std::chrono::seconds> retry_after = {};
+};
+
+template <class T = void>
+using Result = boost::system::result<T, Error>;
+
+std::string_view to_string(Errc code);
+
+/// "field: message", or the message alone.
+std::string describe(const Error& error);
+
+std::ostream& operator<<(std::ostream& out, const Error& error);
+
+/// Found by argument-dependent lookup when `.value()` is called on a failed Result: that is a bug of the
+/// caller.
+[[noreturn]] void throw_exception_from_error(const Error& error, const boost::source_location& location);
+
+inline Error invalid(std::string field, std::string message) {
+    return {.code = Errc::invalid, .message = std::move(message), .field = std::move(field)};
+}
+
+}  // namespace api

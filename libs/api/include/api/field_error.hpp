@@ -1,0 +1,35 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/json.hpp"
+
+namespace api {
+
+/// The kinds of field errors that Kubernetes' clients know (apimachinery's field.ErrorType).
+enum class FieldErrorType { required, invalid, not_supported, forbidden, duplicate, internal };
+
+/// One thing that is wrong with one field of an object.
+struct FieldError {
+    FieldErrorType type = FieldErrorType::invalid;
+    std::string field = {};   ///< e.g. "spec.trainer.env[3].name"
+    Json value = {};          ///< shown for invalid, not_supported and duplicate; keep it short
+    std::string detail = {};  ///< says what the rule is
+    std::vector<std::string> supported = {};  ///< for not_supported
+
+    bool operator==(const FieldError&) const = default;
+};
+
+using FieldErrors = std::vector<FieldError>;
+
+/// "FieldValueInvalid" and so on: the reason of a Status cause.
+std::string_view cause_reason(FieldErrorType type);
+
+/// `Invalid value: "x": must be ...`: the message of a Status cause.
+std::string body(const FieldError& error);
+
+/// "field: body"; several as "[a, b]"; equal ones once.
+std::string describe(const FieldErrors& errors);
+
+}  // namespace api

@@ -1,0 +1,27 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/condition.hpp"
+#include "api/meta.hpp"
+#include "api/train_job.hpp"
+
+namespace api {
+
+/// What decisions need of a JobSet; the rest is read live when a pass needs it.
+struct JobSet {
+    ObjectMeta meta = {};
+    bool suspend = false;
+    std::optional<Condition> finished = {};  ///< its Completed or Failed condition, once True
+    std::vector<JobStatus> replicated_jobs = {};
+
+    bool belongs_to(const TrainJob& job) const {
+        return !meta.controller_uid.empty() && meta.controller_uid == job.meta.uid;
+    }
+    bool any_active() const;
+};
+
+JobSet parse_job_set(const Json& object);
+
+}  // namespace api

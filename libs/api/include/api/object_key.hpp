@@ -1,0 +1,28 @@
+#pragma once
+#include <compare>
+#include <functional>
+#include <string>
+
+namespace api {
+
+/// Names one object among those of its kind. `ns` is empty for cluster-scoped kinds.
+struct ObjectKey {
+    std::string ns = {};
+    std::string name = {};
+
+    auto operator<=>(const ObjectKey&) const = default;
+};
+
+/// "namespace/name", or the name alone.
+inline std::string to_string(const ObjectKey& key) {
+    return key.ns.empty() ? key.name : key.ns + "/" + key.name;
+}
+
+}  // namespace api
+
+template <>
+struct std::hash<api::ObjectKey> {
+    std::size_t operator()(const api::ObjectKey& key) const noexcept {
+        return std::hash<std::string>()(key.ns) * 31 + std::hash<std::string>()(key.name);
+    }
+};

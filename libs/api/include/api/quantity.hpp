@@ -1,0 +1,36 @@
+#pragma once
+#include <compare>
+#include <cstdint>
+#include <string>
+
+#include "api/json.hpp"
+
+namespace api {
+
+/// resource.Quantity: an exact decimal number, such as "500m", "2", "1.5Gi" or 1e3.
+/// Kept as value x 10^-9 in 128 bits: nano is the finest unit that Kubernetes keeps, and rounds up to.
+class Quantity {
+public:
+    Quantity() = default;
+
+    bool is_zero() const { return nanos_ == 0; }
+    /// The smallest whole number that is not less; saturates at the bounds of int64.
+    std::int64_t round_up() const;
+
+    Quantity& operator+=(const Quantity& other);
+    friend Quantity operator*(std::int64_t factor, const Quantity& quantity);
+    auto operator<=>(const Quantity&) const = default;
+
+    friend Result<Quantity> parse_quantity(std::string_view text);
+
+private:
+    __extension__ typedef __int128 Nanos;
+    Nanos nanos_ = 0;
+};
+
+Result<Quantity> parse_quantity(std::string_view text);
+
+/// Of a JSON string or number.
+Result<Quantity> parse_quantity(const Json& value);
+
+}  // namespace api

@@ -1,0 +1,57 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/condition.hpp"
+#include "api/meta.hpp"
+
+namespace api {
+
+/// `spec.runtimeRef`, with the defaults of the CRD filled in.
+struct RuntimeRef {
+    std::string api_group = {};
+    std::string kind = {};
+    std::string name = {};
+
+    bool operator==(const RuntimeRef&) const = default;
+};
+
+/// Whether a runtime of this group and kind is served here.
+bool is_supported(const RuntimeRef& ref);
+
+/// One entry of `status.jobsStatus`; counts of child Jobs.
+struct JobStatus {
+    std::string name = {};
+    std::int64_t ready = 0;
+    std::int64_t succeeded = 0;
+    std::int64_t failed = 0;
+    std::int64_t active = 0;
+    std::int64_t suspended = 0;
+
+    bool operator==(const JobStatus&) const = default;
+};
+
+/// A TrainJob: the fields that decisions depend on, typed; the rest of the spec as the tree it came as.
+struct TrainJob {
+    ObjectMeta meta = {};
+    RuntimeRef runtime_ref = {};
+    bool suspend = false;
+    std::optional<std::int64_t> active_deadline_seconds = {};
+    std::string managed_by = {};
+    Json spec = {};  ///< all of `spec`, as stored
+    std::vector<Condition> conditions = {};
+    std::vector<JobStatus> jobs_status = {};
+};
+
+/// Never fails on an odd shape: the schema guards the API, and older objects must not crash anybody.
+TrainJob parse_train_job(const Json& object);
+
+/// `status.jobsStatus` of a TrainJob and `status.replicatedJobsStatus` of a JobSet: the same six fields.
+std::vector<JobStatus> parse_jobs_status(const Json& list);
+Json to_json_tree(const std::vector<JobStatus>& jobs);
+
+/// What is True of a finished job: `Complete` or `Failed`; nullptr while it is not finished.
+const Condition* terminal_condition(const TrainJob& job);
+
+}  // namespace api

@@ -1,0 +1,23 @@
+#include "api/job_set.hpp"
+
+#include <algorithm>
+
+namespace api {
+
+bool JobSet::any_active() const {
+    return std::any_of(replicated_jobs.begin(), replicated_jobs.end(),
+                       [](const JobStatus& job) { return job.active > 0; });
+}
+
+JobSet parse_job_set(const Json& object) {
+    JobSet job_set;
+    job_set.meta = parse_meta(object);
+    job_set.suspend = object["spec"]["suspend"].bool_or(false);
+    for (Condition& condition : parse_conditions(object["status"]["conditions"]))
+        if (condition.is_true() && (condition.type == "Completed" || condition.type == "Failed"))
+            job_set.finished = std::move(condition);
+    job_set.replicated_jobs = parse_jobs_status(object["status"]["replicatedJobsStatus"]);
+    return job_set;
+}
+
+}  // namespace api

@@ -1,0 +1,81 @@
+#include "api/time.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+
+namespace api {
+namespace {
+
+// Takes exactly `width` digits off the front; -1 if they are not there.
+int take_digits(std::string_view& text, std::size_t width) {
+    int value = 0;
+    if (text.size() < width) return -1;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + width, value);
+    if (failed != std::errc() || end != text.data() + width || text.front() == '-') return -1;
+    text.remove_prefix(width);
+    return value;
+}
+
+bool take(std::string_view& text, char wanted) {
+    if (text.empty() || (text.front() | 0x20) != (wanted | 0x20)) return false;
+    text.remove_prefix(1);
+    return true;
+}
+
+// "Z" or "+hh:mm"; nullopt if it is neither.
+std::optional<std::chrono::minutes> take_offset(std::string_view& text) {
+    if (take(text, 'Z')) return std::chrono::minutes(0);
+    if (text.empty() || (text.front() != '+' && text.front() != '-')) return std::nullopt;
+    const int sign = text.front() == '-' ? -1 : 1;
+    text.remove_prefix(1);
+    const int hours = take_digits(text, 2);
+    if (hours < 0 || hours > 23 || !take(text, ':')) return std::nullopt;
+    const int minutes = take_digits(text, 2);
+    if (minutes < 0 || minutes > 59) return std::nullopt;
+    return std::chrono::minutes(sign * (hours * 60 + minutes));
+}
+
+}  // namespace
+
+Result<Time> parse_time(std::string_view text) {
+    using namespace std::chrono;
+    const Error error = {.code = Errc::invalid,
+                         .message = "\"" + std::string(text.substr(0, 64)) + "\" is not an RFC 3339 time"};
+    const int y = take_digits(text, 4);
+    if (y < 0 || !take(text, '-')) return error;
+    const int mon = take_digits(text, 2);
+    if (mon < 0 || !take(text, '-')) return error;
+    const int d = take_digits(text, 2);
+    if (d < 0 || !take(text, 'T')) return error;
+    const int h = take_digits(text, 2);
+    if (h < 0 || h > 23 || !take(text, ':')) return error;
+    const int min = take_digits(text, 2);
+    if (min < 0 || min > 59 || !take(text, ':')) return error;
+    const int s = take_digits(text, 2);
+    if (s < 0 || s > 60) return error;
+    if (take(text, '.')) {
+        if (take_digits(text, 1) < 0) return error;
+        while (!text.empty() && text.front() >= '0' && text.front() <= '9') text.remove_prefix(1);
+    }
+    const auto offset = take_offset(text);
+    const year_month_day date = year(y) / month(static_cast<unsigned>(mon)) / day(static_cast<unsigned>(d));
+    if (!offset || !text.empty() || !date.ok()) return error;
+    return sys_days(date) + hours(h) + minutes(min) + seconds(s) - *offset;
+}
+
+std::string format_time(Time time) {
+    using namespace std::chrono;
+    const auto days = floor<std::chrono::days>(time);
+    const year_month_day date(days);
+    const hh_mm_ss clock(time - days);
+    std::array<char, 64> text;
+    const int size =
+        std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02dZ",
+                      static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                      static_cast<unsigned>(date.day()), static_cast<int>(clock.hours().count()),
+                      static_cast<int>(clock.minutes().count()), static_cast<int>(clock.seconds().count()));
+    return std::string(text.data(), static_cast<std::size_t>(size));
+}
+
+}  // namespace api

@@ -1,0 +1,69 @@
+#include "api/train_job.hpp"
+
+#include "api/names.hpp"
+
+namespace api {
+namespace {
+
+// An absent value or null gets the CRD's default, as the API server does it; objects read from files have
+// none.
+std::string string_or(const Json& value, std::string_view fallback) {
+    return std::string(value.is_string() ? value.as_string() : fallback);
+}
+
+}  // namespace
+
+bool is_supported(const RuntimeRef& ref) {
+    return ref.api_group == trainer_group &&
+           (ref.kind == training_runtime_kind || ref.kind == cluster_training_runtime_kind);
+}
+
+TrainJob parse_train_job(const Json& object) {
+    TrainJob job;
+    job.meta = parse_meta(object);
+    job.spec = object["spec"];
+    const Json& ref = job.spec["runtimeRef"];
+    job.runtime_ref = {.api_group = string_or(ref["apiGroup"], trainer_group),
+                       .kind = string_or(ref["kind"], cluster_training_runtime_kind),
+                       .name = string_or(ref["name"], "")};
+    job.suspend = job.spec["suspend"].bool_or(false);
+    job.active_deadline_seconds = job.spec["activeDeadlineSeconds"].as_int();
+    job.managed_by = string_or(job.spec["managedBy"], managed_by_us);
+    job.conditions = parse_conditions(object["status"]["conditions"]);
+    job.jobs_status = parse_jobs_status(object["status"]["jobsStatus"]);
+    return job;
+}
+
+std::vector<JobStatus> parse_jobs_status(const Json& list) {
+    std::vector<JobStatus> jobs;
+    jobs.reserve(list.items().size());
+    for (const Json& item : list.items())
+        jobs.push_back({.name = std::string(item["name"].as_string()),
+                        .ready = item["ready"].int_or(0),
+                        .succeeded = item["succeeded"].int_or(0),
+                        .failed = item["failed"].int_or(0),
+                        .active = item["active"].int_or(0),
+                        .suspended = item["suspended"].int_or(0)});
+    return jobs;
+}
+
+Json to_json_tree(const std::vector<JobStatus>& jobs) {
+    Json list = Json::array();
+    for (const JobStatus& job : jobs)
+        list.push_back(Json::object({{"name", job.name},
+                                     {"ready", job.ready},
+                                     {"succeeded", job.succeeded},
+                                     {"failed", job.failed},
+                                     {"active", job.active},
+                                     {"suspended", job.suspended}}));
+    return list;
+}
+
+const Condition* terminal_condition(const TrainJob& job) {
+    for (const std::string_view type : {condition::complete, condition::failed})
+        if (const Condition* found = find_condition(job.conditions, type); found && found->is_true())
+            return found;
+    return nullptr;
+}
+
+}  // namespace api

@@ -1,0 +1,36 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "api/json.hpp"
+#include "kube/request.hpp"
+#include "net/async.hpp"
+
+namespace kube {
+
+using net::Async;
+using net::Task;
+
+/// The lines of one watch request.
+class Watch {
+public:
+    virtual ~Watch() = default;
+    /// The next whole line, without its end; empty when the server closed the watch (also when it cut a line:
+    /// the rest is dropped). Errors as for ApiServer.
+    virtual Async<std::string> next() = 0;
+};
+
+/// The seam between our logic and the cluster. Production: HttpsApiServer. Tests: a scripted fake.
+class ApiServer {
+public:
+    virtual ~ApiServer() = default;
+    /// Sends one request and returns the body of the answer. A non-2xx Status becomes an Error with the
+    /// server's message, its reason, `http_status`, `retry_after`, and the code that says what to do.
+    virtual Async<std::string> send(Request request) = 0;
+    virtual Async<std::unique_ptr<Watch>> watch(Request request) = 0;
+};
+
+/// send() and parse.
+Async<api::Json> fetch(ApiServer& server, Request request);
+
+}  // namespace kube
