@@ -1,0 +1,34 @@
+# Shows that an include against the dependency arrows does not compile: for each pair, a file with the lower library's
+# include path and the upper library's header must fail, and with the upper library's own path must pass.
+#
+#   cmake -DCOMPILER=g++ -DROOT=<source> -DBOOST=<include> -P forbidden_include.cmake
+set(pairs "merge:runtime/build.hpp" "lifecycle:runtime/build.hpp" "runtime:kube/request.hpp" "net:kube/request.hpp")
+set(includes_of_merge api merge)
+set(includes_of_lifecycle api lifecycle)
+set(includes_of_runtime api merge runtime)
+set(includes_of_net api net)
+set(includes_of_kube api net kube)
+
+function(compiles header result)
+    set(flags)
+    foreach(lib ${ARGN})
+        list(APPEND flags -I${ROOT}/libs/${lib}/include)
+    endforeach()
+    execute_process(
+        COMMAND ${COMPILER} -std=c++20 -fsyntax-only ${flags} -include ${header} -x c++ /dev/null
+        RESULT_VARIABLE code OUTPUT_QUIET ERROR_QUIET)
+    set(${result} ${code} PARENT_SCOPE)
+endfunction()
+
+foreach(pair ${pairs})
+    string(REPLACE ":" ";" pair ${pair})
+    list(GET pair 0 lower)
+    list(GET pair 1 header)
+    string(REGEX REPLACE "/.*" "" upper ${header})
+    compiles(${header} forbidden ${includes_of_${lower}})
+    compiles(${header} wanted ${includes_of_${upper}})
+    if(forbidden EQUAL 0 OR NOT wanted EQUAL 0)
+        message(FATAL_ERROR "libs/${lower} and <${header}>: as ${lower} ${forbidden} (want failure), as ${upper} ${wanted} (want 0)")
+    endif()
+    message(STATUS "libs/${lower} cannot include <${header}>")
+endforeach()

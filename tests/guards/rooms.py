@@ -1,0 +1,48 @@
+"""The walls between the rooms of docs/architecture.md, as far as a search can see them.
+
+Include paths already keep a library from seeing the ones above it; this finds what include paths cannot: system headers
+in the wrong place, and clocks, logs or sockets in the pure libraries.
+"""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+PURE = ("libs/api", "libs/merge", "libs/runtime", "libs/lifecycle")
+
+# (what, pattern, where it may stand)
+RULES = [
+    ("RapidJSON", r'#include\s*[<"]rapidjson', ("libs/api/src",)),
+    ("yaml-cpp", r'#include\s*[<"]yaml-cpp', ("libs/api/src",)),
+    ("Beast", r'#include\s*<boost/beast|boost::beast', ("libs/net/src", "tests/net", "bench")),
+    ("OpenSSL", r'#include\s*<openssl', ("libs/net/src", "tests/net", "tests/support", "bench")),
+    ("Asio", r'boost/asio|boost::asio|\basio::', ("libs/net", "libs/kube", "apps", "tests", "bench")),
+    ("a clock", r'_clock::now\(|::now\(\)|\btime\(nullptr\)', ("libs/net", "libs/kube", "apps", "tests", "bench")),
+    ("a stream to the terminal", r'std::(cout|cerr|clog)\b', ("libs/net/src", "apps", "tests", "bench")),
+    ("a sleep", r'sleep_for\(std::|usleep\(|\bsleep\(\d', ("libs/net/src",)),
+]
+
+
+def offences():
+    for path in sorted(ROOT.glob("*/**/*.[ch]pp")):
+        name = path.relative_to(ROOT).as_posix()
+        if name.startswith("build"):
+            continue
+        text = path.read_text(encoding="utf-8")
+        for what, pattern, allowed in RULES:
+            if not name.startswith(allowed):
+                for match in re.finditer(pattern, text):
+                    line = text.count("\n", 0, match.start()) + 1
+                    yield f"{name}:{line}: {what} does not belong here, only in {', '.join(allowed)}"
+
+
+def main():
+    found = list(offences())
+    print("\n".join(found) or "every room keeps to itself")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
