@@ -20,13 +20,19 @@ public:
     virtual Async<std::string> next() = 0;
 };
 
+/// A successful answer. The status tells an apply that created (201) from one that changed (200).
+struct Response {
+    int status = 200;
+    std::string body = {};
+};
+
 /// The seam between our logic and the cluster. Production: HttpsApiServer. Tests: a scripted fake.
 class ApiServer {
 public:
     virtual ~ApiServer() = default;
-    /// Sends one request and returns the body of the answer. A non-2xx Status becomes an Error with the
+    /// Sends one request. A non-2xx Status becomes an Error with the
     /// server's message, its reason, `http_status`, `retry_after`, and the code that says what to do.
-    virtual Async<std::string> send(Request request) = 0;
+    virtual Async<Response> send(Request request) = 0;
     virtual Async<std::unique_ptr<Watch>> watch(Request request) = 0;
 };
 
