@@ -1,0 +1,41 @@
+#pragma once
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include "lifecycle/conditions.hpp"
+#include "lifecycle/decision.hpp"
+#include "lifecycle/event.hpp"
+#include "lifecycle/outcome.hpp"
+
+namespace lifecycle {
+
+struct Options {
+    CreatedCondition created_condition = CreatedCondition::always;
+};
+
+/// What a pass ends with.
+struct Conclusion {
+    std::vector<api::Condition> conditions = {};
+    std::vector<api::JobStatus> jobs_status = {};
+    bool status_changed = false;  ///< write status_patch(), with the job's uid and resourceVersion
+    bool decide_again = false;    ///< a StoreTransition: once it is written, go on with the server's answer
+    /// At least 1 s. Empty: nothing but an event can bring news.
+    std::optional<std::chrono::seconds> requeue_after = {};
+    std::vector<Event> events = {};
+    Episode episode = {};  ///< to be handed in with the next pass
+};
+
+/// Steps 9 and 10: the status, the next look and the events, given how acting on the decision went.
+Conclusion conclude(const Observed& observed, const Decision& decision, const Outcome& outcome, api::Time now,
+                    const Options& options = {});
+
+/// What remains of a conclusion when its status could not be written: events that tell of the status go, and
+/// the pass counts as failed.
+Conclusion after_failed_status_write(Conclusion conclusion, const Observed& observed, const api::Error& error,
+                                     api::Time now);
+
+/// JSON merge patch of the TrainJob's status: `conditions` and `jobsStatus`, each only if it differs.
+api::Json status_patch(const api::TrainJob& job, const Conclusion& conclusion);
+
+}  // namespace lifecycle

@@ -1,0 +1,80 @@
+#pragma once
+#include <string>
+#include <variant>
+
+#include "api/time.hpp"
+#include "lifecycle/observed.hpp"
+#include "lifecycle/snapshot.hpp"
+
+namespace lifecycle {
+
+/// The TrainJob is gone or managed by somebody else: write nothing, not even status.
+struct Ignore {
+    bool operator==(const Ignore&) const = default;
+};
+
+/// `spec.suspend` and the stored `Suspended` differ. No other write: conclude(), write the status, take the
+/// server's answer as the job and decide again.
+struct StoreTransition {
+    bool operator==(const StoreTransition&) const = default;
+};
+
+/// The job ends. No write but the status: conclude() has it.
+struct Finish {
+    api::Condition condition = {};  ///< `Complete` or `Failed`; last_transition is when it ended
+    bool settle = true;             ///< bring `Suspended` and `Created` up to date in the same write
+    bool told_by_job_set = false;   ///< else it is our own verdict
+
+    bool operator==(const Finish&) const = default;
+};
+
+/// The job has ended.
+struct CleanUp {
+    bool delete_job_set = false;  ///< with its UID as precondition, background propagation
+
+    bool operator==(const CleanUp&) const = default;
+};
+
+/// The job has ended and its TTL has passed: delete the TrainJob, foreground, with its UID and
+/// resourceVersion as preconditions. No status write.
+struct Expire {
+    bool operator==(const Expire&) const = default;
+};
+
+/// What is to happen to the JobSet in a Run.
+enum class JobSetStep {
+    leave,            ///< it runs (then it is not touched), is being suspended, or its pods still end
+    wait_until_gone,  ///< it is being deleted; once it is gone it is built again
+    create,           ///< there is none: apply with force=false; an answer other than 201 is a conflict
+    update,           ///< suspended and stays so, no pod active: apply with its uid and resourceVersion
+    resume,           ///< as `update`; the built object says `suspend: false`
+    refuse            ///< it belongs to somebody else
+};
+
+/// The job lives.
+struct Run {
+    /// Before anything else, and whatever comes of the rest: merge patch of `spec.suspend: true` alone, with
+    /// the JobSet's uid and resourceVersion.
+    bool suspend_job_set = false;
+    /// Build, then apply the objects in their order, the JobSet as `job_set` says. False: nothing is built or
+    /// applied.
+    bool build = true;
+    JobSetStep job_set = JobSetStep::leave;
+    RuntimeSource runtime = RuntimeSource::live;
+    /// A JobSet that was there before is gone: creating it is worth a Warning.
+    bool rebuilds = false;
+
+    bool operator==(const Run&) const = default;
+};
+
+using Decision = std::variant<Ignore, StoreTransition, Finish, CleanUp, Expire, Run>;
+
+/// Steps 1 to 7: what to do about a TrainJob in this pass. The same input gives the same answer, so a
+/// restart changes nothing.
+Decision decide(const Observed& observed, api::Time now);
+
+/// Whether this does something that cannot be undone: then read the TrainJob, the JobSet and the runtime from
+/// the API server, and decide again on those before acting.
+bool needs_live_view(const Decision& decision);
+
+}  // namespace lifecycle

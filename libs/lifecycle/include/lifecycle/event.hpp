@@ -1,0 +1,39 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace lifecycle {
+
+/// Reasons of events that are not those of a condition.
+namespace event_reason {
+inline constexpr std::string_view job_set_deleted = "JobSetDeleted";
+inline constexpr std::string_view job_set_deletion_failed = "JobSetDeletionFailed";
+inline constexpr std::string_view job_set_recreated = "JobSetRecreated";
+inline constexpr std::string_view ttl_expired = "TTLExpired";
+inline constexpr std::string_view reconcile_error = "ReconcileError";
+inline constexpr std::string_view gpu_count_unknown = "GPUCountUnknown";
+inline constexpr std::string_view runtime_field_ignored = "RuntimeFieldIgnored";
+}  // namespace event_reason
+
+enum class EventType { normal, warning };
+
+/// An events.k8s.io/v1 Event regarding the TrainJob, as far as policy decides it.
+struct Event {
+    EventType type = EventType::normal;
+    std::string reason = {};
+    std::string note = {};      ///< at most max_note_bytes
+    bool needs_status = false;  ///< tells of a condition: send it only once the status is written
+
+    bool operator==(const Event&) const = default;
+};
+
+inline constexpr std::size_t max_note_bytes = 1024;
+
+/// "Normal" or "Warning", as the API writes it.
+std::string_view to_string(EventType type);
+
+/// Cuts the note to size.
+Event normal_event(std::string_view reason, std::string_view note);
+Event warning_event(std::string_view reason, std::string_view note);
+
+}  // namespace lifecycle

@@ -1,0 +1,40 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+
+#include "api/job_set.hpp"
+#include "api/time.hpp"
+#include "api/train_job.hpp"
+
+namespace lifecycle {
+
+/// Consecutive failed passes of one job. The worker keeps it with the job's key and hands it in again; losing
+/// it costs a quicker retry and a repeated event, nothing else.
+struct Episode {
+    int failures = 0;
+    std::optional<api::Time> trouble_since = {};  ///< of errors that no condition tells of
+    bool told = false;                            ///< a Warning event has been sent in this episode
+
+    bool operator==(const Episode&) const = default;
+};
+
+/// All that the decisions about one TrainJob depend on.
+struct Observed {
+    std::optional<api::TrainJob> job = {};    ///< empty: there is none (any more)
+    std::optional<api::JobSet> job_set = {};  ///< the one of that namespace and name, whoever owns it
+    std::optional<std::int64_t> ttl = {};     ///< ttl_policy(); needed only if ttl_matters(job)
+    Episode episode = {};
+};
+
+/// The JobSet if it belongs to the TrainJob, else nullptr: one of somebody else, or one that lost its owner
+/// reference, is not there as far as the job's state is concerned.
+const api::JobSet* own_job_set(const Observed& observed);
+
+/// Something of that name belongs to somebody else.
+bool has_foreign_job_set(const Observed& observed);
+
+/// A JobSet was there in an earlier pass, as the TrainJob's status tells: `Created` is True or `jobsStatus`
+/// is not empty.
+bool had_job_set(const api::TrainJob& job);
+
+}  // namespace lifecycle

@@ -1,0 +1,52 @@
+#pragma once
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "api/condition.hpp"
+#include "api/error.hpp"
+#include "lifecycle/event.hpp"
+
+namespace lifecycle {
+
+/// Everything that the decision asked for has been done; also if nothing was asked for.
+struct Done {};
+
+/// Something that had to be read could not be read, so the pass ended. (A 404 is an answer, not a failure.)
+struct ReadFailed {
+    std::string object = {};  ///< "ConfigMap default/job-runtime-snapshot"
+    api::Error error = {};
+};
+
+/// The objects cannot be built from this TrainJob and this runtime; also: the runtime does not exist, the
+/// snapshot is unusable.
+struct BuildFailed {
+    api::Error error = {};
+};
+
+/// A write failed; it was the last one of the pass. An apply that should have created an object and was not
+/// answered with 201 is reported here with Errc::conflict.
+struct WriteFailed {
+    std::string object = {};  ///< "JobSet default/job"
+    api::Error error = {};
+};
+
+/// An object of a name that we need belongs to somebody else; it was not touched.
+struct ForeignObject {
+    std::string object = {};
+};
+
+/// The suspended JobSet could not take the change and has been deleted, to be built anew (recreate.hpp).
+struct JobSetRemoved {
+    std::string why = {};
+};
+
+/// How acting on a decision went: its last step, and what happened before.
+struct Outcome {
+    std::variant<Done, ReadFailed, BuildFailed, WriteFailed, ForeignObject, JobSetRemoved> result = {};
+    bool job_set_written = false;                        ///< created, changed or resumed by an apply
+    std::vector<api::Condition> plugin_conditions = {};  ///< type, status, reason, message
+    std::vector<Event> remarks = {};                     ///< of the build; told when the JobSet is written
+};
+
+}  // namespace lifecycle

@@ -1,0 +1,40 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "api/error.hpp"
+#include "api/json.hpp"
+
+namespace lifecycle {
+
+/// A change that a suspended JobSet of ours is to take, and what stands in its way.
+struct SuspendedChange {
+    bool refused = false;         ///< the API server called a field immutable: refuses_immutable_field()
+    bool withdraws = false;       ///< withdrawn_fields() is not empty
+    bool any_active = false;      ///< pods of it are still active
+    bool has_run = false;         ///< it was not suspended at some time
+    bool deletes_claims = false;  ///< deletes_volume_claims()
+};
+
+enum class Recreation {
+    needless,  ///< apply the change
+    wait,      ///< until no pod is active
+    recreate,  ///< delete it (UID precondition, foreground); when it is gone the next pass builds it anew
+    forbidden  ///< that would throw away the checkpoints of a job that has run: JobsCreationFailed
+};
+
+/// What to do about a suspended JobSet that cannot become what is wanted now by a mere apply.
+Recreation recreation(const SuspendedChange& change);
+
+/// Whether the API server refuses a change because a field of an existing JobSet must not change.
+bool refuses_immutable_field(const api::Error& error);
+
+/// Paths of labels, annotations, nodeSelector keys, tolerations and scheduling gates of pod templates that
+/// `live` has and `wanted` lacks (both: a JobSet's `spec`). JobSet would leave them on its Jobs for ever.
+/// Compare only when the wanted object changed: others may add to a live one.
+std::vector<std::string> withdrawn_fields(const api::Json& live, const api::Json& wanted);
+
+/// Whether deleting the JobSet also deletes volume claims of its `spec.volumeClaimPolicies`.
+bool deletes_volume_claims(const api::Json& job_set_spec);
+
+}  // namespace lifecycle

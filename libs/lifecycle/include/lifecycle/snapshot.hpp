@@ -1,0 +1,42 @@
+#pragma once
+#include "lifecycle/observed.hpp"
+
+namespace lifecycle {
+
+/// Which runtime a job is built from.
+enum class RuntimeSource {
+    live,               ///< the live one; its snapshot only when it is gone
+    snapshot,           ///< the snapshot alone
+    snapshot_else_live  ///< the snapshot; a job taken over from an old release may have none
+};
+
+/// From the moment that a JobSet of the job exists or existed, the snapshot alone counts.
+RuntimeSource runtime_source(const Observed& observed);
+
+/// What is known of the ConfigMap with the runtime's snapshot.
+enum class SnapshotState {
+    absent,
+    foreign,  ///< it belongs to somebody else, mostly to an earlier TrainJob of that name
+    broken,   ///< ours, but it holds no runtime, or not the one that the TrainJob names
+    differs,  ///< ours and readable, but not what would be stored now (also: no live runtime to compare with)
+    same
+};
+
+/// What to do with the snapshot.
+struct SnapshotPlan {
+    enum class BuildFrom { live, snapshot, nothing };
+    enum class Store { keep, create, replace };
+
+    BuildFrom build_from =
+        BuildFrom::nothing;     ///< nothing: report it as BuildFailed, or as ForeignObject if foreign
+    Store store = Store::keep;  ///< once the build has succeeded, before any other object is written
+    bool foreign = false;       ///< the snapshot's name is taken by somebody else
+
+    bool operator==(const SnapshotPlan&) const = default;
+};
+
+/// `live_exists`: whether the live runtime was found. Replacing is a DELETE with the ConfigMap's UID as
+/// precondition, then a POST.
+SnapshotPlan plan_snapshot(RuntimeSource source, bool live_exists, SnapshotState snapshot);
+
+}  // namespace lifecycle
