@@ -30,9 +30,10 @@ struct Response {
 class ApiServer {
 public:
     virtual ~ApiServer() = default;
-    /// Sends one request. A non-2xx Status becomes an Error with the
-    /// server's message, its reason, `http_status`, `retry_after`, and the code that says what to do.
+    /// Sends one request. A non-2xx Status becomes an Error with the server's message, its reason,
+    /// `http_status`, `retry_after`, and the code that says what to do (kube/status.hpp).
     virtual Async<Response> send(Request request) = 0;
+    /// Opens a watch. The Watch may outlive neither this object nor its executor.
     virtual Async<std::unique_ptr<Watch>> watch(Request request) = 0;
 };
 

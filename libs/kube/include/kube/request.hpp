@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -25,18 +26,25 @@ inline constexpr Resource config_maps = {"", "v1", "configmaps", true};
 inline constexpr Resource secrets = {"", "v1", "secrets", true};
 inline constexpr Resource leases = {"coordination.k8s.io", "v1", "leases", true};
 inline constexpr Resource events = {"events.k8s.io", "v1", "events", true};
+inline constexpr Resource pod_groups = {"scheduling.x-k8s.io", "v1alpha1", "podgroups", true};
+inline constexpr Resource volcano_pod_groups = {"scheduling.volcano.sh", "v1beta1", "podgroups", true};
 }  // namespace resources
 
 /// "/apis/jobset.x-k8s.io/v1alpha2/namespaces/ns/jobsets/name"; without a name the collection, and without a
 /// namespace that of all namespaces. Names are percent-encoded.
 std::string path(const Resource& resource, const api::ObjectKey& key);
 
+/// "trainjobs.trainer.kubeflow.org"; the plural alone for the core group. For people and metrics.
+std::string to_string(const Resource& resource);
+
 /// One request to the API server, as plain data.
 struct Request {
     std::string method = "GET";
-    std::string target = {};
-    std::string content_type = {};
+    std::string target = {};        ///< path and query, encoded
+    std::string content_type = {};  ///< of the body; empty without one
     std::string body = {};
+    std::string accept = {};                     ///< empty = application/json
+    std::chrono::seconds idle_timeout{11 * 60};  ///< watches only: a longer silence breaks the stream
 };
 
 /// What a write insists on; a mismatch is answered with `conflict`. Empty = not checked.
@@ -48,16 +56,22 @@ struct Preconditions {
 enum class Propagation { background, foreground };
 
 Request get(const Resource& resource, const api::ObjectKey& key);
+/// Writes read name and namespace from `object.metadata`.
 Request create(const Resource& resource, const api::Json& object);
-/// Server-side apply as field manager `trainer`.
+/// Server-side apply as field manager `trainer`. The object must carry apiVersion, kind and name, and neither
+/// managedFields nor status. With a uid and a resourceVersion in its metadata, a mismatch is `conflict`.
 Request apply(const Resource& resource, const api::Json& object, bool force);
 /// JSON merge patch as field manager `trainer`; uid and resourceVersion go into the patch when they are set.
 Request merge_patch(const Resource& resource, const api::ObjectKey& key, api::Json patch,
                     const Preconditions& only_if = {});
 Request merge_patch_status(const Resource& resource, const api::ObjectKey& key, api::Json patch,
                            const Preconditions& only_if = {});
+/// PUT; `conflict` unless the object's resourceVersion is the current one.
 Request replace(const Resource& resource, const api::Json& object);
 Request remove(const Resource& resource, const api::ObjectKey& key, Propagation how,
                const Preconditions& only_if = {});
+
+/// Percent-encodes everything but RFC 3986's unreserved characters.
+std::string percent_encode(std::string_view text);
 
 }  // namespace kube

@@ -1,0 +1,74 @@
+#pragma once
+#include <boost/asio/any_io_executor.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "kube/api_server.hpp"
+#include "kube/clock.hpp"
+
+namespace kube {
+
+/// The object that an event tells about.
+struct Regarding {
+    std::string api_version = {};
+    std::string kind = {};
+    api::ObjectKey key = {};
+    std::string uid = {};
+    std::string resource_version = {};
+};
+
+struct EventText {
+    bool warning = false;
+    std::string reason = {};
+    std::string action = "Reconcile";  ///< what was done, in one word
+    std::string note = {};             ///< cut to 1024 bytes at a UTF-8 boundary
+};
+
+/// Turns events into writes of events.k8s.io/v1. Equal ones within six minutes become one series: a POST,
+/// then at most one PATCH of its count a minute.
+class EventFolder {
+public:
+    /// `instance` names this process (the pod); at most 128 bytes are kept.
+    explicit EventFolder(std::string instance);
+
+    /// nullopt: only counted.
+    std::optional<Request> fold(const Regarding& regarding, const EventText& text, SteadyTime now,
+                                MicroTime wall);
+    /// A PATCH was answered with 404, the event has expired: start anew next time.
+    void forget(const Regarding& regarding, const EventText& text);
+
+private:
+    struct Series {
+        std::string name = {};
+        int count = 1;
+        SteadyTime last_seen = {};
+        SteadyTime last_sent = {};
+    };
+    void sweep(SteadyTime now);
+
+    std::string instance_;
+    std::unordered_map<std::string, Series> series_;
+    SteadyTime swept_at_ = {};
+    unsigned sequence_ = 0;
+};
+
+/// Sends events, best effort: never waits, drops what fails or exceeds 64 in flight. Thread rule: used from
+/// the one thread that runs `executor`. The server must outlive the executor's work.
+class EventRecorder {
+public:
+    /// `on_drop` gets what was dropped and why.
+    using OnDrop = std::function<void(const EventText& text, const api::Error& error)>;
+    EventRecorder(boost::asio::any_io_executor executor, ApiServer& server, Clock& clock,
+                  std::string instance, OnDrop on_drop = {});
+
+    void record(const Regarding& regarding, const EventText& text);
+
+private:
+    struct State;
+    std::shared_ptr<State> state_;
+};
+
+}  // namespace kube

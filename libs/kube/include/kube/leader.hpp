@@ -1,0 +1,49 @@
+#pragma once
+#include <functional>
+
+#include "kube/api_server.hpp"
+#include "kube/clock.hpp"
+#include "kube/lease_machine.hpp"
+
+namespace kube {
+
+/// The loop around a LeaseMachine. Thread rule: everything happens on the executor of run(). Server and clock
+/// must outlive it.
+class LeaderElector {
+public:
+    struct Callbacks {
+        std::function<void()> started = {};  ///< we lead from now on
+        std::function<void()> stopped = {};  ///< we lost it; stop all passes. Not called by release()
+        /// Somebody else leads, or nobody (empty).
+        std::function<void(const std::string& holder)> observed = {};
+        /// Why the lease cannot be read or written, once per reason; nullptr when it is over.
+        std::function<void(const api::Error* trouble)> trouble = {};
+    };
+
+    LeaderElector(ApiServer& server, Clock& clock, api::ObjectKey lease, std::string identity,
+                  Callbacks callbacks, LeaseTimes times = {});
+
+    /// Stands for election for good, also again after a loss. Ends by cancellation only.
+    Task<> run();
+    /// After run() has been cancelled and the last pass has ended: gives the lease back, so that a successor
+    /// takes over at once. Best effort, within `renew_deadline`.
+    Task<> release();
+
+    /// Cheap, and judged now: ask before every write.
+    bool leading() const { return machine_.leading(clock_.now()); }
+
+private:
+    Async<api::Json> exchange(Request request, SteadyTime give_up);
+    void report(const api::Result<api::Json>& answer);
+
+    ApiServer& server_;
+    Clock& clock_;
+    Callbacks callbacks_;
+    LeaseTimes times_;
+    LeaseMachine machine_;
+    bool was_leading_ = false;
+    std::string reported_holder_;
+    std::string reported_trouble_;
+};
+
+}  // namespace kube

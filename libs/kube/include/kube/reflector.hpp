@@ -1,0 +1,40 @@
+#pragma once
+#include <functional>
+
+#include "kube/api_server.hpp"
+#include "kube/clock.hpp"
+#include "kube/watch_machine.hpp"
+
+namespace kube {
+
+/// The loop around a WatchMachine: keeps `sink` equal to a collection until it is cancelled. Never gives up:
+/// a CRD that is not installed, a missing permission or an unreachable server is retried with backoff. Thread
+/// rule: everything happens on the executor of run(). Server, sink and clock must outlive it.
+class Reflector {
+public:
+    /// Called when it starts or stops working, and when it fails for another reason than before; `trouble` is
+    /// nullptr while it works.
+    using OnChange = std::function<void(const Scope& scope, const api::Error* trouble)>;
+
+    Reflector(ApiServer& server, Clock& clock, Sink& sink, Scope scope, OnChange on_change = {});
+
+    /// Ends by cancellation only.
+    Task<> run();
+
+    bool synced() const { return machine_.synced(); }
+    const Scope& scope() const { return scope_; }
+
+private:
+    Task<> follow(Request request);
+    void report();
+
+    ApiServer& server_;
+    Clock& clock_;
+    Sink& sink_;
+    Scope scope_;
+    OnChange on_change_;
+    WatchMachine machine_;
+    std::string reported_ = "starting";  // what the last report was about
+};
+
+}  // namespace kube

@@ -1,0 +1,34 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/json.hpp"
+#include "api/object_key.hpp"
+
+namespace kube {
+
+/// One line of a watch.
+struct WatchEvent {
+    enum class Type { upsert, removed, bookmark, error };
+    Type type = Type::bookmark;
+    api::ObjectKey key = {};  ///< upsert, removed
+    std::string resource_version = {};
+    api::Json object = {};            ///< upsert, removed: as it was last
+    bool initial_events_end = false;  ///< bookmark: the streamed list is complete
+    api::Error error = {};            ///< error: the Status; `gone` = list again
+};
+
+/// Fails with `invalid` on what is no watch event: the stream is broken, resume it.
+api::Result<WatchEvent> decode_watch_line(std::string_view line);
+
+/// One page of a list.
+struct ListPage {
+    std::string resource_version = {};
+    std::string next = {};  ///< `continue`; empty on the last page
+    std::vector<api::Json> items = {};
+};
+
+api::Result<ListPage> decode_list_page(std::string_view body);
+
+}  // namespace kube

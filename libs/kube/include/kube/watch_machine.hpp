@@ -1,0 +1,97 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "kube/clock.hpp"
+#include "kube/request.hpp"
+
+namespace kube {
+
+/// What to list and watch.
+struct Scope {
+    Resource resource = {};
+    std::string ns = {};  ///< empty = all namespaces
+    std::string label_selector = {};
+    bool metadata_only = false;  ///< objects come as PartialObjectMetadata
+};
+
+/// Where a reflector delivers. Called between two awaits, in order; must not throw.
+class Sink {
+public:
+    virtual ~Sink() = default;
+    /// The whole list follows as upserts, and then synced(). It may break off: then this comes again.
+    virtual void listing() = 0;
+    virtual void upsert(const api::ObjectKey& key, const std::string& resource_version, api::Json object) = 0;
+    /// `resource_version` is that of the deletion.
+    virtual void removed(const api::ObjectKey& key, const std::string& resource_version) = 0;
+    /// The list is complete: what it did not name is gone.
+    virtual void synced(const std::string& resource_version) = 0;
+    /// Nothing else has changed up to here.
+    virtual void progressed(const std::string& resource_version) = 0;
+};
+
+/// Keeps a sink equal to a collection of the API server, whatever happens: says which request comes next and
+/// takes what it brought. Streams the initial list (sendInitialEvents) and falls back for good to pages of
+/// 500 where the server does not know that. Sources: Kubernetes API concepts, "Efficient detection of
+/// changes".
+///
+/// Usage: next(); then for Pause wait; for Fetch one page(); for Open opened(), line()... and closed(), or
+/// failed() in place of any of these.
+class WatchMachine {
+public:
+    explicit WatchMachine(Scope scope);
+
+    struct Pause {
+        std::chrono::milliseconds duration = {};
+    };
+    struct Fetch {
+        Request request = {};
+    };
+    struct Open {
+        Request request = {};
+    };
+    using Step = std::variant<Pause, Fetch, Open>;
+
+    /// `jitter` in [0, 1) shapes watch timeouts (5 to 10 minutes) and backoff (1 s doubling to 30 s, 50 to
+    /// 100 %).
+    Step next(SteadyTime now, double jitter);
+
+    void page(std::string_view body, Sink& sink);
+    void opened(Sink& sink);
+    /// False: give the stream up and call next().
+    bool line(std::string_view line, Sink& sink);
+    /// The server ended the stream.
+    void closed(SteadyTime now);
+    /// The request was refused, or the connection broke.
+    void failed(SteadyTime now, const api::Error& error);
+
+    /// Has had one complete list.
+    bool synced() const { return synced_; }
+    /// Why there is no list or watch now; empty while it works.
+    const std::optional<api::Error>& trouble() const { return trouble_; }
+
+private:
+    enum class Phase { stream, pages, watch };
+
+    Request request(double jitter) const;
+    void list_again();
+    void stumble(const api::Error& error);
+    void complete(const std::string& resource_version, Sink& sink);
+
+    Scope scope_;
+    Phase phase_ = Phase::stream;
+    bool can_stream_ = true;
+    bool synced_ = false;
+    bool delivered_ = false;        // the open stream brought something
+    std::string resource_version_;  // the watch goes on after this
+    std::string continue_;          // the next page; empty = the first
+    int page_size_ = 500;
+    int failures_ = 0;        // in a row
+    int broken_streams_ = 0;  // streamed lists that never ended, in a row
+    std::optional<std::chrono::seconds> retry_after_;
+    SteadyTime opened_at_ = {};
+    std::optional<api::Error> trouble_;
+};
+
+}  // namespace kube
