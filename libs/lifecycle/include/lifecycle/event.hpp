@@ -1,6 +1,10 @@
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "api/condition.hpp"
 
 namespace lifecycle {
 
@@ -35,5 +39,9 @@ std::string_view to_string(EventType type);
 /// Cuts the note to size.
 Event normal_event(std::string_view reason, std::string_view note);
 Event warning_event(std::string_view reason, std::string_view note);
+
+/// What is new about our own conditions, one event each, to be sent once they are stored.
+std::vector<Event> condition_events(std::span<const api::Condition> before,
+                                    std::span<const api::Condition> after);
 
 }  // namespace lifecycle

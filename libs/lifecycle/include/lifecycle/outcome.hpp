@@ -24,17 +24,23 @@ struct BuildFailed {
     api::Error error = {};
 };
 
+enum class Write { apply, suspend, remove };
+
 /// A write failed; it was the last one of the pass. An apply that should have created an object and was not
 /// answered with 201 is reported here with Errc::conflict.
 struct WriteFailed {
     std::string object = {};  ///< "JobSet default/job"
     api::Error error = {};
+    Write write = Write::apply;  ///< of these, only a refused `apply` speaks against the object
 };
 
 /// An object of a name that we need belongs to somebody else; it was not touched.
 struct ForeignObject {
     std::string object = {};
 };
+
+/// The change of the suspended JobSet has to wait until none of its pods is active (recreate.hpp).
+struct Waiting {};
 
 /// The suspended JobSet could not take the change and has been deleted, to be built anew (recreate.hpp).
 struct JobSetRemoved {
@@ -43,7 +49,8 @@ struct JobSetRemoved {
 
 /// How acting on a decision went: its last step, and what happened before.
 struct Outcome {
-    std::variant<Done, ReadFailed, BuildFailed, WriteFailed, ForeignObject, JobSetRemoved> result = {};
+    std::variant<Done, ReadFailed, BuildFailed, WriteFailed, ForeignObject, Waiting, JobSetRemoved> result =
+        {};
     bool job_set_written = false;                        ///< created, changed or resumed by an apply
     std::vector<api::Condition> plugin_conditions = {};  ///< type, status, reason, message
     std::vector<Event> remarks = {};                     ///< of the build; told when the JobSet is written

@@ -27,10 +27,9 @@ struct SnapshotPlan {
     enum class BuildFrom { live, snapshot, nothing };
     enum class Store { keep, create, replace };
 
-    BuildFrom build_from =
-        BuildFrom::nothing;     ///< nothing: report it as BuildFailed, or as ForeignObject if foreign
+    /// `nothing` is to be reported as BuildFailed, or as ForeignObject if the snapshot is foreign.
+    BuildFrom build_from = BuildFrom::nothing;
     Store store = Store::keep;  ///< once the build has succeeded, before any other object is written
-    bool foreign = false;       ///< the snapshot's name is taken by somebody else
 
     bool operator==(const SnapshotPlan&) const = default;
 };

@@ -1,0 +1,250 @@
+#include "lifecycle/conclusion.hpp"
+#include "lifecycle/deadline.hpp"
+#include "lifecycle/jobs_status.hpp"
+#include "lifecycle/refusal.hpp"
+#include "lifecycle/requeue.hpp"
+#include "lifecycle/ttl.hpp"
+#include "trouble.hpp"
+
+namespace lifecycle {
+namespace {
+
+template <class... Cases>
+struct Overloaded : Cases... {
+    using Cases::operator()...;
+};
+
+std::string name_of(std::string_view kind, const api::TrainJob& job) {
+    return std::string(kind) + " " + api::to_string(job.meta.key());
+}
+
+// Builds the conclusion of one pass. A member function per decision; the smaller ones are what those share.
+class Concluder {
+public:
+    Concluder(const Observed& observed, const Outcome& outcome, api::Time now, const Options& options)
+        : observed_(observed), job_(*observed.job), outcome_(outcome), now_(now), options_(options) {
+        conclusion_.conditions = job_.conditions;
+        conclusion_.jobs_status = job_.jobs_status;
+    }
+
+    Conclusion take() && {
+        conclusion_.status_changed =
+            conclusion_.conditions != job_.conditions || conclusion_.jobs_status != job_.jobs_status;
+        for (Event& event : condition_events(job_.conditions, conclusion_.conditions))
+            conclusion_.events.push_back(std::move(event));
+        return std::move(conclusion_);
+    }
+
+    void operator()(const Ignore&) {}
+
+    void operator()(const StoreTransition&) {
+        follow_suspend();
+        follow_job_set();
+        conclusion_.decide_again = true;
+    }
+
+    void operator()(const Finish& finish) {
+        // The verdict was still to be confirmed by a live view.
+        if (const auto* failed = std::get_if<ReadFailed>(&outcome_.result))
+            return trouble(failed->object, failed->error);
+        merge_plugin_conditions(conclusion_.conditions, outcome_.plugin_conditions, job_.meta.generation,
+                                now_);
+        if (finish.settle) {
+            follow_suspend();
+            settle_created(finish);
+        }
+        api::Condition condition = finish.condition;
+        condition.observed_generation = job_.meta.generation;
+        set_condition(conclusion_.conditions, std::move(condition), now_);
+        follow_job_set();
+        conclusion_.requeue_after = min_requeue;
+    }
+
+    void operator()(const CleanUp& clean_up) {
+        conclusion_.requeue_after = sooner(time_to_live(job_, observed_.ttl, now_), {});
+        if (const auto* failed = std::get_if<ReadFailed>(&outcome_.result))
+            return trouble(failed->object, failed->error);
+        conclusion_.jobs_status = jobs_status(observed_);
+        follow_generation();
+        if (clean_up.delete_job_set) tell_of_deletion();
+    }
+
+    void operator()(const Expire&) {
+        std::visit(Overloaded{[&](const ReadFailed& failed) { trouble(failed.object, failed.error); },
+                              [&](const WriteFailed& failed) {
+                                  if (failed.error.code != api::Errc::not_found)
+                                      trouble(failed.object, failed.error);
+                              },
+                              [&](const auto&) {
+                                  conclusion_.events.push_back(
+                                      normal_event(event_reason::ttl_expired,
+                                                   "TrainJob is deleted: the TTL of its runtime has passed"));
+                              }},
+                   outcome_.result);
+    }
+
+    void operator()(const Run& run) {
+        conclusion_.requeue_after = sooner(time_left(job_, now_), {});
+        merge_plugin_conditions(conclusion_.conditions, outcome_.plugin_conditions, job_.meta.generation,
+                                now_);
+        std::visit(
+            Overloaded{[&](const Done&) { done(run); },
+                       [&](const ReadFailed& failed) { trouble(failed.object, failed.error); },
+                       [&](const BuildFailed& failed) {
+                           not_created(api::reason::jobs_build_failed, api::describe(failed.error));
+                       },
+                       [&](const WriteFailed& failed) { write_failed(failed); },
+                       [&](const ForeignObject& foreign) { taken(foreign.object); }, [](const Waiting&) {},
+                       [&](const JobSetRemoved& removed) {
+                           conclusion_.events.push_back(
+                               normal_event(event_reason::job_set_deleted,
+                                            "The suspended JobSet is built anew: " + removed.why));
+                       }},
+            outcome_.result);
+        follow_job_set();
+    }
+
+private:
+    void done(const Run& run) {
+        if (run.job_set == JobSetStep::refuse) return taken(name_of("JobSet", job_));
+        // Being deleted or waiting for an old JobSet to go: nothing was learned about creating this one.
+        if (run.build && run.job_set != JobSetStep::wait_until_gone) created();
+        if (!outcome_.job_set_written) return;
+        if (run.rebuilds)
+            conclusion_.events.push_back(
+                warning_event(event_reason::job_set_recreated,
+                              "The JobSet of the running TrainJob was gone and has been "
+                              "created again"));
+        conclusion_.events.insert(conclusion_.events.end(), outcome_.remarks.begin(), outcome_.remarks.end());
+    }
+
+    void write_failed(const WriteFailed& failed) {
+        if (failed.write == Write::apply && refuses_object(failed.error))
+            return not_created(api::reason::jobs_creation_failed,
+                               failed.object + ": " + api::describe(failed.error));
+        trouble(failed.object, failed.error);
+    }
+
+    void taken(const std::string& object) {
+        not_created(api::reason::jobs_creation_failed,
+                    object + " exists already and does not belong to this TrainJob");
+    }
+
+    void set(std::string_view type, bool status, std::string_view reason, std::string message) {
+        set_condition(conclusion_.conditions,
+                      {.type = std::string(type),
+                       .status = status ? "True" : "False",
+                       .reason = std::string(reason),
+                       .message = std::move(message),
+                       .observed_generation = job_.meta.generation},
+                      now_);
+    }
+
+    void created() {
+        if (options_.created_condition == CreatedCondition::always)
+            return set(api::condition::created, true, api::reason::jobs_creation_succeeded,
+                       "Succeeded to create Jobs");
+        std::erase_if(conclusion_.conditions,
+                      [](const auto& c) { return c.type == api::condition::created; });
+    }
+
+    // Retried with backoff, in case that no event tells when it is mended.
+    void not_created(std::string_view reason, std::string message) {
+        set(api::condition::created, false, reason, std::move(message));
+        conclusion_.episode = {.failures = one_more_failure(observed_.episode)};
+        conclusion_.requeue_after = sooner(conclusion_.requeue_after, backoff(conclusion_.episode.failures));
+    }
+
+    void follow_suspend() {
+        const bool stored = api::is_true(conclusion_.conditions, api::condition::suspended);
+        if (job_.suspend)
+            set(api::condition::suspended, true, api::reason::suspended, "TrainJob is suspended");
+        if (!job_.suspend && stored)
+            set(api::condition::suspended, false, api::reason::resumed, "TrainJob is resumed");
+    }
+
+    // What a crash between creating the JobSet and saying so has left out.
+    void settle_created(const Finish& finish) {
+        const bool unknown = !api::find_condition(conclusion_.conditions, api::condition::created);
+        if (finish.told_by_job_set || (unknown && own_job_set(observed_))) created();
+    }
+
+    void follow_job_set() {
+        conclusion_.jobs_status = jobs_status(observed_);
+        follow_generation();
+        conclusion_.conditions = in_order(std::move(conclusion_.conditions));
+    }
+
+    // Clients wait for conditions that are as new as the spec. Where a generation was never noted, as by
+    // older releases, they do not.
+    void follow_generation() {
+        if (job_.meta.deletion) return;  // that was its last generation
+        for (api::Condition& condition : conclusion_.conditions)
+            if (is_built_in(condition.type) && condition.observed_generation != 0)
+                condition.observed_generation = job_.meta.generation;
+    }
+
+    void tell_of_deletion() {
+        const auto* failed = std::get_if<WriteFailed>(&outcome_.result);
+        if (!failed) {
+            conclusion_.events.push_back(normal_event(
+                event_reason::job_set_deleted, "The unfinished JobSet of the ended TrainJob is deleted"));
+            return;
+        }
+        // Gone, or another one by now: what was to be deleted is not there any more.
+        if (failed->error.code == api::Errc::not_found || failed->error.code == api::Errc::conflict) return;
+        retry(conclusion_, observed_.episode, failed->error, now_);
+        conclusion_.episode.told = true;
+        if (!observed_.episode.told)
+            conclusion_.events.push_back(warning_event(event_reason::job_set_deletion_failed,
+                                                       failed->object + ": " + api::describe(failed->error)));
+    }
+
+    // Errors that no condition tells of.
+    void trouble(const std::string& object, const api::Error& error) {
+        report_trouble(conclusion_, observed_.episode, object, error, now_);
+    }
+
+    const Observed& observed_;
+    const api::TrainJob& job_;
+    const Outcome& outcome_;
+    const api::Time now_;
+    const Options& options_;
+    Conclusion conclusion_;
+};
+
+}  // namespace
+
+Conclusion conclude(const Observed& observed, const Decision& decision, const Outcome& outcome, api::Time now,
+                    const Options& options) {
+    if (!observed.job) return {};
+    Concluder concluder(observed, outcome, now, options);
+    std::visit(concluder, decision);
+    return std::move(concluder).take();
+}
+
+Conclusion after_failed_status_write(Conclusion conclusion, const Observed& observed, const api::Error& error,
+                                     api::Time now) {
+    std::erase_if(conclusion.events, [](const Event& event) { return event.needs_status; });
+    conclusion.decide_again = false;
+    Episode before = observed.episode;
+    before.told = before.told || conclusion.episode.told;
+    const std::string object = observed.job ? name_of("TrainJob", *observed.job) : "TrainJob";
+    report_trouble(conclusion, before, object + " status", error, now);
+    return conclusion;
+}
+
+api::Json status_patch(const api::TrainJob& job, const Conclusion& conclusion) {
+    api::Json status = api::Json::object();
+    if (conclusion.conditions != job.conditions) {
+        // An empty list, not null: a status without any member would be refused.
+        api::Json& list = status["conditions"] = api::Json::array();
+        for (const api::Condition& condition : conclusion.conditions)
+            list.push_back(api::to_json_tree(condition));
+    }
+    if (conclusion.jobs_status != job.jobs_status)
+        status["jobsStatus"] = api::to_json_tree(conclusion.jobs_status);
+    return api::Json::object({{"status", std::move(status)}});
+}
+
+}  // namespace lifecycle

@@ -1,0 +1,25 @@
+#include "lifecycle/deadline.hpp"
+
+#include "saturate.hpp"
+
+namespace lifecycle {
+
+std::optional<api::Time> deadline(const api::TrainJob& job) {
+    // The schema refuses a limit below 1; ending a job for a value that means nothing could not be undone.
+    if (!job.active_deadline_seconds || *job.active_deadline_seconds < 1) return std::nullopt;
+    const api::Condition* suspended = api::find_condition(job.conditions, api::condition::suspended);
+    // The stored condition counts as well: the pass that resumes a job must not see the time it was
+    // suspended.
+    if (job.suspend || (suspended && suspended->is_true())) return std::nullopt;
+    const bool was_resumed = suspended && suspended->status == "False";
+    const api::Time start = was_resumed ? suspended->last_transition : job.meta.creation;
+    const api::Time end = saturating_add(start, *job.active_deadline_seconds);
+    return end == api::Time::max() ? std::nullopt : std::optional(end);
+}
+
+std::optional<std::chrono::seconds> time_left(const api::TrainJob& job, api::Time now) {
+    const auto end = deadline(job);
+    return end ? std::optional(time_until(*end, now)) : std::nullopt;
+}
+
+}  // namespace lifecycle

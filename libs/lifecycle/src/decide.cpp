@@ -1,0 +1,123 @@
+#include <algorithm>
+
+#include "api/names.hpp"
+#include "lifecycle/deadline.hpp"
+#include "lifecycle/decision.hpp"
+#include "lifecycle/ttl.hpp"
+
+namespace lifecycle {
+namespace {
+
+bool is_ours(const api::TrainJob& job) {
+    return job.managed_by.empty() || job.managed_by == api::managed_by_us;
+}
+
+// Step 4. The cascade of a TTL delete takes the JobSet along, so that one that cannot be deleted does not
+// hold it up.
+Decision decide_ended(const Observed& observed, api::Time now) {
+    if (time_to_live(*observed.job, observed.ttl, now) == std::chrono::seconds(0)) return Expire{};
+    const api::JobSet* job_set = own_job_set(observed);
+    // A second DELETE could change the propagation that the first one chose.
+    return CleanUp{.delete_job_set = job_set && !job_set->finished && !job_set->meta.deletion};
+}
+
+// Step 5. It comes before the deadline: finished work is not thrown away.
+std::optional<Finish> told_by_job_set(const Observed& observed) {
+    const api::JobSet* job_set = own_job_set(observed);
+    if (!job_set || !job_set->finished) return std::nullopt;
+    Finish finish{.condition = *job_set->finished, .told_by_job_set = true};
+    finish.condition.type =
+        job_set->finished->type == "Completed" ? api::condition::complete : api::condition::failed;
+    return finish;
+}
+
+Finish fail(std::string_view reason, std::string message, bool settle) {
+    return {.condition = {.type = std::string(api::condition::failed),
+                          .status = "True",
+                          .reason = std::string(reason),
+                          .message = std::move(message)},
+            .settle = settle};
+}
+
+// Step 6.
+std::optional<Finish> our_verdict(const api::TrainJob& job, api::Time now) {
+    const api::RuntimeRef& ref = job.runtime_ref;
+    if (!api::is_supported(ref))
+        return fail(
+            api::reason::runtime_not_supported,
+            "runtimeRef names a " + ref.kind + " of \"" + ref.api_group + "\", which is not supported",
+            false);
+    if (time_left(job, now) == std::chrono::seconds(0))
+        return fail(api::reason::deadline_exceeded, "TrainJob exceeded its active deadline", true);
+    return std::nullopt;
+}
+
+// Step 7.
+bool must_store_transition(const Observed& observed) {
+    const api::TrainJob& job = *observed.job;
+    const bool stored = api::is_true(job.conditions, api::condition::suspended);
+    if (job.suspend || !stored || !job.meta.deletion) return job.suspend != stored;
+    // A job that is being deleted is not resumed. What runs all the same must be said to run: its deadline
+    // counts only then.
+    const api::JobSet* job_set = own_job_set(observed);
+    return job_set && !job_set->suspend;
+}
+
+JobSetStep job_set_step(const Observed& observed, bool suspend_first) {
+    if (has_foreign_job_set(observed)) return JobSetStep::refuse;
+    const api::JobSet* job_set = own_job_set(observed);
+    if (!job_set) return JobSetStep::create;
+    if (job_set->meta.deletion) return JobSetStep::wait_until_gone;
+    if (observed.job->suspend)
+        return suspend_first || job_set->any_active() ? JobSetStep::leave : JobSetStep::update;
+    return job_set->suspend ? JobSetStep::resume : JobSetStep::leave;
+}
+
+Run run(const Observed& observed) {
+    const api::JobSet* job_set = own_job_set(observed);
+    const bool suspend_first = job_set && observed.job->suspend && !job_set->suspend;
+    if (observed.job->meta.deletion)
+        return {.suspend_job_set = suspend_first, .build = false, .runtime = runtime_source(observed)};
+    const JobSetStep step = job_set_step(observed, suspend_first);
+    return {.suspend_job_set = suspend_first,
+            .build = step != JobSetStep::refuse,
+            .job_set = step,
+            .runtime = runtime_source(observed),
+            .rebuilds = step == JobSetStep::create && had_job_set(*observed.job)};
+}
+
+struct NeedsLiveView {
+    bool operator()(const Ignore&) const { return false; }
+    // Its write carries the resourceVersion that it was decided on.
+    bool operator()(const StoreTransition&) const { return false; }
+    // A finished JobSet stays finished; whether another one may end the job depends on the latest view.
+    bool operator()(const Finish& finish) const { return !finish.told_by_job_set; }
+    bool operator()(const CleanUp& clean_up) const { return clean_up.delete_job_set; }
+    bool operator()(const Expire&) const { return true; }
+    bool operator()(const Run& run) const {
+        switch (run.job_set) {
+            case JobSetStep::create:
+            case JobSetStep::resume:
+            case JobSetStep::refuse: return true;
+            case JobSetStep::leave:
+            case JobSetStep::update:
+            case JobSetStep::wait_until_gone: return run.suspend_job_set;
+        }
+        return true;
+    }
+};
+
+}  // namespace
+
+Decision decide(const Observed& observed, api::Time now) {
+    if (!observed.job || !is_ours(*observed.job)) return Ignore{};
+    if (api::terminal_condition(*observed.job)) return decide_ended(observed, now);
+    if (auto finish = told_by_job_set(observed)) return *finish;
+    if (auto finish = our_verdict(*observed.job, now)) return *finish;
+    if (must_store_transition(observed)) return StoreTransition{};
+    return run(observed);
+}
+
+bool needs_live_view(const Decision& decision) { return std::visit(NeedsLiveView(), decision); }
+
+}  // namespace lifecycle

@@ -1,0 +1,33 @@
+#include "lifecycle/jobs_status.hpp"
+
+#include <algorithm>
+
+namespace lifecycle {
+namespace {
+
+// The API server would refuse the whole status otherwise (a list keyed by name, of at most 100 entries).
+std::vector<api::JobStatus> storable(const std::vector<api::JobStatus>& entries) {
+    constexpr std::size_t max_entries = 100;
+    std::vector<api::JobStatus> kept;
+    for (const api::JobStatus& entry : entries) {
+        const bool known =
+            std::any_of(kept.begin(), kept.end(), [&](const auto& k) { return k.name == entry.name; });
+        if (!entry.name.empty() && !known && kept.size() < max_entries) kept.push_back(entry);
+    }
+    return kept;
+}
+
+}  // namespace
+
+std::vector<api::JobStatus> jobs_status(const Observed& observed) {
+    if (const api::JobSet* job_set = own_job_set(observed); job_set && !job_set->replicated_jobs.empty())
+        return storable(job_set->replicated_jobs);
+    // Never emptied: that a JobSet was there must not be forgotten, or a new one would follow a newer
+    // runtime.
+    std::vector<api::JobStatus> entries =
+        observed.job ? observed.job->jobs_status : std::vector<api::JobStatus>();
+    for (api::JobStatus& entry : entries) entry.ready = entry.active = entry.suspended = 0;
+    return entries;
+}
+
+}  // namespace lifecycle

@@ -1,0 +1,17 @@
+#include "lifecycle/observed.hpp"
+
+namespace lifecycle {
+
+const api::JobSet* own_job_set(const Observed& observed) {
+    return observed.job && observed.job_set && observed.job_set->belongs_to(*observed.job)
+               ? &*observed.job_set
+               : nullptr;
+}
+
+bool has_foreign_job_set(const Observed& observed) { return observed.job_set && !own_job_set(observed); }
+
+bool had_job_set(const api::TrainJob& job) {
+    return api::is_true(job.conditions, api::condition::created) || !job.jobs_status.empty();
+}
+
+}  // namespace lifecycle

@@ -1,0 +1,35 @@
+#include "lifecycle/refusal.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace lifecycle {
+namespace {
+
+bool contains(std::string_view text, std::string_view part) {
+    return text.find(part) != std::string_view::npos;
+}
+
+// The API server's words, because its Status does not tell these apart from the verdict of a quota or policy.
+// "... is forbidden: User "x" cannot create resource ...": RBAC. The second is the same for owner references
+// (admission plugin OwnerReferencesPermissionEnforcement).
+bool lacks_permission(std::string_view message) {
+    return (contains(message, "forbidden: User \"") && contains(message, "\" cannot ")) ||
+           contains(message,
+                    "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't");
+}
+
+bool namespace_terminates(std::string_view message) {
+    return contains(message, "because it is being terminated");
+}
+
+}  // namespace
+
+bool refuses_object(const api::Error& error) {
+    constexpr std::array transient = {401, 408, 409, 429};
+    const int status = error.http_status;
+    if (status < 400 || status >= 500 || std::count(transient.begin(), transient.end(), status)) return false;
+    return status != 403 || !(lacks_permission(error.message) || namespace_terminates(error.message));
+}
+
+}  // namespace lifecycle
