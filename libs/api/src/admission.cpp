@@ -1,0 +1,132 @@
+#include "api/admission.hpp"
+
+#include <algorithm>
+
+#include "api/base64.hpp"
+#include "utf8.hpp"
+
+namespace api {
+namespace {
+
+constexpr std::string_view review_api_version = "admission.k8s.io/v1";
+constexpr std::string_view review_kind = "AdmissionReview";
+
+// The API server cuts longer ones itself once a request has many of them.
+constexpr std::size_t max_warning_length = 256;
+
+std::string text_of(const Json& value) { return std::string(value.as_string()); }
+
+Json take_member(Json& object, std::string_view key) {
+    Json* member = object.find(key);
+    return member ? std::move(*member) : Json();
+}
+
+Error no_review(std::string why) { return invalid("", "not an AdmissionReview: " + std::move(why)); }
+
+// The API server drops warnings that no HTTP header can carry.
+bool can_be_sent(std::string_view warning) {
+    if (warning.empty()) return false;
+    while (!warning.empty())
+        if (const char32_t c = utf8::take(warning); c == utf8::broken || utf8::is_control(c)) return false;
+    return true;
+}
+
+std::vector<std::string_view> sendable(const std::vector<std::string>& warnings) {
+    std::vector<std::string_view> sent;
+    for (const std::string& warning : warnings) {
+        const auto text = utf8::prefix(warning, max_warning_length);
+        if (can_be_sent(text) && std::find(sent.begin(), sent.end(), text) == sent.end())
+            sent.push_back(text);
+    }
+    return sent;
+}
+
+Json to_status(const AdmissionRequest& request, const Denial& denial) {
+    Json status = Json::object({{"status", "Failure"},
+                                {"code", denial.code},
+                                {"reason", denial.reason},
+                                {"message", denial.message}});
+    if (denial.causes.empty()) return status;
+    Json causes = Json::array();
+    for (const FieldError& error : denial.causes)
+        causes.push_back(Json::object(
+            {{"reason", cause_reason(error.type)}, {"message", body(error)}, {"field", error.field}}));
+    status["details"] = Json::object({{"group", request.group},
+                                      {"kind", request.kind},
+                                      {"name", request.name},
+                                      {"causes", std::move(causes)}});
+    return status;
+}
+
+std::string joined(const auto& list) {
+    std::string text = "[";
+    for (const auto& item : list) {
+        if (text.size() > 1) text += ',';
+        text += to_json(item);
+    }
+    return text + "]";
+}
+
+Verdict denied(int code, std::string reason, std::string message) {
+    return {.denial = Denial{.code = code, .reason = std::move(reason), .message = std::move(message)}};
+}
+
+}  // namespace
+
+Result<AdmissionRequest> decode_admission_review(std::string_view body) {
+    auto review = parse_json(body);
+    if (!review) return review.error();
+    if (std::as_const(*review)["apiVersion"].as_string() != review_api_version ||
+        std::as_const(*review)["kind"].as_string() != review_kind)
+        return no_review("expected apiVersion " + std::string(review_api_version) + " and kind " +
+                         std::string(review_kind));
+    Json request = take_member(*review, "request");
+    if (!request.is_object()) return no_review("it has no request");
+
+    const Json& read = request;
+    AdmissionRequest decoded = {.uid = text_of(read["uid"]),
+                                .group = text_of(read["kind"]["group"]),
+                                .version = text_of(read["kind"]["version"]),
+                                .kind = text_of(read["kind"]["kind"]),
+                                .sub_resource = text_of(read["subResource"]),
+                                .name = text_of(read["name"]),
+                                .ns = text_of(read["namespace"]),
+                                .operation = text_of(read["operation"]),
+                                .dry_run = read["dryRun"].bool_or(false)};
+    if (decoded.uid.empty()) return no_review("its request has no uid");
+    decoded.object = take_member(request, "object");
+    decoded.old_object = take_member(request, "oldObject");
+    return decoded;
+}
+
+Verdict allowed() { return {}; }
+
+Verdict denied_as_bad(std::string message) { return denied(400, "BadRequest", std::move(message)); }
+
+Verdict denied_as_unavailable(std::string message) {
+    return denied(503, "ServiceUnavailable", std::move(message));
+}
+
+Verdict denied_or_allowed(const AdmissionRequest& request, FieldErrors errors) {
+    if (errors.empty()) return allowed();
+    const std::string kind = request.group.empty() ? request.kind : request.kind + "." + request.group;
+    Verdict verdict =
+        denied(422, "Invalid", kind + " " + to_json(request.name) + " is invalid: " + describe(errors));
+    verdict.denial->causes = std::move(errors);
+    return verdict;
+}
+
+std::string encode_admission_review(const AdmissionRequest& request, const Verdict& verdict) {
+    // Text rather than a tree: most answers are nothing but a uid.
+    std::string text = R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":)";
+    text += to_json(request.uid);
+    text += verdict.allowed() ? R"(,"allowed":true)" : R"(,"allowed":false)";
+    if (verdict.denial) text += R"(,"status":)" + to_json(to_status(request, *verdict.denial));
+    if (verdict.allowed() && !verdict.patch.empty())
+        text += R"(,"patchType":"JSONPatch","patch":")" + to_base64(joined(verdict.patch)) + '"';
+    if (const auto warnings = sendable(verdict.warnings); !warnings.empty())
+        text += R"(,"warnings":)" + joined(warnings);
+    return text + "}}";
+}
+
+}  // namespace api

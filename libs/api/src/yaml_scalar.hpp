@@ -1,0 +1,17 @@
+#pragma once
+#include <string_view>
+
+#include "api/json.hpp"
+
+namespace api::yaml {
+
+/// What a plain scalar stands for in Kubernetes' YAML: the rules of go.yaml.in/yaml/v2 (resolve.go), which
+/// sigs.k8s.io/yaml wraps. So y, yes, on, n, no and off are booleans in any of their three cases, integers
+/// may be hexadecimal, octal or binary and have underscores, and timestamps stay strings. Fails on infinities
+/// and NaN, which JSON does not have.
+Result<Json> resolve_plain(std::string_view text);
+
+/// The same for a scalar with an explicit tag, such as "tag:yaml.org,2002:int". Unknown tags make strings.
+Result<Json> resolve_tagged(std::string_view tag, std::string_view text);
+
+}  // namespace api::yaml
