@@ -1,0 +1,31 @@
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "api/json.hpp"
+
+namespace merge {
+
+/// RFC 6901. `JsonPointer() / "spec" / "a/b" / 0` is "/spec/a~1b/0".
+class JsonPointer {
+public:
+    JsonPointer() = default;
+
+    friend JsonPointer operator/(JsonPointer base, std::string_view member);
+    friend JsonPointer operator/(JsonPointer base, std::size_t index);
+
+    const std::string& text() const { return text_; }
+
+private:
+    std::string text_;
+};
+
+JsonPointer operator/(JsonPointer base, std::string_view member);
+JsonPointer operator/(JsonPointer base, std::size_t index);
+
+/// RFC 6902 operations. `add` replaces a member that is already there; its parent must exist.
+api::Json add_operation(const JsonPointer& where, api::Json value);
+api::Json remove_operation(const JsonPointer& where);
+
+}  // namespace merge

@@ -1,0 +1,56 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "api/field_error.hpp"
+#include "api/job_set.hpp"
+#include "api/json.hpp"
+#include "api/time.hpp"
+
+/// What is admitted, and what is said about it. Numbers such as J7, T1, W2 are those of the rules' tables in
+/// docs/admission.md.
+namespace runtime {
+
+/// All that is wrong with an object, in a fixed order, and what its author should know.
+struct Findings {
+    api::FieldErrors errors = {};
+    std::vector<std::string> warnings = {};  ///< short, no control characters
+
+    bool operator==(const Findings&) const = default;
+};
+
+/// What has to be looked up before a TrainJob can be judged.
+struct Lookups {
+    /// The runtime of `spec.runtimeRef`. On UPDATE the snapshot, if lifecycle::runtime_source() says so and
+    /// there is one that belongs to the job. False also when the reference is unsupported.
+    bool runtime = false;
+    bool job_set = false;  ///< the JobSet of the TrainJob's name
+
+    bool operator==(const Lookups&) const = default;
+};
+
+/// `old_object` is null on CREATE. An UPDATE of a TrainJob that is being deleted, or whose spec stays the
+/// same but for `suspend`, needs none: it must pass whatever has become of the runtime.
+Lookups lookups_for(const api::Json& object, const api::Json& old_object);
+
+/// A TrainJob under review. Refers to its parts, which must outlive it.
+struct TrainJobReview {
+    const api::Json& object;
+    const api::Json& old_object;           ///< null on CREATE
+    const api::Json* runtime = nullptr;    ///< nullptr: not asked for, or it does not exist
+    const api::JobSet* job_set = nullptr;  ///< nullptr: not asked for, or there is none
+};
+
+/// J1 to J18, W2 to W4, W6. Without a runtime where lookups_for() asks for one, the verdict is that it does
+/// not exist.
+Findings review_train_job(const TrainJobReview& review);
+
+/// Either kind of runtime: T1 to T4, W1, W5. `old_object` is null on CREATE; on UPDATE only what the old
+/// object did not already violate is reported.
+Findings review_runtime(const api::Json& object, const api::Json& old_object);
+
+/// RFC 6902 operations that keep the time stamps of `spec.runtimePatches`; none for objects of an unexpected
+/// shape, which the schema is going to refuse. Applying them and asking again gives none.
+std::vector<api::Json> mutate_train_job(const api::Json& object, const api::Json& old_object, api::Time now);
+
+}  // namespace runtime

@@ -1,0 +1,15 @@
+#pragma once
+#include "api/json.hpp"
+
+namespace runtime {
+
+/// Whether applying `desired` would change nothing: every value of it is in `live`, which may have more
+/// members (defaults, other managers' fields). Quantities count by value; an empty value is contained in an
+/// absent one. Lists must agree in length and order, but for owner references, of which there may be more.
+bool is_contained(const api::Json& desired, const api::Json& live);
+
+/// Whether two trees mean the same to the API server: absent, null, [] and {} are alike, but an `emptyDir:
+/// {}` is something; quantities count by value; the order of lists matters.
+bool is_equivalent(const api::Json& left, const api::Json& right);
+
+}  // namespace runtime

@@ -1,0 +1,51 @@
+#pragma once
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "api/field_error.hpp"
+#include "runtime/build.hpp"
+#include "runtime/info.hpp"
+
+namespace runtime {
+
+/// What a plugin's admission rules look at: a TrainJob with its runtime.
+struct ReviewContext {
+    const api::TrainJob& job;
+    const api::Json& runtime;
+    const api::Json&
+        merged_spec;  ///< `template.spec` of the runtime with the TrainJob's patches; null if they fail
+};
+
+/// One concern of turning a TrainJob into objects: a framework, a way of gang scheduling. Every hook does
+/// nothing by default. Plugins have no state: one instance serves every TrainJob, on any thread. The hooks
+/// run one after the other, each for all plugins in the order of default_pipeline().
+class Plugin {
+public:
+    virtual ~Plugin() = default;
+    virtual std::string_view name() const = 0;
+
+    /// Adds what must be observed before build.
+    virtual void add_needs(const api::TrainJob&, const api::Json& /*runtime*/, Needs&) const {}
+    /// Adds what is wrong with a TrainJob, besides what concerns every one of them.
+    virtual void validate(const ReviewContext&, api::FieldErrors&) const {}
+    /// Adds what is wrong with a runtime.
+    virtual void validate_runtime(const api::Json& /*runtime*/, api::FieldErrors&) const {}
+
+    /// Counts, environment, ports, volumes and commands of a framework.
+    virtual api::Result<> enforce_ml_policy(const Inputs&, Info&) const { return {}; }
+    /// Labels and annotations that make Pods a gang.
+    virtual api::Result<> enforce_pod_group_policy(const Inputs&, Info&) const { return {}; }
+    /// What the Pods of any framework get.
+    virtual api::Result<> enforce_pod_spec(const Inputs&, Info&) const { return {}; }
+    /// Appends objects, complete but for what every one of them gets (namespace, owner). Counts are final
+    /// here.
+    virtual api::Result<> build(const Inputs&, Info&, Built&) const { return {}; }
+};
+
+using Pipeline = std::vector<std::unique_ptr<Plugin>>;
+
+/// Every plugin, in the order in which each hook runs.
+const Pipeline& default_pipeline();
+
+}  // namespace runtime
