@@ -34,7 +34,8 @@ public:
 
 private:
     Async<api::Json> exchange(Request request, SteadyTime give_up);
-    void report(const api::Result<api::Json>& answer);
+    void report();
+    void report_trouble(const api::Result<api::Json>& answer, bool is_read);
 
     ApiServer& server_;
     Clock& clock_;

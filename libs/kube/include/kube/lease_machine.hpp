@@ -41,16 +41,16 @@ public:
     const std::string& holder() const { return holder_; }
 
     /// The write that clears the holder, so that a successor need not wait; nullopt if we do not hold it. On
-    /// `conflict`: read, answered(), and ask again.
+    /// `conflict`: read(), answered(), and ask again.
     std::optional<Request> release(MicroTime wall);
-    Request read() const;
+    Request read(SteadyTime now);
 
 private:
-    enum class Doing { reading, creating, taking, renewing };
+    enum class Doing { reading, taking, renewing };
 
     void observe(SteadyTime now, const api::Json& lease);
-    bool expired(SteadyTime now) const;
-    std::string body(MicroTime wall, bool clear) const;
+    bool is_free(SteadyTime now) const;
+    Request write(MicroTime wall, bool clear) const;
 
     api::ObjectKey key_;
     std::string identity_;

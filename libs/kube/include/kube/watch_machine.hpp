@@ -40,6 +40,8 @@ public:
 /// failed() in place of any of these.
 class WatchMachine {
 public:
+    static constexpr int first_page_size = 500;
+
     explicit WatchMachine(Scope scope);
 
     struct Pause {
@@ -74,23 +76,28 @@ public:
 private:
     enum class Phase { stream, pages, watch };
 
-    Request request(double jitter) const;
+    Request list_request() const;
+    Request watch_request(double jitter) const;
     void list_again();
     void stumble(const api::Error& error);
+    void retry_later(const api::Error& error);
+    void stream_broke(SteadyTime now, const api::Error* error);
+    void refused(const api::Error& error);
     void complete(const std::string& resource_version, Sink& sink);
 
     Scope scope_;
     Phase phase_ = Phase::stream;
     bool can_stream_ = true;
     bool synced_ = false;
-    bool delivered_ = false;        // the open stream brought something
+    bool open_ = false;             // the stream
+    SteadyTime opened_at_ = {};     // when it was asked for
     std::string resource_version_;  // the watch goes on after this
     std::string continue_;          // the next page; empty = the first
-    int page_size_ = 500;
+    int page_size_ = first_page_size;
     int failures_ = 0;        // in a row
-    int broken_streams_ = 0;  // streamed lists that never ended, in a row
-    std::optional<std::chrono::seconds> retry_after_;
-    SteadyTime opened_at_ = {};
+    int broken_streams_ = 0;  // streamed lists that did not end, in a row
+    bool pause_ = false;      // before the next request
+    std::chrono::seconds retry_after_ = {};
     std::optional<api::Error> trouble_;
 };
 

@@ -1,8 +1,9 @@
 #pragma once
 #include <chrono>
+#include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
-#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -29,15 +30,13 @@ public:
     /// The key whose pass starts now; nullopt if none is due. In the order in which they became due.
     std::optional<api::ObjectKey> next(SteadyTime now);
 
-    /// The pass ended well: its backoff is forgotten.
+    /// The pass ended well: its backoff is forgotten. A key that is done and not wanted again costs no
+    /// memory.
     void done(const api::ObjectKey& key, SteadyTime now);
     /// The pass failed: another one after `retry_after`, or after the key's backoff (1 s doubling to 5 min),
     /// and never before `retry_after`. Returns how long that is.
     std::chrono::seconds failed(const api::ObjectKey& key, SteadyTime now,
                                 std::optional<std::chrono::seconds> retry_after = {});
-    /// The object is gone: forget everything about it, once its pass (if one runs) is done.
-    void forget(const api::ObjectKey& key);
-
     /// When next() has something to give; a time that has passed = now. nullopt: nothing waits.
     std::optional<SteadyTime> next_wakeup() const;
 
@@ -48,25 +47,32 @@ public:
     int failures(const api::ObjectKey& key) const;
 
 private:
+    struct Item;
+    using Items = std::unordered_map<api::ObjectKey, Item>;
+    // Keys are pointed to inside items_, whose nodes stay where they are. The number keeps equal times in
+    // order.
+    using Timers = std::map<std::pair<SteadyTime, std::uint64_t>, const api::ObjectKey*>;
     struct Item {
         bool running = false;
         bool ready = false;  // in ready_
         bool again = false;  // something happened during the pass
         int failures = 0;
-        std::optional<SteadyTime> due = {};  // in timers_, or while running to be
+        std::optional<SteadyTime> due = {};  // asked for during the pass
         SteadyTime not_before = {};          // the server's Retry-After
+        std::optional<Timers::iterator> timer = {};
     };
-    using Items = std::unordered_map<api::ObjectKey, Item>;
 
-    void schedule(const api::ObjectKey& key, Item& item, SteadyTime when);
-    void make_ready(const api::ObjectKey& key, Item& item);
-    void unschedule(const api::ObjectKey& key, Item& item);
+    void schedule(Items::value_type& entry, SteadyTime when);
+    void unschedule(Item& item);
+    void make_ready(Items::value_type& entry);
+    void want(Items::value_type& entry, SteadyTime now);
     void finish(Items::iterator at, SteadyTime now);
     void ripen(SteadyTime now);
 
     Items items_;
-    std::deque<api::ObjectKey> ready_;
-    std::set<std::pair<SteadyTime, api::ObjectKey>> timers_;
+    std::deque<const api::ObjectKey*> ready_;
+    Timers timers_;
+    std::uint64_t timers_made_ = 0;
     std::size_t running_ = 0;
 };
 

@@ -1,0 +1,110 @@
+#include <algorithm>
+#include <cstdio>
+
+#include "kube/event_recorder.hpp"
+
+namespace kube {
+namespace {
+
+// As client-go: a series that paused for longer is a new event.
+constexpr std::chrono::minutes series_gap{6};
+constexpr std::chrono::minutes patch_period{1};
+// Bounds the memory; each entry holds a note of up to 1 KiB.
+constexpr std::size_t max_series = 4096;
+// Limits of the API server's validation (pkg/apis/core/validation/events.go).
+constexpr std::size_t max_note = 1024;
+constexpr std::size_t max_word = 128;
+constexpr std::size_t max_name = 253;
+constexpr std::string_view controller = "trainer.kubeflow.org/trainjob-controller";
+
+// At most `limit` bytes, without cutting a UTF-8 character in two.
+std::string cut(std::string_view text, std::size_t limit) {
+    if (text.size() <= limit) return std::string(text);
+    while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0) == 0x80) --limit;
+    return std::string(text.substr(0, limit));
+}
+
+std::string key_of(const Regarding& regarding, const EventText& text) {
+    return regarding.uid + '\n' + regarding.kind + '\n' + to_string(regarding.key) + '\n' +
+           (text.warning ? "W" : "N") + '\n' + text.reason + '\n' + text.action + '\n' +
+           cut(text.note, max_note);
+}
+
+// "<object>.<hex>", a DNS subdomain as client-go makes it.
+std::string event_name(const std::string& object, MicroTime wall, unsigned sequence) {
+    char suffix[40];
+    std::snprintf(suffix, sizeof suffix, ".%llx%04x",
+                  static_cast<unsigned long long>(wall.time_since_epoch().count()), sequence & 0xFFFF);
+    std::string prefix = object.substr(0, max_name - std::string_view(suffix).size());
+    while (prefix.ends_with('.') || prefix.ends_with('-')) prefix.pop_back();
+    return prefix + suffix;
+}
+
+std::string event_namespace(const Regarding& regarding) {
+    return regarding.key.ns.empty() ? "default" : regarding.key.ns;
+}
+
+api::Json reference(const Regarding& regarding) {
+    api::Json tree = api::Json::object({{"apiVersion", regarding.api_version},
+                                        {"kind", regarding.kind},
+                                        {"name", regarding.key.name},
+                                        {"uid", regarding.uid}});
+    if (!regarding.key.ns.empty()) tree["namespace"] = regarding.key.ns;
+    if (!regarding.resource_version.empty()) tree["resourceVersion"] = regarding.resource_version;
+    return tree;
+}
+
+}  // namespace
+
+EventFolder::EventFolder(std::string instance)
+    : instance_(instance.empty() ? "signalbox" : cut(instance, max_word)) {}
+
+std::optional<Request> EventFolder::fold(const Regarding& regarding, const EventText& text, SteadyTime now,
+                                         MicroTime wall) {
+    sweep(now);
+    const std::string ns = event_namespace(regarding);
+    const auto [at, is_new] = series_.try_emplace(key_of(regarding, text));
+    Series& series = at->second;
+    if (is_new) {
+        series = {
+            .name = event_name(regarding.key.name, wall, sequence_++), .last_seen = now, .last_sent = now};
+        const api::Json event =
+            api::Json::object({{"apiVersion", "events.k8s.io/v1"},
+                               {"kind", "Event"},
+                               {"metadata", api::Json::object({{"name", series.name}, {"namespace", ns}})},
+                               {"eventTime", format_micro_time(wall)},
+                               {"reportingController", controller},
+                               {"reportingInstance", instance_},
+                               {"type", text.warning ? "Warning" : "Normal"},
+                               {"reason", cut(text.reason, max_word)},
+                               {"action", cut(text.action.empty() ? text.reason : text.action, max_word)},
+                               {"note", cut(text.note, max_note)},
+                               {"regarding", reference(regarding)}});
+        return create(resources::events, event);
+    }
+    ++series.count;
+    series.last_seen = now;
+    // The first repetition makes it a series; then the count may lag behind a little.
+    if (series.count > 2 && now - series.last_sent < patch_period) return std::nullopt;
+    series.last_sent = now;
+    api::Json patch = api::Json::object(
+        {{"series",
+          api::Json::object({{"count", series.count}, {"lastObservedTime", format_micro_time(wall)}})}});
+    return merge_patch(resources::events, {ns, series.name}, std::move(patch));
+}
+
+void EventFolder::forget(const Regarding& regarding, const EventText& text) {
+    series_.erase(key_of(regarding, text));
+}
+
+void EventFolder::sweep(SteadyTime now) {
+    const auto is_over = [&](const auto& entry) { return now - entry.second.last_seen >= series_gap; };
+    if (now - swept_at_ >= patch_period || series_.size() >= max_series) {
+        std::erase_if(series_, is_over);
+        swept_at_ = now;
+    }
+    // Still too many: starting new series is harmless.
+    if (series_.size() >= max_series) series_.clear();
+}
+
+}  // namespace kube

@@ -1,0 +1,151 @@
+#include "kube/https_api_server.hpp"
+
+#include <set>
+
+#include "kube/line_splitter.hpp"
+#include "kube/status.hpp"
+
+namespace kube {
+namespace {
+
+// Texts name objects at times: without a bound, a busy cluster would fill the memory.
+constexpr std::size_t max_remembered_warnings = 1000;
+
+class HttpsWatch final : public Watch {
+public:
+    explicit HttpsWatch(std::unique_ptr<net::ByteStream> stream) : stream_(std::move(stream)) {}
+
+    Async<std::string> next() override {
+        while (true) {
+            if (auto line = lines_.next()) co_return std::move(*line);
+            const auto bytes = co_await stream_->read();
+            if (!bytes) co_return bytes.error();
+            if (bytes->empty()) co_return std::string();
+            lines_.feed(*bytes);
+        }
+    }
+
+private:
+    std::unique_ptr<net::ByteStream> stream_;
+    LineSplitter lines_;
+};
+
+class HttpsApiServer final : public ApiServer {
+public:
+    HttpsApiServer(std::unique_ptr<net::HttpClient> client, Credentials credentials, Clock& clock,
+                   HttpsApiServerOptions options)
+        : client_(std::move(client)),
+          credentials_(std::move(credentials)),
+          clock_(clock),
+          options_(std::move(options)) {
+        if (options_.user_agent.empty()) options_.user_agent = "signalbox/" SIGNALBOX_VERSION;
+    }
+
+    Async<Response> send(Request request) override {
+        for (bool asked_again = false;; asked_again = true) {
+            refresh(false);
+            const std::string identity = credentials_.authorization();
+            const SteadyTime started = clock_.now();
+            net::HttpRequest message = to_http(request);
+            auto answer = co_await client_->send(std::move(message));
+            note(request.method, started, answer ? &*answer : nullptr);
+            if (!answer) co_return answer.error();
+            if (answer->status == 401 && !asked_again && has_new_identity(identity)) continue;
+            if (answer->status < 200 || answer->status > 299) co_return error_from(*answer);
+            Response response;
+            response.status = answer->status;
+            response.body = std::move(answer->body);
+            co_return std::move(response);
+        }
+    }
+
+    Async<std::unique_ptr<Watch>> watch(Request request) override {
+        for (bool asked_again = false;; asked_again = true) {
+            refresh(false);
+            const std::string identity = credentials_.authorization();
+            const SteadyTime started = clock_.now();
+            net::HttpRequest message = to_http(request);
+            auto opened = co_await client_->open(std::move(message), request.idle_timeout);
+            note("WATCH", started, opened ? &opened->response : nullptr);
+            if (!opened) co_return opened.error();
+            if (opened->response.status == 401 && !asked_again && has_new_identity(identity)) continue;
+            if (!opened->stream) co_return error_from(opened->response);
+            std::unique_ptr<Watch> watch = std::make_unique<HttpsWatch>(std::move(opened->stream));
+            co_return std::move(watch);
+        }
+    }
+
+private:
+    net::HttpRequest to_http(const Request& request) const {
+        net::HttpRequest message;
+        message.method = request.method;
+        message.target = credentials_.base_path() + request.target;
+        message.body = request.body;
+        message.headers.emplace_back("Accept", request.accept.empty() ? "application/json" : request.accept);
+        message.headers.emplace_back("User-Agent", options_.user_agent);
+        if (!request.content_type.empty()) message.headers.emplace_back("Content-Type", request.content_type);
+        if (!credentials_.authorization().empty())
+            message.headers.emplace_back("Authorization", credentials_.authorization());
+        return message;
+    }
+
+    // True if certificates have changed.
+    bool refresh(bool now_please) {
+        const auto outcome = credentials_.refresh(clock_.now(), now_please);
+        const std::string problem = outcome ? "" : outcome.error().message;
+        if (problem != problem_) {
+            problem_ = problem;
+            if (!problem.empty() && options_.on_problem) options_.on_problem(problem);
+        }
+        const bool reconnect = outcome && *outcome == Credentials::Outcome::connection_changed;
+        if (reconnect) client_->reconfigure(credentials_.connection());
+        return reconnect;
+    }
+
+    // After a 401. Another request may have found the new token since this one was sent with `used`.
+    bool has_new_identity(const std::string& used) {
+        return refresh(true) || credentials_.authorization() != used;
+    }
+
+    void note(std::string_view verb, SteadyTime started, const net::HttpResponse* answer) {
+        if (options_.on_answer) options_.on_answer(verb, answer ? answer->status : 0, clock_.now() - started);
+        if (!answer || !options_.on_warning) return;
+        for (const std::string& text : warnings_of(answer->headers)) {
+            if (warned_.size() >= max_remembered_warnings) warned_.clear();
+            if (warned_.insert(text).second) options_.on_warning(text);
+        }
+    }
+
+    std::unique_ptr<net::HttpClient> client_;
+    Credentials credentials_;
+    Clock& clock_;
+    HttpsApiServerOptions options_;
+    std::string problem_;
+    std::set<std::string> warned_;
+};
+
+}  // namespace
+
+std::unique_ptr<ApiServer> make_https_api_server(std::unique_ptr<net::HttpClient> client,
+                                                 Credentials credentials, Clock& clock,
+                                                 HttpsApiServerOptions options) {
+    return std::make_unique<HttpsApiServer>(std::move(client), std::move(credentials), clock,
+                                            std::move(options));
+}
+
+api::Result<std::unique_ptr<ApiServer>> make_https_api_server(boost::asio::any_io_executor executor,
+                                                              Clock& clock, ClusterConfig config,
+                                                              HttpsApiServerOptions options) {
+    const std::string source = config.source;
+    const auto blame = [&](api::Error error) {
+        error.message = source + ": " + error.message;
+        return error;
+    };
+    Credentials credentials(std::move(config));
+    if (const auto read = credentials.refresh(clock.now()); !read) return blame(read.error());
+    auto client = net::make_http_client(std::move(executor), credentials.connection());
+    if (!client) return blame(client.error());
+    return make_https_api_server(std::move(*client), std::move(credentials), clock, std::move(options));
+}
+
+}  // namespace kube

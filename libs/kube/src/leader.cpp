@@ -1,0 +1,87 @@
+#include "kube/leader.hpp"
+
+#include <boost/asio/experimental/awaitable_operators.hpp>
+
+namespace kube {
+
+using namespace boost::asio::experimental::awaitable_operators;
+
+LeaderElector::LeaderElector(ApiServer& server, Clock& clock, api::ObjectKey lease, std::string identity,
+                             Callbacks callbacks, LeaseTimes times)
+    : server_(server),
+      clock_(clock),
+      callbacks_(std::move(callbacks)),
+      times_(times),
+      machine_(std::move(lease), std::move(identity), times) {}
+
+Task<> LeaderElector::run() {
+    while (true) {
+        const LeaseMachine::Step step = machine_.next();
+        if (step.at > clock_.now()) co_await clock_.sleep_until(step.at);
+        const SteadyTime now = clock_.now();
+        // A former leader that wakes up late must say so before it does anything else.
+        report();
+        Request request = machine_.request(now, clock_.wall());
+        const bool is_read = request.method == "GET";
+        const SteadyTime patience = now + times_.renew_deadline;
+        const SteadyTime give_up = leading() ? step.give_up.value_or(patience) : patience;
+        const auto answer = co_await exchange(std::move(request), give_up);
+        machine_.answered(clock_.now(), answer);
+        report();
+        report_trouble(answer, is_read);
+    }
+}
+
+Task<> LeaderElector::release() {
+    const SteadyTime give_up = clock_.now() + times_.renew_deadline;
+    was_leading_ = false;
+    // A renewal may have been cut off: only the server knows what the lease is now.
+    for (int attempt = 0; attempt < 3; ++attempt) {
+        Request read = machine_.read(clock_.now());
+        const auto lease = co_await exchange(std::move(read), give_up);
+        machine_.answered(clock_.now(), lease);
+        if (!lease) co_return;
+        std::optional<Request> clear = machine_.release(clock_.wall());
+        if (!clear) co_return;
+        const auto cleared = co_await exchange(std::move(*clear), give_up);
+        if (cleared || cleared.error().code != api::Errc::conflict) co_return;
+    }
+}
+
+Async<api::Json> LeaderElector::exchange(Request request, SteadyTime give_up) {
+    auto outcome = co_await (fetch(server_, std::move(request)) || clock_.sleep_until(give_up));
+    if (outcome.index() == 0) co_return std::move(std::get<0>(outcome));
+    co_return api::Error{.code = api::Errc::unavailable,
+                         .message = "the API server did not answer about the lease in time"};
+}
+
+void LeaderElector::report() {
+    const bool is_leading = leading();
+    if (is_leading != was_leading_) {
+        was_leading_ = is_leading;
+        const auto& callback = is_leading ? callbacks_.started : callbacks_.stopped;
+        if (callback) callback();
+    }
+    if (machine_.holder() != reported_holder_) {
+        reported_holder_ = machine_.holder();
+        if (callbacks_.observed) callbacks_.observed(reported_holder_);
+    }
+}
+
+void LeaderElector::report_trouble(const api::Result<api::Json>& answer, bool is_read) {
+    // Conflicts and a lease that does not exist yet are everyday life of an election; a write that is not
+    // found has no namespace.
+    const bool fine = answer || answer.error().code == api::Errc::conflict ||
+                      (is_read && answer.error().code == api::Errc::not_found);
+    const std::string trouble = fine ? ""
+                                     : std::string(api::to_string(answer.error().code)) + " " +
+                                           std::to_string(answer.error().http_status);
+    if (trouble == reported_trouble_) return;
+    reported_trouble_ = trouble;
+    if (!callbacks_.trouble) return;
+    if (fine) return callbacks_.trouble(nullptr);
+    const api::Error error = answer.error();
+    callbacks_.trouble(&error);
+}
+
+}  // namespace kube

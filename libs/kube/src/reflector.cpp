@@ -1,0 +1,79 @@
+#include "kube/reflector.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace kube {
+namespace {
+
+namespace asio = boost::asio;
+
+// A burst of lines that are already here must not keep everything else on this thread waiting.
+constexpr int lines_per_turn = 64;
+
+}  // namespace
+
+Reflector::Reflector(ApiServer& server, Clock& clock, Sink& sink, Scope scope, OnChange on_change)
+    : server_(server),
+      clock_(clock),
+      sink_(sink),
+      scope_(scope),
+      on_change_(std::move(on_change)),
+      machine_(scope) {}
+
+Task<> Reflector::run() {
+    while (true) {
+        auto step = machine_.next(clock_.now(), clock_.jitter());
+        if (const auto* pause = std::get_if<WatchMachine::Pause>(&step)) {
+            co_await clock_.sleep_until(clock_.now() + pause->duration);
+        } else if (auto* fetch = std::get_if<WatchMachine::Fetch>(&step)) {
+            const auto page = co_await server_.send(std::move(fetch->request));
+            if (page)
+                machine_.page(page->body, sink_);
+            else
+                machine_.failed(clock_.now(), page.error());
+        } else {
+            co_await follow(std::move(std::get<WatchMachine::Open>(step).request));
+        }
+        report();
+    }
+}
+
+Task<> Reflector::follow(Request request) {
+    auto opened = co_await server_.watch(std::move(request));
+    if (!opened) {
+        machine_.failed(clock_.now(), opened.error());
+        co_return;
+    }
+    const std::unique_ptr<Watch> watch = std::move(*opened);
+    machine_.opened(sink_);
+    for (int lines = 1;; ++lines) {
+        report();
+        const auto line = co_await watch->next();
+        if (!line) {
+            machine_.failed(clock_.now(), line.error());
+            co_return;
+        }
+        if (line->empty()) {
+            machine_.closed(clock_.now());
+            co_return;
+        }
+        if (!machine_.line(*line, sink_)) co_return;
+        if (lines % lines_per_turn == 0)
+            co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
+    }
+}
+
+void Reflector::report() {
+    const auto& trouble = machine_.trouble();
+    if (!trouble && !machine_.synced()) return;
+    const std::string now = trouble ? std::string(api::to_string(trouble->code)) + " " +
+                                          std::to_string(trouble->http_status) + " " + trouble->reason
+                                    : "";
+    if (now == reported_) return;
+    reported_ = now;
+    if (on_change_) on_change_(scope_, trouble ? &*trouble : nullptr);
+}
+
+}  // namespace kube

@@ -1,0 +1,201 @@
+#include "kube/watch_machine.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "kube/status.hpp"
+#include "kube/watch_decoder.hpp"
+
+namespace kube {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr seconds max_backoff{30};
+// A stream that lived for this long counts as healthy, whatever ended it.
+constexpr seconds healthy_life{1};
+// What a watch may stay silent beyond its own timeout before we take the connection for dead.
+constexpr seconds slack{30};
+// After so many refusals in a row, the place in the history is not worth keeping.
+constexpr int refusals_before_list = 4;
+// After so many streamed lists that did not reach their end, ask for pages.
+constexpr int broken_streams_before_pages = 3;
+constexpr int max_page_size = 128'000;
+
+std::string query(const Scope& scope, std::string_view first) {
+    std::string text = path(scope.resource, {scope.ns, ""}) + "?" + std::string(first);
+    if (!scope.label_selector.empty()) text += "&labelSelector=" + percent_encode(scope.label_selector);
+    return text;
+}
+
+// Asks for metadata only; the plain type behind it would be the answer of a server that cannot do that.
+std::string accept(const Scope& scope, std::string_view kind) {
+    if (!scope.metadata_only) return {};
+    return "application/json;as=" + std::string(kind) + ";g=meta.k8s.io;v=v1,application/json";
+}
+
+}  // namespace
+
+WatchMachine::WatchMachine(Scope scope) : scope_(std::move(scope)) {}
+
+WatchMachine::Step WatchMachine::next(SteadyTime now, double jitter) {
+    if (std::exchange(pause_, false)) {
+        const auto backoff = std::min(max_backoff, seconds(1 << std::clamp(failures_ - 1, 0, 5)));
+        const auto shortened = milliseconds(static_cast<std::int64_t>(
+            static_cast<double>(milliseconds(backoff).count()) * (0.5 + jitter / 2)));
+        return Pause{std::max<milliseconds>(shortened, std::exchange(retry_after_, {}))};
+    }
+    if (phase_ == Phase::pages) return Fetch{list_request()};
+    open_ = false;
+    opened_at_ = now;
+    return Open{watch_request(jitter)};
+}
+
+Request WatchMachine::list_request() const {
+    std::string target = query(scope_, "limit=" + std::to_string(page_size_));
+    if (!continue_.empty()) target += "&continue=" + percent_encode(continue_);
+    return {.target = std::move(target), .accept = accept(scope_, "PartialObjectMetadataList")};
+}
+
+Request WatchMachine::watch_request(double jitter) const {
+    const seconds timeout(300 + static_cast<int>(jitter * 300));
+    std::string target = query(scope_, "watch=true&allowWatchBookmarks=true") +
+                         "&timeoutSeconds=" + std::to_string(timeout.count());
+    // A streamed list without a resourceVersion is a consistent read, never older than what we had.
+    if (phase_ == Phase::stream)
+        target += "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan";
+    else
+        target += "&resourceVersion=" + percent_encode(resource_version_);
+    return {.target = std::move(target),
+            .accept = accept(scope_, "PartialObjectMetadata"),
+            .idle_timeout = timeout + slack};
+}
+
+void WatchMachine::page(std::string_view body, Sink& sink) {
+    auto page = decode_list_page(body);
+    if (!page) {
+        continue_.clear();
+        return stumble(page.error());
+    }
+    if (continue_.empty()) sink.listing();
+    for (api::Json& item : page->items) {
+        const api::Json& metadata = std::as_const(item)["metadata"];
+        const api::ObjectKey key = {std::string(metadata["namespace"].as_string()),
+                                    std::string(metadata["name"].as_string())};
+        const std::string version(metadata["resourceVersion"].as_string());
+        if (!key.name.empty()) sink.upsert(key, version, std::move(item));
+    }
+    continue_ = page->next;
+    if (continue_.empty()) complete(page->resource_version, sink);
+}
+
+void WatchMachine::opened(Sink& sink) {
+    open_ = true;
+    trouble_.reset();
+    if (phase_ == Phase::stream) sink.listing();
+}
+
+bool WatchMachine::line(std::string_view line, Sink& sink) {
+    auto event = decode_watch_line(line);
+    if (!event) {
+        refused(event.error());
+        return false;
+    }
+    const bool watching = phase_ == Phase::watch;
+    switch (event->type) {
+        case WatchEvent::Type::error: refused(event->error); return false;
+        case WatchEvent::Type::bookmark:
+            if (!watching && event->initial_events_end)
+                complete(event->resource_version, sink);
+            else if (watching)
+                sink.progressed(resource_version_ = std::move(event->resource_version));
+            return true;
+        case WatchEvent::Type::upsert:
+            sink.upsert(event->key, event->resource_version, std::move(event->object));
+            break;
+        case WatchEvent::Type::removed: sink.removed(event->key, event->resource_version); break;
+    }
+    if (watching) {
+        resource_version_ = std::move(event->resource_version);
+        failures_ = 0;
+    }
+    return true;
+}
+
+void WatchMachine::closed(SteadyTime now) { stream_broke(now, nullptr); }
+
+void WatchMachine::failed(SteadyTime now, const api::Error& error) {
+    if (open_) return stream_broke(now, &error);
+    if (phase_ == Phase::stream && error.code == api::Errc::invalid) {
+        // The server does not know sendInitialEvents: before 1.32, or switched off.
+        can_stream_ = false;
+        return list_again();
+    }
+    if (phase_ == Phase::pages && error.code == api::Errc::gone) {
+        // Pages expire while we fetch them: fewer and bigger ones have a better chance.
+        continue_.clear();
+        page_size_ = std::min(page_size_ * 4, max_page_size);
+        return retry_later(error);
+    }
+    refused(error);
+}
+
+void WatchMachine::stream_broke(SteadyTime now, const api::Error* error) {
+    open_ = false;
+    if (phase_ == Phase::stream) {
+        if (++broken_streams_ >= broken_streams_before_pages) {
+            can_stream_ = false;
+            list_again();
+        }
+        const api::Error early = {.code = api::Errc::unavailable, .message = "the streamed list ended early"};
+        return stumble(error ? *error : early);
+    }
+    // Watches end all the time; only one that ends at once must not be reopened at once.
+    if (now - opened_at_ >= healthy_life)
+        failures_ = 0;
+    else
+        retry_later(error ? *error : api::Error());
+}
+
+// The server said no to the phase's request.
+void WatchMachine::refused(const api::Error& error) {
+    if (phase_ == Phase::watch) {
+        const bool stale = error.code == api::Errc::gone || is_too_large_resource_version(error);
+        const bool unreachable = error.code == api::Errc::unavailable && error.http_status == 0;
+        if (stale || error.code == api::Errc::not_found ||
+            (!unreachable && failures_ + 1 >= refusals_before_list))
+            list_again();
+        if (stale) return retry_later(error);
+    }
+    stumble(error);
+}
+
+void WatchMachine::list_again() {
+    phase_ = can_stream_ ? Phase::stream : Phase::pages;
+    continue_.clear();
+}
+
+void WatchMachine::stumble(const api::Error& error) {
+    trouble_ = error;
+    retry_later(error);
+}
+
+void WatchMachine::retry_later(const api::Error& error) {
+    ++failures_;
+    pause_ = true;
+    retry_after_ = error.retry_after.value_or(seconds(0));
+}
+
+void WatchMachine::complete(const std::string& resource_version, Sink& sink) {
+    // failures_ stays: only the watch that follows shows whether the list was worth it.
+    resource_version_ = resource_version;
+    phase_ = Phase::watch;
+    broken_streams_ = 0;
+    page_size_ = first_page_size;
+    synced_ = true;
+    trouble_.reset();
+    sink.synced(resource_version);
+}
+
+}  // namespace kube
