@@ -1,0 +1,54 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "api/job_set.hpp"
+#include "api/train_job.hpp"
+#include "kube/store.hpp"
+
+namespace reconciler {
+
+/// The runtime of a TrainJob, as a key among both kinds: cluster-scoped ones have no namespace.
+api::ObjectKey runtime_key(const api::TrainJob& job);
+
+/// What the watches have seen: the cluster as it was a moment ago. Tells which TrainJobs want a pass.
+/// Thread rule: one thread.
+class Caches {
+public:
+    /// Called for every TrainJob that something has happened to, or to its JobSet or its runtime.
+    using Wake = std::function<void(const api::ObjectKey& train_job)>;
+
+    explicit Caches(Wake wake);
+
+    std::optional<api::TrainJob> train_job(const api::ObjectKey& key) const;
+    /// The JobSet of that name, if a TrainJob controls it; JobSets of others are not kept.
+    std::optional<api::JobSet> job_set(const api::ObjectKey& key) const;
+    /// The live runtime that the TrainJob names; nullopt if there is none.
+    std::optional<api::Json> runtime(const api::TrainJob& job) const;
+
+    /// Every store has had its first list; until then nothing may be concluded from an absence.
+    bool synced() const;
+
+    struct TrainJobFacts {
+        api::ObjectKey runtime = {};  ///< as runtime_key()
+    };
+    struct RuntimeFacts {};
+
+    kube::Store<TrainJobFacts>& train_jobs() { return train_jobs_; }
+    kube::Store<api::JobSet>& job_sets() { return job_sets_; }
+    kube::Store<RuntimeFacts>& training_runtimes() { return training_runtimes_; }
+    kube::Store<RuntimeFacts>& cluster_training_runtimes() { return cluster_training_runtimes_; }
+
+private:
+    void wake_users_of(const api::ObjectKey& runtime);
+
+    Wake wake_;
+    kube::Store<TrainJobFacts> train_jobs_;
+    kube::Store<api::JobSet> job_sets_;
+    kube::Store<RuntimeFacts> training_runtimes_;
+    kube::Store<RuntimeFacts> cluster_training_runtimes_;
+};
+
+}  // namespace reconciler

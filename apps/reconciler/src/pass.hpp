@@ -1,0 +1,53 @@
+#pragma once
+#include <chrono>
+#include <functional>
+#include <optional>
+
+#include "caches.hpp"
+#include "kube/event_recorder.hpp"
+#include "lifecycle/conclusion.hpp"
+#include "net/log.hpp"
+#include "writer.hpp"
+
+namespace reconciler {
+
+/// What a pass leaves for the one who runs it.
+struct PassReport {
+    bool gone = false;  ///< there is no such TrainJob: forget it
+    std::optional<std::chrono::seconds> requeue_after = {};
+    lifecycle::Episode episode = {};  ///< to be handed in with the next pass of this job
+    Written written = {};             ///< hold the next pass back until the caches have seen these
+    std::optional<api::Error> trouble = {};
+};
+
+/// One level-triggered pass over one TrainJob: observe, decide, act, conclude; the status last. Keeps nothing
+/// between passes. Thread rule: as its ApiServer.
+class Pass {
+public:
+    using Now = std::function<api::Time()>;
+
+    Pass(kube::ApiServer& server, const Caches& caches, kube::EventRecorder& events, net::Log& log, Now now,
+         lifecycle::Options options)
+        : server_(server),
+          caches_(caches),
+          events_(events),
+          log_(log),
+          now_(std::move(now)),
+          options_(options) {}
+
+    kube::Task<PassReport> run(api::ObjectKey key, lifecycle::Episode episode);
+
+private:
+    kube::Task<PassReport> conclude(View& view, const lifecycle::Decision& decision,
+                                    lifecycle::Outcome outcome, Written written, bool& again);
+    void tell(const api::TrainJob& job, const lifecycle::Conclusion& conclusion);
+
+    kube::ApiServer& server_;
+    const Caches& caches_;
+    kube::EventRecorder& events_;
+    net::Log& log_;
+    Now now_;
+    lifecycle::Options options_;
+};
+
+}  // namespace reconciler

@@ -1,0 +1,224 @@
+#include "run.hpp"
+
+#include <unistd.h>
+
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <csignal>
+#include <random>
+
+#include "caches.hpp"
+#include "kube/https_api_server.hpp"
+#include "kube/leader.hpp"
+#include "kube/reflector.hpp"
+#include "kube/throttle.hpp"
+#include "leader_only.hpp"
+#include "net/admin_server.hpp"
+#include "net/signals.hpp"
+#include "pass.hpp"
+#include "task_group.hpp"
+#include "worker.hpp"
+
+namespace reconciler {
+namespace {
+
+constexpr std::string_view default_namespace = "kubeflow-system";
+constexpr std::string_view default_lease = "trainer.kubeflow.org";
+constexpr std::chrono::seconds drain_time{20};
+
+// Differs between any two processes, also of the same pod: the host's name and 64 random bits.
+std::string new_identity() {
+    char host[256] = "unknown";
+    gethostname(host, sizeof host - 1);
+    std::random_device random;
+    char suffix[32];
+    std::snprintf(suffix, sizeof suffix, "_%08x%08x", random(), random());
+    return std::string(host) + suffix;
+}
+
+api::Time wall_clock() { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); }
+
+// Everything that lives as long as the process; members are in the order in which they need each other.
+class Process {
+public:
+    Process(const Settings& settings, kube::ClusterConfig& config)
+        : settings_(settings),
+          log_(settings.log_level, settings.log_format),
+          clock_(kube::make_clock(context_.get_executor())),
+          identity_(new_identity()),
+          lease_{settings.lease.ns, settings.lease.name},
+          tasks_(context_.get_executor(), [this](const std::string& what) {
+              log_.error("a loop ended with an exception", {{"error", what}});
+          }) {
+        if (lease_.ns.empty()) lease_.ns = config.ns.empty() ? default_namespace : config.ns;
+        if (lease_.name.empty()) lease_.name = default_lease;
+        net::add_process_metrics(metrics_);
+    }
+
+    api::Result<> run(kube::ClusterConfig config);
+
+private:
+    api::Result<> connect(kube::ClusterConfig config);
+    void watch(kube::Resource resource, kube::Sink& sink);
+    void elect();
+    bool leading() const { return !settings_.leader_elect || (elector_ && elector_->leading()); }
+    std::vector<std::string> not_ready() const;
+    net::Task<> until_signalled();
+
+    const Settings& settings_;
+    net::Log log_;
+    net::Metrics metrics_;
+    boost::asio::io_context context_{1};
+    std::unique_ptr<kube::Clock> clock_;
+    std::string identity_;
+    api::ObjectKey lease_;
+    std::unique_ptr<kube::ApiServer> server_;
+    std::unique_ptr<LeaderOnly> leader_only_;
+    std::unique_ptr<kube::ApiServer> throttled_;
+    std::unique_ptr<kube::EventRecorder> events_;
+    std::unique_ptr<Caches> caches_;
+    std::unique_ptr<Pass> pass_;
+    std::unique_ptr<Worker> worker_;
+    std::vector<std::unique_ptr<kube::Reflector>> reflectors_;
+    std::unique_ptr<kube::LeaderElector> elector_;
+    std::unique_ptr<net::HttpServer> admin_;
+    TaskGroup tasks_;
+    bool stopping_ = false;
+};
+
+api::Result<> Process::connect(kube::ClusterConfig config) {
+    log_.info("starting", {{"cluster", config.source}, {"identity", identity_}});
+    kube::HttpsApiServerOptions options;
+    options.on_warning = [this](const std::string& text) {
+        log_.warn("the API server warns", {{"warning", text}});
+    };
+    options.on_problem = [this](const std::string& text) { log_.warn("credentials", {{"problem", text}}); };
+    options.on_answer = [this](std::string_view verb, int status, std::chrono::nanoseconds) {
+        metrics_
+            .counter("signalbox_api_requests_total",
+                     "Requests to the API server, by verb and status; 0 = no answer.",
+                     {{"verb", std::string(verb)}, {"code", std::to_string(status)}})
+            .add();
+    };
+    auto server =
+        kube::make_https_api_server(context_.get_executor(), *clock_, std::move(config), std::move(options));
+    if (!server) return server.error();
+    server_ = std::move(*server);
+    return {};
+}
+
+void Process::watch(kube::Resource resource, kube::Sink& sink) {
+    const auto on_change = [this](const kube::Scope& scope, const api::Error* trouble) {
+        const std::string what = kube::to_string(scope.resource);
+        if (trouble)
+            log_.warn("cannot watch; trying again", {{"resource", what}, {"error", *trouble}});
+        else
+            log_.info("watching", {{"resource", what}});
+        worker_->look_again();
+    };
+    auto reflector = std::make_unique<kube::Reflector>(*server_, *clock_, sink,
+                                                       kube::Scope{.resource = resource}, on_change);
+    tasks_.start(reflector->run());
+    reflectors_.push_back(std::move(reflector));
+}
+
+void Process::elect() {
+    if (!settings_.leader_elect) return;
+    net::Gauge leads = metrics_.gauge("signalbox_leader", "1 while this process holds the lease.");
+    kube::LeaderElector::Callbacks callbacks;
+    callbacks.started = [this, leads]() mutable {
+        log_.info("leading", {{"lease", lease_}, {"identity", identity_}});
+        leads.set(1);
+        worker_->look_again();
+    };
+    callbacks.stopped = [this, leads]() mutable {
+        log_.warn("no longer leading", {{"lease", lease_}});
+        leads.set(0);
+        worker_->look_again();
+    };
+    callbacks.observed = [this](const std::string& holder) {
+        log_.info("the lease is held", {{"lease", lease_}, {"holder", holder.empty() ? "nobody" : holder}});
+    };
+    callbacks.trouble = [this](const api::Error* trouble) {
+        if (trouble)
+            log_.warn("cannot use the lease; trying again", {{"lease", lease_}, {"error", *trouble}});
+        else
+            log_.info("the lease works again", {{"lease", lease_}});
+    };
+    elector_ =
+        std::make_unique<kube::LeaderElector>(*server_, *clock_, lease_, identity_, std::move(callbacks));
+    tasks_.start(elector_->run());
+}
+
+std::vector<std::string> Process::not_ready() const {
+    std::vector<std::string> reasons;
+    if (stopping_) reasons.emplace_back("shutting down");
+    for (const auto& reflector : reflectors_)
+        if (!reflector->synced())
+            reasons.push_back("no list yet of " + kube::to_string(reflector->scope().resource));
+    return reasons;
+}
+
+net::Task<> Process::until_signalled() {
+    net::Signals signals(context_.get_executor(), {SIGTERM, SIGINT});
+    const int number = co_await signals.next();
+    log_.info("stopping", {{"signal", number}});
+    stopping_ = true;
+    worker_->stop();
+    // Passes end by themselves within the client's time-outs; this is for the case that one does not.
+    co_await net::sleep_for(drain_time);
+    log_.error("passes did not end in time; leaving them", {{"seconds", drain_time.count()}});
+    context_.stop();
+}
+
+api::Result<> Process::run(kube::ClusterConfig config) {
+    if (auto connected = connect(std::move(config)); !connected) return connected.error();
+    leader_only_ = std::make_unique<LeaderOnly>(*server_, [this] { return leading(); });
+    throttled_ = kube::make_throttled(*leader_only_, *clock_, settings_.qps, settings_.burst);
+    events_ = std::make_unique<kube::EventRecorder>(context_.get_executor(), *server_, *clock_, identity_);
+    caches_ = std::make_unique<Caches>([this](const api::ObjectKey& key) { worker_->wake(key); });
+    const lifecycle::Options options = {.created_condition = settings_.created_condition};
+    pass_ = std::make_unique<Pass>(*throttled_, *caches_, *events_, log_, wall_clock, options);
+    const Worker::Limits limits = {.concurrency = settings_.concurrency};
+    worker_ = std::make_unique<Worker>(
+        context_.get_executor(), *clock_, *caches_, *pass_, metrics_, log_, [this] { return leading(); },
+        limits);
+
+    auto admin = net::start_admin_server(
+        context_.get_executor(), settings_.admin_listen, metrics_, [this] { return not_ready(); }, log_);
+    if (!admin) return admin.error();
+    admin_ = std::move(*admin);
+
+    watch(kube::resources::train_jobs, caches_->train_jobs());
+    watch(kube::resources::job_sets, caches_->job_sets());
+    watch(kube::resources::training_runtimes, caches_->training_runtimes());
+    watch(kube::resources::cluster_training_runtimes, caches_->cluster_training_runtimes());
+    elect();
+
+    // Named, because g++ 12 mis-copies a capturing lambda that is a temporary of co_spawn.
+    auto whole_life = [this]() -> net::Task<> {
+        tasks_.start(until_signalled());
+        co_await worker_->run();
+        co_await tasks_.join();
+        // The next holder need not wait for the lease to expire.
+        if (elector_) co_await elector_->release();
+        co_await admin_->drain(std::chrono::milliseconds(500));
+        log_.info("stopped");
+    };
+    boost::asio::co_spawn(context_, whole_life(), boost::asio::detached);
+    context_.run();
+    return {};
+}
+
+}  // namespace
+
+api::Result<> run(const Settings& settings) {
+    if (auto valid = check(settings); !valid) return valid.error();
+    auto config =
+        settings.kubeconfig.empty() ? kube::in_cluster_config() : kube::load_kubeconfig(settings.kubeconfig);
+    if (!config) return config.error();
+    return Process(settings, *config).run(*config);
+}
+
+}  // namespace reconciler

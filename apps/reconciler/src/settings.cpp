@@ -1,0 +1,40 @@
+#include "settings.hpp"
+
+namespace reconciler {
+
+void add_options(net::Options& options, Settings& settings) {
+    using lifecycle::CreatedCondition;
+    options.add("kubeconfig", "FILE", settings.kubeconfig,
+                "how to reach the API server: the current context of this file; without it, the pod's "
+                "service account");
+    options.add("admin-listen", "HOST:PORT", settings.admin_listen,
+                "where /healthz, /readyz and /metrics are served; port 0 takes a free one and logs it");
+    options.add("leader-elect", settings.leader_elect, "work only while holding the lease");
+    options.add("lease", "NAMESPACE/NAME", settings.lease,
+                "the lease to hold; default: trainer.kubeflow.org in our own namespace");
+    options.add("concurrency", "N", settings.concurrency, "TrainJobs that are worked on at the same time");
+    options.add("qps", "N", settings.qps,
+                "requests per second to the API server; 0 lets its flow control decide");
+    options.add("burst", "N", settings.burst, "requests that may exceed --qps for a moment");
+    options.add_choice(
+        "created-condition", settings.created_condition,
+        {{"always", CreatedCondition::always}, {"on-failure", CreatedCondition::on_failure}},
+        "when TrainJobs carry the condition Created; on-failure leaves it out while it would be "
+        "True, for Kubeflow's Python SDK, which takes a job for running only while its conditions "
+        "are empty");
+    options.add("log-level", "LEVEL", settings.log_level, "debug, info, warn or error");
+    options.add("log-format", "FORMAT", settings.log_format, "json (one object a line) or text");
+}
+
+api::Result<> check(const Settings& settings) {
+    const auto usage = [](const char* what) {
+        return api::Error{.code = api::Errc::invalid, .message = what};
+    };
+    if (settings.concurrency < 1) return usage("--concurrency must be at least 1");
+    if (settings.qps < 0) return usage("--qps must not be negative; 0 means no limit of our own");
+    if (settings.burst < 0) return usage("--burst must not be negative");
+    if (settings.burst > 0 && settings.qps == 0) return usage("--burst has no effect without --qps");
+    return {};
+}
+
+}  // namespace reconciler

@@ -1,0 +1,31 @@
+#pragma once
+#include <string>
+
+#include "api/object_key.hpp"
+#include "lifecycle/conditions.hpp"
+#include "net/option_types.hpp"
+#include "net/options.hpp"
+
+namespace reconciler {
+
+/// What the command line and the configuration file say.
+struct Settings {
+    std::string kubeconfig = {};  ///< empty = the pod's service account
+    net::HostPort admin_listen{"0.0.0.0", 8080};
+    bool leader_elect = true;
+    api::ObjectKey lease = {};  ///< an empty namespace means our own
+    int concurrency = 64;       ///< passes in flight
+    double qps = 0;             ///< requests a second; 0 = the API server's flow control decides
+    int burst = 0;
+    lifecycle::CreatedCondition created_condition = lifecycle::CreatedCondition::always;
+    net::LogLevel log_level = net::LogLevel::info;
+    net::LogFormat log_format = net::LogFormat::json;
+};
+
+/// The table of options; `settings` must outlive it.
+void add_options(net::Options& options, Settings& settings);
+
+/// What the types of the options cannot say.
+api::Result<> check(const Settings& settings);
+
+}  // namespace reconciler

@@ -1,0 +1,76 @@
+#include "snapshot_writer.hpp"
+
+#include "kube/status.hpp"
+#include "runtime/snapshot.hpp"
+
+namespace reconciler {
+namespace {
+
+using lifecycle::SnapshotPlan;
+using lifecycle::SnapshotState;
+
+std::string described(const api::ObjectKey& key) { return "ConfigMap " + to_string(key); }
+
+SnapshotState state_of(const std::optional<api::Json>& config_map, const api::Result<api::Json>& snapshot,
+                       const View& view) {
+    const api::TrainJob& job = *view.observed.job;
+    if (!config_map) return SnapshotState::absent;
+    if (api::parse_meta(*config_map).controller_uid != job.meta.uid) return SnapshotState::foreign;
+    if (!snapshot) return SnapshotState::broken;
+    const bool same =
+        view.runtime && (*config_map)["data"] == runtime::make_snapshot(job, *view.runtime)["data"];
+    return same ? SnapshotState::same : SnapshotState::differs;
+}
+
+api::Error no_runtime(const api::TrainJob& job) {
+    return api::invalid("spec.runtimeRef", job.runtime_ref.kind + " \"" + job.runtime_ref.name +
+                                               "\" does not exist; create it, and this TrainJob goes on");
+}
+
+}  // namespace
+
+kube::Task<std::variant<ChosenRuntime, Failure>> choose_runtime(kube::ApiServer& server, const View& view,
+                                                                lifecycle::RuntimeSource source) {
+    const api::TrainJob& job = *view.observed.job;
+    const api::ObjectKey key = snapshot_key(job.meta.key());
+    auto config_map = co_await read(server, kube::resources::config_maps, key);
+    if (!config_map) co_return Failure(lifecycle::ReadFailed{described(key), config_map.error()});
+
+    auto snapshot =
+        *config_map ? runtime::read_snapshot(**config_map, job) : api::Result<api::Json>(no_runtime(job));
+    ChosenRuntime chosen;
+    if (*config_map) chosen.snapshot_uid = api::parse_meta(**config_map).uid;
+    const SnapshotState state = state_of(*config_map, snapshot, view);
+    chosen.plan = lifecycle::plan_snapshot(source, view.runtime.has_value(), state);
+    switch (chosen.plan.build_from) {
+        case SnapshotPlan::BuildFrom::live: chosen.runtime = *view.runtime; break;
+        case SnapshotPlan::BuildFrom::snapshot: chosen.runtime = std::move(*snapshot); break;
+        case SnapshotPlan::BuildFrom::nothing:
+            if (state == SnapshotState::foreign) co_return Failure(lifecycle::ForeignObject{described(key)});
+            co_return Failure(lifecycle::BuildFailed{snapshot ? no_runtime(job) : snapshot.error()});
+    }
+    co_return chosen;
+}
+
+kube::Task<Failure> store_snapshot(kube::ApiServer& server, const api::TrainJob& job,
+                                   const ChosenRuntime& chosen) {
+    if (chosen.plan.store == SnapshotPlan::Store::keep) co_return lifecycle::Done();
+    const api::ObjectKey key = snapshot_key(job.meta.key());
+    if (chosen.plan.store == SnapshotPlan::Store::replace) {
+        // It is immutable. The UID keeps us from deleting the one that somebody else has put there meanwhile.
+        const kube::Preconditions this_one = {.uid = chosen.snapshot_uid};
+        kube::Request removal =
+            kube::remove(kube::resources::config_maps, key, kube::Propagation::background, this_one);
+        const auto removed = co_await server.send(std::move(removal));
+        if (!removed && removed.error().code != api::Errc::not_found)
+            co_return lifecycle::WriteFailed{described(key), removed.error(), lifecycle::Write::remove};
+    }
+    const api::Json wanted = runtime::make_snapshot(job, chosen.runtime);
+    kube::Request creation = kube::create(kube::resources::config_maps, wanted);
+    const auto created = co_await server.send(std::move(creation));
+    // Whoever was faster may have been ourselves, before a crash: the next pass reads it and judges.
+    if (!created) co_return lifecycle::WriteFailed{described(key), created.error()};
+    co_return lifecycle::Done();
+}
+
+}  // namespace reconciler

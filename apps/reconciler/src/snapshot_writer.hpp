@@ -1,0 +1,30 @@
+#pragma once
+#include <variant>
+
+#include "kube/api_server.hpp"
+#include "lifecycle/outcome.hpp"
+#include "lifecycle/snapshot.hpp"
+#include "observe.hpp"
+
+namespace reconciler {
+
+/// The runtime that a TrainJob is built from, and what is to be done about its snapshot once the build has
+/// succeeded.
+struct ChosenRuntime {
+    api::Json runtime = {};
+    lifecycle::SnapshotPlan plan = {};
+    std::string snapshot_uid = {};  ///< of the ConfigMap that is there now
+};
+
+/// Why a step of a pass ended it.
+using Failure = decltype(lifecycle::Outcome::result);
+
+/// Reads the snapshot and chooses. The failure is ReadFailed, BuildFailed or ForeignObject.
+kube::Task<std::variant<ChosenRuntime, Failure>> choose_runtime(kube::ApiServer& server, const View& view,
+                                                                lifecycle::RuntimeSource source);
+
+/// Creates or replaces the snapshot as planned. Done, or why not.
+kube::Task<Failure> store_snapshot(kube::ApiServer& server, const api::TrainJob& job,
+                                   const ChosenRuntime& chosen);
+
+}  // namespace reconciler

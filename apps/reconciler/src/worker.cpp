@@ -1,0 +1,147 @@
+#include "worker.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+namespace reconciler {
+namespace {
+
+// A watch that is this far behind is being re-listed or broken; the preconditions of our writes make acting
+// on its view harmless.
+constexpr std::chrono::seconds longest_hold_back{15};
+constexpr std::chrono::milliseconds hold_back_step{250};
+
+}  // namespace
+
+Worker::Worker(boost::asio::any_io_executor executor, kube::Clock& clock, Caches& caches, Pass& pass,
+               net::Metrics& metrics, net::Log& log, Allowed allowed, Limits limits)
+    : executor_(executor),
+      clock_(clock),
+      caches_(caches),
+      pass_(pass),
+      log_(log),
+      allowed_(std::move(allowed)),
+      limits_(limits),
+      wakeup_(executor),
+      passes_(metrics.counter("signalbox_passes_total", "Passes over a TrainJob, by how they ended.",
+                              {{"result", "done"}})),
+      failures_(metrics.counter("signalbox_passes_total", "Passes over a TrainJob, by how they ended.",
+                                {{"result", "failed"}})),
+      exceptions_(metrics.counter("signalbox_passes_total", "Passes over a TrainJob, by how they ended.",
+                                  {{"result", "exception"}})),
+      durations_(metrics.histogram("signalbox_pass_duration_seconds", "How long a pass took.",
+                                   {0.001, 0.005, 0.02, 0.1, 0.5, 2, 10})) {
+    depth_ = metrics.gauge("signalbox_queue_depth", "TrainJobs that wait for a pass and are due.");
+    metrics.before_expose([this] { depth_.set(static_cast<double>(queue_.ready())); });
+}
+
+void Worker::wake(const api::ObjectKey& train_job) {
+    queue_.add(train_job, clock_.now());
+    wakeup_.notify();
+}
+
+void Worker::stop() {
+    stopping_ = true;
+    wakeup_.notify();
+}
+
+net::Task<> Worker::run() {
+    while (!stopping_ || queue_.running() > 0) {
+        if (!stopping_ && allowed_() && caches_.synced()) start_due_passes();
+        const auto next = queue_.next_wakeup();
+        const bool full = std::cmp_greater_equal(queue_.running(), limits_.concurrency);
+        // While nothing may start, whoever changes that wakes us.
+        if (!next || full || stopping_ || !allowed_() || !caches_.synced())
+            co_await wakeup_.wait();
+        else
+            co_await wakeup_.wait_until(*next);
+    }
+}
+
+void Worker::start_due_passes() {
+    const kube::SteadyTime now = clock_.now();
+    while (std::cmp_less(queue_.running(), limits_.concurrency)) {
+        const auto key = queue_.next(now);
+        if (!key) return;
+        if (!caught_up(*key, now)) {
+            queue_.done(*key, now);
+            queue_.add_after(*key, now + hold_back_step);
+            continue;
+        }
+        boost::asio::co_spawn(executor_, run_pass(*key), boost::asio::detached);
+    }
+}
+
+net::Task<> Worker::run_pass(api::ObjectKey key) {
+    const kube::SteadyTime started = clock_.now();
+    const auto known = episodes_.find(key);
+    const lifecycle::Episode episode = known == episodes_.end() ? lifecycle::Episode() : known->second;
+    std::optional<PassReport> report;
+    std::string bug;
+    try {
+        report = co_await pass_.run(key, episode);
+    } catch (const std::exception& exception) {
+        bug = exception.what();
+    }
+    durations_.observe(std::chrono::duration<double>(clock_.now() - started).count());
+    if (report) {
+        finish(key, *report);
+    } else {
+        // A bug of ours must not end the process, nor keep other jobs waiting.
+        exceptions_.add();
+        log_.error("pass failed with an exception; it will be retried", {{"trainjob", key}, {"error", bug}});
+        queue_.failed(key, clock_.now());
+    }
+    wakeup_.notify();
+}
+
+void Worker::finish(const api::ObjectKey& key, const PassReport& report) {
+    const kube::SteadyTime now = clock_.now();
+    if (report.gone) {
+        queue_.done(key, now);
+        pending_.erase(key);
+        episodes_.erase(key);
+        passes_.add();
+        return;
+    }
+    if (!report.written.train_job.empty() || !report.written.job_set.empty())
+        pending_[key] = {.written = report.written,
+                         .train_job_lists = caches_.train_jobs().lists(),
+                         .job_set_lists = caches_.job_sets().lists(),
+                         .until = now + longest_hold_back};
+    if (report.trouble) {
+        failures_.add();
+        log_.debug("pass failed", {{"trainjob", key}, {"error", *report.trouble}});
+    } else {
+        passes_.add();
+    }
+    if (report.episode == lifecycle::Episode())
+        episodes_.erase(key);
+    else
+        episodes_[key] = report.episode;
+    // Policy has said when to look again, backoff included. Only a server that asked for quiet is not to be
+    // disturbed by events either.
+    if (report.trouble && report.trouble->retry_after)
+        queue_.failed(key, now, report.trouble->retry_after);
+    else
+        queue_.done(key, now);
+    if (report.requeue_after) queue_.add_after(key, now + *report.requeue_after);
+}
+
+// Whether the caches show what our last pass over this job wrote. If not, its decisions would be about the
+// past.
+bool Worker::caught_up(const api::ObjectKey& key, kube::SteadyTime now) {
+    const auto at = pending_.find(key);
+    if (at == pending_.end()) return true;
+    const auto seen = [](auto& store, const std::string& version, std::uint32_t lists) {
+        return version.empty() || store.has_seen(version) || store.lists() != lists;
+    };
+    const Pending& pending = at->second;
+    const bool caught_up = seen(caches_.train_jobs(), pending.written.train_job, pending.train_job_lists) &&
+                           seen(caches_.job_sets(), pending.written.job_set, pending.job_set_lists);
+    if (!caught_up && now < pending.until) return false;
+    pending_.erase(at);
+    return true;
+}
+
+}  // namespace reconciler

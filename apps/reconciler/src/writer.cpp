@@ -1,0 +1,193 @@
+#include "writer.hpp"
+
+#include "api/names.hpp"
+#include "kube/status.hpp"
+#include "lifecycle/event.hpp"
+#include "lifecycle/recreate.hpp"
+#include "runtime/applied_hash.hpp"
+#include "runtime/build.hpp"
+#include "snapshot_writer.hpp"
+
+namespace reconciler {
+namespace {
+
+using lifecycle::Done;
+using lifecycle::JobSetStep;
+using lifecycle::Outcome;
+using lifecycle::WriteFailed;
+
+std::string job_set_named(const api::ObjectKey& key) { return "JobSet " + to_string(key); }
+
+Outcome ended(Failure why) {
+    Outcome outcome;
+    outcome.result = std::move(why);
+    return outcome;
+}
+
+// Gone already, or another object by now: what was to be deleted does not exist any more.
+bool is_settled(const api::Error& error) {
+    return error.code == api::Errc::not_found || error.code == api::Errc::conflict;
+}
+
+std::string version_of(const kube::Response& response) {
+    const auto object = api::parse_json(response.body);
+    return object ? api::parse_meta(*object).resource_version : std::string();
+}
+
+}  // namespace
+
+kube::Task<Outcome> Writer::act(const lifecycle::Decision& decision) {
+    if (const auto* step = std::get_if<lifecycle::CleanUp>(&decision)) co_return co_await clean_up(*step);
+    if (std::holds_alternative<lifecycle::Expire>(decision)) co_return co_await expire();
+    if (const auto* step = std::get_if<lifecycle::Run>(&decision)) co_return co_await run(*step);
+    co_return Outcome();
+}
+
+kube::Task<Outcome> Writer::clean_up(lifecycle::CleanUp step) {
+    if (!step.delete_job_set) co_return Outcome();
+    const kube::Preconditions this_one = {.uid = view_.observed.job_set->meta.uid};
+    kube::Request removal =
+        kube::remove(kube::resources::job_sets, key(), kube::Propagation::background, this_one);
+    const auto removed = co_await server_.send(std::move(removal));
+    if (removed || is_settled(removed.error())) co_return Outcome();
+    co_return ended(WriteFailed{job_set_named(key()), removed.error(), lifecycle::Write::remove});
+}
+
+kube::Task<Outcome> Writer::expire() {
+    const kube::Preconditions as_seen = {.uid = job().meta.uid,
+                                         .resource_version = job().meta.resource_version};
+    kube::Request removal =
+        kube::remove(kube::resources::train_jobs, key(), kube::Propagation::foreground, as_seen);
+    const auto removed = co_await server_.send(std::move(removal));
+    if (removed || removed.error().code == api::Errc::not_found) co_return Outcome();
+    co_return ended(WriteFailed{"TrainJob " + to_string(key()), removed.error(), lifecycle::Write::remove});
+}
+
+kube::Task<Outcome> Writer::run(lifecycle::Run step) {
+    if (step.suspend_job_set) {
+        const auto suspended = co_await suspend_job_set();
+        if (!suspended)
+            co_return ended(WriteFailed{job_set_named(key()), suspended.error(), lifecycle::Write::suspend});
+    }
+    if (!step.build) co_return Outcome();
+
+    auto choice = co_await choose_runtime(server_, view_, step.runtime);
+    if (auto* failure = std::get_if<Failure>(&choice)) co_return ended(std::move(*failure));
+    const auto& chosen = std::get<ChosenRuntime>(choice);
+
+    const runtime::Inputs inputs = {.job = job(), .runtime = chosen.runtime};
+    const auto built = runtime::build(inputs);
+    if (!built) co_return ended(lifecycle::BuildFailed{built.error()});
+    Outcome outcome;
+    for (const runtime::Notice& notice : built->notices)
+        outcome.remarks.push_back(lifecycle::warning_event(notice.reason, notice.note));
+
+    if (auto stored = co_await store_snapshot(server_, job(), chosen); !std::holds_alternative<Done>(stored))
+        co_return ended(std::move(stored));
+
+    Outcome applied;
+    const api::Json& job_set = built->objects.back();
+    switch (step.job_set) {
+        case JobSetStep::leave:
+        case JobSetStep::wait_until_gone: break;
+        case JobSetStep::refuse: co_return ended(lifecycle::ForeignObject{job_set_named(key())});
+        case JobSetStep::create: applied = co_await create(job_set); break;
+        case JobSetStep::update:
+        case JobSetStep::resume: applied = co_await change(job_set); break;
+    }
+    outcome.result = std::move(applied.result);
+    outcome.job_set_written = applied.job_set_written;
+    co_return outcome;
+}
+
+// Alone, so that nothing else that is wrong can keep a job from being suspended.
+kube::Async<> Writer::suspend_job_set() {
+    const api::ObjectMeta& meta = view_.observed.job_set->meta;
+    const kube::Preconditions as_seen = {.uid = meta.uid, .resource_version = meta.resource_version};
+    api::Json patch;
+    patch["spec"]["suspend"] = true;
+    kube::Request request = kube::merge_patch(kube::resources::job_sets, key(), std::move(patch), as_seen);
+    const auto patched = co_await server_.send(std::move(request));
+    if (!patched) co_return patched.error();
+    written_.job_set = version_of(*patched);
+    co_return api::Result<>();
+}
+
+kube::Task<Outcome> Writer::create(const api::Json& job_set) {
+    const api::Json wanted = runtime::with_applied_hash(job_set);
+    kube::Request request = kube::apply(kube::resources::job_sets, wanted, false);
+    const auto applied = co_await server_.send(std::move(request));
+    if (!applied) co_return ended(WriteFailed{job_set_named(key()), applied.error()});
+    if (applied->status != 201) {
+        const api::Error error = {.code = api::Errc::conflict, .message = "it exists already; looking again"};
+        co_return ended(WriteFailed{job_set_named(key()), error});
+    }
+    written_.job_set = version_of(*applied);
+    Outcome outcome;
+    outcome.job_set_written = true;
+    co_return outcome;
+}
+
+kube::Task<Outcome> Writer::change(const api::Json& job_set) {
+    const auto live = co_await read(server_, kube::resources::job_sets, key());
+    if (!live) co_return ended(lifecycle::ReadFailed{job_set_named(key()), live.error()});
+    if (!*live || api::parse_meta(**live).uid != view_.observed.job_set->meta.uid) {
+        const api::Error error = {.code = api::Errc::conflict, .message = "it was replaced; looking again"};
+        co_return ended(WriteFailed{job_set_named(key()), error});
+    }
+    api::Json wanted = runtime::with_applied_hash(job_set);
+    if (runtime::is_applied(wanted, **live)) co_return Outcome();
+
+    const api::JobSet facts = api::parse_job_set(**live);
+    lifecycle::SuspendedChange obstacle;
+    const auto withdrawn = lifecycle::withdrawn_fields((**live)["spec"], wanted["spec"]);
+    obstacle.withdraws = !withdrawn.empty() && runtime::applied_hash(**live) != runtime::applied_hash(wanted);
+    obstacle.any_active = facts.any_active();
+    // Whether it ever ran is not recorded anywhere; checkpoints are worth more than a quick resume.
+    obstacle.has_run = true;
+    obstacle.deletes_claims = lifecycle::deletes_volume_claims((**live)["spec"]);
+
+    std::string why = withdrawn.empty() ? std::string() : withdrawn.front() + " was withdrawn";
+    for (;;) {
+        switch (lifecycle::recreation(obstacle)) {
+            case lifecycle::Recreation::wait: co_return ended(lifecycle::Waiting());
+            case lifecycle::Recreation::recreate: co_return co_await recreate(**live, std::move(why));
+            case lifecycle::Recreation::forbidden: {
+                const api::Error error = {
+                    .code = api::Errc::invalid,
+                    .message = "cannot take this change (" + why +
+                               ") without being created anew, and that would delete its volume "
+                               "claims with what they hold",
+                    .http_status = 422};
+                co_return ended(WriteFailed{job_set_named(key()), error});
+            }
+            case lifecycle::Recreation::needless: break;
+        }
+        wanted["metadata"]["uid"] = facts.meta.uid;
+        wanted["metadata"]["resourceVersion"] = facts.meta.resource_version;
+        kube::Request request = kube::apply(kube::resources::job_sets, wanted, true);
+        const auto applied = co_await server_.send(std::move(request));
+        if (applied) {
+            written_.job_set = version_of(*applied);
+            Outcome outcome;
+            outcome.job_set_written = true;
+            co_return outcome;
+        }
+        if (!lifecycle::refuses_immutable_field(applied.error()) || obstacle.refused)
+            co_return ended(WriteFailed{job_set_named(key()), applied.error()});
+        obstacle.refused = true;
+        why = applied.error().message;
+    }
+}
+
+kube::Task<Outcome> Writer::recreate(const api::Json& live, std::string why) {
+    const kube::Preconditions this_one = {.uid = api::parse_meta(live).uid};
+    kube::Request removal =
+        kube::remove(kube::resources::job_sets, key(), kube::Propagation::foreground, this_one);
+    const auto removed = co_await server_.send(std::move(removal));
+    if (!removed && !is_settled(removed.error()))
+        co_return ended(WriteFailed{job_set_named(key()), removed.error()});
+    co_return ended(lifecycle::JobSetRemoved{std::move(why)});
+}
+
+}  // namespace reconciler

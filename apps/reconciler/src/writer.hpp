@@ -1,0 +1,43 @@
+#pragma once
+#include "kube/api_server.hpp"
+#include "lifecycle/decision.hpp"
+#include "lifecycle/outcome.hpp"
+#include "observe.hpp"
+
+namespace reconciler {
+
+/// The resource versions that our own writes made: until the caches have seen them, another pass would act on
+/// the past.
+struct Written {
+    std::string train_job = {};
+    std::string job_set = {};
+};
+
+/// Does what a decision about one TrainJob asks for. Every write carries what it was decided on (uid,
+/// resourceVersion) or is a create, so repeating one, or doing it late, changes nothing.
+class Writer {
+public:
+    Writer(kube::ApiServer& server, const View& view, Written& written)
+        : server_(server), view_(view), written_(written) {}
+
+    /// References in the arguments must live until the coroutine ends.
+    kube::Task<lifecycle::Outcome> act(const lifecycle::Decision& decision);
+
+private:
+    kube::Task<lifecycle::Outcome> clean_up(lifecycle::CleanUp step);
+    kube::Task<lifecycle::Outcome> expire();
+    kube::Task<lifecycle::Outcome> run(lifecycle::Run step);
+    kube::Async<> suspend_job_set();
+    kube::Task<lifecycle::Outcome> create(const api::Json& job_set);
+    kube::Task<lifecycle::Outcome> change(const api::Json& job_set);
+    kube::Task<lifecycle::Outcome> recreate(const api::Json& live, std::string why);
+
+    const api::TrainJob& job() const { return *view_.observed.job; }
+    api::ObjectKey key() const { return job().meta.key(); }
+
+    kube::ApiServer& server_;
+    const View& view_;
+    Written& written_;
+};
+
+}  // namespace reconciler

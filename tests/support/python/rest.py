@@ -1,0 +1,154 @@
+"""A small client of the API server for tests and the demo: JSON in, JSON out, errors as exceptions.
+
+kubectl shows what users see; this is for what is asked many times a second, where starting a process would be slow.
+"""
+
+import base64
+import http.client
+import json
+import ssl
+import tempfile
+import time
+import urllib.parse
+
+import yaml
+
+GROUPS = {
+    "trainjobs": "apis/trainer.kubeflow.org/v1alpha1",
+    "trainingruntimes": "apis/trainer.kubeflow.org/v1alpha1",
+    "clustertrainingruntimes": "apis/trainer.kubeflow.org/v1alpha1",
+    "jobsets": "apis/jobset.x-k8s.io/v1alpha2",
+    "jobs": "apis/batch/v1",
+    "leases": "apis/coordination.k8s.io/v1",
+    "events": "apis/events.k8s.io/v1",
+    "pods": "api/v1",
+    "nodes": "api/v1",
+    "configmaps": "api/v1",
+    "secrets": "api/v1",
+    "namespaces": "api/v1",
+    "resourcequotas": "api/v1",
+}
+CLUSTER_SCOPED = {"clustertrainingruntimes", "nodes", "namespaces"}
+
+
+class ApiError(Exception):
+    """An answer of the API server that is not 2xx."""
+
+    def __init__(self, code, status):
+        self.code = code
+        self.status = status if isinstance(status, dict) else {"message": str(status)}
+        super().__init__(f"{code}: {self.status.get('message', '')}")
+
+
+class Rest:
+    """One API server, with the credentials of a kubeconfig's current context."""
+
+    def __init__(self, kubeconfig):
+        config = yaml.safe_load(open(kubeconfig, encoding="utf-8"))
+        context = _named(config["contexts"], config["current-context"])["context"]
+        cluster = _named(config["clusters"], context["cluster"])["cluster"]
+        user = _named(config["users"], context["user"])["user"]
+        self._address = urllib.parse.urlsplit(cluster["server"])
+        self._tls = ssl.create_default_context(cafile=_file(cluster, "certificate-authority"))
+        if "client-certificate" in user or "client-certificate-data" in user:
+            self._tls.load_cert_chain(_file(user, "client-certificate"), _file(user, "client-key"))
+        self._user = user
+
+    def _token(self):
+        if "tokenFile" in self._user:
+            return open(self._user["tokenFile"], encoding="utf-8").read().strip()
+        return self._user.get("token")
+
+    def request(self, method, path, body=None, content_type="application/json"):
+        headers = {"Accept": "application/json", "Content-Type": content_type}
+        if token := self._token():
+            headers["Authorization"] = f"Bearer {token}"
+        connection = http.client.HTTPSConnection(self._address.hostname, self._address.port, context=self._tls, timeout=30)
+        try:
+            connection.request(method, path, None if body is None else json.dumps(body), headers)
+            response = connection.getresponse()
+            text = response.read().decode()
+        finally:
+            connection.close()
+        try:
+            answer = json.loads(text)
+        except ValueError:
+            answer = text
+        if response.status >= 300:
+            raise ApiError(response.status, answer)
+        return answer
+
+    def get(self, resource, name, namespace="default"):
+        """The object, or None if there is none."""
+        try:
+            return self.request("GET", path_of(resource, namespace, name))
+        except ApiError as error:
+            if error.code == 404:
+                return None
+            raise
+
+    def list(self, resource, namespace="default", selector=""):
+        query = f"?labelSelector={urllib.parse.quote(selector)}" if selector else ""
+        return self.request("GET", path_of(resource, namespace) + query)["items"]
+
+    def create(self, obj, resource=None, dry_run=False):
+        namespace = obj["metadata"].get("namespace", "default")
+        resource = resource or obj["kind"].lower() + "s"
+        return self.request("POST", path_of(resource, namespace) + ("?dryRun=All" if dry_run else ""), obj)
+
+    def patch(self, resource, name, change, namespace="default", subresource=""):
+        path = path_of(resource, namespace, name) + (f"/{subresource}" if subresource else "")
+        return self.request("PATCH", path, change, "application/merge-patch+json")
+
+    def replace(self, resource, obj):
+        meta = obj["metadata"]
+        return self.request("PUT", path_of(resource, meta.get("namespace", "default"), meta["name"]), obj)
+
+    def delete(self, resource, name, namespace="default", propagation="Background"):
+        try:
+            self.request("DELETE", path_of(resource, namespace, name), {"propagationPolicy": propagation})
+        except ApiError as error:
+            if error.code != 404:
+                raise
+
+
+def path_of(resource, namespace, name=None):
+    scope = "" if resource in CLUSTER_SCOPED else f"namespaces/{namespace}/"
+    return f"/{GROUPS[resource]}/{scope}{resource}" + (f"/{name}" if name else "")
+
+
+def wait_for(what, probe, timeout=30, interval=0.1):
+    """Calls probe() until it returns something true, and returns that. `what` completes "waiting for ..."."""
+    deadline = time.monotonic() + timeout
+    last = None
+    while time.monotonic() < deadline:
+        last = probe()
+        if last:
+            return last
+        time.sleep(interval)
+    raise AssertionError(f"after {timeout} s still waiting for {what}; last seen: {last!r}")
+
+
+def true_conditions(obj):
+    """{type: condition} of the conditions that are True."""
+    conditions = (obj or {}).get("status", {}).get("conditions", [])
+    return {c["type"]: c for c in conditions if c["status"] == "True"}
+
+
+def conditions(obj):
+    return {c["type"]: c for c in (obj or {}).get("status", {}).get("conditions", [])}
+
+
+def _named(items, name):
+    return next(item for item in items if item["name"] == name)
+
+
+def _file(holder, field):
+    if field in holder:
+        return holder[field]
+    if f"{field}-data" not in holder:
+        return None
+    file = tempfile.NamedTemporaryFile(delete=False, suffix=".pem")
+    file.write(base64.b64decode(holder[f"{field}-data"]))
+    file.close()
+    return file.name
