@@ -1,0 +1,304 @@
+#include "concluding.hpp"
+
+namespace lifecycle {
+TEST_CASE("Created follows the outcome", "[conclude]") {
+    struct Row {
+        const char* name;
+        Outcome outcome;
+        const char* conditions;
+        const char* message;
+        const char* events;
+    };
+    const auto forbidden = [](const char* message) { return server_error(403, message); };
+    const Row rows[] = {
+        {"all is applied",
+         {.job_set_written = true},
+         "Created=True/JobsCreationSucceeded",
+         "Succeeded to create Jobs",
+         "Normal JobsCreationSucceeded"},
+        {"the build fails", build_failed(), "Created=False/JobsBuildFailed",
+         "spec.trainer.numNodes: must not be 3", "Warning JobsBuildFailed"},
+        {"a quota says no", refused(forbidden("exceeded quota: q")), "Created=False/JobsCreationFailed",
+         "JobSet default/job: exceeded quota: q", "Warning JobsCreationFailed"},
+        {"an object belongs to somebody else",
+         {.result = ForeignObject{"Secret default/job-mpi-ssh-auth"}},
+         "Created=False/JobsCreationFailed",
+         "Secret default/job-mpi-ssh-auth exists already and does not belong to this TrainJob",
+         "Warning JobsCreationFailed"},
+        {"a permission is missing",
+         refused(forbidden("is forbidden: User \"x\" cannot create resource \"y\"")), "", "", ""},
+        {"the namespace goes away", refused(forbidden("because it is being terminated")), "", "", ""},
+        {"the connection is lost", refused(lost_connection), "", "", ""},
+        {"somebody was faster", refused(server_error(409, "modified", api::Errc::conflict)), "", "", ""},
+        {"the snapshot cannot be read",
+         {.result = ReadFailed{"ConfigMap default/x", lost_connection}},
+         "",
+         "",
+         ""},
+        {"a DELETE is refused", refused(forbidden("denied"), Write::remove), "", "", ""},
+    };
+    for (const Row& row : rows) DYNAMIC_SECTION(row.name) {
+            const Conclusion conclusion = conclude_after(submitted(), 10s, row.outcome);
+            CHECK(text(conclusion.conditions) == row.conditions);
+            CHECK(text(conclusion.events) == row.events);
+            CHECK(conclusion.status_changed == !conclusion.conditions.empty());
+            const bool good = std::holds_alternative<Done>(row.outcome.result);
+            CHECK(conclusion.episode.failures == (good ? 0 : 1));
+            CHECK(conclusion.requeue_after == (good ? std::nullopt : std::optional(1s)));
+            if (conclusion.conditions.empty()) return;
+            CHECK(conclusion.conditions[0].message == row.message);
+            CHECK(conclusion.conditions[0].last_transition == start + 10s);
+            CHECK(conclusion.conditions[0].observed_generation == 1);
+        }
+}
+
+TEST_CASE("trouble takes no condition back", "[conclude]") {
+    const Observed observed = running();
+    CHECK_FALSE(conclude_after(observed, 10s, refused(lost_connection)).status_changed);
+    // But it does not keep counts from being told.
+    Observed moved = observed;
+    moved.job_set->replicated_jobs[0].ready = 0;
+    const Conclusion conclusion =
+        conclude_after(moved, 10s, {.result = ReadFailed{"Secret", lost_connection}});
+    CHECK(text(conclusion.jobs_status) == "node: 1 active");
+    CHECK(conclusion.status_changed);
+}
+
+TEST_CASE("a JobSet of somebody else is told of by name", "[conclude]") {
+    Observed observed = submitted();
+    observed.job_set = job_set_of(*observed.job);
+    make_foreign(observed);
+    const Conclusion conclusion = conclude_after(observed, 10s);
+    CHECK(get(conclusion, "Created").reason == "JobsCreationFailed");
+    CHECK(get(conclusion, "Created").message ==
+          "JobSet default/job exists already and does not belong to this TrainJob");
+    CHECK(conclusion.jobs_status.empty());
+    CHECK(conclusion.requeue_after == 1s);
+}
+
+TEST_CASE("a huge error text is cut", "[conclude]") {
+    const Conclusion conclusion =
+        conclude_after(submitted(), 10s, refused(server_error(422, std::string(100'000, 'x'))));
+    CHECK(conclusion.conditions[0].message.size() == 32'768);
+    CHECK(conclusion.events[0].note.size() == 1024);
+}
+
+TEST_CASE("a job that cannot be created is tried again ever more slowly", "[conclude]") {
+    Observed observed = submitted();
+    std::vector<std::int64_t> delays;
+    for (int i = 0; i < 11; ++i) {
+        const Conclusion conclusion = conclude_after(observed, std::chrono::seconds(i * 300), build_failed());
+        CHECK(conclusion.status_changed == (i == 0));
+        CHECK(text(conclusion.events) == (i == 0 ? "Warning JobsBuildFailed" : ""));
+        observed.job->conditions = conclusion.conditions;
+        observed.episode = conclusion.episode;
+        delays.push_back(conclusion.requeue_after->count());
+    }
+    CHECK(delays == std::vector<std::int64_t>{1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300});
+    CHECK(conclude_after(observed, 1h).episode == Episode{});
+}
+
+TEST_CASE("a retry does not sleep through a deadline", "[conclude]") {
+    Observed observed = with_deadline(submitted());
+    observed.episode.failures = 20;
+    CHECK(conclude_after(observed, 10s, build_failed()).requeue_after == 50s);
+    CHECK(conclude_after(observed, 10s, refused(lost_connection)).requeue_after == 50s);
+}
+
+TEST_CASE("the API server says when to come again", "[conclude]") {
+    api::Error error = server_error(429, "slow down", api::Errc::unavailable);
+    error.retry_after = 17s;
+    CHECK(conclude_after(submitted(), 10s, refused(error)).requeue_after == 17s);
+    error.retry_after = 0s;
+    CHECK(conclude_after(submitted(), 10s, refused(error)).requeue_after == 1s);
+}
+
+TEST_CASE("trouble is told once it has lasted", "[conclude]") {
+    Observed observed = running();
+    std::string told;
+    for (int i = 0; i <= 10; ++i) {
+        const Conclusion conclusion = conclude_after(observed, i * 12s, refused(lost_connection));
+        observed.episode = conclusion.episode;
+        told += conclusion.events.empty() ? '-' : '!';
+        if (!conclusion.events.empty()) {
+            CHECK(conclusion.events[0] ==
+                  warning_event("ReconcileError", "JobSet default/job: connection reset"));
+        }
+    }
+    CHECK(told == "------!----");
+    CHECK(conclude_after(observed, 3min).episode == Episode{});
+}
+
+TEST_CASE("the deadline wakes us, at least a second ahead and within a day", "[conclude]") {
+    CHECK(conclude_after(running(), 10s).requeue_after == std::nullopt);
+    CHECK(conclude_after(with_deadline(running()), 10s).requeue_after == 50s);
+    CHECK(conclude_after(with_deadline(running()), -1h).requeue_after == 3660s);
+    CHECK(conclude_after(with_deadline(running(), std::chrono::hours(24 * 365)), 10s).requeue_after == 24h);
+    CHECK(conclude_after(with_deadline(running(), std::chrono::seconds::max()), 10s).requeue_after ==
+          std::nullopt);
+    CHECK(conclude_after(with_deadline(suspended()), 10s).requeue_after == std::nullopt);
+}
+
+TEST_CASE("a transition is told when it is stored", "[conclude]") {
+    Observed observed = running();
+    observed.job->suspend = true;
+    observed.job->meta.generation = 2;
+    Conclusion conclusion = conclude_after(observed, 1min);
+    CHECK(conclusion.decide_again);
+    CHECK(text(conclusion.conditions) == "Created=True/JobsCreationSucceeded Suspended=True/Suspended");
+    CHECK(get(conclusion, "Suspended").message == "TrainJob is suspended");
+    CHECK(get(conclusion, "Suspended").last_transition == start + 1min);
+    CHECK(get(conclusion, "Created").observed_generation == 2);
+    CHECK(text(conclusion.events) == "Normal Suspended");
+    CHECK(conclusion.events[0].needs_status);
+
+    observed.job->conditions = conclusion.conditions;
+    observed.job->suspend = false;
+    conclusion = conclude_after(observed, 2min);
+    CHECK(text(conclusion.conditions) == "Suspended=False/Resumed Created=True/JobsCreationSucceeded");
+    CHECK(get(conclusion, "Suspended").message == "TrainJob is resumed");
+    CHECK(get(conclusion, "Suspended").last_transition == start + 2min);
+}
+
+TEST_CASE("a status that could not be written counts as a failed pass", "[conclude]") {
+    const Observed observed = failed_by_deadline();
+    const Conclusion deleted = conclude_after(observed, 90s);
+    const Conclusion failed = after_failed_status_write(deleted, observed, lost_connection, start + 90s);
+    CHECK(text(failed.events) == "Normal JobSetDeleted");
+    CHECK(failed.requeue_after == 1s);
+    CHECK(failed.episode == Episode{1, start + 90s, false});
+
+    Observed to_suspend = running();
+    to_suspend.job->suspend = true;
+    to_suspend.episode = {.failures = 3, .trouble_since = start};
+    const Conclusion transition =
+        after_failed_status_write(conclude_after(to_suspend, 90s), to_suspend, lost_connection, start + 90s);
+    CHECK_FALSE(transition.decide_again);
+    CHECK(text(transition.events) == "Warning ReconcileError");
+    CHECK(transition.events[0].note == "TrainJob default/job status: connection reset");
+    CHECK(transition.episode == Episode{4, start, true});
+    CHECK(transition.requeue_after == 8s);
+
+    // Once per pass, also if the pass had failed before.
+    const Conclusion twice = after_failed_status_write(conclude_after(submitted(), 0s, build_failed()),
+                                                       submitted(), lost_connection, start);
+    CHECK(twice.episode.failures == 1);
+    CHECK(twice.events.empty());
+}
+
+TEST_CASE("a JobSet that is built again is told of", "[conclude]") {
+    Observed observed = running();
+    observed.job_set.reset();
+    const Outcome applied = {.job_set_written = true,
+                             .remarks = {warning_event("GPUCountUnknown", "claim c")}};
+    CHECK(text(conclude_after(observed, 10s, applied).events) ==
+          "Warning JobSetRecreated, Warning GPUCountUnknown");
+    CHECK(text(conclude_after(observed, 10s, refused(lost_connection)).events).empty());
+    // The build's remarks come again with every pass; they are told when they take effect.
+    CHECK(conclude_after(running(), 10s, {.remarks = applied.remarks}).events.empty());
+}
+
+TEST_CASE("a suspended JobSet that must be made anew", "[conclude]") {
+    Observed observed = suspended();
+    observed.job->suspend = false;
+    observed.job->conditions[1] = condition("Suspended", "False", "Resumed");
+    const Conclusion removed =
+        conclude_after(observed, 10s, {.result = JobSetRemoved{"numNodes is immutable"}});
+    CHECK(text(removed.events) == "Normal JobSetDeleted");
+    CHECK(removed.events[0].note == "The suspended JobSet is built anew: numNodes is immutable");
+    CHECK(get(removed, "Created").is_true());
+    const Conclusion waiting = conclude_after(observed, 10s, {.result = Waiting{}});
+    CHECK(waiting.events.empty());
+    CHECK(waiting.requeue_after == std::nullopt);
+}
+
+TEST_CASE("nothing is learned about creating while an old JobSet goes", "[conclude]") {
+    Observed observed = running();
+    observed.job_set->meta.deletion = start;
+    observed.job->conditions = {condition("Created", "False", "JobsBuildFailed")};
+    CHECK_FALSE(conclude_after(observed, 10s).status_changed);
+    CHECK(text(conclude_after(observed, 10s, refused(server_error(422, "no"))).conditions) ==
+          "Created=False/JobsCreationFailed");
+}
+
+TEST_CASE("a failed suspend says nothing about creating", "[conclude]") {
+    Observed observed = suspended();
+    observed.job_set->suspend = false;
+    const Conclusion conclusion =
+        conclude_after(observed, 10s, refused(server_error(403, "denied"), Write::suspend));
+    CHECK(get(conclusion, "Created").is_true());
+    CHECK(conclusion.requeue_after == 1s);
+}
+
+TEST_CASE("plugins' conditions are merged", "[conclude]") {
+    const Outcome outcome = {
+        .plugin_conditions = {condition("Ready", "True", "Yes"), condition("Failed", "True", "No")}};
+    CHECK(text(conclude_after(running(), 10s, outcome).conditions) ==
+          "Ready=True/Yes Created=True/JobsCreationSucceeded");
+    CHECK(text(conclude_after(completed_unseen(), 1min, outcome).conditions) ==
+          "Ready=True/Yes Created=True/JobsCreationSucceeded Complete=True/AllJobsCompleted");
+}
+
+TEST_CASE("conditions stay as new as the spec", "[conclude]") {
+    Observed observed = completed();
+    observed.job->meta.generation = 5;
+    CHECK(get(conclude_after(observed, 1min), "Complete").observed_generation == 5);
+    SECTION("but not those of a release that never noted it") {
+        for (auto& c : observed.job->conditions) c.observed_generation = 0;
+        CHECK_FALSE(conclude_after(observed, 1min).status_changed);
+    }
+    SECTION("and not for the deletion, which is a generation as well") {
+        observed.job->meta.deletion = start;
+        CHECK_FALSE(conclude_after(observed, 1min).status_changed);
+    }
+}
+
+TEST_CASE("a settled state concludes with nothing to write", "[conclude]") {
+    const auto fresh = [] {
+        Observed observed = failed_by_deadline();
+        observed.job_set.reset();
+        observed.job->jobs_status = {{.name = "node"}};
+        return observed;
+    };
+    const std::pair<const char*, Observed> settled[] = {{"running", running()},
+                                                        {"suspended", suspended()},
+                                                        {"completed", completed()},
+                                                        {"with a deadline", with_deadline(running())},
+                                                        {"failed and cleaned up", fresh()}};
+    for (const auto& [name, observed] : settled)
+        for (const auto elapsed : {-3600s, 0s, 30s, 59s}) {
+            INFO(name << " after " << elapsed.count() << " s");
+            const Conclusion conclusion = conclude_after(observed, elapsed);
+            CHECK_FALSE(conclusion.status_changed);
+            CHECK(conclusion.events.empty());
+            CHECK(conclusion.conditions == observed.job->conditions);
+        }
+}
+
+TEST_CASE("what is not ours gets nothing", "[conclude]") {
+    Observed observed = running();
+    observed.job->managed_by = "kueue.x-k8s.io/multikueue";
+    observed.job->jobs_status.clear();
+    CHECK_FALSE(conclude_after(observed, 1h).status_changed);
+    CHECK(conclude_after(observed, 1h).requeue_after == std::nullopt);
+    CHECK_FALSE(conclude_after({}, 1h).status_changed);
+}
+
+TEST_CASE("the status patch holds what differs", "[conclude]") {
+    Observed observed = running();
+    Conclusion conclusion = conclude_after(observed, 10s);
+    CHECK(api::to_json(status_patch(*observed.job, conclusion)) == R"({"status":{}})");
+    conclusion.jobs_status = {{.name = "node", .ready = 2}};
+    CHECK(
+        api::to_json(status_patch(*observed.job, conclusion)) ==
+        R"({"status":{"jobsStatus":[{"active":0,"failed":0,"name":"node","ready":2,"succeeded":0,"suspended":0}]}})");
+    conclusion.jobs_status = observed.job->jobs_status;
+    conclusion.conditions[0].message = "m";
+    CHECK(api::to_json(status_patch(*observed.job, conclusion)) ==
+          R"({"status":{"conditions":[{"lastTransitionTime":"2026-01-15T10:00:00Z","message":"m",)"
+          R"("observedGeneration":1,"reason":"JobsCreationSucceeded","status":"True","type":"Created"}]}})");
+    conclusion.conditions.clear();
+    CHECK(api::to_json(status_patch(*observed.job, conclusion)) == R"({"status":{"conditions":[]}})");
+}
+
+}  // namespace lifecycle

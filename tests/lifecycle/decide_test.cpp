@@ -1,0 +1,278 @@
+#include "lifecycle/decision.hpp"
+
+#include "objects.hpp"
+#include "text.hpp"
+
+namespace lifecycle {
+namespace {
+
+struct Case {
+    const char* name;
+    Observed (*from)();
+    void (*change)(Observed&);
+    const char* want;
+    std::chrono::seconds after = 10s;
+};
+
+void check(const Case& c) {
+    DYNAMIC_SECTION(c.name) {
+        Observed observed = c.from();
+        c.change(observed);
+        CHECK(text(decide(observed, start + c.after)) == c.want);
+    }
+}
+
+void nothing(Observed&) {}
+Observed running_with_deadline() { return with_deadline(running()); }
+Observed completed_job() { return completed(); }
+Observed just_completed() { return completed_unseen(); }
+void expire(Observed& o) { o.ttl = 0; }
+void orphan(Observed& o) { o.job_set->meta.controller_uid.clear(); }
+void managed_by_kueue(Observed& o) { o.job->managed_by = "kueue.x-k8s.io/multikueue"; }
+void being_deleted(Observed& o) { o.job->meta.deletion = start; }
+void job_set_being_deleted(Observed& o) { o.job_set->meta.deletion = start; }
+void unsupported(Observed& o) { o.job->runtime_ref.kind = "OtherRuntime"; }
+void ask_to_suspend(Observed& o) { o.job->suspend = true; }
+void ask_to_resume(Observed& o) { o.job->suspend = false; }
+void lose_job_set(Observed& o) { o.job_set.reset(); }
+
+}  // namespace
+
+TEST_CASE("a living job gets what is missing", "[decide]") {
+    const Case cases[] = {
+        {"a new job is created", submitted, nothing, "run: create"},
+        {"a running JobSet is not touched", running, nothing, "run: leave"},
+        {"a lost JobSet is built again", running, lose_job_set, "run: create, rebuilds"},
+        {"jobsStatus alone tells that it was there", running,
+         [](Observed& o) {
+             lose_job_set(o);
+             o.job->conditions.clear();
+         },
+         "run: create, rebuilds"},
+        {"after a failed first creation nothing was there", submitted,
+         [](Observed& o) { o.job->conditions = {condition("Created", "False", "JobsCreationFailed")}; },
+         "run: create"},
+        {"a JobSet of somebody else is refused", running, make_foreign, "run: refuse, no build"},
+        {"an orphaned JobSet is somebody else's", running, orphan, "run: refuse, no build"},
+        {"a JobSet that is being deleted must go first", running, job_set_being_deleted,
+         "run: wait until gone"},
+        {"an empty managedBy is ours", running, [](Observed& o) { o.job->managed_by.clear(); }, "run: leave"},
+    };
+    for (const Case& c : cases) check(c);
+}
+
+TEST_CASE("suspend and resume", "[decide]") {
+    const Case cases[] = {
+        {"a wish to suspend is stored first", running, ask_to_suspend, "store transition"},
+        {"a job created suspended says so first", submitted, ask_to_suspend, "store transition"},
+        {"then the JobSet is suspended", suspended,
+         [](Observed& o) {
+             o.job_set->suspend = false;
+             o.job_set->replicated_jobs[0].active = 1;
+         },
+         "run: suspend, leave"},
+        {"changes wait while a pod is active", suspended,
+         [](Observed& o) { o.job_set->replicated_jobs[0].active = 1; }, "run: leave"},
+        {"changes are applied when none is", suspended, nothing, "run: update"},
+        {"a suspended job without JobSet gets one", suspended,
+         [](Observed& o) {
+             lose_job_set(o);
+             o.job->conditions.erase(o.job->conditions.begin());
+             o.job->jobs_status.clear();
+         },
+         "run: create"},
+        {"a wish to resume is stored first", suspended, ask_to_resume, "store transition"},
+        {"then the JobSet is resumed", suspended,
+         [](Observed& o) {
+             o.job->suspend = false;
+             o.job->conditions[1] = condition("Suspended", "False", "Resumed");
+         },
+         "run: resume"},
+        {"a JobSet that somebody suspended is resumed", running,
+         [](Observed& o) { o.job_set->suspend = true; }, "run: resume"},
+        {"a JobSet that is being deleted can be suspended", suspended,
+         [](Observed& o) {
+             o.job_set->suspend = false;
+             job_set_being_deleted(o);
+         },
+         "run: suspend, wait until gone"},
+        {"somebody else's JobSet is not suspended", suspended,
+         [](Observed& o) {
+             o.job_set->suspend = false;
+             make_foreign(o);
+         },
+         "run: refuse, no build"},
+    };
+    for (const Case& c : cases) check(c);
+}
+
+// Each stop of section 3, against what the later steps would do.
+TEST_CASE("what stops a pass wins over everything after it", "[decide]") {
+    struct Stop {
+        const char* name;
+        void (*stop)(Observed&);
+        const char* want;
+    };
+    const Stop stops[] = {
+        {"the TrainJob is gone", [](Observed& o) { o.job.reset(); }, "ignore"},
+        {"somebody else manages it", managed_by_kueue, "ignore"},
+    };
+    struct Later {
+        const char* name;
+        Observed (*from)();
+        void (*change)(Observed&);
+    };
+    const Later laters[] = {
+        {"being deleted", running, being_deleted},
+        {"ended with an unfinished JobSet", failed_by_deadline, nothing},
+        {"ended and expired", completed_job, expire},
+        {"completed and unseen", just_completed, nothing},
+        {"unsupported", running, unsupported},
+        {"past its deadline", running_with_deadline, nothing},
+        {"to be suspended", running, ask_to_suspend},
+        {"to be resumed", suspended, ask_to_resume},
+        {"without a JobSet", submitted, nothing},
+    };
+    for (const Stop& stop : stops)
+        for (const Later& later : laters) DYNAMIC_SECTION(stop.name << ", " << later.name) {
+                Observed observed = later.from();
+                later.change(observed);
+                stop.stop(observed);
+                CHECK(text(decide(observed, start + 1h)) == stop.want);
+            }
+}
+
+TEST_CASE("an ended job stays ended whatever happens", "[decide]") {
+    const Case cases[] = {
+        {"its JobSet is deleted", completed_job, lose_job_set, "clean up"},
+        {"its JobSet is another one's now", completed_job, make_foreign, "clean up"},
+        {"its JobSet is not finished", failed_by_deadline, nothing, "clean up: delete JobSet"},
+        {"its JobSet completes after the deadline", failed_by_deadline,
+         [](Observed& o) { o.job_set->finished = condition("Completed", "True", "AllJobsCompleted"); },
+         "clean up"},
+        {"a former leader makes the JobSet again", completed_job,
+         [](Observed& o) { o.job_set = job_set_of(*o.job); }, "clean up: delete JobSet"},
+        {"somebody else's JobSet takes the name", failed_by_deadline, make_foreign, "clean up"},
+        {"its JobSet is being deleted already", failed_by_deadline, job_set_being_deleted, "clean up"},
+        {"it is suspended", completed_job, ask_to_suspend, "clean up"},
+        {"its deadline passes", completed_job, [](Observed& o) { o = with_deadline(o, 1s); }, "clean up", 1h},
+        {"its runtimeRef is not supported", completed_job, unsupported, "clean up"},
+        {"it is being deleted", failed_by_deadline, being_deleted, "clean up: delete JobSet"},
+        {"its TTL has passed", completed_job, expire, "expire", 30s},
+        {"its TTL has passed and its JobSet runs", failed_by_deadline, expire, "expire", 60s},
+        {"its TTL has passed and it is being deleted", completed_job,
+         [](Observed& o) {
+             expire(o);
+             being_deleted(o);
+         },
+         "clean up", 1h},
+        {"its TTL has passed and it is suspended", completed_job,
+         [](Observed& o) {
+             expire(o);
+             ask_to_suspend(o);
+         },
+         "expire", 1h},
+    };
+    for (const Case& c : cases) check(c);
+}
+
+TEST_CASE("how a job ends", "[decide]") {
+    const Case cases[] = {
+        {"completed", just_completed, nothing, "finish Complete/AllJobsCompleted"},
+        {"failed", just_completed,
+         [](Observed& o) { o.job_set->finished = condition("Failed", "True", "FailedJobs"); },
+         "finish Failed/FailedJobs"},
+        {"completed beats a passed deadline", just_completed, [](Observed& o) { o = with_deadline(o, 1s); },
+         "finish Complete/AllJobsCompleted", 1h},
+        {"completed beats an unsupported runtime", just_completed, unsupported,
+         "finish Complete/AllJobsCompleted"},
+        {"completed beats a wish to suspend", just_completed, ask_to_suspend,
+         "finish Complete/AllJobsCompleted"},
+        {"completed while it is being deleted", just_completed, being_deleted,
+         "finish Complete/AllJobsCompleted"},
+        {"completed while its JobSet is being deleted", just_completed, job_set_being_deleted,
+         "finish Complete/AllJobsCompleted"},
+        {"somebody else's JobSet tells nothing", just_completed, make_foreign, "run: refuse, no build"},
+        {"an unsupported runtime", submitted, unsupported, "finish Failed/TrainingRuntimeNotSupported"},
+        {"an unsupported runtime beats the deadline", running_with_deadline, unsupported,
+         "finish Failed/TrainingRuntimeNotSupported", 1h},
+        {"the deadline has passed", running_with_deadline, nothing, "finish Failed/DeadlineExceeded", 60s},
+        {"the deadline is a second away", running_with_deadline, nothing, "run: leave", 59s},
+        {"the deadline passes without a JobSet", running_with_deadline, lose_job_set,
+         "finish Failed/DeadlineExceeded", 1h},
+        {"a wish to suspend comes in time, however late we see it", running_with_deadline, ask_to_suspend,
+         "store transition", 1h},
+        {"the deadline holds while a finalizer sticks", running_with_deadline, being_deleted,
+         "finish Failed/DeadlineExceeded", 1h},
+    };
+    for (const Case& c : cases) check(c);
+}
+
+TEST_CASE("a job that is being deleted gets nothing new", "[decide]") {
+    const Case cases[] = {
+        {"no JobSet", submitted, being_deleted, "run: leave, no build"},
+        {"no lost JobSet", running,
+         [](Observed& o) {
+             lose_job_set(o);
+             being_deleted(o);
+         },
+         "run: leave, no build"},
+        {"no resume", suspended,
+         [](Observed& o) {
+             ask_to_resume(o);
+             being_deleted(o);
+         },
+         "run: leave, no build"},
+        {"no resume that was already stored", suspended,
+         [](Observed& o) {
+             ask_to_resume(o);
+             being_deleted(o);
+             o.job->conditions[1] = condition("Suspended", "False", "Resumed");
+         },
+         "run: leave, no build"},
+        {"but it is suspended", suspended,
+         [](Observed& o) {
+             o.job_set->suspend = false;
+             being_deleted(o);
+         },
+         "run: suspend, leave, no build"},
+        {"and what runs is said to run, so that its deadline counts", suspended,
+         [](Observed& o) {
+             ask_to_resume(o);
+             o.job_set->suspend = false;
+             being_deleted(o);
+         },
+         "store transition"},
+    };
+    for (const Case& c : cases) check(c);
+}
+
+TEST_CASE("what cannot be undone needs a live view", "[decide]") {
+    struct Row {
+        const char* name;
+        Decision decision;
+        bool want;
+    };
+    const Row rows[] = {
+        {"ignoring", Ignore{}, false},
+        {"storing a transition", StoreTransition{}, false},
+        {"an end that the JobSet tells of", Finish{.told_by_job_set = true}, false},
+        {"an end of our own", Finish{}, true},
+        {"cleaning up", CleanUp{}, false},
+        {"deleting a JobSet", CleanUp{.delete_job_set = true}, true},
+        {"deleting the TrainJob", Expire{}, true},
+        {"leaving a JobSet alone", Run{}, false},
+        {"suspending", Run{.suspend_job_set = true}, true},
+        {"creating", Run{.job_set = JobSetStep::create}, true},
+        {"resuming", Run{.job_set = JobSetStep::resume}, true},
+        {"refusing", Run{.job_set = JobSetStep::refuse}, true},
+        {"updating what is suspended", Run{.job_set = JobSetStep::update}, false},
+        {"waiting", Run{.job_set = JobSetStep::wait_until_gone}, false},
+    };
+    for (const Row& row : rows) {
+        INFO(row.name);
+        CHECK(needs_live_view(row.decision) == row.want);
+    }
+}
+
+}  // namespace lifecycle

@@ -1,0 +1,140 @@
+#include "concluding.hpp"
+
+namespace lifecycle {
+
+TEST_CASE("what a job's end looks like", "[conclude]") {
+    SECTION("completed, with the JobSet's words and time") {
+        const Conclusion conclusion = conclude_after(completed_unseen(), 10min);
+        CHECK(text(conclusion.conditions) ==
+              "Created=True/JobsCreationSucceeded Complete=True/AllJobsCompleted");
+        CHECK(get(conclusion, "Complete").message == "jobset completed successfully");
+        CHECK(get(conclusion, "Complete").last_transition == start + 30s);
+        CHECK(text(conclusion.jobs_status) == "node: 1 succeeded");
+        CHECK(text(conclusion.events) == "Normal AllJobsCompleted");
+        CHECK(conclusion.requeue_after == 1s);
+    }
+    SECTION("completed at a time that nobody told") {
+        CHECK(get(conclude_after(completed_unseen(api::Time()), 10min), "Complete").last_transition ==
+              start + 10min);
+    }
+    SECTION("completed before anybody said that it was created or resumed") {
+        Observed observed = completed_unseen();
+        observed.job->conditions = {condition("Suspended", "True", "Suspended")};
+        observed.job->jobs_status.clear();
+        const Conclusion conclusion = conclude_after(observed, 10min);
+        CHECK(text(conclusion.conditions) ==
+              "Suspended=False/Resumed Created=True/JobsCreationSucceeded Complete=True/AllJobsCompleted");
+        CHECK(text(conclusion.jobs_status) == "node: 1 succeeded");
+    }
+    SECTION("completed although Created was False") {
+        Observed observed = completed_unseen();
+        observed.job->conditions = {condition("Created", "False", "JobsBuildFailed")};
+        CHECK(text(conclude_after(observed, 10min).conditions) ==
+              "Created=True/JobsCreationSucceeded Complete=True/AllJobsCompleted");
+        CHECK(text(conclude_after(observed, 10min, {}, {CreatedCondition::on_failure}).conditions) ==
+              "Complete=True/AllJobsCompleted");
+    }
+    SECTION("past its deadline") {
+        const Conclusion conclusion = conclude_after(with_deadline(running()), 90s);
+        CHECK(text(conclusion.conditions) ==
+              "Created=True/JobsCreationSucceeded Failed=True/DeadlineExceeded");
+        CHECK(get(conclusion, "Failed").message == "TrainJob exceeded its active deadline");
+        CHECK(get(conclusion, "Failed").last_transition == start + 90s);
+        CHECK(text(conclusion.events) == "Warning DeadlineExceeded");
+    }
+    SECTION("past its deadline without having been created") {
+        Observed observed = with_deadline(submitted());
+        CHECK(text(conclude_after(observed, 90s).conditions) == "Failed=True/DeadlineExceeded");
+        observed.job->conditions = {condition("Created", "False", "JobsBuildFailed")};
+        CHECK(text(conclude_after(observed, 90s).conditions) ==
+              "Created=False/JobsBuildFailed Failed=True/DeadlineExceeded");
+    }
+    SECTION("past its deadline before anybody said that it was created") {
+        Observed observed = with_deadline(running());
+        observed.job->conditions.clear();
+        CHECK(text(conclude_after(observed, 90s).conditions) ==
+              "Created=True/JobsCreationSucceeded Failed=True/DeadlineExceeded");
+    }
+    SECTION("an unsupported runtime") {
+        Observed observed = submitted();
+        observed.job->suspend = true;
+        observed.job->runtime_ref = {"example.com", "Runtime", "x"};
+        const Conclusion conclusion = conclude_after(observed, 10s);
+        CHECK(text(conclusion.conditions) == "Failed=True/TrainingRuntimeNotSupported");
+        CHECK(get(conclusion, "Failed").message ==
+              "runtimeRef names a Runtime of \"example.com\", which is not supported");
+    }
+    SECTION("not without the live view that confirms it") {
+        const Conclusion conclusion = conclude_after(
+            with_deadline(running()), 90s, {.result = ReadFailed{"TrainJob default/job", lost_connection}});
+        CHECK_FALSE(conclusion.status_changed);
+        CHECK(conclusion.requeue_after == 1s);
+        CHECK(conclusion.episode.failures == 1);
+    }
+}
+
+TEST_CASE("cleaning up is tried until it is done", "[conclude]") {
+    Observed observed = failed_by_deadline();
+    SECTION("deleted") {
+        const Conclusion conclusion = conclude_after(observed, 90s);
+        CHECK(text(conclusion.events) == "Normal JobSetDeleted");
+        CHECK_FALSE(conclusion.status_changed);
+        CHECK(conclusion.requeue_after == std::nullopt);
+    }
+    SECTION("gone already") {
+        for (const auto& error : {server_error(404, "not found", api::Errc::not_found),
+                                  server_error(409, "the UID in the precondition", api::Errc::conflict)}) {
+            const Conclusion conclusion = conclude_after(observed, 90s, refused(error, Write::remove));
+            CHECK(conclusion.events.empty());
+            CHECK(conclusion.requeue_after == std::nullopt);
+            CHECK(conclusion.episode == Episode{});
+        }
+    }
+    SECTION("one Warning however often it fails") {
+        for (int i = 0; i < 20; ++i) {
+            const Conclusion conclusion =
+                conclude_after(observed, i * 5min, refused(server_error(403, "no"), Write::remove));
+            CHECK(text(conclusion.events) == (i == 0 ? "Warning JobSetDeletionFailed" : ""));
+            CHECK(conclusion.requeue_after.has_value());
+            observed.episode = conclusion.episode;
+        }
+        CHECK(text(conclude_after(observed, 2h).events) == "Normal JobSetDeleted");
+        CHECK(conclude_after(observed, 2h).episode == Episode{});
+    }
+    SECTION("then nothing is active") {
+        observed.job_set.reset();
+        const Conclusion conclusion = conclude_after(observed, 90s);
+        CHECK(text(conclusion.jobs_status) == "node:");
+        CHECK(conclusion.status_changed);
+        CHECK(conclusion.events.empty());
+    }
+}
+
+TEST_CASE("the next look at an ended job is at its TTL", "[conclude]") {
+    Observed observed = completed();
+    CHECK(conclude_after(observed, 40s).requeue_after == std::nullopt);
+    observed.ttl = 60;
+    CHECK(conclude_after(observed, 40s).requeue_after == 50s);
+    observed.ttl = std::numeric_limits<std::int32_t>::max();
+    CHECK(conclude_after(observed, 40s).requeue_after == 24h);
+}
+
+TEST_CASE("a TTL delete", "[conclude]") {
+    Observed observed = completed();
+    observed.ttl = 0;
+    CHECK(text(conclude_after(observed, 1h).events) == "Normal TTLExpired");
+    CHECK_FALSE(conclude_after(observed, 1h).status_changed);
+    const Conclusion gone =
+        conclude_after(observed, 1h, refused(server_error(404, "gone", api::Errc::not_found), Write::remove));
+    CHECK(gone.events.empty());
+    CHECK(gone.requeue_after == std::nullopt);
+    for (const auto& error : {server_error(409, "changed", api::Errc::conflict), lost_connection}) {
+        const Conclusion failed = conclude_after(observed, 1h, refused(error, Write::remove));
+        CHECK(failed.events.empty());
+        CHECK(failed.requeue_after == 1s);
+    }
+    CHECK(conclude_after(observed, 1h, {.result = ReadFailed{"TrainJob", lost_connection}}).requeue_after ==
+          1s);
+}
+
+}  // namespace lifecycle

@@ -1,0 +1,45 @@
+#include "lifecycle/event.hpp"
+
+#include "objects.hpp"
+#include "text.hpp"
+
+namespace lifecycle {
+
+TEST_CASE("a note is cut between two characters", "[event]") {
+    CHECK(normal_event("R", std::string(2000, 'x')).note.size() == 1024);
+    std::string euros;
+    for (int i = 0; i < 1000; ++i) euros += "\xE2\x82\xAC";
+    const std::string note = warning_event("R", euros).note;
+    CHECK(note.size() == 1023);
+    CHECK(euros.substr(0, 1023) == note);
+    CHECK(normal_event(std::string(200, 'R'), "").reason.size() == 128);
+}
+
+TEST_CASE("what is new about our conditions is told", "[event]") {
+    const std::vector<api::Condition> before = {created(), condition("Suspended", "True", "Suspended")};
+    const auto told = [&](api::Condition changed) {
+        std::vector<api::Condition> after = before;
+        if (const auto at =
+                std::find_if(after.begin(), after.end(), [&](auto& c) { return c.type == changed.type; });
+            at != after.end())
+            *at = changed;
+        else
+            after.push_back(changed);
+        return text(condition_events(before, after));
+    };
+    CHECK(condition_events(before, before).empty());
+    CHECK(told(condition("Created", "False", "JobsBuildFailed")) == "Warning JobsBuildFailed");
+    CHECK(told(condition("Suspended", "False", "Resumed")) == "Normal Resumed");
+    CHECK(told(condition("Complete", "True", "AllJobsCompleted")) == "Normal AllJobsCompleted");
+    CHECK(told(condition("Failed", "True", "DeadlineExceeded")) == "Warning DeadlineExceeded");
+    CHECK(told(condition("Suspended", "True", "Suspended", start, "another message")) == "Normal Suspended");
+    CHECK(told(condition("Plugin", "True", "Any")).empty());
+
+    api::Condition newer = created();
+    newer.observed_generation = 9;
+    newer.last_transition += 5s;
+    CHECK(told(newer).empty());
+    CHECK(condition_events(before, {}).empty());
+}
+
+}  // namespace lifecycle

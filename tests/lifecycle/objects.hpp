@@ -1,0 +1,112 @@
+#pragma once
+#include <chrono>
+
+#include "api/names.hpp"
+#include "lifecycle/conclusion.hpp"
+
+/// Valid objects; a test changes one thing about them.
+namespace lifecycle {
+
+using namespace std::chrono_literals;
+
+inline const api::Time start =
+    std::chrono::sys_days(std::chrono::year(2026) / 1 / 15) + std::chrono::hours(10);
+
+inline api::Condition condition(std::string_view type, std::string_view status, std::string_view reason,
+                                api::Time at = start, std::string message = {}) {
+    return {.type = std::string(type),
+            .status = std::string(status),
+            .reason = std::string(reason),
+            .message = std::move(message),
+            .last_transition = at,
+            .observed_generation = 1};
+}
+
+inline api::Condition created() {
+    return condition("Created", "True", "JobsCreationSucceeded", start, "Succeeded to create Jobs");
+}
+
+/// Just submitted: no status, no objects.
+inline Observed submitted() {
+    return {.job = api::TrainJob{.meta = {.name = "job",
+                                          .ns = "default",
+                                          .uid = "uid-1",
+                                          .resource_version = "100",
+                                          .generation = 1,
+                                          .creation = start},
+                                 .runtime_ref = {.api_group = std::string(api::trainer_group),
+                                                 .kind = std::string(api::cluster_training_runtime_kind),
+                                                 .name = "torch"},
+                                 .managed_by = std::string(api::managed_by_us)}};
+}
+
+inline api::JobSet job_set_of(const api::TrainJob& job) {
+    return {.meta = {.name = job.meta.name,
+                     .ns = job.meta.ns,
+                     .uid = "job-set-1",
+                     .resource_version = "200",
+                     .creation = start,
+                     .controller_uid = job.meta.uid},
+            .suspend = job.suspend,
+            .replicated_jobs = {{.name = "node", .ready = 1, .active = 1}}};
+}
+
+/// Its JobSet runs, and the status says so.
+inline Observed running() {
+    Observed observed = submitted();
+    observed.job_set = job_set_of(*observed.job);
+    observed.job->conditions = {created()};
+    observed.job->jobs_status = observed.job_set->replicated_jobs;
+    return observed;
+}
+
+inline Observed with_deadline(Observed observed, std::chrono::seconds limit = 60s) {
+    observed.job->active_deadline_seconds = limit.count();
+    return observed;
+}
+
+/// Suspended, and all pods have ended.
+inline Observed suspended() {
+    Observed observed = running();
+    observed.job->suspend = observed.job_set->suspend = true;
+    observed.job->conditions.push_back(
+        condition("Suspended", "True", "Suspended", start, "TrainJob is suspended"));
+    observed.job_set->replicated_jobs = {{.name = "node", .suspended = 1}};
+    observed.job->jobs_status = observed.job_set->replicated_jobs;
+    return observed;
+}
+
+/// The JobSet has completed, and nobody has noticed.
+inline Observed completed_unseen(api::Time at = start + 30s) {
+    Observed observed = running();
+    observed.job_set->finished =
+        condition("Completed", "True", "AllJobsCompleted", at, "jobset completed successfully");
+    observed.job_set->replicated_jobs = {{.name = "node", .succeeded = 1}};
+    return observed;
+}
+
+inline Observed completed(api::Time at = start + 30s) {
+    Observed observed = completed_unseen(at);
+    observed.job->conditions.push_back(
+        condition("Complete", "True", "AllJobsCompleted", at, "jobset completed successfully"));
+    observed.job->jobs_status = observed.job_set->replicated_jobs;
+    return observed;
+}
+
+/// The deadline has passed and is recorded; the JobSet is still there.
+inline Observed failed_by_deadline() {
+    Observed observed = with_deadline(running());
+    observed.job->conditions.push_back(condition("Failed", "True", "DeadlineExceeded", start + 60s,
+                                                 "TrainJob exceeded its active deadline"));
+    return observed;
+}
+
+inline void make_foreign(Observed& observed) {
+    observed.job_set->meta.controller_uid = "uid-of-somebody-else";
+}
+
+inline api::Error server_error(int status, std::string message, api::Errc code = api::Errc::forbidden) {
+    return {.code = code, .message = std::move(message), .http_status = status};
+}
+
+}  // namespace lifecycle

@@ -1,0 +1,185 @@
+#include <random>
+
+#include "lifecycle/deadline.hpp"
+#include "objects.hpp"
+#include "text.hpp"
+
+namespace lifecycle {
+namespace {
+
+constexpr int rounds = 30'000;
+
+/// Any state that a cluster could show, sensible or not.
+class Chaos {
+public:
+    explicit Chaos(std::uint32_t seed) : random_(seed) {}
+
+    bool maybe(int percent = 50) { return below(100) < percent; }
+    int below(int limit) { return std::uniform_int_distribution<int>(0, limit - 1)(random_); }
+    api::Time time() { return start + std::chrono::seconds(below(400) - 200); }
+
+    Observed observed() {
+        Observed observed = submitted();
+        api::TrainJob& job = *observed.job;
+        job.suspend = maybe();
+        job.meta.generation = 1 + below(3);
+        if (maybe(20)) job.meta.deletion = time();
+        if (maybe(5)) job.managed_by = "kueue.x-k8s.io/multikueue";
+        if (maybe(5)) job.runtime_ref.kind = "Other";
+        if (maybe()) job.active_deadline_seconds = deadlines_[below(std::size(deadlines_))];
+        for (const char* type : {"Created", "Suspended", "Complete", "Failed", "Plugin"})
+            if (maybe(30)) job.conditions.push_back(any_condition(type));
+        if (maybe()) job.jobs_status = counts();
+        if (maybe(70)) observed.job_set = job_set(job);
+        if (maybe()) observed.ttl = ttls_[below(std::size(ttls_))];
+        observed.episode = {.failures = below(12)};
+        if (maybe()) observed.episode.trouble_since = time();
+        return observed;
+    }
+
+    Outcome outcome() {
+        const api::Error errors[] = {server_error(403, "exceeded quota"),
+                                     server_error(409, "changed", api::Errc::conflict),
+                                     server_error(404, "gone", api::Errc::not_found),
+                                     {.code = api::Errc::unavailable, .message = "reset"}};
+        const api::Error& error = errors[below(std::size(errors))];
+        switch (below(8)) {
+            case 0: return {.result = ReadFailed{"ConfigMap a/b", error}};
+            case 1: return {.result = BuildFailed{error}};
+            case 2: return {.result = WriteFailed{"JobSet a/b", error, static_cast<Write>(below(3))}};
+            case 3: return {.result = ForeignObject{"Secret a/b"}};
+            case 4: return {.result = JobSetRemoved{"why"}};
+            default: return {.job_set_written = maybe(), .plugin_conditions = {any_condition("Complete")}};
+        }
+    }
+
+private:
+    api::Condition any_condition(const char* type) {
+        const char* statuses[] = {"True", "False", "Unknown"};
+        return condition(type, statuses[below(maybe(90) ? 2 : 3)], "Any", time());
+    }
+
+    std::vector<api::JobStatus> counts() {
+        return {{.name = "node",
+                 .ready = below(2),
+                 .succeeded = below(2),
+                 .active = below(2),
+                 .suspended = below(2)}};
+    }
+
+    api::JobSet job_set(const api::TrainJob& job) {
+        api::JobSet job_set = job_set_of(job);
+        job_set.suspend = maybe();
+        job_set.replicated_jobs = maybe(80) ? counts() : std::vector<api::JobStatus>();
+        if (maybe(20)) job_set.meta.controller_uid = maybe() ? "" : "uid-of-somebody-else";
+        if (maybe(20)) job_set.meta.deletion = time();
+        if (maybe(30)) job_set.finished = condition(maybe() ? "Completed" : "Failed", "True", "Any", time());
+        return job_set;
+    }
+
+    static constexpr std::int64_t deadlines_[] = {1, 60, 150,
+                                                  0, -1, std::numeric_limits<std::int64_t>::max()};
+    static constexpr std::int64_t ttls_[] = {0, 60, 150, -1, std::numeric_limits<std::int64_t>::max()};
+    std::mt19937 random_;
+};
+
+bool goes_back(const std::vector<api::Condition>& before, const std::vector<api::Condition>& after) {
+    for (const auto& old : before) {
+        const api::Condition* now = api::find_condition(after, old.type);
+        if (!now) continue;
+        if (now->last_transition < old.last_transition) return true;
+        if (now->status == old.status && now->last_transition != old.last_transition) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+TEST_CASE("whatever is observed, decisions keep their promises", "[property]") {
+    Chaos chaos(20260115);
+    for (int round = 0; round < rounds; ++round) {
+        const Observed observed = chaos.observed();
+        const api::Time now = chaos.time();
+        const Decision decision = decide(observed, now);
+        INFO("round " << round << ": " << text(decision) << " | " << text(observed.job->conditions));
+        REQUIRE(decide(observed, now) == decision);
+
+        const bool ended = api::terminal_condition(*observed.job) != nullptr;
+        const bool own = own_job_set(observed) != nullptr;
+        const bool deleting = observed.job->meta.deletion.has_value();
+        if (observed.job->managed_by != api::managed_by_us) REQUIRE(std::holds_alternative<Ignore>(decision));
+        if (std::holds_alternative<Expire>(decision)) REQUIRE((ended && !deleting && observed.ttl));
+        if (const auto* clean_up = std::get_if<CleanUp>(&decision)) {
+            REQUIRE(ended);
+            if (clean_up->delete_job_set)
+                REQUIRE((own && !observed.job_set->finished && !observed.job_set->meta.deletion));
+        }
+        if (const auto* finish = std::get_if<Finish>(&decision)) {
+            REQUIRE(!ended);
+            if (finish->condition.reason == "DeadlineExceeded") {
+                REQUIRE(deadline(*observed.job).value_or(api::Time::max()) <= now);
+                REQUIRE((!observed.job->suspend && !(own && observed.job_set->finished)));
+            }
+        }
+        if (const auto* run = std::get_if<Run>(&decision)) {
+            REQUIRE(!ended);
+            const bool creates = run->job_set == JobSetStep::create;
+            const bool changes = run->job_set == JobSetStep::update || run->job_set == JobSetStep::resume;
+            if (creates) REQUIRE((!observed.job_set && !deleting));
+            if (changes) REQUIRE((own && observed.job_set->suspend && !deleting));
+            if (run->suspend_job_set) REQUIRE((own && observed.job->suspend && !observed.job_set->suspend));
+            if (run->job_set == JobSetStep::resume) REQUIRE(!observed.job->suspend);
+            if (deleting) REQUIRE(!run->build);
+            // A transition is stored before the JobSet is touched.
+            if (run->suspend_job_set) REQUIRE(api::is_true(observed.job->conditions, "Suspended"));
+            if (run->job_set == JobSetStep::resume)
+                REQUIRE(!api::is_true(observed.job->conditions, "Suspended"));
+        }
+    }
+}
+
+TEST_CASE("whatever happens, conclusions keep their promises", "[property]") {
+    Chaos chaos(4711);
+    for (int round = 0; round < rounds; ++round) {
+        const Observed observed = chaos.observed();
+        const Outcome outcome = chaos.outcome();
+        const api::Time now = chaos.time();
+        const Options options = {chaos.maybe() ? CreatedCondition::always : CreatedCondition::on_failure};
+        const Decision decision = decide(observed, now);
+        const Conclusion conclusion = conclude(observed, decision, outcome, now, options);
+        INFO("round " << round << ": " << text(decision) << " | " << text(observed.job->conditions) << " -> "
+                      << text(conclusion.conditions));
+
+        for (const char* type : {"Complete", "Failed"})
+            if (api::is_true(observed.job->conditions, type))
+                REQUIRE(api::is_true(conclusion.conditions, type));
+        const bool both =
+            api::is_true(conclusion.conditions, "Complete") && api::is_true(conclusion.conditions, "Failed");
+        const bool both_before = api::is_true(observed.job->conditions, "Complete") &&
+                                 api::is_true(observed.job->conditions, "Failed");
+        REQUIRE(both == both_before);
+        REQUIRE(!goes_back(observed.job->conditions, conclusion.conditions));
+        REQUIRE(conclusion.conditions.size() <= max_conditions);
+        if (conclusion.requeue_after) {
+            REQUIRE(*conclusion.requeue_after >= 1s);
+            REQUIRE(*conclusion.requeue_after <= 24h);
+        }
+        REQUIRE(conclusion.status_changed == (conclusion.conditions != observed.job->conditions ||
+                                              conclusion.jobs_status != observed.job->jobs_status));
+        if (!observed.job->jobs_status.empty()) REQUIRE(!conclusion.jobs_status.empty());
+        if (std::holds_alternative<Ignore>(decision) || std::holds_alternative<Expire>(decision))
+            REQUIRE(!conclusion.status_changed);
+        if (std::holds_alternative<CleanUp>(decision))
+            REQUIRE(text(conclusion.conditions) == text(observed.job->conditions));
+
+        // Once written, the same pass has nothing to write, unless it goes on with another decision.
+        Observed written = observed;
+        written.job->conditions = conclusion.conditions;
+        written.job->jobs_status = conclusion.jobs_status;
+        if (decide(written, now) == decision)
+            REQUIRE(!conclude(written, decision, outcome, now, options).status_changed);
+        if (conclusion.decide_again) REQUIRE(!std::holds_alternative<StoreTransition>(decide(written, now)));
+    }
+}
+
+}  // namespace lifecycle

@@ -1,0 +1,51 @@
+#include "lifecycle/refusal.hpp"
+
+#include "objects.hpp"
+#include "text.hpp"
+
+namespace lifecycle {
+
+TEST_CASE("whether the object or the world is to blame", "[refusal]") {
+    struct Row {
+        const char* name;
+        int status;
+        const char* message;
+        bool want;
+    };
+    const Row rows[] = {
+        {"an invalid object", 422, "JobSet.jobset.x-k8s.io \"job\" is invalid: spec: Invalid value", true},
+        {"a bad request", 400, "unknown field", true},
+        {"a missing kind", 404, "the server could not find the requested resource", true},
+        {"a quota", 403, "jobsets \"job\" is forbidden: exceeded quota: q, requested: count/jobsets=1", true},
+        {"a policy", 403, "admission webhook \"policy.example.com\" denied the request: no", true},
+        {"too large", 413, "request entity too large", true},
+        {"a missing permission", 403,
+         "jobsets.jobset.x-k8s.io \"job\" is forbidden: User \"system:serviceaccount:s:r\" cannot patch "
+         "resource "
+         "\"jobsets\" in API group \"jobset.x-k8s.io\" in the namespace \"default\"",
+         false},
+        {"a missing permission on owners", 403,
+         "jobsets.jobset.x-k8s.io \"job\" is forbidden: cannot set blockOwnerDeletion if an ownerReference "
+         "refers "
+         "to a resource you can't set finalizers on: , <nil>",
+         false},
+        {"a namespace that ends", 403,
+         "jobsets.jobset.x-k8s.io \"job\" is forbidden: unable to create new content in namespace ns because "
+         "it "
+         "is being terminated",
+         false},
+        {"old credentials", 401, "Unauthorized", false},
+        {"a timeout", 408, "Timeout", false},
+        {"a conflict", 409, "the object has been modified", false},
+        {"overload", 429, "too many requests", false},
+        {"a broken webhook", 500, "failed calling webhook", false},
+        {"unavailable", 503, "shutting down", false},
+        {"no answer", 0, "connection reset", false},
+    };
+    for (const Row& row : rows) {
+        INFO(row.name);
+        CHECK(refuses_object(server_error(row.status, row.message)) == row.want);
+    }
+}
+
+}  // namespace lifecycle

@@ -1,0 +1,71 @@
+#include "text.hpp"
+
+namespace lifecycle {
+namespace {
+
+std::string step_text(JobSetStep step) {
+    switch (step) {
+        case JobSetStep::leave: return "leave";
+        case JobSetStep::wait_until_gone: return "wait until gone";
+        case JobSetStep::create: return "create";
+        case JobSetStep::update: return "update";
+        case JobSetStep::resume: return "resume";
+        case JobSetStep::refuse: return "refuse";
+    }
+    return "?";
+}
+
+struct Describe {
+    std::string operator()(const Ignore&) const { return "ignore"; }
+    std::string operator()(const StoreTransition&) const { return "store transition"; }
+    std::string operator()(const Finish& finish) const {
+        return "finish " + finish.condition.type + "/" + finish.condition.reason;
+    }
+    std::string operator()(const CleanUp& clean_up) const {
+        return clean_up.delete_job_set ? "clean up: delete JobSet" : "clean up";
+    }
+    std::string operator()(const Expire&) const { return "expire"; }
+    std::string operator()(const Run& run) const {
+        return std::string("run: ") + (run.suspend_job_set ? "suspend, " : "") + step_text(run.job_set) +
+               (run.build ? "" : ", no build") + (run.rebuilds ? ", rebuilds" : "");
+    }
+};
+
+void add_word(std::string& words, std::string_view word) {
+    if (!words.empty()) words += ' ';
+    words += word;
+}
+
+}  // namespace
+
+std::string text(const Decision& decision) { return std::visit(Describe(), decision); }
+
+std::string text(std::span<const api::Condition> conditions) {
+    std::string words;
+    for (const api::Condition& c : conditions) add_word(words, c.type + "=" + c.status + "/" + c.reason);
+    return words;
+}
+
+std::string text(std::span<const Event> events) {
+    std::string words;
+    for (const Event& event : events)
+        words += (words.empty() ? "" : ", ") + std::string(to_string(event.type)) + " " + event.reason;
+    return words;
+}
+
+std::string text(std::span<const api::JobStatus> jobs) {
+    std::string words;
+    for (const api::JobStatus& job : jobs) {
+        add_word(words, job.name + ":");
+        const std::pair<std::int64_t, const char*> counts[] = {{job.ready, " ready"},
+                                                               {job.succeeded, " succeeded"},
+                                                               {job.failed, " failed"},
+                                                               {job.active, " active"},
+                                                               {job.suspended, " suspended"}};
+        for (const auto& [count, name] : counts)
+            if (count != 0) add_word(words, std::to_string(count) + name);
+    }
+    return words;
+}
+
+}  // namespace lifecycle
