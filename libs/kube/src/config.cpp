@@ -6,6 +6,7 @@
 #include "api/base64.hpp"
 #include "api/json.hpp"
 #include "api/yaml.hpp"
+#include "net/file.hpp"
 #include "server_url.hpp"
 
 namespace kube {
@@ -170,7 +171,7 @@ api::Result<ClusterConfig> parse_kubeconfig(std::string_view yaml, const std::st
 }
 
 api::Result<ClusterConfig> load_kubeconfig(const std::string& file) {
-    const auto text = read_file(file);
+    const auto text = net::read_file(file);
     if (!text) return text.error();
     return parse_kubeconfig(*text, file);
 }
@@ -180,7 +181,7 @@ api::Result<ClusterConfig> in_cluster_config() {
         const char* value = std::getenv(name);
         return std::string(value ? value : "");
     };
-    return in_cluster_config(env, read_file);
+    return in_cluster_config(env, [](const std::string& path) { return net::read_file(path); });
 }
 
 api::Result<ClusterConfig> in_cluster_config(const ReadEnv& env, const ReadFile& read) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "net/file.hpp"
+
 namespace kube {
 namespace {
 
@@ -43,6 +45,7 @@ auto identity_of(const net::ClientConfig& c) {
 
 Credentials::Credentials(ClusterConfig config, ReadFile read)
     : config_(std::move(config)), read_(std::move(read)) {
+    if (!read_) read_ = [](const std::string& path) { return net::read_file(path); };
     connection_.host = config_.host;
     connection_.port = config_.port;
     connection_.server_name = config_.server_name;

@@ -31,13 +31,10 @@ struct ClusterConfig {
     std::string source = {};  ///< for people: "kubeconfig /x, context \"y\"" or "in-cluster service account"
 };
 
-/// Reads a file; for tests.
+/// How to read a file; empty = net::read_file.
 using ReadFile = std::function<api::Result<std::string>(const std::string& path)>;
-/// Reads an environment variable, "" if unset; for tests.
+/// How to read an environment variable; "" if it is not set.
 using ReadEnv = std::function<std::string(const char* name)>;
-
-/// `unavailable` naming the file and the system's reason. Refuses more than 8 MiB.
-api::Result<std::string> read_file(const std::string& path);
 
 /// The current context's cluster and user. `file` names the text in errors, and relative paths in it are
 /// relative to its folder. Errors say which field of which file is wrong and what to do; they never contain a
@@ -47,6 +44,6 @@ api::Result<ClusterConfig> load_kubeconfig(const std::string& file);
 
 /// From KUBERNETES_SERVICE_HOST/PORT and /var/run/secrets/kubernetes.io/serviceaccount.
 api::Result<ClusterConfig> in_cluster_config();
-api::Result<ClusterConfig> in_cluster_config(const ReadEnv& env, const ReadFile& read);
+api::Result<ClusterConfig> in_cluster_config(const ReadEnv& env, const ReadFile& read);  ///< for tests
 
 }  // namespace kube

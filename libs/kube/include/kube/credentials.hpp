@@ -13,7 +13,7 @@ public:
     /// How old what we read from files may get; kubelet rotates hours before expiry.
     static constexpr std::chrono::seconds max_age{30};
 
-    explicit Credentials(ClusterConfig config, ReadFile read = read_file);
+    explicit Credentials(ClusterConfig config, ReadFile read = {});
 
     enum class Outcome { unchanged, token_changed, connection_changed };
     /// Reads the files if the last look is older than `max_age`, or at once if `now_please`. A file that
