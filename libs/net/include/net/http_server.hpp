@@ -67,6 +67,8 @@ public:
     virtual ~HttpServer() = default;
     /// Binds and begins to accept; returns the port. Errors name the address and how to mend it.
     virtual api::Result<std::uint16_t> start() = 0;
+    /// From now on every answer carries `Connection: close`, so that clients move on before drain() begins.
+    virtual void retire() = 0;
     /// Stops accepting, closes idle connections, lets running requests finish with `Connection: close`;
     /// what is left after `grace` is cut. Returns when all connections are gone or cut.
     virtual Task<> drain(std::chrono::milliseconds grace) = 0;

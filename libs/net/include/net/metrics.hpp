@@ -59,7 +59,7 @@ public:
     /// outside can fill the memory. Throws std::invalid_argument on bad names: a bug.
     Counter counter(const std::string& name, const std::string& help, const Labels& labels = {});
     Gauge gauge(const std::string& name, const std::string& help, const Labels& labels = {});
-    /// `bounds`: upper bounds of the buckets, ascending; those of the name's first use count.
+    /// `bounds`: upper bounds of the buckets, ascending; the same for every series of a name.
     Histogram histogram(const std::string& name, const std::string& help, const std::vector<double>& bounds,
                         const Labels& labels = {});
 

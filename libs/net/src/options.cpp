@@ -1,0 +1,199 @@
+#include "net/options.hpp"
+
+#include <algorithm>
+
+#include "api/yaml.hpp"
+#include "net/file.hpp"
+
+namespace net {
+namespace {
+
+constexpr std::size_t help_width = 100;
+constexpr std::size_t help_column = 34;
+
+void append_wrapped(std::string& out, std::string_view text, std::size_t indent, std::size_t column) {
+    while (!text.empty()) {
+        const auto word = text.substr(0, text.find(' '));
+        text.remove_prefix(std::min(text.size(), word.size() + 1));
+        if (column > indent && column + 1 + word.size() > help_width) {
+            out += '\n' + std::string(indent, ' ');
+            column = indent;
+        } else if (column > indent) {
+            out += ' ';
+            ++column;
+        }
+        out += word;
+        column += word.size();
+    }
+    out += '\n';
+}
+
+// How many letters must be changed to come from one word to the other.
+std::size_t distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        auto diagonal = std::exchange(row[0], i);
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const auto above = row[j];
+            row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+            diagonal = above;
+        }
+    }
+    return row[b.size()];
+}
+
+// A YAML value as the command line would have it: `true`, `8`, `A=true,B=false`.
+api::Result<std::string> as_text(const api::Json& value) {
+    if (value.is_string()) return std::string(value.as_string());
+    if (value.is_object()) {
+        std::string text;
+        for (const auto& member : value.members()) {
+            auto item = as_text(member.value);
+            if (!item) return item.error();
+            text += (text.empty() ? "" : ",") + member.key + "=" + *item;
+        }
+        return text;
+    }
+    if (value.is_null() || value.is_array()) return api::invalid("", "must be a single value");
+    return api::to_json(value);
+}
+
+}  // namespace
+
+Options::Options(std::string program, std::string summary, std::string version)
+    : program_(std::move(program)), summary_(std::move(summary)), version_(std::move(version)) {}
+
+void Options::add(std::string name, bool& target, std::string help) {
+    add_row({.name = std::move(name),
+             .help = std::move(help),
+             .shown_default = target ? "true" : "",
+             .read = [&target](std::string_view text) { return read_option(text, target); }});
+}
+
+api::Error Options::not_one_of(const std::vector<std::string>& words) {
+    std::string known;
+    for (const auto& word : words) known += (known.empty() ? "" : ", ") + word;
+    return api::invalid("", "must be one of " + known);
+}
+
+std::string Options::joined(const std::vector<std::string>& words) {
+    std::string text;
+    for (const auto& word : words) text += (text.empty() ? "" : "|") + word;
+    return text;
+}
+
+void Options::add_row(Row row) { rows_.push_back(std::move(row)); }
+
+Options::Row* Options::find(std::string_view name) {
+    const auto row = std::ranges::find(rows_, name, &Row::name);
+    return row == rows_.end() ? nullptr : &*row;
+}
+
+bool Options::given(std::string_view name) const {
+    const auto row = std::ranges::find(rows_, name, &Row::name);
+    return row != rows_.end() && row->given;
+}
+
+api::Error Options::unknown(std::string_view name, std::string_view where) const {
+    std::string text = "unknown option " + std::string(where) + std::string(name);
+    const Row* nearest = nullptr;
+    for (const auto& row : rows_)
+        if (!nearest || distance(row.name, name) < distance(nearest->name, name)) nearest = &row;
+    if (nearest && distance(nearest->name, name) <= 2)
+        text += ": did you mean " + std::string(where) + nearest->name + "?";
+    else
+        text += ": --help lists the options";
+    return api::invalid("", text);
+}
+
+api::Result<std::optional<std::string>> Options::parse(std::span<const char* const> arguments) {
+    struct Given {
+        Row* row;
+        std::string_view text;
+    };
+    std::vector<Given> given;
+    std::string config;
+    bool has_config = false;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        std::string_view argument = arguments[i];
+        if (argument == "--help" || argument == "-h") return std::optional(help());
+        if (argument == "--version") return std::optional(program_ + " " + version_ + "\n");
+        if (!argument.starts_with("--") || argument.size() == 2)
+            return api::invalid(
+                "", "unexpected argument \"" + std::string(argument) + "\": options begin with --");
+        argument.remove_prefix(2);
+        const auto equals = argument.find('=');
+        const auto name = argument.substr(0, equals);
+        const bool is_config = name == "config";
+        Row* row = is_config ? nullptr : find(name);
+        if (!row && !is_config) return unknown(name, "--");
+        std::string_view text;
+        if (equals != std::string_view::npos)
+            text = argument.substr(equals + 1);
+        else if (row && row->placeholder.empty())
+            text = "true";
+        else if (++i < arguments.size())
+            text = arguments[i];
+        else
+            return api::invalid(
+                "", "--" + std::string(name) + " needs a value: " + (is_config ? "FILE" : row->placeholder));
+        if (is_config) {
+            config = text;
+            has_config = true;
+        } else {
+            given.push_back({row, text});
+        }
+    }
+    // The file first, so that the command line has the last word.
+    if (has_config)
+        if (auto read = read_config(config); !read) return read.error();
+    for (const auto& [row, text] : given) {
+        if (auto read = row->read(text); !read)
+            return api::invalid("", "--" + row->name + "=" + std::string(text) + ": " + read.error().message);
+        row->given = true;
+    }
+    return std::optional<std::string>();
+}
+
+api::Result<> Options::read_config(const std::string& file) {
+    auto text = read_file(file);
+    if (!text) return api::invalid("", "--config: " + text.error().message);
+    auto tree = api::parse_yaml(*text);
+    if (!tree) return api::invalid("", "--config: " + file + ": " + api::describe(tree.error()));
+    if (!tree->is_object() && !tree->is_null())
+        return api::invalid("", "--config: " + file + " must be a YAML map of option names to values");
+    for (const auto& member : tree->members()) {
+        Row* row = find(member.key);
+        if (!row) return unknown(member.key, file + ": ");
+        auto value = as_text(member.value);
+        api::Result<> read = value ? row->read(*value) : value.error();
+        if (!read) return api::invalid("", file + ": " + member.key + ": " + read.error().message);
+        row->given = true;
+    }
+    return {};
+}
+
+std::string Options::help() const {
+    std::string out = "Usage: " + program_ + " [options]\n\n";
+    append_wrapped(out, summary_, 0, 0);
+    out += '\n';
+    const auto line = [&out](const std::string& left, const std::string& right) {
+        out += left;
+        if (left.size() + 2 > help_column)
+            out += '\n' + std::string(help_column, ' ');
+        else
+            out.append(help_column - left.size(), ' ');
+        append_wrapped(out, right, help_column, help_column);
+    };
+    for (const auto& row : rows_) {
+        const auto left = "  --" + row.name + (row.placeholder.empty() ? "[=bool]" : " " + row.placeholder);
+        line(left, row.help + (row.shown_default.empty() ? "" : " (default " + row.shown_default + ")"));
+    }
+    line("  --config FILE", "YAML file with the same names; the command line wins");
+    line("  --version", "print the version");
+    line("  --help", "print this");
+    return out;
+}
+
+}  // namespace net

@@ -1,0 +1,275 @@
+#include "server_core.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <utility>
+
+#include "session.hpp"
+
+namespace net {
+namespace asio = boost::asio;
+using tcp = asio::ip::tcp;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr milliseconds forever{0};
+constexpr milliseconds linger_time{1'000};
+constexpr milliseconds accept_pause{50};
+// Honest clients are through with these phases by then.
+constexpr milliseconds suspicious_after{1'000};
+constexpr milliseconds fresh_connections_have{1'000};
+constexpr int accept_batch = 64;
+constexpr std::size_t max_spare_exchanges = 64;
+constexpr std::size_t spare_capacity = 64 * 1024;
+// One TLS record, and room for a header that is a byte too long.
+constexpr std::size_t least_buffer = 16 * 1024;
+constexpr std::size_t beyond_header = 1024;
+
+api::Error cannot_listen(const ServerConfig& config, const boost::system::error_code& error) {
+    const auto place = config.host + ":" + std::to_string(config.port);
+    auto text = "cannot listen on " + place + ": " + error.message();
+    if (error == asio::error::address_in_use)
+        text = "cannot listen on " + place + ": the port is in use: stop its owner or choose another port";
+    else if (error == asio::error::access_denied)
+        text += ": choose a port above 1023 or allow this process to bind it";
+    else if (error == boost::system::errc::address_not_available)
+        text += ": choose an address of this machine, or 0.0.0.0 for all";
+    return {.code = api::Errc::unavailable, .message = std::move(text)};
+}
+
+}  // namespace
+
+ServerCore::ServerCore(asio::any_io_executor executor, ServerConfig the_config, Handler the_handler,
+                       Log& the_log)
+    : config(std::move(the_config)),
+      handler(std::move(the_handler)),
+      log(the_log),
+      acceptor_(executor),
+      expiry_(executor),
+      all_gone_(executor),
+      time_to_live_{config.limits.handshake_timeout,
+                    config.limits.idle_timeout,
+                    config.limits.header_timeout,
+                    config.limits.body_timeout,
+                    forever,
+                    config.limits.write_timeout,
+                    linger_time} {}
+
+api::Result<std::uint16_t> ServerCore::listen() {
+    boost::system::error_code error;
+    tcp::resolver resolver(acceptor_.get_executor());
+    const auto found = resolver.resolve(config.host, std::to_string(config.port),
+                                        tcp::resolver::passive | tcp::resolver::numeric_service, error);
+    if (error || found.empty()) {
+        return api::Error{.code = api::Errc::unavailable,
+                          .message = "cannot listen on " + config.host +
+                                     ": no such address: use an address "
+                                     "of this machine, or 0.0.0.0 for all"};
+    }
+    const auto endpoint = found.begin()->endpoint();
+    acceptor_.open(endpoint.protocol(), error);
+    if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+    if (!error && config.share_port) {
+        using ReusePort = asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
+        acceptor_.set_option(ReusePort(true), error);
+    }
+    if (!error) acceptor_.bind(endpoint, error);
+    if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+    if (!error) acceptor_.non_blocking(true, error);
+    if (error) {
+        boost::system::error_code ignored;
+        acceptor_.close(ignored);
+        return cannot_listen(config, error);
+    }
+    return acceptor_.local_endpoint().port();
+}
+
+Task<> ServerCore::accept_loop(std::shared_ptr<ServerCore> core) {
+    while (core->acceptor_.is_open()) {
+        const auto [error] = co_await core->acceptor_.async_wait(tcp::acceptor::wait_read, as_tuple);
+        if (error || !core->acceptor_.is_open()) co_return;
+        if (core->accept_pending(accept_batch)) continue;
+        asio::steady_timer pause(core->acceptor_.get_executor(), accept_pause);
+        co_await pause.async_wait(as_tuple);
+    }
+}
+
+bool ServerCore::accept_pending(int at_most) {
+    while (at_most-- > 0) {
+        boost::system::error_code error;
+        tcp::socket socket(acceptor_.get_executor());
+        acceptor_.accept(socket, error);
+        if (error == asio::error::would_block || error == asio::error::bad_descriptor) return true;
+        if (error == asio::error::connection_aborted || error == asio::error::interrupted) continue;
+        if (error) {
+            // Said once per episode: under attack the log must not fill the disk.
+            if (!std::exchange(out_of_descriptors_, true))
+                log.warn("cannot accept connections: raise the limit of open files",
+                         {{"error", error.message()}});
+            make_room();
+            return false;
+        }
+        out_of_descriptors_ = false;
+        ++stats.accepted;
+        if (active_ >= config.limits.max_connections && !make_room()) {
+            ++stats.refused;
+            continue;
+        }
+        asio::co_spawn(acceptor_.get_executor(), Session::serve(shared_from_this(), std::move(socket)),
+                       asio::detached);
+    }
+    return true;
+}
+
+bool ServerCore::make_room() {
+    const auto now = std::chrono::steady_clock::now();
+    Tracked* oldest = nullptr;
+    for (const auto phase : {Phase::handshake, Phase::header, Phase::body, Phase::linger}) {
+        auto& candidates = list(phase);
+        if (!candidates.empty() && (!oldest || candidates.front().entered < oldest->entered))
+            oldest = &candidates.front();
+    }
+    // Somebody slow first; then who has waited longest between requests; then anybody who is not being
+    // served.
+    const bool slow = oldest && now - oldest->entered > suspicious_after;
+    if (!slow && !list(Phase::idle).empty()) oldest = &list(Phase::idle).front();
+    if (!oldest) return false;
+    ++stats.refused;
+    interrupt(*oldest, Stop::evicted);
+    return true;
+}
+
+void ServerCore::opened(Tracked& connection) {
+    ++active_;
+    ++stats.connections;
+    connection.entered = std::chrono::steady_clock::now();
+}
+
+void ServerCore::closed(Tracked& connection) {
+    if (connection.stop == Stop::none) --active_;
+    if (connection.is_linked()) connection.unlink();
+    if (--stats.connections == 0) all_gone_.cancel();
+}
+
+void ServerCore::revive(Tracked& connection) {
+    connection.stop = Stop::none;
+    connection.unlink();
+    ++active_;
+}
+
+void ServerCore::enter(Tracked& connection, Phase phase) {
+    if (connection.stop != Stop::none) return;
+    if (connection.is_linked()) connection.unlink();
+    list(phase).push_back(connection);
+    connection.entered = std::chrono::steady_clock::now();
+    const auto ttl = time_to_live_[static_cast<std::size_t>(phase)];
+    if (ttl != forever) watch(connection.entered + ttl);
+}
+
+SteadyTime ServerCore::deadline_of(Phase phase) const {
+    const auto index = static_cast<std::size_t>(phase);
+    if (lists_[index].empty() || time_to_live_[index] == forever) return SteadyTime::max();
+    return lists_[index].front().entered + time_to_live_[index];
+}
+
+// The timer is touched only when a deadline comes before the one it waits for, which is rare: a request costs
+// no timer operations.
+void ServerCore::watch(SteadyTime deadline) {
+    if (deadline >= watched_) return;
+    watched_ = deadline;
+    expiry_.expires_at(deadline);
+    expiry_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+        if (error) return;
+        if (const auto core = weak.lock()) core->expire();
+    });
+}
+
+void ServerCore::expire() {
+    const auto now = std::chrono::steady_clock::now();
+    watched_ = SteadyTime::max();
+    auto next = SteadyTime::max();
+    for (std::size_t i = 0; i < phase_count; ++i) {
+        const auto phase = static_cast<Phase>(i);
+        while (deadline_of(phase) <= now) {
+            ++stats.timeouts;
+            interrupt(list(phase).front(), Stop::timeout);
+        }
+        next = std::min(next, deadline_of(phase));
+    }
+    if (next != SteadyTime::max()) watch(next);
+}
+
+void ServerCore::interrupt(Tracked& connection, Stop why) {
+    connection.stop = why;
+    connection.unlink();
+    doomed_.push_back(connection);
+    --active_;
+    connection.wake();
+}
+
+std::unique_ptr<Exchange> ServerCore::take_exchange() {
+    if (spare_.empty())
+        return std::make_unique<Exchange>(std::max(config.limits.header_bytes, least_buffer) + beyond_header);
+    auto exchange = std::move(spare_.back());
+    spare_.pop_back();
+    return exchange;
+}
+
+void ServerCore::give_back(std::unique_ptr<Exchange> exchange) {
+    if (spare_.size() >= max_spare_exchanges) return;
+    exchange->begin = exchange->end = 0;
+    // What one huge request needed is not kept for ever.
+    if (exchange->request.body.capacity() > spare_capacity) exchange->request.body = std::string();
+    if (exchange->out.capacity() > spare_capacity) exchange->out = std::string();
+    spare_.push_back(std::move(exchange));
+}
+
+bool ServerCore::hold_bytes(std::size_t count) {
+    if (held_bytes_ + count > config.limits.total_bytes) return false;
+    held_bytes_ += count;
+    return true;
+}
+
+void ServerCore::start_draining() {
+    retired = draining = true;
+    // Who is in the backlog has been let in by the kernel; closing the socket would cut him off.
+    while (acceptor_.is_open()) {
+        const auto before = stats.accepted.load();
+        accept_pending(accept_batch);
+        if (stats.accepted.load() == before) break;
+    }
+    boost::system::error_code ignored;
+    acceptor_.close(ignored);
+    // Who has only just come gets his first request answered; everyone else who is idle goes.
+    auto& idle = list(Phase::idle);
+    const auto now = std::chrono::steady_clock::now();
+    time_to_live_[static_cast<std::size_t>(Phase::idle)] = fresh_connections_have;
+    for (auto i = idle.begin(); i != idle.end();) {
+        Tracked& connection = *i++;
+        if (connection.served || now - connection.entered > fresh_connections_have)
+            interrupt(connection, Stop::drained);
+    }
+    watch(deadline_of(Phase::idle));
+}
+
+Task<> ServerCore::drain(std::shared_ptr<ServerCore> core, milliseconds grace) {
+    core->start_draining();
+    core->all_gone_.expires_after(grace);
+    // A connection that was accepted a moment ago is counted once its coroutine runs: hence the first round.
+    co_await asio::post(core->acceptor_.get_executor(), asio::use_awaitable);
+    if (core->stats.connections > 0) co_await core->all_gone_.async_wait(as_tuple);
+    core->shutdown();
+}
+
+void ServerCore::shutdown() {
+    boost::system::error_code ignored;
+    acceptor_.close(ignored);
+    expiry_.cancel();
+    watched_ = SteadyTime::min();
+    for (auto& connections : lists_)
+        while (!connections.empty()) interrupt(connections.front(), Stop::shutdown);
+}
+
+}  // namespace net

@@ -1,0 +1,111 @@
+#pragma once
+#include <array>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/intrusive/list.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "message_parser.hpp"
+#include "net/http_server.hpp"
+
+namespace net {
+
+/// What a connection is doing; each phase but `handler` has a deadline.
+enum class Phase { handshake, idle, header, body, handler, write, linger };
+inline constexpr std::size_t phase_count = 7;
+
+/// Why a connection shall end.
+enum class Stop { none, timeout, drained, evicted, shutdown };
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+/// A connection as the server sees it: a member of exactly one list, the one of its phase. All members of a
+/// list have the same time to live, so each list is sorted by deadline, and finding who is late costs
+/// nothing.
+class Tracked
+    : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+public:
+    SteadyTime entered = {};
+    Stop stop = Stop::none;
+    bool served = false;  ///< answered at least one request
+
+protected:
+    ~Tracked() = default;
+
+private:
+    friend class ServerCore;
+    /// Wakes the connection's coroutine, which then looks at `stop`.
+    virtual void wake() = 0;
+};
+
+/// The buffers of one request. Connections borrow them from the first byte of a request to the end of its
+/// answer, so that idle ones hold nothing.
+struct Exchange {
+    explicit Exchange(std::size_t size) : in(size) {}
+
+    std::vector<char> in;  ///< bytes [begin, end) are received and not used yet
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    RequestParser parser = {};
+    HttpRequest request = {};
+    std::string out = {};
+};
+
+/// What the connections of one server share.
+class ServerCore : public std::enable_shared_from_this<ServerCore> {
+public:
+    ServerCore(boost::asio::any_io_executor executor, ServerConfig config, Handler handler, Log& log);
+
+    api::Result<std::uint16_t> listen();
+    /// Runs until the acceptor is closed.
+    static Task<> accept_loop(std::shared_ptr<ServerCore> core);
+    static Task<> drain(std::shared_ptr<ServerCore> core, std::chrono::milliseconds grace);
+    void shutdown();
+
+    // For connections.
+    void opened(Tracked& connection);
+    void closed(Tracked& connection);
+    void enter(Tracked& connection, Phase phase);
+    /// Not to end after all; enter() must follow.
+    void revive(Tracked& connection);
+    std::unique_ptr<Exchange> take_exchange();
+    void give_back(std::unique_ptr<Exchange> exchange);
+    /// Counts bytes held for bodies; false when the server has no room for them.
+    bool hold_bytes(std::size_t count);
+    void release_bytes(std::size_t count) { held_bytes_ -= count; }
+
+    const ServerConfig config;
+    const Handler handler;
+    Log& log;
+    ServerStats stats = {};
+    bool retired = false;
+    bool draining = false;
+
+private:
+    using List = boost::intrusive::list<Tracked, boost::intrusive::constant_time_size<false>>;
+    List& list(Phase phase) { return lists_[static_cast<std::size_t>(phase)]; }
+    SteadyTime deadline_of(Phase phase) const;
+    void watch(SteadyTime deadline);
+    void expire();
+    void interrupt(Tracked& connection, Stop why);
+    bool make_room();
+    /// False when the process is out of file descriptors or memory.
+    bool accept_pending(int at_most);
+    void start_draining();
+
+    boost::asio::ip::tcp::acceptor acceptor_;
+    boost::asio::steady_timer expiry_;
+    boost::asio::steady_timer all_gone_;
+    SteadyTime watched_ = SteadyTime::max();
+    std::array<std::chrono::milliseconds, phase_count> time_to_live_;
+    std::array<List, phase_count> lists_ = {};
+    List doomed_ = {};        ///< told to end
+    std::size_t active_ = 0;  ///< connections that are not doomed
+    std::size_t held_bytes_ = 0;
+    bool out_of_descriptors_ = false;
+    std::vector<std::unique_ptr<Exchange>> spare_ = {};
+};
+
+}  // namespace net

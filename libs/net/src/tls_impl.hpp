@@ -1,0 +1,36 @@
+#pragma once
+#include <mutex>
+
+#include "net/tls.hpp"
+#include "openssl.hpp"
+
+namespace net {
+
+/// Holds the context for the next handshake.
+class Tls::Impl {
+public:
+    /// A connection's TLS state, in the server's role, not bound to a socket yet. Null when memory is short.
+    SslPtr new_connection() const {
+        // SSL_new() takes its own reference to the context, so a replaced one lives as long as it is used.
+        const std::lock_guard lock(mutex_);
+        SslPtr ssl(SSL_new(context_.get()));
+        if (ssl) SSL_set_accept_state(ssl.get());
+        return ssl;
+    }
+    void set(SslContextPtr context, api::Time not_after) {
+        const std::lock_guard lock(mutex_);
+        context_ = std::move(context);
+        not_after_ = not_after;
+    }
+    api::Time not_after() const {
+        const std::lock_guard lock(mutex_);
+        return not_after_;
+    }
+
+private:
+    mutable std::mutex mutex_;
+    SslContextPtr context_;
+    api::Time not_after_ = {};
+};
+
+}  // namespace net
