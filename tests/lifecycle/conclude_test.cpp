@@ -221,6 +221,16 @@ TEST_CASE("nothing is learned about creating while an old JobSet goes", "[conclu
           "Created=False/JobsCreationFailed");
 }
 
+TEST_CASE("nor while the TrainJob is being deleted", "[conclude]") {
+    Observed observed = submitted();
+    observed.job->meta.deletion = start;
+    CHECK_FALSE(conclude_after(observed, 10s).status_changed);
+    observed = running();
+    observed.job->meta.deletion = start;
+    observed.job->conditions = {condition("Created", "False", "JobsBuildFailed")};
+    CHECK_FALSE(conclude_after(observed, 10s).status_changed);
+}
+
 TEST_CASE("a failed suspend says nothing about creating", "[conclude]") {
     Observed observed = suspended();
     observed.job_set->suspend = false;

@@ -18,6 +18,9 @@ TEST_CASE("which runtime counts", "[snapshot]") {
     SECTION("a lost JobSet") {
         observed.job_set.reset();
         CHECK(runtime_source(observed) == RuntimeSource::snapshot);
+        Observed without_counts = observed;
+        without_counts.job->jobs_status.clear();
+        CHECK(runtime_source(without_counts) == RuntimeSource::snapshot);
         observed.job->conditions.clear();
         CHECK(runtime_source(observed) == RuntimeSource::snapshot);
         observed.job->jobs_status.clear();
