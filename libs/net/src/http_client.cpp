@@ -1,0 +1,154 @@
+#include "net/http_client.hpp"
+
+#include "connection_pool.hpp"
+#include "http_text.hpp"
+
+namespace net {
+namespace {
+
+// An answer on its way. On the heap, because the parser writes into the response beside it.
+struct Incoming {
+    explicit Incoming(bool without_body) : parser(response, without_body) {}
+    HttpResponse response = {};
+    ResponseParser parser;
+};
+
+struct Begun {
+    Lease lease;
+    std::unique_ptr<Incoming> incoming;
+};
+
+SteadyTime now() { return std::chrono::steady_clock::now(); }
+
+// Sends the request and reads until the headers are there.
+Async<Begun> begin(std::shared_ptr<ConnectionPool> pool, HttpRequest request) {
+    const auto target = pool->target();
+    if (target->broken) co_return *target->broken;
+    const auto deadline = now() + target->config.request_timeout;
+    const auto text = request_text(request, target->host_header);
+    if (!text) co_return text.error();
+    auto lease = co_await ConnectionPool::acquire(pool, deadline);
+    if (!lease) co_return lease.error();
+    for (bool fresh = !lease->reused();; fresh = true) {
+        if (fresh) {
+            lease->renew();
+            const auto connected = co_await ClientConnection::connect(lease->connection(), deadline);
+            if (!connected) co_return connected.error();
+        }
+        auto incoming = std::make_unique<Incoming>(request.method == "HEAD");
+        const auto connection = lease->connection();
+        connection->set_deadline(deadline);
+        auto progress = co_await ClientConnection::write(connection, *text);
+        while (progress && !incoming->parser.header_done())
+            progress = co_await ClientConnection::read(connection, incoming->parser);
+        if (progress) co_return Begun{std::move(*lease), std::move(incoming)};
+        // The server may have closed an idle connection just before we used it. Then it has not seen the
+        // request: worth one more attempt, of which nobody needs to know.
+        const bool worth_it = !fresh && connection->died() && !connection->heard();
+        if (!worth_it) co_return progress.error();
+    }
+}
+
+void give_back_if_reusable(Lease& lease, const Incoming& incoming) {
+    lease.connection()->clear_deadline();
+    if (incoming.parser.keep_alive() && lease.connection()->reusable()) lease.give_back();
+}
+
+Async<HttpResponse> finish(Begun begun) {
+    auto& parser = begun.incoming->parser;
+    while (!parser.done())
+        if (auto progress = co_await ClientConnection::read(begun.lease.connection(), parser); !progress)
+            co_return progress.error();
+    give_back_if_reusable(begun.lease, *begun.incoming);
+    co_return std::move(begun.incoming->response);
+}
+
+Async<HttpResponse> exchange(std::shared_ptr<ConnectionPool> pool, HttpRequest request) {
+    auto begun = co_await begin(std::move(pool), std::move(request));
+    if (!begun) co_return begun.error();
+    co_return co_await finish(std::move(*begun));
+}
+
+class BodyStream final : public ByteStream {
+public:
+    BodyStream(Begun begun, std::chrono::seconds idle_timeout)
+        : state_(std::make_shared<State>(std::move(begun), idle_timeout)) {}
+
+    Async<std::string> read() override { return read(state_); }
+
+private:
+    struct State {
+        State(Begun the_begun, std::chrono::seconds the_timeout)
+            : begun(std::move(the_begun)), idle_timeout(the_timeout) {}
+        Begun begun;
+        std::chrono::seconds idle_timeout;
+        std::optional<api::Error> failed = {};
+        bool ended = false;
+    };
+
+    static Async<std::string> read(std::shared_ptr<State> state) {
+        auto& incoming = *state->begun.incoming;
+        auto& body = incoming.response.body;
+        while (body.empty()) {
+            if (state->failed) co_return *state->failed;
+            if (state->ended) co_return std::string();
+            if (incoming.parser.done()) {
+                state->ended = true;
+                give_back_if_reusable(state->begun.lease, incoming);
+                co_return std::string();
+            }
+            const auto connection = state->begun.lease.connection();
+            connection->set_deadline(now() + state->idle_timeout);
+            const auto progress = co_await ClientConnection::read(connection, incoming.parser);
+            if (!progress) state->failed = progress.error();
+        }
+        co_return std::exchange(body, {});
+    }
+
+    std::shared_ptr<State> state_;
+};
+
+Async<HttpClient::Opened> open_stream(std::shared_ptr<ConnectionPool> pool, HttpRequest request,
+                                      std::chrono::seconds idle_timeout) {
+    auto begun = co_await begin(std::move(pool), std::move(request));
+    if (!begun) co_return begun.error();
+    HttpClient::Opened opened;
+    if (begun->incoming->response.status / 100 != 2) {
+        auto response = co_await finish(std::move(*begun));
+        if (!response) co_return response.error();
+        opened.response = std::move(*response);
+        co_return opened;
+    }
+    begun->lease.connection()->clear_deadline();
+    opened.response.status = begun->incoming->response.status;
+    opened.response.headers = begun->incoming->response.headers;
+    opened.stream = std::make_unique<BodyStream>(std::move(*begun), idle_timeout);
+    co_return opened;
+}
+
+// Its functions are no coroutines: what they return holds the pool and not this object, which may go first.
+class Client final : public HttpClient {
+public:
+    explicit Client(std::shared_ptr<ConnectionPool> pool) : pool_(std::move(pool)) {}
+    ~Client() override { pool_->close(); }
+
+    Async<HttpResponse> send(HttpRequest request) override { return exchange(pool_, std::move(request)); }
+    Async<Opened> open(HttpRequest request, std::chrono::seconds idle_timeout) override {
+        return open_stream(pool_, std::move(request), idle_timeout);
+    }
+    void reconfigure(ClientConfig config) override { pool_->reconfigure(std::move(config)); }
+
+private:
+    std::shared_ptr<ConnectionPool> pool_;
+};
+
+}  // namespace
+
+api::Result<std::unique_ptr<HttpClient>> make_http_client(boost::asio::any_io_executor executor,
+                                                          ClientConfig config) {
+    auto pool = std::make_shared<ConnectionPool>(std::move(executor), std::move(config));
+    if (pool->target()->broken) return *pool->target()->broken;
+    return std::unique_ptr<HttpClient>(std::make_unique<Client>(std::move(pool)));
+}
+
+}  // namespace net
