@@ -22,3 +22,15 @@ function(add_unit_tests module)
     add_test(NAME unit.${module} COMMAND ${target})
     set_tests_properties(unit.${module} PROPERTIES LABELS "unit;${ARG_LABELS}" TIMEOUT 300)
 endfunction()
+
+# add_pytest(name file.py [LABELS ...])
+#
+# A Python test of the built programs, which it finds in SIGNALBOX_BIN_DIR.
+function(add_pytest name file)
+    cmake_parse_arguments(ARG "" "" "LABELS" ${ARGN})
+    add_test(NAME ${name}
+        COMMAND /usr/bin/python3 -m pytest -q -p no:cacheprovider ${CMAKE_CURRENT_SOURCE_DIR}/${file}
+        WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "${ARG_LABELS}" ENVIRONMENT
+        "PYTHONDONTWRITEBYTECODE=1;SIGNALBOX_BIN_DIR=${PROJECT_BINARY_DIR}/bin")
+endfunction()

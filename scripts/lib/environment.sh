@@ -1,0 +1,8 @@
+# To be sourced: puts tools that scripts/setup has installed for us alone on the PATH.
+SIGNALBOX_CACHE="${SIGNALBOX_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/signalbox}"
+SIGNALBOX_TOOLS="$SIGNALBOX_CACHE/tools"
+mkdir -p "$SIGNALBOX_TOOLS"
+export SIGNALBOX_CACHE
+if [[ -x "$SIGNALBOX_TOOLS/go-venv/bin/go" ]]; then
+    export PATH="$SIGNALBOX_TOOLS/go-venv/bin:$PATH"
+fi

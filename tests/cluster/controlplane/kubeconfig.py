@@ -1,0 +1,16 @@
+"""Kubeconfig files."""
+
+import json
+
+
+def write_kubeconfig(path, server, ca_file, user):
+    """One cluster, one user, one context. (JSON is YAML.)"""
+    path.write_text(json.dumps({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "test", "cluster": {"server": server, "certificate-authority": str(ca_file)}}],
+        "users": [{"name": "user", "user": user}],
+        "contexts": [{"name": "test", "context": {"cluster": "test", "user": "user"}}],
+        "current-context": "test",
+    }, indent=1))
+    path.chmod(0o600)

@@ -1,0 +1,106 @@
+"""Admission as users meet it: through the real API server, which calls the real webhook over TLS."""
+
+import pytest
+
+from jobs import ANCESTOR, runtime, train_job
+from rest import ApiError, wait_for
+
+
+def refused(rest, obj, code=422):
+    with pytest.raises(ApiError) as caught:
+        rest.create(obj)
+    assert caught.value.code == code, caught.value
+    return caught.value.status
+
+
+def causes(status):
+    return {c.get("field"): c.get("message", "") for c in status["details"].get("causes", [])}
+
+
+def test_a_train_job_of_a_missing_runtime_is_refused_with_the_field(signalbox, rest):
+    status = refused(rest, train_job("orphan", "no-such-runtime"))
+    assert "spec.runtimeRef" in causes(status)
+    assert "no-such-runtime" in status["message"]
+    assert "denied the request" in status["message"]
+
+
+def test_a_runtime_can_be_used_the_moment_it_exists(signalbox, rest):
+    for i in range(10):
+        rest.create(runtime(f"fresh-{i}"))
+        rest.create(train_job(f"fresh-{i}", f"fresh-{i}", suspend=True))
+
+
+@pytest.mark.parametrize("before,after", [(60, 61), (60, None), (None, 60)])
+def test_the_deadline_cannot_be_changed_added_or_removed(signalbox, rest, before, after):
+    rest.create(runtime())
+    rest.create(train_job("fixed", suspend=True, **({"activeDeadlineSeconds": before} if before else {})))
+    with pytest.raises(ApiError) as caught:
+        rest.patch("trainjobs", "fixed", {"spec": {"activeDeadlineSeconds": after}})
+    assert caught.value.code == 422
+    assert any("activeDeadlineSeconds" in (field or "") for field in causes(caught.value.status))
+
+
+def test_suspend_and_labels_can_be_changed_even_when_the_runtime_is_gone(signalbox, rest):
+    rest.create(runtime("vanishing"))
+    rest.create(train_job("free", "vanishing", suspend=True))
+    rest.delete("clustertrainingruntimes", "vanishing")
+    wait_for("it to go", lambda: rest.get("clustertrainingruntimes", "vanishing") is None)
+    rest.patch("trainjobs", "free", {"metadata": {"labels": {"team": "blue"}}})
+    rest.patch("trainjobs", "free", {"spec": {"suspend": False}})
+
+
+def job_spec(obj):
+    return obj["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]
+
+
+@pytest.mark.parametrize("place,field", [
+    (lambda r: r["spec"]["template"]["spec"], "ttlSecondsAfterFinished"),
+    (job_spec, "activeDeadlineSeconds"),
+    (job_spec, "ttlSecondsAfterFinished"),
+])
+def test_deadlines_and_ttls_are_forbidden_in_runtime_templates(signalbox, rest, place, field):
+    offender = runtime("hidden-clock")
+    place(offender)[field] = 60
+    status = refused(rest, offender)
+    assert any((path or "").endswith(field) for path in causes(status))
+
+
+@pytest.mark.parametrize("kind", ["ClusterTrainingRuntime", "TrainingRuntime"])
+def test_an_ancestor_job_needs_its_container_and_one_replica(signalbox, rest, kind):
+    offender = runtime("shapeless", kind=kind)
+    job = offender["spec"]["template"]["spec"]["replicatedJobs"][0]
+    job["replicas"] = 2
+    job_spec(offender)["template"]["spec"]["containers"][0]["name"] = "main"
+    found = causes(refused(rest, offender))
+    assert "spec.template.spec.replicatedJobs[0].replicas" in found
+    assert "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers" in found
+
+
+def test_reserved_torch_variables_are_refused(signalbox, rest):
+    rest.create(runtime("torch-test", ml_policy={"torch": {}}))
+    job = train_job("bold", "torch-test")
+    job["spec"]["trainer"]["env"] = [{"name": "PET_NNODES", "value": "9"}]
+    assert "spec.trainer.env" in causes(refused(rest, job))
+
+
+def test_patches_get_the_time_of_their_last_change(signalbox, rest):
+    rest.create(runtime())
+    created = rest.create(train_job("stamped", seconds=1, suspend=True))
+    stamp = created["spec"]["runtimePatches"][0]["time"]
+    assert stamp.endswith("Z")
+    again = rest.patch("trainjobs", "stamped", {"metadata": {"labels": {"a": "b"}}})
+    assert again["spec"]["runtimePatches"][0]["time"] == stamp
+
+
+def test_a_dry_run_is_judged_like_the_real_thing(signalbox, rest):
+    rest.create(runtime(), dry_run=True)
+    with pytest.raises(ApiError) as caught:
+        rest.create(train_job("dry", "no-such-runtime"), dry_run=True)
+    assert caught.value.code == 422
+
+
+def test_opting_out_of_runtime_validation_by_label_works(signalbox, rest):
+    offender = runtime("unchecked")
+    offender["metadata"]["labels"] = {"trainer.kubeflow.org/webhook-validation": "disabled"}
+    offender["spec"]["template"]["spec"]["replicatedJobs"][0]["replicas"] = 2
+    assert ANCESTOR in str(rest.create(offender))

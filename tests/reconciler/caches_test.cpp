@@ -1,0 +1,76 @@
+#include "caches.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "support/printers.hpp"
+
+using api::Json;
+
+namespace {
+
+Json object(std::string_view text) { return api::parse_json(text).value(); }
+
+Json train_job(std::string_view kind, std::string_view runtime) {
+    Json job = object(R"({"metadata":{"name":"job","namespace":"ns","uid":"u1","resourceVersion":"5"},
+                          "spec":{"runtimeRef":{}}})");
+    job["spec"]["runtimeRef"]["kind"] = kind;
+    job["spec"]["runtimeRef"]["name"] = runtime;
+    return job;
+}
+
+const Json runtime_object =
+    object(R"({"metadata":{"name":"torch","uid":"r1","resourceVersion":"7"},"spec":{}})");
+
+struct Woken {
+    std::vector<std::string> keys = {};
+    reconciler::Caches caches{[this](const api::ObjectKey& key) { keys.push_back(to_string(key)); }};
+
+    std::vector<std::string> take() { return std::exchange(keys, {}); }
+};
+
+}  // namespace
+
+TEST_CASE("a change of a runtime wakes the TrainJobs that use it, and no others") {
+    Woken woken;
+    woken.caches.train_jobs().upsert({"ns", "uses"}, "1", train_job("ClusterTrainingRuntime", "torch"));
+    woken.caches.train_jobs().upsert({"ns", "other"}, "2", train_job("ClusterTrainingRuntime", "jax"));
+    woken.caches.train_jobs().upsert({"ns", "local"}, "3", train_job("TrainingRuntime", "torch"));
+    CHECK(woken.take() == std::vector<std::string>{"ns/uses", "ns/other", "ns/local"});
+
+    woken.caches.cluster_training_runtimes().upsert({"", "torch"}, "7", runtime_object);
+    CHECK(woken.take() == std::vector<std::string>{"ns/uses"});
+    woken.caches.training_runtimes().upsert({"ns", "torch"}, "8", runtime_object);
+    CHECK(woken.take() == std::vector<std::string>{"ns/local"});
+    woken.caches.training_runtimes().upsert({"elsewhere", "torch"}, "9", runtime_object);
+    CHECK(woken.take().empty());
+}
+
+TEST_CASE("a JobSet that no TrainJob controls is not kept and wakes nobody") {
+    Woken woken;
+    Json job_set = object(R"({"metadata":{"name":"job","namespace":"ns","uid":"j1","resourceVersion":"5"}})");
+    woken.caches.job_sets().upsert({"ns", "job"}, "5", job_set);
+    CHECK(woken.take().empty());
+    CHECK(!woken.caches.job_set({"ns", "job"}));
+
+    job_set["metadata"]["ownerReferences"] = Json::array({object(
+        R"({"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"job","uid":"u1","controller":true})")});
+    woken.caches.job_sets().upsert({"ns", "job"}, "6", job_set);
+    CHECK(woken.take() == std::vector<std::string>{"ns/job"});
+    REQUIRE(woken.caches.job_set({"ns", "job"}));
+    CHECK(woken.caches.job_set({"ns", "job"})->meta.controller_uid == "u1");
+    CHECK(woken.caches.job_sets().find({"ns", "job"})->bytes.empty());
+}
+
+TEST_CASE("nothing is concluded from an absence before every list is complete") {
+    Woken woken;
+    CHECK(!woken.caches.synced());
+    for (kube::Sink* sink : std::initializer_list<kube::Sink*>{
+             &woken.caches.train_jobs(), &woken.caches.job_sets(), &woken.caches.training_runtimes()}) {
+        sink->listing();
+        sink->synced("1");
+        CHECK(!woken.caches.synced());
+    }
+    woken.caches.cluster_training_runtimes().listing();
+    woken.caches.cluster_training_runtimes().synced("1");
+    CHECK(woken.caches.synced());
+}

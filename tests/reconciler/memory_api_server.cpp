@@ -1,0 +1,126 @@
+#include "memory_api_server.hpp"
+
+#include <catch2/catch.hpp>
+
+using api::Json;
+
+namespace {
+
+api::Error status(int code, api::Errc errc, std::string reason) {
+    return {.code = errc, .message = reason, .reason = std::move(reason), .http_status = code};
+}
+
+// RFC 7396.
+void merge(Json& target, const Json& patch) {
+    if (!patch.is_object()) {
+        target = patch;
+        return;
+    }
+    if (!target.is_object()) target = Json::object();
+    for (const auto& [key, value] : patch.members()) {
+        if (value.is_null())
+            target.erase(key);
+        else
+            merge(target[key], value);
+    }
+}
+
+bool mismatch(const Json& wanted, const Json& actual) {
+    return wanted.is_string() && wanted.as_string() != actual.as_string();
+}
+
+}  // namespace
+
+kube::Async<kube::Response> MemoryApiServer::send(kube::Request request) {
+    request.target = request.target.substr(0, request.target.find('?'));
+    if (request.method != "GET") {
+        writes_.push_back(request.method + " " + request.target);
+        if (refuse)
+            if (const auto refused = refuse(request)) co_return *refused;
+    }
+    co_return answer(request);
+}
+
+kube::Async<std::unique_ptr<kube::Watch>> MemoryApiServer::watch(kube::Request) {
+    co_return api::Error{.code = api::Errc::internal, .message = "caches are filled by show()"};
+}
+
+api::Result<kube::Response> MemoryApiServer::answer(const kube::Request& request) {
+    const Json body = request.body.empty() ? Json() : api::parse_json(request.body).value();
+    if (request.method == "POST")
+        return create(request.target + "/" + std::string(body["metadata"]["name"].as_string()), body);
+    std::string path = request.target;
+    if (path.ends_with("/status")) path.resize(path.size() - std::string_view("/status").size());
+    if (!objects_.contains(path)) {
+        if (request.method == "PATCH" && request.content_type == "application/apply-patch+yaml")
+            return create(path, body);
+        return status(404, api::Errc::not_found, "NotFound");
+    }
+    if (request.method == "GET") return kube::Response{200, to_json(objects_[path])};
+    if (request.method == "PATCH") return change(path, body);
+    if (request.method == "DELETE") return remove(path, body["preconditions"]);
+    return status(405, api::Errc::internal, "MethodNotAllowed");
+}
+
+api::Result<kube::Response> MemoryApiServer::create(const std::string& path, Json object) {
+    if (objects_.contains(path)) return status(409, api::Errc::conflict, "AlreadyExists");
+    Json& metadata = object["metadata"];
+    metadata["uid"] = "uid-" + std::to_string(++version_);
+    metadata["resourceVersion"] = std::to_string(version_);
+    metadata["creationTimestamp"] = api::format_time(now);
+    objects_[path] = object;
+    return kube::Response{201, to_json(object)};
+}
+
+api::Result<kube::Response> MemoryApiServer::change(const std::string& path, const Json& patch) {
+    Json& stored = objects_[path];
+    const Json& seen = patch["metadata"];
+    if (mismatch(seen["uid"], stored["metadata"]["uid"]) ||
+        mismatch(seen["resourceVersion"], stored["metadata"]["resourceVersion"]))
+        return status(409, api::Errc::conflict, "Conflict");
+    merge(stored, patch);
+    stored["metadata"]["resourceVersion"] = std::to_string(++version_);
+    return kube::Response{200, to_json(stored)};
+}
+
+api::Result<kube::Response> MemoryApiServer::remove(const std::string& path, const Json& preconditions) {
+    const Json& metadata = std::as_const(objects_[path])["metadata"];
+    if (mismatch(preconditions["uid"], metadata["uid"]) ||
+        mismatch(preconditions["resourceVersion"], metadata["resourceVersion"]))
+        return status(409, api::Errc::conflict, "Conflict");
+    objects_.erase(path);
+    return kube::Response{200, R"({"kind":"Status","status":"Success"})"};
+}
+
+void MemoryApiServer::put(const kube::Resource& resource, Json object) {
+    Json& metadata = object["metadata"];
+    if (!metadata.contains("uid")) metadata["uid"] = "uid-" + std::to_string(++version_);
+    if (!metadata.contains("creationTimestamp")) metadata["creationTimestamp"] = api::format_time(now);
+    metadata["resourceVersion"] = std::to_string(++version_);
+    objects_[kube::path(resource, api::parse_meta(object).key())] = std::move(object);
+}
+
+Json* MemoryApiServer::find(const kube::Resource& resource, const api::ObjectKey& key) {
+    const auto at = objects_.find(kube::path(resource, key));
+    return at == objects_.end() ? nullptr : &at->second;
+}
+
+void MemoryApiServer::erase(const kube::Resource& resource, const api::ObjectKey& key) {
+    objects_.erase(kube::path(resource, key));
+}
+
+void MemoryApiServer::show(reconciler::Caches& caches) {
+    show(kube::resources::train_jobs, caches.train_jobs());
+    show(kube::resources::job_sets, caches.job_sets());
+    show(kube::resources::training_runtimes, caches.training_runtimes());
+    show(kube::resources::cluster_training_runtimes, caches.cluster_training_runtimes());
+}
+
+void MemoryApiServer::show(const kube::Resource& resource, kube::Sink& sink) {
+    sink.listing();
+    for (const auto& [path, object] : objects_) {
+        const api::ObjectMeta meta = api::parse_meta(object);
+        if (kube::path(resource, meta.key()) == path) sink.upsert(meta.key(), meta.resource_version, object);
+    }
+    sink.synced(std::to_string(version_));
+}

@@ -1,0 +1,301 @@
+#include "pass.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <catch2/catch.hpp>
+
+#include "memory_api_server.hpp"
+#include "support/printers.hpp"
+
+using api::Json;
+using kube::resources::cluster_training_runtimes;
+using kube::resources::config_maps;
+using kube::resources::job_sets;
+using kube::resources::train_jobs;
+using namespace std::chrono_literals;
+using Writes = std::vector<std::string>;
+
+namespace {
+
+const char* const runtime_text = R"({
+    "apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "ClusterTrainingRuntime", "metadata": {"name": "torch"},
+    "spec": {"mlPolicy": {"numNodes": 2, "torch": {}}, "template": {"spec": {"replicatedJobs": [{"name": "node",
+        "template": {"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
+                     "spec": {"template": {"spec": {"containers": [{"name": "node", "image": "base"}]}}}}}]}}}})";
+
+const char* const job_text = R"({
+    "apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob",
+    "metadata": {"name": "job", "namespace": "ns", "generation": 1},
+    "spec": {"runtimeRef": {"apiGroup": "trainer.kubeflow.org", "kind": "ClusterTrainingRuntime", "name": "torch"},
+             "managedBy": "trainer.kubeflow.org/trainjob-controller"}})";
+
+const std::string status_path = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/ns/trainjobs/job/status";
+const std::string job_path = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/ns/trainjobs/job";
+const std::string job_set_path = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/ns/jobsets/job";
+const std::string config_maps_path = "/api/v1/namespaces/ns/configmaps";
+const api::ObjectKey key = {"ns", "job"};
+const api::ObjectKey snapshot = {"ns", "job-runtime-snapshot"};
+
+// One TrainJob and the passes over it; the caches see everything before each pass unless they are told not
+// to.
+struct Life {
+    MemoryApiServer server = {};
+    boost::asio::io_context context = {};
+    std::unique_ptr<kube::Clock> clock = kube::make_clock(context.get_executor());
+    MemoryApiServer event_server = {};
+    kube::EventRecorder events{context.get_executor(), event_server, *clock, "test"};
+    std::vector<std::string> log_lines = {};
+    net::Log log{net::LogLevel::info, net::LogFormat::json,
+                 [this](std::string_view line) { log_lines.emplace_back(line); }};
+    reconciler::Caches caches{[](const api::ObjectKey&) {}};
+    reconciler::Pass passes{server, caches, events, log, [this] { return server.now; }, {}};
+    bool frozen = false;
+
+    Life() {
+        server.put(cluster_training_runtimes, api::parse_json(runtime_text).value());
+        server.put(train_jobs, api::parse_json(job_text).value());
+    }
+
+    reconciler::PassReport pass() {
+        if (!frozen) server.show(caches);
+        reconciler::PassReport report;
+        const auto run = [&]() -> kube::Task<> { report = co_await passes.run(key, {}); };
+        boost::asio::co_spawn(context, run(), boost::asio::detached);
+        context.restart();
+        context.run();
+        return report;
+    }
+
+    Json& job() { return *server.find(train_jobs, key); }
+    void finish_job_set() {
+        Json& status = (*server.find(job_sets, key))["status"];
+        status["conditions"] =
+            Json::array({Json::object({{"type", "Completed"},
+                                       {"status", "True"},
+                                       {"reason", "AllJobsCompleted"},
+                                       {"message", "jobset completed successfully"},
+                                       {"lastTransitionTime", api::format_time(server.now)}})});
+    }
+    std::string condition(std::string_view type) {
+        for (const api::Condition& c : api::parse_train_job(job()).conditions)
+            if (c.type == type) return c.status + "/" + c.reason;
+        return "";
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a new TrainJob gets its snapshot, then its JobSet, then its status") {
+    Life life;
+    life.pass();
+    CHECK(life.server.take_writes() ==
+          Writes{"POST " + config_maps_path, "PATCH " + job_set_path, "PATCH " + status_path});
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+    REQUIRE(life.server.find(job_sets, key));
+    CHECK(api::parse_meta(*life.server.find(job_sets, key)).controller_uid ==
+          api::parse_meta(life.job()).uid);
+}
+
+TEST_CASE("a second pass over a settled TrainJob writes nothing") {
+    Life life;
+    life.pass();
+    life.server.take_writes();
+    CHECK(!life.pass().trouble);
+    CHECK(life.server.take_writes().empty());
+}
+
+TEST_CASE("a suspended TrainJob settles without a write as well") {
+    Life life;
+    life.job()["spec"]["suspend"] = true;
+    life.pass();
+    CHECK(life.condition("Suspended") == "True/Suspended");
+    CHECK((*life.server.find(job_sets, key))["spec"]["suspend"] == Json(true));
+    life.pass();
+    life.server.take_writes();
+    life.pass();
+    CHECK(life.server.take_writes().empty());
+}
+
+TEST_CASE("suspending stores the transition before the JobSet is touched") {
+    Life life;
+    life.pass();
+    life.server.take_writes();
+    life.job()["spec"]["suspend"] = true;
+    life.pass();
+    CHECK(life.server.take_writes() == Writes{"PATCH " + status_path, "PATCH " + job_set_path});
+    CHECK((*life.server.find(job_sets, key))["spec"]["suspend"] == Json(true));
+}
+
+TEST_CASE("the JobSet's end becomes the TrainJob's") {
+    Life life;
+    life.pass();
+    life.server.take_writes();
+    life.finish_job_set();
+    life.pass();
+    CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
+    CHECK(life.condition("Complete") == "True/AllJobsCompleted");
+    life.pass();
+    CHECK(life.server.take_writes().empty());
+}
+
+TEST_CASE("after the deadline the status comes first and the JobSet goes in the next pass") {
+    Life life;
+    life.job()["spec"]["activeDeadlineSeconds"] = 60;
+    CHECK(life.pass().requeue_after == 60s);
+    life.server.take_writes();
+    life.server.now += 61s;
+    life.pass();
+    CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
+    CHECK(life.condition("Failed") == "True/DeadlineExceeded");
+    life.pass();
+    CHECK(life.server.take_writes() == Writes{"DELETE " + job_set_path});
+    life.pass();
+    CHECK(life.server.take_writes().empty());
+}
+
+TEST_CASE("a deadline that somebody else's write has moved is not acted on: the live view decides") {
+    Life life;
+    life.job()["spec"]["activeDeadlineSeconds"] = 60;
+    life.pass();
+    life.server.show(life.caches);
+    life.server.take_writes();
+    // The cache still shows a running job; in the cluster it was suspended.
+    life.frozen = true;
+    life.job()["spec"]["suspend"] = true;
+    life.server.now += 61s;
+    life.pass();
+    CHECK(life.condition("Failed").empty());
+    CHECK(life.condition("Suspended") == "True/Suspended");
+}
+
+TEST_CASE("the TTL of the runtime deletes the finished TrainJob") {
+    Life life;
+    (*life.server.find(cluster_training_runtimes, {"", "torch"}))["spec"]["ttlSecondsAfterFinished"] = 30;
+    life.pass();
+    life.finish_job_set();
+    life.pass();
+    life.server.take_writes();
+    CHECK(life.pass().requeue_after == 30s);
+    CHECK(life.server.take_writes().empty());
+    life.server.now += 30s;
+    life.pass();
+    CHECK(life.server.take_writes() == Writes{"DELETE " + job_path});
+    CHECK(life.pass().gone);
+}
+
+TEST_CASE("the snapshot's TTL counts once the runtime is gone") {
+    Life life;
+    (*life.server.find(cluster_training_runtimes, {"", "torch"}))["spec"]["ttlSecondsAfterFinished"] = 30;
+    life.pass();
+    life.finish_job_set();
+    life.pass();
+    life.server.erase(cluster_training_runtimes, {"", "torch"});
+    life.server.now += 30s;
+    life.server.take_writes();
+    life.pass();
+    CHECK(life.server.take_writes() == Writes{"DELETE " + job_path});
+}
+
+TEST_CASE("an apply that met an existing JobSet is not taken for its creation") {
+    Life life;
+    life.server.show(life.caches);
+    life.frozen = true;
+    const api::ObjectMeta meta = api::parse_meta(life.job());
+    bool planted = false;
+    life.server.refuse = [&](const kube::Request& request) -> std::optional<api::Error> {
+        // Between our look and our apply, somebody makes a JobSet of that name.
+        if (!planted && request.method == "PATCH" && request.target == job_set_path) {
+            planted = true;
+            life.server.put(job_sets,
+                            api::parse_json(R"({"metadata":{"name":"job","namespace":"ns"}})").value());
+        }
+        return std::nullopt;
+    };
+    const auto report = life.pass();
+    REQUIRE(report.trouble);
+    CHECK(report.trouble->code == api::Errc::conflict);
+    CHECK(life.condition("Created").empty());
+}
+
+TEST_CASE("a missing runtime is told, and the job goes on when it appears") {
+    Life life;
+    life.server.erase(cluster_training_runtimes, {"", "torch"});
+    life.pass();
+    CHECK(life.condition("Created") == "False/JobsBuildFailed");
+    CHECK(!life.server.find(job_sets, key));
+    life.server.put(cluster_training_runtimes, api::parse_json(runtime_text).value());
+    life.pass();
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+}
+
+TEST_CASE("a runtime that is corrected before anything was created replaces the snapshot") {
+    Life life;
+    life.server.refuse = [](const kube::Request& request) -> std::optional<api::Error> {
+        if (request.target != job_set_path) return std::nullopt;
+        return api::Error{
+            .code = api::Errc::invalid, .message = "no", .reason = "Invalid", .http_status = 422};
+    };
+    life.pass();
+    CHECK(life.condition("Created") == "False/JobsCreationFailed");
+    REQUIRE(life.server.find(config_maps, snapshot));
+    life.server.refuse = {};
+    (*life.server.find(cluster_training_runtimes, {"", "torch"}))["spec"]["mlPolicy"]["numNodes"] = 5;
+    life.server.take_writes();
+    life.pass();
+    CHECK(life.server.take_writes() == Writes{"DELETE " + config_maps_path + "/job-runtime-snapshot",
+                                              "POST " + config_maps_path, "PATCH " + job_set_path,
+                                              "PATCH " + status_path});
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+}
+
+TEST_CASE("a snapshot of somebody else is not overwritten") {
+    Life life;
+    life.server.put(
+        config_maps,
+        api::parse_json(R"({"metadata":{"name":"job-runtime-snapshot","namespace":"ns"}})").value());
+    life.pass();
+    CHECK(life.condition("Created") == "False/JobsCreationFailed");
+    CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
+}
+
+TEST_CASE("a lost status write ends the pass in trouble and tells no event") {
+    Life life;
+    life.server.refuse = [](const kube::Request& request) -> std::optional<api::Error> {
+        if (request.target != status_path) return std::nullopt;
+        return api::Error{.code = api::Errc::unavailable, .message = "connection lost"};
+    };
+    const auto report = life.pass();
+    CHECK(report.trouble);
+    CHECK(report.requeue_after);
+    CHECK(life.log_lines.empty());
+    life.server.refuse = {};
+    life.server.take_writes();
+    life.pass();
+    CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+}
+
+TEST_CASE("every write may fail once and the job still starts") {
+    for (std::size_t broken = 0; broken < 3; ++broken) {
+        Life life;
+        std::size_t count = 0;
+        life.server.refuse = [&](const kube::Request&) -> std::optional<api::Error> {
+            if (count++ != broken) return std::nullopt;
+            return api::Error{.code = api::Errc::unavailable, .message = "connection lost"};
+        };
+        CHECK(life.pass().requeue_after);
+        life.pass();
+        CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+        life.server.take_writes();
+        life.pass();
+        CHECK(life.server.take_writes().empty());
+    }
+}
+
+TEST_CASE("a TrainJob managed by somebody else gets no write at all") {
+    Life life;
+    life.job()["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue";
+    life.pass();
+    CHECK(life.server.take_writes().empty());
+}

@@ -1,0 +1,57 @@
+#include "settings.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "support/printers.hpp"
+
+namespace {
+
+struct CommandLine {
+    reconciler::Settings settings = {};
+    net::Options options{"signalbox-reconciler", "summary", "0"};
+
+    api::Result<> read(std::vector<const char*> words) {
+        reconciler::add_options(options, settings);
+        words.insert(words.begin(), "signalbox-reconciler");
+        if (const auto parsed = options.parse(words); !parsed) return parsed.error();
+        return reconciler::check(settings);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("without options the reconciler stands for election and shows Created always") {
+    CommandLine line;
+    REQUIRE(line.read({}));
+    CHECK(line.settings.leader_elect);
+    CHECK(line.settings.concurrency == 64);
+    CHECK(line.settings.created_condition == lifecycle::CreatedCondition::always);
+}
+
+TEST_CASE("options reach the settings") {
+    CommandLine line;
+    REQUIRE(line.read({"--leader-elect=false", "--lease", "ns/name", "--created-condition=on-failure",
+                       "--qps", "20", "--burst", "40", "--concurrency", "8"}));
+    CHECK(!line.settings.leader_elect);
+    CHECK(line.settings.lease == api::ObjectKey{"ns", "name"});
+    CHECK(line.settings.created_condition == lifecycle::CreatedCondition::on_failure);
+    CHECK(line.settings.qps == 20);
+    CHECK(line.settings.burst == 40);
+    CHECK(line.settings.concurrency == 8);
+}
+
+TEST_CASE("bad usage names the option") {
+    struct Case {
+        std::vector<const char*> words;
+        std::string named;
+    };
+    for (const Case& c : {Case{{"--concurrency", "0"}, "--concurrency"}, Case{{"--qps", "-1"}, "--qps"},
+                          Case{{"--burst", "5"}, "--qps"}, Case{{"--nonsense"}, "--nonsense"},
+                          Case{{"--created-condition=sometimes"}, "created-condition"},
+                          Case{{"--lease", "a/b/c"}, "lease"}}) {
+        CommandLine line;
+        const auto read = line.read(c.words);
+        REQUIRE(!read);
+        CHECK_THAT(describe(read.error()), Catch::Contains(c.named));
+    }
+}

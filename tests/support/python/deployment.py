@@ -1,0 +1,199 @@
+"""Installs Signalbox into a control plane and runs both programs there as in production: under their own service
+accounts, with the RBAC of manifests/, the webhook behind the API server's admission chain.
+
+The programs are processes on this machine, as there is no container runtime on the test bed: the webhook configurations
+call a URL instead of a Service.
+"""
+
+import base64
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+import yaml
+
+from rest import wait_for
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+NAMESPACE = "kubeflow-system"
+
+
+class Signalbox:
+    """Both programs against one control plane. Use as a context manager; leaving it checks that they end cleanly."""
+
+    def __init__(self, cluster, binaries, log_level="info"):
+        self._cluster = cluster
+        self._binaries = pathlib.Path(binaries)
+        self._directory = pathlib.Path(cluster.directory) / "signalbox"
+        self._log_level = log_level
+        self.webhook = None
+        self.reconciler = None
+
+    def __enter__(self):
+        try:
+            self.install()
+            self.start_webhook()
+            self.configure_webhooks()
+            self.start_reconciler()
+        except BaseException:
+            self._kill()
+            raise
+        return self
+
+    def __exit__(self, kind, *_):
+        problems = []
+        for program in (self.reconciler, self.webhook):
+            if program:
+                problems += program.stop()
+        if kind is None and problems:
+            raise AssertionError("; ".join(problems))
+
+    def install(self):
+        """CRDs, service accounts, RBAC, webhook configurations (not yet reachable) and the shipped runtimes' CRDs."""
+        self._directory.mkdir(parents=True, exist_ok=True)
+        self._cluster.kubectl("apply", "--server-side", "-k", str(ROOT / "manifests" / "overlays" / "local-processes"))
+        self._cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "-l",
+                              "app.kubernetes.io/part-of=signalbox")
+
+    def install_runtimes(self):
+        self._cluster.kubectl("apply", "--server-side", "-k", str(ROOT / "manifests" / "runtimes"))
+
+    def start_webhook(self, *options):
+        certificates = self._directory / "certs"
+        if not certificates.exists():
+            subprocess.run([str(ROOT / "certs" / "make-development-certificates"), "--out", str(certificates),
+                            "--ip", "127.0.0.1"], check=True, capture_output=True)
+        self._certificates = certificates
+        self.webhook = Program(self._binaries / "signalbox-webhook", self._directory / "webhook.log", [
+            "--kubeconfig", self._cluster.service_account_kubeconfig(NAMESPACE, "signalbox-webhook"),
+            "--listen", "127.0.0.1:0",
+            "--tls-cert", certificates / "tls.crt", "--tls-key", certificates / "tls.key",
+            "--admin-listen", "127.0.0.1:0", "--log-level", self._log_level, *options])
+        self.webhook.wait_until_ready()
+
+    def configure_webhooks(self):
+        """Points the installed configurations at our process."""
+        bundle = base64.b64encode((self._certificates / "ca.crt").read_bytes()).decode()
+        port = self.webhook.port_of("admission")
+        for kind in ("mutatingwebhookconfiguration", "validatingwebhookconfiguration"):
+            listed = json.loads(self._cluster.kubectl("get", kind, "-l", "app.kubernetes.io/part-of=signalbox", "-o", "json"))
+            for configuration in listed["items"]:
+                for webhook in configuration["webhooks"]:
+                    path = webhook["clientConfig"]["service"]["path"] if "service" in webhook["clientConfig"] \
+                        else "/" + webhook["clientConfig"]["url"].split("/", 3)[3]
+                    webhook["clientConfig"] = {"url": f"https://127.0.0.1:{port}{path}", "caBundle": bundle}
+                configuration["metadata"].pop("managedFields", None)
+                self._cluster.kubectl("replace", "-f", "-", input=json.dumps(configuration))
+
+    def start_reconciler(self, *options):
+        self.reconciler = Program(self._binaries / "signalbox-reconciler", self._directory / "reconciler.log", [
+            "--kubeconfig", self._cluster.service_account_kubeconfig(NAMESPACE, "signalbox-reconciler"),
+            "--admin-listen", "127.0.0.1:0", "--log-level", self._log_level, *options])
+        self.reconciler.wait_until_ready()
+
+    def stop_reconciler(self):
+        problems = self.reconciler.stop()
+        self.reconciler = None
+        if problems:
+            raise AssertionError("; ".join(problems))
+
+    def restart_reconciler(self, *options):
+        if self.reconciler:
+            self.stop_reconciler()
+        self.start_reconciler(*options)
+
+    def wait_until_idle(self):
+        """Until the reconciler leads, has passed over what there is, and has been quiet for a second."""
+        wait_for("the lease", lambda: self.reconciler.metric("signalbox_leader") == 1)
+        def quiet():
+            before = self.reconciler.metric("signalbox_passes_total")
+            time.sleep(1)
+            return before and before == self.reconciler.metric("signalbox_passes_total")
+        wait_for("the reconciler to be idle", quiet)
+
+    def writes(self):
+        """Writes of this reconciler process to anything but its lease and events."""
+        total = 0
+        for verb in ("POST", "PATCH", "DELETE"):
+            total += self.reconciler.metric("signalbox_api_requests_total", f'verb="{verb}"')
+        # Standing for election writes the lease once with POST (when there is none yet); renewals are PUTs.
+        return total
+
+    def _kill(self):
+        for program in (self.reconciler, self.webhook):
+            if program:
+                program.kill()
+
+
+class Program:
+    """One process of ours, its log file and its admin port."""
+
+    def __init__(self, binary, log, arguments):
+        self.name = pathlib.Path(binary).name
+        self.log = log
+        self._file = open(log, "ab")
+        self._offset = self._file.tell()
+        self.process = subprocess.Popen([str(binary), *map(str, arguments)], stderr=self._file, stdout=self._file,
+                                        stdin=subprocess.DEVNULL, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=1"})
+
+    def text(self):
+        """What this process has logged."""
+        with open(self.log, "rb") as file:
+            file.seek(self._offset)
+            return file.read().decode(errors="replace")
+
+    def port_of(self, what):
+        """The port that the log line "listening" names for `what`."""
+        def look():
+            for line in self.text().splitlines():
+                if '"listening"' in line:
+                    fields = json.loads(line)
+                    if fields.get("what") == what:
+                        return int(re.search(r":(\d+)$", fields["address"]).group(1))
+            if self.process.poll() is not None:
+                raise AssertionError(f"{self.name} ended with {self.process.returncode}: {self.text()[-2000:]}")
+            return None
+        return wait_for(f"{self.name} to listen for {what}", look, interval=0.02)
+
+    def admin(self, path):
+        """Status and text of an admin endpoint."""
+        url = f"http://127.0.0.1:{self.port_of('admin')}{path}"
+        try:
+            with urllib.request.urlopen(url, timeout=5) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def wait_until_ready(self):
+        wait_for(f"{self.name} to be ready", lambda: self.admin("/readyz")[0] == 200, interval=0.05)
+
+    def metric(self, name, having=""):
+        """The sum of the series of that name whose labels contain `having`."""
+        total = 0.0
+        for line in self.admin("/metrics")[1].splitlines():
+            if line.startswith((name + "{", name + " ")) and having in line:
+                total += float(line.rsplit(" ", 1)[1])
+        return total
+
+    def stop(self):
+        """Asks it to end; what is wrong with how it did."""
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            code = self.process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return [f"{self.name} did not end within 30 s of SIGTERM; log: {self.log}"]
+        finally:
+            self._file.close()
+        return [] if code == 0 else [f"{self.name} ended with {code}: {self.text()[-3000:]}"]
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
