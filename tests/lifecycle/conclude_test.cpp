@@ -98,6 +98,26 @@ TEST_CASE("a job that cannot be created is tried again ever more slowly", "[conc
     CHECK(conclude_after(observed, 1h).episode == Episode{});
 }
 
+TEST_CASE("what cannot be read changes no condition, whatever was decided", "[conclude]") {
+    const Outcome unread = {.result = ReadFailed{"TrainJob default/job", lost_connection}};
+    Observed expired = completed();
+    expired.ttl = 0;
+    Observed to_suspend = running();
+    to_suspend.job->suspend = true;
+    for (Observed observed :
+         {with_deadline(running()), failed_by_deadline(), expired, to_suspend, completed_unseen()}) {
+        observed.episode.failures = 3;
+        const Conclusion conclusion = conclude_after(observed, 1h, unread);
+        CHECK(conclusion.conditions == observed.job->conditions);
+        CHECK(conclusion.events.empty());
+        CHECK_FALSE(conclusion.decide_again);
+        // Not every second, however long the deadline or TTL has passed.
+        CHECK(conclusion.requeue_after == 8s);
+        CHECK(conclusion.episode.failures == 4);
+    }
+    CHECK(conclude_after(with_deadline(running()), 59s, unread).requeue_after == 1s);
+}
+
 TEST_CASE("a retry does not sleep through a deadline", "[conclude]") {
     Observed observed = with_deadline(submitted());
     observed.episode.failures = 20;
@@ -289,8 +309,14 @@ TEST_CASE("what is not ours gets nothing", "[conclude]") {
     Observed observed = running();
     observed.job->managed_by = "kueue.x-k8s.io/multikueue";
     observed.job->jobs_status.clear();
-    CHECK_FALSE(conclude_after(observed, 1h).status_changed);
-    CHECK(conclude_after(observed, 1h).requeue_after == std::nullopt);
+    for (const Decision& decision : {Decision(Ignore{}), Decision(Run{}), Decision(CleanUp{})})
+        for (const Outcome& outcome :
+             {Outcome(), refused(lost_connection), Outcome{.result = ReadFailed{"x", lost_connection}}}) {
+            const Conclusion conclusion = conclude(observed, decision, outcome, start);
+            CHECK_FALSE(conclusion.status_changed);
+            CHECK(conclusion.events.empty());
+            CHECK(conclusion.requeue_after == std::nullopt);
+        }
     CHECK_FALSE(conclude_after({}, 1h).status_changed);
 }
 

@@ -18,6 +18,11 @@ std::string name_of(std::string_view kind, const api::TrainJob& job) {
     return std::string(kind) + " " + api::to_string(job.meta.key());
 }
 
+// What has passed already is no time to wait for; how often to retry is another question.
+std::optional<std::chrono::seconds> ahead(std::optional<std::chrono::seconds> left) {
+    return left && left->count() > 0 ? left : std::nullopt;
+}
+
 // Builds the conclusion of one pass. A member function per decision; the smaller ones are what those share.
 class Concluder {
 public:
@@ -35,6 +40,14 @@ public:
         return std::move(conclusion_);
     }
 
+    // What was decided may need a view that could not be had, so no condition changes.
+    void conclude_blindly(const ReadFailed& failed) {
+        conclusion_.requeue_after =
+            sooner(ahead(time_left(job_, now_)), ahead(time_to_live(job_, observed_.ttl, now_)));
+        conclusion_.jobs_status = jobs_status(observed_);
+        trouble(failed.object, failed.error);
+    }
+
     void operator()(const Ignore&) {}
 
     void operator()(const StoreTransition&) {
@@ -44,9 +57,6 @@ public:
     }
 
     void operator()(const Finish& finish) {
-        // The verdict was still to be confirmed by a live view.
-        if (const auto* failed = std::get_if<ReadFailed>(&outcome_.result))
-            return trouble(failed->object, failed->error);
         merge_plugin_conditions(conclusion_.conditions, outcome_.plugin_conditions, job_.meta.generation,
                                 now_);
         if (finish.settle) {
@@ -62,16 +72,13 @@ public:
 
     void operator()(const CleanUp& clean_up) {
         conclusion_.requeue_after = sooner(time_to_live(job_, observed_.ttl, now_), {});
-        if (const auto* failed = std::get_if<ReadFailed>(&outcome_.result))
-            return trouble(failed->object, failed->error);
         conclusion_.jobs_status = jobs_status(observed_);
         follow_generation();
         if (clean_up.delete_job_set) tell_of_deletion();
     }
 
     void operator()(const Expire&) {
-        std::visit(Overloaded{[&](const ReadFailed& failed) { trouble(failed.object, failed.error); },
-                              [&](const WriteFailed& failed) {
+        std::visit(Overloaded{[&](const WriteFailed& failed) {
                                   if (failed.error.code != api::Errc::not_found)
                                       trouble(failed.object, failed.error);
                               },
@@ -88,8 +95,7 @@ public:
         merge_plugin_conditions(conclusion_.conditions, outcome_.plugin_conditions, job_.meta.generation,
                                 now_);
         std::visit(
-            Overloaded{[&](const Done&) { done(run); },
-                       [&](const ReadFailed& failed) { trouble(failed.object, failed.error); },
+            Overloaded{[&](const Done&) { done(run); }, [](const ReadFailed&) {},  // conclude_blindly
                        [&](const BuildFailed& failed) {
                            not_created(api::reason::jobs_build_failed, api::describe(failed.error));
                        },
@@ -219,7 +225,13 @@ Conclusion conclude(const Observed& observed, const Decision& decision, const Ou
                     const Options& options) {
     if (!observed.job) return {};
     Concluder concluder(observed, outcome, now, options);
-    std::visit(concluder, decision);
+    const auto* unread = std::get_if<ReadFailed>(&outcome.result);
+    if (!is_ours(*observed.job))
+        concluder(Ignore{});
+    else if (unread)
+        concluder.conclude_blindly(*unread);
+    else
+        std::visit(concluder, decision);
     return std::move(concluder).take();
 }
 

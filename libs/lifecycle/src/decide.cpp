@@ -1,16 +1,9 @@
-#include <algorithm>
-
-#include "api/names.hpp"
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/decision.hpp"
 #include "lifecycle/ttl.hpp"
 
 namespace lifecycle {
 namespace {
-
-bool is_ours(const api::TrainJob& job) {
-    return job.managed_by.empty() || job.managed_by == api::managed_by_us;
-}
 
 // Step 4. The cascade of a TTL delete takes the JobSet along, so that one that cannot be deleted does not
 // hold it up.

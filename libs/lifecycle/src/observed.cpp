@@ -1,6 +1,12 @@
 #include "lifecycle/observed.hpp"
 
+#include "api/names.hpp"
+
 namespace lifecycle {
+
+bool is_ours(const api::TrainJob& job) {
+    return job.managed_by.empty() || job.managed_by == api::managed_by_us;
+}
 
 const api::JobSet* own_job_set(const Observed& observed) {
     return observed.job && observed.job_set && observed.job_set->belongs_to(*observed.job)

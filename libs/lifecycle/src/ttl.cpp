@@ -1,11 +1,12 @@
 #include "lifecycle/ttl.hpp"
 
+#include "lifecycle/observed.hpp"
 #include "saturate.hpp"
 
 namespace lifecycle {
 
 bool ttl_matters(const api::TrainJob& job) {
-    return !job.meta.deletion && api::terminal_condition(job) != nullptr;
+    return is_ours(job) && !job.meta.deletion && api::terminal_condition(job) != nullptr;
 }
 
 std::optional<std::int64_t> ttl_policy(const api::Json* live_runtime, const api::Json* snapshot) {

@@ -69,6 +69,22 @@ struct Run {
 
 using Decision = std::variant<Ignore, StoreTransition, Finish, CleanUp, Expire, Run>;
 
+// How the reconciler drives a pass, with one write after the other:
+//
+//   observed = caches (TrainJob, JobSet, TTL if ttl_matters) + the episode of the last pass
+//   decision = decide(observed, now)
+//   if needs_live_view(decision) and the view is not live: observe live, decide again
+//   act on the decision, up to the first failure -> outcome
+//     CleanUp, Expire: the DELETE
+//     Run: suspend_job_set, then (if build) choose the runtime by plan_snapshot, build, store the snapshot,
+//          the other objects, and last the JobSet
+//   conclusion = conclude(observed, decision, outcome, now); its events without `needs_status` may be sent
+//   if status_changed: write it, then send the other events; or after_failed_status_write
+//   if decide_again: the answer to that write is the TrainJob now; go on from decide
+//   look again after requeue_after, and hand in the episode then
+//
+// A failure to read is concluded with as well. Whatever is interrupted is found again by the next pass.
+
 /// Steps 1 to 7: what to do about a TrainJob in this pass. The same input gives the same answer, so a
 /// restart changes nothing.
 Decision decide(const Observed& observed, api::Time now);

@@ -26,6 +26,9 @@ struct Observed {
     Episode episode = {};
 };
 
+/// Whether `managedBy` leaves the TrainJob to us; to any other we write nothing, whatever happens.
+bool is_ours(const api::TrainJob& job);
+
 /// The JobSet if it belongs to the TrainJob, else nullptr: one of somebody else, or one that lost its owner
 /// reference, is not there as far as the job's state is concerned.
 const api::JobSet* own_job_set(const Observed& observed);

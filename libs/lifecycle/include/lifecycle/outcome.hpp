@@ -12,7 +12,8 @@ namespace lifecycle {
 /// Everything that the decision asked for has been done; also if nothing was asked for.
 struct Done {};
 
-/// Something that had to be read could not be read, so the pass ended. (A 404 is an answer, not a failure.)
+/// Something that had to be read could not be read, so the pass ended before acting or half-way; also when
+/// the live view that a decision needs could not be had. A 404 is an answer, not a failure.
 struct ReadFailed {
     std::string object = {};  ///< "ConfigMap default/job-runtime-snapshot"
     api::Error error = {};
@@ -42,7 +43,8 @@ struct ForeignObject {
 /// The change of the suspended JobSet has to wait until none of its pods is active (recreate.hpp).
 struct Waiting {};
 
-/// The suspended JobSet could not take the change and has been deleted, to be built anew (recreate.hpp).
+/// The suspended JobSet could not take the change and has been deleted, to be built anew (recreate.hpp). To
+/// be done on a live view only.
 struct JobSetRemoved {
     std::string why = {};
 };

@@ -9,7 +9,7 @@
 
 namespace lifecycle {
 
-/// Whether the TTL can play a role: the job has ended and is not being deleted.
+/// Whether the TTL can play a role: the job is ours, has ended and is not being deleted.
 bool ttl_matters(const api::TrainJob& job);
 
 /// The `ttlSecondsAfterFinished` that counts: the live runtime's, also if it has none; the snapshot's only
