@@ -1,14 +1,15 @@
 #include "api/json.hpp"
 
+#include <cmath>
 #include <ostream>
 #include <stdexcept>
 
 namespace api {
 namespace {
 
-const Json null_json;
-const Json::Array no_items;
-const Json::Object no_members;
+constinit const Json null_json;
+constinit const Json::Array no_items;
+constinit const Json::Object no_members;
 
 bool key_less(const JsonObject::Member& left, const JsonObject::Member& right) {
     return left.key < right.key;
@@ -17,6 +18,12 @@ bool key_less(const JsonObject::Member& left, const JsonObject::Member& right) {
 auto lower_bound(auto& members, std::string_view key) {
     return std::lower_bound(members.begin(), members.end(), key,
                             [](const JsonObject::Member& m, std::string_view k) { return m.key < k; });
+}
+
+// Exact: a double near 2^63 equals one integer, not all that round to it.
+bool is_same(double number, std::int64_t integer) {
+    return number >= -0x1p63 && number < 0x1p63 && std::trunc(number) == number &&
+           static_cast<std::int64_t>(number) == integer;
 }
 
 }  // namespace
@@ -144,8 +151,9 @@ bool Json::erase(std::string_view key) {
 }
 
 bool operator==(const Json& left, const Json& right) {
-    if (left.is_number() && right.is_number() && left.is_integer() != right.is_integer())
-        return left.as_double() == right.as_double();
+    if (left.is_integer() && std::holds_alternative<double>(right.value_))
+        return is_same(std::get<double>(right.value_), std::get<std::int64_t>(left.value_));
+    if (right.is_integer() && std::holds_alternative<double>(left.value_)) return right == left;
     return left.value_ == right.value_;
 }
 

@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "api/json.hpp"
+#include "number.hpp"
 
 namespace api {
 namespace {
@@ -20,7 +21,7 @@ class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeB
 public:
     bool Null() { return add(Json()); }
     bool Bool(bool value) { return add(Json(value)); }
-    // Numbers arrive as text (kParseNumbersAsStringsFlag) and are converted by std::from_chars. So
+    // Numbers arrive as text (kParseNumbersAsStringsFlag) and are converted here. So
     // RapidJSON's own conversion, where exponents overflow in release 1.1.0 (CVE-2024-38517, CVE-2024-39684),
     // never runs.
     bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
@@ -28,19 +29,16 @@ public:
         std::int64_t integer = 0;
         if (auto [at, failed] = std::from_chars(text, end, integer); failed == std::errc() && at == end)
             return add(Json(integer));
-        double number = 0;
-        if (auto [at, failed] = std::from_chars(text, end, number);
-            (failed == std::errc() || underflowed(failed, text, end)) && at == end)
-            return add(Json(number));
+        if (const auto number = to_double({text, size})) return add(Json(*number));
         problem = "a number is out of range: " + std::string(text, std::min<std::size_t>(size, 40));
         return false;
     }
     bool String(const char* text, rapidjson::SizeType size, bool) {
-        return add(Json(std::string(text, size)));
+        return is_utf8({text, size}) && add(Json(std::string(text, size)));
     }
     bool Key(const char* text, rapidjson::SizeType size, bool) {
         keys_.emplace_back(text, size);
-        return true;
+        return is_utf8({text, size});
     }
     bool StartObject() { return open(); }
     bool StartArray() { return open(); }
@@ -79,14 +77,14 @@ private:
         --depth_;
         return add(std::move(container));
     }
-    // from_chars reports 1e-999 as out of range like 1e999; the first is zero for our purposes, the second an
-    // error.
-    static bool underflowed(std::errc failed, const char* text, const char* end) {
-        if (failed != std::errc::result_out_of_range) return false;
-        const std::string_view number(text, static_cast<std::size_t>(end - text));
-        const auto exponent = number.find_first_of("eE");
-        return exponent != std::string_view::npos && exponent + 1 < number.size() &&
-               number[exponent + 1] == '-';
+    // RapidJSON 1.1.0 lets "\udc00" alone pass and encodes it. Everything else it has checked by now.
+    bool is_utf8(std::string_view text) {
+        for (auto at = text.find('\xED'); at != text.npos; at = text.find('\xED', at + 1)) {
+            if (static_cast<unsigned char>(text[at + 1]) < 0xA0) continue;
+            problem = "half of a surrogate pair";
+            return false;
+        }
+        return true;
     }
 
     std::vector<Json> values_;

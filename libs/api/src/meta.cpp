@@ -25,7 +25,7 @@ ObjectMeta parse_meta(const Json& object) {
     for (const Json& owner : metadata["ownerReferences"].items())
         if (owner["controller"].bool_or(false)) meta.controller_uid = owner["uid"].as_string();
     for (const Json& finalizer : metadata["finalizers"].items())
-        meta.finalizers.emplace_back(finalizer.as_string());
+        if (finalizer.is_string()) meta.finalizers.emplace_back(finalizer.as_string());
     return meta;
 }
 

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <limits>
 
+#include "utf8.hpp"
+
 namespace api {
 namespace {
 
@@ -111,7 +113,7 @@ Quantity operator*(std::int64_t factor, const Quantity& quantity) {
 
 Result<Quantity> parse_quantity(std::string_view text) {
     const Error error =
-        invalid("", to_json(text.substr(0, 64)) +
+        invalid("", to_json(utf8::prefix(text, 64)) +
                         " is not a quantity: a number and a suffix, such as 500m, 2 or 1.5Gi");
     std::string_view rest = text;
     const bool negative = !rest.empty() && rest[0] == '-';

@@ -1,11 +1,16 @@
 #include "api/time.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
 
 namespace api {
 namespace {
+
+// Four digits of a year, in UTC.
+constexpr Time earliest = std::chrono::sys_days(std::chrono::year(0) / 1 / 1);
+constexpr Time latest = std::chrono::sys_days(std::chrono::year(10000) / 1 / 1) - std::chrono::seconds(1);
 
 // Takes exactly `width` digits off the front; -1 if they are not there.
 int take_digits(std::string_view& text, std::size_t width) {
@@ -18,14 +23,14 @@ int take_digits(std::string_view& text, std::size_t width) {
 }
 
 bool take(std::string_view& text, char wanted) {
-    if (text.empty() || (text.front() | 0x20) != (wanted | 0x20)) return false;
+    if (!text.starts_with(wanted)) return false;
     text.remove_prefix(1);
     return true;
 }
 
 // "Z" or "+hh:mm"; nullopt if it is neither.
 std::optional<std::chrono::minutes> take_offset(std::string_view& text) {
-    if (take(text, 'Z')) return std::chrono::minutes(0);
+    if (take(text, 'Z') || take(text, 'z')) return std::chrono::minutes(0);
     if (text.empty() || (text.front() != '+' && text.front() != '-')) return std::nullopt;
     const int sign = text.front() == '-' ? -1 : 1;
     text.remove_prefix(1);
@@ -47,7 +52,7 @@ Result<Time> parse_time(std::string_view text) {
     const int mon = take_digits(text, 2);
     if (mon < 0 || !take(text, '-')) return error;
     const int d = take_digits(text, 2);
-    if (d < 0 || !take(text, 'T')) return error;
+    if (d < 0 || !(take(text, 'T') || take(text, 't'))) return error;
     const int h = take_digits(text, 2);
     if (h < 0 || h > 23 || !take(text, ':')) return error;
     const int min = take_digits(text, 2);
@@ -61,11 +66,14 @@ Result<Time> parse_time(std::string_view text) {
     const auto offset = take_offset(text);
     const year_month_day date = year(y) / month(static_cast<unsigned>(mon)) / day(static_cast<unsigned>(d));
     if (!offset || !text.empty() || !date.ok()) return error;
-    return sys_days(date) + hours(h) + minutes(min) + seconds(s) - *offset;
+    const Time time = sys_days(date) + hours(h) + minutes(min) + seconds(s) - *offset;
+    if (time != std::clamp(time, earliest, latest)) return error;
+    return time;
 }
 
 std::string format_time(Time time) {
     using namespace std::chrono;
+    time = std::clamp(time, earliest, latest);
     const auto days = floor<std::chrono::days>(time);
     const year_month_day date(days);
     const hh_mm_ss clock(time - days);

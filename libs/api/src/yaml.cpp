@@ -62,7 +62,8 @@ struct Frame {
     JsonObject::Members members = {};
     std::unordered_set<std::string> keys = {};
     std::optional<std::string> key = {};  // of the value that comes next
-    bool merging = false;                 // the value that comes next belongs to "<<"
+    YAML::Mark key_mark = {};
+    bool merging = false;  // the value that comes next belongs to "<<"
     std::vector<Json> merged = {};
 };
 
@@ -92,7 +93,12 @@ public:
         anchors_.clear();
     }
     void OnDocumentEnd() override {}
-    void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add(mark, anchor, Json()); }
+    void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+        // yaml-cpp takes a last line that is but a word for a key; it then puts the value in its place.
+        if (expects_value() && mark.pos == frames_.back().key_mark.pos)
+            refuse(mark, "expected a colon behind the key");
+        add(mark, anchor, Json());
+    }
     void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
         const auto at = anchors_.find(anchor);
         if (at == anchors_.end()) refuse(mark, "an alias inside of what it names");
@@ -122,6 +128,8 @@ public:
     }
     void OnMapEnd() override { close(finish_map(frames_.back())); }
 
+    bool is_beyond_text(const YAML::Mark& mark) const { return mark.line >= static_cast<int>(lines_.size()); }
+
     std::vector<Json> documents;
 
 private:
@@ -149,6 +157,7 @@ private:
     bool expects_key() const {
         return !frames_.empty() && frames_.back().is_map && !frames_.back().key && !frames_.back().merging;
     }
+    bool expects_value() const { return !frames_.empty() && frames_.back().is_map && !expects_key(); }
     [[noreturn]] static void refuse_depth(const YAML::Mark& mark) {
         refuse(mark, "nested more than " + std::to_string(max_json_depth) + " levels deep");
     }
@@ -161,7 +170,6 @@ private:
         return weight.depth;
     }
     void open(const YAML::Mark& mark, Frame frame) {
-        if (expects_key()) refuse(mark, "a map or a list cannot be a key");
         if (frames_.size() >= max_json_depth) refuse_depth(mark);
         frames_.push_back(std::move(frame));
         marks_.push_back(mark);
@@ -176,6 +184,7 @@ private:
     void start_merge(const YAML::Mark& mark) {
         if (!frames_.back().keys.insert("<<").second) refuse(mark, "duplicate key \"<<\"");
         frames_.back().merging = true;
+        frames_.back().key_mark = mark;
     }
     void add(const YAML::Mark& mark, YAML::anchor_t anchor, Json value) {
         if (anchor != YAML::NullAnchor) {
@@ -199,6 +208,7 @@ private:
     static void add_key(const YAML::Mark& mark, Frame& frame, std::string key) {
         if (!frame.keys.insert(key).second) refuse(mark, "duplicate key " + to_json(key));
         frame.key = std::move(key);
+        frame.key_mark = mark;
     }
     static void merge(const YAML::Mark& mark, Frame& frame, Json value) {
         frame.merging = false;
@@ -244,6 +254,23 @@ bool looks_like_json(std::string_view text) {
     return first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
 }
 
+Result<std::vector<Json>> read(std::string_view text, std::string_view end_marker) {
+    TreeBuilder builder(text);
+    try {
+        std::istringstream stream(std::string(text).append(end_marker));
+        YAML::Parser parser(stream);
+        while (parser.HandleNextDocument(builder)) {
+        }
+    } catch (const Problem& problem) {
+        return at_mark(problem.mark, problem.why);
+    } catch (const YAML::Exception& error) {
+        return at_mark(error.mark,
+                       builder.is_beyond_text(error.mark) ? "the text ends too early" : error.msg);
+    }
+    std::erase_if(builder.documents, [](const Json& document) { return document.is_null(); });
+    return std::move(builder.documents);
+}
+
 }  // namespace
 
 Result<std::vector<Json>> parse_yaml_documents(std::string_view text) {
@@ -253,19 +280,11 @@ Result<std::vector<Json>> parse_yaml_documents(std::string_view text) {
     if (looks_like_json(text))
         if (auto json = parse_json(text)) return std::vector<Json>{*std::move(json)};
     if (auto error = find_unprintable(text)) return *std::move(error);
-    TreeBuilder builder(text);
-    try {
-        std::istringstream stream{std::string(text)};
-        YAML::Parser parser(stream);
-        while (parser.HandleNextDocument(builder)) {
-        }
-    } catch (const Problem& problem) {
-        return at_mark(problem.mark, problem.why);
-    } catch (const YAML::Exception& error) {
-        return at_mark(error.mark, error.msg);
-    }
-    std::erase_if(builder.documents, [](const Json& document) { return document.is_null(); });
-    return std::move(builder.documents);
+    // With an end marker yaml-cpp notices a quoted string that is still open at the end of the text.
+    if (text.empty() || text.back() == '\n') return read(text, "...\n");
+    // A last line without its end is different from one with it, if it belongs to a literal block.
+    if (auto checked = read(text, "\n...\n"); !checked) return checked;
+    return read(text, "");
 }
 
 Result<Json> parse_yaml(std::string_view text) {

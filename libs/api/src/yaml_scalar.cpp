@@ -77,10 +77,8 @@ Result<Scalar> resolve(std::string_view text) {
     constexpr std::string_view number_start = "+-.0123456789";
     if (number_start.find(text.front()) == std::string_view::npos) return Scalar{Kind::string, text};
     std::string digits(text);
-    if (text.front() != '.') {
-        std::erase(digits, '_');
-        if (auto integer = read_integer(digits)) return Scalar{Kind::integer, *std::move(integer)};
-    }
+    std::erase(digits, '_');
+    if (auto integer = read_integer(digits)) return Scalar{Kind::integer, *std::move(integer)};
     if (const auto number = to_double(digits)) return Scalar{Kind::floating, from_double(*number)};
     return Scalar{Kind::string, text};
 }

@@ -14,7 +14,7 @@ public:
     Quantity() = default;
 
     bool is_zero() const { return nanos_ == 0; }
-    /// The smallest whole number that is not less; saturates at the bounds of int64.
+    /// The next whole number away from zero, as Kubernetes rounds; saturates at the bounds of int64.
     std::int64_t round_up() const;
 
     Quantity& operator+=(const Quantity& other);

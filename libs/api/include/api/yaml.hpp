@@ -6,9 +6,10 @@
 
 namespace api {
 
-/// One YAML document (JSON is YAML) as Kubernetes reads it: quoted scalars are strings, plain ones are typed
-/// by YAML 1.1's rules for null, booleans, integers and floats. Errors carry line and column. Aliases that
-/// would expand to more than a megabyte of nodes are refused.
+/// One YAML document as Kubernetes reads it: quoted scalars are strings, plain ones are typed by YAML 1.1's
+/// rules for null, booleans, integers and floats. Keys become strings, and may not occur twice. No document
+/// at all reads as null. Errors carry line and column. Anchors and aliases that stand for more than a
+/// megabyte are refused. A text that is JSON is read by parse_json.
 Result<Json> parse_yaml(std::string_view text);
 
 /// Every document of a stream; empty documents are left out.
