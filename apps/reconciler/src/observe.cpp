@@ -12,19 +12,6 @@ kube::Resource runtime_resource(const api::TrainJob& job) {
                                                               : kube::resources::cluster_training_runtimes;
 }
 
-// The TTL is the live runtime's. Only when that is gone, the snapshot's counts; if it cannot be read as one,
-// there is no TTL: a job that stays too long does less harm than one deleted by mistake.
-kube::Async<std::optional<std::int64_t>> ttl_of(kube::ApiServer& server, const api::TrainJob& job,
-                                                const api::Json* runtime) {
-    if (!lifecycle::ttl_matters(job)) co_return std::nullopt;
-    if (runtime) co_return lifecycle::ttl_policy(runtime, nullptr);
-    const auto config_map = co_await read(server, kube::resources::config_maps, snapshot_key(job.meta.key()));
-    if (!config_map) co_return config_map.error();
-    if (!*config_map) co_return std::nullopt;
-    const auto snapshot = runtime::read_snapshot(**config_map, job);
-    co_return lifecycle::ttl_policy(nullptr, snapshot ? &*snapshot : nullptr);
-}
-
 }  // namespace
 
 api::ObjectKey snapshot_key(const api::ObjectKey& train_job) {
@@ -40,20 +27,34 @@ kube::Async<std::optional<api::Json>> read(kube::ApiServer& server, kube::Resour
     co_return object.error();
 }
 
-kube::Async<View> observe_cached(kube::ApiServer& server, const Caches& caches, api::ObjectKey key) {
+View cached_view(const Caches& caches, const api::ObjectKey& key) {
     View view;
     view.observed.job = caches.train_job(key);
-    if (!view.observed.job) co_return view;
-    const api::TrainJob& job = *view.observed.job;
+    if (!view.observed.job) return view;
     view.observed.job_set = caches.job_set(key);
-    view.runtime = caches.runtime(job);
-    const auto ttl = co_await ttl_of(server, job, view.runtime ? &*view.runtime : nullptr);
-    if (!ttl) co_return ttl.error();
-    view.observed.ttl = *ttl;
-    co_return view;
+    view.runtime = caches.runtime(*view.observed.job);
+    return view;
 }
 
-kube::Async<View> observe_live(kube::ApiServer& server, api::ObjectKey key) {
+// A snapshot that cannot be read as one means no TTL: a job that stays too long does less harm than one that
+// is deleted by mistake.
+kube::Task<std::optional<lifecycle::ReadFailed>> look_up_ttl(kube::ApiServer& server, View& view) {
+    if (!view.observed.job || !lifecycle::ttl_matters(*view.observed.job)) co_return std::nullopt;
+    if (view.runtime) {
+        view.observed.ttl = lifecycle::ttl_policy(&*view.runtime, nullptr);
+        co_return std::nullopt;
+    }
+    const api::TrainJob& job = *view.observed.job;
+    const api::ObjectKey key = snapshot_key(job.meta.key());
+    const auto config_map = co_await read(server, kube::resources::config_maps, key);
+    if (!config_map) co_return lifecycle::ReadFailed{"ConfigMap " + to_string(key), config_map.error()};
+    if (!*config_map) co_return std::nullopt;
+    const auto snapshot = runtime::read_snapshot(**config_map, job);
+    view.observed.ttl = lifecycle::ttl_policy(nullptr, snapshot ? &*snapshot : nullptr);
+    co_return std::nullopt;
+}
+
+kube::Async<View> live_view(kube::ApiServer& server, api::ObjectKey key) {
     View view;
     view.live = true;
     const auto job = co_await read(server, kube::resources::train_jobs, key);
@@ -69,9 +70,7 @@ kube::Async<View> observe_live(kube::ApiServer& server, api::ObjectKey key) {
         if (!runtime) co_return runtime.error();
         view.runtime = std::move(*runtime);
     }
-    const auto ttl = co_await ttl_of(server, *view.observed.job, view.runtime ? &*view.runtime : nullptr);
-    if (!ttl) co_return ttl.error();
-    view.observed.ttl = *ttl;
+    if (const auto unreadable = co_await look_up_ttl(server, view)) co_return unreadable->error;
     co_return view;
 }
 

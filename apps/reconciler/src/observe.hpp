@@ -19,11 +19,15 @@ struct View {
 kube::Async<std::optional<api::Json>> read(kube::ApiServer& server, kube::Resource resource,
                                            api::ObjectKey key);
 
-/// The caches' view. Cheap: at most one request, and that only for a finished job whose runtime is gone.
-kube::Async<View> observe_cached(kube::ApiServer& server, const Caches& caches, api::ObjectKey key);
+/// The caches' view, without the TTL.
+View cached_view(const Caches& caches, const api::ObjectKey& key);
 
-/// The API server's view: TrainJob, JobSet and runtime as they are now.
-kube::Async<View> observe_live(kube::ApiServer& server, api::ObjectKey key);
+/// Fills in the TTL where it matters; it is the snapshot's once the runtime is gone, and that takes a read.
+/// Returns why it could not be had.
+kube::Task<std::optional<lifecycle::ReadFailed>> look_up_ttl(kube::ApiServer& server, View& view);
+
+/// The API server's view: TrainJob, JobSet, runtime and TTL as they are now.
+kube::Async<View> live_view(kube::ApiServer& server, api::ObjectKey key);
 
 /// The ConfigMap with the snapshot of a TrainJob's runtime.
 api::ObjectKey snapshot_key(const api::ObjectKey& train_job);

@@ -16,52 +16,46 @@ const api::Error* trouble_of(const lifecycle::Outcome& outcome) {
 
 kube::Task<PassReport> Pass::run(api::ObjectKey key, lifecycle::Episode episode) {
     Written written;
-    api::Result<View> view = co_await observe_cached(server_, caches_, key);
+    View view = cached_view(caches_, key);
+    view.observed.episode = episode;
+    auto unreadable = co_await look_up_ttl(server_, view);
     // A decision may ask for a live view, and a stored transition for another decision; each happens once.
-    for (bool again = true; again;) {
-        again = false;
-        if (!view) {
-            // What is in the caches is enough to conclude with; the decision itself is put off.
-            View blind;
-            blind.observed.job = caches_.train_job(key);
-            blind.observed.job_set = caches_.job_set(key);
-            blind.observed.episode = episode;
-            lifecycle::Outcome outcome;
-            outcome.result = lifecycle::ReadFailed{"TrainJob " + to_string(key), view.error()};
-            co_return co_await conclude(blind, lifecycle::Run{.build = false}, std::move(outcome), written,
-                                        again);
+    for (;;) {
+        if (!view.observed.job) co_return PassReport{.gone = true, .written = written};
+        const lifecycle::Decision decision = lifecycle::decide(view.observed, now_());
+        lifecycle::Outcome outcome;
+        bool look_live = lifecycle::needs_live_view(decision) && !view.live;
+        if (unreadable) {
+            outcome.result = std::move(*unreadable);
+            look_live = false;
+        } else if (!look_live) {
+            Writer writer(server_, view, written);
+            outcome = co_await writer.act(decision);
+            look_live = writer.wants_live_view();
         }
-        view->observed.episode = episode;
-        if (!view->observed.job) co_return PassReport{.gone = true, .written = written};
-
-        const lifecycle::Decision decision = lifecycle::decide(view->observed, now_());
-        if (lifecycle::needs_live_view(decision) && !view->live) {
-            view = co_await observe_live(server_, key);
-            again = true;
-            continue;
+        if (look_live) {
+            auto live = co_await live_view(server_, key);
+            if (live) {
+                view = std::move(*live);
+                view.observed.episode = episode;
+                continue;
+            }
+            outcome.result = lifecycle::ReadFailed{"TrainJob " + to_string(key), live.error()};
         }
-        Writer writer(server_, *view, written);
-        lifecycle::Outcome outcome = co_await writer.act(decision);
-        PassReport report = co_await conclude(*view, decision, std::move(outcome), written, again);
+        PassReport report;
+        const bool again = co_await conclude(view, decision, outcome, written, report);
         if (!again) co_return report;
-        written = report.written;
     }
-    co_return PassReport();
 }
 
-kube::Task<PassReport> Pass::conclude(View& view, const lifecycle::Decision& decision,
-                                      lifecycle::Outcome outcome, Written written, bool& again) {
-    PassReport report;
-    if (!view.observed.job) {
-        report.gone = true;
-        co_return report;
-    }
+// Whether a stored transition asks for another decision; then the server's answer is the TrainJob in `view`.
+kube::Task<bool> Pass::conclude(View& view, const lifecycle::Decision& decision,
+                                const lifecycle::Outcome& outcome, Written& written, PassReport& report) {
     api::TrainJob& job = *view.observed.job;
     if (const api::Error* trouble = trouble_of(outcome)) report.trouble = *trouble;
 
     lifecycle::Conclusion conclusion =
         lifecycle::conclude(view.observed, decision, outcome, now_(), options_);
-    bool stored = true;
     std::optional<api::TrainJob> answer;
     if (conclusion.status_changed) {
         api::Json patch = lifecycle::status_patch(job, conclusion);
@@ -74,19 +68,18 @@ kube::Task<PassReport> Pass::conclude(View& view, const lifecycle::Decision& dec
             answer = api::parse_train_job(*patched);
             written.train_job = answer->meta.resource_version;
         } else {
-            stored = false;
             report.trouble = patched.error();
             conclusion = lifecycle::after_failed_status_write(std::move(conclusion), view.observed,
                                                               patched.error(), now_());
         }
     }
     tell(job, conclusion);
-    again = conclusion.decide_again && stored;
-    if (again && answer) job = std::move(*answer);
     report.requeue_after = conclusion.requeue_after;
     report.episode = conclusion.episode;
-    report.written = std::move(written);
-    co_return report;
+    report.written = written;
+    if (!conclusion.decide_again || !answer) co_return false;
+    job = std::move(*answer);
+    co_return true;
 }
 
 void Pass::tell(const api::TrainJob& job, const lifecycle::Conclusion& conclusion) {

@@ -38,8 +38,8 @@ public:
     kube::Task<PassReport> run(api::ObjectKey key, lifecycle::Episode episode);
 
 private:
-    kube::Task<PassReport> conclude(View& view, const lifecycle::Decision& decision,
-                                    lifecycle::Outcome outcome, Written written, bool& again);
+    kube::Task<bool> conclude(View& view, const lifecycle::Decision& decision,
+                              const lifecycle::Outcome& outcome, Written& written, PassReport& report);
     void tell(const api::TrainJob& job, const lifecycle::Conclusion& conclusion);
 
     kube::ApiServer& server_;

@@ -151,7 +151,10 @@ kube::Task<Outcome> Writer::change(const api::Json& job_set) {
     for (;;) {
         switch (lifecycle::recreation(obstacle)) {
             case lifecycle::Recreation::wait: co_return ended(lifecycle::Waiting());
-            case lifecycle::Recreation::recreate: co_return co_await recreate(**live, std::move(why));
+            case lifecycle::Recreation::recreate:
+                if (view_.live) co_return co_await recreate(**live, std::move(why));
+                wants_live_view_ = true;
+                co_return Outcome();
             case lifecycle::Recreation::forbidden: {
                 const api::Error error = {
                     .code = api::Errc::invalid,

@@ -23,6 +23,10 @@ public:
     /// References in the arguments must live until the coroutine ends.
     kube::Task<lifecycle::Outcome> act(const lifecycle::Decision& decision);
 
+    /// It turned out that something has to be done that cannot be undone, and the view is the caches':
+    /// nothing was done, decide again on a live one.
+    bool wants_live_view() const { return wants_live_view_; }
+
 private:
     kube::Task<lifecycle::Outcome> clean_up(lifecycle::CleanUp step);
     kube::Task<lifecycle::Outcome> expire();
@@ -38,6 +42,7 @@ private:
     kube::ApiServer& server_;
     const View& view_;
     Written& written_;
+    bool wants_live_view_ = false;
 };
 
 }  // namespace reconciler
