@@ -5,25 +5,13 @@
 #include <unordered_map>
 #include <utility>
 
+#include "merge/place.hpp"
+
 namespace merge {
 namespace {
 
 using api::Json;
 using api::Result;
-
-// Where in the patch we are, as links on the stack: rendered only when something is wrong.
-struct Place {
-    const Place* outer = nullptr;
-    std::string_view member = {};
-    std::size_t index = 0;
-
-    std::string text() const {
-        if (!outer) return {};
-        std::string path = outer->text();
-        if (member.empty()) return path + "[" + std::to_string(index) + "]";
-        return path.empty() ? std::string(member) : path + "." + std::string(member);
-    }
-};
 
 std::string_view kind_of(const Json& value) {
     return value.is_object() ? "an object" : value.is_array() ? "a list" : "a scalar";

@@ -1,0 +1,43 @@
+#include "admission/review_case.hpp"
+#include "runtime/compare.hpp"
+
+namespace runtime {
+
+using api::Json;
+
+bool patches_differ(const Json& left, const Json& right) {
+    if (left.items().size() != right.items().size()) return true;
+    for (const Json& patch : left.items()) {
+        const Json* other = nullptr;
+        for (const Json& candidate : right.items())
+            if (candidate["manager"] == patch["manager"]) other = &candidate;
+        if (!other || !is_equivalent(patch["trainingRuntimeSpec"], (*other)["trainingRuntimeSpec"]))
+            return true;
+    }
+    return false;
+}
+
+bool ReviewCase::patches_changed() const {
+    return patches_differ(job.spec["runtimePatches"], old_job.spec["runtimePatches"]);
+}
+
+bool is_harmless_update(const Json& object, const Json& old_object) {
+    if (old_object.is_null()) return false;
+    if (object["metadata"]["deletionTimestamp"].is_string()) return true;
+    const auto rest = [](const Json& spec) {
+        Json copy = spec;
+        copy.erase("suspend");
+        return copy;
+    };
+    return is_equivalent(rest(object["spec"]), rest(old_object["spec"]));
+}
+
+Lookups lookups_for(const Json& object, const Json& old_object) {
+    if (is_harmless_update(object, old_object)) return {};
+    const Json& spec = object["spec"];
+    const bool patched =
+        !old_object.is_null() && patches_differ(spec["runtimePatches"], old_object["spec"]["runtimePatches"]);
+    return {.runtime = is_supported(api::parse_train_job(object).runtime_ref), .job_set = patched};
+}
+
+}  // namespace runtime

@@ -1,0 +1,90 @@
+#include <algorithm>
+
+#include "admission/review_case.hpp"
+#include "patch_check.hpp"
+
+namespace runtime {
+namespace {
+
+using api::FieldErrors;
+using api::FieldErrorType;
+using api::Json;
+
+bool is_lower_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+bool is_alphanumeric(char c) { return is_lower_alphanumeric(c) || (c >= 'A' && c <= 'Z'); }
+
+// RFC 1123: labels of lower-case letters, digits and hyphens, separated by dots.
+bool is_subdomain(std::string_view text) {
+    if (text.empty() || text.size() > 253) return false;
+    char before = '.';
+    for (const char c : text) {
+        const bool in_label = before != '.' && before != '-';
+        if (c == '.' && !in_label) return false;
+        if (c == '-' && before == '.') return false;
+        if (c != '.' && c != '-' && !is_lower_alphanumeric(c)) return false;
+        before = c;
+    }
+    return is_lower_alphanumeric(before);
+}
+
+bool is_path(std::string_view text) {
+    constexpr std::string_view punctuation = "/-._~%!$&'()*+,;=:";
+    return !text.empty() && std::all_of(text.begin(), text.end(), [punctuation](char c) {
+        return is_alphanumeric(c) || punctuation.find(c) != punctuation.npos;
+    });
+}
+
+}  // namespace
+
+void patches_name_what_exists(const ReviewCase& review, FieldErrors& errors) {
+    const FieldErrors found = check_patches(review.runtime, review.job.spec, PatchCheck::admission);
+    errors.insert(errors.end(), found.begin(), found.end());
+}
+
+void managers_are_paths(const ReviewCase& review, FieldErrors& errors) {
+    const auto& patches = review.job.spec["runtimePatches"].items();
+    for (std::size_t i = 0; i < patches.size(); ++i) {
+        const std::string_view manager = patches[i]["manager"].as_string();
+        const std::string path = "spec.runtimePatches[" + std::to_string(i) + "].manager";
+        const auto slash = manager.find('/');
+        if (manager.empty())
+            errors.push_back(
+                {FieldErrorType::required, path, {}, "who patches, such as \"acme.io/team\"", {}});
+        else if (slash == manager.npos || !is_subdomain(manager.substr(0, slash)) ||
+                 !is_path(manager.substr(slash + 1)))
+            errors.push_back({FieldErrorType::invalid,
+                              path,
+                              manager,
+                              "must be a domain-prefixed path, such as \"acme.io/team\"",
+                              {}});
+    }
+}
+
+void patches_wait_for_pods(const ReviewCase& review, FieldErrors& errors) {
+    if (review.is_create() || !review.patches_changed()) return;
+    const auto forbid = [&errors](std::string why) {
+        errors.push_back({FieldErrorType::forbidden, "spec.runtimePatches", {}, std::move(why), {}});
+    };
+    if (!review.job.suspend && !review.old_job.suspend)
+        return forbid("can only be changed while the TrainJob is suspended");
+    if (!review.job_set || !review.job_set->belongs_to(review.job)) return;
+    for (const api::JobStatus& job : review.job_set->replicated_jobs)
+        if (job.active > 0)
+            return forbid("cannot be changed while job \"" + job.name + "\" still has active Pods");
+}
+
+void deadline_is_immutable(const ReviewCase& review, FieldErrors& errors) {
+    if (review.is_create()) return;
+    const Json& now = review.job.spec["activeDeadlineSeconds"];
+    const Json& before = review.old_job.spec["activeDeadlineSeconds"];
+    if (now == before) return;
+    errors.push_back({FieldErrorType::invalid,
+                      "spec.activeDeadlineSeconds",
+                      now,
+                      before.is_null() ? "cannot be added later: field is immutable"
+                      : now.is_null()  ? "cannot be removed: field is immutable"
+                                       : "field is immutable",
+                      {}});
+}
+
+}  // namespace runtime

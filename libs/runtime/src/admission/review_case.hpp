@@ -1,0 +1,52 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/train_job.hpp"
+#include "runtime/admission.hpp"
+#include "template.hpp"
+
+/// One TrainJob under review, as its rules see it; and the rules. A rule adds what it finds and decides
+/// nothing else.
+namespace runtime {
+
+struct ReviewCase {
+    const api::Json& object;
+    const api::Json& old_object;  ///< null on CREATE
+    const api::TrainJob& job;
+    const api::TrainJob& old_job;
+    const api::Json& runtime;      ///< null: unknown
+    const api::Json& merged_spec;  ///< the template's with patches; null: unknown
+    const api::JobSet* job_set = nullptr;
+
+    bool is_create() const { return old_object.is_null(); }
+    bool patches_changed() const;
+};
+
+/// Whether two lists of runtime patches differ in more than order and time stamps.
+bool patches_differ(const api::Json& left, const api::Json& right);
+
+/// An UPDATE that must pass whatever has become of the runtime: the object is being deleted, or nothing but
+/// `suspend` changes in its spec.
+bool is_harmless_update(const api::Json& object, const api::Json& old_object);
+
+using Rule = void (*)(const ReviewCase&, api::FieldErrors&);
+void names_fit(const ReviewCase& review, api::FieldErrors& errors);                 // J4
+void initializers_have_jobs(const ReviewCase& review, api::FieldErrors& errors);    // J5, J6
+void patches_name_what_exists(const ReviewCase& review, api::FieldErrors& errors);  // J7
+void managers_are_paths(const ReviewCase& review, api::FieldErrors& errors);        // J8
+void patches_wait_for_pods(const ReviewCase& review, api::FieldErrors& errors);     // J9
+void deadline_is_immutable(const ReviewCase& review, api::FieldErrors& errors);     // J10
+
+using Warn = void (*)(const ReviewCase&, std::vector<std::string>&);
+void warn_of_deprecated_runtime(const ReviewCase& review, std::vector<std::string>& warnings);        // W2
+void warn_of_uncounted_devices(const ReviewCase& review, std::vector<std::string>& warnings);         // W3
+void warn_of_ignored_fields(const ReviewCase& review, std::vector<std::string>& warnings);            // W4
+void warn_of_resources_without_policy(const ReviewCase& review, std::vector<std::string>& warnings);  // W6
+
+/// Of a runtime labelled as deprecated.
+bool is_deprecated(const api::Json& runtime);
+std::string deprecation_warning(std::string_view kind, std::string_view name);
+
+}  // namespace runtime

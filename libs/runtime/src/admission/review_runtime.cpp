@@ -1,0 +1,147 @@
+#include <algorithm>
+
+#include "admission/review_case.hpp"
+#include "api/names.hpp"
+#include "edit.hpp"
+#include "faults.hpp"
+#include "forbidden_fields.hpp"
+#include "pod_sets.hpp"
+#include "runtime/plugin.hpp"
+#include "shape.hpp"
+
+namespace runtime {
+namespace {
+
+using api::FieldError;
+using api::FieldErrors;
+using api::FieldErrorType;
+using api::Json;
+
+// An error, and what tells whether the old object had it already: positions may have moved, so jobs go by
+// name.
+struct Violation {
+    FieldError error = {};
+    std::string identity = {};
+};
+using Violations = std::vector<Violation>;
+
+std::string job_path(std::size_t index) {
+    return "spec.template.spec.replicatedJobs[" + std::to_string(index) + "]";
+}
+
+void add(Violations& found, FieldError error, std::string_view job, std::string_view what) {
+    std::string identity = std::string(job) + "|" + std::string(what) + "|" + to_json(error.value);
+    found.push_back({std::move(error), std::move(identity)});
+}
+
+bool is_dns_label(std::string_view name) {
+    const auto letter_or_digit = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+    return !name.empty() && name.size() <= 63 && letter_or_digit(name.front()) &&
+           letter_or_digit(name.back()) &&
+           std::all_of(name.begin(), name.end(), [&](char c) { return c == '-' || letter_or_digit(c); });
+}
+
+// T1, T2 and the job's name of T4.
+void check_job(const Json& job, std::size_t index, Violations& found) {
+    const std::string_view name = job["name"].as_string();
+    const Json& replicas = job["replicas"];
+    const std::string ancestor(job["template"]["metadata"]["labels"][api::ancestor_label].as_string());
+    if (!is_dns_label(name))
+        add(found,
+            {FieldErrorType::invalid,
+             job_path(index) + ".name",
+             name,
+             "must be a DNS label (a-z, 0-9, hyphens): it becomes part of Pod names",
+             {}},
+            name, "name");
+    if (!is_known_ancestor(ancestor)) return;
+    if (replicas.int_or(1) != 1)
+        add(found,
+            {FieldErrorType::invalid,
+             job_path(index) + ".replicas",
+             replicas,
+             "must be 1 for a job with the label " + std::string(api::ancestor_label) + ": " + ancestor,
+             {}},
+            name, "replicas");
+    const std::string container(ancestor == api::ancestor_trainer ? api::node_container
+                                                                  : std::string_view(ancestor));
+    const std::string pod_spec_path = job_path(index) + ".template.spec.template.spec";
+    if (!find_named(job["template"]["spec"]["template"]["spec"]["containers"], container))
+        add(found,
+            {FieldErrorType::invalid,
+             pod_spec_path + ".containers",
+             {},
+             "must have a container \"" + container + "\" in a job with the label " +
+                 std::string(api::ancestor_label) + ": " + ancestor,
+             {}},
+            name, "container " + container);
+}
+
+// T3
+void check_forbidden_fields(const Json& job_set_spec, Violations& found) {
+    for (const ForbiddenField& field : forbidden_fields(job_set_spec)) {
+        const bool deadline = field.member == "activeDeadlineSeconds";
+        add(found,
+            {FieldErrorType::forbidden,
+             field.path,
+             field.value,
+             deadline ? "set spec.activeDeadlineSeconds of the TrainJob instead"
+                      : "set spec.ttlSecondsAfterFinished of the runtime instead",
+             {}},
+            field.job, field.member);
+    }
+}
+
+Violations violations_of(const Json& runtime) {
+    Violations found;
+    const Json& job_set_spec = runtime["spec"]["template"]["spec"];
+    const auto& jobs = job_set_spec["replicatedJobs"].items();
+    for (std::size_t i = 0; i < jobs.size(); ++i) check_job(jobs[i], i, found);
+    check_forbidden_fields(job_set_spec, found);
+    FieldErrors faults = runtime_faults(runtime);
+    for (const auto& plugin : default_pipeline()) plugin->validate_runtime(runtime, faults);
+    for (FieldError& fault : faults) add(found, fault, {}, fault.detail);
+    return found;
+}
+
+// W5: such a deadline is allowed, but may not do what its author expects.
+std::vector<std::string> pod_deadlines(const Json& runtime) {
+    std::vector<std::string> found;
+    for (const Json& job : runtime["spec"]["template"]["spec"]["replicatedJobs"].items())
+        if (const Json& value = job["template"]["spec"]["template"]["spec"]["activeDeadlineSeconds"];
+            !value.is_null())
+            found.push_back(std::string(job["name"].as_string()) + "|" + to_json(value));
+    return found;
+}
+
+}  // namespace
+
+Findings review_runtime(const Json& object, const Json& old_object) {
+    Findings findings;
+    if (const auto shape = check_runtime_shape(object); !shape) {
+        findings.errors.push_back(
+            {FieldErrorType::invalid, shape.error().field, {}, shape.error().message, {}});
+        return findings;
+    }
+    const Json nothing;
+    const Json& before = check_runtime_shape(old_object) ? old_object : nothing;
+    const Violations known = violations_of(before);
+    for (Violation& violation : violations_of(object)) {
+        const auto same = [&violation](const Violation& other) {
+            return other.identity == violation.identity;
+        };
+        if (std::none_of(known.begin(), known.end(), same))
+            findings.errors.push_back(std::move(violation.error));
+    }
+    if (is_deprecated(object) && !is_deprecated(before))  // W1
+        findings.warnings.push_back(
+            deprecation_warning(object["kind"].as_string(), object["metadata"]["name"].as_string()));
+    if (const auto deadlines = pod_deadlines(object);
+        !deadlines.empty() && deadlines != pod_deadlines(before))
+        findings.warnings.emplace_back(
+            "activeDeadlineSeconds of a Pod template ends Pods regardless of the TrainJob's "
+            "deadline");
+    return findings;
+}
+
+}  // namespace runtime

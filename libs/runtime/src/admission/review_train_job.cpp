@@ -1,0 +1,121 @@
+#include "admission/review_case.hpp"
+#include "runtime/plugin.hpp"
+#include "shape.hpp"
+
+namespace runtime {
+namespace {
+
+using api::FieldErrors;
+using api::FieldErrorType;
+using api::Json;
+
+const Json nothing;
+
+// What a rule looks at besides the TrainJob itself.
+enum class Wants { job, runtime, merged_template };
+
+struct RuleRow {
+    Rule rule;
+    Wants wants;
+};
+
+// J4 to J10, in the order in which errors are reported.
+constexpr RuleRow rules[] = {
+    {names_fit, Wants::merged_template},        {initializers_have_jobs, Wants::merged_template},
+    {patches_name_what_exists, Wants::runtime}, {managers_are_paths, Wants::job},
+    {patches_wait_for_pods, Wants::job},        {deadline_is_immutable, Wants::job},
+};
+
+struct WarningRow {
+    Warn warn;
+    Wants wants;
+};
+
+constexpr WarningRow warnings[] = {
+    {warn_of_deprecated_runtime, Wants::runtime},
+    {warn_of_uncounted_devices, Wants::merged_template},
+    {warn_of_ignored_fields, Wants::runtime},
+    {warn_of_resources_without_policy, Wants::runtime},
+};
+
+bool has_what_it_wants(const ReviewCase& review, Wants wants) {
+    return wants == Wants::job || (wants == Wants::runtime && !review.runtime.is_null()) ||
+           (wants == Wants::merged_template && !review.merged_spec.is_null());
+}
+
+// J1, J2: an error if there is no runtime to go on with.
+void find_runtime(const api::TrainJob& job, const Json* runtime, FieldErrors& errors) {
+    const api::RuntimeRef& ref = job.runtime_ref;
+    if (!is_supported(ref))
+        errors.push_back({FieldErrorType::invalid,
+                          "spec.runtimeRef",
+                          ref.kind + "." + ref.api_group,
+                          "unsupported runtime: must be a ClusterTrainingRuntime or TrainingRuntime of "
+                          "trainer.kubeflow.org",
+                          {}});
+    else if (!runtime)
+        errors.push_back({FieldErrorType::invalid,
+                          "spec.runtimeRef",
+                          ref.name,
+                          ref.kind + " not found: it must be created before the TrainJob",
+                          {}});
+}
+
+void add_error(const api::Error& error, FieldErrors& errors) {
+    errors.push_back({FieldErrorType::invalid, error.field, {}, error.message, {}});
+}
+
+}  // namespace
+
+Findings review_train_job(const TrainJobReview& review) {
+    const api::TrainJob job = api::parse_train_job(review.object);
+    const api::TrainJob old_job = api::parse_train_job(review.old_object);
+    Findings findings;
+    const bool harmless = is_harmless_update(review.object, review.old_object);
+    if (harmless) {
+        deadline_is_immutable({review.object, review.old_object, job, old_job, nothing, nothing},
+                              findings.errors);
+        return findings;
+    }
+    if (const auto shape = check_train_job_shape(job.spec); !shape) {
+        add_error(shape.error(), findings.errors);
+        return findings;
+    }
+
+    find_runtime(job, review.runtime, findings.errors);
+    const Json* runtime = findings.errors.empty() ? review.runtime : nullptr;
+    Json merged;
+    if (runtime) {
+        const auto shape = check_runtime_shape(*runtime);
+        if (!shape) {
+            runtime = nullptr;
+            findings.errors.push_back({FieldErrorType::invalid,
+                                       "spec.runtimeRef",
+                                       job.runtime_ref.name,
+                                       "the runtime is broken: " + describe(shape.error()),
+                                       {}});
+        } else if (auto patched = patched_template(*runtime, job.spec)) {
+            merged = std::move(patched->spec);
+        } else {
+            add_error(patched.error(), findings.errors);  // J3
+        }
+    }
+
+    const ReviewCase facts = {.object = review.object,
+                              .old_object = review.old_object,
+                              .job = job,
+                              .old_job = old_job,
+                              .runtime = runtime ? *runtime : nothing,
+                              .merged_spec = merged,
+                              .job_set = review.job_set};
+    for (const RuleRow& row : rules)
+        if (has_what_it_wants(facts, row.wants)) row.rule(facts, findings.errors);
+    if (runtime)
+        for (const auto& plugin : default_pipeline())
+            plugin->validate({.job = job, .runtime = *runtime, .merged_spec = merged}, findings.errors);
+    for (const WarningRow& row : warnings)
+        if (has_what_it_wants(facts, row.wants)) row.warn(facts, findings.warnings);
+    return findings;
+}
+
+}  // namespace runtime

@@ -1,0 +1,53 @@
+#include "runtime/applied_hash.hpp"
+
+#include <cstdint>
+
+#include "api/names.hpp"
+#include "runtime/compare.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+
+// FNV-1a: it tells versions of one's own objects apart, nothing depends on it being hard to forge.
+std::uint64_t fnv1a(std::string_view bytes) {
+    std::uint64_t hash = 0xcbf29ce484222325;
+    for (const char c : bytes) {
+        hash ^= static_cast<unsigned char>(c);
+        hash *= 0x100000001b3;
+    }
+    return hash;
+}
+
+std::string hex(std::uint64_t value) {
+    std::string text(16, '0');
+    for (std::size_t i = text.size(); i-- > 0; value >>= 4) text[i] = "0123456789abcdef"[value & 15];
+    return text;
+}
+
+}  // namespace
+
+Json with_applied_hash(Json object) {
+    Json bare = object;
+    Json& metadata = bare["metadata"];
+    metadata.erase("uid");
+    metadata.erase("resourceVersion");
+    if (Json* annotations = metadata.find("annotations")) {
+        annotations->erase(api::applied_hash_annotation);
+        if (annotations->empty()) metadata.erase("annotations");
+    }
+    object["metadata"]["annotations"][api::applied_hash_annotation] = hex(fnv1a(to_json(bare)));
+    return object;
+}
+
+std::string applied_hash(const Json& object) {
+    return std::string(object["metadata"]["annotations"][api::applied_hash_annotation].as_string());
+}
+
+bool is_applied(const Json& wanted, const Json& live) {
+    return !applied_hash(wanted).empty() && applied_hash(wanted) == applied_hash(live) &&
+           is_contained(wanted, live);
+}
+
+}  // namespace runtime

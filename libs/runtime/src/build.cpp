@@ -1,0 +1,120 @@
+#include "runtime/build.hpp"
+
+#include <algorithm>
+
+#include "api/names.hpp"
+#include "faults.hpp"
+#include "forbidden_fields.hpp"
+#include "patch_check.hpp"
+#include "pod_sets.hpp"
+#include "resources.hpp"
+#include "runtime/plugin.hpp"
+#include "shape.hpp"
+#include "steps.hpp"
+#include "template.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+
+// What admission should have refused, as far as broken or dangerous objects would come of it.
+api::Result<> check(const Inputs& inputs) {
+    if (auto shape = check_runtime_shape(inputs.runtime); !shape) return shape;
+    if (auto shape = check_train_job_shape(inputs.job.spec); !shape) return shape;
+    for (const api::FieldErrors& errors :
+         {unsupported_policies(inputs.runtime), runtime_faults(inputs.runtime),
+          check_patches(inputs.runtime, inputs.job.spec, PatchCheck::build)})
+        if (!errors.empty()) return to_error(errors.front());
+    return {};
+}
+
+bool gets_resources_per_node(const Info& info, const PodSet& pods) {
+    // Without a policy the original gives them to nobody, and Kueue counts on that.
+    if (!info.ml_policy.is_object()) return false;
+    return pods.ancestor == api::ancestor_trainer ||
+           (pods.name == api::node_container && info.ml_policy["mpi"]["runLauncherAsNode"].bool_or(false));
+}
+
+// `resourcesPerNode` into the containers that get it; and what counts for numbers of processes: the first job
+// that is called "node" or trains and has any resources, whether they were written there or not.
+api::Result<> settle_resources(Info& info) {
+    const Json& per_node = info.trainer["resourcesPerNode"];
+    for (const PodSet& pods : info.pod_sets) {
+        const bool counts = pods.name == api::node_container || pods.ancestor == api::ancestor_trainer;
+        Json* node = info.container(pods, api::node_container);
+        if (!counts || !node) continue;
+        auto merged = merged_resources(std::as_const(*node)["resources"], per_node);
+        if (!merged) return merged.error();
+        if (info.resources.empty()) info.resources = *merged;
+        if (gets_resources_per_node(info, pods) && !merged->empty())
+            (*node)["resources"] = std::move(*merged);
+    }
+    return {};
+}
+
+void note_forbidden_fields(const Inputs& inputs, Built& built) {
+    std::string paths;
+    for (const ForbiddenField& field : forbidden_fields(inputs.runtime["spec"]["template"]["spec"]))
+        paths += (paths.empty() ? "" : ", ") + field.path;
+    if (!paths.empty())
+        built.notices.push_back(
+            {"RuntimeFieldIgnored", inputs.job.runtime_ref.kind + " \"" + inputs.job.runtime_ref.name +
+                                        "\" has a deadline or TTL that is ignored: " + paths});
+}
+
+api::Result<> enforce(const Inputs& inputs, Info& info) {
+    using Hook = api::Result<> (Plugin::*)(const Inputs&, Info&) const;
+    constexpr Hook hooks[] = {&Plugin::enforce_ml_policy, &Plugin::enforce_pod_group_policy,
+                              &Plugin::enforce_pod_spec};
+    for (const Hook hook : hooks)
+        for (const auto& plugin : default_pipeline())
+            if (auto done = (*plugin.*hook)(inputs, info); !done) return done;
+    return {};
+}
+
+// What every object has: its namespace, and the TrainJob as its owner.
+void adopt(const api::TrainJob& job, Json& object) {
+    Json& metadata = object["metadata"];
+    metadata["namespace"] = job.meta.ns;
+    metadata["ownerReferences"] = Json::array({api::controller_reference(job.meta)});
+}
+
+}  // namespace
+
+Needs needs(const api::TrainJob& job, const Json& runtime) {
+    Needs all;
+    if (!check_runtime_shape(runtime) || !check_train_job_shape(job.spec)) return all;
+    for (const auto& plugin : default_pipeline()) plugin->add_needs(job, runtime, all);
+    return all;
+}
+
+api::Result<Built> build(const Inputs& inputs) {
+    if (const auto checked = check(inputs); !checked) return checked.error();
+    auto patched = patched_template(inputs.runtime, inputs.job.spec);
+    if (!patched) return patched.error();
+
+    const Json& runtime_spec = inputs.runtime["spec"];
+    Info info = {.job = inputs.job,
+                 .ml_policy = runtime_spec["mlPolicy"],
+                 .pod_group_policy = runtime_spec["podGroupPolicy"],
+                 .trainer = inputs.job.spec["trainer"],
+                 .spec = std::move(patched->spec),
+                 .labels = std::move(patched->labels),
+                 .annotations = std::move(patched->annotations)};
+    info.pod_sets = count_pods(info.spec, info.ml_policy, info.num_nodes());
+    if (const auto settled = settle_resources(info); !settled) return settled.error();
+    if (const auto enforced = enforce(inputs, info); !enforced) return enforced.error();
+    configure_initializers(info);
+    configure_trainer(info);
+    write_counts(info);
+
+    Built built;
+    note_forbidden_fields(inputs, built);
+    for (const auto& plugin : default_pipeline())
+        if (const auto done = plugin->build(inputs, info, built); !done) return done.error();
+    for (Json& object : built.objects) adopt(inputs.job, object);
+    return built;
+}
+
+}  // namespace runtime

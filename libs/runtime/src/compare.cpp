@@ -1,0 +1,91 @@
+#include "runtime/compare.hpp"
+
+#include <algorithm>
+
+#include "api/quantity.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+
+// Members of a map under one of these names, or the scalar of that name itself, are quantities.
+constexpr std::string_view quantity_names[] = {"limits",   "requests",  "minResources",
+                                               "overhead", "sizeLimit", "divisor"};
+
+bool holds_quantities(std::string_view name) {
+    return std::find(std::begin(quantity_names), std::end(quantity_names), name) != std::end(quantity_names);
+}
+
+bool same_scalar(const Json& left, const Json& right, bool quantity) {
+    if (left == right) return true;
+    if (!quantity) return false;
+    const auto a = api::parse_quantity(left);
+    const auto b = api::parse_quantity(right);
+    return a && b && *a == *b;
+}
+
+bool says_nothing(std::string_view name, const Json& value) {
+    return (value.is_null() || value.is_array() || value.is_object()) && value.empty() && name != "emptyDir";
+}
+
+bool contained(std::string_view name, const Json& desired, const Json& live, bool quantity);
+
+bool contained_anywhere(const Json& item, const Json& live_list) {
+    const auto& items = live_list.items();
+    return std::any_of(items.begin(), items.end(),
+                       [&item](const Json& live) { return contained({}, item, live, false); });
+}
+
+bool contained_list(std::string_view name, const Json& desired, const Json& live) {
+    const auto& items = desired.items();
+    if (name == "ownerReferences")
+        return std::all_of(items.begin(), items.end(),
+                           [&live](const Json& item) { return contained_anywhere(item, live); });
+    return std::equal(items.begin(), items.end(), live.items().begin(), live.items().end(),
+                      [](const Json& a, const Json& b) { return contained({}, a, b, false); });
+}
+
+bool contained(std::string_view name, const Json& desired, const Json& live, bool quantity) {
+    if (desired.is_object() && (live.is_object() || live.is_null())) {
+        if (live.is_null() && name == "emptyDir") return false;
+        const bool quantities = holds_quantities(name);
+        return std::all_of(desired.members().begin(), desired.members().end(), [&](const auto& member) {
+            return contained(member.key, member.value, live[member.key],
+                             quantities || holds_quantities(member.key));
+        });
+    }
+    if (desired.is_array() && (live.is_array() || live.is_null())) return contained_list(name, desired, live);
+    if (desired.empty() && live.is_null()) return true;
+    return same_scalar(desired, live, quantity);
+}
+
+bool equivalent(std::string_view name, const Json& left, const Json& right, bool quantity) {
+    if (says_nothing(name, left) || says_nothing(name, right))
+        return says_nothing(name, left) && says_nothing(name, right);
+    if (left.is_object() && right.is_object()) {
+        const bool quantities = holds_quantities(name);
+        const auto covers = [&](const Json& a, const Json& b, bool values) {
+            return std::all_of(a.members().begin(), a.members().end(), [&](const auto& member) {
+                const Json* other = b.find(member.key);
+                if (!other) return says_nothing(member.key, member.value);
+                return !values || equivalent(member.key, member.value, *other,
+                                             quantities || holds_quantities(member.key));
+            });
+        };
+        return covers(left, right, true) && covers(right, left, false);
+    }
+    if (left.is_array() && right.is_array())
+        return std::equal(left.items().begin(), left.items().end(), right.items().begin(),
+                          right.items().end(),
+                          [](const Json& a, const Json& b) { return equivalent({}, a, b, false); });
+    return same_scalar(left, right, quantity);
+}
+
+}  // namespace
+
+bool is_contained(const Json& desired, const Json& live) { return contained({}, desired, live, false); }
+
+bool is_equivalent(const Json& left, const Json& right) { return equivalent({}, left, right, false); }
+
+}  // namespace runtime

@@ -1,0 +1,78 @@
+#include "edit.hpp"
+
+#include <algorithm>
+
+namespace runtime {
+namespace {
+
+using api::Json;
+
+void upsert_by(Json& list, std::string_view key, Json entry) {
+    const std::string_view wanted = std::as_const(entry)[key].as_string();
+    for (Json& item : list.items())
+        if (std::as_const(item)[key].as_string() == wanted) {
+            item = std::move(entry);
+            return;
+        }
+    list.push_back(std::move(entry));
+}
+
+std::string_view protocol_of(const Json& port) {
+    return port["protocol"].as_string().empty() ? "TCP" : port["protocol"].as_string();
+}
+
+}  // namespace
+
+const Json* find_named(const Json& list, std::string_view name) {
+    for (const Json& item : list.items())
+        if (item["name"].as_string() == name) return &item;
+    return nullptr;
+}
+
+Json* find_named(Json* list, std::string_view name) {
+    return list ? const_cast<Json*>(find_named(std::as_const(*list), name)) : nullptr;
+}
+
+Json env_value(std::string_view name, std::string value) {
+    return Json::object({{"name", name}, {"value", std::move(value)}});
+}
+
+Json env_rank(std::string_view name) {
+    // Set by the Job controller on the Pods of Indexed Jobs.
+    const Json field =
+        Json::object({{"fieldPath", "metadata.annotations['batch.kubernetes.io/job-completion-index']"}});
+    return Json::object({{"name", name}, {"valueFrom", Json::object({{"fieldRef", field}})}});
+}
+
+void upsert_env(Json& container, Json entry) { upsert_by(container["env"], "name", std::move(entry)); }
+
+void upsert_all_env(Json& container, const Json& entries) {
+    for (const Json& entry : entries.items()) upsert_env(container, entry);
+}
+
+void upsert_mount(Json& container, Json mount) {
+    upsert_by(container["volumeMounts"], "mountPath", std::move(mount));
+}
+
+void upsert_volume(Json& pod_spec, Json volume) { upsert_by(pod_spec["volumes"], "name", std::move(volume)); }
+
+api::Result<> upsert_port(Json& container, Json port) {
+    // Numbers, not names, tell ports apart: most have no name.
+    const Json& wanted = port;
+    const auto same = [&wanted](const Json& other) {
+        return other["containerPort"] == wanted["containerPort"] && protocol_of(other) == protocol_of(wanted);
+    };
+    Json::Array& ports = container["ports"].items();
+    const std::string_view name = wanted["name"].as_string();
+    for (const Json& other : ports)
+        if (!name.empty() && other["name"].as_string() == name && !same(other))
+            return api::invalid("ports", "two ports are called \"" + std::string(name) + "\"");
+    const auto place = std::find_if(ports.begin(), ports.end(), same);
+    if (place == ports.end())
+        ports.push_back(std::move(port));
+    else
+        *place = std::move(port);
+    return {};
+}
+
+}  // namespace runtime

@@ -1,0 +1,84 @@
+#include "faults.hpp"
+
+#include <algorithm>
+
+#include "api/names.hpp"
+
+namespace runtime {
+namespace {
+
+using api::FieldErrors;
+using api::FieldErrorType;
+using api::Json;
+
+// These processes find each other by the host names of their Pods.
+constexpr std::string_view frameworks_with_addresses[] = {"torch", "jax", "xgboost", "mpi", "flux"};
+
+struct Policy {
+    std::string_view group;
+    std::string_view member;
+};
+
+constexpr Policy not_yet[] = {
+    {"mlPolicy", "mpi"},
+    {"mlPolicy", "flux"},
+    {"podGroupPolicy", "coscheduling"},
+    {"podGroupPolicy", "volcano"},
+};
+
+std::string job_path(std::size_t index) {
+    return "spec.template.spec.replicatedJobs[" + std::to_string(index) + "]";
+}
+
+void check_one_trainer(const Json& jobs, FieldErrors& errors) {
+    bool found = false;
+    for (std::size_t i = 0; i < jobs.items().size(); ++i) {
+        const Json& labels = jobs[i]["template"]["metadata"]["labels"];
+        if (labels[api::ancestor_label].as_string() != api::ancestor_trainer) continue;
+        if (found)
+            errors.push_back(
+                {FieldErrorType::invalid,
+                 job_path(i) + ".template.metadata.labels",
+                 jobs[i]["name"],
+                 "only one job may have the label " + std::string(api::ancestor_label) + ": trainer",
+                 {}});
+        found = true;
+    }
+}
+
+void check_host_names(const Json& runtime_spec, FieldErrors& errors) {
+    const Json& flag = runtime_spec["template"]["spec"]["network"]["enableDNSHostnames"];
+    if (flag.bool_or(true)) return;
+    for (const std::string_view framework : frameworks_with_addresses)
+        if (runtime_spec["mlPolicy"][framework].is_object())
+            errors.push_back({FieldErrorType::invalid,
+                              "spec.template.spec.network.enableDNSHostnames",
+                              flag,
+                              "must not be false: mlPolicy." + std::string(framework) + " needs host names",
+                              {}});
+}
+
+}  // namespace
+
+FieldErrors runtime_faults(const Json& runtime) {
+    FieldErrors errors;
+    check_one_trainer(runtime["spec"]["template"]["spec"]["replicatedJobs"], errors);
+    check_host_names(runtime["spec"], errors);
+    return errors;
+}
+
+FieldErrors unsupported_policies(const Json& runtime) {
+    FieldErrors errors;
+    for (const auto& [group, member] : not_yet)
+        if (runtime["spec"][group][member].is_object())
+            errors.push_back({FieldErrorType::invalid,
+                              "spec." + std::string(group) + "." + std::string(member),
+                              Json::object(),
+                              "not supported yet by this version of Signalbox",
+                              {}});
+    return errors;
+}
+
+api::Error to_error(const api::FieldError& error) { return api::invalid(error.field, error.detail); }
+
+}  // namespace runtime

@@ -1,0 +1,17 @@
+#pragma once
+#include "api/field_error.hpp"
+#include "api/json.hpp"
+
+namespace runtime {
+
+/// What is wrong with a runtime (of a checked shape) in itself, so that no TrainJob can be built from it: two
+/// jobs that train, no host names for a framework that needs them.
+api::FieldErrors runtime_faults(const api::Json& runtime);
+
+/// Policies that are in the API but not built yet; empty if there is none.
+api::FieldErrors unsupported_policies(const api::Json& runtime);
+
+/// A field error as the error of a build.
+api::Error to_error(const api::FieldError& error);
+
+}  // namespace runtime

@@ -1,0 +1,46 @@
+#include "runtime/info.hpp"
+
+#include "api/names.hpp"
+#include "edit.hpp"
+
+namespace runtime {
+
+using api::Json;
+
+PodSet* Info::trainer_pod_set() {
+    for (PodSet& pods : pod_sets)
+        if (pods.ancestor == api::ancestor_trainer) return &pods;
+    return nullptr;
+}
+
+PodSet* Info::pod_set(std::string_view name) {
+    for (PodSet& pods : pod_sets)
+        if (pods.name == name) return &pods;
+    return nullptr;
+}
+
+Json& Info::job_template(const PodSet& pods) {
+    return spec["replicatedJobs"].items()[pods.index]["template"];
+}
+
+Json& Info::pod_template(const PodSet& pods) { return job_template(pods)["spec"]["template"]; }
+
+Json& Info::pod_spec(const PodSet& pods) { return pod_template(pods)["spec"]; }
+
+Json* Info::container(const PodSet& pods, std::string_view name) {
+    return find_named(pod_spec(pods).find("containers"), name);
+}
+
+Json* Info::init_container(const PodSet& pods, std::string_view name) {
+    return find_named(pod_spec(pods).find("initContainers"), name);
+}
+
+std::string Info::first_endpoint() {
+    const PodSet* pods = trainer_pod_set();
+    const std::string_view subdomain = std::as_const(spec)["network"]["subdomain"].as_string();
+    // <JobSet>-<replicated job>-<replica>-<Pod>.<headless Service>
+    return job.meta.name + "-" + (pods ? pods->name : std::string(api::node_container)) + "-0-0." +
+           (subdomain.empty() ? job.meta.name : std::string(subdomain));
+}
+
+}  // namespace runtime

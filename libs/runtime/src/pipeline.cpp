@@ -1,0 +1,20 @@
+#include "plugins/plugins.hpp"
+
+namespace runtime {
+
+const Pipeline& default_pipeline() {
+    static const Pipeline plugins = [] {
+        Pipeline list;
+        // Frameworks. PlainML first: it also serves XGBoost and Flux, whose variables follow the user's.
+        list.push_back(make_plain_ml());
+        list.push_back(make_torch());
+        list.push_back(make_jax());
+        list.push_back(make_xgboost());
+        // Last: every other object must exist before the Pods that mount it or are scheduled by it.
+        list.push_back(make_job_set());
+        return list;
+    }();
+    return plugins;
+}
+
+}  // namespace runtime

@@ -1,0 +1,13 @@
+#pragma once
+#include "runtime/plugin.hpp"
+
+/// One function per plugin; each is a file of this folder.
+namespace runtime {
+
+std::unique_ptr<Plugin> make_plain_ml();
+std::unique_ptr<Plugin> make_torch();
+std::unique_ptr<Plugin> make_jax();
+std::unique_ptr<Plugin> make_xgboost();
+std::unique_ptr<Plugin> make_job_set();
+
+}  // namespace runtime

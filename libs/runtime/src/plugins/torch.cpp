@@ -1,0 +1,172 @@
+#include <algorithm>
+
+#include "api/names.hpp"
+#include "edit.hpp"
+#include "plugins/plugins.hpp"
+#include "plugins/torch_tune.hpp"
+#include "resources.hpp"
+#include "steps.hpp"
+
+namespace runtime {
+namespace {
+
+using api::FieldErrors;
+using api::FieldErrorType;
+using api::Json;
+
+constexpr std::int64_t master_port = 29500;
+
+// torchrun reads its options from PET_<OPTION>
+// (https://pytorch.org/docs/stable/elastic/run.html: "options ... can be set through environment variables").
+constexpr std::string_view nodes_variable = "PET_NNODES";
+constexpr std::string_view processes_variable = "PET_NPROC_PER_NODE";
+constexpr std::string_view rank_variable = "PET_NODE_RANK";
+constexpr std::string_view address_variable = "PET_MASTER_ADDR";
+constexpr std::string_view port_variable = "PET_MASTER_PORT";
+// In the order in which an error lists them.
+constexpr std::string_view reserved[] = {address_variable, port_variable, nodes_variable, rank_variable,
+                                         processes_variable};
+
+// What `--nproc-per-node` is to be.
+api::Result<std::string> processes_per_node(const Info& info) {
+    if (const auto wanted = info.trainer["numProcPerNode"].as_int()) return std::to_string(*wanted);
+    const std::string cpu_count = std::to_string(std::max<std::int64_t>(1, cpus(info.resources)));
+    const Json& policy = info.ml_policy["torch"]["numProcPerNode"];
+    if (const auto number = policy.as_int()) return std::to_string(*number);
+    if (policy.as_string() == "gpu") return std::string("gpu");
+    if (policy.as_string() == "cpu") return cpu_count;
+    if (!policy.is_null() && policy.as_string() != "auto")
+        return api::invalid("spec.mlPolicy.torch.numProcPerNode", "must be auto, cpu, gpu or a number");
+    // With claims that do not tell, torchrun itself looks at what the Pod was given.
+    const GpuCount devices = gpus(info.resources);
+    return devices.count > 0 || !devices.known ? std::string("auto") : cpu_count;
+}
+
+void add_variables(Info& info, Json& container, const std::string& nodes, const std::string& processes,
+                   bool with_master) {
+    upsert_env(container, env_value(nodes_variable, nodes));
+    upsert_env(container, env_value(processes_variable, processes));
+    upsert_env(container, env_rank(rank_variable));
+    if (!with_master) return;
+    upsert_env(container, env_value(address_variable, info.first_endpoint()));
+    upsert_env(container, env_value(port_variable, std::to_string(master_port)));
+}
+
+std::string target_path(std::size_t target) {
+    return "spec.mlPolicy.torch.envInjection.targets[" + std::to_string(target) + "]";
+}
+
+// A target, or one of its containers, that a JobSetSpec lacks.
+struct Missing {
+    std::string path = {};
+    std::string what = {};
+    Json value = {};
+};
+
+std::vector<Missing> missing_targets(const Json& targets, const Json& job_set_spec) {
+    std::vector<Missing> missing;
+    for (std::size_t i = 0; i < targets.items().size(); ++i) {
+        const Json& target = targets[i];
+        const std::string job_name(target["jobName"].as_string());
+        const Json* job = find_named(job_set_spec["replicatedJobs"], job_name);
+        if (!job) {
+            missing.push_back({target_path(i) + ".jobName", "job \"" + job_name + "\"", target["jobName"]});
+            continue;
+        }
+        const Json& pod_spec = (*job)["template"]["spec"]["template"]["spec"];
+        const auto& names = target["containerNames"].items();
+        for (std::size_t k = 0; k < names.size(); ++k) {
+            const std::string_view name = names[k].as_string();
+            if (find_named(pod_spec["containers"], name) || find_named(pod_spec["initContainers"], name))
+                continue;
+            missing.push_back({target_path(i) + ".containerNames[" + std::to_string(k) + "]",
+                               "container \"" + std::string(name) + "\" of job \"" + job_name + "\"",
+                               names[k]});
+        }
+    }
+    return missing;
+}
+
+class Torch final : public Plugin {
+public:
+    std::string_view name() const override { return "torch"; }
+
+    // J12, J13
+    void validate(const ReviewContext& review, FieldErrors& errors) const override {
+        const Json& torch = review.runtime["spec"]["mlPolicy"]["torch"];
+        if (!torch.is_object()) return;
+        const Json& env = review.job.spec["trainer"]["env"];
+        std::string taken;
+        for (const std::string_view variable : reserved)
+            if (find_named(env, variable)) taken += (taken.empty() ? "" : ", ") + std::string(variable);
+        if (!taken.empty())
+            errors.push_back({FieldErrorType::invalid,
+                              "spec.trainer.env",
+                              taken,
+                              "must not be set: the Torch runtime sets these variables",
+                              {}});
+        if (review.merged_spec.is_null()) return;
+        for (const Missing& target : missing_targets(torch["envInjection"]["targets"], review.merged_spec))
+            errors.push_back(
+                {FieldErrorType::invalid,
+                 "spec.runtimeRef",
+                 review.job.runtime_ref.name,
+                 "the runtime wants torch's environment in " + target.what + ", which does not exist",
+                 {}});
+    }
+
+    // T4
+    void validate_runtime(const Json& runtime, FieldErrors& errors) const override {
+        const Json& targets = runtime["spec"]["mlPolicy"]["torch"]["envInjection"]["targets"];
+        for (const Missing& target : missing_targets(targets, runtime["spec"]["template"]["spec"]))
+            errors.push_back({FieldErrorType::invalid,
+                              target.path,
+                              target.value,
+                              "there is no " + target.what + " in spec.template",
+                              {}});
+    }
+
+    api::Result<> enforce_ml_policy(const Inputs&, Info& info) const override {
+        const Json& torch = info.ml_policy["torch"];
+        const PodSet* pods = info.trainer_pod_set();
+        if (!torch.is_object()) return {};
+        const Json& targets = torch["envInjection"]["targets"];
+        if (const auto missing = missing_targets(targets, info.spec); !missing.empty())
+            return api::invalid(missing.front().path,
+                                "there is no " + missing.front().what + " in the template");
+        if (!pods) return {};
+        const auto processes = processes_per_node(info);
+        if (!processes) return processes.error();
+        const std::string nodes = std::to_string(pods->count);
+
+        if (Json* node = info.container(*pods, api::node_container)) {
+            const bool tune = is_torch_tune(info.trainer);
+            // The user's variables first: ours may not be referred to before they are there.
+            add_trainer_env(info, *node);
+            add_variables(info, *node, nodes, *processes, !tune);
+            if (auto port = upsert_port(*node, Json::object({{"containerPort", master_port}})); !port)
+                return port;
+            if (tune) info.command = torch_tune_command(info, pods->count, *processes);
+        }
+        for (const Json& target : targets.items())
+            inject(info, *info.pod_set(target["jobName"].as_string()), target["containerNames"], nodes,
+                   *processes);
+        return {};
+    }
+
+private:
+    static void inject(Info& info, const PodSet& pods, const Json& names, const std::string& nodes,
+                       const std::string& processes) {
+        for (const Json& name : names.items()) {
+            Json* container = info.container(pods, name.as_string());
+            if (!container) container = info.init_container(pods, name.as_string());
+            if (container) add_variables(info, *container, nodes, processes, true);
+        }
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Plugin> make_torch() { return std::make_unique<Torch>(); }
+
+}  // namespace runtime

@@ -1,0 +1,54 @@
+#include "pod_sets.hpp"
+
+#include <algorithm>
+
+#include "api/names.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+
+// Before the TrainJob has its say; never under one.
+std::int64_t base_count(const Json& replicated_job, std::string_view ancestor, const Json& ml_policy) {
+    const Json& source = ancestor == api::ancestor_trainer && ml_policy.is_object()
+                             ? ml_policy["numNodes"]
+                             : replicated_job["template"]["spec"]["parallelism"];
+    return std::max<std::int64_t>(1, source.int_or(1));
+}
+
+// MPI trains on the replicated job called "node", with or without the launcher among the nodes.
+std::int64_t mpi_nodes(const Json& mpi, std::int64_t num_nodes) {
+    return mpi["runLauncherAsNode"].bool_or(false) ? std::max<std::int64_t>(num_nodes - 1, 1) : num_nodes;
+}
+
+}  // namespace
+
+std::vector<PodSet> count_pods(const Json& spec, const Json& ml_policy,
+                               std::optional<std::int64_t> num_nodes) {
+    std::vector<PodSet> pod_sets;
+    const Json& mpi = ml_policy["mpi"];
+    bool scaled = false;  // only the first that trains follows the TrainJob
+    for (const Json& job : spec["replicatedJobs"].items()) {
+        PodSet pods;
+        pods.name = job["name"].as_string();
+        pods.ancestor = job["template"]["metadata"]["labels"][api::ancestor_label].as_string();
+        pods.count = base_count(job, pods.ancestor, ml_policy);
+        pods.index = pod_sets.size();
+        if (num_nodes && mpi.is_object()) {
+            if (pods.name == api::node_container) pods.count = mpi_nodes(mpi, *num_nodes);
+        } else if (num_nodes && !scaled && pods.ancestor == api::ancestor_trainer) {
+            pods.count = *num_nodes;
+            scaled = true;
+        }
+        pod_sets.push_back(std::move(pods));
+    }
+    return pod_sets;
+}
+
+bool is_known_ancestor(std::string_view ancestor) {
+    return ancestor == api::ancestor_trainer || ancestor == api::ancestor_dataset_initializer ||
+           ancestor == api::ancestor_model_initializer;
+}
+
+}  // namespace runtime

@@ -1,0 +1,17 @@
+#pragma once
+#include <vector>
+
+#include "api/json.hpp"
+#include "runtime/info.hpp"
+
+namespace runtime {
+
+/// The PodSets of a JobSetSpec, in its order, with the number of Pods that each is going to have. `ml_policy`
+/// is the runtime's, or null; `num_nodes` the TrainJob's.
+std::vector<PodSet> count_pods(const api::Json& spec, const api::Json& ml_policy,
+                               std::optional<std::int64_t> num_nodes);
+
+/// The three steps of a TrainJob run once each.
+bool is_known_ancestor(std::string_view ancestor);
+
+}  // namespace runtime

@@ -1,0 +1,74 @@
+#include "runtime/snapshot.hpp"
+
+#include "api/names.hpp"
+#include "api/yaml.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+
+api::Error unusable(const std::string& name, std::string why) {
+    return api::invalid("spec.runtimeRef",
+                        "the runtime's snapshot in ConfigMap \"" + name + "\" " + std::move(why));
+}
+
+std::string_view group_of(std::string_view api_version) {
+    const auto slash = api_version.find('/');
+    return slash == api_version.npos ? std::string_view() : api_version.substr(0, slash);
+}
+
+// Most are our own JSON; the YAML reader takes that as well, but needs longer.
+api::Result<Json> parse(std::string_view text) {
+    auto json = api::parse_json(text);
+    return json ? json : api::parse_yaml(text);
+}
+
+}  // namespace
+
+std::string snapshot_name(std::string_view train_job_name) {
+    return std::string(train_job_name).append(api::snapshot_suffix);
+}
+
+Json make_snapshot(const api::TrainJob& job, const Json& runtime) {
+    Json stored = runtime.is_object() ? runtime : Json::object();
+    // Items of a list do not say what they are.
+    if (stored["apiVersion"].as_string().empty()) stored["apiVersion"] = api::trainer_api_version;
+    if (stored["kind"].as_string().empty()) stored["kind"] = job.runtime_ref.kind;
+    if (Json* metadata = stored.find("metadata")) metadata->erase("managedFields");
+    const Json metadata =
+        Json::object({{"name", snapshot_name(job.meta.name)},
+                      {"namespace", job.meta.ns},
+                      {"ownerReferences", Json::array({api::controller_reference(job.meta)})}});
+    return Json::object({{"apiVersion", "v1"},
+                         {"kind", "ConfigMap"},
+                         {"metadata", metadata},
+                         {"immutable", true},
+                         {"data", Json::object({{api::snapshot_data_key, to_json(stored)}})}});
+}
+
+api::Result<Json> read_snapshot(const Json& config_map, const api::TrainJob& job) {
+    const api::ObjectMeta meta = api::parse_meta(config_map);
+    if (meta.controller_uid.empty() || meta.controller_uid != job.meta.uid) {
+        api::Error error = unusable(meta.name, "does not belong to this TrainJob");
+        error.code = api::Errc::conflict;
+        return error;
+    }
+    const Json* text = config_map["data"].find(api::snapshot_data_key);
+    if (!text || !text->is_string())
+        return unusable(meta.name, "has no data key \"" + std::string(api::snapshot_data_key) + "\"");
+    auto runtime = parse(text->as_string());
+    if (!runtime) return unusable(meta.name, "cannot be read: " + describe(runtime.error()));
+
+    const Json& stored = *runtime;
+    const api::RuntimeRef found = {.api_group = std::string(group_of(stored["apiVersion"].as_string())),
+                                   .kind = std::string(stored["kind"].as_string()),
+                                   .name = std::string(stored["metadata"]["name"].as_string())};
+    if (found != job.runtime_ref)
+        return unusable(meta.name, "holds " + found.kind + "." + found.api_group + " \"" + found.name +
+                                       "\", not " + job.runtime_ref.kind + "." + job.runtime_ref.api_group +
+                                       " \"" + job.runtime_ref.name + "\"");
+    return runtime;
+}
+
+}  // namespace runtime
