@@ -9,7 +9,7 @@ function(add_module name)
     target_link_libraries(${name} PUBLIC ${ARG_USES} PRIVATE project_options ${ARG_PRIVATE_USES})
 endfunction()
 
-# add_unit_tests(module [LABELS ...] [USES ...] files...)
+# add_unit_tests(module files... [USES ...] [LABELS ...])
 #
 # One test binary per module, which links that module and nothing above it. Its ctest name is unit.<module>.
 function(add_unit_tests module)
