@@ -1,0 +1,64 @@
+#include "server_fixture.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <stdexcept>
+
+namespace test {
+namespace asio = boost::asio;
+
+namespace {
+
+net::HttpResponse echo(const net::HttpRequest& request) {
+    net::HttpResponse response;
+    response.body = request.method + " " + request.target + " " + request.body;
+    return response;
+}
+
+}  // namespace
+
+net::Task<> let_others_run() {
+    for (int i = 0; i < 3; ++i) co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
+}
+
+TestServer::TestServer(TestServerOptions options)
+    : log(net::LogLevel::debug, net::LogFormat::json, [this](auto line) { log_lines.emplace_back(line); }),
+      released_(std::make_unique<net::Wakeup>(loop.executor())) {
+    net::ServerConfig config;
+    config.host = "127.0.0.1";
+    config.limits = options.limits;
+    if (options.tls) {
+        const auto certificate = authority.issue();
+        const net::TlsIdentity identity{
+            .cert_pem = certificate.cert, .key_pem = certificate.key, .client_ca_pem = options.client_ca};
+        config.tls = tls = net::Tls::make(identity).value();
+    }
+    server = net::make_http_server(
+        loop.executor(), config, [this](net::HttpRequest& request) { return answer(request); }, log);
+    port = server->start().value();
+}
+
+net::Task<PeerPtr> TestServer::connect() {
+    if (!tls) return test::connect(port);
+    PeerTls options;
+    options.ca = authority.cert();
+    options.server_name = "localhost";
+    return test::connect(port, std::move(options));
+}
+
+net::Answer TestServer::answer(net::HttpRequest& request) {
+    if (request.target == "/throw") throw std::runtime_error("as it was told");
+    if (request.target == "/large") return net::HttpResponse{.body = std::string(2'000'000, 'x')};
+    if (request.target == "/slow" || request.target == "/hang" || request.target == "/throw-later")
+        return answer_later(request);
+    return echo(request);
+}
+
+net::Task<net::HttpResponse> TestServer::answer_later(net::HttpRequest& request) {
+    co_await let_others_run();
+    if (request.target == "/throw-later") throw std::runtime_error("as it was told");
+    if (request.target == "/hang") co_await released_->wait();
+    co_return echo(request);
+}
+
+}  // namespace test

@@ -1,0 +1,55 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "certificates.hpp"
+#include "loop.hpp"
+#include "net/http_server.hpp"
+#include "net/timer.hpp"
+#include "peer.hpp"
+
+namespace test {
+
+/// Everything else that is ready gets its turn, new input included.
+net::Task<> let_others_run();
+
+struct TestServerOptions {
+    bool tls = false;
+    net::ServerLimits limits = {};
+    std::string client_ca = {};
+};
+
+/// A server on loopback with a loop of its own. Its handler answers /echo with "METHOD target body", /slow
+/// the same but later, /large with two megabytes, /throw and /throw-later with exceptions, and /hang once
+/// release() was called.
+class TestServer {
+public:
+    explicit TestServer(TestServerOptions options = {});
+
+    /// Runs a coroutine function to its end.
+    template <class Body>
+    void run(Body body) {
+        loop.run(body());
+    }
+    /// A client that trusts it.
+    net::Task<PeerPtr> connect();
+    const net::ServerStats& stats() const { return server->stats(); }
+    void release() { released_->notify(); }
+
+    Loop loop;
+    Authority authority;
+    std::shared_ptr<net::Tls> tls = {};
+    std::vector<std::string> log_lines = {};
+    net::Log log;
+    std::unique_ptr<net::HttpServer> server = {};
+    std::uint16_t port = 0;
+
+private:
+    net::Answer answer(net::HttpRequest& request);
+    net::Task<net::HttpResponse> answer_later(net::HttpRequest& request);
+
+    std::unique_ptr<net::Wakeup> released_;
+};
+
+}  // namespace test
