@@ -1,0 +1,41 @@
+"""One API server for all tests of this folder, with JobSet's CRD and ours, but without any controller or webhook: what it
+refuses, the CRDs refuse."""
+
+import pathlib
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests" / "cluster"), str(ROOT / "tests" / "support" / "python"),
+                str(ROOT / "manifests" / "crds-source"), str(pathlib.Path(__file__).resolve().parent)]
+
+from controlplane import ControlPlane  # noqa: E402
+from rest import ApiError, Rest, wait_for  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def plane():
+    with ControlPlane(lean=True) as control_plane:
+        # A lean control plane has no JobSet; for its CRD no controller is needed.
+        jobset = control_plane.kubectl_path.parent / "jobset-config" / "crd" / "bases"
+        control_plane.kubectl("apply", "--server-side", "-f", jobset)
+        yield control_plane
+
+
+@pytest.fixture(scope="session")
+def rest(plane):
+    """A client, once our kinds are served."""
+    plane.kubectl("apply", "--server-side", "-k", ROOT / "manifests" / "base" / "crds")
+    client = Rest(plane.kubeconfig)
+    for plural in ("trainjobs", "trainingruntimes", "clustertrainingruntimes"):
+        wait_for(f"{plural} to be served", lambda: is_served(client, plural))
+    return client
+
+
+def is_served(client, plural):
+    try:
+        client.list(plural)
+    except ApiError:
+        return False
+    return True
