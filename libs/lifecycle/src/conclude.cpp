@@ -13,6 +13,8 @@ template <class... Cases>
 struct Overloaded : Cases... {
     using Cases::operator()...;
 };
+template <class... Cases>
+Overloaded(Cases...) -> Overloaded<Cases...>;  // clang-tidy 14 needs to be told
 
 std::string name_of(std::string_view kind, const api::TrainJob& job) {
     return std::string(kind) + " " + api::to_string(job.meta.key());
