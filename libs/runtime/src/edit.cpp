@@ -1,6 +1,7 @@
 #include "edit.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace runtime {
 namespace {
@@ -19,6 +20,14 @@ void upsert_by(Json& list, std::string_view key, Json entry) {
 
 std::string_view protocol_of(const Json& port) {
     return port["protocol"].as_string().empty() ? "TCP" : port["protocol"].as_string();
+}
+
+// The original sends no `apiVersion` of field references; v1 is what its absence means.
+Json without_default_version(Json entry) {
+    Json* source = entry.find("valueFrom");
+    Json* field = source ? source->find("fieldRef") : nullptr;
+    if (field && std::as_const(*field)["apiVersion"].as_string() == "v1") field->erase("apiVersion");
+    return entry;
 }
 
 }  // namespace
@@ -47,7 +56,7 @@ Json env_rank(std::string_view name) {
 void upsert_env(Json& container, Json entry) { upsert_by(container["env"], "name", std::move(entry)); }
 
 void upsert_all_env(Json& container, const Json& entries) {
-    for (const Json& entry : entries.items()) upsert_env(container, entry);
+    for (const Json& entry : entries.items()) upsert_env(container, without_default_version(entry));
 }
 
 void upsert_mount(Json& container, Json mount) {

@@ -1,0 +1,34 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/train_job.hpp"
+#include "runtime/build.hpp"
+
+/// One directory of tests/data/pipeline: what exists, and what the original makes of it (README.md there).
+struct PipelineCase {
+    std::string name = {};
+    api::TrainJob job = {};
+    std::optional<api::Json> runtime = {};
+    std::vector<api::Json> existing = {};
+    api::Json want = {};
+
+    /// nullptr if the original applies none of that kind.
+    const api::Json* wanted(std::string_view kind) const;
+};
+
+std::vector<PipelineCase> all_pipeline_cases();
+
+/// The runtime that the case is built from: its snapshot, or the live one.
+api::Result<api::Json> runtime_of(const PipelineCase& c);
+
+/// Snapshot ConfigMap and objects that a first pass over the case applies, by "Kind/name".
+api::Result<std::map<std::string, api::Json>> built_objects(const PipelineCase& c);
+
+/// As the rules of comparison want it: nothing empty (but an emptyDir), quantities in one form, without what
+/// they say to ignore.
+api::Json comparable(const api::Json& tree);
+/// Of a snapshot ConfigMap: the runtime in it as a tree, without what the server has set.
+api::Json comparable_snapshot(const api::Json& config_map);

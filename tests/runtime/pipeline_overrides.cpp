@@ -1,0 +1,202 @@
+#include "pipeline_overrides.hpp"
+
+#include <algorithm>
+
+#include "api/names.hpp"
+
+namespace {
+
+using api::Json;
+
+Json& pod_spec(Json& job_set, std::string_view job) {
+    for (Json& replicated : job_set["spec"]["replicatedJobs"].items())
+        if (std::as_const(replicated)["name"].as_string() == job)
+            return replicated["template"]["spec"]["template"]["spec"];
+    throw std::runtime_error("no such job: " + std::string(job));
+}
+
+Json& named(Json& list, std::string_view name) {
+    for (Json& item : list.items())
+        if (std::as_const(item)["name"].as_string() == name) return item;
+    throw std::runtime_error("no such entry: " + std::string(name));
+}
+
+Json& node(Json& job_set) { return named(pod_spec(job_set, "node")["containers"], "node"); }
+
+const Json& trainer_job(const Json& job_set) {
+    for (const Json& job : job_set["spec"]["replicatedJobs"].items())
+        if (job["template"]["metadata"]["labels"][api::ancestor_label].as_string() == api::ancestor_trainer)
+            return job;
+    throw std::runtime_error("nobody trains");
+}
+
+std::string endpoint(const PipelineCase& c, const Json& job_set) {
+    const std::string subdomain(job_set["spec"]["network"]["subdomain"].as_string());
+    return c.job.meta.name + "-" + std::string(trainer_job(job_set)["name"].as_string()) + "-0-0." +
+           (subdomain.empty() ? c.job.meta.name : subdomain);
+}
+
+void replace_text(Json& tree, const std::string& from, const std::string& to) {
+    if (tree.is_array())
+        for (Json& item : tree.items()) replace_text(item, from, to);
+    if (tree.is_object())
+        for (auto& member : tree.members()) replace_text(member.value, from, to);
+    std::string text(std::as_const(tree).as_string());
+    if (const auto at = text.find(from); at != text.npos) tree = text.replace(at, from.size(), to);
+}
+
+Json rank(std::string_view name) {
+    return Json::object(
+        {{"name", name},
+         {"valueFrom", Json::object({{"fieldRef", Json::object({{"fieldPath",
+                                                                 "metadata.annotations['batch.kubernetes.io/"
+                                                                 "job-completion-index']"}})}})}});
+}
+
+Json value(std::string_view name, std::string text) {
+    return Json::object({{"name", name}, {"value", text}});
+}
+
+// What a framework puts into the node container when spec.trainer is there, in its order.
+void add_framework_environment(const PipelineCase& c, Json& job_set) {
+    const Json& policy = (*c.runtime)["spec"]["mlPolicy"];
+    const std::string count =
+        std::to_string(trainer_job(job_set)["template"]["spec"]["parallelism"].int_or(0));
+    const std::string host = endpoint(c, job_set);
+    const Json& resources = std::as_const(node(job_set))["resources"];
+    const bool gpu = resources["limits"].contains("nvidia.com/gpu");
+    Json& env = node(job_set)["env"];
+    if (policy["torch"].is_object())
+        for (const Json& entry :
+             {value("PET_NNODES", count), value("PET_NPROC_PER_NODE", gpu ? "auto" : "1"),
+              rank("PET_NODE_RANK"), value("PET_MASTER_ADDR", host), value("PET_MASTER_PORT", "29500")})
+            env.push_back(entry);
+    if (policy["jax"].is_object())
+        for (const Json& entry : {value("JAX_NUM_PROCESSES", count), rank("JAX_PROCESS_ID"),
+                                  value("JAX_COORDINATOR_ADDRESS", host + ":29500")})
+            env.push_back(entry);
+    if (policy["xgboost"].is_object())
+        for (const Json& entry : {value("DMLC_TRACKER_URI", host), value("DMLC_TRACKER_PORT", "29500"),
+                                  rank("DMLC_TASK_ID"), value("DMLC_NUM_WORKER", count)})
+            env.push_back(entry);
+    node(job_set)["ports"].push_back(Json::object({{"containerPort", 29500}}));
+}
+
+void use_first_endpoint(const PipelineCase& c, Json& job_set) {
+    replace_text(job_set, c.job.meta.name + "-node-0-0." + c.job.meta.name, endpoint(c, job_set));
+}
+
+void strip_deadlines(const PipelineCase&, Json& job_set) {
+    job_set["spec"].erase("ttlSecondsAfterFinished");
+    for (Json& job : job_set["spec"]["replicatedJobs"].items())
+        for (const std::string_view field : {"activeDeadlineSeconds", "ttlSecondsAfterFinished"})
+            job["template"]["spec"].erase(field);
+}
+
+void detect_gpus(const PipelineCase&, Json& job_set) {
+    named(node(job_set)["env"], "PET_NPROC_PER_NODE")["value"] = "auto";
+}
+
+void keep_patched_volume_source(const PipelineCase& c, Json& job_set) {
+    const Json& patch =
+        c.job.spec["runtimePatches"][0]["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"][0];
+    for (const Json& volume : patch["template"]["spec"]["template"]["spec"]["volumes"].items())
+        named(pod_spec(job_set, "node")["volumes"], volume["name"].as_string()) = volume;
+}
+
+void keep_patched_env_source(const PipelineCase&, Json& job_set) {
+    for (Json& container : pod_spec(job_set, "node")["containers"].items())
+        if (Json* env = container.find("env"))
+            for (Json& entry : env->items())
+                if (entry.contains("valueFrom")) entry.erase("value");
+}
+
+void keep_claims(const PipelineCase& c, Json& job_set) {
+    Json claims =
+        std::as_const(*c.runtime)["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]
+                                 ["template"]["spec"]["containers"][0]["resources"]["claims"];
+    for (const Json& claim : c.job.spec["trainer"]["resourcesPerNode"]["claims"].items())
+        named(claims, claim["name"].as_string()) = claim;
+    node(job_set)["resources"]["claims"] = claims;
+}
+
+void copy_env_sources(const PipelineCase& c, Json& job_set) {
+    for (const Json& entry : c.job.spec["trainer"]["env"].items())
+        named(node(job_set)["env"], entry["name"].as_string()) = entry;
+}
+
+// References are to our specification of the pipeline: "#n" is a row of its list of the original's defects.
+const Override overrides[] = {
+    {"#7: without spec.trainer the framework gets its environment all the same",
+     {"jax-without-trainer-injects-nothing", "xgboost-without-trainer-injects-nothing",
+      "torch-env-injection-without-trainer", "torch-without-trainer-injects-nothing"},
+     add_framework_environment},
+    {"#11: addresses are those of the first Pod that trains, in the subdomain of the JobSet",
+     {"torch-trainer-job-of-another-name-still-points-at-node",
+      "torch-gpu-count-comes-from-first-matching-job",
+      "torch-custom-subdomain-is-not-used-for-the-master-address"},
+     use_first_endpoint},
+    {"#13: of two jobs that train only the first would be configured",
+     {"plainml-two-trainer-jobs-only-first-is-scaled"},
+     nullptr},
+    {"Q2: our own labels cannot be patched",
+     {"patch-can-give-the-trainer-role-by-label", "patch-can-remove-the-trainer-role-by-label"},
+     nullptr},
+    {"#8: patches for what the runtime does not have",
+     {"patch-unknown-init-container-adds-one-without-image", "patch-unknown-job-adds-an-empty-job",
+      "patch-unknown-job-without-template"},
+     nullptr},
+    {"1.2: deadlines and TTLs in the template are stripped",
+     {"job-spec-fields-pass-through", "jobset-policies-and-depends-on-pass-through"},
+     strip_deadlines},
+    {"#3: what the container gets is counted",
+     {"torch-resources-per-node-without-gpu-hides-runtime-gpus"},
+     detect_gpus},
+    {"#10, 1.3: a patched volume has one source",
+     {"patch-volume-of-same-name-switches-source"},
+     keep_patched_volume_source},
+    {"#10, 1.3: a patched variable has one source",
+     {"patch-sidecar-env-switches-value-to-source"},
+     keep_patched_env_source},
+    {"#5: claims are merged by name", {"plainml-resources-per-node-own-claims-are-dropped"}, keep_claims},
+    {"#10, 1.7: sources of variables are copied as they are",
+     {"trainer-env-file-key-ref-is-lost"},
+     copy_env_sources},
+};
+
+struct Elsewhere {
+    const char* reason;
+    std::set<std::string> cases;
+};
+
+const Elsewhere elsewhere[] = {
+    {"the runtime is looked up by the reconciler",
+     {"missing-namespaced-runtime-is-an-error", "namespaced-runtime-of-another-namespace-is-not-found",
+      "unsupported-runtime-kind-panics"}},
+    {"lifecycle::decide ends the pass before anything is built",
+     {"deadline-long-passed-fails-and-deletes-the-jobset", "failed-trainjob-builds-nothing",
+      "jobset-completed-condition-becomes-complete", "managed-by-multikueue-suspended-job-builds-nothing"}},
+    {"lifecycle::decide says that the JobSet is left alone",
+     {"jobset-of-somebody-else-counts-as-running", "running-jobset-is-not-applied-again"}},
+};
+
+}  // namespace
+
+const Override* find_override(const std::string& case_name) {
+    for (const Override& row : overrides)
+        if (row.cases.contains(case_name)) return &row;
+    return nullptr;
+}
+
+std::string decided_elsewhere(const std::string& case_name) {
+    for (const Elsewhere& row : elsewhere)
+        if (row.cases.contains(case_name)) return row.reason;
+    return {};
+}
+
+std::set<std::string> named_cases() {
+    std::set<std::string> names;
+    for (const Override& row : overrides) names.insert(row.cases.begin(), row.cases.end());
+    for (const Elsewhere& row : elsewhere) names.insert(row.cases.begin(), row.cases.end());
+    return names;
+}
