@@ -234,3 +234,107 @@ TEST_CASE("all bodies together have a limit", "[net]") {
         CHECK(status_of(response) == 200);
     });
 }
+
+TEST_CASE("a client that expects 100-continue is told to go on", "[net]") {
+    TestServer server;
+    server.run([&]() -> net::Task<> {
+        const auto peer = co_await server.connect();
+        const auto interim = co_await peer->ask(
+            "POST /echo HTTP/1.1\r\nHost: test\r\nExpect: 100-Continue\r\nContent-Length: 5\r\n\r\n");
+        CHECK(interim == "HTTP/1.1 100 Continue\r\n\r\n");
+        const auto response = co_await peer->ask("hello");
+        CHECK(body_of(response) == "POST /echo hello");
+    });
+}
+
+TEST_CASE("a body that is refused is not asked for", "[net]") {
+    net::ServerLimits limits;
+    limits.body_bytes = 4;
+    TestServer server({.limits = limits});
+    server.run([&]() -> net::Task<> {
+        const auto peer = co_await server.connect();
+        const auto response = co_await peer->ask(
+            "POST /echo HTTP/1.1\r\nHost: test\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
+        CHECK(status_of(response) == 413);
+    });
+}
+
+TEST_CASE("exceptions become 500 and are counted, and the connection lives on", "[net]") {
+    TestServer server;
+    server.run([&]() -> net::Task<> {
+        const auto peer = co_await server.connect();
+        for (const char* target : {"/throw", "/throw-later"}) {
+            const auto response = co_await peer->ask(post(target, "x"));
+            CHECK(status_of(response) == 500);
+            // What went wrong inside is for the log only.
+            CHECK(body_of(response) == "internal error\n");
+        }
+        const auto response = co_await peer->ask(post("/echo", "x"));
+        CHECK(status_of(response) == 200);
+    });
+    CHECK(server.stats().handler_errors == 2);
+    REQUIRE(server.log_lines.size() == 2);
+    CHECK(server.log_lines.front().find("as it was told") != std::string::npos);
+}
+
+TEST_CASE("keep-alive follows the version and the Connection header", "[net]") {
+    struct Case {
+        const char* request;
+        bool stays;
+    };
+    const Case cases[] = {
+        {"GET /echo HTTP/1.1\r\nHost: test\r\n\r\n", true},
+        {"GET /echo HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n", false},
+        {"GET /echo HTTP/1.0\r\n\r\n", false},
+        {"GET /echo HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", true},
+    };
+    for (const auto& c : cases) {
+        DYNAMIC_SECTION(c.request) {
+            TestServer server;
+            server.run([&]() -> net::Task<> {
+                const auto peer = co_await server.connect();
+                auto response = co_await peer->ask(c.request);
+                CHECK(body_of(response) == "GET /echo ");
+                response = co_await peer->ask(c.request);
+                CHECK(response.empty() == !c.stays);
+            });
+        }
+    }
+}
+
+TEST_CASE("HEAD gets the headers of GET and no body", "[net]") {
+    TestServer server;
+    server.run([&]() -> net::Task<> {
+        const auto peer = co_await server.connect();
+        co_await peer->send("HEAD /echo HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n");
+        const auto all = co_await peer->rest();
+        CHECK(all.find("Content-Length: 11\r\n") != std::string::npos);
+        CHECK(all.ends_with("\r\n\r\n"));
+    });
+}
+
+TEST_CASE("an answer larger than the socket's buffers arrives whole", "[net]") {
+    for (const bool tls : {false, true}) {
+        TestServer server({.tls = tls});
+        server.run([&]() -> net::Task<> {
+            const auto peer = co_await server.connect();
+            const auto response = co_await peer->ask("GET /large HTTP/1.1\r\nHost: test\r\n\r\n");
+            CHECK(body_of(response).size() == 2'000'000);
+        });
+    }
+}
+
+TEST_CASE("a connection survives nothing that a hostile client sends behind a refusal", "[net]") {
+    net::ServerLimits limits;
+    limits.body_bytes = 1000;
+    TestServer server({.limits = limits});
+    server.run([&]() -> net::Task<> {
+        const auto peer = co_await server.connect();
+        // The answer must come through although the server reads no more than the headers.
+        co_await peer->send(post("/echo", std::string(300'000, 'x')) + post("/echo", "smuggled"));
+        const auto all = co_await peer->rest();
+        CHECK(status_of(all) == 413);
+        CHECK(all.find("smuggled") == std::string::npos);
+    });
+    CHECK(server.stats().requests == 0);
+}

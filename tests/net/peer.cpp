@@ -29,6 +29,7 @@ ssl::context context_of(const PeerTls& tls, bool server) {
     if (server ? tls.ask_for_certificate : !tls.ca.empty())
         context.set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert);
     if (tls.max_version) SSL_CTX_set_max_proto_version(context.native_handle(), tls.max_version);
+    if (!tls.ciphers.empty()) SSL_CTX_set_cipher_list(context.native_handle(), tls.ciphers.c_str());
     return context;
 }
 
@@ -62,6 +63,15 @@ public:
         }
         boost::system::error_code ignored;
         stream.lowest_layer().close(ignored);
+        co_return;
+    }
+
+    net::Task<> renegotiate() override {
+        if constexpr (!std::is_same_v<Stream, tcp::socket>) {
+            SSL_set_options(stream.native_handle(), SSL_OP_ALLOW_UNSAFE_LEGACY_RENEGOTIATION);
+            SSL_renegotiate(stream.native_handle());
+            co_await stream.async_handshake(ssl::stream_base::client, as_tuple);
+        }
         co_return;
     }
 

@@ -18,6 +18,7 @@ struct PeerTls {
     Certificate identity = {};
     bool ask_for_certificate = false;  ///< a server's: demands one of `ca`
     int max_version = 0;               ///< 0 = any
+    std::string ciphers = {};          ///< for TLS 1.2, in OpenSSL's words
     std::string alpn = {};             ///< in wire format
 };
 
@@ -33,6 +34,9 @@ public:
     virtual void reset() = 0;  ///< the ungentle end
     /// Over TLS with a close_notify; a peer that is merely destroyed sends none.
     virtual net::Task<> close() = 0;
+
+    /// A TLS client's wish for another handshake.
+    virtual net::Task<> renegotiate() = 0;
 
     /// Sends, then reads one response with Content-Length; what comes behind it is kept for the next call.
     net::Task<std::string> ask(std::string bytes);

@@ -120,7 +120,7 @@ std::size_t RequestParser::feed(std::string_view bytes) {
     if (!in_header) parser.eager(true);
     error_code error;
     const auto used = parser.put(boost::asio::const_buffer(bytes.data(), bytes.size()), error);
-    if (in_header) {
+    if (in_header && (!error || error == http::error::need_more)) {
         // Beast counts the start line, and fields that it could use already, apart from the rest.
         impl_->header_bytes += used;
         const auto unfinished = parser.is_header_done() ? 0 : bytes.size() - used;

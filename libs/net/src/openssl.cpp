@@ -43,18 +43,15 @@ api::Result<std::vector<CertificatePtr>> read_certificates(std::string_view pem)
 }
 
 api::Result<KeyPtr> read_key(std::string_view pem) {
+    if (pem.find("PRIVATE KEY-----") == std::string_view::npos)
+        return api::invalid("", "no PEM block PRIVATE KEY found");
+    if (pem.find("ENCRYPTED") != std::string_view::npos)
+        return api::invalid("", "the private key has a pass phrase: store it without one");
     const auto bio = bio_of(pem);
     ERR_clear_error();
     KeyPtr key(PEM_read_bio_PrivateKey(bio.get(), nullptr, no_pass_phrase, nullptr));
-    if (key) return key;
-    if (pem.find("ENCRYPTED") != std::string_view::npos)
-        return api::invalid("", "the private key has a pass phrase: store it without one");
-    const auto code = ERR_peek_last_error();
-    if (ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE) {
-        ERR_clear_error();
-        return api::invalid("", "no PEM block PRIVATE KEY found");
-    }
-    return api::invalid("", "broken PEM private key (" + openssl_error() + ")");
+    if (!key) return api::invalid("", "broken PEM private key (" + openssl_error() + ")");
+    return key;
 }
 
 SslContextPtr make_context(const SSL_METHOD* method) {

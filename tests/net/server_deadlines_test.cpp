@@ -1,0 +1,159 @@
+#include <catch2/catch.hpp>
+
+#include "server_fixture.hpp"
+
+using namespace std::chrono_literals;
+using test::body_of;
+using test::status_of;
+using test::TestServer;
+
+namespace {
+
+const std::string request = "GET /echo HTTP/1.1\r\nHost: test\r\n\r\n";
+
+net::ServerLimits with(std::chrono::milliseconds net::ServerLimits::*deadline) {
+    net::ServerLimits limits;
+    limits.*deadline = 5ms;
+    return limits;
+}
+
+}  // namespace
+
+TEST_CASE("who takes too long is sent away", "[net]") {
+    struct Case {
+        const char* name;
+        std::chrono::milliseconds net::ServerLimits::*deadline;
+        std::string sent;
+        int status;  // 0: closed without a word
+    };
+    const Case cases[] = {
+        {"before a request", &net::ServerLimits::idle_timeout, "", 0},
+        {"between two requests", &net::ServerLimits::idle_timeout, request, 200},
+        {"after one byte", &net::ServerLimits::header_timeout, "G", 408},
+        {"within the headers", &net::ServerLimits::header_timeout, "GET /echo HTTP/1.1\r\nHost: ", 408},
+        {"within a body", &net::ServerLimits::body_timeout,
+         "POST /echo HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\nx", 408},
+        {"within a chunk", &net::ServerLimits::body_timeout,
+         "POST /echo HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nx", 408},
+    };
+    for (const bool tls : {false, true}) {
+        for (const auto& c : cases) {
+            DYNAMIC_SECTION(c.name << (tls ? ", TLS" : "")) {
+                TestServer server({.tls = tls, .limits = with(c.deadline)});
+                server.run([&]() -> net::Task<> {
+                    const auto peer = co_await server.connect();
+                    if (!c.sent.empty()) co_await peer->send(c.sent);
+                    const auto all = co_await peer->rest();
+                    CHECK(status_of(all) == c.status);
+                    CHECK(peer->ended_properly);
+                });
+                CHECK(server.stats().timeouts == 1);
+                server.loop.run_until([&] { return server.stats().connections == 0; });
+            }
+        }
+    }
+}
+
+TEST_CASE("a trickle of bytes does not prolong a deadline", "[net]") {
+    TestServer server({.limits = with(&net::ServerLimits::header_timeout)});
+    server.run([&]() -> net::Task<> {
+        const auto peer = co_await server.connect();
+        int sent = 0;
+        while (server.stats().connections > 0 || server.stats().accepted == 0) {
+            co_await peer->send(sent++ == 0 ? "GET / HTTP/1.1\r\n" : sent % 2 ? ":" : "x");
+            co_await net::sleep_for(1ms);
+        }
+        CHECK(sent < 200);
+    });
+    CHECK(server.stats().timeouts == 1);
+}
+
+TEST_CASE("a TLS client that says nothing is sent away", "[net]") {
+    TestServer server({.tls = true, .limits = with(&net::ServerLimits::handshake_timeout)});
+    server.run([&]() -> net::Task<> {
+        const auto peer = co_await test::connect(server.port);
+        const auto all = co_await peer->rest();
+        CHECK(all.empty());
+    });
+    CHECK(server.stats().timeouts == 1);
+}
+
+TEST_CASE("who does not read his answer is sent away", "[net]") {
+    TestServer server({.limits = with(&net::ServerLimits::write_timeout)});
+    server.run([&]() -> net::Task<> {
+        const auto peer = co_await server.connect();
+        for (int i = 0; i < 10; ++i) co_await peer->send("GET /large HTTP/1.1\r\nHost: test\r\n\r\n");
+        while (server.stats().timeouts == 0) co_await net::sleep_for(1ms);
+    });
+    server.loop.run_until([&] { return server.stats().connections == 0; });
+}
+
+TEST_CASE("a handler may take as long as it likes", "[net]") {
+    net::ServerLimits limits;
+    limits.header_timeout = limits.idle_timeout = limits.body_timeout = limits.write_timeout = 2ms;
+    TestServer server({.limits = limits});
+    server.run([&]() -> net::Task<> {
+        const auto peer = co_await server.connect();
+        co_await peer->send("GET /hang HTTP/1.1\r\nHost: test\r\n\r\n");
+        co_await net::sleep_for(20ms);
+        server.release();
+        const auto response = co_await peer->response();
+        CHECK(status_of(response) == 200);
+    });
+}
+
+TEST_CASE("at the limit of connections the longest idle one makes room", "[net]") {
+    net::ServerLimits limits;
+    limits.max_connections = 3;
+    TestServer server({.limits = limits});
+    server.run([&]() -> net::Task<> {
+        std::vector<test::PeerPtr> peers;
+        for (int i = 0; i < 20; ++i) {
+            peers.push_back(co_await server.connect());
+            const auto response = co_await peers.back()->ask(request);
+            CHECK(status_of(response) == 200);
+            CHECK(server.stats().connections <= 3);
+        }
+        for (int i = 0; i < 17; ++i) {
+            const auto response = co_await peers[i]->ask(request);
+            CHECK(response.empty());
+        }
+        for (int i = 17; i < 20; ++i) {
+            const auto response = co_await peers[i]->ask(request);
+            CHECK(status_of(response) == 200);
+        }
+    });
+    CHECK(server.stats().refused == 17);
+}
+
+TEST_CASE("who is being served is never sent away to make room", "[net]") {
+    net::ServerLimits limits;
+    limits.max_connections = 1;
+    TestServer server({.limits = limits});
+    server.run([&]() -> net::Task<> {
+        const auto busy = co_await server.connect();
+        co_await busy->send("GET /hang HTTP/1.1\r\nHost: test\r\n\r\n");
+        while (server.stats().in_flight == 0) co_await test::let_others_run();
+        const auto late = co_await server.connect();
+        const auto nothing = co_await late->rest();
+        CHECK(nothing.empty());
+        server.release();
+        const auto response = co_await busy->response();
+        CHECK(status_of(response) == 200);
+    });
+}
+
+TEST_CASE("a crowd of clients that never finish a handshake does not keep others out", "[net]") {
+    net::ServerLimits limits;
+    limits.max_connections = 10;
+    TestServer server({.tls = true, .limits = limits});
+    server.run([&]() -> net::Task<> {
+        std::vector<test::PeerPtr> crowd;
+        for (int round = 0; round < 5; ++round) {
+            for (int i = 0; i < 20; ++i) crowd.push_back(co_await test::connect(server.port));
+            const auto honest = co_await server.connect();
+            const auto response = co_await honest->ask(request);
+            CHECK(status_of(response) == 200);
+        }
+    });
+}

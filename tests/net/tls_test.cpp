@@ -1,0 +1,290 @@
+#include "net/tls.hpp"
+
+#include <openssl/ssl.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "server_fixture.hpp"
+
+using test::body_of;
+using test::status_of;
+using test::TestServer;
+
+namespace {
+
+const std::string request = "GET /echo HTTP/1.1\r\nHost: test\r\n\r\n";
+
+// A client's attempt: what went wrong, or how it speaks.
+struct Attempt {
+    std::string failure = {};
+    std::string version = {};
+    std::string cipher = {};
+    std::string answer = {};
+};
+
+Attempt attempt(TestServer& server, test::PeerTls tls) {
+    if (tls.ca.empty()) tls.ca = server.authority.cert();
+    if (tls.server_name.empty()) tls.server_name = "localhost";
+    Attempt result;
+    server.run([&]() -> net::Task<> {
+        try {
+            const auto peer = co_await test::connect(server.port, tls);
+            result.version = peer->version;
+            result.cipher = peer->cipher;
+            result.answer = co_await peer->ask(request);
+        } catch (const boost::system::system_error& e) {
+            result.failure = e.what();
+        }
+    });
+    return result;
+}
+
+class Files {
+public:
+    Files() {
+        char name[] = "/tmp/signalbox-tls-XXXXXX";
+        directory_ = ::mkdtemp(name);
+        files = {.cert_file = directory_ / "tls.crt", .key_file = directory_ / "tls.key"};
+    }
+    ~Files() { std::filesystem::remove_all(directory_); }
+
+    /// As the kubelet does: a new file takes the place of the old one.
+    static void write(const std::string& file, const std::string& text) {
+        std::ofstream(file + ".new") << text;
+        std::filesystem::rename(file + ".new", file);
+    }
+    void write(const test::Certificate& certificate) const {
+        write(files.cert_file, certificate.cert);
+        write(files.key_file, certificate.key);
+    }
+
+    net::TlsFiles files = {};
+
+private:
+    std::filesystem::path directory_;
+};
+
+}  // namespace
+
+TEST_CASE("TLS 1.3 is preferred, 1.2 accepted, less refused", "[net]") {
+    TestServer server({.tls = true});
+    const auto best = attempt(server, {});
+    CHECK(best.version == "TLSv1.3");
+    CHECK(best.cipher == "TLS_AES_128_GCM_SHA256");
+    CHECK(status_of(best.answer) == 200);
+
+    const auto older = attempt(server, {.max_version = TLS1_2_VERSION});
+    CHECK(older.version == "TLSv1.2");
+    CHECK(older.cipher.find("GCM") != std::string::npos);
+    CHECK(status_of(older.answer) == 200);
+
+    const auto old = attempt(server, {.max_version = TLS1_1_VERSION});
+    CHECK_FALSE(old.failure.empty());
+    CHECK(server.stats().handshake_errors >= 1);
+}
+
+TEST_CASE("only http/1.1 is negotiated", "[net]") {
+    TestServer server({.tls = true});
+    CHECK(status_of(attempt(server, {.alpn = "\x02h2\x08http/1.1"}).answer) == 200);
+    CHECK_FALSE(attempt(server, {.alpn = "\x02h2"}).failure.empty());
+}
+
+TEST_CASE("cipher suites without AEAD are refused", "[net]") {
+    TestServer server({.tls = true});
+    CHECK_FALSE(attempt(server, {.max_version = TLS1_2_VERSION, .ciphers = "ECDHE+AES:-AESGCM:-AESCCM"})
+                    .failure.empty());
+    CHECK(attempt(server, {.max_version = TLS1_2_VERSION, .ciphers = "ECDHE+CHACHA20"}).failure.empty());
+}
+
+TEST_CASE("a client cannot renegotiate", "[net]") {
+    TestServer server({.tls = true});
+    server.run([&]() -> net::Task<> {
+        test::PeerTls options;
+        options.ca = server.authority.cert();
+        options.max_version = TLS1_2_VERSION;
+        const auto peer = co_await test::connect(server.port, options);
+        co_await peer->renegotiate();
+        const auto response = co_await peer->ask(request);
+        CHECK(response.empty());
+    });
+}
+
+TEST_CASE("plain HTTP on the TLS port is closed", "[net]") {
+    TestServer server({.tls = true});
+    server.run([&]() -> net::Task<> {
+        const auto peer = co_await test::connect(server.port);
+        co_await peer->send(request);
+        const auto all = co_await peer->rest();
+        CHECK(all.find("HTTP") == std::string::npos);
+    });
+    CHECK(server.stats().handshake_errors == 1);
+}
+
+TEST_CASE("clients can be asked for a certificate", "[net]") {
+    const test::Authority clients("client CA");
+    const test::Authority others("other CA");
+    TestServer server({.tls = true, .client_ca = clients.cert()});
+    const test::Wanted api_server{.common_name = "kube-apiserver"};
+    for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+        CHECK(status_of(
+                  attempt(server, {.identity = clients.issue(api_server), .max_version = version}).answer) ==
+              200);
+        // In TLS 1.3 the client learns of the refusal only when it reads.
+        CHECK(attempt(server, {.identity = others.issue(api_server), .max_version = version}).answer.empty());
+        CHECK(attempt(server, {.max_version = version}).answer.empty());
+        auto expired = api_server;
+        expired.valid_for = std::chrono::seconds(-60);
+        CHECK(attempt(server, {.identity = clients.issue(expired), .max_version = version}).answer.empty());
+    }
+    CHECK(server.stats().requests == 2);
+}
+
+TEST_CASE("a new identity is for new handshakes only", "[net]") {
+    TestServer server({.tls = true});
+    server.run([&]() -> net::Task<> {
+        const auto before = co_await server.connect();
+        co_await before->ask(request);
+        const test::Wanted wanted{.common_name = "second"};
+        const auto second = server.authority.issue(wanted);
+        CHECK(server.tls->replace({.cert_pem = second.cert, .key_pem = second.key}).has_value());
+
+        auto response = co_await before->ask(request);
+        CHECK(status_of(response) == 200);
+        const auto after = co_await server.connect();
+        CHECK(before->common_name == "test");
+        CHECK(after->common_name == "second");
+        response = co_await after->ask(request);
+        CHECK(status_of(response) == 200);
+
+        // What is broken changes nothing.
+        CHECK(server.tls->replace({.cert_pem = second.cert, .key_pem = "nonsense"}).has_error());
+        const auto still = co_await server.connect();
+        CHECK(still->common_name == "second");
+    });
+}
+
+TEST_CASE("not_after is the end of the leaf certificate", "[net]") {
+    const test::Authority authority;
+    const test::Wanted wanted{.valid_for = std::chrono::hours(5)};
+    const auto certificate = authority.issue(wanted);
+    const auto tls =
+        net::Tls::make({.cert_pem = certificate.cert + authority.cert(), .key_pem = certificate.key});
+    const auto left = tls.value()->not_after() - std::chrono::system_clock::now();
+    CHECK(left > std::chrono::hours(4));
+    CHECK(left <= std::chrono::hours(5));
+}
+
+TEST_CASE("broken certificate files are named, with what to do", "[net]") {
+    const test::Authority authority;
+    const auto good = authority.issue();
+    const auto other = authority.issue();
+    std::string cut = good.cert;
+    cut.replace(cut.size() / 2, 10, "!!!!!!!!!!");
+    struct Case {
+        const char* name;
+        std::string cert;
+        std::string key;
+        const char* message;  // @c and @k stand for the files
+    };
+    const Case cases[] = {
+        {"no certificate in the file", "hello\n", good.key,
+         "@c: no PEM block CERTIFICATE found: put the certificate chain there, in PEM"},
+        {"a key in place of the certificate", good.key, good.key,
+         "@c: no PEM block CERTIFICATE found: put the certificate chain there, in PEM"},
+        {"an empty key", good.cert, "",
+         "@k: no PEM block PRIVATE KEY found: put the key of @c there, in PEM"},
+        {"another key", good.cert, other.key,
+         "@k: the private key does not belong to the certificate: put the key of @c there, in PEM"},
+        {"a key with a pass phrase", good.cert,
+         "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n",
+         "@k: the private key has a pass phrase: store it without one: put the key of @c there, in PEM"},
+    };
+    for (const auto& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            const Files dir;
+            dir.write({.cert = c.cert, .key = c.key});
+            const auto watcher = net::TlsFileWatcher::open(dir.files);
+            REQUIRE(watcher.has_error());
+            std::string want = c.message;
+            for (auto at = want.find('@'); at != std::string::npos; at = want.find('@', at + 1))
+                want.replace(at, 2, want[at + 1] == 'c' ? dir.files.cert_file : dir.files.key_file);
+            CHECK(watcher.error().message == want);
+        }
+    }
+    SECTION("garbage within the certificate") {
+        const Files dir;
+        dir.write({.cert = cut, .key = good.key});
+        const auto watcher = net::TlsFileWatcher::open(dir.files);
+        REQUIRE(watcher.has_error());
+        CHECK(watcher.error().message.find(dir.files.cert_file + ": broken PEM certificate") == 0);
+    }
+    SECTION("no file") {
+        const Files dir;
+        const auto watcher = net::TlsFileWatcher::open(dir.files);
+        REQUIRE(watcher.has_error());
+        CHECK(watcher.error().message ==
+              dir.files.cert_file + " does not exist: create it or name another file");
+    }
+    SECTION("an empty client CA does not open the door") {
+        Files dir;
+        dir.write(good);
+        dir.files.client_ca_file = dir.files.cert_file + ".ca";
+        Files::write(dir.files.client_ca_file, "");
+        const auto watcher = net::TlsFileWatcher::open(dir.files);
+        REQUIRE(watcher.has_error());
+        CHECK(watcher.error().message.find(dir.files.client_ca_file + " is empty") == 0);
+    }
+}
+
+TEST_CASE("changed files are noticed, broken ones once", "[net]") {
+    const test::Authority authority;
+    const Files dir;
+    const test::Wanted first{.valid_for = std::chrono::hours(10)};
+    const test::Wanted second{.valid_for = std::chrono::hours(20)};
+    dir.write(authority.issue(first));
+    auto watcher = net::TlsFileWatcher::open(dir.files).value();
+    const auto tls = watcher.tls();
+    const auto before = tls->not_after();
+    CHECK(watcher.poll().value() == false);
+
+    const auto next = authority.issue(second);
+    Files::write(dir.files.cert_file, next.cert);
+    // The certificate is new and the key is not: the moment in between.
+    CHECK(watcher.poll().has_error());
+    CHECK(tls->not_after() == before);
+    CHECK(watcher.poll().value() == false);
+
+    Files::write(dir.files.key_file, next.key);
+    CHECK(watcher.poll().value() == true);
+    CHECK(tls->not_after() > before);
+
+    Files::write(dir.files.key_file, next.key);
+    CHECK(watcher.poll().value() == false);
+
+    std::filesystem::remove(dir.files.key_file);
+    CHECK(watcher.poll().has_error());
+    CHECK(watcher.poll().value() == false);
+    Files::write(dir.files.key_file, next.key);
+    CHECK(watcher.poll().value() == false);
+}
+
+TEST_CASE("following files tells the log", "[net]") {
+    using namespace std::chrono_literals;
+    const test::Authority authority;
+    const Files dir;
+    dir.write(authority.issue());
+    auto watcher = net::TlsFileWatcher::open(dir.files).value();
+    std::vector<std::string> lines;
+    net::Log log(net::LogLevel::info, net::LogFormat::json, [&](auto line) { lines.emplace_back(line); });
+    test::Loop loop;
+    boost::asio::co_spawn(loop.context(), net::follow(watcher, 1ms, log), boost::asio::detached);
+    Files::write(dir.files.key_file, "nonsense");
+    loop.run_until([&] { return lines.size() == 1; });
+    CHECK(lines[0].find("the old ones stay in use") != std::string::npos);
+    CHECK(lines[0].find(dir.files.key_file) != std::string::npos);
+    dir.write(authority.issue());
+    loop.run_until(
+        [&] { return lines.size() >= 2 && lines.back().find("certificate replaced") != std::string::npos; });
+}
