@@ -143,11 +143,15 @@ def to_yaml(document):
     return HEADER + yaml.dump(document, Dumper=PlainDumper, sort_keys=True, width=120)
 
 
+def storage_schema(crd):
+    """The schema of the version that is stored."""
+    return next(version for version in crd["spec"]["versions"] if version["storage"])["schema"]["openAPIV3Schema"]
+
+
 def generate(jobset_crd):
     """File name -> (text, size as JSON) of every CRD."""
     kinds, definitions, locations = load_sources()
-    version = next(version for version in jobset_crd["spec"]["versions"] if version["storage"])
-    builder = Builder(definitions, locations, version["schema"]["openAPIV3Schema"])
+    builder = Builder(definitions, locations, storage_schema(jobset_crd))
     files = {}
     for kind in kinds:
         document = crd(kind, builder)

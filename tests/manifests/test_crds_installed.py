@@ -1,0 +1,105 @@
+"""The CRDs on a real API server: how they install, and what the server makes of objects beyond accepting them."""
+
+import copy
+import json
+import subprocess
+
+import pytest
+
+from conftest import ROOT
+from rest import ApiError, Rest, wait_for
+
+CRDS = ROOT / "manifests" / "base" / "crds"
+TRAIN_JOBS = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/default/trainjobs"
+JOB = {
+    "apiVersion": "trainer.kubeflow.org/v1alpha1",
+    "kind": "TrainJob",
+    "metadata": {"name": "job", "namespace": "default"},
+    "spec": {"runtimeRef": {"name": "torch-distributed"}},
+}
+
+
+def crds(plane):
+    listed = json.loads(plane.kubectl("get", "crd", "-o", "json", "--show-managed-fields"))["items"]
+    return {crd["metadata"]["name"]: crd for crd in listed if crd["spec"]["group"] == "trainer.kubeflow.org"}
+
+
+def apply(plane):
+    """kubectl's messages, where warnings of the API server would be."""
+    run = subprocess.run([plane.kubectl_path, "--kubeconfig", plane.kubeconfig, "apply", "--server-side", "-k", CRDS],
+                         capture_output=True, text=True, check=True)
+    return run.stderr
+
+
+@pytest.fixture
+def job(rest):
+    yield rest.create(copy.deepcopy(JOB))
+    rest.delete("trainjobs", "job")
+
+
+def test_they_install_without_a_warning_and_a_second_time_change_nothing(plane, rest):
+    before = crds(plane)
+    assert apply(plane) == ""
+    assert crds(plane) == before
+    for crd in before.values():
+        conditions = {c["type"]: c["status"] for c in crd["status"]["conditions"]}
+        assert conditions == {"NamesAccepted": "True", "Established": "True"}
+        assert len(json.dumps(crd)) < 1024 * 1024
+
+
+def test_they_can_be_applied_client_side_too(plane, rest):
+    plane.kubectl("apply", "--dry-run=server", "-k", CRDS)
+
+
+def test_columns(plane, rest, job):
+    time = "2026-01-15T10:00:00Z"
+    rest.patch("trainjobs", "job", {"status": {"conditions": [
+        {"type": "Created", "status": "True", "reason": "JobsCreationSucceeded", "message": "", "lastTransitionTime": time},
+        {"type": "Failed", "status": "True", "reason": "DeadlineExceeded", "message": "", "lastTransitionTime": time},
+    ]}}, subresource="status")
+    header, row = [line.split() for line in plane.kubectl("get", "trainjob", "job").splitlines()]
+    assert header == ["NAME", "STATE", "REASON", "AGE"]
+    assert row[:3] == ["job", "Failed", "DeadlineExceeded"]
+
+
+def test_kubectl_explains_fields(plane, rest):
+    text = wait_for("kubectl explain", lambda: plane.kubectl("explain", "trainjob.spec.activeDeadlineSeconds", check=False))
+    assert "from its last resume" in " ".join(text.split())
+    text = plane.kubectl("explain", "clustertrainingruntime.spec.ttlSecondsAfterFinished")
+    assert "A TrainJob cannot override it" in " ".join(text.split())
+
+
+def test_unknown_fields_are_refused_when_strict_and_dropped_otherwise(rest):
+    misspelt = copy.deepcopy(JOB)
+    misspelt["spec"]["trainer"] = {"numNode": 2}
+    with pytest.raises(ApiError, match='unknown field "spec.trainer.numNode"') as refused:
+        rest.request("POST", TRAIN_JOBS + "?dryRun=All&fieldValidation=Strict", misspelt)
+    assert refused.value.code == 400
+    stored = rest.request("POST", TRAIN_JOBS + "?dryRun=All&fieldValidation=Warn", misspelt)
+    assert stored["spec"]["trainer"] == {}
+
+
+def test_the_status_is_written_apart_from_the_rest(rest, job):
+    status = {"conditions": [{"type": "Suspended", "status": "True", "reason": "Suspended", "message": "",
+                              "lastTransitionTime": "2026-01-15T10:00:00Z"}]}
+    change = {"metadata": {"labels": {"a": "b"}}, "spec": {"suspend": True}, "status": status}
+    after = rest.patch("trainjobs", "job", change, subresource="status")
+    assert after["status"] == status and not after["spec"]["suspend"] and "labels" not in after["metadata"]
+    after = rest.patch("trainjobs", "job", {"spec": {"suspend": True}, "status": {"conditions": []}})
+    assert after["status"] == status and after["spec"]["suspend"]
+
+
+def test_the_last_condition_cannot_be_removed_with_its_list(rest, job):
+    condition = {"type": "Created", "status": "True", "reason": "R", "message": "", "lastTransitionTime": "2026-01-15T10:00:00Z"}
+    rest.patch("trainjobs", "job", {"status": {"conditions": [condition]}}, subresource="status")
+    with pytest.raises(ApiError, match="status: Invalid value"):
+        rest.patch("trainjobs", "job", {"status": {"conditions": None}}, subresource="status")
+
+
+def test_two_owners_apply_patches_of_their_own(rest, job):
+    """What Kueue and a user do: neither takes the other's entry away."""
+    for owner in ("kueue.x-k8s.io/manager", "example.com/team"):
+        mine = {**JOB, "spec": {"runtimePatches": [{"manager": owner}]}}
+        rest.request("PATCH", f"{TRAIN_JOBS}/job?fieldManager={owner.split('.')[0]}", mine, "application/apply-patch+yaml")
+    managers = [p["manager"] for p in rest.get("trainjobs", "job")["spec"]["runtimePatches"]]
+    assert managers == ["kueue.x-k8s.io/manager", "example.com/team"]

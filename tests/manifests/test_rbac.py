@@ -1,0 +1,107 @@
+"""What our service accounts may do, read from the files and asked of a real authorizer."""
+
+import re
+
+import pytest
+import yaml
+
+from conftest import ROOT
+from test_files import installed  # noqa: F401
+
+RBAC = sorted(path for path in (ROOT / "manifests" / "base" / "rbac").glob("*.yaml") if path.name != "kustomization.yaml")
+ROLES = [pytest.param(path, role, id=f"{role['kind']} {role['metadata']['name']}")
+         for path in RBAC for role in yaml.safe_load_all(path.read_text()) if role["kind"].endswith("Role")]
+OURS = "trainer.kubeflow.org"
+JOBSET = "jobset.x-k8s.io"
+LEASES = "coordination.k8s.io"
+EVERYWHERE, HERE = "", "kubeflow-system"
+
+# account, verb, group, resource (with subresource), namespace, name
+ALLOWED = [
+    *[("webhook", verb, OURS, kind, EVERYWHERE, "")
+      for verb in ("get", "list", "watch") for kind in ("trainingruntimes", "clustertrainingruntimes")],
+    ("webhook", "get", "", "configmaps", EVERYWHERE, "a"),
+    ("webhook", "get", JOBSET, "jobsets", EVERYWHERE, "a"),
+    *[("reconciler", verb, OURS, "trainjobs", EVERYWHERE, "") for verb in ("get", "list", "watch", "delete")],
+    ("reconciler", "patch", OURS, "trainjobs/status", EVERYWHERE, "a"),
+    ("reconciler", "update", OURS, "trainjobs/finalizers", EVERYWHERE, "a"),
+    *[("reconciler", verb, OURS, kind, EVERYWHERE, "")
+      for verb in ("get", "list", "watch") for kind in ("trainingruntimes", "clustertrainingruntimes")],
+    *[("reconciler", verb, JOBSET, "jobsets", EVERYWHERE, "")
+      for verb in ("get", "list", "watch", "create", "patch", "delete")],
+    *[("reconciler", verb, "", "configmaps", EVERYWHERE, "a") for verb in ("get", "create", "delete")],
+    *[("reconciler", verb, "events.k8s.io", "events", EVERYWHERE, "") for verb in ("create", "patch")],
+    ("reconciler", "create", LEASES, "leases", HERE, ""),
+    *[("reconciler", verb, LEASES, "leases", HERE, "trainer.kubeflow.org") for verb in ("get", "update")],
+]
+# What would matter most if a token were stolen.
+REFUSED = [
+    *[(account, verb, "", resource, EVERYWHERE, "")
+      for account in ("webhook", "reconciler") for resource in ("secrets", "configmaps") for verb in ("list", "watch")],
+    *[(account, verb, "", "pods", EVERYWHERE, "") for account in ("webhook", "reconciler") for verb in ("create", "get", "delete")],
+    *[(account, "create", "", "serviceaccounts/token", HERE, "a") for account in ("webhook", "reconciler")],
+    *[("webhook", verb, OURS, "trainjobs", EVERYWHERE, "") for verb in ("create", "update", "patch", "delete")],
+    *[("reconciler", verb, OURS, "trainjobs", EVERYWHERE, "a") for verb in ("create", "update", "patch")],
+    ("reconciler", "deletecollection", OURS, "trainjobs", EVERYWHERE, ""),
+    ("reconciler", "update", LEASES, "leases", HERE, "kube-scheduler"),
+    ("reconciler", "get", LEASES, "leases", "kube-system", "trainer.kubeflow.org"),
+]
+
+
+@pytest.mark.parametrize("path, role", ROLES)
+def test_no_wildcards(path, role):
+    for rule in role["rules"]:
+        assert "*" not in [*rule["apiGroups"], *rule["resources"], *rule["verbs"]]
+
+
+@pytest.mark.parametrize("path", RBAC, ids=lambda path: path.name)
+def test_a_comment_says_why_for_every_rule(path):
+    lines = path.read_text().splitlines()
+    rules = [number for number, line in enumerate(lines) if re.match(r"  - apiGroups:", line)]
+    assert rules
+    for number in rules:
+        # One comment may speak for a rule and for the one that narrows it.
+        before = lines[number - 1].strip()
+        assert before.startswith("#") or before.startswith("verbs:"), f"{path.name}:{number + 1}"
+
+
+def test_bindings_join_accounts_and_roles_of_one_name(installed):  # noqa: F811
+    accounts = {obj["metadata"]["name"] for obj in installed if obj["kind"] == "ServiceAccount"}
+    bindings = [obj for obj in installed if obj["kind"].endswith("Binding")]
+    roles = {(obj["kind"], obj["metadata"]["name"]) for obj in installed if obj["kind"].endswith("Role")}
+    assert {(b["roleRef"]["kind"], b["roleRef"]["name"]) for b in bindings} == roles
+    for binding in bindings:
+        (subject,) = binding["subjects"]
+        assert subject["name"] in accounts and subject["namespace"] == "kubeflow-system"
+
+
+def may(rest, account, verb, group, resource, namespace, name):
+    plural, _, subresource = resource.partition("/")
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {
+            "user": f"system:serviceaccount:kubeflow-system:signalbox-{account}",
+            "groups": ["system:serviceaccounts", "system:serviceaccounts:kubeflow-system", "system:authenticated"],
+            "resourceAttributes": {"verb": verb, "group": group, "resource": plural, "subresource": subresource,
+                                   "namespace": namespace, "name": name},
+        },
+    }
+    return rest.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)["status"]["allowed"]
+
+
+def test_what_they_need_is_allowed(rest, installed):  # noqa: F811
+    assert [question for question in ALLOWED if not may(rest, *question)] == []
+
+
+def test_what_would_hurt_is_refused(rest, installed):  # noqa: F811
+    assert [question for question in REFUSED if may(rest, *question)] == []
+
+
+@pytest.mark.parametrize("path, role", ROLES)
+def test_nothing_is_allowed_that_is_not_listed_above(path, role):
+    account = role["metadata"]["name"].removeprefix("signalbox-")
+    listed = {(verb, group, resource) for who, verb, group, resource, _, _ in ALLOWED if who == account}
+    granted = {(verb, group, resource) for rule in role["rules"] for verb in rule["verbs"]
+               for group in rule["apiGroups"] for resource in rule["resources"]}
+    assert granted <= listed
