@@ -21,7 +21,13 @@ function(add_unit_tests module)
         CATCH_CONFIG_ENABLE_ALL_STRINGMAKERS SIGNALBOX_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
     add_test(NAME unit.${module} COMMAND ${target})
     set_tests_properties(unit.${module} PROPERTIES LABELS "unit;${ARG_LABELS}" TIMEOUT 300)
+    if("async" IN_LIST ARG_LABELS)
+        add_dependencies(async_tests ${target})
+    endif()
 endfunction()
+
+# The unit tests with the label async: what is built and run under ThreadSanitizer.
+add_custom_target(async_tests)
 
 # add_pytest(name file.py [LABELS ...])
 #

@@ -49,7 +49,7 @@ kube::Task<Outcome> Writer::clean_up(lifecycle::CleanUp step) {
     kube::Request removal =
         kube::remove(kube::resources::job_sets, key(), kube::Propagation::background, this_one);
     const auto removed = co_await server_.send(std::move(removal));
-    if (removed || is_settled(removed.error())) co_return Outcome();
+    if (removed) co_return Outcome();
     co_return ended(WriteFailed{job_set_named(key()), removed.error(), lifecycle::Write::remove});
 }
 
@@ -59,7 +59,7 @@ kube::Task<Outcome> Writer::expire() {
     kube::Request removal =
         kube::remove(kube::resources::train_jobs, key(), kube::Propagation::foreground, as_seen);
     const auto removed = co_await server_.send(std::move(removal));
-    if (removed || removed.error().code == api::Errc::not_found) co_return Outcome();
+    if (removed) co_return Outcome();
     co_return ended(WriteFailed{"TrainJob " + to_string(key()), removed.error(), lifecycle::Write::remove});
 }
 
@@ -69,7 +69,7 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
         if (!suspended)
             co_return ended(WriteFailed{job_set_named(key()), suspended.error(), lifecycle::Write::suspend});
     }
-    if (!step.build) co_return Outcome();
+    if (!step.build || (step.job_set == JobSetStep::leave && only_a_job_set())) co_return Outcome();
 
     auto choice = co_await choose_runtime(server_, view_, step.runtime);
     if (auto* failure = std::get_if<Failure>(&choice)) co_return ended(std::move(*failure));
@@ -98,6 +98,11 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
     outcome.result = std::move(applied.result);
     outcome.job_set_written = applied.job_set_written;
     co_return outcome;
+}
+
+// Whether the policy of the runtime makes no object that could want a write while the JobSet is left alone.
+bool Writer::only_a_job_set() const {
+    return view_.runtime && runtime::needs(job(), *view_.runtime).objects.empty();
 }
 
 // Alone, so that nothing else that is wrong can keep a job from being suspended.

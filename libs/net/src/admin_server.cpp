@@ -48,7 +48,7 @@ api::Result<std::unique_ptr<HttpServer>> start_admin_server(boost::asio::any_io_
         make_http_server(std::move(executor), config, admin_handler(metrics, std::move(readiness)), log);
     const auto port = server->start();
     if (!port) return port.error();
-    log.info("admin server listens", {{"address", to_string(HostPort{listen.host, *port})}});
+    log.info("listening", {{"what", "admin"}, {"address", to_string(HostPort{listen.host, *port})}});
     return server;
 }
 

@@ -1,0 +1,61 @@
+"""Bad surroundings on a real API server: things that are not there yet, and ends."""
+
+import json
+import os
+import pathlib
+
+import pytest
+
+from controlplane import ControlPlane
+from deployment import NAMESPACE, ROOT, Program
+from jobs import runtime, train_job
+from rest import Rest, true_conditions, wait_for
+
+BINARIES = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"])
+
+
+@pytest.fixture(scope="module")
+def bare():
+    """A control plane on which nothing of ours is installed."""
+    with ControlPlane() as plane:
+        yield plane
+
+
+def lines(program, message):
+    return [line for line in program.text().splitlines() if f'"msg":"{message}"' in line]
+
+
+def test_started_before_its_crds_it_waits_unready_and_then_works(bare):
+    rest = Rest(bare.kubeconfig)
+    reconciler = Program(BINARIES / "signalbox-reconciler", bare.directory / "early.log",
+                         ["--kubeconfig", bare.kubeconfig, "--admin-listen", "127.0.0.1:0", "--lease",
+                          f"{NAMESPACE}/trainer.kubeflow.org"])
+    try:
+        wait_for("a complaint per CRD", lambda: len(lines(reconciler, "cannot watch; trying again")) >= 3)
+        assert reconciler.admin("/healthz")[0] == 200
+        status, reasons = reconciler.admin("/readyz")
+        assert status == 503 and "trainjobs.trainer.kubeflow.org" in reasons
+
+        bare.kubectl("apply", "--server-side", "-k", str(ROOT / "manifests" / "base" / "crds"))
+        bare.kubectl("create", "namespace", NAMESPACE)
+        wait_for("readiness", lambda: reconciler.admin("/readyz")[0] == 200, timeout=60)
+        rest.create(runtime())
+        rest.create(train_job("patient"))
+        wait_for("Complete", lambda: "Complete" in true_conditions(rest.get("trainjobs", "patient")), timeout=60)
+        # One line per change of state, not one per attempt: three CRDs were missing.
+        assert len(lines(reconciler, "cannot watch; trying again")) == 3
+        assert len(lines(reconciler, "watching")) == 4
+    finally:
+        problems = reconciler.stop()
+    assert problems == []
+
+
+def test_a_clean_stop_gives_the_lease_back(bare):
+    rest = Rest(bare.kubeconfig)
+    lease = wait_for("the lease to be given back", lambda: rest.get("leases", "trainer.kubeflow.org", NAMESPACE))
+    assert not lease["spec"].get("holderIdentity")
+
+
+def test_every_log_line_is_one_json_object(bare):
+    for line in (bare.directory / "early.log").read_text().splitlines():
+        assert json.loads(line)["level"] in ("info", "warn", "error", "debug")
