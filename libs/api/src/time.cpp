@@ -5,6 +5,9 @@
 #include <charconv>
 #include <cstdio>
 
+#include "api/json.hpp"
+#include "utf8.hpp"
+
 namespace api {
 namespace {
 
@@ -41,34 +44,37 @@ std::optional<std::chrono::minutes> take_offset(std::string_view& text) {
     return std::chrono::minutes(sign * (hours * 60 + minutes));
 }
 
-}  // namespace
-
-Result<Time> parse_time(std::string_view text) {
+std::optional<Time> read(std::string_view text) {
     using namespace std::chrono;
-    const Error error = {.code = Errc::invalid,
-                         .message = "\"" + std::string(text.substr(0, 64)) + "\" is not an RFC 3339 time"};
     const int y = take_digits(text, 4);
-    if (y < 0 || !take(text, '-')) return error;
+    if (y < 0 || !take(text, '-')) return std::nullopt;
     const int mon = take_digits(text, 2);
-    if (mon < 0 || !take(text, '-')) return error;
+    if (mon < 0 || !take(text, '-')) return std::nullopt;
     const int d = take_digits(text, 2);
-    if (d < 0 || !(take(text, 'T') || take(text, 't'))) return error;
+    if (d < 0 || !(take(text, 'T') || take(text, 't'))) return std::nullopt;
     const int h = take_digits(text, 2);
-    if (h < 0 || h > 23 || !take(text, ':')) return error;
+    if (h < 0 || h > 23 || !take(text, ':')) return std::nullopt;
     const int min = take_digits(text, 2);
-    if (min < 0 || min > 59 || !take(text, ':')) return error;
+    if (min < 0 || min > 59 || !take(text, ':')) return std::nullopt;
     const int s = take_digits(text, 2);
-    if (s < 0 || s > 60) return error;
+    if (s < 0 || s > 60) return std::nullopt;
     if (take(text, '.')) {
-        if (take_digits(text, 1) < 0) return error;
+        if (take_digits(text, 1) < 0) return std::nullopt;
         while (!text.empty() && text.front() >= '0' && text.front() <= '9') text.remove_prefix(1);
     }
     const auto offset = take_offset(text);
     const year_month_day date = year(y) / month(static_cast<unsigned>(mon)) / day(static_cast<unsigned>(d));
-    if (!offset || !text.empty() || !date.ok()) return error;
+    if (!offset || !text.empty() || !date.ok()) return std::nullopt;
     const Time time = sys_days(date) + hours(h) + minutes(min) + seconds(s) - *offset;
-    if (time != std::clamp(time, earliest, latest)) return error;
+    if (time != std::clamp(time, earliest, latest)) return std::nullopt;
     return time;
+}
+
+}  // namespace
+
+Result<Time> parse_time(std::string_view text) {
+    if (const auto time = read(text)) return *time;
+    return invalid("", to_json(utf8::prefix(text, 64)) + " is not an RFC 3339 time");
 }
 
 std::string format_time(Time time) {

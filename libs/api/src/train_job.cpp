@@ -19,16 +19,17 @@ bool is_supported(const RuntimeRef& ref) {
 }
 
 TrainJob parse_train_job(const Json& object) {
+    const Json& spec = object["spec"];
+    const Json& ref = spec["runtimeRef"];
     TrainJob job;
     job.meta = parse_meta(object);
-    job.spec = object["spec"];
-    const Json& ref = job.spec["runtimeRef"];
     job.runtime_ref = {.api_group = string_or(ref["apiGroup"], trainer_group),
                        .kind = string_or(ref["kind"], cluster_training_runtime_kind),
                        .name = string_or(ref["name"], "")};
-    job.suspend = job.spec["suspend"].bool_or(false);
-    job.active_deadline_seconds = job.spec["activeDeadlineSeconds"].as_int();
-    job.managed_by = string_or(job.spec["managedBy"], managed_by_us);
+    job.suspend = spec["suspend"].bool_or(false);
+    job.active_deadline_seconds = spec["activeDeadlineSeconds"].as_int();
+    job.managed_by = string_or(spec["managedBy"], managed_by_us);
+    job.spec = spec;
     job.conditions = parse_conditions(object["status"]["conditions"]);
     job.jobs_status = parse_jobs_status(object["status"]["jobsStatus"]);
     return job;

@@ -1,5 +1,7 @@
 #include "utf8.hpp"
 
+#include <cstring>
+
 namespace api::utf8 {
 
 char32_t take(std::string_view& text) {
@@ -21,6 +23,23 @@ char32_t take(std::string_view& text) {
     good = good && point >= smallest[size] && point <= 0x10FFFF && !(point >= 0xD800 && point <= 0xDFFF);
     text.remove_prefix(good ? size : 1);
     return good ? point : broken;
+}
+
+std::size_t find_broken(std::string_view text) {
+    std::string_view rest = text;
+    while (!rest.empty()) {
+        // Almost all of it is ASCII: eight bytes at a time.
+        std::uint64_t word = 0;
+        while (rest.size() >= sizeof word) {
+            std::memcpy(&word, rest.data(), sizeof word);
+            if ((word & 0x8080808080808080) != 0) break;
+            rest.remove_prefix(sizeof word);
+        }
+        if (rest.empty()) break;
+        const std::size_t at = text.size() - rest.size();
+        if (take(rest) == broken) return at;
+    }
+    return std::string_view::npos;
 }
 
 std::string_view prefix(std::string_view text, std::size_t count) {

@@ -57,6 +57,7 @@ Weight weigh(const Json& value) {
 // A map or a list that is not finished yet.
 struct Frame {
     bool is_map = false;
+    bool is_block = false;
     YAML::anchor_t anchor = YAML::NullAnchor;
     Json::Array items = {};
     JsonObject::Members members = {};
@@ -95,7 +96,7 @@ public:
     void OnDocumentEnd() override {}
     void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
         // yaml-cpp takes a last line that is but a word for a key; it then puts the value in its place.
-        if (expects_value() && mark.pos == frames_.back().key_mark.pos)
+        if (expects_value() && frames_.back().is_block && mark.pos == frames_.back().key_mark.pos)
             refuse(mark, "expected a colon behind the key");
         add(mark, anchor, Json());
     }
@@ -123,8 +124,8 @@ public:
     }
     void OnSequenceEnd() override { close(frames_.back().items); }
     void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
-                    YAML::EmitterStyle::value) override {
-        open(mark, {.is_map = true, .anchor = anchor});
+                    YAML::EmitterStyle::value style) override {
+        open(mark, {.is_map = true, .is_block = style == YAML::EmitterStyle::Block, .anchor = anchor});
     }
     void OnMapEnd() override { close(finish_map(frames_.back())); }
 

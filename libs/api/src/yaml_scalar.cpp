@@ -108,7 +108,7 @@ Result<Json> resolve_tagged(std::string_view tag, std::string_view text) {
     const bool fits = (is_null_tag && kind == Kind::null) || (is_bool_tag && kind == Kind::boolean) ||
                       ((is_int_tag || is_float_tag) && kind == Kind::integer) ||
                       (is_float_tag && kind == Kind::floating);
-    if (!fits) return invalid("", "`" + std::string(text) + "` does not fit the tag !!" + std::string(tag));
+    if (!fits) return invalid("", to_json(text) + " does not fit the tag !!" + std::string(tag));
     return std::move(scalar->value);
 }
 

@@ -30,6 +30,12 @@ private:
 
 Result<Quantity> parse_quantity(std::string_view text);
 
+// Strings convert to string_view and to Json alike.
+inline Result<Quantity> parse_quantity(const char* text) { return parse_quantity(std::string_view(text)); }
+inline Result<Quantity> parse_quantity(const std::string& text) {
+    return parse_quantity(std::string_view(text));
+}
+
 /// Of a JSON string or number.
 Result<Quantity> parse_quantity(const Json& value);
 
