@@ -1,0 +1,111 @@
+#include <catch2/catch.hpp>
+
+#include "api/admission.hpp"
+#include "api/base64.hpp"
+#include "support/printers.hpp"
+
+using namespace api;
+
+namespace {
+
+const AdmissionRequest request = {
+    .uid = "705ab4f5", .group = "trainer.kubeflow.org", .kind = "TrainJob", .name = "job", .ns = "team"};
+
+// The `response` of the answer, after a look at what is around it.
+Json response_to(const AdmissionRequest& to, const Verdict& verdict) {
+    const auto review = parse_json(encode_admission_review(to, verdict));
+    REQUIRE(review);
+    const Json& read = *review;
+    CHECK(read["apiVersion"] == Json("admission.k8s.io/v1"));
+    CHECK(read["kind"] == Json("AdmissionReview"));
+    CHECK(read["response"]["uid"] == Json(to.uid));
+    CHECK(read["response"]["allowed"] == Json(verdict.allowed()));
+    return read["response"];
+}
+
+Json warnings_of(std::vector<std::string> warnings) {
+    return response_to(request, {.warnings = std::move(warnings)})["warnings"];
+}
+
+}  // namespace
+
+TEST_CASE("an allowed request is answered with little more than its uid", "[api]") {
+    CHECK(response_to(request, allowed()) == Json::object({{"uid", "705ab4f5"}, {"allowed", true}}));
+}
+
+TEST_CASE("the uid comes back exactly", "[api]") {
+    AdmissionRequest odd = request;
+    odd.uid = "\"},\n\\é";
+    response_to(odd, allowed());
+}
+
+TEST_CASE("a patch is base64 of its operations, with its type", "[api]") {
+    const Json add = Json::object({{"op", "add"}, {"path", "/spec/a"}, {"value", "ü"}});
+    const Json remove = Json::object({{"op", "remove"}, {"path", "/spec/b"}});
+    const Json response = response_to(request, {.patch = {add, remove}});
+    CHECK(response["patchType"] == Json("JSONPatch"));
+    const auto text = from_base64(response["patch"].as_string());
+    REQUIRE(text);
+    CHECK(*parse_json(*text) == Json::array({add, remove}));
+    CHECK(response["patch"].as_string().size() % 4 == 0);
+}
+
+TEST_CASE("a denial carries no patch", "[api]") {
+    Verdict verdict = denied_as_bad("no");
+    verdict.patch.push_back(Json::object({{"op", "remove"}, {"path", "/a"}}));
+    const Json response = response_to(request, verdict);
+    CHECK_FALSE(response.contains("patch"));
+    CHECK_FALSE(response.contains("patchType"));
+}
+
+TEST_CASE("field errors are denied with one cause each", "[api]") {
+    const Verdict verdict = denied_or_allowed(
+        request, {{.type = FieldErrorType::required, .field = "spec.a", .detail = "name it"},
+                  {.type = FieldErrorType::invalid, .field = "spec.b", .value = 3, .detail = "too many"}});
+    CHECK(response_to(request, verdict)["status"] == *parse_json(R"({
+        "status": "Failure", "code": 422, "reason": "Invalid",
+        "message": "TrainJob.trainer.kubeflow.org \"job\" is invalid: [spec.a: Required value: name it, spec.b: Invalid value: 3: too many]",
+        "details": {"group": "trainer.kubeflow.org", "kind": "TrainJob", "name": "job", "causes": [
+            {"reason": "FieldValueRequired", "field": "spec.a", "message": "Required value: name it"},
+            {"reason": "FieldValueInvalid", "field": "spec.b", "message": "Invalid value: 3: too many"}]}})"));
+}
+
+TEST_CASE("a single field error is told without brackets", "[api]") {
+    const Verdict verdict = denied_or_allowed(
+        request, {{.type = FieldErrorType::forbidden, .field = "spec.a", .detail = "field is immutable"}});
+    REQUIRE(verdict.denial);
+    CHECK(verdict.denial->message ==
+          "TrainJob.trainer.kubeflow.org \"job\" is invalid: spec.a: Forbidden: field is immutable");
+}
+
+TEST_CASE("no field error means allowed", "[api]") { CHECK(denied_or_allowed(request, {}).allowed()); }
+
+TEST_CASE("other denials have their code and reason and no details", "[api]") {
+    CHECK(response_to(request, denied_as_bad("wrong kind"))["status"] ==
+          *parse_json(
+              R"({"status": "Failure", "code": 400, "reason": "BadRequest", "message": "wrong kind"})"));
+    CHECK(response_to(request, denied_as_unavailable("timeout"))["status"] == *parse_json(R"(
+        {"status": "Failure", "code": 503, "reason": "ServiceUnavailable", "message": "timeout"})"));
+}
+
+TEST_CASE("warnings are sent with any verdict", "[api]") {
+    Verdict verdict = denied_as_bad("no");
+    verdict.warnings = {"deprecated"};
+    CHECK(response_to(request, verdict)["warnings"] == Json::array({"deprecated"}));
+    CHECK(warnings_of({"b", "a"}) == Json::array({"b", "a"}));
+}
+
+TEST_CASE("warnings that the API server would drop are not sent", "[api]") {
+    CHECK(warnings_of({"", "x", "x", "a\nb", "a\tb", "\x7F", "\u0085", "\xFF", "y"}) ==
+          Json::array({"x", "y"}));
+    CHECK(warnings_of({""}).is_null());
+}
+
+TEST_CASE("a warning is cut to 256 characters, never inside of one", "[api]") {
+    std::string exact;
+    for (int i = 0; i < 256; ++i) exact += "ü";
+    CHECK(warnings_of({exact}) == Json::array({exact}));
+    CHECK(warnings_of({exact + "x"}) == Json::array({exact}));
+    CHECK(warnings_of({exact + "x", exact + "y"}) == Json::array({exact}));
+    CHECK(warnings_of({std::string(120, 'x')}) == Json::array({std::string(120, 'x')}));
+}

@@ -1,0 +1,47 @@
+#include "api/base64.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "support/printers.hpp"
+
+using namespace api;
+
+TEST_CASE("base64 knows the vectors of RFC 4648", "[api]") {
+    const std::pair<const char*, const char*> vectors[] = {
+        {"", ""},
+        {"f", "Zg=="},
+        {"fo", "Zm8="},
+        {"foo", "Zm9v"},
+        {"foob", "Zm9vYg=="},
+        {"fooba", "Zm9vYmE="},
+        {"foobar", "Zm9vYmFy"},
+    };
+    for (const auto& [bytes, text] : vectors) {
+        CHECK(to_base64(bytes) == text);
+        CHECK(*from_base64(text) == bytes);
+    }
+}
+
+TEST_CASE("base64 gives every byte back, at every length", "[api]") {
+    std::string bytes;
+    for (int i = 0; i < 300; ++i) {
+        CHECK(*from_base64(to_base64(bytes)) == bytes);
+        bytes += static_cast<char>(i * 37);
+    }
+}
+
+TEST_CASE("base64 may be broken into lines", "[api]") {
+    CHECK(*from_base64("Zm9v\nYmFy\r\n") == "foobar");
+    CHECK(*from_base64("Zg=\n=") == "f");
+}
+
+TEST_CASE("what is no base64 is refused", "[api]") {
+    for (const char* text : {"Z", "Zg", "Zg=", "Zg===", "Zm9v=", "=", "====", "Z===", "Zg==Zg==", "Zm9v Zg==",
+                             "Zm9-", "Zm9_", "Zm\xC3\xA9v", "Zm8==", "Zm=v"}) {
+        INFO(text);
+        CHECK(from_base64(text).has_error());
+    }
+    CHECK(from_base64(std::string_view("Zm\0v", 4)).has_error());
+    CHECK(from_base64("Zm9vY!==").error().message ==
+          "not base64 at byte 5: a character that does not belong there");
+}

@@ -1,0 +1,52 @@
+#include "api/job_set.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "support/printers.hpp"
+
+using namespace api;
+
+TEST_CASE("of a JobSet what decisions need is read", "[api]") {
+    const JobSet job_set = parse_job_set(*parse_json(R"({
+        "metadata": {"name": "job", "namespace": "team",
+                     "ownerReferences": [{"uid": "u1", "controller": true}]},
+        "spec": {"suspend": true},
+        "status": {"conditions": [{"type": "StartupPolicyCompleted", "status": "True"},
+                                  {"type": "Failed", "status": "False"},
+                                  {"type": "Completed", "status": "True", "message": "all done"}],
+                   "replicatedJobsStatus": [{"name": "node", "ready": 1, "active": 0, "suspended": 2},
+                                            {"name": "launcher", "active": 1, "succeeded": 3, "failed": 4}]}})"));
+    CHECK(to_string(job_set.meta.key()) == "team/job");
+    CHECK(job_set.suspend);
+    REQUIRE(job_set.finished);
+    CHECK(job_set.finished->message == "all done");
+    CHECK(job_set.replicated_jobs ==
+          std::vector<JobStatus>{{.name = "node", .ready = 1, .suspended = 2},
+                                 {.name = "launcher", .succeeded = 3, .failed = 4, .active = 1}});
+    CHECK(job_set.any_active());
+}
+
+TEST_CASE("a JobSet that has just been created is neither finished nor active", "[api]") {
+    for (
+        const char* text :
+        {"null", "{}", R"({"spec": {"suspend": "true"}, "status": {"conditions": 3}})",
+         R"({"status": {"replicatedJobsStatus": [{"name": "node", "active": 0}, {"active": "1"}, null]}})"}) {
+        const JobSet job_set = parse_job_set(*parse_json(text));
+        INFO(text);
+        CHECK_FALSE(job_set.suspend);
+        CHECK_FALSE(job_set.finished);
+        CHECK_FALSE(job_set.any_active());
+    }
+}
+
+TEST_CASE("a JobSet belongs to the TrainJob whose uid controls it", "[api]") {
+    JobSet job_set;
+    TrainJob job;
+    CHECK_FALSE(job_set.belongs_to(job));
+    job.meta.uid = "u1";
+    CHECK_FALSE(job_set.belongs_to(job));
+    job_set.meta.controller_uid = "u1";
+    CHECK(job_set.belongs_to(job));
+    job.meta.uid = "u2";
+    CHECK_FALSE(job_set.belongs_to(job));
+}

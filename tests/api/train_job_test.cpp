@@ -1,0 +1,89 @@
+#include "api/train_job.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "support/printers.hpp"
+
+using namespace api;
+
+namespace {
+
+TrainJob train_job(std::string_view text) {
+    const auto object = parse_json(text);
+    REQUIRE(object);
+    return parse_train_job(*object);
+}
+
+}  // namespace
+
+TEST_CASE("a TrainJob is read", "[api]") {
+    const TrainJob job = train_job(R"({
+        "metadata": {"name": "job", "namespace": "team"},
+        "spec": {"runtimeRef": {"apiGroup": "trainer.kubeflow.org", "kind": "TrainingRuntime", "name": "mine"},
+                 "suspend": true, "activeDeadlineSeconds": 3600, "managedBy": "kueue.x-k8s.io/multikueue",
+                 "trainer": {"numNodes": 4}},
+        "status": {"conditions": [{"type": "Suspended", "status": "True"}],
+                   "jobsStatus": [{"name": "node", "ready": 4}]}})");
+    CHECK(to_string(job.meta.key()) == "team/job");
+    CHECK(job.runtime_ref ==
+          RuntimeRef{.api_group = "trainer.kubeflow.org", .kind = "TrainingRuntime", .name = "mine"});
+    CHECK(job.suspend);
+    CHECK(job.active_deadline_seconds == 3600);
+    CHECK(job.managed_by == "kueue.x-k8s.io/multikueue");
+    CHECK(job.spec["trainer"]["numNodes"] == Json(4));
+    CHECK(is_true(job.conditions, condition::suspended));
+    CHECK(job.jobs_status == std::vector<JobStatus>{{.name = "node", .ready = 4}});
+}
+
+TEST_CASE("a TrainJob gets the defaults of its schema, and is read whatever its shape", "[api]") {
+    for (
+        const char* text :
+        {"null", "{}", R"({"spec": null, "status": null})", R"({"spec": [], "status": "x"})",
+         R"({"spec": {"runtimeRef": null, "suspend": null, "activeDeadlineSeconds": null, "managedBy": null}})",
+         R"({"spec": {"runtimeRef": "x", "suspend": "true", "activeDeadlineSeconds": "60", "managedBy": 3}})"}) {
+        const TrainJob job = train_job(text);
+        INFO(text);
+        CHECK(job.runtime_ref ==
+              RuntimeRef{.api_group = "trainer.kubeflow.org", .kind = "ClusterTrainingRuntime", .name = ""});
+        CHECK_FALSE(job.suspend);
+        CHECK_FALSE(job.active_deadline_seconds);
+        CHECK(job.managed_by == "trainer.kubeflow.org/trainjob-controller");
+        CHECK(job.conditions.empty());
+        CHECK(job.jobs_status.empty());
+    }
+}
+
+TEST_CASE("an empty string is not a default", "[api]") {
+    const TrainJob job =
+        train_job(R"({"spec": {"runtimeRef": {"apiGroup": "", "kind": ""}, "managedBy": ""}})");
+    CHECK(job.runtime_ref.api_group == "");
+    CHECK(job.runtime_ref.kind == "");
+    CHECK(job.managed_by == "");
+}
+
+TEST_CASE("the two runtime kinds of our group are supported", "[api]") {
+    const std::string group = "trainer.kubeflow.org";
+    CHECK(is_supported({.api_group = group, .kind = "TrainingRuntime"}));
+    CHECK(is_supported({.api_group = group, .kind = "ClusterTrainingRuntime"}));
+    CHECK_FALSE(is_supported({.api_group = group, .kind = "TrainJob"}));
+    CHECK_FALSE(is_supported({.api_group = "", .kind = "TrainingRuntime"}));
+}
+
+TEST_CASE("a job is finished when Complete or Failed is True", "[api]") {
+    TrainJob job;
+    CHECK(terminal_condition(job) == nullptr);
+    job.conditions = {{.type = "Created", .status = "True"}, {.type = "Failed", .status = "False"}};
+    CHECK(terminal_condition(job) == nullptr);
+    job.conditions[1].status = "True";
+    CHECK(terminal_condition(job) == &job.conditions[1]);
+    job.conditions[0].type = "Complete";
+    CHECK(terminal_condition(job) == &job.conditions[0]);
+}
+
+TEST_CASE("job counts are written with their zeros, and read back", "[api]") {
+    const std::vector<JobStatus> jobs = {{.name = "node", .ready = 1, .active = 2}};
+    const Json tree = to_json_tree(jobs);
+    CHECK(to_json(tree) ==
+          R"([{"active":2,"failed":0,"name":"node","ready":1,"succeeded":0,"suspended":0}])");
+    CHECK(parse_jobs_status(tree) == jobs);
+}
