@@ -1,0 +1,110 @@
+#include "facts.hpp"
+
+#include "api/names.hpp"
+#include "lifecycle/snapshot.hpp"
+#include "runtime/snapshot.hpp"
+
+namespace webhook {
+namespace {
+
+using Tree = std::shared_ptr<const api::Json>;
+
+std::string_view namespace_of(const api::AdmissionRequest& request) {
+    return request.ns.empty() ? request.object["metadata"]["namespace"].as_string()
+                              : std::string_view(request.ns);
+}
+
+bool names_namespaced_runtime(const api::AdmissionRequest& request) {
+    return request.object["spec"]["runtimeRef"]["kind"].as_string() == api::training_runtime_kind;
+}
+
+api::ObjectKey runtime_key(const api::AdmissionRequest& request) {
+    const std::string_view ns = names_namespaced_runtime(request) ? namespace_of(request) : "";
+    return {std::string(ns), std::string(request.object["spec"]["runtimeRef"]["name"].as_string())};
+}
+
+api::Error cannot_read(const kube::Resource& resource, const api::ObjectKey& key, api::Error error) {
+    error.message = "cannot read " + to_string(resource) + " \"" + to_string(key) + "\": " + error.message;
+    return error;
+}
+
+// nullptr if there is none.
+net::Async<Tree> read(kube::ApiServer& server, kube::Resource resource, api::ObjectKey key) {
+    // Such a name exists nowhere, and asking for it would list the collection.
+    if (key.name.empty() || (resource.namespaced && key.ns.empty())) co_return Tree();
+    kube::Request request = kube::get(resource, key);
+    auto object = co_await kube::fetch(server, std::move(request));
+    if (object) co_return std::make_shared<const api::Json>(std::move(*object));
+    if (object.error().code == api::Errc::not_found) co_return Tree();
+    co_return cannot_read(resource, key, object.error());
+}
+
+// nullptr if there is none that belongs to the job, or it is broken: then the live runtime is the best there
+// is.
+net::Async<Tree> snapshot_of(kube::ApiServer& server, const api::TrainJob& job) {
+    const api::ObjectKey key = {job.meta.ns, runtime::snapshot_name(job.meta.name)};
+    const auto config_map = co_await read(server, kube::resources::config_maps, key);
+    if (!config_map) co_return config_map.error();
+    if (!*config_map) co_return Tree();
+    auto runtime = runtime::read_snapshot(**config_map, job);
+    if (!runtime) co_return Tree();
+    co_return std::make_shared<const api::Json>(std::move(*runtime));
+}
+
+}  // namespace
+
+std::optional<Facts> FactFinder::at_hand(const api::AdmissionRequest& request,
+                                         const runtime::Lookups& wanted) const {
+    if (wanted == runtime::Lookups()) return Facts();
+    // An UPDATE may be judged by the snapshot, and JobSets are not watched here.
+    if (wanted.job_set || !request.old_object.is_null()) return std::nullopt;
+    Facts facts = {.runtime = runtimes_.find(runtime_key(request))};
+    return facts.runtime ? std::optional(std::move(facts)) : std::nullopt;
+}
+
+net::Async<Tree> FactFinder::live_runtime(const api::AdmissionRequest& request) const {
+    const api::ObjectKey key = runtime_key(request);
+    if (Tree known = runtimes_.find(key)) co_return known;
+    // The watch may be behind: who has just created a runtime may use it.
+    const kube::Resource resource = names_namespaced_runtime(request)
+                                        ? kube::resources::training_runtimes
+                                        : kube::resources::cluster_training_runtimes;
+    co_return co_await read(server_, resource, key);
+}
+
+net::Async<Facts> FactFinder::look_up(const api::AdmissionRequest& request, runtime::Lookups wanted) const {
+    Facts facts;
+    lifecycle::RuntimeSource source = lifecycle::RuntimeSource::live;
+    std::optional<api::TrainJob> job;
+    if (!request.old_object.is_null()) {
+        lifecycle::Observed observed = {.job = api::parse_train_job(request.object)};
+        observed.job->meta.ns = namespace_of(request);
+        if (wanted.job_set || !lifecycle::had_job_set(*observed.job)) {
+            const api::ObjectKey key = observed.job->meta.key();
+            const auto job_set = co_await read(server_, kube::resources::job_sets, key);
+            if (!job_set) co_return job_set.error();
+            if (*job_set) observed.job_set = api::parse_job_set(**job_set);
+        }
+        source = lifecycle::runtime_source(observed);
+        if (wanted.job_set) facts.job_set = observed.job_set;
+        job = std::move(observed.job);
+    }
+    if (!wanted.runtime) co_return facts;
+
+    // What the reconciler builds from goes first; where that is gone, so does the reconciler's other choice.
+    const bool live_first = source == lifecycle::RuntimeSource::live;
+    for (int choice = 0; choice < 2 && !facts.runtime; ++choice) {
+        if (live_first == (choice == 0)) {
+            auto live = co_await live_runtime(request);
+            if (!live) co_return live.error();
+            facts.runtime = std::move(*live);
+        } else if (job) {
+            auto snapshot = co_await snapshot_of(server_, *job);
+            if (!snapshot) co_return snapshot.error();
+            facts.runtime = std::move(*snapshot);
+        }
+    }
+    co_return facts;
+}
+
+}  // namespace webhook

@@ -1,0 +1,27 @@
+#pragma once
+#include "judges.hpp"
+#include "kube/api_server.hpp"
+#include "runtime_view.hpp"
+
+namespace webhook {
+
+/// Finds what a TrainJob is judged by. Both arguments must outlive it. Thread rule: one thread.
+class FactFinder {
+public:
+    FactFinder(const RuntimeView& runtimes, kube::ApiServer& server) : runtimes_(runtimes), server_(server) {}
+
+    /// Without asking anybody; nullopt if that is not possible.
+    std::optional<Facts> at_hand(const api::AdmissionRequest& request, const runtime::Lookups& wanted) const;
+
+    /// Asks the API server for what is not here. What does not exist is absent; any other trouble is an
+    /// error that names what could not be read. `request` must stay until the end.
+    net::Async<Facts> look_up(const api::AdmissionRequest& request, runtime::Lookups wanted) const;
+
+private:
+    net::Async<std::shared_ptr<const api::Json>> live_runtime(const api::AdmissionRequest& request) const;
+
+    const RuntimeView& runtimes_;
+    kube::ApiServer& server_;
+};
+
+}  // namespace webhook

@@ -1,0 +1,36 @@
+#include "judges.hpp"
+
+namespace webhook {
+namespace {
+
+api::Verdict to_verdict(const api::AdmissionRequest& request, runtime::Findings findings) {
+    api::Verdict verdict = api::denied_or_allowed(request, std::move(findings.errors));
+    verdict.warnings = std::move(findings.warnings);
+    return verdict;
+}
+
+}  // namespace
+
+runtime::Lookups lookups_of_train_job(const api::AdmissionRequest& request) {
+    return runtime::lookups_for(request.object, request.old_object);
+}
+
+api::Verdict mutate_train_job(const api::AdmissionRequest& request, const Facts&, api::Time now) {
+    api::Verdict verdict = api::allowed();
+    verdict.patch = runtime::mutate_train_job(request.object, request.old_object, now);
+    return verdict;
+}
+
+api::Verdict validate_train_job(const api::AdmissionRequest& request, const Facts& facts, api::Time) {
+    const runtime::TrainJobReview review = {.object = request.object,
+                                            .old_object = request.old_object,
+                                            .runtime = facts.runtime.get(),
+                                            .job_set = facts.job_set ? &*facts.job_set : nullptr};
+    return to_verdict(request, runtime::review_train_job(review));
+}
+
+api::Verdict validate_runtime(const api::AdmissionRequest& request, const Facts&, api::Time) {
+    return to_verdict(request, runtime::review_runtime(request.object, request.old_object));
+}
+
+}  // namespace webhook

@@ -1,0 +1,28 @@
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "api/admission.hpp"
+#include "api/job_set.hpp"
+#include "api/time.hpp"
+#include "runtime/admission.hpp"
+
+namespace webhook {
+
+/// What was found in the cluster for one review; what was not asked for is absent, like what does not exist.
+struct Facts {
+    std::shared_ptr<const api::Json> runtime = {};
+    std::optional<api::JobSet> job_set = {};
+};
+
+/// What has to be found before validate_train_job() can judge.
+runtime::Lookups lookups_of_train_job(const api::AdmissionRequest& request);
+
+// The handlers of the routes: pure, for CREATE and UPDATE of the route's kind, with objects of any shape.
+
+api::Verdict mutate_train_job(const api::AdmissionRequest& request, const Facts& facts, api::Time now);
+api::Verdict validate_train_job(const api::AdmissionRequest& request, const Facts& facts, api::Time now);
+/// Either kind of runtime.
+api::Verdict validate_runtime(const api::AdmissionRequest& request, const Facts& facts, api::Time now);
+
+}  // namespace webhook

@@ -1,0 +1,49 @@
+#pragma once
+#include <memory>
+
+#include "facts.hpp"
+#include "kube/api_server.hpp"
+#include "kube/clock.hpp"
+#include "net/http_server.hpp"
+#include "review_handler.hpp"
+#include "runtime_view.hpp"
+
+namespace webhook {
+
+/// What all lanes use; safe on any thread, and outlives them.
+struct LaneTools {
+    ReviewMetrics& metrics;
+    net::Log& log;
+};
+
+/// One thread's share of the work: a server with its own connections, its own view of the runtimes, its own
+/// way to the API server. Lanes share no lock. Thread rule: that of `executor`, unless a member says
+/// otherwise.
+class Lane {
+public:
+    Lane(boost::asio::any_io_executor executor, std::unique_ptr<kube::Clock> clock,
+         std::unique_ptr<kube::ApiServer> server, net::ServerConfig config, LaneTools tools);
+
+    /// Begins to accept; returns the port. Called before the thread runs.
+    api::Result<std::uint16_t> start() { return http_->start(); }
+
+    /// Any thread. An empty `runtime` is gone.
+    void learn(const api::ObjectKey& key, const std::shared_ptr<const api::Json>& runtime);
+    /// Stops accepting, answers what is under way, and closes its connections. Awaited on any thread, once.
+    net::Task<> drain(std::chrono::milliseconds grace);
+
+    const net::ServerStats& stats() const { return http_->stats(); }  ///< any thread
+
+private:
+    static net::Task<> drain_here(Lane& lane, std::chrono::milliseconds grace);
+
+    boost::asio::any_io_executor executor_;
+    std::unique_ptr<kube::Clock> clock_;
+    std::unique_ptr<kube::ApiServer> server_;
+    RuntimeView runtimes_ = {};
+    FactFinder facts_;
+    ReviewHandler handler_;
+    std::unique_ptr<net::HttpServer> http_;
+};
+
+}  // namespace webhook

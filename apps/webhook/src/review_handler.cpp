@@ -1,0 +1,219 @@
+#include "review_handler.hpp"
+
+#include <algorithm>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <utility>
+
+#include "api/names.hpp"
+#include "net/option_types.hpp"
+
+namespace webhook {
+namespace {
+
+using std::chrono::milliseconds;
+using namespace std::chrono_literals;
+
+// The API server's default and its bounds (admissionregistration.k8s.io/v1, timeoutSeconds).
+constexpr milliseconds default_timeout = 10s;
+constexpr milliseconds min_timeout = 1s;
+constexpr milliseconds max_timeout = 30s;
+// For the way there and back, and for a busy API server.
+constexpr milliseconds reserve = 1s;
+
+net::HttpResponse plain(int status, std::string text) {
+    return {.status = status,
+            .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
+            .body = std::move(text) + "\n"};
+}
+
+bool is_json(std::string_view media_type) {
+    media_type = media_type.substr(0, media_type.find(';'));
+    while (!media_type.empty() && media_type.back() == ' ') media_type.remove_suffix(1);
+    return std::ranges::equal(media_type, std::string_view("application/json"), [](char given, char wanted) {
+        return (given >= 'A' && given <= 'Z' ? given + ('a' - 'A') : given) == wanted;
+    });
+}
+
+std::string_view query_value(std::string_view target, std::string_view name) {
+    std::string_view query = target.substr(std::min(target.find('?'), target.size()));
+    while (!query.empty()) {
+        query.remove_prefix(1);
+        const std::string_view pair = query.substr(0, query.find('&'));
+        if (pair.starts_with(name) && pair.substr(name.size()).starts_with('='))
+            return pair.substr(name.size() + 1);
+        query.remove_prefix(pair.size());
+    }
+    return {};
+}
+
+bool is_ours(const api::AdmissionRequest& request, std::string_view kind) {
+    return request.group == api::trainer_group && request.version == api::trainer_version &&
+           request.kind == kind;
+}
+
+bool is_of_kind(const api::Json& object, std::string_view kind) {
+    return object["kind"].as_string() == kind && object["apiVersion"].as_string() == api::trainer_api_version;
+}
+
+std::string quoted(std::string_view text) { return api::to_json(api::Json(text)); }
+
+// What can be said before looking at the object; nullopt: it has to be judged.
+std::optional<api::Verdict> verdict_at_the_door(const api::AdmissionRequest& request, std::string_view kind) {
+    const bool is_update = request.operation == "UPDATE";
+    const bool is_write = is_update || request.operation == "CREATE";
+    if (!is_write && request.operation != "DELETE" && request.operation != "CONNECT")
+        return api::denied_as_bad("unknown operation " + quoted(request.operation) +
+                                  ": this webhook knows CREATE, UPDATE, DELETE and CONNECT");
+    if (!is_write || !request.sub_resource.empty()) return api::allowed();
+    if (!is_ours(request, kind))
+        return api::denied_as_bad("this path reviews " + std::string(kind) + " of " +
+                                  std::string(api::trainer_api_version) + ", not " + request.kind + " of " +
+                                  request.group + "/" + request.version +
+                                  ": check the rules of the webhook configuration");
+    if (!is_of_kind(request.object, kind) || (is_update && !is_of_kind(request.old_object, kind)))
+        return api::denied_as_bad("request." +
+                                  std::string(is_of_kind(request.object, kind) ? "oldObject" : "object") +
+                                  " is not a " + std::string(kind));
+    return std::nullopt;
+}
+
+}  // namespace
+
+struct ReviewHandler::Review {
+    const Route* route = nullptr;
+    api::AdmissionRequest request = {};
+    runtime::Lookups lookups = {};
+    kube::SteadyTime began = {};
+    kube::SteadyTime deadline = {};
+};
+
+/// Counts a request exactly once, as failed unless somebody says how it ended.
+class ReviewHandler::Account {
+public:
+    Account(ReviewHandler& handler, const Route* route, kube::SteadyTime began)
+        : handler_(handler), route_(route), began_(began) {}
+    ~Account() {
+        if (!open_) return;
+        const std::chrono::duration<double> took = handler_.clock_.now() - began_;
+        handler_.metrics_.count(route_, outcome_, took.count());
+    }
+    Account(const Account&) = delete;
+    Account& operator=(const Account&) = delete;
+
+    void ended_as(Outcome outcome) { outcome_ = outcome; }
+    /// Somebody else counts it.
+    void close() { open_ = false; }
+    const Route* route() const { return route_; }
+    kube::SteadyTime began() const { return began_; }
+
+private:
+    ReviewHandler& handler_;
+    const Route* route_;
+    kube::SteadyTime began_;
+    Outcome outcome_ = Outcome::failed;
+    bool open_ = true;
+};
+
+milliseconds budget_of(std::string_view target) {
+    milliseconds timeout = default_timeout;
+    // Whatever cannot be read leaves the default.
+    (void)net::read_option(query_value(target, "timeout"), timeout);
+    timeout = std::clamp(timeout, min_timeout, max_timeout);
+    return std::max(timeout - reserve, timeout / 2);
+}
+
+net::Answer ReviewHandler::operator()(net::HttpRequest& request) {
+    Account account(*this, find_route(request.target), clock_.now());
+    return answer(request, account);
+}
+
+net::Answer ReviewHandler::answer(const net::HttpRequest& request, Account& account) {
+    const Route* route = account.route();
+    if (!route) {
+        account.ended_as(Outcome::no_route);
+        return plain(404, "not found: the paths are those of the webhook configurations");
+    }
+    if (request.method != "POST") {
+        account.ended_as(Outcome::wrong_method);
+        net::HttpResponse response = plain(405, "only POST");
+        response.headers.emplace_back("Allow", "POST");
+        return response;
+    }
+    if (!is_json(net::header(request.headers, "Content-Type"))) {
+        account.ended_as(Outcome::wrong_media_type);
+        return plain(415, "only application/json");
+    }
+    auto decoded = api::decode_admission_review(request.body);
+    if (!decoded) {
+        account.ended_as(Outcome::not_a_review);
+        return plain(400, api::describe(decoded.error()));
+    }
+
+    Review review = {.route = route, .request = std::move(*decoded), .began = account.began()};
+    if (const auto verdict = verdict_at_the_door(review.request, route->kind))
+        return conclude(review, *verdict, account);
+    // Judges tell an UPDATE by its old object.
+    if (review.request.operation == "CREATE") review.request.old_object = api::Json();
+    if (route->lookups) review.lookups = route->lookups(review.request);
+    if (const auto facts = facts_.at_hand(review.request, review.lookups))
+        return conclude(review, judge(review, *facts), account);
+    account.close();
+    review.deadline = review.began + budget_of(request.target);
+    return answer_later(std::move(review));
+}
+
+net::Task<net::HttpResponse> ReviewHandler::answer_later(Review review) {
+    using namespace boost::asio::experimental::awaitable_operators;
+    Account account(*this, review.route, review.began);
+    auto found =
+        co_await (facts_.look_up(review.request, review.lookups) || clock_.sleep_until(review.deadline));
+    api::Verdict verdict;
+    if (auto* facts = std::get_if<api::Result<Facts>>(&found); !facts) {
+        const api::Error late = {.code = api::Errc::unavailable,
+                                 .message = "the API server did not answer a lookup in time"};
+        note_lookup(&late);
+        verdict = api::denied_as_unavailable(late.message + ", try again");
+    } else if (!*facts) {
+        const api::Error error = facts->error();
+        note_lookup(&error);
+        verdict = api::denied_as_unavailable(api::describe(error) + ", try again");
+    } else {
+        note_lookup(nullptr);
+        verdict = judge(review, **facts);
+    }
+    co_return conclude(review, verdict, account);
+}
+
+api::Verdict ReviewHandler::judge(const Review& review, const Facts& facts) const {
+    const auto now = std::chrono::floor<std::chrono::seconds>(clock_.wall());
+    return review.route->judge(review.request, facts, now);
+}
+
+net::HttpResponse ReviewHandler::conclude(const Review& review, const api::Verdict& verdict,
+                                          Account& account) {
+    net::HttpResponse response = {.headers = {{"Content-Type", "application/json"}},
+                                  .body = api::encode_admission_review(review.request, verdict)};
+    account.ended_as(outcome_of(verdict));
+    if (verdict.denial) metrics_.count_causes(*review.route, verdict.denial->causes);
+    if (log_.enabled(net::LogLevel::debug)) {
+        const api::AdmissionRequest& request = review.request;
+        log_.debug("reviewed", {{"path", review.route->path},
+                                {"operation", request.operation},
+                                {"object", api::ObjectKey{request.ns, request.name}},
+                                {"uid", request.uid},
+                                {"allowed", verdict.allowed()},
+                                {"message", verdict.denial ? verdict.denial->message : ""}});
+    }
+    return response;
+}
+
+// One line per change: while the API server is down, every review that needs a lookup fails.
+void ReviewHandler::note_lookup(const api::Error* error) {
+    if (std::exchange(lookups_fail_, error != nullptr) == (error != nullptr)) return;
+    if (error)
+        log_.warn("cannot look up what reviews need; refusing those", {{"error", *error}});
+    else
+        log_.info("lookups work again");
+}
+
+}  // namespace webhook

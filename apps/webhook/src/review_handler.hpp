@@ -1,0 +1,44 @@
+#pragma once
+#include <string_view>
+
+#include "facts.hpp"
+#include "kube/clock.hpp"
+#include "net/http_server.hpp"
+#include "net/log.hpp"
+#include "review_metrics.hpp"
+#include "routes.hpp"
+
+namespace webhook {
+
+/// How long the lookups of one review may take: the `timeout` of its query (10 s if there is none) less a
+/// second for the way, at least half of it, and 29 s at most.
+std::chrono::milliseconds budget_of(std::string_view target);
+
+/// Answers admission reviews: decodes, finds the facts, lets the route's judge speak, encodes. A denial is
+/// HTTP 200; any other status means that there is no verdict. Without lookups the answer is there at once.
+/// All arguments must outlive it and its answers. Thread rule: one thread.
+class ReviewHandler {
+public:
+    ReviewHandler(const FactFinder& facts, kube::Clock& clock, ReviewMetrics& metrics, net::Log& log)
+        : facts_(facts), clock_(clock), metrics_(metrics), log_(log) {}
+
+    net::Answer operator()(net::HttpRequest& request);
+
+private:
+    struct Review;
+    class Account;
+
+    net::Answer answer(const net::HttpRequest& request, Account& account);
+    net::Task<net::HttpResponse> answer_later(Review review);
+    net::HttpResponse conclude(const Review& review, const api::Verdict& verdict, Account& account);
+    api::Verdict judge(const Review& review, const Facts& facts) const;
+    void note_lookup(const api::Error* error);
+
+    const FactFinder& facts_;
+    kube::Clock& clock_;
+    ReviewMetrics& metrics_;
+    net::Log& log_;
+    bool lookups_fail_ = false;  // what the log was told last
+};
+
+}  // namespace webhook

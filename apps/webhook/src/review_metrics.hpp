@@ -1,0 +1,53 @@
+#pragma once
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "api/admission.hpp"
+#include "net/metrics.hpp"
+#include "routes.hpp"
+
+namespace webhook {
+
+/// How one request to the webhook ended.
+enum class Outcome {
+    allowed,
+    patched,
+    invalid,      ///< denied: the object breaks a rule
+    bad,          ///< denied: the request makes no sense
+    unavailable,  ///< denied: a lookup failed
+    not_a_review,
+    wrong_media_type,
+    wrong_method,
+    no_route,
+    failed  ///< an exception
+};
+inline constexpr std::size_t outcome_count = 10;
+
+Outcome outcome_of(const api::Verdict& verdict);
+
+/// Counts requests by path, verdict and code, and how long they took. All series exist from the start, so
+/// that no input can add one. Thread rule: any thread.
+class ReviewMetrics {
+public:
+    explicit ReviewMetrics(net::Metrics& metrics);
+
+    /// `route` is nullptr where there was none.
+    void count(const Route* route, Outcome outcome, double seconds);
+    /// What was wrong, by kind of error.
+    void count_causes(const Route& route, const api::FieldErrors& causes);
+
+private:
+    static constexpr std::size_t cause_count = 6;
+    struct Series {
+        std::array<net::Counter, outcome_count> outcomes = {};
+        std::array<net::Counter, cause_count> causes = {};
+        net::Histogram seconds = {};
+    };
+    Series& of(const Route* route);
+
+    std::vector<Series> series_;  // one per route, and one for all other paths
+};
+
+}  // namespace webhook

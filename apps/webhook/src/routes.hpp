@@ -1,0 +1,25 @@
+#pragma once
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "judges.hpp"
+
+namespace webhook {
+
+/// One path that the API server calls.
+struct Route {
+    std::string_view path;
+    std::string_view kind;  ///< the only one that is sent there, of our group and version
+    /// Names what the judge has to be given; nullptr: it needs nothing but the request.
+    runtime::Lookups (*lookups)(const api::AdmissionRequest& request);
+    api::Verdict (*judge)(const api::AdmissionRequest& request, const Facts& facts, api::Time now);
+};
+
+/// All of them; paths are unique.
+std::span<const Route> routes();
+
+/// nullptr if there is none. `target` is a path with or without a query.
+const Route* find_route(std::string_view target);
+
+}  // namespace webhook

@@ -1,0 +1,231 @@
+#include "run.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/io_context.hpp>
+#include <csignal>
+#include <exception>
+
+#include "kube/https_api_server.hpp"
+#include "lanes.hpp"
+#include "net/admin_server.hpp"
+#include "net/signals.hpp"
+#include "net/timer.hpp"
+#include "net/tls.hpp"
+#include "runtime_cache.hpp"
+
+namespace webhook {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto certificate_poll_interval = 5s;
+// Longer than any lookup may take: whoever has been let in gets an answer.
+constexpr auto drain_time = 30s;
+constexpr auto admin_drain_time = 500ms;
+constexpr auto unwind_time = 1s;
+
+// Everything that lives as long as the process; members are in the order in which they need each other.
+class Process {
+public:
+    Process(const Settings& settings, net::TlsFileWatcher certificate)
+        : settings_(settings),
+          log_(settings.log_level, settings.log_format),
+          review_metrics_(metrics_),
+          clock_(kube::make_clock(context_.get_executor())),
+          certificate_(std::move(certificate)),
+          lanes_(context_.get_executor(), {review_metrics_, log_}) {
+        net::add_process_metrics(metrics_);
+    }
+
+    api::Result<> run(const kube::ClusterConfig& config);
+
+private:
+    api::Result<std::unique_ptr<kube::ApiServer>> connect(boost::asio::any_io_executor executor,
+                                                          kube::Clock& clock,
+                                                          const kube::ClusterConfig& config);
+    api::Result<> start(const kube::ClusterConfig& config);
+    void add_server_metrics();
+    void note_watch(const kube::Scope& scope, const api::Error* trouble);
+    std::vector<std::string> not_ready() const;
+    bool certificate_is_valid() const { return certificate_.tls()->not_after() > clock_->wall(); }
+    net::Task<> until_signalled();
+    net::Task<> keep_running(net::Task<> loop);
+    net::Task<> whole_life();
+
+    const Settings& settings_;
+    net::Log log_;
+    net::Metrics metrics_;
+    ReviewMetrics review_metrics_;
+    boost::asio::io_context context_{1};
+    std::unique_ptr<kube::Clock> clock_;
+    net::TlsFileWatcher certificate_;
+    std::unique_ptr<kube::ApiServer> server_;
+    std::unique_ptr<RuntimeCache> runtimes_;
+    std::unique_ptr<net::HttpServer> admin_;
+    Lanes lanes_;
+    bool stopping_ = false;
+    std::string bug_;  // what a loop threw that must not throw
+};
+
+api::Result<std::unique_ptr<kube::ApiServer>> Process::connect(boost::asio::any_io_executor executor,
+                                                               kube::Clock& clock,
+                                                               const kube::ClusterConfig& config) {
+    kube::HttpsApiServerOptions options;
+    options.on_warning = [this](const std::string& text) {
+        log_.warn("the API server warns", {{"warning", text}});
+    };
+    options.on_problem = [this](const std::string& text) { log_.warn("credentials", {{"problem", text}}); };
+    options.on_answer = [this](std::string_view verb, int status, std::chrono::nanoseconds) {
+        metrics_
+            .counter("signalbox_api_requests_total",
+                     "Requests to the API server, by verb and status; 0 = no answer.",
+                     {{"verb", std::string(verb)}, {"code", std::to_string(status)}})
+            .add();
+    };
+    return kube::make_https_api_server(std::move(executor), clock, config, std::move(options));
+}
+
+void Process::note_watch(const kube::Scope& scope, const api::Error* trouble) {
+    const std::string what = to_string(scope.resource);
+    if (trouble)
+        log_.warn("cannot watch; trying again", {{"resource", what}, {"error", *trouble}});
+    else
+        log_.info("watching", {{"resource", what}});
+}
+
+void Process::add_server_metrics() {
+    struct Row {
+        const char* name;
+        const char* help;
+        double (*read)(const net::ServerStats& stats);
+    };
+    static constexpr Row rows[] = {
+        {"signalbox_connections", "Open connections of clients.",
+         [](const net::ServerStats& s) { return double(s.connections); }},
+        {"signalbox_admission_in_flight", "Reviews that are being answered.",
+         [](const net::ServerStats& s) { return double(s.in_flight); }},
+        {"signalbox_connections_accepted", "Connections since the start.",
+         [](const net::ServerStats& s) { return double(s.accepted); }},
+        {"signalbox_connections_refused", "Connections turned or sent away for lack of room since the start.",
+         [](const net::ServerStats& s) { return double(s.refused); }},
+        {"signalbox_tls_handshake_errors", "TLS handshakes that failed since the start.",
+         [](const net::ServerStats& s) { return double(s.handshake_errors); }},
+        {"signalbox_http_protocol_errors", "Requests that are no proper HTTP since the start.",
+         [](const net::ServerStats& s) { return double(s.protocol_errors); }},
+        {"signalbox_http_timeouts", "Connections ended for being slow or idle since the start.",
+         [](const net::ServerStats& s) { return double(s.timeouts); }},
+        {"signalbox_http_handler_errors", "Exceptions while answering since the start.",
+         [](const net::ServerStats& s) { return double(s.handler_errors); }},
+    };
+    for (const Row& row : rows) {
+        net::Gauge gauge = metrics_.gauge(row.name, row.help);
+        metrics_.before_expose([this, gauge, read = row.read]() mutable { gauge.set(lanes_.total(read)); });
+    }
+    net::Gauge runtimes = metrics_.gauge("signalbox_runtimes", "Runtimes in the watch cache.");
+    net::Gauge expiry = metrics_.gauge("signalbox_tls_certificate_not_after_seconds",
+                                       "When our certificate ends, in seconds since 1970.");
+    metrics_.before_expose([this, runtimes, expiry]() mutable {
+        runtimes.set(double(runtimes_->size()));
+        expiry.set(double(certificate_.tls()->not_after().time_since_epoch().count()));
+    });
+}
+
+std::vector<std::string> Process::not_ready() const {
+    std::vector<std::string> reasons = runtimes_->not_synced();
+    if (!certificate_is_valid()) reasons.emplace_back("the certificate has expired");
+    if (stopping_) reasons.emplace_back("shutting down");
+    return reasons;
+}
+
+api::Result<> Process::start(const kube::ClusterConfig& config) {
+    auto server = connect(context_.get_executor(), *clock_, config);
+    if (!server) return server.error();
+    server_ = std::move(*server);
+    runtimes_ = std::make_unique<RuntimeCache>(
+        *server_, *clock_,
+        [this](const api::ObjectKey& key, const auto& runtime) { lanes_.learn(key, runtime); },
+        [this](const kube::Scope& scope, const api::Error* trouble) { note_watch(scope, trouble); });
+    add_server_metrics();
+
+    const net::ServerConfig listen = {
+        .host = settings_.listen.host, .port = settings_.listen.port, .tls = certificate_.tls()};
+    const auto port = lanes_.start(settings_.threads, listen,
+                                   [&](boost::asio::any_io_executor executor, kube::Clock& clock) {
+                                       return connect(std::move(executor), clock, config);
+                                   });
+    if (!port) return port.error();
+    auto admin = net::start_admin_server(
+        context_.get_executor(), settings_.admin_listen, metrics_, [this] { return not_ready(); }, log_);
+    if (!admin) return admin.error();
+    admin_ = std::move(*admin);
+
+    log_.info("starting", {{"cluster", config.source}, {"threads", settings_.threads}});
+    const net::HostPort address = {settings_.listen.host, *port};
+    log_.info("listening", {{"what", "admission"}, {"address", to_string(address)}});
+    if (!certificate_is_valid())
+        log_.error(
+            "the certificate has expired: replace the file, it is read again",
+            {{"file", settings_.tls_cert}, {"not_after", api::format_time(certificate_.tls()->not_after())}});
+    return {};
+}
+
+net::Task<> Process::until_signalled() {
+    net::Signals signals(context_.get_executor(), {SIGTERM, SIGINT});
+    const int number = co_await signals.next();
+    log_.info("stopping", {{"signal", number}});
+    // First of all: no new clients are sent here while the old ones are served.
+    stopping_ = true;
+    co_await lanes_.drain(drain_time);
+}
+
+// Returns only when there is a bug, and tells of it.
+net::Task<> Process::keep_running(net::Task<> loop) {
+    std::string thrown;
+    try {
+        co_await std::move(loop);
+    } catch (const std::exception& e) {
+        thrown = e.what();
+    }
+    const auto state = co_await boost::asio::this_coro::cancellation_state;
+    if (state.cancelled() == boost::asio::cancellation_type::none) bug_ = thrown;
+}
+
+net::Task<> Process::whole_life() {
+    using namespace boost::asio::experimental::awaitable_operators;
+    co_await (until_signalled() || keep_running(runtimes_->run()) ||
+              keep_running(net::follow(certificate_, certificate_poll_interval, log_)));
+    co_await admin_->drain(admin_drain_time);
+    server_.reset();
+}
+
+api::Result<> Process::run(const kube::ClusterConfig& config) {
+    if (auto started = start(config); !started) return started.error();
+    auto on_end = [this](std::exception_ptr thrown) {
+        context_.stop();
+        if (thrown) std::rethrow_exception(thrown);
+    };
+    boost::asio::co_spawn(context_, whole_life(), on_end);
+    context_.run();
+    // Lets what has been cut come to its end, so that no coroutine outlives what it uses.
+    context_.restart();
+    context_.run_for(unwind_time);
+    if (!bug_.empty())
+        return api::Error{.message = "a loop ended with an exception, which is a bug: " + bug_};
+    log_.info("stopped");
+    return {};
+}
+
+}  // namespace
+
+api::Result<> run(const Settings& settings) {
+    if (auto valid = check(settings); !valid) return valid.error();
+    const auto config =
+        settings.kubeconfig.empty() ? kube::in_cluster_config() : kube::load_kubeconfig(settings.kubeconfig);
+    if (!config) return config.error();
+    auto certificate = net::TlsFileWatcher::open({settings.tls_cert, settings.tls_key, settings.client_ca});
+    if (!certificate) return certificate.error();
+    return Process(settings, std::move(*certificate)).run(*config);
+}
+
+}  // namespace webhook
