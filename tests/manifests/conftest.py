@@ -1,10 +1,13 @@
 """One API server for all tests of this folder, with JobSet's CRD and ours, but without any controller or webhook: what it
 refuses, the CRDs refuse."""
 
+import json
 import pathlib
+import subprocess
 import sys
 
 import pytest
+import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "cluster"), str(ROOT / "tests" / "support" / "python"),
@@ -31,6 +34,20 @@ def rest(plane):
     for plural in ("trainjobs", "trainingruntimes", "clustertrainingruntimes"):
         wait_for(f"{plural} to be served", lambda: is_served(client, plural))
     return client
+
+
+@pytest.fixture(scope="session")
+def installed(plane, rest):
+    """Everything but the webhook configurations: nobody answers them here, and all our kinds would be refused."""
+    objects = [obj for obj in build(plane, ROOT / "manifests" / "base") if "Webhook" not in obj["kind"]]
+    run = subprocess.run([plane.kubectl_path, "--kubeconfig", plane.kubeconfig, "apply", "--server-side", "-f", "-"],
+                         input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}), capture_output=True, text=True)
+    assert run.returncode == 0 and run.stderr == "", run.stderr
+    return objects
+
+
+def build(plane, directory):
+    return [doc for doc in yaml.safe_load_all(plane.kubectl("kustomize", directory)) if doc]
 
 
 def is_served(client, plural):

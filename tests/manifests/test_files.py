@@ -1,14 +1,12 @@
 """Every manifest: parses, builds, keeps our conventions, and is what the API server takes."""
 
-import json
 import pathlib
 import re
-import subprocess
 
 import pytest
 import yaml
 
-from conftest import ROOT
+from conftest import ROOT, build
 
 MANIFESTS = ROOT / "manifests"
 FILES = sorted(path for path in MANIFESTS.rglob("*.yaml"))
@@ -19,10 +17,6 @@ ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
 
 def name_of(path):
     return str(pathlib.Path(path).relative_to(MANIFESTS))
-
-
-def build(plane, directory):
-    return [doc for doc in yaml.safe_load_all(plane.kubectl("kustomize", directory)) if doc]
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
@@ -55,16 +49,6 @@ def test_local_processes_leave_out_what_runs_in_the_cluster(plane):
     kinds = {obj["kind"] for obj in build(plane, MANIFESTS / "overlays" / "local-processes")}
     all_kinds = {obj["kind"] for obj in build(plane, MANIFESTS / "base")}
     assert all_kinds - kinds == {"Deployment", "Service"}
-
-
-@pytest.fixture(scope="module")
-def installed(plane, rest):
-    """Everything but the webhook configurations: nobody answers them here, and all our kinds would be refused."""
-    objects = [obj for obj in build(plane, MANIFESTS / "base") if "Webhook" not in obj["kind"]]
-    run = subprocess.run([plane.kubectl_path, "--kubeconfig", plane.kubeconfig, "apply", "--server-side", "-f", "-"],
-                         input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}), capture_output=True, text=True)
-    assert run.returncode == 0 and run.stderr == "", run.stderr
-    return objects
 
 
 def test_pods_satisfy_pod_security_restricted(rest, installed):

@@ -6,7 +6,6 @@ import pytest
 import yaml
 
 from conftest import ROOT
-from test_files import installed  # noqa: F401
 
 RBAC = sorted(path for path in (ROOT / "manifests" / "base" / "rbac").glob("*.yaml") if path.name != "kustomization.yaml")
 ROLES = [pytest.param(path, role, id=f"{role['kind']} {role['metadata']['name']}")
@@ -65,7 +64,7 @@ def test_a_comment_says_why_for_every_rule(path):
         assert before.startswith("#") or before.startswith("verbs:"), f"{path.name}:{number + 1}"
 
 
-def test_bindings_join_accounts_and_roles_of_one_name(installed):  # noqa: F811
+def test_bindings_join_accounts_and_roles_of_one_name(installed):
     accounts = {obj["metadata"]["name"] for obj in installed if obj["kind"] == "ServiceAccount"}
     bindings = [obj for obj in installed if obj["kind"].endswith("Binding")]
     roles = {(obj["kind"], obj["metadata"]["name"]) for obj in installed if obj["kind"].endswith("Role")}
@@ -90,11 +89,11 @@ def may(rest, account, verb, group, resource, namespace, name):
     return rest.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)["status"]["allowed"]
 
 
-def test_what_they_need_is_allowed(rest, installed):  # noqa: F811
+def test_what_they_need_is_allowed(rest, installed):
     assert [question for question in ALLOWED if not may(rest, *question)] == []
 
 
-def test_what_would_hurt_is_refused(rest, installed):  # noqa: F811
+def test_what_would_hurt_is_refused(rest, installed):
     assert [question for question in REFUSED if may(rest, *question)] == []
 
 

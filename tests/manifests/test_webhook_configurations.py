@@ -2,8 +2,7 @@
 
 import pytest
 
-from conftest import ROOT
-from test_files import build
+from conftest import ROOT, build
 
 PATH = "/{action}-trainer-kubeflow-org-v1alpha1-{kind}"
 OPT_OUT = {"matchExpressions": [
