@@ -80,13 +80,17 @@ const Json* PipelineCase::wanted(std::string_view kind) const {
     return nullptr;
 }
 
-std::vector<PipelineCase> all_pipeline_cases() {
-    std::vector<fs::path> folders;
-    for (const auto& entry : fs::directory_iterator(fs::path(SIGNALBOX_TEST_DATA) / "pipeline"))
-        if (entry.is_directory()) folders.push_back(entry.path());
-    std::sort(folders.begin(), folders.end());
-    std::vector<PipelineCase> cases;
-    for (const fs::path& folder : folders) cases.push_back(load(folder));
+// Read once: Catch runs a test anew for each of its sections.
+const std::vector<PipelineCase>& all_pipeline_cases() {
+    static const std::vector<PipelineCase> cases = [] {
+        std::vector<fs::path> folders;
+        for (const auto& entry : fs::directory_iterator(fs::path(SIGNALBOX_TEST_DATA) / "pipeline"))
+            if (entry.is_directory()) folders.push_back(entry.path());
+        std::sort(folders.begin(), folders.end());
+        std::vector<PipelineCase> loaded;
+        for (const fs::path& folder : folders) loaded.push_back(load(folder));
+        return loaded;
+    }();
     return cases;
 }
 

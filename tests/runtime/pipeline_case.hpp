@@ -19,7 +19,8 @@ struct PipelineCase {
     const api::Json* wanted(std::string_view kind) const;
 };
 
-std::vector<PipelineCase> all_pipeline_cases();
+/// In the order of their names.
+const std::vector<PipelineCase>& all_pipeline_cases();
 
 /// The runtime that the case is built from: its snapshot, or the live one.
 api::Result<api::Json> runtime_of(const PipelineCase& c);
