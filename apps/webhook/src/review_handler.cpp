@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/asio/experimental/awaitable_operators.hpp>
+#include <exception>
 #include <utility>
 
 #include "api/names.hpp"
@@ -75,6 +76,24 @@ std::optional<api::Verdict> verdict_at_the_door(const api::AdmissionRequest& req
                                   std::string(is_of_kind(request.object, kind) ? "oldObject" : "object") +
                                   " is not a " + std::string(kind));
     return std::nullopt;
+}
+
+// How a lookup ended. An exception is a bug; it is carried out by hand, because a race takes a coroutine that
+// throws for one that lost.
+struct LookUp {
+    api::Result<Facts> facts = api::Error();
+    std::exception_ptr thrown = {};
+};
+
+net::Task<LookUp> look_up(const FactFinder& finder, const api::AdmissionRequest& request,
+                          runtime::Lookups wanted) {
+    LookUp outcome;
+    try {
+        outcome.facts = co_await finder.look_up(request, wanted);
+    } catch (...) {
+        outcome.thrown = std::current_exception();
+    }
+    co_return outcome;
 }
 
 }  // namespace
@@ -166,20 +185,22 @@ net::Task<net::HttpResponse> ReviewHandler::answer_later(Review review) {
     using namespace boost::asio::experimental::awaitable_operators;
     Account account(*this, review.route, review.began);
     auto found =
-        co_await (facts_.look_up(review.request, review.lookups) || clock_.sleep_until(review.deadline));
+        co_await (look_up(facts_, review.request, review.lookups) || clock_.sleep_until(review.deadline));
+    auto* outcome = std::get_if<LookUp>(&found);
+    if (outcome && outcome->thrown) std::rethrow_exception(outcome->thrown);
     api::Verdict verdict;
-    if (auto* facts = std::get_if<api::Result<Facts>>(&found); !facts) {
+    if (!outcome) {
         const api::Error late = {.code = api::Errc::unavailable,
                                  .message = "the API server did not answer a lookup in time"};
         note_lookup(&late);
         verdict = api::denied_as_unavailable(late.message + ", try again");
-    } else if (!*facts) {
-        const api::Error error = facts->error();
+    } else if (!outcome->facts) {
+        const api::Error error = outcome->facts.error();
         note_lookup(&error);
         verdict = api::denied_as_unavailable(api::describe(error) + ", try again");
     } else {
         note_lookup(nullptr);
-        verdict = judge(review, **facts);
+        verdict = judge(review, *outcome->facts);
     }
     co_return conclude(review, verdict, account);
 }
