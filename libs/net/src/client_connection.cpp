@@ -139,7 +139,7 @@ Async<> ClientConnection::shake_hands(Ptr self) {
         const auto io = stream.handshake();
         if (io.status == IoStatus::done) co_return api::Result<>();
         boost::system::error_code failed;
-        if (io.status == IoStatus::want_read || io.status == IoStatus::want_write) {
+        if (self->may_wait(io)) {
             const auto [woken] = co_await stream.wait(io.status);
             if (!woken && self->usable()) continue;
             failed = woken;
@@ -169,7 +169,7 @@ Async<> ClientConnection::write(Ptr self, const std::string& bytes) {
         sent += io.bytes;
         if (io.status == IoStatus::done) continue;
         boost::system::error_code failed;
-        if (io.status == IoStatus::want_read || io.status == IoStatus::want_write) {
+        if (self->may_wait(io)) {
             const auto [woken] = co_await self->stream_.wait(io.status);
             if (!woken && self->usable()) continue;
             failed = woken;
@@ -177,6 +177,11 @@ Async<> ClientConnection::write(Ptr self, const std::string& bytes) {
         co_return self->verdict("sending", failed);
     }
     co_return api::Result<>();
+}
+
+// An abort() that came while nobody waited wakes nobody later.
+bool ClientConnection::may_wait(const Io& io) const {
+    return usable() && (io.status == IoStatus::want_read || io.status == IoStatus::want_write);
 }
 
 // Not in the coroutine, whose frame would carry the buffer around.
@@ -201,7 +206,7 @@ Async<> ClientConnection::read(Ptr self, ResponseParser& parser) {
         if (parser.failed()) co_return self->error("the answer is not well-formed HTTP/1.1");
         if (io.status == IoStatus::done) co_return api::Result<>();
         boost::system::error_code failed;
-        if (io.status == IoStatus::want_read || io.status == IoStatus::want_write) {
+        if (self->may_wait(io)) {
             const auto [woken] = co_await self->stream_.wait(io.status);
             if (!woken && self->usable()) continue;
             failed = woken;

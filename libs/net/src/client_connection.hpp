@@ -68,6 +68,7 @@ private:
     static Async<std::vector<boost::asio::ip::tcp::endpoint>> resolve(Ptr self, SteadyTime deadline);
     static Async<> shake_hands(Ptr self);
     Io read_into(ResponseParser& parser);
+    bool may_wait(const Io& io) const;
     void tune();
     api::Error error(const std::string& what) const;
     /// Why a wait or a call came back without success.

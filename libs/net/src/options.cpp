@@ -95,13 +95,13 @@ bool Options::given(std::string_view name) const {
     return row != rows_.end() && row->given;
 }
 
-api::Error Options::unknown(std::string_view name, std::string_view where) const {
-    std::string text = "unknown option " + std::string(where) + std::string(name);
+api::Error Options::unknown(std::string_view name, const std::string& dashes) const {
+    std::string text = "unknown option " + dashes + std::string(name);
     const Row* nearest = nullptr;
     for (const auto& row : rows_)
         if (!nearest || distance(row.name, name) < distance(nearest->name, name)) nearest = &row;
     if (nearest && distance(nearest->name, name) <= 2)
-        text += ": did you mean " + std::string(where) + nearest->name + "?";
+        text += ": did you mean " + dashes + nearest->name + "?";
     else
         text += ": --help lists the options";
     return api::invalid("", text);
@@ -165,7 +165,7 @@ api::Result<> Options::read_config(const std::string& file) {
         return api::invalid("", "--config: " + file + " must be a YAML map of option names to values");
     for (const auto& member : tree->members()) {
         Row* row = find(member.key);
-        if (!row) return unknown(member.key, file + ": ");
+        if (!row) return api::invalid("", file + ": " + unknown(member.key, "").message);
         auto value = as_text(member.value);
         api::Result<> read = value ? row->read(*value) : value.error();
         if (!read) return api::invalid("", file + ": " + member.key + ": " + read.error().message);

@@ -23,8 +23,9 @@ struct ClientConfig {
     bool verify = true;       ///< false only for kubeconfigs that say insecure-skip-tls-verify
     std::string client_cert_pem = {};
     std::string client_key_pem = {};
-    std::chrono::seconds connect_timeout{10};
-    std::chrono::seconds request_timeout{30};
+    std::chrono::milliseconds connect_timeout{10'000};
+    std::chrono::milliseconds request_timeout{
+        30'000};                        ///< all in all, up to the last byte (open(): the headers)
     std::size_t max_connections = 128;  ///< further requests wait for a free one
 };
 

@@ -91,7 +91,7 @@ private:
     static std::string joined(const std::vector<std::string>& words);
     void add_row(Row row);
     Row* find(std::string_view name);
-    api::Error unknown(std::string_view name, std::string_view where) const;
+    api::Error unknown(std::string_view name, const std::string& dashes) const;
     api::Result<> read_config(const std::string& file);
 
     std::string program_;
