@@ -120,8 +120,7 @@ def test_an_expired_deadline_is_acted_on_at_once_after_a_restart(signalbox, rest
 
 def test_a_job_that_cannot_be_built_says_why_and_starts_once_the_runtime_is_corrected(signalbox, rest):
     broken = runtime("fragile")
-    pod = broken["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
-    pod["restartPolicy"] = "Sometimes"
+    broken["spec"]["template"]["spec"]["successPolicy"] = {"operator": "All", "targetReplicatedJobs": ["nobody"]}
     rest.create(broken)
     rest.create(train_job("hopeful", "fragile"))
 
@@ -130,10 +129,10 @@ def test_a_job_that_cannot_be_built_says_why_and_starts_once_the_runtime_is_corr
         return created if created and created["status"] == "False" else None
     created = wait_for("Created=False", refused)
     assert created["reason"] == "JobsCreationFailed"
-    assert "restartPolicy" in created["message"]
+    assert "JobSet default/hopeful" in created["message"] and "nobody" in created["message"]
 
     fixed = rest.get("clustertrainingruntimes", "fragile")
-    fixed["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["restartPolicy"] = "Never"
+    del fixed["spec"]["template"]["spec"]["successPolicy"]
     rest.replace("clustertrainingruntimes", fixed)
     until(rest, "hopeful", "Complete")
 

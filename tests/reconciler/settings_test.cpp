@@ -10,9 +10,8 @@ struct CommandLine {
     reconciler::Settings settings = {};
     net::Options options{"signalbox-reconciler", "summary", "0"};
 
-    api::Result<> read(std::vector<const char*> words) {
+    api::Result<> read(const std::vector<const char*>& words) {
         reconciler::add_options(options, settings);
-        words.insert(words.begin(), "signalbox-reconciler");
         if (const auto parsed = options.parse(words); !parsed) return parsed.error();
         return reconciler::check(settings);
     }

@@ -15,7 +15,8 @@ def runtime(name="plain-test", kind="ClusterTrainingRuntime", ml_policy=None, na
         "name": "node",
         "template": {
             "metadata": {"labels": {ANCESTOR: "trainer"}},
-            "spec": {"template": {"spec": {"containers": [container]}}},
+            # One attempt: the test of a failing pod need not wait for retries.
+            "spec": {"backoffLimit": 0, "template": {"spec": {"containers": [container]}}},
         },
     }
     return {
