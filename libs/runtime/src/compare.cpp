@@ -25,8 +25,12 @@ bool same_scalar(const Json& left, const Json& right, bool quantity) {
     return a && b && *a == *b;
 }
 
+// Null, an empty list, or an object of such; but `emptyDir: {}` says what kind of volume it is.
 bool says_nothing(std::string_view name, const Json& value) {
-    return (value.is_null() || value.is_array() || value.is_object()) && value.empty() && name != "emptyDir";
+    if (value.is_object())
+        return name != "emptyDir" && std::all_of(value.members().begin(), value.members().end(),
+                                                 [](const auto& m) { return says_nothing(m.key, m.value); });
+    return value.is_null() || (value.is_array() && value.empty());
 }
 
 bool contained(std::string_view name, const Json& desired, const Json& live, bool quantity);

@@ -1,0 +1,92 @@
+#include "runtime/snapshot.hpp"
+
+#include "api/train_job.hpp"
+#include "fixtures.hpp"
+
+using api::Json;
+
+namespace {
+
+const char* const stored = "data.runtime";
+
+api::TrainJob job() { return api::parse_train_job(train_job()); }
+
+}  // namespace
+
+TEST_CASE("a snapshot is the whole runtime, immutable and owned by the TrainJob", "[runtime]") {
+    const Json runtime = changed(plain_runtime(), {{"metadata.managedFields", "[{manager: x}]"},
+                                                   {"metadata.labels", "{a: b}"},
+                                                   {"metadata.resourceVersion", "\"7\""}});
+    const Json config_map = runtime::make_snapshot(job(), runtime);
+    CHECK(config_map["apiVersion"] == "v1");
+    CHECK(config_map["kind"] == "ConfigMap");
+    CHECK(config_map["immutable"] == true);
+    CHECK(config_map["metadata"] == tree(R"({name: job-runtime-snapshot, namespace: ns, ownerReferences: [{
+        apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, name: job, uid: job-uid, controller: true,
+        blockOwnerDeletion: true}]})"));
+    CHECK(config_map["data"].members().size() == 1);
+    CHECK(api::parse_json(config_map["data"]["runtime"].as_string()).value() ==
+          changed(runtime, {{"metadata.managedFields", "-"}}));
+    CHECK(runtime::read_snapshot(config_map, job()).value() ==
+          changed(runtime, {{"metadata.managedFields", "-"}}));
+}
+
+TEST_CASE("a runtime from a list, which does not say what it is, can be stored", "[runtime]") {
+    const Json runtime = changed(plain_runtime(), {{"apiVersion", "-"}, {"kind", "-"}});
+    CHECK(runtime::read_snapshot(runtime::make_snapshot(job(), runtime), job()).value() == plain_runtime());
+}
+
+TEST_CASE("the original's YAML reads as our JSON does", "[runtime]") {
+    Json config_map = runtime::make_snapshot(job(), plain_runtime());
+    at(config_map, stored) = api::to_yaml(plain_runtime());
+    CHECK(runtime::read_snapshot(config_map, job()).value() == plain_runtime());
+    at(config_map, stored) =
+        "kind: ClusterTrainingRuntime\napiVersion: trainer.kubeflow.org/v1alpha1\n"
+        "metadata:\n  name: runtime\n  labels:\n    quoted: \"1\"\n    plain: 1\n";
+    const Json read = runtime::read_snapshot(config_map, job()).value();
+    CHECK(read["metadata"]["labels"]["quoted"] == "1");
+    CHECK(read["metadata"]["labels"]["plain"] == 1);
+}
+
+TEST_CASE("a snapshot is refused when anything about it is wrong", "[runtime]") {
+    struct Case {
+        const char* name;
+        const char* path;
+        Json value;
+        api::Errc want;
+    };
+    const auto other = [](const char* path, const char* value) {
+        return Json(to_json(changed(plain_runtime(), {{path, value}})));
+    };
+    const Case cases[] = {
+        {"another owner", "metadata.ownerReferences[0].uid", "other", api::Errc::conflict},
+        {"an owner that is no controller", "metadata.ownerReferences[0].controller", false,
+         api::Errc::conflict},
+        {"no owner", "metadata.ownerReferences", Json(), api::Errc::conflict},
+        {"no data", "data", Json(), api::Errc::invalid},
+        {"another key", "data", Json::object({{"other", "{}"}}), api::Errc::invalid},
+        {"no text", stored, 7, api::Errc::invalid},
+        {"broken YAML", stored, "kind: [", api::Errc::invalid},
+        {"no object", stored, "[]", api::Errc::invalid},
+        {"nothing", stored, "", api::Errc::invalid},
+        {"another name", stored, other("metadata.name", "other"), api::Errc::invalid},
+        {"another kind", stored, other("kind", "TrainingRuntime"), api::Errc::invalid},
+        {"another group", stored, other("apiVersion", "other.io/v1alpha1"), api::Errc::invalid},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            Json config_map = runtime::make_snapshot(job(), plain_runtime());
+            at(config_map, c.path) = c.value;
+            const auto read = runtime::read_snapshot(config_map, job());
+            REQUIRE_FALSE(read);
+            CHECK(read.error().code == c.want);
+            CHECK(read.error().message.find("job-runtime-snapshot") != std::string::npos);
+        }
+    }
+}
+
+TEST_CASE("another version of the runtime's API is no reason to refuse", "[runtime]") {
+    Json config_map =
+        runtime::make_snapshot(job(), changed(plain_runtime(), {{"apiVersion", "trainer.kubeflow.org/v1"}}));
+    CHECK(runtime::read_snapshot(config_map, job()).has_value());
+}

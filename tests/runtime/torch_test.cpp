@@ -1,0 +1,162 @@
+#include "fixtures.hpp"
+
+using api::Json;
+
+namespace {
+
+const char* const container =
+    "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]";
+
+Json node_of(const std::vector<Change>& job, const std::vector<Change>& runtime) {
+    const auto built = build_job_set(changed(train_job(), job), changed(runtime_with("torch"), runtime));
+    if (!built) FAIL(built.error());
+    return node_container(*built);
+}
+
+std::string processes(const Json& node) {
+    for (const Json& entry : node["env"].items())
+        if (entry["name"].as_string() == "PET_NPROC_PER_NODE") return std::string(entry["value"].as_string());
+    return "none";
+}
+
+}  // namespace
+
+TEST_CASE("torchrun's environment says who trains with whom", "[runtime]") {
+    const Json node = node_of({{"spec.trainer.numNodes", "4"}}, {});
+    CHECK(env_text(node) ==
+          "PET_NNODES=4 PET_NPROC_PER_NODE=1 PET_NODE_RANK=<field> "
+          "PET_MASTER_ADDR=job-node-0-0.job PET_MASTER_PORT=29500");
+    CHECK(node["env"][2]["valueFrom"]["fieldRef"]["fieldPath"] ==
+          "metadata.annotations['batch.kubernetes.io/job-completion-index']");
+    CHECK(node["ports"] == tree("[{containerPort: 29500}]"));
+}
+
+TEST_CASE("the environment is there whatever the trainer says", "[runtime]") {
+    for (const char* trainer :
+         {"null", "{}", "{image: i}", "{env: [{name: A, value: b}]}", "{command: [tune]}"}) {
+        DYNAMIC_SECTION(trainer) {
+            CHECK(env_text(node_of({{"spec.trainer", trainer}}, {})).find("PET_NNODES=1 ") !=
+                  std::string::npos);
+        }
+    }
+}
+
+TEST_CASE("the runtime's variables stay in place, then come the user's, then torch's", "[runtime]") {
+    const Json node =
+        node_of({{"spec.trainer.env", "[{name: U, value: u}, {name: R, value: v}]"}},
+                {{container, "{name: node, env: [{name: PET_NNODES, value: stale}, {name: R, value: r}]}"}});
+    CHECK(env_text(node) ==
+          "PET_NNODES=1 R=v U=u PET_NPROC_PER_NODE=1 PET_NODE_RANK=<field> "
+          "PET_MASTER_ADDR=job-node-0-0.job PET_MASTER_PORT=29500");
+}
+
+TEST_CASE("processes per node", "[runtime]") {
+    struct Case {
+        const char* name;
+        std::vector<Change> job;
+        std::vector<Change> runtime;
+        const char* want;
+    };
+    const std::string resources = std::string(container) + ".resources";
+    const char* policy = "spec.mlPolicy.torch.numProcPerNode";
+    const Change eight_gpus = {resources.c_str(), "{limits: {nvidia.com/gpu: 8, cpu: 32}}"};
+    const Change cpus = {resources.c_str(), "{requests: {cpu: 2500m}}"};
+    const Case cases[] = {
+        {"one without resources", {}, {}, "1"},
+        {"auto with GPUs", {}, {eight_gpus}, "auto"},
+        {"as many as CPUs without", {}, {cpus}, "3"},
+        {"as many as the TrainJob says", {{"spec.trainer.numProcPerNode", "5"}}, {eight_gpus}, "5"},
+        {"GPUs of the runtime count beside CPUs of the TrainJob",
+         {{"spec.trainer.resourcesPerNode", "{limits: {cpu: 4}}"}},
+         {eight_gpus},
+         "auto"},
+        {"GPUs of the TrainJob count",
+         {{"spec.trainer.resourcesPerNode", "{limits: {nvidia.com/gpu: 1}}"}},
+         {cpus},
+         "auto"},
+        {"the runtime says a number", {}, {eight_gpus, {policy, "3"}}, "3"},
+        {"the runtime says gpu", {}, {{policy, "gpu"}}, "gpu"},
+        {"the runtime says cpu", {}, {eight_gpus, {policy, "cpu"}}, "32"},
+        {"the runtime says auto", {}, {cpus, {policy, "auto"}}, "3"},
+        {"the TrainJob beats the runtime's number",
+         {{"spec.trainer.numProcPerNode", "5"}},
+         {{policy, "3"}},
+         "5"},
+        {"claims do not tell, so torchrun looks",
+         {},
+         {{resources.c_str(), "{claims: [{name: a}], limits: {cpu: 8}}"}},
+         "auto"},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) { CHECK(processes(node_of(c.job, c.runtime)) == c.want); }
+    }
+    const auto nonsense = build_job_set(train_job(), changed(runtime_with("torch"), {{policy, "many"}}));
+    REQUIRE_FALSE(nonsense);
+    CHECK(nonsense.error().field == policy);
+}
+
+TEST_CASE("the master is the first Pod that trains, under the JobSet's subdomain", "[runtime]") {
+    const Json runtime =
+        changed(runtime_with("torch"), {{"spec.template.spec.network.subdomain", "net"},
+                                        {"spec.template.spec.replicatedJobs[0].name", "worker"}});
+    const Json job_set = build_job_set(train_job(), runtime).value();
+    CHECK(to_json(job_set).find(R"("PET_MASTER_ADDR","value":"job-worker-0-0.net")") != std::string::npos);
+}
+
+TEST_CASE("without a container called node only the count changes", "[runtime]") {
+    const Json runtime = changed(runtime_with("torch"), {{container, "{name: other}"}});
+    const Json job_set =
+        build_job_set(changed(train_job(), {{"spec.trainer.numNodes", "2"}}), runtime).value();
+    CHECK(job_set["spec"]["replicatedJobs"][0]["template"]["spec"] ==
+          tree("{parallelism: 2, completions: 2, template: {spec: {containers: [{name: other}]}}}"));
+}
+
+TEST_CASE("other containers get the environment if the runtime wants it", "[runtime]") {
+    const std::string everything =
+        "PET_NNODES=1 PET_NPROC_PER_NODE=1 PET_NODE_RANK=<field> "
+        "PET_MASTER_ADDR=job-node-0-0.job PET_MASTER_PORT=29500";
+    const Json runtime = changed(
+        runtime_with("torch"),
+        {{"spec.mlPolicy.torch.envInjection.targets",
+          "[{jobName: node, containerNames: [both, init, side]}, {jobName: check, containerNames: [check]}]"},
+         {"spec.template.spec.replicatedJobs[1]",
+          "{name: check, template: {spec: {template: {spec: {containers: [{name: check}]}}}}}"},
+         {"spec.template.spec.replicatedJobs[0].template.spec.template.spec",
+          "{containers: [{name: node}, {name: side, env: [{name: PET_NNODES, value: stale}]}, {name: both}], "
+          "initContainers: [{name: init}, {name: both}]}"}});
+    for (const char* trainer : {"null", "{command: [tune, run]}"}) {
+        DYNAMIC_SECTION(trainer) {
+            const Json job_set =
+                build_job_set(changed(train_job(), {{"spec.trainer", trainer}}), runtime).value();
+            const Json& pod = job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"];
+            CHECK(env_text(pod["containers"][1]) == everything);
+            CHECK(env_text(pod["containers"][2]) == everything);
+            CHECK(env_text(pod["initContainers"][0]) == everything);
+            CHECK(env_text(pod["initContainers"][1]).empty());  // its namesake comes first
+            CHECK(pod["containers"][1]["ports"].is_null());
+            const Json& check = job_set["spec"]["replicatedJobs"][1]["template"]["spec"]["template"]["spec"];
+            CHECK(env_text(check["containers"][0]) == everything);
+        }
+    }
+}
+
+TEST_CASE("an unknown target of the environment is an error", "[runtime]") {
+    struct Case {
+        const char* targets;
+        const char* field;
+    };
+    const Case cases[] = {
+        {"[{jobName: ghost, containerNames: [node]}]", "spec.mlPolicy.torch.envInjection.targets[0].jobName"},
+        {"[{jobName: node, containerNames: [node, ghost]}]",
+         "spec.mlPolicy.torch.envInjection.targets[0].containerNames[1]"},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.targets) {
+            const auto built = build_job_set(
+                train_job(),
+                changed(runtime_with("torch"), {{"spec.mlPolicy.torch.envInjection.targets", c.targets}}));
+            REQUIRE_FALSE(built);
+            CHECK(built.error().field == c.field);
+        }
+    }
+}
