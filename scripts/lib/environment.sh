@@ -6,3 +6,6 @@ export SIGNALBOX_CACHE
 if [[ -x "$SIGNALBOX_TOOLS/go-venv/bin/go" ]]; then
     export PATH="$SIGNALBOX_TOOLS/go-venv/bin:$PATH"
 fi
+# Checkouts share what the compiler made: paths below the checkout count as relative.
+CCACHE_BASEDIR="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
+export CCACHE_BASEDIR CCACHE_NOHASHDIR=1

@@ -85,6 +85,7 @@ private:
     std::unique_ptr<net::HttpServer> admin_;
     TaskGroup tasks_;
     bool stopping_ = false;
+    bool drained_ = false;  // the last pass has ended
 };
 
 api::Result<> Process::connect(kube::ClusterConfig config) {
@@ -168,6 +169,7 @@ net::Task<> Process::until_signalled() {
     worker_->stop();
     // Passes end by themselves within the client's time-outs; this is for the case that one does not.
     co_await net::sleep_for(drain_time);
+    if (drained_) co_return;
     log_.error("passes did not end in time; leaving them", {{"seconds", drain_time.count()}});
     context_.stop();
 }
@@ -200,6 +202,7 @@ api::Result<> Process::run(kube::ClusterConfig config) {
     auto whole_life = [this]() -> net::Task<> {
         tasks_.start(until_signalled());
         co_await worker_->run();
+        drained_ = true;
         co_await tasks_.join();
         // The next holder need not wait for the lease to expire.
         if (elector_) co_await elector_->release();
