@@ -2,6 +2,7 @@
 #include "runtime/build.hpp"
 
 #include "fixtures.hpp"
+#include "runtime/admission.hpp"
 
 using api::Json;
 
@@ -311,6 +312,27 @@ TEST_CASE("what cannot be built is an error that names the field", "[runtime]") 
             CHECK_FALSE(built.error().message.empty());
         }
     }
+}
+
+TEST_CASE("numbers out of any range crash nobody", "[runtime]") {
+    for (const char* number : {"-9223372036854775808", "9223372036854775807", "-1", "1.5", "many"})
+        for (const char* framework : {"none", "torch", "jax", "xgboost"}) {
+            DYNAMIC_SECTION(framework << " with " << number) {
+                const Json job = changed(
+                    train_job(), {{"spec.trainer.numNodes", number},
+                                  {"spec.trainer.numProcPerNode", number},
+                                  {"spec.trainer.resourcesPerNode.limits.\"nvidia.com/gpu\"", number}});
+                const Json runtime =
+                    changed(runtime_with(framework),
+                            {{"spec.mlPolicy.numNodes", number},
+                             {"spec.template.spec.replicatedJobs[0].replicas", number},
+                             {"spec.template.spec.replicatedJobs[0].template.spec.parallelism", number}});
+                const auto built = build_job_set(job, runtime);
+                if (!built) CHECK(built.error().code == api::Errc::invalid);
+                runtime::review_train_job({.object = job, .old_object = Json(), .runtime = &runtime});
+                runtime::review_runtime(runtime, Json());
+            }
+        }
 }
 
 TEST_CASE("a policy that is not there needs nothing to be observed", "[runtime]") {

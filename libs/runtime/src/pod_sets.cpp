@@ -19,7 +19,8 @@ std::int64_t base_count(const Json& replicated_job, std::string_view ancestor, c
 
 // MPI trains on the replicated job called "node", with or without the launcher among the nodes.
 std::int64_t mpi_nodes(const Json& mpi, std::int64_t num_nodes) {
-    return mpi["runLauncherAsNode"].bool_or(false) ? std::max<std::int64_t>(num_nodes - 1, 1) : num_nodes;
+    if (!mpi["runLauncherAsNode"].bool_or(false)) return num_nodes;
+    return num_nodes > 2 ? num_nodes - 1 : 1;
 }
 
 }  // namespace

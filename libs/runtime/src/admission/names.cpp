@@ -18,6 +18,9 @@ std::int64_t length(std::string_view text) { return static_cast<std::int64_t>(te
 // Of a number as it is written, with its sign.
 std::int64_t digits(std::int64_t number) { return length(std::to_string(number)); }
 
+// Of the largest index among so many; without any it is -1, as JobSet counts.
+std::int64_t last_index_digits(std::int64_t count) { return digits(std::max<std::int64_t>(count, 0) - 1); }
+
 struct Limit {
     std::int64_t characters = label;  // the Service has the name itself
     std::string because_of = "the Service";
@@ -26,9 +29,9 @@ struct Limit {
 // <name>-<job>-<replica>-<Pod>-<random>, by the names that JobSet checks with the largest indices.
 void limit_by_job(const Json& job, const PodSet& pods, Limit& limit) {
     const std::int64_t replicas = is_known_ancestor(pods.ancestor) ? 1 : job["replicas"].int_or(1);
-    std::int64_t rest = 1 + length(pods.name) + 1 + digits(replicas - 1);
+    std::int64_t rest = 1 + length(pods.name) + 1 + last_index_digits(replicas);
     const bool indexed = job["template"]["spec"]["completionMode"].as_string() != "NonIndexed";
-    if (indexed) rest += 1 + digits(pods.count - 1) + random_part;
+    if (indexed) rest += 1 + last_index_digits(pods.count) + random_part;
     if (label - rest < limit.characters)
         limit = {label - rest,
                  std::string(indexed ? "the Pods" : "the Jobs") + " of job \"" + pods.name + "\""};

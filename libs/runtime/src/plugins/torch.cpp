@@ -56,7 +56,9 @@ std::string target_path(std::size_t target) {
     return "spec.mlPolicy.torch.envInjection.targets[" + std::to_string(target) + "]";
 }
 
-// A target, or one of its containers, that a JobSetSpec lacks.
+const Json no_job;
+
+// A container that is to get the environment and that a JobSetSpec lacks.
 struct Missing {
     std::string path = {};
     std::string what = {};
@@ -69,19 +71,16 @@ std::vector<Missing> missing_targets(const Json& targets, const Json& job_set_sp
         const Json& target = targets[i];
         const std::string job_name(target["jobName"].as_string());
         const Json* job = find_named(job_set_spec["replicatedJobs"], job_name);
-        if (!job) {
-            missing.push_back({target_path(i) + ".jobName", "job \"" + job_name + "\"", target["jobName"]});
-            continue;
-        }
-        const Json& pod_spec = (*job)["template"]["spec"]["template"]["spec"];
+        const Json& pod_spec = (job ? *job : no_job)["template"]["spec"]["template"]["spec"];
         const auto& names = target["containerNames"].items();
         for (std::size_t k = 0; k < names.size(); ++k) {
             const std::string_view name = names[k].as_string();
             if (find_named(pod_spec["containers"], name) || find_named(pod_spec["initContainers"], name))
                 continue;
-            missing.push_back({target_path(i) + ".containerNames[" + std::to_string(k) + "]",
-                               "container \"" + std::string(name) + "\" of job \"" + job_name + "\"",
-                               names[k]});
+            const std::string member = job ? ".containerNames[" + std::to_string(k) + "]" : ".jobName";
+            missing.push_back({target_path(i) + member,
+                               "container \"" + std::string(name) + "\" in job \"" + job_name + "\"",
+                               job ? names[k] : target["jobName"]});
         }
     }
     return missing;
@@ -149,8 +148,8 @@ public:
             if (tune) info.command = torch_tune_command(info, pods->count, *processes);
         }
         for (const Json& target : targets.items())
-            inject(info, *info.pod_set(target["jobName"].as_string()), target["containerNames"], nodes,
-                   *processes);
+            if (const PodSet* others = info.pod_set(target["jobName"].as_string()))
+                inject(info, *others, target["containerNames"], nodes, *processes);
         return {};
     }
 

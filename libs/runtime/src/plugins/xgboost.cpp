@@ -42,13 +42,14 @@ public:
         Json* node = info.container(*pods, api::node_container);
         if (!node) return {};
         const std::int64_t per_node = std::max<std::int64_t>(1, gpus(info.resources).count);
-        if (pods->count > most_workers / per_node)
+        const std::int64_t nodes = std::max<std::int64_t>(0, pods->count);
+        if (nodes > most_workers / per_node)
             return api::invalid("spec.trainer.numNodes",
                                 "nodes times GPUs makes more than 2^31 XGBoost workers");
         upsert_env(*node, env_value("DMLC_TRACKER_URI", info.first_endpoint()));
         upsert_env(*node, env_value("DMLC_TRACKER_PORT", std::to_string(tracker_port)));
         upsert_env(*node, env_rank("DMLC_TASK_ID"));
-        upsert_env(*node, env_value("DMLC_NUM_WORKER", std::to_string(pods->count * per_node)));
+        upsert_env(*node, env_value("DMLC_NUM_WORKER", std::to_string(nodes * per_node)));
         return upsert_port(*node, Json::object({{"containerPort", tracker_port}}));
     }
 };
