@@ -58,6 +58,7 @@ private:
     net::Metrics metrics_;
     ReviewMetrics review_metrics_;
     boost::asio::io_context context_{1};
+    net::Signals signals_{context_.get_executor(), {SIGTERM, SIGINT}};
     std::unique_ptr<kube::Clock> clock_;
     net::TlsFileWatcher certificate_;
     std::unique_ptr<kube::ApiServer> server_;
@@ -171,8 +172,7 @@ api::Result<> Process::start(const kube::ClusterConfig& config) {
 }
 
 net::Task<> Process::until_signalled() {
-    net::Signals signals(context_.get_executor(), {SIGTERM, SIGINT});
-    const int number = co_await signals.next();
+    const int number = co_await signals_.next();
     log_.info("stopping", {{"signal", number}});
     // First of all: no new clients are sent here while the old ones are served.
     stopping_ = true;
