@@ -1,0 +1,127 @@
+#include "lanes.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <catch2/catch.hpp>
+
+#include "net/http_client.hpp"
+#include "reviews.hpp"
+#include "support/printers.hpp"
+
+using api::Json;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Knows nothing, at once.
+class EmptyApiServer final : public kube::ApiServer {
+public:
+    kube::Async<kube::Response> send(kube::Request) override {
+        co_return api::Error{.code = api::Errc::not_found, .message = "not found", .http_status = 404};
+    }
+    kube::Async<std::unique_ptr<kube::Watch>> watch(kube::Request) override {
+        co_return api::Error{.code = api::Errc::not_found, .message = "not found", .http_status = 404};
+    }
+};
+
+api::Result<std::unique_ptr<kube::ApiServer>> nobody(boost::asio::any_io_executor, kube::Clock&) {
+    return std::unique_ptr<kube::ApiServer>(std::make_unique<EmptyApiServer>());
+}
+
+struct Fixture {
+    boost::asio::io_context context{1};
+    net::Log log{net::LogLevel::error, net::LogFormat::text, [](std::string_view) {}};
+    net::Metrics metrics;
+    webhook::ReviewMetrics review_metrics{metrics};
+    net::ServerConfig config{.host = "127.0.0.1"};
+
+    webhook::LaneTools tools() { return {review_metrics, log}; }
+    void run(net::Task<> task) {
+        bool done = false;
+        boost::asio::co_spawn(context, std::move(task), [&](std::exception_ptr thrown) {
+            done = true;
+            if (thrown) std::rethrow_exception(thrown);
+        });
+        const auto end = std::chrono::steady_clock::now() + 20s;
+        context.restart();
+        while (!done && std::chrono::steady_clock::now() < end) context.run_one_for(1s);
+        REQUIRE(done);
+    }
+};
+
+struct Answers {
+    int allowed = 0;
+    int denied = 0;
+};
+
+// Each on a connection of its own, so that every lane gets some.
+net::Task<> ask_often(std::uint16_t port, int times, Answers& answers) {
+    const auto executor = co_await boost::asio::this_coro::executor;
+    for (int i = 0; i < times; ++i) {
+        net::ClientConfig config;
+        config.host = "127.0.0.1";
+        config.port = std::to_string(port);
+        config.tls = false;
+        const auto client = net::make_http_client(executor, config).value();
+        net::HttpRequest request =
+            test::post(test::train_job_path, test::review("CREATE", test::train_job()));
+        const auto response = co_await client->send(std::move(request));
+        if (!response) throw std::runtime_error(response.error().message);
+        const bool allowed = response->body.find("\"allowed\":true") != std::string::npos;
+        ++(allowed ? answers.allowed : answers.denied);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("lanes share a port and learn what runtimes there are", "[lanes]") {
+    for (const int count : {1, 3}) {
+        DYNAMIC_SECTION(count << " threads") {
+            Fixture fixture;
+            webhook::Lanes lanes(fixture.context.get_executor(), fixture.tools());
+            const auto port = lanes.start(count, fixture.config, nobody);
+            REQUIRE(port);
+
+            Answers before;
+            fixture.run(ask_often(*port, 20, before));
+            CHECK(before.denied == 20);
+
+            lanes.learn({"", "plain"}, std::make_shared<const Json>(test::cluster_runtime()));
+            Answers after;
+            fixture.run(ask_often(*port, 20, after));
+            CHECK(after.allowed == 20);
+            CHECK(lanes.total([](const net::ServerStats& s) { return double(s.requests); }) == 40);
+
+            lanes.learn({"", "plain"}, nullptr);
+            Answers at_last;
+            fixture.run(ask_often(*port, 20, at_last));
+            CHECK(at_last.denied == 20);
+
+            fixture.run(lanes.drain(5s));
+            CHECK(lanes.total([](const net::ServerStats& s) { return double(s.connections); }) == 0);
+        }
+    }
+}
+
+TEST_CASE("a port that is taken is refused, also by another webhook", "[lanes]") {
+    for (const int count : {1, 2}) {
+        DYNAMIC_SECTION(count << " threads") {
+            Fixture fixture;
+            webhook::Lanes first(fixture.context.get_executor(), fixture.tools());
+            const auto port = first.start(count, fixture.config, nobody);
+            REQUIRE(port);
+            fixture.config.port = *port;
+            webhook::Lanes second(fixture.context.get_executor(), fixture.tools());
+            const auto refused = second.start(count, fixture.config, nobody);
+            REQUIRE_FALSE(refused);
+            CHECK_THAT(refused.error().message,
+                       Catch::Contains("127.0.0.1:" + std::to_string(*port)) && Catch::Contains("in use"));
+        }
+    }
+}
+
+TEST_CASE("lanes that were not drained end as well", "[lanes]") {
+    Fixture fixture;
+    webhook::Lanes lanes(fixture.context.get_executor(), fixture.tools());
+    CHECK(lanes.start(2, fixture.config, nobody));
+}

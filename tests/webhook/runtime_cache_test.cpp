@@ -1,0 +1,86 @@
+#include "runtime_cache.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "fake_api_server.hpp"
+#include "reviews.hpp"
+#include "support/printers.hpp"
+
+using api::Json;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string event(const char* type, Json object, const char* version) {
+    object["metadata"]["resourceVersion"] = version;
+    return to_json(Json::object({{"type", type}, {"object", object}}));
+}
+
+std::string end_of_list(const char* version) {
+    return to_json(Json::object(
+        {{"type", "BOOKMARK"},
+         {"object",
+          Json::object({{"metadata", Json::object({{"resourceVersion", version},
+                                                   {"annotations", Json::object({{"k8s.io/initial-events-end",
+                                                                                  "true"}})}})}})}}));
+}
+
+}  // namespace
+
+TEST_CASE("the cache tells of both kinds of runtimes", "[cache]") {
+    boost::asio::io_context context;
+    VirtualClock clock(context);
+    FakeApiServer server(clock);
+    std::map<std::string, std::shared_ptr<const Json>> seen;
+    std::vector<std::string> log;
+    webhook::RuntimeCache cache(
+        server, clock,
+        [&](const api::ObjectKey& key, const auto& runtime) { seen[to_string(key)] = runtime; },
+        [&](const kube::Scope& scope, const api::Error* trouble) {
+            log.push_back(to_string(scope.resource) + (trouble ? " fails" : " works"));
+        });
+    CHECK(cache.not_synced().size() == 2);
+
+    // The namespaced ones are asked for first.
+    Json managed = test::namespaced_runtime();
+    managed["metadata"]["managedFields"] = Json::array({"long"});
+    server.watches.push_back(FakeApiServer::Script{event("ADDED", managed, "5"), end_of_list("6"), 10s,
+                                                   event("DELETED", managed, "7"), FakeApiServer::Silence{}});
+    SECTION("and of their deletion") {
+        server.watches.push_back(FakeApiServer::Script{event("ADDED", test::cluster_runtime(), "5"),
+                                                       end_of_list("6"), FakeApiServer::Silence{}});
+    }
+    SECTION("also when one of them is not served at first") {
+        server.watches.push_back(refusal(404, api::Errc::not_found));
+        server.watches.push_back(FakeApiServer::Script{event("ADDED", test::cluster_runtime(), "5"),
+                                                       end_of_list("6"), FakeApiServer::Silence{}});
+    }
+
+    boost::asio::cancellation_signal stop;
+    bool ended = false;
+    boost::asio::co_spawn(
+        context, cache.run(),
+        boost::asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr) { ended = true; }));
+    clock.run_for(5s);
+    CHECK(cache.not_synced() == std::vector<std::string>{});
+    REQUIRE(seen["ns/plain"]);
+    CHECK((*seen["ns/plain"])["spec"] == test::namespaced_runtime()["spec"]);
+    CHECK((*seen["ns/plain"])["metadata"]["managedFields"].is_null());
+    REQUIRE(seen["plain"]);
+    CHECK((*seen["plain"])["kind"].as_string() == "ClusterTrainingRuntime");
+    CHECK(cache.size() == 2);
+    CHECK(log.size() >= 2);
+
+    clock.run_for(10s);
+    CHECK_FALSE(seen["ns/plain"]);
+    CHECK(cache.size() == 1);
+    CHECK_FALSE(ended);
+
+    stop.emit(boost::asio::cancellation_type::terminal);
+    clock.run();
+    CHECK(ended);
+}

@@ -1,0 +1,259 @@
+"""What signalbox-webhook finds around itself: certificates, an API server of sorts, and somebody who calls it."""
+
+import contextlib
+import http.client
+import http.server
+import json
+import os
+import pathlib
+import signal
+import socket
+import ssl
+import subprocess
+import threading
+import time
+import urllib.parse
+
+BINARY = str(pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "signalbox-webhook")
+GROUP = "/apis/trainer.kubeflow.org/v1alpha1"
+TRAIN_JOB_PATH = "/validate-trainer-kubeflow-org-v1alpha1-trainjob"
+MUTATE_PATH = "/mutate-trainer-kubeflow-org-v1alpha1-trainjob"
+RUNTIME_PATH = "/validate-trainer-kubeflow-org-v1alpha1-clustertrainingruntime"
+
+
+def make_certificate(directory, name="tls", days=1):
+    """A certificate for 127.0.0.1 that signs itself, over already if `days` is negative; the files of the certificate
+    and its key."""
+    cert, key, request = (directory / f"{name}.{kind}" for kind in ("crt", "key", "csr"))
+    subprocess.run(["openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
+                    f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(request)],
+                   check=True, capture_output=True)
+    subprocess.run(["openssl", "x509", "-req", "-in", str(request), "-signkey", str(key), "-days", str(days),
+                    "-copy_extensions", "copy", "-out", str(cert)], check=True, capture_output=True)
+    return cert, key
+
+
+def write_kubeconfig(directory, port):
+    path = directory / "kubeconfig"
+    path.write_text(json.dumps({
+        "apiVersion": "v1", "kind": "Config", "current-context": "test",
+        "contexts": [{"name": "test", "context": {"cluster": "test"}}],
+        "clusters": [{"name": "test", "cluster": {"server": f"http://127.0.0.1:{port}"}}]}))
+    return path
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return taken.getsockname()[1]
+
+
+def wait_for(what, probe, timeout=20):
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        if found := probe():
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"after {timeout} s still waiting for {what}")
+
+
+class ApiServer:
+    """As much of one as the webhook asks for: watches that never change, and GETs. A context manager."""
+
+    def __init__(self, port=0):
+        self.objects = {}  # by path; GET finds them, watches do not
+        self.installed = True  # whether the CRDs are
+        self.delay = 0.0  # seconds before a GET is answered
+        self.gets = []
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                outer._answer(self)
+
+            def log_message(self, *_):
+                pass
+
+        class Server(http.server.ThreadingHTTPServer):
+            allow_reuse_address = True
+            daemon_threads = True
+
+            def handle_error(self, *_):
+                pass  # clients may go when they like
+
+        self._stop = threading.Event()
+        self._server = Server(("127.0.0.1", port), Handler)
+        self.port = self._server.server_port
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._stop.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+    def _answer(self, request):
+        url = urllib.parse.urlsplit(request.path)
+        query = urllib.parse.parse_qs(url.query)
+        if not self.installed:
+            return self._send(request, 404, {"kind": "Status", "code": 404, "reason": "NotFound",
+                                             "message": "the server could not find the requested resource"})
+        if "watch" in query:
+            return self._watch(request)
+        self.gets.append(url.path)
+        self._stop.wait(self.delay)
+        found = self.objects.get(url.path)
+        if found:
+            return self._send(request, 200, found)
+        return self._send(request, 404, {"kind": "Status", "code": 404, "reason": "NotFound",
+                                         "message": f"{url.path} not found"})
+
+    def _watch(self, request):
+        request.send_response(200)
+        request.send_header("Content-Type", "application/json")
+        request.send_header("Transfer-Encoding", "chunked")
+        request.end_headers()
+        end = {"type": "BOOKMARK", "object": {"metadata": {
+            "resourceVersion": "1", "annotations": {"k8s.io/initial-events-end": "true"}}}}
+        line = json.dumps(end).encode() + b"\n"
+        request.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
+        request.wfile.flush()
+        self._stop.wait()
+        request.close_connection = True
+
+    @staticmethod
+    def _send(request, status, body):
+        text = json.dumps(body).encode()
+        request.send_response(status)
+        request.send_header("Content-Type", "application/json")
+        request.send_header("Content-Length", str(len(text)))
+        request.end_headers()
+        request.wfile.write(text)
+
+
+class Webhook:
+    """A running signalbox-webhook. A context manager that ends it if the test has not."""
+
+    def __init__(self, directory, api_port, *options):
+        self.cert, self.key = make_certificate(directory)
+        self._log = directory / "webhook.log"
+        with open(self._log, "wb") as log:
+            self.process = subprocess.Popen(
+                [BINARY, "--kubeconfig", str(write_kubeconfig(directory, api_port)), "--listen", "127.0.0.1:0",
+                 "--admin-listen", "127.0.0.1:0", "--tls-cert", str(self.cert), "--tls-key", str(self.key), *options],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def __enter__(self):
+        try:
+            self.port = self._port_of("admission")
+            self.admin_port = self._port_of("admin")
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+
+    def log(self):
+        """What it has logged, as objects."""
+        lines = self._log.read_text().splitlines()
+        assert all(line.startswith("{") for line in lines), lines
+        return [json.loads(line) for line in lines]
+
+    def logged(self, message):
+        return [line for line in self.log() if line["msg"] == message]
+
+    def _port_of(self, what):
+        def look():
+            assert self.process.poll() is None, self._log.read_text()
+            for line in self.logged("listening"):
+                if line["what"] == what:
+                    return int(line["address"].rpartition(":")[2])
+            return None
+        return wait_for(f"the port of {what}", look)
+
+    def admin(self, path):
+        connection = http.client.HTTPConnection("127.0.0.1", self.admin_port, timeout=10)
+        with contextlib.closing(connection):
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+
+    def wait_until_ready(self):
+        wait_for("readiness", lambda: self.admin("/readyz")[0] == 200)
+
+    def metric(self, series):
+        for line in self.admin("/metrics")[1].splitlines():
+            if line.startswith(series + " "):
+                return float(line.rsplit(" ", 1)[1])
+        return None
+
+    def tls(self, client=None):
+        context = ssl.create_default_context(cafile=self.cert)
+        if client:
+            context.load_cert_chain(*client)
+        return context
+
+    def connect(self, client=None):
+        """A connection to use for several requests; to be closed by the caller."""
+        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=40, context=self.tls(client))
+
+    def socket(self):
+        plain = socket.create_connection(("127.0.0.1", self.port), timeout=40)
+        return self.tls().wrap_socket(plain, server_hostname="127.0.0.1")
+
+    def post(self, path, body, headers=None, connection=None):
+        """Status, headers and body; the body as an object if it is JSON."""
+        mine = connection or self.connect()
+        try:
+            text = body if isinstance(body, (bytes, str)) else json.dumps(body)
+            mine.request("POST", path, text, {"Content-Type": "application/json", **(headers or {})})
+            return read_answer(mine.getresponse())
+        finally:
+            if not connection:
+                mine.close()
+
+    def end(self, number=signal.SIGTERM, timeout=20):
+        """Exit status after a signal."""
+        self.process.send_signal(number)
+        return self.process.wait(timeout)
+
+
+def read_answer(answer):
+    body = answer.read().decode()
+    if answer.headers.get("Content-Type") == "application/json":
+        body = json.loads(body)
+    return answer.status, answer.headers, body
+
+
+def review(obj, operation="CREATE", old=None, **changes):
+    subject = obj or old
+    group, _, version = subject["apiVersion"].rpartition("/")
+    request = {"uid": "1f0b2c3d", "kind": {"group": group, "version": version, "kind": subject["kind"]},
+               "name": subject["metadata"]["name"], "operation": operation, "object": obj, "oldObject": old}
+    if "namespace" in subject["metadata"]:
+        request["namespace"] = subject["metadata"]["namespace"]
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {**request, **changes}}
+
+
+def train_job(runtime="plain"):
+    return {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob",
+            "metadata": {"name": "job", "namespace": "ns", "uid": "job-uid"},
+            "spec": {"runtimeRef": {"apiGroup": "trainer.kubeflow.org", "kind": "ClusterTrainingRuntime",
+                                    "name": runtime}, "suspend": False}}
+
+
+def runtime(name="plain", replicas=1):
+    job = {"name": "node", "replicas": replicas, "template": {
+        "metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
+        "spec": {"template": {"spec": {"containers": [{"name": "node", "image": "registry.example.com/base:1"}]}}}}}
+    return {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "ClusterTrainingRuntime",
+            "metadata": {"name": name, "uid": name, "resourceVersion": "1"},
+            "spec": {"mlPolicy": {"numNodes": 1}, "template": {"spec": {"replicatedJobs": [job]}}}}

@@ -1,0 +1,254 @@
+"""AdmissionReview over a real TLS connection, as the API server speaks it and as it does not."""
+
+import http.client
+import json
+import ssl
+import time
+
+import pytest
+from surroundings import (GROUP, MUTATE_PATH, RUNTIME_PATH, TRAIN_JOB_PATH, ApiServer, Webhook, make_certificate,
+                          read_answer, review, runtime, train_job, wait_for)
+
+LIMIT = 7 * 1024 * 1024
+
+
+@pytest.fixture(scope="module", params=[1, 2], ids=["one thread", "two threads"])
+def place(request, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("webhook")
+    with ApiServer() as api, Webhook(directory, api.port, f"--threads={request.param}") as webhook:
+        webhook.wait_until_ready()
+        yield api, webhook
+        assert webhook.end() == 0
+
+
+@pytest.fixture
+def webhook(place):
+    api, webhook = place
+    api.objects.clear()
+    api.delay = 0
+    return webhook
+
+
+@pytest.fixture
+def api(place, webhook):
+    return place[0]
+
+
+def raw(webhook, text, pieces=None):
+    """Sends bytes as they are, in pieces if wanted, and reads one answer."""
+    data = text if isinstance(text, bytes) else text.encode()
+    with webhook.socket() as connection:
+        for piece in pieces or [data]:
+            connection.sendall(piece)
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        return read_answer(answer)
+
+
+def request_text(path=RUNTIME_PATH, body=None, *headers):
+    text = json.dumps(body if body is not None else review(runtime()))
+    lines = [f"POST {path} HTTP/1.1", "Host: webhook", "Content-Type: application/json", f"Content-Length: {len(text)}",
+             *headers]
+    return "\r\n".join(lines) + "\r\n\r\n" + text
+
+
+def padded_review(size):
+    body = review(runtime())
+    body["request"]["object"]["metadata"]["annotations"] = {"pad": ""}
+    body["request"]["object"]["metadata"]["annotations"]["pad"] = "x" * (size - len(json.dumps(body)))
+    text = json.dumps(body)
+    assert len(text) == size
+    return text
+
+
+def test_an_answer_has_the_form_that_the_api_server_wants(webhook):
+    status, headers, body = webhook.post(RUNTIME_PATH + "?timeout=10s", review(runtime()))
+    assert status == 200
+    assert headers["Content-Type"] == "application/json"
+    assert body == {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+                    "response": {"uid": "1f0b2c3d", "allowed": True}}
+
+
+def test_a_denial_is_http_200(webhook):
+    status, headers, body = webhook.post(RUNTIME_PATH, review(runtime(replicas=2)))
+    assert status == 200
+    assert "Retry-After" not in headers
+    denial = body["response"]["status"]
+    assert (denial["code"], denial["reason"]) == (422, "Invalid")
+    assert denial["details"]["causes"][0]["field"] == "spec.template.spec.replicatedJobs[0].replicas"
+
+
+def test_other_paths_are_not_found(webhook):
+    for path in ("/", "/healthz", "/metrics", TRAIN_JOB_PATH + "/", "/../" + TRAIN_JOB_PATH):
+        assert webhook.post(path, review(runtime()))[0] == 404
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"])
+def test_other_methods_are_not_allowed(webhook, method):
+    connection = webhook.connect()
+    connection.request(method, TRAIN_JOB_PATH, "{}" if method == "PUT" else None)
+    answer = connection.getresponse()
+    assert answer.status == 405
+    assert answer.headers["Allow"] == "POST"
+    connection.close()
+
+
+@pytest.mark.parametrize("media_type,want", [
+    ("application/json", 200), ("application/json; charset=utf-8", 200), ("text/plain", 415),
+    ("application/yaml", 415), ("", 415),
+])
+def test_only_json_is_read(webhook, media_type, want):
+    assert webhook.post(RUNTIME_PATH, review(runtime()), {"Content-Type": media_type})[0] == want
+
+
+@pytest.mark.parametrize("body", ["", "hello", "{}", "null", "[]", '{"kind": "AdmissionReview"}', "{" * 100000,
+                                  b"\xff\xfe", '{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}'])
+def test_what_is_no_review_is_a_bad_request(webhook, body):
+    status, headers, text = webhook.post(RUNTIME_PATH, body)
+    assert status == 400
+    assert headers["Content-Type"].startswith("text/plain")
+    assert 0 < len(text) < 300
+
+
+def test_a_body_needs_a_length_or_chunks(webhook):
+    assert raw(webhook, f"POST {RUNTIME_PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\r\n")[0] == 411
+
+
+def test_seven_mebibytes_are_read_and_no_byte_more(webhook):
+    status, _, body = webhook.post(RUNTIME_PATH, padded_review(LIMIT))
+    assert status == 200 and body["response"]["allowed"]
+    status, headers, _ = raw(webhook, request_text(RUNTIME_PATH).split("Content-Length")[0]
+                             + f"Content-Length: {LIMIT + 1}\r\n\r\n")
+    assert status == 413
+    assert headers["Connection"] == "close"
+
+
+def test_chunks_are_read(webhook):
+    text = json.dumps(review(runtime()))
+    half = len(text) // 2
+    chunks = "".join(f"{len(part):x}\r\n{part}\r\n" for part in (text[:half], text[half:])) + "0\r\n\r\n"
+    head = f"POST {RUNTIME_PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked"
+    assert raw(webhook, head + "\r\n\r\n" + chunks)[2]["response"]["allowed"]
+
+
+def test_a_request_may_come_in_any_pieces(webhook):
+    text = request_text().encode()
+    assert raw(webhook, "", [text[i:i + 1] for i in range(len(text))])[2]["response"]["allowed"]
+    for cut in range(1, len(text), 97):
+        assert raw(webhook, "", [text[:cut], text[cut:]])[2]["response"]["allowed"]
+
+
+def test_a_connection_serves_many_requests(webhook):
+    connection = webhook.connect()
+    for i in range(20):
+        body = review(runtime(), uid=f"call-{i}")
+        assert webhook.post(RUNTIME_PATH, body, connection=connection)[2]["response"]["uid"] == f"call-{i}"
+        assert webhook.post("/nowhere", body, connection=connection)[0] == 404
+        assert webhook.post(RUNTIME_PATH, "no", connection=connection)[0] == 400
+    connection.close()
+
+
+@pytest.mark.parametrize("changes,text", [
+    ({"operation": "PATCH"}, "PATCH"),
+    ({"object": "x"}, "request.object"),
+    ({"object": None}, "request.object"),
+    ({"kind": {"group": "", "version": "v1", "kind": "Pod"}}, "Pod"),
+    ({"operation": "UPDATE"}, "request.oldObject"),
+])
+def test_what_makes_no_sense_is_denied_as_a_bad_request(webhook, changes, text):
+    status, _, body = webhook.post(TRAIN_JOB_PATH, review(train_job(), **changes))
+    assert status == 200
+    assert body["response"]["uid"] == "1f0b2c3d" and not body["response"]["allowed"]
+    assert body["response"]["status"]["code"] == 400
+    assert body["response"]["status"]["reason"] == "BadRequest"
+    assert text in body["response"]["status"]["message"]
+
+
+@pytest.mark.parametrize("body", [
+    review(None, "DELETE", train_job()),
+    review(train_job("missing"), "CONNECT"),
+    review(train_job("missing"), subResource="status"),
+])
+def test_what_is_not_judged_is_allowed(webhook, body):
+    assert webhook.post(TRAIN_JOB_PATH, body)[2]["response"] == {"uid": "1f0b2c3d", "allowed": True}
+
+
+def test_a_runtime_counts_the_moment_it_exists(webhook, api):
+    refused = webhook.post(TRAIN_JOB_PATH, review(train_job("fresh")))[2]["response"]
+    assert refused["status"]["code"] == 422
+    assert refused["status"]["details"]["causes"][0]["field"] == "spec.runtimeRef"
+    api.objects[f"{GROUP}/clustertrainingruntimes/fresh"] = runtime("fresh")
+    assert webhook.post(TRAIN_JOB_PATH, review(train_job("fresh")))[2]["response"]["allowed"]
+
+
+def test_a_slow_api_server_costs_a_verdict_and_not_the_call(webhook, api):
+    api.delay = 5
+    began = time.monotonic()
+    body = webhook.post(TRAIN_JOB_PATH + "?timeout=1s", review(train_job()))[2]["response"]
+    assert time.monotonic() - began < 1
+    assert body["status"]["code"] == 503
+    assert body["status"]["reason"] == "ServiceUnavailable"
+    # The rest is not held up by it.
+    assert webhook.post(RUNTIME_PATH, review(runtime()))[2]["response"]["allowed"]
+
+
+def test_patches_are_stamped(webhook):
+    job = train_job()
+    job["spec"]["runtimePatches"] = [{"manager": "acme.io/team"}]
+    body = webhook.post(MUTATE_PATH, review(job))[2]["response"]
+    assert body["allowed"] and body["patchType"] == "JSONPatch" and body["patch"]
+
+
+def test_calls_are_counted(webhook):
+    series = f'signalbox_admission_requests_total{{code="200",path="{RUNTIME_PATH}",verdict="allowed"}}'
+    before = webhook.metric(series)
+    webhook.post(RUNTIME_PATH, review(runtime()))
+    assert webhook.metric(series) == before + 1
+    assert webhook.metric(f'signalbox_admission_duration_seconds_count{{path="{RUNTIME_PATH}"}}') > before
+    assert webhook.metric("signalbox_admission_in_flight") == 0
+
+
+def test_paths_from_outside_make_no_series(webhook):
+    series = 'signalbox_admission_requests_total{code="404",path="other",verdict="none"}'
+    before = webhook.metric(series)
+    count = webhook.admin("/metrics")[1].count("\n")
+    for i in range(10):
+        webhook.post(f"/made-up-{i}", "{}")
+    assert webhook.metric(series) == before + 10
+    assert webhook.admin("/metrics")[1].count("\n") == count
+
+
+def test_a_client_without_a_certificate_is_sent_away_where_one_is_demanded(tmp_path):
+    client = make_certificate(tmp_path, "client")
+    stranger = make_certificate(tmp_path, "stranger")
+    with ApiServer() as api, Webhook(tmp_path, api.port, "--client-ca", str(client[0])) as webhook:
+        connection = webhook.connect(client)
+        assert webhook.post(RUNTIME_PATH, review(runtime()), connection=connection)[0] == 200
+        connection.close()
+        for refused in (None, stranger):
+            connection = webhook.connect(refused)
+            with pytest.raises((ssl.SSLError, OSError)):
+                webhook.post(RUNTIME_PATH, review(runtime()), connection=connection)
+            connection.close()
+        wait_for("both to be counted", lambda: webhook.metric("signalbox_tls_handshake_errors") == 2)
+
+
+def test_a_new_certificate_is_shown_without_a_restart(tmp_path):
+    with ApiServer() as api, Webhook(tmp_path, api.port) as webhook:
+        old = webhook.connect()
+        assert webhook.post(RUNTIME_PATH, review(runtime()), connection=old)[0] == 200
+        (tmp_path / "new").mkdir()
+        cert, key = make_certificate(tmp_path / "new")
+        key.rename(webhook.key)
+        cert.rename(webhook.cert)
+        deadline = time.monotonic() + 15
+        while time.monotonic() < deadline:
+            try:
+                assert webhook.post(RUNTIME_PATH, review(runtime()))[0] == 200
+                break
+            except ssl.SSLCertVerificationError:
+                time.sleep(0.2)
+        else:
+            raise AssertionError("the old certificate is still shown")
+        assert webhook.post(RUNTIME_PATH, review(runtime()), connection=old)[0] == 200
+        old.close()
