@@ -3,6 +3,7 @@
 They are kept outside the checkout, keyed by what they are made of, so that a second checkout does not build them again.
 """
 
+import collections
 import fcntl
 import hashlib
 import json
@@ -14,9 +15,9 @@ import sys
 import tempfile
 import time
 
-HERE = pathlib.Path(__file__).resolve().parents[1]
+MODULE = pathlib.Path(__file__).resolve().parents[1]  # where go.mod is
 
-# program: its main package
+# program: its main package. In this order each one prepares much of the next.
 PROGRAMS = {
     "etcd": "go.etcd.io/etcd/server/v3",
     "kwok": "sigs.k8s.io/kwok/cmd/kwok",
@@ -26,12 +27,14 @@ PROGRAMS = {
     "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
     "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
 }
-# What the modules ship besides Go code, and we install as it is.
+# What the modules ship besides Go code, and we install as it is: name here, module, path in it.
 ASSETS = {
     "jobset-config": ("sigs.k8s.io/jobset", "config/components"),
     "kwok-stages": ("sigs.k8s.io/kwok", "kustomize/stage"),
 }
+# GOFLAGS replaces what the user has set, so that the same inputs give the same programs everywhere.
 ENVIRONMENT = {"CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly -trimpath"}
+REPORT_SECONDS = 15
 
 
 def cache_directory():
@@ -48,7 +51,11 @@ def build():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     with open(target.parent / "lock", "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # of two checkouts that build at once, one builds and one waits
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            _say("another process is building the control plane's programs; waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
         if not (target / "complete").exists():
             _build_into(target)
     return target
@@ -56,44 +63,78 @@ def build():
 
 def _key():
     digest = hashlib.sha256()
-    for name in ("go.mod", "go.sum"):
-        digest.update((HERE / name).read_bytes())
-    digest.update(json.dumps([PROGRAMS, ASSETS, ENVIRONMENT]).encode())
+    for file in (MODULE / "go.mod", MODULE / "go.sum", pathlib.Path(__file__)):
+        digest.update(file.read_bytes())
+    digest.update(_go("env", "GOVERSION", "GOARCH").encode())
     return digest.hexdigest()[:16]
 
 
 def _build_into(target):
-    if not shutil.which("go"):
-        raise RuntimeError("there is no Go toolchain on the PATH; run scripts/setup, which gets one")
+    # We hold the lock, so whatever half-built directory lies there belongs to a build that was killed.
+    for left in target.parent.glob("building-*"):
+        shutil.rmtree(left, ignore_errors=True)
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="building-", dir=target.parent))
     try:
+        began = time.monotonic()
+        _say(f"building the control plane's programs into {target}")
+        stamp = _version_stamp()
         for number, (program, package) in enumerate(PROGRAMS.items(), start=1):
-            print(f"[{number}/{len(PROGRAMS)}] {program} ...", end=" ", flush=True, file=sys.stderr)
-            started = time.monotonic()
-            _go("build", "-ldflags", f"-s -w {_version_stamp()}", "-o", str(scratch / program), package)
-            print(f"{time.monotonic() - started:.0f} s", flush=True, file=sys.stderr)
+            _compile(f"[{number}/{len(PROGRAMS)}] {program}", package, scratch / program, stamp)
         for name, (module, path) in ASSETS.items():
             source = pathlib.Path(_go("list", "-m", "-f", "{{.Dir}}", module).strip()) / path
             shutil.copytree(source, scratch / name)
-            subprocess.run(["chmod", "-R", "u+w", str(scratch / name)], check=True)
+            subprocess.run(["chmod", "-R", "u+w", str(scratch / name)], check=True)  # the module cache is read-only
         (scratch / "complete").touch()
+        shutil.rmtree(target, ignore_errors=True)
         os.rename(scratch, target)
+        _say(f"built in {time.monotonic() - began:.0f} s")
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
+
+
+def _compile(title, package, output, stamp):
+    """One program; says every few seconds how far it is, as the largest take minutes."""
+    began = reported = time.monotonic()
+    packages, last_lines = 0, collections.deque(maxlen=40)
+    command = [_go_program(), "build", "-v", "-ldflags", f"-s -w {stamp}", "-o", str(output), package]
+    with subprocess.Popen(command, cwd=MODULE, env={**os.environ, **ENVIRONMENT}, stderr=subprocess.PIPE, text=True) as go:
+        for line in go.stderr:
+            last_lines.append(line)
+            packages += 1
+            if time.monotonic() - reported >= REPORT_SECONDS:
+                reported = time.monotonic()
+                _say(f"{title}: {reported - began:.0f} s, {packages} packages")
+    if go.returncode != 0:
+        raise RuntimeError(f"go build {package} failed:\n{''.join(last_lines)}")
+    _say(f"{title}: done in {time.monotonic() - began:.0f} s")
 
 
 def _version_stamp():
     """What a release build of Kubernetes says of itself; clients read it from /version."""
     version = _go("list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes").strip()
     major, minor = version.lstrip("v").split(".")[:2]
-    package = "k8s.io/component-base/version"
-    return (f"-X {package}.gitVersion={version} -X {package}.gitMajor={major} -X {package}.gitMinor={minor} "
-            f"-X {package}.gitTreeState=clean")
+    values = {"gitVersion": version, "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}
+    packages = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
+    return " ".join(f"-X {package}.{name}={value}" for package in packages for name, value in values.items())
 
 
 def _go(*arguments):
-    run = subprocess.run(["go", *arguments], cwd=HERE, env={**os.environ, **ENVIRONMENT}, capture_output=True, text=True)
+    run = subprocess.run([_go_program(), *arguments], cwd=MODULE, env={**os.environ, **ENVIRONMENT}, capture_output=True,
+                         text=True)
     if run.returncode != 0:
         raise RuntimeError(f"go {' '.join(arguments[:2])} failed:\n{run.stderr[-4000:]}")
     return run.stdout
+
+
+def _go_program():
+    """The one that scripts/setup installed for us, if it had to; else the one on the PATH."""
+    own = cache_directory() / "tools" / "go-venv" / "bin" / "go"
+    program = str(own) if own.exists() else shutil.which("go")
+    if not program:
+        raise RuntimeError("there is no Go toolchain on the PATH; run scripts/setup, which gets one")
+    return program
+
+
+def _say(text):
+    print(text, flush=True, file=sys.stderr)
