@@ -3,6 +3,9 @@
 import pathlib
 import subprocess
 
+_DAYS = "30"
+_NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+
 
 class Authority:
     """A CA in a directory, by the openssl command."""
@@ -12,28 +15,31 @@ class Authority:
         self.directory.mkdir(parents=True, exist_ok=True)
         self.cert = self.directory / "ca.crt"
         self._key = self.directory / "ca.key"
-        _openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30",
-                 "-subj", "/CN=test-cluster-ca", "-keyout", self._key, "-out", self.cert)
+        _openssl("req", "-x509", *_NEW_KEY, "-days", _DAYS, "-subj", "/CN=test-cluster-ca",
+                 "-keyout", self._key, "-out", self.cert)
 
     def issue(self, name, common_name, organization="", hosts=()):
         """(certificate, key) for a client, or for a server that is reached by `hosts`."""
-        key, request, cert = (self.directory / f"{name}.{suffix}" for suffix in ("key", "csr", "crt"))
+        key, request, cert, extensions = (self.directory / f"{name}.{suffix}" for suffix in ("key", "csr", "crt", "ext"))
         subject = (f"/O={organization}" if organization else "") + f"/CN={common_name}"
-        _openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", subject,
-                 "-keyout", key, "-out", request)
-        extensions = self.directory / f"{name}.ext"
+        _openssl("req", "-new", *_NEW_KEY, "-subj", subject, "-keyout", key, "-out", request)
         names = ",".join(f"IP:{h}" if h[0].isdigit() else f"DNS:{h}" for h in hosts)
         extensions.write_text("extendedKeyUsage=clientAuth,serverAuth\n" + (f"subjectAltName={names}\n" if names else ""))
-        _openssl("x509", "-req", "-in", request, "-CA", self.cert, "-CAkey", self._key, "-CAcreateserial", "-days", "30",
+        _openssl("x509", "-req", "-in", request, "-CA", self.cert, "-CAkey", self._key, "-CAcreateserial", "-days", _DAYS,
                  "-extfile", extensions, "-out", cert)
         return cert, key
 
-
-def make_service_account_key(path):
-    _openssl("genrsa", "-out", path, "2048")
+    def make_signing_key(self, name):
+        """A private key without a certificate, as service account tokens are signed with."""
+        key = self.directory / name
+        _openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", key)
+        return key
 
 
 def _openssl(*arguments):
-    run = subprocess.run(["openssl", *map(str, arguments)], capture_output=True, text=True)
+    try:
+        run = subprocess.run(["openssl", *map(str, arguments)], capture_output=True, text=True)
+    except FileNotFoundError:
+        raise RuntimeError("there is no openssl command; run scripts/setup, which installs it") from None
     if run.returncode != 0:
         raise RuntimeError(f"openssl {arguments[0]}: {run.stderr.strip()}")

@@ -1,14 +1,21 @@
-"""The JobSet controller: its CRD and webhooks from its own module, pointed at our process."""
+"""The JobSet controller: its CRD, RBAC and webhooks from its own module, pointed at our process."""
 
 import base64
 import json
+import shutil
+import urllib.error
+import urllib.request
 
 import yaml
 
-from .processes import free_ports
+from .ports import free_ports
 
-NAMESPACE = "jobset-system"
-PROBE = {
+_NAMESPACE = "jobset-system"
+_ACCOUNT = "jobset-controller-manager"
+_ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+_RBAC = "/apis/rbac.authorization.k8s.io/v1"
+_API = "/apis/jobset.x-k8s.io/v1alpha2"
+_PROBE = {
     "apiVersion": "jobset.x-k8s.io/v1alpha2",
     "kind": "JobSet",
     "metadata": {"name": "probe", "namespace": "default"},
@@ -17,54 +24,87 @@ PROBE = {
 }
 
 
-def start(plane):
-    """Installs and starts it. Needs a running API server."""
-    config = plane._binaries / "jobset-config"
-    webhook, metrics, health = free_ports(3)
-    cert, key = plane._authority.issue("jobset-webhook", "jobset", hosts=["127.0.0.1"])
-    cert_dir = plane.directory / "jobset-certs"
-    cert_dir.mkdir()
-    (cert_dir / "tls.crt").write_bytes(cert.read_bytes())
-    (cert_dir / "tls.key").write_bytes(key.read_bytes())
+class JobSet:
+    """The controller of one control plane."""
 
-    crds = [yaml.safe_load(path.read_text()) for path in sorted((config / "crd" / "bases").glob("*.yaml"))]
-    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
-    _apply(plane, [namespace, *crds])
+    def __init__(self, plane):
+        self._plane = plane
+        self._config = plane.programs / "jobset-config"
+        self._webhook, self._metrics, self._health = free_ports(3)
 
-    settings = plane.directory / "jobset.yaml"
-    settings.write_text(json.dumps({
-        "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
-        "kind": "Configuration",
-        "leaderElection": {"leaderElect": False},
-        "internalCertManagement": {"enable": False},
-        "webhook": {"port": webhook, "host": "127.0.0.1", "certDir": str(cert_dir)},
-        "metrics": {"bindAddress": f"127.0.0.1:{metrics}"},
-        "health": {"healthProbeBindAddress": f"127.0.0.1:{health}"},
-        "clientConnection": {"qps": 500, "burst": 500},
-    }))
-    plane._run("jobset", "--config", settings, "--zap-log-level", "error",
-               environment={"KUBECONFIG": str(plane._client("jobset", "jobset-controller", "system:masters"))})
+    def create_crd(self):
+        """First of all: the API server holds up whoever creates an object within two seconds of its CRD."""
+        for path in sorted((self._config / "crd" / "bases").glob("*.yaml")):
+            self._plane.api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", _parse(path))
 
-    bundle = base64.b64encode(plane._authority.cert.read_bytes()).decode()
-    configurations = list(yaml.safe_load_all((config / "webhook" / "manifests.yaml").read_text()))
-    for configuration in configurations:
-        configuration["metadata"]["name"] = "jobset-" + configuration["metadata"]["name"]
-        for hook in configuration["webhooks"]:
-            path = hook["clientConfig"]["service"]["path"]
-            hook["clientConfig"] = {"url": f"https://127.0.0.1:{webhook}{path}", "caBundle": bundle}
-            if "pod" in hook["name"]:
-                # As its own manifests do it: only pods of JobSets concern it.
-                hook["objectSelector"] = {
-                    "matchExpressions": [{"key": "jobset.sigs.k8s.io/jobset-name", "operator": "Exists"}]}
-    _apply(plane, configurations)
+    def crd_is_served(self):
+        """Launched any earlier, the controller would look again only after ten seconds."""
+        return bool(self._plane.api.get(_API))
 
+    def start(self):
+        plane = self._plane
+        _create_account(plane, _parse(self._config / "rbac" / "role.yaml"))
+        settings = plane.directory / "jobset.yaml"
+        settings.write_text(json.dumps({
+            "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
+            "kind": "Configuration",
+            "leaderElection": {"leaderElect": False},
+            "internalCertManagement": {"enable": False},
+            "webhook": {"port": self._webhook, "host": "127.0.0.1", "certDir": str(_make_certificate(plane))},
+            "metrics": {"bindAddress": f"127.0.0.1:{self._metrics}"},
+            "health": {"healthProbeBindAddress": f"127.0.0.1:{self._health}"},
+            "clientConnection": {"qps": 500, "burst": 500},
+        }))
+        plane.launch("jobset", "--config", settings, "--zap-log-level", "error",
+                     environment={"KUBECONFIG": str(plane.service_account_kubeconfig(_NAMESPACE, _ACCOUNT))})
+        for configuration in yaml.safe_load_all((self._config / "webhook" / "manifests.yaml").read_text()):
+            _register_webhooks(plane, configuration, f"https://127.0.0.1:{self._webhook}")
 
-def answers(plane):
-    """Whether a JobSet could be created now: its CRD is served and its webhooks answer."""
-    return "probe" in plane.kubectl("create", "--dry-run=server", "-o", "name", "-f", "-", input=json.dumps(PROBE),
-                                    check=False)
+    def ready(self):
+        """Whether a JobSet could be created now: the controller is up, and the API server reaches its webhooks."""
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{self._health}/readyz", timeout=5).close()
+        except (urllib.error.URLError, OSError):
+            return False
+        return self._plane.api.request("POST", f"{_API}/namespaces/default/jobsets?dryRun=All", _PROBE)[0] == 201
 
 
-def _apply(plane, objects):
-    plane.kubectl("apply", "--server-side", "-f", "-",
-                  input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+def _create_account(plane, role):
+    """The service account that the controller runs as, with the module's cluster role and nothing else."""
+    role["metadata"]["name"] = _ACCOUNT
+    plane.api.create("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": _NAMESPACE}})
+    plane.api.create(f"/api/v1/namespaces/{_NAMESPACE}/serviceaccounts",
+                     {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": _ACCOUNT}})
+    plane.api.create(f"{_RBAC}/clusterroles", role)
+    plane.api.create(f"{_RBAC}/clusterrolebindings", {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": _ACCOUNT},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": _ACCOUNT},
+        "subjects": [{"kind": "ServiceAccount", "namespace": _NAMESPACE, "name": _ACCOUNT}],
+    })
+
+
+def _make_certificate(plane):
+    """A directory with the webhook's certificate, under the names that the controller expects."""
+    directory = plane.directory / "jobset-certs"
+    directory.mkdir(exist_ok=True)
+    for source, name in zip(plane.authority.issue("jobset-webhook", "jobset", hosts=["127.0.0.1"]), ("tls.crt", "tls.key")):
+        shutil.copy(source, directory / name)
+    return directory
+
+
+def _register_webhooks(plane, configuration, url):
+    configuration["metadata"]["name"] = "jobset-" + configuration["metadata"]["name"]
+    for hook in configuration["webhooks"]:
+        hook["clientConfig"] = {"url": url + hook["clientConfig"]["service"]["path"],
+                                "caBundle": base64.b64encode(plane.ca_file.read_bytes()).decode()}
+        if "pods" in hook["rules"][0]["resources"]:
+            # As its own manifests do it: only pods of JobSets concern it.
+            hook["objectSelector"] = {"matchExpressions": [{"key": "jobset.sigs.k8s.io/jobset-name", "operator": "Exists"}]}
+    plane.api.create(f"{_ADMISSION}/{configuration['kind'].lower()}s", configuration)
+
+
+def _parse(path):
+    """A YAML file by libyaml: in Python alone the CRD takes a second."""
+    return yaml.load(path.read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))

@@ -5,6 +5,7 @@ import json
 
 def write_kubeconfig(path, server, ca_file, user):
     """One cluster, one user, one context. (JSON is YAML.)"""
+    path.touch(mode=0o600)
     path.write_text(json.dumps({
         "apiVersion": "v1",
         "kind": "Config",
@@ -13,4 +14,3 @@ def write_kubeconfig(path, server, ca_file, user):
         "contexts": [{"name": "test", "context": {"cluster": "test", "user": "user"}}],
         "current-context": "test",
     }, indent=1))
-    path.chmod(0o600)

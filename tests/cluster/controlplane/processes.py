@@ -4,37 +4,27 @@ import ctypes
 import os
 import pathlib
 import signal
-import socket
 import subprocess
 import time
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG = 1
-
-
-def free_ports(count):
-    """Ports of loopback that were free a moment ago, all different."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for s in sockets:
-            s.bind(("127.0.0.1", 0))
-        return [s.getsockname()[1] for s in sockets]
-    finally:
-        for s in sockets:
-            s.close()
+_GRACE_SECONDS = 10
 
 
 class Process:
-    """A program with its log file. `outlive`: go on after the process that started it has ended."""
+    """A program with its log file. `outlive`: go on after the process that started it has ended; else the kernel ends it
+    together with the thread that started it."""
 
     def __init__(self, name, arguments, log, environment=None, outlive=False):
         self.name = name
         self.log = pathlib.Path(log)
-        with open(self.log, "ab") as file:
+        parent = os.getpid()
+        with open(self.log, "wb") as file:
+            # In a session of its own: Ctrl-C reaches only us, and we end the programs in their order.
             self._popen = subprocess.Popen(
-                [str(a) for a in arguments], stdin=subprocess.DEVNULL, stdout=file, stderr=file,
-                start_new_session=outlive, preexec_fn=None if outlive else _die_with_parent,
-                env={**os.environ, **(environment or {})})
+                [str(a) for a in arguments], stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True,
+                preexec_fn=None if outlive else lambda: _die_with(parent), env={**os.environ, **(environment or {})})
         self.pid = self._popen.pid
 
     def running(self):
@@ -44,38 +34,56 @@ class Process:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
 
-def stop(processes, grace=10):
-    """Ends them all: asks, then kills."""
-    for process in processes:
-        if process.running():
-            process._popen.send_signal(signal.SIGTERM)
-    deadline = time.monotonic() + grace
-    for process in processes:
-        try:
-            process._popen.wait(max(0.01, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            process._popen.kill()
-            process._popen.wait()
+class ProcessEnded(RuntimeError):
+    """A program ended although nobody asked it to."""
+
+    def __init__(self, process):
+        super().__init__(f"{process.name} ended by itself; the end of {process.log}:\n{process.tail()}")
+        self.port_was_taken = "address already in use" in process.log.read_text(errors="replace")
 
 
-def stop_by_id(pids, grace=10):
+def stop(processes, grace=_GRACE_SECONDS):
+    """Ends them all: asks, then kills. First all but the first one, which is the database that the others need to end in
+    order; if it is gone already, nothing is waited for."""
+    if processes and not processes[0].running():
+        grace = 0
+    for group in (processes[1:], processes[:1]):
+        for process in group:
+            if process.running():
+                process._popen.send_signal(signal.SIGTERM)
+        deadline = time.monotonic() + grace
+        for process in group:
+            try:
+                process._popen.wait(max(0.01, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process._popen.kill()
+                process._popen.wait()
+
+
+def stop_by_id(pids, grace=_GRACE_SECONDS):
     """The same for processes that another process started, such as those of `scripts/cluster up`. `pids` maps each id to
     the start time that was noted with it, so that an id that has been reused is left alone."""
-    ours = [pid for pid, started in pids.items() if start_time(pid) == started]
-    for sign in (signal.SIGTERM, signal.SIGKILL):
-        for pid in ours:
-            try:
+    everything = list(pids)
+    if everything and everything[0] not in still_running(pids):
+        grace = 0.1
+    for group in (everything[1:], everything[:1]):
+        for sign in (signal.SIGTERM, signal.SIGKILL):
+            ours = still_running({pid: pids[pid] for pid in group})
+            for pid in ours:
                 os.kill(pid, sign)
-            except ProcessLookupError:
-                pass
-        deadline = time.monotonic() + grace
-        while ours and time.monotonic() < deadline:
-            ours = [pid for pid in ours if start_time(pid) == pids[pid]]
-            time.sleep(0.05)
+            deadline = time.monotonic() + grace
+            while still_running(ours) and time.monotonic() < deadline:
+                time.sleep(0.05)
+
+
+def still_running(pids):
+    """Those of `pids` (id: start time) that are the processes that were noted."""
+    return {pid: started for pid, started in pids.items() if start_time(pid) == started}
 
 
 def start_time(pid):
-    """When the kernel started that process, in its own ticks; None if there is no such process."""
+    """When the kernel started that process, in its own ticks; None if there is no such process. Ids are reused; together
+    with its start time an id names one process for ever."""
     try:
         stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -84,5 +92,7 @@ def start_time(pid):
     return None if fields[0] == "Z" else int(fields[19])
 
 
-def _die_with_parent():
+def _die_with(parent):
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it was faster than we were
+        os._exit(1)

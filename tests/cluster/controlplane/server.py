@@ -1,0 +1,38 @@
+"""etcd and the API server."""
+
+import shutil
+
+from .ports import free_ports
+
+
+def start(plane):
+    """Launches both; they are up when plane.api answers /readyz. Returns the server's URL."""
+    client, peer, secure = free_ports(3)
+    _launch_etcd(plane, client, peer)
+    cert, key = plane.authority.issue("server", "kube-apiserver", hosts=["127.0.0.1", "localhost", "kubernetes.default.svc"])
+    plane.launch(
+        "kube-apiserver", "--etcd-servers", f"http://127.0.0.1:{client}",
+        "--bind-address", "127.0.0.1", "--secure-port", secure,
+        "--tls-cert-file", cert, "--tls-private-key-file", key, "--client-ca-file", plane.ca_file,
+        "--authorization-mode", "Node,RBAC",
+        "--service-cluster-ip-range", "10.96.0.0/16",
+        "--service-account-issuer", "https://kubernetes.default.svc",
+        "--service-account-key-file", plane.service_account_key,
+        "--service-account-signing-key-file", plane.service_account_key,
+        # The loopback address is no endpoint that the Service "kubernetes" may have.
+        "--endpoint-reconciler-type", "none",
+        "--allow-privileged=true", "--profiling=false")
+    return f"https://127.0.0.1:{secure}"
+
+
+def _launch_etcd(plane, client, peer):
+    data = plane.directory / "etcd"
+    shutil.rmtree(data, ignore_errors=True)
+    client_url, peer_url = (f"http://127.0.0.1:{port}" for port in (client, peer))
+    plane.launch(
+        "etcd", "--name", "default", "--data-dir", data, "--log-level", "warn",
+        # The data is thrown away with the control plane; nothing of it has to survive a power cut.
+        "--unsafe-no-fsync",
+        "--listen-client-urls", client_url, "--advertise-client-urls", client_url,
+        "--listen-peer-urls", peer_url, "--initial-advertise-peer-urls", peer_url,
+        "--initial-cluster", f"default={peer_url}")
