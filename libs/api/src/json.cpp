@@ -16,8 +16,9 @@ bool key_less(const JsonObject::Member& left, const JsonObject::Member& right) {
 }
 
 auto lower_bound(auto& members, std::string_view key) {
-    return std::lower_bound(members.begin(), members.end(), key,
-                            [](const JsonObject::Member& m, std::string_view k) { return m.key < k; });
+    return std::lower_bound(
+        members.begin(), members.end(), key,
+        [](const JsonObject::Member& m, std::string_view k) { return m.key.compare(k) < 0; });
 }
 
 // Exact: a double near 2^63 equals one integer, not all that round to it.

@@ -24,9 +24,14 @@ public:
     struct Member;
     using Members = std::vector<Member>;
 
-    JsonObject() = default;
+    constexpr JsonObject() noexcept;
     /// Sorts; of members with the same key the last one stays (as Go's decoder does).
     explicit JsonObject(Members members);
+    JsonObject(const JsonObject& other);
+    JsonObject(JsonObject&& other) noexcept;
+    JsonObject& operator=(const JsonObject& other);
+    JsonObject& operator=(JsonObject&& other) noexcept;
+    ~JsonObject();
 
     const Json* find(std::string_view key) const;
     Json* find(std::string_view key);
@@ -34,16 +39,14 @@ public:
     Json& operator[](std::string_view key);
     bool erase(std::string_view key);
     template <class Predicate>
-    void erase_if(Predicate predicate) {
-        std::erase_if(members_, predicate);
-    }
+    void erase_if(Predicate predicate);
 
-    Members::const_iterator begin() const { return members_.begin(); }
-    Members::const_iterator end() const { return members_.end(); }
-    Members::iterator begin() { return members_.begin(); }  ///< change values only, never keys
-    Members::iterator end() { return members_.end(); }
-    std::size_t size() const { return members_.size(); }
-    bool empty() const { return members_.empty(); }
+    Members::const_iterator begin() const;
+    Members::const_iterator end() const;
+    Members::iterator begin();  ///< change values only, never keys
+    Members::iterator end();
+    std::size_t size() const;
+    bool empty() const;
 
 private:
     Members members_;
@@ -119,6 +122,24 @@ struct JsonObject::Member {
     Json value;
     bool operator==(const Member&) const = default;
 };
+
+// Here, because a vector may only be used once its elements are a complete type.
+inline constexpr JsonObject::JsonObject() noexcept = default;
+inline JsonObject::JsonObject(const JsonObject& other) = default;
+inline JsonObject::JsonObject(JsonObject&& other) noexcept = default;
+inline JsonObject& JsonObject::operator=(const JsonObject& other) = default;
+inline JsonObject& JsonObject::operator=(JsonObject&& other) noexcept = default;
+inline JsonObject::~JsonObject() = default;
+inline JsonObject::Members::const_iterator JsonObject::begin() const { return members_.begin(); }
+inline JsonObject::Members::const_iterator JsonObject::end() const { return members_.end(); }
+inline JsonObject::Members::iterator JsonObject::begin() { return members_.begin(); }
+inline JsonObject::Members::iterator JsonObject::end() { return members_.end(); }
+inline std::size_t JsonObject::size() const { return members_.size(); }
+inline bool JsonObject::empty() const { return members_.empty(); }
+template <class Predicate>
+void JsonObject::erase_if(Predicate predicate) {
+    std::erase_if(members_, predicate);
+}
 
 /// Nesting beyond this is refused: everything recursive over a tree stays within a small stack.
 inline constexpr std::size_t max_json_depth = 256;
