@@ -45,7 +45,7 @@ TEST_CASE("a field error reads as Kubernetes writes it", "[api]") {
 TEST_CASE("several field errors are listed in order, equal ones once", "[api]") {
     const FieldError first = {.type = Type::required, .field = "spec.b", .detail = "x"};
     const FieldError second = {.type = Type::forbidden, .field = "spec.a", .detail = "y"};
-    CHECK(describe(FieldErrors{}) == "");
+    CHECK(describe(FieldErrors{}).empty());
     CHECK(describe(FieldErrors{first}) == "spec.b: Required value: x");
     CHECK(describe(FieldErrors{first, first}) == "spec.b: Required value: x");
     CHECK(describe(FieldErrors{first, second, first}) == "[spec.b: Required value: x, spec.a: Forbidden: y]");

@@ -46,7 +46,7 @@ TEST_CASE("every suffix of a quantity has its factor", "[api]") {
     for (const auto& [text, want] : cases) {
         INFO(text);
         CHECK(whole(text) == want);
-        CHECK(whole("-" + std::string(text)) == -want);
+        CHECK(whole(std::string("-").append(text)) == -want);
     }
     CHECK(nanos("3m") == 3'000'000);
     CHECK(nanos("3u") == 3'000);
@@ -60,7 +60,7 @@ TEST_CASE("a quantity may be written in odd ways", "[api]") {
     CHECK(quantity("007.50") == quantity("7.5"));
     CHECK(quantity("-0") == quantity("0"));
     CHECK(quantity("1." + std::string(500, '0')) == quantity("1"));
-    CHECK(quantity("1" + std::string(500, '0') + "e-500") == quantity("1"));
+    CHECK(quantity(std::string("1").append(500, '0') + "e-500") == quantity("1"));
     CHECK(quantity("0." + std::string(499, '0') + "1e500") == quantity("1"));
 }
 

@@ -56,9 +56,9 @@ TEST_CASE("a TrainJob gets the defaults of its schema, and is read whatever its 
 TEST_CASE("an empty string is not a default", "[api]") {
     const TrainJob job =
         train_job(R"({"spec": {"runtimeRef": {"apiGroup": "", "kind": ""}, "managedBy": ""}})");
-    CHECK(job.runtime_ref.api_group == "");
-    CHECK(job.runtime_ref.kind == "");
-    CHECK(job.managed_by == "");
+    CHECK(job.runtime_ref.api_group.empty());
+    CHECK(job.runtime_ref.kind.empty());
+    CHECK(job.managed_by.empty());
 }
 
 TEST_CASE("the two runtime kinds of our group are supported", "[api]") {
