@@ -55,8 +55,9 @@ private:
 bool operator==(const JsonObject& left, const JsonObject& right);
 
 /// A JSON value with value semantics. Reading never throws and never inserts: a missing member or a value of
-/// another type reads as null, empty or nullopt, because objects from a cluster may have any shape. Thread
-/// rule: as for std::vector; const access from several threads is fine.
+/// another type reads as null, empty or nullopt, because objects from a cluster may have any shape. That goes
+/// for const values; of others, items(), members() and operator[] with a key are for writing (find() is not).
+/// Thread rule: as for std::vector; const access from several threads is fine.
 class Json {
 public:
     using Array = std::vector<Json>;
