@@ -11,6 +11,10 @@ namespace {
 
 using api::Json;
 
+bool is_noise_when_empty(std::string_view name) {
+    return name == "metadata" || name == "resources" || name == "strategy" || name == "status";
+}
+
 // A server-side apply owns every field that it sends: null and the empty structs that Go's encoder writes
 // (`metadata: {}`, `resources: {}`, `strategy: {}`) say nothing, so they are not sent.
 void drop_noise(Json& tree) {
@@ -19,9 +23,7 @@ void drop_noise(Json& tree) {
     if (!tree.is_object()) return;
     for (auto& member : tree.members()) drop_noise(member.value);
     tree.members().erase_if([](const auto& m) {
-        const bool may_be_noise =
-            m.key == "metadata" || m.key == "resources" || m.key == "strategy" || m.key == "status";
-        return m.value.is_null() || (may_be_noise && m.value.is_object() && m.value.empty());
+        return m.value.is_null() || (m.value.is_object() && m.value.empty() && is_noise_when_empty(m.key));
     });
 }
 
