@@ -24,7 +24,7 @@ class Process:
             # In a session of its own: Ctrl-C reaches only us, and we end the programs in their order.
             self._popen = subprocess.Popen(
                 [str(a) for a in arguments], stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True,
-                preexec_fn=None if outlive else lambda: _die_with(parent), env={**os.environ, **(environment or {})})
+                preexec_fn=lambda: _prepare(None if outlive else parent), env={**os.environ, **(environment or {})})
         self.pid = self._popen.pid
 
     def running(self):
@@ -92,7 +92,10 @@ def start_time(pid):
     return None if fields[0] == "Z" else int(fields[19])
 
 
-def _die_with(parent):
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it was faster than we were
-        os._exit(1)
+def _prepare(parent):
+    """In the new process, before its program: it hears our signals, and does not outlive `parent` unless that is None."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])  # a caller that waits for Ctrl-C by sigwait has blocked them
+    if parent is not None:
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it was faster than we were
+            os._exit(1)
