@@ -96,17 +96,20 @@ def _build_into(target):
 def _compile(title, package, output, stamp):
     """One program; says every few seconds how far it is, as the largest take minutes."""
     began = reported = time.monotonic()
-    packages, last_lines = 0, collections.deque(maxlen=40)
+    packages, complaints = 0, collections.deque(maxlen=40)
     command = [_go_program(), "build", "-v", "-ldflags", f"-s -w {stamp}", "-o", str(output), package]
     with subprocess.Popen(command, cwd=MODULE, env={**os.environ, **ENVIRONMENT}, stderr=subprocess.PIPE, text=True) as go:
         for line in go.stderr:
-            last_lines.append(line)
-            packages += 1
+            if len(line.split()) > 1:  # a line of one word is the name of a package, of which go takes up the next
+                complaints.append(line)
+            else:
+                packages += 1
             if time.monotonic() - reported >= REPORT_SECONDS:
                 reported = time.monotonic()
                 _say(f"{title}: {reported - began:.0f} s, {packages} packages")
     if go.returncode != 0:
-        raise RuntimeError(f"go build {package} failed:\n{''.join(last_lines)}")
+        how = f"exit status {go.returncode}" if go.returncode > 0 else f"it was ended by signal {-go.returncode}"
+        raise RuntimeError(f"go build {package} failed, {how}:\n{''.join(complaints)}".rstrip(":\n"))
     _say(f"{title}: done in {time.monotonic() - began:.0f} s")
 
 
