@@ -7,8 +7,8 @@
 #include "api/json.hpp"
 #include "api/time.hpp"
 
-/// What is admitted, and what is said about it. J7, T1, W2 and so on name the rules: J judges TrainJobs, T runtimes,
-/// W warns.
+/// What is admitted, and what is said about it. J7, T1, W2 and so on name the rules: J judges TrainJobs, T
+/// runtimes, W warns.
 namespace runtime {
 
 /// All that is wrong with an object, in a fixed order, and what its author should know.
