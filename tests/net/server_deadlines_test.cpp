@@ -82,7 +82,9 @@ TEST_CASE("who does not read his answer is sent away", "[net]") {
     TestServer server({.limits = with(&net::ServerLimits::write_timeout)});
     server.run([&]() -> net::Task<> {
         const auto peer = co_await server.connect();
-        for (int i = 0; i < 10; ++i) co_await peer->send("GET /large HTTP/1.1\r\nHost: test\r\n\r\n");
+        std::string requests;
+        for (int i = 0; i < 10; ++i) requests += "GET /large HTTP/1.1\r\nHost: test\r\n\r\n";
+        co_await peer->send(requests);
         while (server.stats().timeouts == 0) co_await net::sleep_for(1ms);
     });
     server.loop.run_until([&] { return server.stats().connections == 0; });
