@@ -1,7 +1,6 @@
 #include "lane.hpp"
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 namespace webhook {
@@ -18,7 +17,7 @@ Lane::Lane(boost::asio::any_io_executor executor, std::unique_ptr<kube::Clock> c
           tools.log)) {}
 
 void Lane::learn(const api::ObjectKey& key, const std::shared_ptr<const api::Json>& runtime) {
-    boost::asio::post(executor_, [this, key, runtime] { runtimes_.set(key, runtime); });
+    executor_.execute([this, key, runtime] { runtimes_.set(key, runtime); });
 }
 
 net::Task<> Lane::drain_here(Lane& lane, std::chrono::milliseconds grace) {

@@ -174,9 +174,6 @@ api::Result<> Process::start(const kube::ClusterConfig& config) {
 net::Task<> Process::until_signalled() {
     const int number = co_await signals_.next();
     log_.info("stopping", {{"signal", number}});
-    // First of all: no new clients are sent here while the old ones are served.
-    stopping_ = true;
-    co_await lanes_.drain(drain_time);
 }
 
 // Returns only when there is a bug, and tells of it.
@@ -195,6 +192,9 @@ net::Task<> Process::whole_life() {
     using namespace boost::asio::experimental::awaitable_operators;
     co_await (until_signalled() || keep_running(runtimes_->run()) ||
               keep_running(net::follow(certificate_, certificate_poll_interval, log_)));
+    // First of all: no new clients are sent here while the old ones are served.
+    stopping_ = true;
+    co_await lanes_.drain(drain_time);
     co_await admin_->drain(admin_drain_time);
     server_.reset();
 }
