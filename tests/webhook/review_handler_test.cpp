@@ -65,7 +65,7 @@ TEST_CASE("what is no review gets an HTTP error and no verdict", "[review]") {
             CHECK(reply.http.body.size() < 200);
             CHECK_FALSE(reply.http.close);
             CHECK(net::header(reply.http.headers, "Allow") == (c.want == 405 ? "POST" : ""));
-            CHECK(net::header(reply.http.headers, "Retry-After") == "");
+            CHECK(net::header(reply.http.headers, "Retry-After").empty());
             CHECK_THAT(desk.metrics_text(), Catch::Contains(c.counted_as));
             CHECK(desk.server.requests.empty());
         }
@@ -188,7 +188,8 @@ TEST_CASE("a runtime that does not exist is the TrainJob's fault", "[review]") {
     CHECK_THAT(desk.metrics_text(),
                Catch::Contains(R"(signalbox_admission_causes_total{path=")" + test::train_job_path +
                                R"(",reason="FieldValueInvalid"} 1)"));
-    CHECK(desk.log_text == "");
+    CAPTURE(desk.log_text);
+    CHECK(desk.log_text.empty());
 }
 
 TEST_CASE("nobody knows while lookups fail, and the log says so once", "[review]") {

@@ -66,7 +66,7 @@ TEST_CASE("the cache tells of both kinds of runtimes", "[cache]") {
         context, cache.run(),
         boost::asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr) { ended = true; }));
     clock.run_for(5s);
-    CHECK(cache.not_synced() == std::vector<std::string>{});
+    CHECK(cache.not_synced().empty());
     REQUIRE(seen["ns/plain"]);
     CHECK((*seen["ns/plain"])["spec"] == test::namespaced_runtime()["spec"]);
     CHECK((*seen["ns/plain"])["metadata"]["managedFields"].is_null());
