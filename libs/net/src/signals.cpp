@@ -9,7 +9,7 @@ namespace asio = boost::asio;
 
 class Signals::Impl {
 public:
-    explicit Impl(asio::any_io_executor executor) : set(std::move(executor)) {}
+    explicit Impl(const asio::any_io_executor& executor) : set(executor) {}
 
     static Task<int> next(std::shared_ptr<Impl> self) {
         const auto [error, number] = co_await self->set.async_wait(asio::as_tuple(asio::use_awaitable));
@@ -19,8 +19,8 @@ public:
     asio::signal_set set;
 };
 
-Signals::Signals(asio::any_io_executor executor, const std::vector<int>& numbers)
-    : impl_(std::make_shared<Impl>(std::move(executor))) {
+Signals::Signals(const asio::any_io_executor& executor, const std::vector<int>& numbers)
+    : impl_(std::make_shared<Impl>(executor)) {
     for (const int number : numbers) impl_->set.add(number);
 }
 

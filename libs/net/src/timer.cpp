@@ -19,7 +19,7 @@ Task<> sleep_for(std::chrono::milliseconds duration) {
 // Shared with the waiting coroutine: the Wakeup may go first.
 class Wakeup::Impl {
 public:
-    explicit Impl(asio::any_io_executor executor) : timer(std::move(executor)) {}
+    explicit Impl(const asio::any_io_executor& executor) : timer(executor) {}
 
     static Task<bool> wait_until(std::shared_ptr<Impl> self, std::chrono::steady_clock::time_point time) {
         if (!self->notified) {
@@ -33,7 +33,7 @@ public:
     bool notified = false;
 };
 
-Wakeup::Wakeup(asio::any_io_executor executor) : impl_(std::make_shared<Impl>(std::move(executor))) {}
+Wakeup::Wakeup(const asio::any_io_executor& executor) : impl_(std::make_shared<Impl>(executor)) {}
 Wakeup::~Wakeup() { impl_->timer.cancel(); }
 
 void Wakeup::notify() {

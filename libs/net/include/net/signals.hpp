@@ -10,7 +10,7 @@ namespace net {
 /// Takes over signals from construction to destruction; none is lost between two calls of next().
 class Signals {
 public:
-    Signals(boost::asio::any_io_executor executor, const std::vector<int>& numbers);
+    Signals(const boost::asio::any_io_executor& executor, const std::vector<int>& numbers);
     ~Signals();
     Signals(const Signals&) = delete;
     Signals& operator=(const Signals&) = delete;

@@ -14,7 +14,7 @@ Task<> sleep_for(std::chrono::milliseconds duration);
 /// the wait are remembered; several fold into one. Thread rule: as its executor.
 class Wakeup {
 public:
-    explicit Wakeup(boost::asio::any_io_executor executor);
+    explicit Wakeup(const boost::asio::any_io_executor& executor);
     ~Wakeup();
     Wakeup(const Wakeup&) = delete;
     Wakeup& operator=(const Wakeup&) = delete;
