@@ -140,7 +140,8 @@ class Program:
         self._file = open(log, "ab")
         self._offset = self._file.tell()
         self.process = subprocess.Popen([str(binary), *map(str, arguments)], stderr=self._file, stdout=self._file,
-                                        stdin=subprocess.DEVNULL, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=1"})
+                                        stdin=subprocess.DEVNULL, preexec_fn=_hear_signals,
+                                        env={**os.environ, "ASAN_OPTIONS": "detect_leaks=1"})
 
     def text(self):
         """What this process has logged."""
@@ -197,3 +198,8 @@ class Program:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+
+
+def _hear_signals():
+    """A starter that waits for signals has blocked them, and a child inherits that."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
