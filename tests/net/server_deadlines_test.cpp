@@ -1,3 +1,6 @@
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 
 #include "server_fixture.hpp"
@@ -158,4 +161,27 @@ TEST_CASE("a crowd of clients that never finish a handshake does not keep others
             CHECK(status_of(response) == 200);
         }
     });
+}
+
+TEST_CASE("a server without file descriptors waits for better times", "[net]") {
+    TestServer server;
+    server.run([&]() -> net::Task<> {
+        const auto first = co_await server.connect();
+        co_await first->ask(request);
+        rlimit before = {};
+        ::getrlimit(RLIMIT_NOFILE, &before);
+        const int lowest_free = ::dup(0);
+        ::close(lowest_free);
+        // Enough for the client's end and not for the server's.
+        rlimit low = before;
+        low.rlim_cur = static_cast<rlim_t>(lowest_free) + 1;
+        ::setrlimit(RLIMIT_NOFILE, &low);
+        const auto second = co_await server.connect();
+        while (server.log_lines.empty()) co_await test::let_others_run();
+        ::setrlimit(RLIMIT_NOFILE, &before);
+        const auto response = co_await second->ask(request);
+        CHECK(status_of(response) == 200);
+    });
+    REQUIRE(server.log_lines.size() == 1);
+    CHECK(server.log_lines[0].find("raise the limit of open files") != std::string::npos);
 }

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <future>
 
 #include "server_fixture.hpp"
 
@@ -287,4 +288,41 @@ TEST_CASE("following files tells the log", "[net]") {
     dir.write(authority.issue());
     loop.run_until(
         [&] { return lines.size() >= 2 && lines.back().find("certificate replaced") != std::string::npos; });
+}
+
+TEST_CASE("servers on several threads share one identity", "[net]") {
+    const test::Authority authority;
+    const auto first = authority.issue();
+    const auto tls = net::Tls::make({.cert_pem = first.cert, .key_pem = first.key}).value();
+    const auto serve = [&] {
+        test::Loop loop;
+        net::Log log(net::LogLevel::error);
+        net::ServerConfig config;
+        config.host = "127.0.0.1";
+        config.tls = tls;
+        const auto handler = [](net::HttpRequest&) -> net::Answer { return net::HttpResponse{}; };
+        const auto server = net::make_http_server(loop.executor(), config, handler, log);
+        const auto port = server->start().value();
+        int answered = 0;
+        auto body = [&]() -> net::Task<> {
+            for (int i = 0; i < 10; ++i) {
+                test::PeerTls options;
+                options.ca = authority.cert();
+                const auto peer = co_await test::connect(port, options);
+                const auto response = co_await peer->ask(request);
+                answered += status_of(response) == 200;
+            }
+        };
+        loop.run(body());
+        return answered;
+    };
+    auto one = std::async(std::launch::async, serve);
+    auto two = std::async(std::launch::async, serve);
+    for (int i = 0; i < 20; ++i) {
+        const auto next = authority.issue();
+        CHECK(tls->replace({.cert_pem = next.cert, .key_pem = next.key}).has_value());
+        CHECK(tls->not_after() > api::Time());
+    }
+    CHECK(one.get() == 10);
+    CHECK(two.get() == 10);
 }

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <fstream>
 #include <memory>
+#include <utility>
 
 #include "net/metrics.hpp"
 
@@ -42,12 +43,12 @@ double open_descriptors() {
 void add_process_metrics(Metrics& metrics) {
     auto start = metrics.gauge("process_start_time_seconds", "When the process began, in Unix time.");
     start.set(static_cast<double>(std::time(nullptr)));
-    // A gauge by its type here, because it is set rather than counted; it only ever grows.
-    auto cpu = metrics.gauge("process_cpu_seconds_total", "CPU time of the process, user and system.");
+    auto cpu = metrics.counter("process_cpu_seconds_total", "CPU time of the process, user and system.");
     auto resident = metrics.gauge("process_resident_memory_bytes", "Resident memory.");
     auto descriptors = metrics.gauge("process_open_fds", "Open file descriptors.");
-    metrics.before_expose([cpu, resident, descriptors]() mutable {
-        cpu.set(cpu_seconds());
+    metrics.before_expose([cpu, resident, descriptors, told = 0.0]() mutable {
+        const auto now = cpu_seconds();
+        cpu.add(now - std::exchange(told, now));
         resident.set(resident_bytes());
         descriptors.set(open_descriptors());
     });

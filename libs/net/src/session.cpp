@@ -1,5 +1,6 @@
 #include "session.hpp"
 
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -73,7 +74,13 @@ Task<bool> Session::shake_hands() {
     core_->enter(*this, Phase::handshake);
     for (;;) {
         const auto io = stream_.handshake();
-        if (io.status == IoStatus::done) co_return true;
+        if (io.status == IoStatus::done) {
+            // We have nothing to say now that would carry the ACK of the client's last flight, and a client
+            // with Nagle's algorithm on would hold its request back for it.
+            const int on = 1;
+            ::setsockopt(stream_.socket().native_handle(), IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
+            co_return true;
+        }
         if (io.status == IoStatus::eof || io.status == IoStatus::failed) {
             ++core_->stats.handshake_errors;
             if (core_->log.enabled(LogLevel::debug))
