@@ -69,10 +69,10 @@ void LeaderElector::report() {
 }
 
 void LeaderElector::report_trouble(const api::Result<api::Json>& answer, bool is_read) {
-    // Conflicts and a lease that does not exist yet are everyday life of an election; a write that is not
-    // found has no namespace.
-    const bool fine = answer || answer.error().code == api::Errc::conflict ||
-                      (is_read && answer.error().code == api::Errc::not_found);
+    // That there is no lease says nothing yet: whether one can be made does. (It cannot without a namespace.)
+    if (is_read && !answer && answer.error().code == api::Errc::not_found) return;
+    // Conflicts are everyday life of an election.
+    const bool fine = answer || answer.error().code == api::Errc::conflict;
     const std::string trouble = fine ? ""
                                      : std::string(api::to_string(answer.error().code)) + " " +
                                            std::to_string(answer.error().http_status);

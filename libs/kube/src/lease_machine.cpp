@@ -28,7 +28,9 @@ Request LeaseMachine::request(SteadyTime now, MicroTime wall) {
     }
     if (!known_ || (!renewed_at_ && !is_free(now))) return read(now);
     sent_at_ = now;
-    doing_ = renewed_at_ ? Doing::renewing : Doing::taking;
+    // A lease that was deleted under its holder is created, and that fails where its namespace is gone as
+    // well.
+    doing_ = renewed_at_ && !lease_.is_null() ? Doing::renewing : Doing::taking;
     return write(wall, false);
 }
 

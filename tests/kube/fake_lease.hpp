@@ -1,0 +1,60 @@
+#pragma once
+// The API server's side of one Lease.
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/json.hpp"
+#include "fake_api_server.hpp"
+#include "kube/request.hpp"
+
+struct FakeLease {
+    std::optional<api::Json> lease;
+    std::vector<std::string> requests;  // methods
+    int conflicts = 0;
+
+    api::Result<api::Json> handle(const kube::Request& request) {
+        requests.push_back(request.method);
+        if (request.method == "POST") {
+            if (lease) return conflict();
+            lease = *api::parse_json(request.body);
+            return stored();
+        }
+        if (!lease) return refusal(404, api::Errc::not_found);
+        if (request.method == "GET") return *lease;
+        api::Json object = *api::parse_json(request.body);
+        if (version_of(object) != version_of(*lease)) return conflict();
+        lease = std::move(object);
+        return stored();
+    }
+
+    void set(const std::string& field, api::Json value) {
+        (*lease)["spec"][field] = std::move(value);
+        stored();
+    }
+    void touch() {
+        (*lease)["metadata"]["annotations"]["edited"] = "yes";
+        stored();
+    }
+    /// A field of the spec as text; "" if it is not there.
+    std::string spec(const std::string& field) const {
+        const api::Json& value = std::as_const(*lease)["spec"][field];
+        if (value.is_null()) return "";
+        return value.is_string() ? std::string(value.as_string()) : api::to_json(value);
+    }
+
+private:
+    static std::string version_of(const api::Json& object) {
+        return std::string(object["metadata"]["resourceVersion"].as_string());
+    }
+    api::Result<api::Json> conflict() {
+        ++conflicts;
+        return refusal(409, api::Errc::conflict);
+    }
+    api::Json stored() {
+        (*lease)["metadata"]["resourceVersion"] = std::to_string(++version_);
+        return *lease;
+    }
+    int version_ = 1000;
+};

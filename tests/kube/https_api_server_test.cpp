@@ -1,0 +1,276 @@
+#include "kube/https_api_server.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <catch2/catch.hpp>
+#include <deque>
+#include <map>
+
+#include "recording_sink.hpp"
+#include "support/printers.hpp"
+#include "virtual_clock.hpp"
+
+using namespace std::chrono_literals;
+using api::Errc;
+
+namespace {
+
+class FakeStream final : public net::ByteStream {
+public:
+    explicit FakeStream(std::deque<api::Result<std::string>> pieces) : pieces_(std::move(pieces)) {}
+    net::Async<std::string> read() override {
+        if (pieces_.empty()) co_return std::string();
+        auto piece = std::move(pieces_.front());
+        pieces_.pop_front();
+        co_return piece;
+    }
+
+private:
+    std::deque<api::Result<std::string>> pieces_;
+};
+
+struct Wire {
+    std::deque<api::Result<net::HttpResponse>> answers;
+    std::deque<api::Result<std::string>> stream;
+    std::vector<net::HttpRequest> requests;
+    std::vector<std::string> reconfigured;  // CAs
+    std::chrono::seconds idle_timeout{0};
+
+    api::Result<net::HttpResponse> next() {
+        if (answers.empty()) return net::HttpResponse{};
+        auto answer = std::move(answers.front());
+        answers.pop_front();
+        return answer;
+    }
+};
+
+class FakeClient final : public net::HttpClient {
+public:
+    explicit FakeClient(Wire& wire) : wire_(wire) {}
+    net::Async<net::HttpResponse> send(net::HttpRequest request) override {
+        wire_.requests.push_back(std::move(request));
+        co_return wire_.next();
+    }
+    net::Async<Opened> open(net::HttpRequest request, std::chrono::seconds idle_timeout) override {
+        wire_.requests.push_back(std::move(request));
+        wire_.idle_timeout = idle_timeout;
+        auto answer = wire_.next();
+        if (!answer) co_return answer.error();
+        Opened opened;
+        opened.response = std::move(*answer);
+        if (opened.response.status == 200)
+            opened.stream = std::make_unique<FakeStream>(std::move(wire_.stream));
+        co_return std::move(opened);
+    }
+    void reconfigure(net::ClientConfig config) override { wire_.reconfigured.push_back(config.ca_pem); }
+
+private:
+    Wire& wire_;
+};
+
+struct Room {
+    boost::asio::io_context context;
+    VirtualClock clock{context};
+    Wire wire;
+    std::map<std::string, std::string> files = {{"ca", "-----BEGIN 1"}, {"token", "t1"}};
+    std::vector<std::string> told;
+    std::unique_ptr<kube::ApiServer> server;
+
+    Room() {
+        kube::Credentials credentials({.host = "h",
+                                       .port = "1",
+                                       .base_path = "/base",
+                                       .ca = {.file = "ca"},
+                                       .token = {.file = "token"}},
+                                      [this](const std::string& path) -> api::Result<std::string> {
+                                          if (files.contains(path)) return files[path];
+                                          return api::Error{.code = Errc::not_found,
+                                                            .message = path + " does not exist"};
+                                      });
+        REQUIRE(credentials.refresh(clock.now()));
+        server = kube::make_https_api_server(
+            std::make_unique<FakeClient>(wire), std::move(credentials), clock,
+            {.on_warning = [this](const std::string& text) { told.push_back("warning " + text); },
+             .on_problem = [this](const std::string& text) { told.push_back("problem " + text); },
+             .on_answer =
+                 [this](std::string_view verb, int status, std::chrono::nanoseconds) {
+                     told.push_back(std::string(verb) + " " + std::to_string(status));
+                 }});
+    }
+
+    template <class T>
+    api::Result<T> await(kube::Async<T> operation) {
+        std::optional<api::Result<T>> result;
+        boost::asio::co_spawn(context, std::move(operation),
+                              [&](std::exception_ptr failed, api::Result<T> got) {
+                                  if (failed) std::rethrow_exception(failed);
+                                  result = std::move(got);
+                              });
+        clock.run();
+        REQUIRE(result);
+        return std::move(*result);
+    }
+    api::Result<kube::Response> send(kube::Request request = {.target = "/x"}) {
+        return await(server->send(std::move(request)));
+    }
+    std::string header(const std::string& name) {
+        return std::string(net::header(wire.requests.back().headers, name));
+    }
+    Told take() { return std::exchange(told, {}); }
+};
+
+}  // namespace
+
+TEST_CASE("a request says who we are and what it carries", "[kube]") {
+    Room room;
+    room.wire.answers.push_back(net::HttpResponse{.status = 201, .body = "{}"});
+    const auto response = room.send(
+        {.method = "PATCH", .target = "/x?y=z", .content_type = "application/apply-patch+yaml", .body = "b"});
+    REQUIRE(response);
+    CHECK(response->status == 201);
+    CHECK(response->body == "{}");
+    const auto& request = room.wire.requests.back();
+    CHECK(request.method == "PATCH");
+    CHECK(request.target == "/base/x?y=z");
+    CHECK(request.body == "b");
+    CHECK(room.header("Authorization") == "Bearer t1");
+    CHECK(room.header("Content-Type") == "application/apply-patch+yaml");
+    CHECK(room.header("Accept") == "application/json");
+    CHECK(room.header("User-Agent").starts_with("signalbox/"));
+    CHECK(room.told == Told{"PATCH 201"});
+}
+
+TEST_CASE("refusals and broken connections are errors", "[kube]") {
+    Room room;
+    room.wire.answers = {
+        net::HttpResponse{.status = 404,
+                          .body = R"({"kind":"Status","message":"gone fishing","reason":"NotFound"})"},
+        api::Error{.code = Errc::unavailable, .message = "reset"}};
+    const auto refused = room.send();
+    REQUIRE(refused.has_error());
+    CHECK(refused.error().code == Errc::not_found);
+    CHECK(refused.error().message == "gone fishing");
+    const auto broken = room.send();
+    REQUIRE(broken.has_error());
+    CHECK(broken.error().code == Errc::unavailable);
+    CHECK(room.told == Told{"GET 404", "GET 0"});
+}
+
+TEST_CASE("a 401 makes us read the token again", "[kube]") {
+    Room room;
+    SECTION("and ask once more when it has changed") {
+        room.wire.answers = {net::HttpResponse{.status = 401}, net::HttpResponse{.status = 200}};
+        room.files["token"] = "t2";
+        CHECK(room.send());
+        CHECK(room.wire.requests.size() == 2);
+        CHECK(room.header("Authorization") == "Bearer t2");
+        CHECK(room.told == Told{"GET 401", "GET 200"});
+    }
+    SECTION("only once") {
+        room.wire.answers = {net::HttpResponse{.status = 401}, net::HttpResponse{.status = 401},
+                             net::HttpResponse{.status = 200}};
+        room.files["token"] = "t2";
+        CHECK(room.send().error().code == Errc::unauthorized);
+        CHECK(room.wire.requests.size() == 2);
+    }
+    SECTION("and not when it is the same") {
+        room.wire.answers = {net::HttpResponse{.status = 401}};
+        CHECK(room.send().error().code == Errc::unauthorized);
+        CHECK(room.wire.requests.size() == 1);
+    }
+    SECTION("for a watch as well") {
+        room.wire.answers = {net::HttpResponse{.status = 401}, net::HttpResponse{.status = 200}};
+        room.files["token"] = "t2";
+        kube::Request request = {.target = "/w"};
+        CHECK(room.await(room.server->watch(request)));
+        CHECK(room.told == Told{"WATCH 401", "WATCH 200"});
+    }
+}
+
+TEST_CASE("files that change on disk are taken up", "[kube]") {
+    Room room;
+    room.files["token"] = "t2";
+    room.files["ca"] = "-----BEGIN 2";
+    room.send();
+    CHECK(room.header("Authorization") == "Bearer t1");
+    room.clock.run_for(60s);
+    room.send();
+    CHECK(room.header("Authorization") == "Bearer t2");
+    CHECK(room.wire.reconfigured == Told{"-----BEGIN 2"});
+    room.take();
+
+    room.files.erase("token");
+    for (int i = 0; i < 3; ++i) {
+        room.clock.run_for(60s);
+        room.send();
+    }
+    CHECK(room.header("Authorization") == "Bearer t2");
+    CHECK(room.take() == Told{"problem token does not exist", "GET 200", "GET 200", "GET 200"});
+    room.files["token"] = "t3";
+    room.clock.run_for(60s);
+    room.send();
+    CHECK(room.header("Authorization") == "Bearer t3");
+    CHECK(room.take() == Told{"GET 200"});
+}
+
+TEST_CASE("each warning is told once", "[kube]") {
+    Room room;
+    const net::HttpResponse warned = {.headers = {{"Warning", "299 - \"old\""}}};
+    room.wire.answers = {warned, warned, net::HttpResponse{.headers = {{"Warning", "299 - \"older\""}}}};
+    for (int i = 0; i < 3; ++i) room.send();
+    CHECK(room.told == Told{"GET 200", "warning old", "GET 200", "GET 200", "warning older"});
+}
+
+TEST_CASE("a watch hands out whole lines", "[kube]") {
+    Room room;
+    const kube::Request request = {.target = "/w", .accept = "special", .idle_timeout = 77s};
+    SECTION("however they arrive") {
+        room.wire.stream = {std::string("on"), std::string("e\ntwo\n\nth"), std::string("ree\nhalf")};
+        auto watch = room.await(room.server->watch(request));
+        REQUIRE(watch);
+        CHECK(room.wire.idle_timeout == 77s);
+        CHECK(room.header("Accept") == "special");
+        for (const char* want : {"one", "two", "three", "", ""}) {
+            const auto line = room.await((*watch)->next());
+            REQUIRE(line);
+            CHECK(*line == want);
+        }
+    }
+    SECTION("until the connection breaks") {
+        room.wire.stream = {std::string("one\nha"),
+                            api::Error{.code = Errc::unavailable, .message = "reset"}};
+        auto watch = room.await(room.server->watch(request));
+        REQUIRE(watch);
+        CHECK(*room.await((*watch)->next()) == "one");
+        CHECK(room.await((*watch)->next()).error().code == Errc::unavailable);
+    }
+    SECTION("unless it is refused") {
+        room.wire.answers = {net::HttpResponse{.status = 410, .body = "{}"}};
+        CHECK(room.await(room.server->watch(request)).error().code == Errc::gone);
+    }
+}
+
+TEST_CASE("fetch parses, and says whose answer was broken", "[kube]") {
+    Room room;
+    room.wire.answers = {net::HttpResponse{.body = R"({"a":1})"}, net::HttpResponse{.body = "{"},
+                         net::HttpResponse{.status = 404}};
+    const kube::Request request = {.target = "/x"};
+    const auto good = room.await(kube::fetch(*room.server, request));
+    REQUIRE(good);
+    CHECK(*good == api::Json::object({{"a", 1}}));
+    const auto broken = room.await(kube::fetch(*room.server, request));
+    REQUIRE(broken.has_error());
+    CHECK(broken.error().code == Errc::internal);
+    CHECK_THAT(broken.error().message, Catch::Contains("GET /x"));
+    CHECK(room.await(kube::fetch(*room.server, request)).error().code == Errc::not_found);
+}
+
+TEST_CASE("broken credentials stop the start", "[kube]") {
+    boost::asio::io_context context;
+    VirtualClock clock(context);
+    const auto server = kube::make_https_api_server(
+        context.get_executor(), clock,
+        {.host = "h", .port = "1", .ca = {.file = "/nonexistent/ca.crt"}, .source = "kubeconfig f"});
+    REQUIRE(server.has_error());
+    CHECK_THAT(server.error().message,
+               Catch::StartsWith("kubeconfig f: ") && Catch::Contains("/nonexistent/ca.crt"));
+}

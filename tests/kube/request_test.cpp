@@ -1,0 +1,107 @@
+#include "kube/request.hpp"
+
+#include <catch2/catch.hpp>
+
+using api::Json;
+
+namespace {
+
+Json object(const char* name, const char* ns) {
+    return Json::object({{"metadata", Json::object({{"name", name}, {"namespace", ns}})}});
+}
+
+}  // namespace
+
+TEST_CASE("a path names a collection or an object", "[kube]") {
+    struct Case {
+        const char* name;
+        kube::Resource resource;
+        api::ObjectKey key;
+        const char* want;
+    };
+    const Case cases[] = {
+        {"an object",
+         kube::resources::job_sets,
+         {"a", "b"},
+         "/apis/jobset.x-k8s.io/v1alpha2/namespaces/a/jobsets/b"},
+        {"the core group", kube::resources::config_maps, {"a", "b"}, "/api/v1/namespaces/a/configmaps/b"},
+        {"a namespace's collection",
+         kube::resources::config_maps,
+         {"a", ""},
+         "/api/v1/namespaces/a/configmaps"},
+        {"all namespaces", kube::resources::train_jobs, {}, "/apis/trainer.kubeflow.org/v1alpha1/trainjobs"},
+        {"a cluster-scoped object",
+         kube::resources::cluster_training_runtimes,
+         {"", "torch"},
+         "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes/torch"},
+        {"a cluster-scoped object, whatever namespace is given",
+         kube::resources::cluster_training_runtimes,
+         {"x", "torch"},
+         "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes/torch"},
+        {"odd names, encoded",
+         kube::resources::config_maps,
+         {"a/b", "c?d e"},
+         "/api/v1/namespaces/a%2Fb/configmaps/c%3Fd%20e"},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) { CHECK(kube::path(c.resource, c.key) == c.want); }
+    }
+    CHECK(kube::percent_encode("aZ0-._~ /=,\xc3\xa9") == "aZ0-._~%20%2F%3D%2C%C3%A9");
+    CHECK(to_string(kube::resources::job_sets) == "jobsets.jobset.x-k8s.io");
+    CHECK(to_string(kube::resources::config_maps) == "configmaps");
+}
+
+TEST_CASE("requests carry their preconditions", "[kube]") {
+    struct Case {
+        const char* name;
+        kube::Request request;
+        const char* method;
+        const char* target;
+        const char* type;
+        const char* body;
+    };
+    const auto& maps = kube::resources::config_maps;
+    const Json patch = Json::object({{"spec", Json::object({{"suspend", true}})}});
+    const Case cases[] = {
+        {"get", kube::get(maps, {"n", "x"}), "GET", "/api/v1/namespaces/n/configmaps/x", "", ""},
+        {"create", kube::create(maps, object("x", "n")), "POST",
+         "/api/v1/namespaces/n/configmaps?fieldManager=trainer", "application/json",
+         R"({"metadata":{"name":"x","namespace":"n"}})"},
+        {"apply with force", kube::apply(maps, object("x", "n"), true), "PATCH",
+         "/api/v1/namespaces/n/configmaps/x?fieldManager=trainer&force=true", "application/apply-patch+yaml",
+         R"({"metadata":{"name":"x","namespace":"n"}})"},
+        {"apply without force", kube::apply(maps, object("x", "n"), false), "PATCH",
+         "/api/v1/namespaces/n/configmaps/x?fieldManager=trainer&force=false", "application/apply-patch+yaml",
+         R"({"metadata":{"name":"x","namespace":"n"}})"},
+        {"merge patch", kube::merge_patch(maps, {"n", "x"}, patch), "PATCH",
+         "/api/v1/namespaces/n/configmaps/x?fieldManager=trainer", "application/merge-patch+json",
+         R"({"spec":{"suspend":true}})"},
+        {"merge patch with preconditions", kube::merge_patch(maps, {"n", "x"}, patch, {"u", "7"}), "PATCH",
+         "/api/v1/namespaces/n/configmaps/x?fieldManager=trainer", "application/merge-patch+json",
+         R"({"metadata":{"resourceVersion":"7","uid":"u"},"spec":{"suspend":true}})"},
+        {"status", kube::merge_patch_status(maps, {"n", "x"}, patch, {"", "7"}), "PATCH",
+         "/api/v1/namespaces/n/configmaps/x/status?fieldManager=trainer", "application/merge-patch+json",
+         R"({"metadata":{"resourceVersion":"7"},"spec":{"suspend":true}})"},
+        {"replace", kube::replace(maps, object("x", "n")), "PUT",
+         "/api/v1/namespaces/n/configmaps/x?fieldManager=trainer", "application/json",
+         R"({"metadata":{"name":"x","namespace":"n"}})"},
+        {"remove in the background", kube::remove(maps, {"n", "x"}, kube::Propagation::background, {"u", ""}),
+         "DELETE", "/api/v1/namespaces/n/configmaps/x", "application/json",
+         R"({"apiVersion":"v1","kind":"DeleteOptions","preconditions":{"uid":"u"},"propagationPolicy":"Background"})"},
+        {"remove in the foreground",
+         kube::remove(maps, {"n", "x"}, kube::Propagation::foreground, {"u", "7"}), "DELETE",
+         "/api/v1/namespaces/n/configmaps/x", "application/json",
+         R"({"apiVersion":"v1","kind":"DeleteOptions","preconditions":{"resourceVersion":"7","uid":"u"},"propagationPolicy":"Foreground"})"},
+        {"remove whatever is there", kube::remove(maps, {"n", "x"}, kube::Propagation::background), "DELETE",
+         "/api/v1/namespaces/n/configmaps/x", "application/json",
+         R"({"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"Background"})"},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            CHECK(c.request.method == c.method);
+            CHECK(c.request.target == c.target);
+            CHECK(c.request.content_type == c.type);
+            CHECK(c.request.body == c.body);
+        }
+    }
+}

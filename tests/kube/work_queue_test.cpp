@@ -1,0 +1,211 @@
+#include "kube/work_queue.hpp"
+
+#include <catch2/catch.hpp>
+#include <random>
+
+using namespace std::chrono_literals;
+using Key = api::ObjectKey;
+
+namespace {
+
+const kube::SteadyTime t0 = kube::SteadyTime(1000h);
+const Key a = {"ns", "a"};
+const Key b = {"ns", "b"};
+
+}  // namespace
+
+TEST_CASE("keys come out in order and once", "[kube]") {
+    kube::WorkQueue queue;
+    CHECK(!queue.next(t0));
+    CHECK(!queue.next_wakeup());
+    queue.add(b, t0);
+    queue.add(a, t0);
+    queue.add(b, t0);
+    CHECK(queue.ready() == 2);
+    REQUIRE(queue.next_wakeup());
+    CHECK(*queue.next_wakeup() <= t0);
+    CHECK(queue.next(t0) == b);
+    CHECK(queue.next(t0) == a);
+    CHECK(!queue.next(t0));
+    CHECK(queue.running() == 2);
+    CHECK(!queue.next_wakeup());
+}
+
+TEST_CASE("what happens during a pass folds into one more", "[kube]") {
+    kube::WorkQueue queue;
+    queue.add(a, t0);
+    REQUIRE(queue.next(t0) == a);
+    queue.add(a, t0);
+    queue.add(a, t0);
+    CHECK(!queue.next(t0));  // one pass per key at a time
+    queue.done(a, t0);
+    CHECK(queue.next(t0) == a);
+    queue.done(a, t0);
+    CHECK(!queue.next(t0 + 1h));
+    CHECK(!queue.next_wakeup());
+}
+
+TEST_CASE("of several times the earliest wins", "[kube]") {
+    kube::WorkQueue queue;
+    SECTION("while it waits") {
+        queue.add_after(a, t0 + 10s);
+        queue.add_after(a, t0 + 20s);
+        CHECK(queue.next_wakeup() == t0 + 10s);
+        queue.add_after(a, t0 + 5s);
+        CHECK(queue.next_wakeup() == t0 + 5s);
+        CHECK(queue.waiting() == 1);
+        CHECK(!queue.next(t0 + 4999ms));
+        CHECK(queue.next(t0 + 5s) == a);
+        queue.done(a, t0 + 5s);
+        CHECK(!queue.next(t0 + 1h));
+    }
+    SECTION("during a pass") {
+        queue.add(a, t0);
+        REQUIRE(queue.next(t0) == a);
+        queue.add_after(a, t0 + 20s);
+        queue.add_after(a, t0 + 10s);
+        CHECK(!queue.next(t0 + 1h));
+        queue.done(a, t0);
+        CHECK(queue.next_wakeup() == t0 + 10s);
+    }
+    SECTION("an event goes before it, and uses it up") {
+        queue.add_after(a, t0 + 10s);
+        queue.add(a, t0);
+        CHECK(queue.next(t0) == a);
+        queue.done(a, t0);
+        CHECK(!queue.next(t0 + 1h));
+    }
+    SECTION("a key that is ready is soon enough") {
+        queue.add(a, t0);
+        queue.add_after(a, t0 + 10s);
+        CHECK(queue.next(t0) == a);
+        queue.done(a, t0);
+        CHECK(!queue.next(t0 + 1h));
+    }
+    SECTION("two keys at the same time keep their order") {
+        queue.add_after(b, t0 + 1s);
+        queue.add_after(a, t0 + 1s);
+        CHECK(queue.next(t0 + 1s) == b);
+        CHECK(queue.next(t0 + 1s) == a);
+    }
+}
+
+TEST_CASE("failures back off and a success forgets them", "[kube]") {
+    kube::WorkQueue queue;
+    kube::SteadyTime now = t0;
+    queue.add(a, now);
+    for (const auto want : {1s, 2s, 4s, 8s, 16s, 32s, 64s, 128s, 256s, 300s, 300s, 300s}) {
+        REQUIRE(queue.next(now) == a);
+        CHECK(queue.failed(a, now) == want);
+        CHECK(!queue.next(now + want - 1ms));
+        now += want;
+    }
+    CHECK(queue.failures(a) == 12);
+    REQUIRE(queue.next(now) == a);
+    queue.done(a, now);
+    CHECK(queue.failures(a) == 0);
+    queue.add(a, now);
+    REQUIRE(queue.next(now) == a);
+    CHECK(queue.failed(a, now) == 1s);
+}
+
+TEST_CASE("an event overtakes a backoff, but not Retry-After", "[kube]") {
+    kube::WorkQueue queue;
+    queue.add(a, t0);
+    REQUIRE(queue.next(t0) == a);
+    SECTION("backoff") {
+        queue.failed(a, t0);
+        queue.add(a, t0);
+        CHECK(queue.next(t0) == a);
+        CHECK(queue.failed(a, t0) == 2s);  // and the backoff goes on
+    }
+    SECTION("an event during the failing pass") {
+        queue.add(a, t0);
+        queue.failed(a, t0);
+        CHECK(queue.next(t0) == a);
+    }
+    SECTION("Retry-After") {
+        CHECK(queue.failed(a, t0, 7s) == 7s);
+        queue.add(a, t0);
+        queue.add_after(a, t0 + 2s);
+        CHECK(!queue.next(t0 + 6999ms));
+        CHECK(queue.next_wakeup() == t0 + 7s);
+        CHECK(queue.next(t0 + 7s) == a);
+        queue.done(a, t0 + 7s);
+        CHECK(!queue.next(t0 + 1h));
+    }
+    SECTION("an event during the pass that is told to wait") {
+        queue.add(a, t0);
+        queue.failed(a, t0, 7s);
+        CHECK(!queue.next(t0 + 6s));
+        CHECK(queue.next(t0 + 7s) == a);
+    }
+    SECTION("Retry-After: 0 does not spin") { CHECK(queue.failed(a, t0, 0s) == 1s); }
+    SECTION("a deadline within the backoff still counts") {
+        for (int i = 0; i < 8; ++i) {
+            queue.failed(a, t0);
+            queue.add(a, t0);
+            REQUIRE(queue.next(t0) == a);
+        }
+        queue.add_after(a, t0 + 3s);
+        queue.failed(a, t0);
+        CHECK(queue.next_wakeup() == t0 + 3s);
+    }
+}
+
+TEST_CASE("reports about keys that do not run are ignored", "[kube]") {
+    kube::WorkQueue queue;
+    queue.done(a, t0);
+    queue.failed(a, t0);
+    CHECK(!queue.next_wakeup());
+    queue.add(a, t0);
+    queue.done(a, t0);
+    CHECK(queue.next(t0) == a);
+}
+
+TEST_CASE("whatever happens, a wanted key gets its pass and no key runs twice at once", "[kube]") {
+    std::minstd_rand random(7);
+    for (int round = 0; round < 50; ++round) {
+        kube::WorkQueue queue;
+        kube::SteadyTime now = t0;
+        std::map<Key, bool> running;
+        std::map<Key, bool> wanted;
+        const auto finish = [&](Key key, int how) {
+            running.erase(key);
+            if (how == 0) {
+                queue.done(key, now);
+            } else {
+                queue.failed(key, now, how == 1 ? std::optional(std::chrono::seconds(how)) : std::nullopt);
+                wanted[key] = true;
+            }
+        };
+        const auto drain_one = [&] {
+            const auto key = queue.next(now);
+            if (!key) return false;
+            CHECK(!running.contains(*key));
+            running[*key] = true;
+            wanted.erase(*key);
+            return true;
+        };
+        for (int step = 0; step < 300; ++step) {
+            const Key key = {"ns", std::string(1, static_cast<char>('a' + random() % 5))};
+            switch (random() % 5) {
+                case 0: queue.add(key, now), wanted[key] = true; break;
+                case 1:
+                    queue.add_after(key, now + std::chrono::seconds(random() % 9)), wanted[key] = true;
+                    break;
+                case 2: drain_one(); break;
+                case 3:
+                    if (!running.empty()) finish(running.begin()->first, static_cast<int>(random() % 3));
+                    break;
+                default: now += std::chrono::milliseconds(random() % 3000);
+            }
+        }
+        while (!running.empty()) finish(Key(running.begin()->first), 0);
+        now += 1h;
+        while (drain_one()) finish(Key(running.begin()->first), 0);
+        CHECK(wanted.empty());
+        CHECK(!queue.next_wakeup());
+        CHECK(queue.running() == 0);
+    }
+}
