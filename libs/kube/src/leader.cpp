@@ -27,8 +27,8 @@ Task<> LeaderElector::run() {
         const SteadyTime give_up = leading() ? step.give_up.value_or(patience) : patience;
         const auto answer = co_await exchange(std::move(request), give_up);
         machine_.answered(clock_.now(), answer);
-        report();
         report_trouble(answer, is_read);
+        report();
     }
 }
 
