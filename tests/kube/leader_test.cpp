@@ -148,7 +148,7 @@ TEST_CASE("trouble is reported once, and its end", "[kube]") {
     CHECK(a.take() == Told{"trouble may not"});
     a.server.answer = good;
     world.clock.run_for(5s);
-    CHECK(a.take() == Told{"trouble is over", "started", "holder a"});
+    CHECK(a.take() == Told{"started", "holder a", "trouble is over"});
 
     a.server.answer = [](const kube::Request& request) {
         return api::Result<kube::Response>(request.method == "GET"

@@ -108,15 +108,21 @@ AdmissionCase read_case(const std::filesystem::path& directory) {
     return c;
 }
 
-}  // namespace
-
-std::vector<AdmissionCase> all_admission_cases() {
+std::vector<AdmissionCase> read_cases() {
     std::vector<std::filesystem::path> directories;
     for (const auto& entry : std::filesystem::directory_iterator(SIGNALBOX_TEST_DATA "/admission"))
         if (entry.is_directory()) directories.push_back(entry.path());
     std::sort(directories.begin(), directories.end());
     std::vector<AdmissionCase> cases;
     for (const auto& directory : directories) cases.push_back(read_case(directory));
+    return cases;
+}
+
+}  // namespace
+
+const std::vector<AdmissionCase>& all_admission_cases() {
+    // Read once: Catch runs a test from its start for each of its sections.
+    static const std::vector<AdmissionCase> cases = read_cases();
     return cases;
 }
 

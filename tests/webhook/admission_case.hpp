@@ -26,7 +26,7 @@ struct AdmissionOutcome {
     bool operator==(const AdmissionOutcome&) const = default;
 };
 
-std::vector<AdmissionCase> all_admission_cases();
+const std::vector<AdmissionCase>& all_admission_cases();
 
 /// What the original answers.
 AdmissionOutcome wanted_outcome(const AdmissionCase& c);

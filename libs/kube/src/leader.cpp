@@ -27,8 +27,9 @@ Task<> LeaderElector::run() {
         const SteadyTime give_up = leading() ? step.give_up.value_or(patience) : patience;
         const auto answer = co_await exchange(std::move(request), give_up);
         machine_.answered(clock_.now(), answer);
-        report_trouble(answer, is_read);
+        // First who leads: a loss has to stop the passes.
         report();
+        report_trouble(answer, is_read);
     }
 }
 
