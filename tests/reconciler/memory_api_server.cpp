@@ -37,6 +37,8 @@ kube::Async<kube::Response> MemoryApiServer::send(kube::Request request) {
         writes_.push_back(request.method + " " + request.target);
         if (refuse)
             if (const auto refused = refuse(request)) co_return *refused;
+    } else if (refuse_read) {
+        if (const auto refused = refuse_read(request)) co_return *refused;
     }
     co_return answer(request);
 }

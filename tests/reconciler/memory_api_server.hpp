@@ -30,6 +30,8 @@ public:
 
     /// Asked before every write; an error is the answer, and nothing is stored.
     std::function<std::optional<api::Error>(const kube::Request&)> refuse = {};
+    /// The same for reads.
+    std::function<std::optional<api::Error>(const kube::Request&)> refuse_read = {};
 
     api::Time now = std::chrono::sys_days(std::chrono::year(2026) / 1 / 15) + std::chrono::hours(10);
 

@@ -299,3 +299,21 @@ TEST_CASE("a TrainJob managed by somebody else gets no write at all") {
     life.pass();
     CHECK(life.server.take_writes().empty());
 }
+
+TEST_CASE("cleaning up after the end does not wait for a snapshot that cannot be read") {
+    Life life;
+    life.job()["spec"]["activeDeadlineSeconds"] = 60;
+    life.pass();
+    life.server.now += 61s;
+    life.pass();
+    REQUIRE(life.condition("Failed") == "True/DeadlineExceeded");
+    life.server.erase(cluster_training_runtimes, {"", "torch"});
+    life.server.take_writes();
+    life.server.refuse_read = [](const kube::Request& request) -> std::optional<api::Error> {
+        if (!request.target.starts_with(config_maps_path)) return std::nullopt;
+        return api::Error{.code = api::Errc::forbidden, .message = "may not", .http_status = 403};
+    };
+    const auto report = life.pass();
+    CHECK(life.server.take_writes() == Writes{"DELETE " + job_set_path});
+    CHECK(report.requeue_after);
+}

@@ -70,7 +70,6 @@ kube::Async<View> live_view(kube::ApiServer& server, api::ObjectKey key) {
         if (!runtime) co_return runtime.error();
         view.runtime = std::move(*runtime);
     }
-    if (const auto unreadable = co_await look_up_ttl(server, view)) co_return unreadable->error;
     co_return view;
 }
 

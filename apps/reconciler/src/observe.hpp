@@ -26,7 +26,7 @@ View cached_view(const Caches& caches, const api::ObjectKey& key);
 /// Returns why it could not be had.
 kube::Task<std::optional<lifecycle::ReadFailed>> look_up_ttl(kube::ApiServer& server, View& view);
 
-/// The API server's view: TrainJob, JobSet, runtime and TTL as they are now.
+/// The API server's view: TrainJob, JobSet and runtime as they are now, without the TTL.
 kube::Async<View> live_view(kube::ApiServer& server, api::ObjectKey key);
 
 /// The ConfigMap with the snapshot of a TrainJob's runtime.

@@ -25,19 +25,20 @@ kube::Task<PassReport> Pass::run(api::ObjectKey key, lifecycle::Episode episode)
         const lifecycle::Decision decision = lifecycle::decide(view.observed, now_());
         lifecycle::Outcome outcome;
         bool look_live = lifecycle::needs_live_view(decision) && !view.live;
-        if (unreadable) {
-            outcome.result = std::move(*unreadable);
-            look_live = false;
-        } else if (!look_live) {
+        if (!look_live) {
             Writer writer(server_, view, written);
             outcome = co_await writer.act(decision);
             look_live = writer.wants_live_view();
         }
+        // An unknown TTL holds up nothing but the TTL: cleaning up must not wait for it.
+        if (!look_live && unreadable && std::holds_alternative<lifecycle::Done>(outcome.result))
+            outcome.result = std::move(*unreadable);
         if (look_live) {
             auto live = co_await live_view(server_, key);
             if (live) {
                 view = std::move(*live);
                 view.observed.episode = episode;
+                unreadable = co_await look_up_ttl(server_, view);
                 continue;
             }
             outcome.result = lifecycle::ReadFailed{"TrainJob " + to_string(key), live.error()};

@@ -50,9 +50,11 @@ net::Task<> Worker::run() {
         if (!stopping_ && allowed_() && caches_.synced()) start_due_passes();
         const auto next = queue_.next_wakeup();
         const bool full = std::cmp_greater_equal(queue_.running(), limits_.concurrency);
-        // While nothing may start, whoever changes that wakes us.
-        if (!next || full || stopping_ || !allowed_() || !caches_.synced())
+        if (!next || full || stopping_)
             co_await wakeup_.wait();
+        else if (!allowed_() || !caches_.synced())
+            // Whoever changes that wakes us; but a lease can lapse and return without anybody noticing.
+            co_await wakeup_.wait_until(clock_.now() + std::chrono::seconds(1));
         else
             co_await wakeup_.wait_until(*next);
     }
