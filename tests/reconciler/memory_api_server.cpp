@@ -6,8 +6,8 @@ using api::Json;
 
 namespace {
 
-api::Error status(int code, api::Errc errc, std::string reason) {
-    return {.code = errc, .message = reason, .reason = std::move(reason), .http_status = code};
+api::Error status(int code, api::Errc errc, const std::string& reason) {
+    return {.code = errc, .message = reason, .reason = reason, .http_status = code};
 }
 
 // RFC 7396.
