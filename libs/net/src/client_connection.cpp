@@ -84,7 +84,6 @@ api::Error ClientConnection::verdict(const std::string& what, const boost::syste
 Async<Endpoints> ClientConnection::resolve(Ptr self, SteadyTime deadline) {
     const auto& config = self->target_->config;
     boost::system::error_code no_address;
-    boost::system::error_code no_port;
     const auto address = asio::ip::make_address(config.host, no_address);
     auto lookup = std::make_shared<Lookup>(self->timer_.get_executor());
     self->lookup_ = lookup;
