@@ -48,6 +48,7 @@ def test_a_train_job_with_a_deadline_is_created_and_runs(cluster, signalbox, res
 def test_after_the_deadline_the_guides_query_prints_the_failed_condition(cluster, signalbox, rest):
     keep_pods_running(rest)
     cluster.kubectl("apply", "-f", "-", input=manifest(deadline=2))
+    wait_for("its pod", lambda: pods(rest))
     wait_for("the deadline", lambda: "Failed" in true_types(rest))
 
     printed = cluster.kubectl("get", "trainjob", "my-trainjob", "-o", JSONPATH)
@@ -60,6 +61,7 @@ def test_with_created_on_failure_the_failed_condition_is_the_only_true_one(clust
     keep_pods_running(rest)
     signalbox.restart_reconciler("--created-condition=on-failure")
     cluster.kubectl("apply", "-f", "-", input=manifest(deadline=2))
+    wait_for("its pod", lambda: pods(rest))
     wait_for("the deadline", lambda: "Failed" in true_types(rest))
 
     printed = cluster.kubectl("get", "trainjob", "my-trainjob", "-o", JSONPATH)
