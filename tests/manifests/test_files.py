@@ -75,9 +75,11 @@ def test_runtimes_are_what_clients_look_for(path):
     runtime = yaml.safe_load(path.read_text())
     assert runtime["kind"] == "ClusterTrainingRuntime"
     assert runtime["metadata"]["name"] == path.stem
-    assert runtime["metadata"]["labels"]["trainer.kubeflow.org/framework"]
+    framework = runtime["metadata"]["labels"]["trainer.kubeflow.org/framework"]
     # The Python SDK lists only runtimes that say how many nodes they have.
-    assert runtime["spec"]["mlPolicy"]["numNodes"] >= 1
+    policy = dict(runtime["spec"]["mlPolicy"])
+    assert policy.pop("numNodes") >= 1
+    assert list(policy) == {"plain": [], "torchtune": ["torch"]}.get(framework, [framework])
     trainers = [job for job in runtime["spec"]["template"]["spec"]["replicatedJobs"]
                 if job["template"]["metadata"]["labels"].get(ANCESTOR) == "trainer"]
     assert len(trainers) == 1

@@ -61,8 +61,8 @@ class Signalbox:
         self._cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "-l",
                               "app.kubernetes.io/part-of=signalbox")
 
-    def install_runtimes(self):
-        self._cluster.kubectl("apply", "--server-side", "-k", str(ROOT / "manifests" / "runtimes"))
+    def install_runtimes(self, *options):
+        self._cluster.kubectl("apply", "--server-side", "-k", str(ROOT / "manifests" / "runtimes"), *options)
 
     def start_webhook(self, *options):
         certificates = self._directory / "certs"

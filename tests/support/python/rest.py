@@ -25,10 +25,11 @@ GROUPS = {
     "nodes": "api/v1",
     "configmaps": "api/v1",
     "secrets": "api/v1",
+    "persistentvolumes": "api/v1",
     "namespaces": "api/v1",
     "resourcequotas": "api/v1",
 }
-CLUSTER_SCOPED = {"clustertrainingruntimes", "nodes", "namespaces"}
+CLUSTER_SCOPED = {"clustertrainingruntimes", "nodes", "namespaces", "persistentvolumes"}
 
 
 class ApiError(Exception):

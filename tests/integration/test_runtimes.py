@@ -1,0 +1,154 @@
+"""Every runtime of manifests/runtimes at work: a TrainJob that refers to it runs to Complete, with the pods and with the
+words on them that its framework goes by."""
+
+import collections
+import re
+
+import pytest
+
+from jobs import train_job
+from rest import true_conditions, wait_for
+
+ROOT_PATHS = ["output_dir=/workspace/output", "checkpointer.checkpoint_dir=/workspace/model"]
+LLAMA_PATHS = [*ROOT_PATHS, "tokenizer.path=/workspace/model/original/tokenizer.model"]
+QWEN_PATHS = [*ROOT_PATHS, "tokenizer.path=/workspace/model/vocab.json",
+              "tokenizer.merges_file=/workspace/model/merges.txt"]
+ALPACA = ["dataset=torchtune.datasets.alpaca_dataset", "dataset.source=parquet",
+          "dataset.data_dir=/workspace/dataset/data"]
+KUBERNETES_OWN = {"JOB_COMPLETION_INDEX"}
+LORA = "model.lora_attn_modules=[q_proj,v_proj]"
+
+
+@pytest.fixture
+def volume(rest):
+    """What a default StorageClass would provide for one job: the test bed has none. Ask for it before `signalbox`, which
+    removes the job that uses it."""
+    rest.create({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "disk"}, "spec": {
+        "capacity": {"storage": "1Ti"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/nowhere"}}})
+    yield
+    rest.delete("persistentvolumes", "disk")
+    wait_for("the volume to go", lambda: rest.get("persistentvolumes", "disk") is None)
+
+
+def until_complete(rest, name):
+    wait_for(f"{name} to be Complete", lambda: "Complete" in true_conditions(rest.get("trainjobs", name)), timeout=60)
+
+
+def pods(rest, name):
+    """{replicated job: its pods in order}"""
+    found = collections.defaultdict(list)
+    for pod in rest.list("pods", selector=f"jobset.sigs.k8s.io/jobset-name={name}"):
+        found[pod["metadata"]["labels"]["jobset.sigs.k8s.io/replicatedjob-name"]].append(pod)
+    for several in found.values():
+        several.sort(key=lambda pod: int(pod["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"]))
+    return found
+
+
+def container(pod, name="node"):
+    return next(c for c in pod["spec"]["containers"] if c["name"] == name)
+
+
+def env(pod, name="node"):
+    """Values as the program sees them: a field of the pod is looked up there."""
+    return {variable["name"]: variable["value"] if "value" in variable else field(pod, variable["valueFrom"]["fieldRef"])
+            for variable in container(pod, name)["env"] if variable["name"] not in KUBERNETES_OWN}
+
+
+def field(pod, reference):
+    kind, name = re.fullmatch(r"metadata\.(annotations|labels)\['(.+)'\]", reference["fieldPath"]).groups()
+    return pod["metadata"][kind][name]
+
+
+# What node number {rank} of four finds in its environment.
+FRAMEWORKS = {
+    "plain": {},
+    "torch-distributed": {
+        "PET_NNODES": "4", "PET_NODE_RANK": "{rank}", "PET_NPROC_PER_NODE": "1",
+        "PET_MASTER_ADDR": "four-node-0-0.four", "PET_MASTER_PORT": "29500"},
+    "jax-distributed": {
+        "JAX_NUM_PROCESSES": "4", "JAX_PROCESS_ID": "{rank}", "JAX_COORDINATOR_ADDRESS": "four-node-0-0.four:29500"},
+    "xgboost-distributed": {
+        "DMLC_NUM_WORKER": "4", "DMLC_TASK_ID": "{rank}", "DMLC_TRACKER_URI": "four-node-0-0.four",
+        "DMLC_TRACKER_PORT": "29500"},
+}
+
+
+@pytest.mark.parametrize("runtime", FRAMEWORKS)
+def test_four_nodes_know_each_other_and_run_to_complete(signalbox, rest, runtime):
+    rest.create(train_job("four", runtime, nodes=4))
+    until_complete(rest, "four")
+
+    ran = pods(rest, "four")
+    assert {name: len(several) for name, several in ran.items()} == {"node": 4}
+    for rank, pod in enumerate(ran["node"]):
+        assert container(pod)["command"] == ["python", "train.py"]
+        assert pod["spec"]["hostname"] == f"four-node-0-{rank}"
+        assert env(pod) == {name: value.format(rank=rank) for name, value in FRAMEWORKS[runtime].items()}
+
+
+def test_xgboost_counts_a_worker_per_gpu(signalbox, rest):
+    job = train_job("gpus", "xgboost-distributed", nodes=2)
+    job["spec"]["trainer"]["resourcesPerNode"] = {"limits": {"nvidia.com/gpu": 4}}
+    rest.create(job)
+    until_complete(rest, "gpus")
+    assert {env(pod)["DMLC_NUM_WORKER"] for pod in pods(rest, "gpus")["node"]} == {"8"}
+
+
+# runtime, what the TrainJob says of its trainer, the words between "tune run" and the paths, the paths
+TUNING = [
+    ("torchtune-llama3.2-1b", {"args": ["epochs=1"]}, ["full_finetune_distributed", "--config", "llama3_2/1B_full"],
+     LLAMA_PATHS),
+    ("torchtune-llama3.2-3b", {"args": [LORA]}, ["lora_finetune_distributed", "--config", "llama3_2/3B_lora"],
+     LLAMA_PATHS),
+    ("torchtune-qwen2.5-1.5b", {"args": [LORA], "resourcesPerNode": {"limits": {"nvidia.com/gpu": 1}}},
+     ["lora_finetune_single_device", "--config", "qwen2_5/1.5B_lora_single_device"], QWEN_PATHS),
+]
+
+
+@pytest.mark.parametrize("runtime,trainer,recipe,paths", TUNING, ids=[row[0] for row in TUNING])
+def test_torchtune_fetches_data_and_model_and_then_tunes(volume, signalbox, rest, runtime, trainer, recipe, paths):
+    rest.create(train_job("tuned", runtime, trainer={"command": ["tune", "run"], **trainer}, initializer={
+        "dataset": {"storageUri": "hf://team/questions"}, "model": {"storageUri": "hf://team/base"}}))
+    until_complete(rest, "tuned")
+
+    ran = pods(rest, "tuned")
+    assert {name: len(several) for name, several in ran.items()} == {
+        "dataset-initializer": 1, "model-initializer": 1, "node": 1}
+    (data,), (model,), (node,) = ran["dataset-initializer"], ran["model-initializer"], ran["node"]
+    assert env(data, "dataset-initializer") == {"STORAGE_URI": "hf://team/questions"}
+    assert env(model, "model-initializer") == {"STORAGE_URI": "hf://team/base"}
+
+    several = recipe[0].endswith("_distributed")
+    meeting_point = ["--rdzv_endpoint=tuned-node-0-0.tuned:29500"] if several else []
+    assert container(node)["command"] == ["tune", "run", *meeting_point, *recipe, *paths]
+    assert container(node)["args"] == trainer["args"]
+    assert env(node) == {"PET_NNODES": "1", "PET_NODE_RANK": "0", "PET_NPROC_PER_NODE": "auto"}
+    assert claims(data) == claims(model) == claims(node) == {"initializer-tuned"}
+
+
+def claims(pod):
+    return {v["persistentVolumeClaim"]["claimName"] for v in pod["spec"]["volumes"] if "persistentVolumeClaim" in v}
+
+
+def test_torchtune_needs_nothing_but_the_runtimes_name(volume, signalbox, rest):
+    job = train_job("default", "torchtune-llama3.2-1b")
+    del job["spec"]["trainer"]
+    rest.create(job)
+    until_complete(rest, "default")
+
+    ran = pods(rest, "default")
+    (node,) = ran["node"]
+    assert container(node)["command"] == ["tune", "run", "--rdzv_endpoint=localhost:29500", "full_finetune_distributed",
+                                          "--config", "llama3_2/1B_full", *LLAMA_PATHS]
+    assert container(node)["args"] == ALPACA
+    assert env(ran["model-initializer"][0], "model-initializer") == {
+        "STORAGE_URI": "hf://meta-llama/Llama-3.2-1B-Instruct"}
+
+
+def test_the_webhook_takes_all_of_them_without_a_warning(cluster, signalbox, rest):
+    shipped = {runtime["metadata"]["name"] for runtime in rest.list("clustertrainingruntimes")}
+    assert shipped == {*FRAMEWORKS, *(row[0] for row in TUNING)}
+    for name in shipped:
+        rest.delete("clustertrainingruntimes", name)
+    signalbox.install_runtimes("--warnings-as-errors")
+    assert {runtime["metadata"]["name"] for runtime in rest.list("clustertrainingruntimes")} == shipped
