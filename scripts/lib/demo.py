@@ -1,11 +1,16 @@
 """The demo: a real control plane, both programs on it, and four TrainJobs to watch."""
 
-import argparse
-import os
-import pathlib
 import signal
-import sys
-import time
+
+# Until there is something to end, Ctrl-C ends us like any program.
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+import argparse  # noqa: E402
+import os  # noqa: E402
+import pathlib  # noqa: E402
+import sys  # noqa: E402
+import time  # noqa: E402
+import traceback  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "cluster"), str(ROOT / "tests" / "support" / "python")]
@@ -14,7 +19,33 @@ from controlplane import ControlPlane  # noqa: E402
 from deployment import Signalbox  # noqa: E402
 from rest import Rest  # noqa: E402
 from stories import STORIES  # noqa: E402
-from timeline import BOLD, DIM, RED, StoryFailed, paint  # noqa: E402
+from timeline import BOLD, RED, StoryFailed, paint  # noqa: E402
+
+
+class Interrupted(BaseException):
+    """By Ctrl-C or SIGTERM. No Exception, so that nobody takes it for a failure of what it interrupts."""
+
+
+class Signals:
+    """From listen() on raises the first SIGINT or SIGTERM as Interrupted wherever we are; after hold() only notes it."""
+
+    def __init__(self):
+        self.received = None
+        self._raises = True
+
+    def listen(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._on_signal)
+
+    def hold(self):
+        """From here on nothing is interrupted: we are cleaning up."""
+        self._raises = False
+
+    def _on_signal(self, number, _):
+        self.received = self.received or number
+        if self._raises:
+            self.hold()
+            raise Interrupted
 
 
 class Steps:
@@ -34,32 +65,24 @@ class Steps:
         return time.monotonic() - self._began
 
 
-def tell(control_plane, binaries, keep):
+def tell(control_plane, signalbox, keep):
     step = Steps()
     print(paint("Setting the scene", BOLD))
     step("start etcd, kube-apiserver, controller manager, scheduler, JobSet controller and four nodes",
          control_plane.start)
-    signalbox = Signalbox(control_plane, binaries)
     step("install CRDs, RBAC and webhook configurations from manifests/", signalbox.install)
     step("start signalbox-webhook under its service account", signalbox.start_webhook)
     signalbox.configure_webhooks()
     step("install the runtimes from manifests/runtimes", signalbox.install_runtimes)
     step("start signalbox-reconciler under its service account", signalbox.start_reconciler)
     print()
-    ended_well = False
-    try:
-        rest = Rest(control_plane.kubeconfig)
-        for number, story in enumerate(STORIES, start=1):
-            story(rest, number)
-        ended_well = True
-        print(paint(f"All four stories ended as they should, {step.total():.0f} s in all.", BOLD))
-        what_next(control_plane, keep)
-        if keep:
-            signal.sigwait({signal.SIGINT, signal.SIGTERM})
-    finally:
-        problems = [p for program in (signalbox.reconciler, signalbox.webhook) if program for p in program.stop()]
-    if ended_well and problems:
-        raise StoryFailed("; ".join(problems))
+    rest = Rest(control_plane.kubeconfig)
+    for number, story in enumerate(STORIES, start=1):
+        story(rest, number)
+    print(paint(f"All four stories ended as they should, {step.total():.0f} s in all.", BOLD))
+    what_next(control_plane, keep)
+    while keep:
+        signal.pause()
 
 
 def what_next(control_plane, keep):
@@ -86,25 +109,35 @@ def main():
     parser.add_argument("--keep", action="store_true", help="leave everything running until Ctrl-C")
     parser.add_argument("--binaries", default=ROOT / "build" / "release" / "bin", type=pathlib.Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.keep:
-        # Before any thread or child exists, so that sigwait gets them.
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     control_plane = ControlPlane()
+    signalbox = Signalbox(control_plane, options.binaries)
+    signals = Signals()
+    failure = None
     try:
-        tell(control_plane, options.binaries, options.keep)
-        return 0
-    except StoryFailed as failure:
-        control_plane.keep_logs = True
-        print(paint(f"\nThe demo failed: {failure}", BOLD, RED), file=sys.stderr)
-    except Exception as failure:  # noqa: BLE001: whatever it is, the user gets one line and the logs
-        control_plane.keep_logs = True
-        print(paint(f"\nThe demo failed: {type(failure).__name__}: {failure}", BOLD, RED), file=sys.stderr)
+        try:
+            signals.listen()
+            tell(control_plane, signalbox, options.keep)
+        finally:
+            signals.hold()
+    except Interrupted:
+        pass
+    except StoryFailed as story:
+        failure = str(story)
+    except Exception as error:  # noqa: BLE001: whatever it is, the user gets one line and the logs
+        failure = f"{type(error).__name__}: {error}"
         if os.environ.get("SIGNALBOX_DEBUG"):
-            raise
-    finally:
-        control_plane.stop()
-    print(paint(f"Logs: {control_plane.directory}", DIM), file=sys.stderr)
-    return 1
+            traceback.print_exc()
+    problems = signalbox.stop()
+    if signals.received:
+        control_plane.keep_logs = False
+    elif failure or problems:
+        print(paint(f"\nThe demo failed: {failure or '; '.join(problems)}", BOLD, RED), file=sys.stderr)
+        control_plane.keep_logs = True
+    control_plane.stop()
+    if signals.received:
+        print("\nInterrupted; everything that the demo started has ended.", file=sys.stderr)
+        return 128 + signals.received
+    return 1 if failure or problems else 0
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ def signalbox(installed, admin):
     """Both programs running with their default options; afterwards nothing of the test is left."""
     shipped = {r["metadata"]["name"]: r for r in admin.list("clustertrainingruntimes")}
     yield installed
-    if installed.reconciler is None or "--created-condition=on-failure" in installed.reconciler.process.args:
+    if installed.reconciler is None or "--created-condition=on-failure" in installed.reconciler.arguments:
         installed.restart_reconciler()
     for job in admin.list("trainjobs"):
         admin.delete("trainjobs", job["metadata"]["name"])

@@ -59,31 +59,32 @@ def field(pod, reference):
     return pod["metadata"][kind][name]
 
 
-# What node number {rank} of four finds in its environment.
+# What node number {rank} of four of TrainJob {job} finds in its environment.
 FRAMEWORKS = {
     "plain": {},
     "torch-distributed": {
         "PET_NNODES": "4", "PET_NODE_RANK": "{rank}", "PET_NPROC_PER_NODE": "1",
-        "PET_MASTER_ADDR": "four-node-0-0.four", "PET_MASTER_PORT": "29500"},
+        "PET_MASTER_ADDR": "{job}-node-0-0.{job}", "PET_MASTER_PORT": "29500"},
     "jax-distributed": {
-        "JAX_NUM_PROCESSES": "4", "JAX_PROCESS_ID": "{rank}", "JAX_COORDINATOR_ADDRESS": "four-node-0-0.four:29500"},
+        "JAX_NUM_PROCESSES": "4", "JAX_PROCESS_ID": "{rank}", "JAX_COORDINATOR_ADDRESS": "{job}-node-0-0.{job}:29500"},
     "xgboost-distributed": {
-        "DMLC_NUM_WORKER": "4", "DMLC_TASK_ID": "{rank}", "DMLC_TRACKER_URI": "four-node-0-0.four",
+        "DMLC_NUM_WORKER": "4", "DMLC_TASK_ID": "{rank}", "DMLC_TRACKER_URI": "{job}-node-0-0.{job}",
         "DMLC_TRACKER_PORT": "29500"},
 }
 
 
 @pytest.mark.parametrize("runtime", FRAMEWORKS)
 def test_four_nodes_know_each_other_and_run_to_complete(signalbox, rest, runtime):
-    rest.create(train_job("four", runtime, nodes=4))
-    until_complete(rest, "four")
+    job = runtime.removesuffix("-distributed")
+    rest.create(train_job(job, runtime, nodes=4))
+    until_complete(rest, job)
 
-    ran = pods(rest, "four")
+    ran = pods(rest, job)
     assert {name: len(several) for name, several in ran.items()} == {"node": 4}
     for rank, pod in enumerate(ran["node"]):
         assert container(pod)["command"] == ["python", "train.py"]
-        assert pod["spec"]["hostname"] == f"four-node-0-{rank}"
-        assert env(pod) == {name: value.format(rank=rank) for name, value in FRAMEWORKS[runtime].items()}
+        assert pod["spec"]["hostname"] == f"{job}-node-0-{rank}"
+        assert env(pod) == {name: value.format(job=job, rank=rank) for name, value in FRAMEWORKS[runtime].items()}
 
 
 def test_xgboost_counts_a_worker_per_gpu(signalbox, rest):
@@ -107,11 +108,12 @@ TUNING = [
 
 @pytest.mark.parametrize("runtime,trainer,recipe,paths", TUNING, ids=[row[0] for row in TUNING])
 def test_torchtune_fetches_data_and_model_and_then_tunes(volume, signalbox, rest, runtime, trainer, recipe, paths):
-    rest.create(train_job("tuned", runtime, trainer={"command": ["tune", "run"], **trainer}, initializer={
+    name = runtime.replace(".", "-")
+    rest.create(train_job(name, runtime, trainer={"command": ["tune", "run"], **trainer}, initializer={
         "dataset": {"storageUri": "hf://team/questions"}, "model": {"storageUri": "hf://team/base"}}))
-    until_complete(rest, "tuned")
+    until_complete(rest, name)
 
-    ran = pods(rest, "tuned")
+    ran = pods(rest, name)
     assert {name: len(several) for name, several in ran.items()} == {
         "dataset-initializer": 1, "model-initializer": 1, "node": 1}
     (data,), (model,), (node,) = ran["dataset-initializer"], ran["model-initializer"], ran["node"]
@@ -119,11 +121,11 @@ def test_torchtune_fetches_data_and_model_and_then_tunes(volume, signalbox, rest
     assert env(model, "model-initializer") == {"STORAGE_URI": "hf://team/base"}
 
     several = recipe[0].endswith("_distributed")
-    meeting_point = ["--rdzv_endpoint=tuned-node-0-0.tuned:29500"] if several else []
+    meeting_point = [f"--rdzv_endpoint={name}-node-0-0.{name}:29500"] if several else []
     assert container(node)["command"] == ["tune", "run", *meeting_point, *recipe, *paths]
     assert container(node)["args"] == trainer["args"]
     assert env(node) == {"PET_NNODES": "1", "PET_NODE_RANK": "0", "PET_NPROC_PER_NODE": "auto"}
-    assert claims(data) == claims(model) == claims(node) == {"initializer-tuned"}
+    assert claims(data) == claims(model) == claims(node) == {f"initializer-{name}"}
 
 
 def claims(pod):

@@ -43,6 +43,7 @@ class ControlPlane:
         self._lean = lean
         self._outlive = outlive
         self._processes = []
+        self._stopped = False
 
     def __enter__(self):
         return self.start()
@@ -64,16 +65,20 @@ class ControlPlane:
                     if not ended.port_was_taken or attempt + 1 == _ATTEMPTS:
                         raise
                     self._stop_processes()
-        except BaseException:
-            self.keep_logs = True
+        except BaseException as failure:
+            # Of an interruption there is nothing to find out.
+            self.keep_logs = self.keep_logs or isinstance(failure, Exception)
             self.stop()
             raise
         self.seconds_to_start = time.monotonic() - started
         return self
 
     def stop(self):
-        """Ends what start() started, and nothing else."""
+        """Ends what start() started, and nothing else. A second call does nothing."""
         self._stop_processes()
+        if self._stopped:
+            return
+        self._stopped = True
         if self.keep_logs:
             print(f"logs are in {self.directory}", flush=True)
         else:

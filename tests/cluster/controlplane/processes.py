@@ -1,4 +1,5 @@
-"""Processes that one control plane started: these, by the ids that we kept, and no others are ever signalled."""
+"""Processes that one control plane or one test started: these, by the ids that we kept, and no others are ever
+signalled."""
 
 import ctypes
 import os
@@ -13,14 +14,14 @@ _GRACE_SECONDS = 10
 
 
 class Process:
-    """A program with its log file. `outlive`: go on after the process that started it has ended; else the kernel ends it
-    together with the thread that started it."""
+    """A program with its log file, which it begins anew or, with `append`, continues. `outlive`: go on after the process
+    that started it has ended; else the kernel ends it together with the thread that started it."""
 
-    def __init__(self, name, arguments, log, environment=None, outlive=False):
+    def __init__(self, name, arguments, log, environment=None, outlive=False, append=False):
         self.name = name
         self.log = pathlib.Path(log)
         parent = os.getpid()
-        with open(self.log, "wb") as file:
+        with open(self.log, "ab" if append else "wb") as file:
             # In a session of its own: Ctrl-C reaches only us, and we end the programs in their order.
             self._popen = subprocess.Popen(
                 [str(a) for a in arguments], stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True,
@@ -28,7 +29,27 @@ class Process:
         self.pid = self._popen.pid
 
     def running(self):
-        return self._popen.poll() is None
+        return self.exit_status() is None
+
+    def exit_status(self):
+        """None as long as it runs; negative: the signal that ended it."""
+        return self._popen.poll()
+
+    def ask_to_end(self):
+        if self.running():
+            self._popen.send_signal(signal.SIGTERM)
+
+    def wait(self, seconds):
+        """Whether it ended within that time."""
+        try:
+            self._popen.wait(max(0.01, seconds))
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def kill(self):
+        self._popen.kill()
+        self._popen.wait()
 
     def tail(self, lines=15):
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
@@ -49,15 +70,11 @@ def stop(processes, grace=_GRACE_SECONDS):
         grace = 0
     for group in (processes[1:], processes[:1]):
         for process in group:
-            if process.running():
-                process._popen.send_signal(signal.SIGTERM)
+            process.ask_to_end()
         deadline = time.monotonic() + grace
         for process in group:
-            try:
-                process._popen.wait(max(0.01, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                process._popen.kill()
-                process._popen.wait()
+            if not process.wait(deadline - time.monotonic()):
+                process.kill()
 
 
 def stop_by_id(pids, grace=_GRACE_SECONDS):
@@ -93,8 +110,7 @@ def start_time(pid):
 
 
 def _prepare(parent):
-    """In the new process, before its program: it hears our signals, and does not outlive `parent` unless that is None."""
-    signal.pthread_sigmask(signal.SIG_SETMASK, [])  # a caller that waits for Ctrl-C by sigwait has blocked them
+    """In the new process, before its program: it does not outlive `parent` unless that is None."""
     if parent is not None:
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:  # it was faster than we were

@@ -7,21 +7,19 @@ call a URL instead of a Service.
 
 import base64
 import json
-import os
 import pathlib
 import re
-import signal
 import subprocess
 import time
 import urllib.error
 import urllib.request
 
-import yaml
-
+from controlplane.processes import Process
 from rest import wait_for
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 NAMESPACE = "kubeflow-system"
+DRAIN_SECONDS = 30  # both programs promise to end within 25 s of SIGTERM
 
 
 class Signalbox:
@@ -47,12 +45,13 @@ class Signalbox:
         return self
 
     def __exit__(self, kind, *_):
-        problems = []
-        for program in (self.reconciler, self.webhook):
-            if program:
-                problems += program.stop()
+        problems = self.stop()
         if kind is None and problems:
             raise AssertionError("; ".join(problems))
+
+    def stop(self):
+        """Ends both programs; what is wrong with how they did."""
+        return [problem for program in self._programs() for problem in program.stop()]
 
     def install(self):
         """CRDs, service accounts, RBAC, webhook configurations (not yet reachable) and the shipped runtimes' CRDs."""
@@ -118,30 +117,27 @@ class Signalbox:
         wait_for("the reconciler to be idle", quiet)
 
     def writes(self):
-        """Writes of this reconciler process to anything but its lease and events."""
-        total = 0
-        for verb in ("POST", "PATCH", "DELETE"):
-            total += self.reconciler.metric("signalbox_api_requests_total", f'verb="{verb}"')
-        # Standing for election writes the lease once with POST (when there is none yet); renewals are PUTs.
-        return total
+        """POSTs, PATCHes and DELETEs of this reconciler process. Its events are among them, and its lease if there was
+        none yet; the renewals of a lease are PUTs."""
+        return sum(self.reconciler.metric("signalbox_api_requests_total", f'verb="{verb}"')
+                   for verb in ("POST", "PATCH", "DELETE"))
+
+    def _programs(self):
+        return [program for program in (self.reconciler, self.webhook) if program]
 
     def _kill(self):
-        for program in (self.reconciler, self.webhook):
-            if program:
-                program.kill()
+        for program in self._programs():
+            program.kill()
 
 
-class Program:
-    """One process of ours, its log file and its admin port."""
+class Program(Process):
+    """One process of ours, its log file, which it shares with those of its name before it, and its admin port."""
 
     def __init__(self, binary, log, arguments):
-        self.name = pathlib.Path(binary).name
-        self.log = log
-        self._file = open(log, "ab")
-        self._offset = self._file.tell()
-        self.process = subprocess.Popen([str(binary), *map(str, arguments)], stderr=self._file, stdout=self._file,
-                                        stdin=subprocess.DEVNULL, preexec_fn=_hear_signals,
-                                        env={**os.environ, "ASAN_OPTIONS": "detect_leaks=1"})
+        self.arguments = [str(argument) for argument in arguments]
+        self._offset = pathlib.Path(log).stat().st_size if pathlib.Path(log).exists() else 0
+        super().__init__(pathlib.Path(binary).name, [binary, *self.arguments], log,
+                         environment={"ASAN_OPTIONS": "detect_leaks=1"}, append=True)
 
     def text(self):
         """What this process has logged."""
@@ -157,8 +153,8 @@ class Program:
                     fields = json.loads(line)
                     if fields.get("what") == what:
                         return int(re.search(r":(\d+)$", fields["address"]).group(1))
-            if self.process.poll() is not None:
-                raise AssertionError(f"{self.name} ended with {self.process.returncode}: {self.text()[-2000:]}")
+            if not self.running():
+                raise AssertionError(f"{self.name} ended with {self.exit_status()}: {self.text()[-2000:]}")
             return None
         return wait_for(f"{self.name} to listen for {what}", look, interval=0.02)
 
@@ -184,22 +180,9 @@ class Program:
 
     def stop(self):
         """Asks it to end; what is wrong with how it did."""
-        self.process.send_signal(signal.SIGTERM)
-        try:
-            code = self.process.wait(timeout=30)
-        except subprocess.TimeoutExpired:
+        self.ask_to_end()
+        if not self.wait(DRAIN_SECONDS):
             self.kill()
-            return [f"{self.name} did not end within 30 s of SIGTERM; log: {self.log}"]
-        finally:
-            self._file.close()
+            return [f"{self.name} did not end within {DRAIN_SECONDS} s of SIGTERM; log: {self.log}"]
+        code = self.exit_status()
         return [] if code == 0 else [f"{self.name} ended with {code}: {self.text()[-3000:]}"]
-
-    def kill(self):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-
-
-def _hear_signals():
-    """A starter that waits for signals has blocked them, and a child inherits that."""
-    signal.pthread_sigmask(signal.SIG_SETMASK, [])
