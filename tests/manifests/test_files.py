@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from conftest import ROOT, build
+from deployment import DRAIN_SECONDS
 
 MANIFESTS = ROOT / "manifests"
 FILES = sorted(path for path in MANIFESTS.rglob("*.yaml"))
@@ -59,6 +60,12 @@ def test_pods_satisfy_pod_security_restricted(rest, installed):
     for name, template in templates.items():
         rest.create({"apiVersion": "v1", "kind": "Pod", "spec": template["spec"],
                      "metadata": {**template["metadata"], "name": name, "namespace": "kubeflow-system"}}, dry_run=True)
+
+
+def test_pods_get_more_time_to_end_than_the_programs_take(installed):
+    given = [obj["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] for obj in installed
+             if obj["kind"] == "Deployment"]
+    assert len(given) == 2 and min(given) > DRAIN_SECONDS
 
 
 def test_services_find_their_pods(installed):
