@@ -76,7 +76,7 @@ def _build_into(target):
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="building-", dir=target.parent))
     try:
         began = time.monotonic()
-        _say(f"building the control plane's programs into {target}")
+        _say(f"building the control plane's programs into {target}, once: about ten minutes on two cores")
         stamp = _version_stamp()
         for number, (program, package) in enumerate(PROGRAMS.items(), start=1):
             _compile(f"[{number}/{len(PROGRAMS)}] {program}", package, scratch / program, stamp)
