@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -34,6 +35,7 @@ ASSETS = {
 }
 # GOFLAGS replaces what the user has set, so that the same inputs give the same programs everywhere.
 ENVIRONMENT = {"CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly -trimpath"}
+LINKER_FLAGS = "-s -w"
 REPORT_SECONDS = 15
 
 
@@ -63,8 +65,9 @@ def build():
 
 def _key():
     digest = hashlib.sha256()
-    for file in (MODULE / "go.mod", MODULE / "go.sum", pathlib.Path(__file__)):
+    for file in (MODULE / "go.mod", MODULE / "go.sum"):
         digest.update(file.read_bytes())
+    digest.update(json.dumps([PROGRAMS, ASSETS, ENVIRONMENT, LINKER_FLAGS]).encode())
     digest.update(_go("env", "GOVERSION", "GOARCH").encode())
     return digest.hexdigest()[:16]
 
@@ -97,16 +100,20 @@ def _compile(title, package, output, stamp):
     """One program; says every few seconds how far it is, as the largest take minutes."""
     began = reported = time.monotonic()
     packages, complaints = 0, collections.deque(maxlen=40)
-    command = [_go_program(), "build", "-v", "-ldflags", f"-s -w {stamp}", "-o", str(output), package]
+    command = [_go_program(), "build", "-v", "-ldflags", f"{LINKER_FLAGS} {stamp}", "-o", str(output), package]
     with subprocess.Popen(command, cwd=MODULE, env={**os.environ, **ENVIRONMENT}, stderr=subprocess.PIPE, text=True) as go:
-        for line in go.stderr:
-            if len(line.split()) > 1:  # a line of one word is the name of a package, of which go takes up the next
-                complaints.append(line)
-            else:
-                packages += 1
-            if time.monotonic() - reported >= REPORT_SECONDS:
-                reported = time.monotonic()
-                _say(f"{title}: {reported - began:.0f} s, {packages} packages")
+        try:
+            for line in go.stderr:
+                if len(line.split()) > 1:  # a line of one word is the name of a package, of which go takes up the next
+                    complaints.append(line)
+                else:
+                    packages += 1
+                if time.monotonic() - reported >= REPORT_SECONDS:
+                    reported = time.monotonic()
+                    _say(f"{title}: {reported - began:.0f} s, {packages} packages")
+        except BaseException:
+            go.send_signal(signal.SIGINT)  # it ends at once then and removes its temporary files
+            raise
     if go.returncode != 0:
         how = f"exit status {go.returncode}" if go.returncode > 0 else f"it was ended by signal {-go.returncode}"
         raise RuntimeError(f"go build {package} failed, {how}:\n{''.join(complaints)}".rstrip(":\n"))
