@@ -11,7 +11,8 @@ def finish(timeline, text):
 
 def heading(number, text, job):
     print(paint(f"{number}. {text}", BOLD))
-    details = [f"runtime {job['spec']['runtimeRef']['name']}", f"{job['spec']['trainer']['numNodes']} nodes"]
+    nodes = job["spec"]["trainer"]["numNodes"]
+    details = [f"runtime {job['spec']['runtimeRef']['name']}", f"{nodes} node{'s' if nodes != 1 else ''}"]
     if "activeDeadlineSeconds" in job["spec"]:
         details.append(f"activeDeadlineSeconds: {job['spec']['activeDeadlineSeconds']}")
     if job["spec"].get("suspend"):
@@ -71,7 +72,7 @@ def tidied_up(rest, number):
     timeline.until("Complete", lambda t: t.is_true("Complete"))
     timeline.until("gone", lambda t: t.job is None)
     timeline.until("without pods", lambda t: not t.pods)
-    finish(timeline, "removed three seconds after it finished, with everything it owned")
+    finish(timeline, "removed when its time to live was over, with everything it owned")
 
 
 STORIES = (to_complete, past_its_deadline, suspended_and_resumed, tidied_up)

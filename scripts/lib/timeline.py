@@ -63,7 +63,7 @@ class Timeline:
             return
         first = topic not in self._said
         self._said[topic] = text
-        if first and not text:
+        if first and text.endswith(" none"):  # what is not there yet is no news
             return
         colour = next((code for word, code in COLOURS.items() if text.startswith(f"TrainJob  {word}")), "")
         self.note(text, colour)
@@ -71,12 +71,14 @@ class Timeline:
     def _state(self):
         if self.job is None:
             return "TrainJob  gone"
+        if "deletionTimestamp" in self.job["metadata"]:
+            return "TrainJob  being deleted, after what it owns"
         found = self.job.get("status", {}).get("conditions", [])
         if not found:
             return "TrainJob  submitted"
         last = found[-1]
         state = last["type"] if last["status"] == "True" else f"not {last['type']}"
-        return f"TrainJob  {state} ({last['reason']}): {last['message']}" if last["message"] else f"TrainJob  {state} ({last['reason']})"
+        return f"TrainJob  {state} ({last['reason']})" + (f": {last['message']}" if last["message"] else "")
 
     @staticmethod
     def _job_set(job_set):
