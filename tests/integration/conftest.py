@@ -46,14 +46,6 @@ def signalbox(installed, admin):
     yield installed
     if installed.reconciler is None or "--created-condition=on-failure" in installed.reconciler.arguments:
         installed.restart_reconciler()
-    for job in admin.list("trainjobs"):
-        admin.delete("trainjobs", job["metadata"]["name"])
-    for job_set in admin.list("jobsets"):
-        admin.delete("jobsets", job_set["metadata"]["name"])
-    # The garbage collector would do it, but it takes up to 30 s to learn of kinds that were installed just now.
-    for config_map in admin.list("configmaps"):
-        if config_map["metadata"]["name"].endswith("-runtime-snapshot"):
-            admin.delete("configmaps", config_map["metadata"]["name"])
     for runtime in admin.list("trainingruntimes"):
         admin.delete("trainingruntimes", runtime["metadata"]["name"])
     for runtime in admin.list("clustertrainingruntimes"):
@@ -63,5 +55,15 @@ def signalbox(installed, admin):
         elif runtime["spec"] != shipped[name]["spec"]:
             runtime["spec"] = shipped[name]["spec"]
             admin.replace("clustertrainingruntimes", runtime)
-    wait_for("the namespace to be empty", lambda: not admin.list("trainjobs") and not admin.list("jobsets")
-             and not admin.list("pods"))
+    wait_for("the namespace to be empty", lambda: sweep(admin))
+
+
+def sweep(admin):
+    """Deletes TrainJobs and what they own; whether there was nothing left. The garbage collector would do the latter, but
+    it takes up to 30 s to learn of kinds that were installed just now; and a pass that is under way while its TrainJob is
+    deleted may create more."""
+    left = [(kind, obj["metadata"]["name"]) for kind in ("trainjobs", "jobsets", "configmaps") for obj in admin.list(kind)
+            if kind != "configmaps" or obj["metadata"]["name"].endswith("-runtime-snapshot")]
+    for kind, name in left:
+        admin.delete(kind, name)
+    return not left and not admin.list("pods")
