@@ -70,6 +70,7 @@ api::Result<kube::Response> MemoryApiServer::create(const std::string& path, Jso
     metadata["uid"] = "uid-" + std::to_string(++version_);
     metadata["resourceVersion"] = std::to_string(version_);
     metadata["creationTimestamp"] = api::format_time(now);
+    metadata["generation"] = 1;
     objects_[path] = object;
     return kube::Response{201, to_json(object)};
 }
@@ -80,7 +81,10 @@ api::Result<kube::Response> MemoryApiServer::change(const std::string& path, con
     if (mismatch(seen["uid"], stored["metadata"]["uid"]) ||
         mismatch(seen["resourceVersion"], stored["metadata"]["resourceVersion"]))
         return status(409, api::Errc::conflict, "Conflict");
+    const Json spec = std::as_const(stored)["spec"];
     merge(stored, patch);
+    if (std::as_const(stored)["spec"] != spec)
+        stored["metadata"]["generation"] = std::as_const(stored)["metadata"]["generation"].int_or(0) + 1;
     stored["metadata"]["resourceVersion"] = std::to_string(++version_);
     return kube::Response{200, to_json(stored)};
 }

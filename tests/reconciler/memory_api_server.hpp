@@ -9,8 +9,8 @@
 #include "kube/api_server.hpp"
 
 /// An API server that is a map: enough of one to drive a pass through its writes. It knows objects by path,
-/// counts resource versions, checks uid and resourceVersion, and can be told to answer a request with an
-/// error. What an API server really does is tested on a real one (tests/integration).
+/// counts resource versions and generations, checks uid and resourceVersion, and can be told to answer a
+/// request with an error. What an API server really does is tested on a real one (tests/integration).
 class MemoryApiServer final : public kube::ApiServer {
 public:
     kube::Async<kube::Response> send(kube::Request request) override;

@@ -1,90 +1,6 @@
-#include "pass.hpp"
+#include "life.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/io_context.hpp>
-#include <catch2/catch.hpp>
-
-#include "memory_api_server.hpp"
-#include "support/printers.hpp"
-
-using api::Json;
-using kube::resources::cluster_training_runtimes;
-using kube::resources::config_maps;
-using kube::resources::job_sets;
-using kube::resources::train_jobs;
-using namespace std::chrono_literals;
-using Writes = std::vector<std::string>;
-
-namespace {
-
-const char* const runtime_text = R"({
-    "apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "ClusterTrainingRuntime", "metadata": {"name": "torch"},
-    "spec": {"mlPolicy": {"numNodes": 2, "torch": {}}, "template": {"spec": {"replicatedJobs": [{"name": "node",
-        "template": {"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
-                     "spec": {"template": {"spec": {"containers": [{"name": "node", "image": "base"}]}}}}}]}}}})";
-
-const char* const job_text = R"({
-    "apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob",
-    "metadata": {"name": "job", "namespace": "ns", "generation": 1},
-    "spec": {"runtimeRef": {"apiGroup": "trainer.kubeflow.org", "kind": "ClusterTrainingRuntime", "name": "torch"},
-             "managedBy": "trainer.kubeflow.org/trainjob-controller"}})";
-
-const std::string status_path = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/ns/trainjobs/job/status";
-const std::string job_path = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/ns/trainjobs/job";
-const std::string job_set_path = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/ns/jobsets/job";
-const std::string config_maps_path = "/api/v1/namespaces/ns/configmaps";
-const api::ObjectKey key = {"ns", "job"};
-const api::ObjectKey snapshot = {"ns", "job-runtime-snapshot"};
-
-// One TrainJob and the passes over it; the caches see everything before each pass unless they are told not
-// to.
-struct Life {
-    MemoryApiServer server = {};
-    boost::asio::io_context context = {};
-    std::unique_ptr<kube::Clock> clock = kube::make_clock(context.get_executor());
-    MemoryApiServer event_server = {};
-    kube::EventRecorder events{context.get_executor(), event_server, *clock, "test"};
-    std::vector<std::string> log_lines = {};
-    net::Log log{net::LogLevel::info, net::LogFormat::json,
-                 [this](std::string_view line) { log_lines.emplace_back(line); }};
-    reconciler::Caches caches{[](const api::ObjectKey&) {}};
-    reconciler::Pass passes{server, caches, events, log, [this] { return server.now; }, {}};
-    bool frozen = false;
-
-    Life() {
-        server.put(cluster_training_runtimes, api::parse_json(runtime_text).value());
-        server.put(train_jobs, api::parse_json(job_text).value());
-    }
-
-    reconciler::PassReport pass() {
-        if (!frozen) server.show(caches);
-        reconciler::PassReport report;
-        const auto run = [&]() -> kube::Task<> { report = co_await passes.run(key, {}); };
-        boost::asio::co_spawn(context, run(), boost::asio::detached);
-        context.restart();
-        context.run();
-        return report;
-    }
-
-    Json& job() { return *server.find(train_jobs, key); }
-    void finish_job_set() {
-        Json& status = (*server.find(job_sets, key))["status"];
-        status["conditions"] =
-            Json::array({Json::object({{"type", "Completed"},
-                                       {"status", "True"},
-                                       {"reason", "AllJobsCompleted"},
-                                       {"message", "jobset completed successfully"},
-                                       {"lastTransitionTime", api::format_time(server.now)}})});
-    }
-    std::string condition(std::string_view type) {
-        for (const api::Condition& c : api::parse_train_job(job()).conditions)
-            if (c.type == type) return c.status + "/" + c.reason;
-        return "";
-    }
-};
-
-}  // namespace
+namespace reconciler {
 
 TEST_CASE("a new TrainJob gets its snapshot, then its JobSet, then its status") {
     Life life;
@@ -317,3 +233,5 @@ TEST_CASE("cleaning up after the end does not wait for a snapshot that cannot be
     CHECK(life.server.take_writes() == Writes{"DELETE " + job_set_path});
     CHECK(report.requeue_after);
 }
+
+}  // namespace reconciler
