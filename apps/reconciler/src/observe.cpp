@@ -40,6 +40,8 @@ View cached_view(const Caches& caches, const api::ObjectKey& key) {
 // is deleted by mistake.
 kube::Task<std::optional<lifecycle::ReadFailed>> look_up_ttl(kube::ApiServer& server, View& view) {
     if (!view.observed.job || !lifecycle::ttl_matters(*view.observed.job)) co_return std::nullopt;
+    // The snapshot speaks for a runtime that is gone, not for one that cannot be read.
+    if (view.runtime_unread) co_return view.runtime_unread;
     if (view.runtime) {
         view.observed.ttl = lifecycle::ttl_policy(&*view.runtime, nullptr);
         co_return std::nullopt;
@@ -65,10 +67,13 @@ kube::Async<View> live_view(kube::ApiServer& server, api::ObjectKey key) {
     if (!job_set) co_return job_set.error();
     if (*job_set) view.observed.job_set = api::parse_job_set(**job_set);
     if (api::is_supported(view.observed.job->runtime_ref)) {
-        auto runtime =
-            co_await read(server, runtime_resource(*view.observed.job), runtime_key(*view.observed.job));
-        if (!runtime) co_return runtime.error();
-        view.runtime = std::move(*runtime);
+        const api::ObjectKey name = runtime_key(*view.observed.job);
+        auto runtime = co_await read(server, runtime_resource(*view.observed.job), name);
+        if (runtime)
+            view.runtime = std::move(*runtime);
+        else
+            view.runtime_unread = lifecycle::ReadFailed{
+                view.observed.job->runtime_ref.kind + " " + to_string(name), runtime.error()};
     }
     co_return view;
 }

@@ -12,7 +12,9 @@ namespace reconciler {
 struct View {
     lifecycle::Observed observed = {};
     std::optional<api::Json> runtime = {};  ///< the live one; nullopt if there is none
-    bool live = false;                      ///< read from the API server in this pass, not from the caches
+    /// Why that is not known. It stops what needs the runtime, and nothing else.
+    std::optional<lifecycle::ReadFailed> runtime_unread = {};
+    bool live = false;  ///< read from the API server in this pass, not from the caches
 };
 
 /// Reads an object; nullopt if it does not exist.
@@ -26,7 +28,8 @@ View cached_view(const Caches& caches, const api::ObjectKey& key);
 /// Returns why it could not be had.
 kube::Task<std::optional<lifecycle::ReadFailed>> look_up_ttl(kube::ApiServer& server, View& view);
 
-/// The API server's view: TrainJob, JobSet and runtime as they are now, without the TTL.
+/// The API server's view: TrainJob, JobSet and runtime as they are now, without the TTL. A runtime that
+/// cannot be read is no failure: see View::runtime_unread.
 kube::Async<View> live_view(kube::ApiServer& server, api::ObjectKey key);
 
 /// The ConfigMap with the snapshot of a TrainJob's runtime.

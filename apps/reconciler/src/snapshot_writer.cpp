@@ -42,6 +42,9 @@ kube::Task<std::variant<ChosenRuntime, Failure>> choose_runtime(kube::ApiServer&
     if (*config_map) chosen.snapshot_uid = api::parse_meta(**config_map).uid;
     const SnapshotState state = state_of(*config_map, snapshot, view);
     chosen.plan = lifecycle::plan_snapshot(source, view.runtime.has_value(), state);
+    // What is not known about the runtime matters only if it makes a difference.
+    if (view.runtime_unread && chosen.plan != lifecycle::plan_snapshot(source, true, state))
+        co_return Failure(*view.runtime_unread);
     switch (chosen.plan.build_from) {
         case SnapshotPlan::BuildFrom::live: chosen.runtime = *view.runtime; break;
         case SnapshotPlan::BuildFrom::snapshot: chosen.runtime = std::move(*snapshot); break;

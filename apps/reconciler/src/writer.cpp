@@ -69,7 +69,7 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
         if (!suspended)
             co_return ended(WriteFailed{job_set_named(key()), suspended.error(), lifecycle::Write::suspend});
     }
-    if (!step.build || (step.job_set == JobSetStep::leave && only_a_job_set())) co_return Outcome();
+    if (!step.build || !has_something_to_write(step.job_set)) co_return Outcome();
 
     auto choice = co_await choose_runtime(server_, view_, step.runtime);
     if (auto* failure = std::get_if<Failure>(&choice)) co_return ended(std::move(*failure));
@@ -100,9 +100,13 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
     co_return outcome;
 }
 
-// Whether the policy of the runtime makes no object that could want a write while the JobSet is left alone.
-bool Writer::only_a_job_set() const {
-    return view_.runtime && runtime::needs(job(), *view_.runtime).objects.empty();
+// While the JobSet is left alone, only a policy of the runtime that makes other objects can want a write.
+// Where no runtime is there to tell, a job that runs must not come to harm by an attempt to build what it
+// has.
+bool Writer::has_something_to_write(JobSetStep step) const {
+    if (step == JobSetStep::wait_until_gone) return false;
+    if (step != JobSetStep::leave) return true;
+    return view_.runtime && !runtime::needs(job(), *view_.runtime).objects.empty();
 }
 
 // Alone, so that nothing else that is wrong can keep a job from being suspended.

@@ -31,7 +31,7 @@ private:
     kube::Task<lifecycle::Outcome> clean_up(lifecycle::CleanUp step);
     kube::Task<lifecycle::Outcome> expire();
     kube::Task<lifecycle::Outcome> run(lifecycle::Run step);
-    bool only_a_job_set() const;
+    bool has_something_to_write(lifecycle::JobSetStep step) const;
     kube::Async<> suspend_job_set();
     kube::Task<lifecycle::Outcome> create(const api::Json& job_set);
     kube::Task<lifecycle::Outcome> change(const api::Json& job_set);

@@ -90,7 +90,8 @@ using Decision = std::variant<Ignore, StoreTransition, Finish, CleanUp, Expire, 
 Decision decide(const Observed& observed, api::Time now);
 
 /// Whether this does something that cannot be undone: then read the TrainJob, the JobSet and the runtime from
-/// the API server, and decide again on those before acting.
+/// the API server, and decide again on those before acting. The runtime decides about the TTL and about what
+/// is built; when it cannot be read, everything else goes on without it.
 bool needs_live_view(const Decision& decision);
 
 }  // namespace lifecycle
