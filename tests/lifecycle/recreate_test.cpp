@@ -46,29 +46,105 @@ TEST_CASE("how the API server says that a field must not change", "[recreate]") 
     CHECK_FALSE(refuses_immutable_field(server_error(409, "field is immutable")));
 }
 
+namespace {
+
+api::Json job_set(const std::string& metadata, const std::string& pod_spec) {
+    return *api::parse_json(
+        R"({"spec":{"replicatedJobs":[{"name":"node","template":{"spec":{"template":{"metadata":)" +
+        metadata + R"(,"spec":)" + pod_spec + "}}}}]}}");
+}
+
+// An entry of managedFields for fields of the pod template.
+api::Json applied(const char* manager, const char* operation, const std::string& fields) {
+    return *api::parse_json(std::string(R"({"manager":")") + manager + R"(","operation":")" + operation +
+                            R"(","fieldsV1":{"f:spec":{"f:replicatedJobs":{"k:{\"name\":\"node\"}":)" +
+                            R"({"f:template":{"f:spec":{"f:template":)" + fields + "}}}}}}}");
+}
+
+}  // namespace
+
 TEST_CASE("what a JobSet would not forget", "[recreate]") {
-    const auto spec = [](const std::string& metadata, const std::string& pod_spec) {
-        return *api::parse_json(
-            R"({"replicatedJobs":[{"name":"node","template":{"spec":{"template":{"metadata":)" + metadata +
-            R"(,"spec":)" + pod_spec + "}}}}]}");
-    };
-    const auto full = spec(R"({"labels":{"a":"1","b":"2"},"annotations":{"c":"3"}})",
-                           R"({"nodeSelector":{"d":"4"},"tolerations":[{"key":"e"},{"key":"f"}],
+    const auto full = job_set(R"({"labels":{"a":"1","b":"2"},"annotations":{"c":"3"}})",
+                              R"({"nodeSelector":{"d":"4"},"tolerations":[{"key":"e"},{"key":"f"}],
                                "schedulingGates":[{"name":"g"}]})");
     const std::string path = "spec.replicatedJobs[0].template.spec.template.";
     using Paths = std::vector<std::string>;
     CHECK(withdrawn_fields(full, full).empty());
-    CHECK(withdrawn_fields(spec("{}", "{}"), full).empty());
-    CHECK(withdrawn_fields(full, spec("{}", "{}")) ==
+    CHECK(withdrawn_fields(job_set("{}", "{}"), full).empty());
+    CHECK(withdrawn_fields(full, job_set("{}", "{}")) ==
           Paths{path + "metadata.labels[a]", path + "metadata.labels[b]", path + "metadata.annotations[c]",
                 path + "spec.nodeSelector[d]", path + "spec.tolerations[0]", path + "spec.tolerations[1]",
                 path + "spec.schedulingGates[0]"});
     const auto changed =
-        spec(R"({"labels":{"a":"9","b":"2"},"annotations":{"c":"3"}})",
-             R"({"nodeSelector":{"d":"4"},"tolerations":[{"key":"f"},{"key":"e","value":"x"}],
+        job_set(R"({"labels":{"a":"9","b":"2"},"annotations":{"c":"3"}})",
+                R"({"nodeSelector":{"d":"4"},"tolerations":[{"key":"f"},{"key":"e","value":"x"}],
                                   "schedulingGates":[{"name":"g"}]})");
     CHECK(withdrawn_fields(full, changed) == Paths{path + "spec.tolerations[0]"});
     CHECK(withdrawn_fields(full, api::Json()).empty());
+}
+
+TEST_CASE("what others put into a JobSet is not withdrawn by us", "[recreate]") {
+    const std::string path = "spec.replicatedJobs[0].template.spec.template.";
+    struct Row {
+        const char* name;
+        const char* metadata;
+        const char* pod_spec;
+        const char* ours;
+        std::vector<std::string> want;
+    };
+    const Row rows[] = {
+        {"a label",
+         R"({"labels":{"a":"1","b":"2"}})",
+         "{}",
+         R"({"f:metadata":{"f:labels":{"f:a":{}}}})",
+         {path + "metadata.labels[a]"}},
+        {"labels next to our empty map",
+         R"({"labels":{"b":"2"}})",
+         "{}",
+         R"({"f:metadata":{"f:labels":{}}})",
+         {}},
+        {"an annotation", R"({"annotations":{"b":"2"}})", "{}", "{}", {}},
+        {"a node selector, which is one field to the API server",
+         "{}",
+         R"({"nodeSelector":{"a":"1"}})",
+         "{}",
+         {}},
+        {"our node selector",
+         "{}",
+         R"({"nodeSelector":{"a":"1"}})",
+         R"({"f:spec":{"f:nodeSelector":{}}})",
+         {path + "spec.nodeSelector[a]"}},
+        {"tolerations, likewise", "{}", R"({"tolerations":[{"key":"a"}]})", "{}", {}},
+        {"our tolerations",
+         "{}",
+         R"({"tolerations":[{"key":"a"}]})",
+         R"({"f:spec":{"f:tolerations":{}}})",
+         {path + "spec.tolerations[0]"}},
+        {"a scheduling gate next to ours",
+         "{}",
+         R"({"schedulingGates":[{"name":"a"},{"name":"b"}]})",
+         R"({"f:spec":{"f:schedulingGates":{"k:{\"name\":\"b\"}":{}}}})",
+         {path + "spec.schedulingGates[1]"}},
+    };
+    for (const Row& row : rows) {
+        INFO(row.name);
+        auto live = job_set(row.metadata, row.pod_spec);
+        live["metadata"]["managedFields"] =
+            api::Json::array({applied("somebody", "Apply", R"({"f:metadata":{"f:labels":{"f:b":{}}}})"),
+                              applied("trainer", "Update", R"({"f:metadata":{"f:labels":{"f:b":{}}}})"),
+                              applied("trainer", "Apply", row.ours)});
+        CHECK(withdrawn_fields(live, job_set("{}", "{}")) == row.want);
+    }
+}
+
+TEST_CASE("only a JobSet that was created suspended and never changed has certainly not run", "[recreate]") {
+    const auto never_ran = [](bool suspend, std::int64_t generation) {
+        return !may_have_run({.meta = {.generation = generation}, .suspend = suspend});
+    };
+    CHECK(never_ran(true, 1));
+    CHECK_FALSE(never_ran(true, 2));
+    CHECK_FALSE(never_ran(false, 1));
+    CHECK_FALSE(never_ran(true, 0));
 }
 
 TEST_CASE("volume claims are deleted unless they are retained", "[recreate]") {

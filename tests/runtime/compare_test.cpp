@@ -2,6 +2,7 @@
 
 #include "fixtures.hpp"
 #include "runtime/applied_hash.hpp"
+#include "runtime/live_defaults.hpp"
 
 using api::Json;
 
@@ -96,4 +97,49 @@ TEST_CASE("the applied hash tells what was applied last", "[runtime]") {
     const Json bare = tree("{metadata: {name: a}}");
     CHECK(runtime::applied_hash(runtime::with_applied_hash(bare)) ==
           runtime::applied_hash(runtime::with_applied_hash(runtime::with_applied_hash(bare))));
+}
+
+TEST_CASE("resuming alone is told from any other change", "[runtime]") {
+    const Json held = runtime::with_applied_hash(tree("{metadata: {name: a}, spec: {suspend: true, a: 1}}"));
+    const auto wants = [&](const char* spec) {
+        Json wanted = tree("{metadata: {name: a}}");
+        wanted["spec"] = tree(spec);
+        return runtime::differs_in_suspend_only(runtime::with_applied_hash(std::move(wanted)), held);
+    };
+    CHECK(wants("{suspend: true, a: 1}"));
+    CHECK(wants("{suspend: false, a: 1}"));
+    CHECK_FALSE(wants("{suspend: false, a: 2}"));
+    CHECK_FALSE(wants("{suspend: true}"));
+    CHECK_FALSE(
+        runtime::differs_in_suspend_only(held, tree("{metadata: {name: a}, spec: {suspend: true, a: 1}}")));
+}
+
+TEST_CASE("a field that must not change is sent as it is stored, if that is what is wanted", "[runtime]") {
+    struct Case {
+        const char* name;
+        const char* wanted;
+        const char* live;
+        const char* sent;
+    };
+    const Case cases[] = {
+        {"defaults in a list", "{spec: {volumeClaimPolicies: [{templates: [{spec: {a: 1}}]}]}}",
+         "{spec: {volumeClaimPolicies: [{whenDeleted: Delete, templates: [{spec: {a: 1}, status: {}}]}]}}",
+         "{spec: {volumeClaimPolicies: [{whenDeleted: Delete, templates: [{spec: {a: 1}, status: {}}]}]}}"},
+        {"names of rules", "{spec: {failurePolicy: {rules: [{action: x}]}}}",
+         "{spec: {failurePolicy: {rules: [{action: x, name: r0}]}}}",
+         "{spec: {failurePolicy: {rules: [{action: x, name: r0}]}}}"},
+        {"a real change is not hidden", "{spec: {network: {subdomain: new}}}",
+         "{spec: {network: {subdomain: old, b: 1}}}", "{spec: {network: {subdomain: new}}}"},
+        {"what is not wanted is not sent", "{spec: {suspend: true}}", "{spec: {network: {b: 1}}}",
+         "{spec: {suspend: true}}"},
+        {"what may change is ours alone", "{spec: {replicatedJobs: [{name: a}]}}",
+         "{spec: {replicatedJobs: [{name: a, groupName: default}]}}",
+         "{spec: {replicatedJobs: [{name: a}]}}"},
+        {"nothing is stored", "{spec: {network: {b: 1}}}", "{}", "{spec: {network: {b: 1}}}"},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            CHECK(runtime::with_live_defaults(tree(c.wanted), tree(c.live)) == tree(c.sent));
+        }
+    }
 }

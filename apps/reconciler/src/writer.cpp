@@ -6,6 +6,7 @@
 #include "lifecycle/recreate.hpp"
 #include "runtime/applied_hash.hpp"
 #include "runtime/build.hpp"
+#include "runtime/live_defaults.hpp"
 #include "snapshot_writer.hpp"
 
 namespace reconciler {
@@ -27,6 +28,30 @@ Outcome ended(Failure why) {
 // Gone already, or another object by now: what was to be deleted does not exist any more.
 bool is_settled(const api::Error& error) {
     return error.code == api::Errc::not_found || error.code == api::Errc::conflict;
+}
+
+// What a suspended JobSet has against becoming `wanted`, before anybody has tried.
+lifecycle::SuspendedChange obstacles(const api::Json& live, const api::Json& wanted) {
+    const api::JobSet facts = api::parse_job_set(live);
+    lifecycle::SuspendedChange change;
+    // Others may add to a suspended JobSet, and resuming it withdraws nothing of ours.
+    if (!runtime::differs_in_suspend_only(wanted, live)) {
+        const auto withdrawn = lifecycle::withdrawn_fields(live, wanted);
+        change.withdraws = !withdrawn.empty();
+        if (change.withdraws) change.why = withdrawn.front() + " was withdrawn";
+    }
+    change.any_active = facts.any_active();
+    change.has_run = lifecycle::may_have_run(facts);
+    change.deletes_claims = lifecycle::deletes_volume_claims(live["spec"]);
+    return change;
+}
+
+api::Error would_delete_claims(const std::string& why) {
+    return {.code = api::Errc::invalid,
+            .message = "cannot take this change (" + why +
+                       ") without being created anew, and that would delete its volume "
+                       "claims with what they hold",
+            .http_status = 422};
 }
 
 std::string version_of(const kube::Response& response) {
@@ -147,36 +172,22 @@ kube::Task<Outcome> Writer::change(const api::Json& job_set) {
     api::Json wanted = runtime::with_applied_hash(job_set);
     if (runtime::is_applied(wanted, **live)) co_return Outcome();
 
-    const api::JobSet facts = api::parse_job_set(**live);
-    lifecycle::SuspendedChange obstacle;
-    const auto withdrawn = lifecycle::withdrawn_fields((**live)["spec"], wanted["spec"]);
-    obstacle.withdraws = !withdrawn.empty() && runtime::applied_hash(**live) != runtime::applied_hash(wanted);
-    obstacle.any_active = facts.any_active();
-    // Whether it ever ran is not recorded anywhere; checkpoints are worth more than a quick resume.
-    obstacle.has_run = true;
-    obstacle.deletes_claims = lifecycle::deletes_volume_claims((**live)["spec"]);
-
-    std::string why = withdrawn.empty() ? std::string() : withdrawn.front() + " was withdrawn";
+    lifecycle::SuspendedChange obstacle = obstacles(**live, wanted);
+    const api::ObjectMeta seen = api::parse_meta(**live);
+    wanted["metadata"]["uid"] = seen.uid;
+    wanted["metadata"]["resourceVersion"] = seen.resource_version;
+    wanted = runtime::with_live_defaults(std::move(wanted), **live);
     for (;;) {
         switch (lifecycle::recreation(obstacle)) {
             case lifecycle::Recreation::wait: co_return ended(lifecycle::Waiting());
             case lifecycle::Recreation::recreate:
-                if (view_.live) co_return co_await recreate(**live, std::move(why));
+                if (view_.live) co_return co_await recreate(**live, std::move(obstacle.why));
                 wants_live_view_ = true;
                 co_return Outcome();
-            case lifecycle::Recreation::forbidden: {
-                const api::Error error = {
-                    .code = api::Errc::invalid,
-                    .message = "cannot take this change (" + why +
-                               ") without being created anew, and that would delete its volume "
-                               "claims with what they hold",
-                    .http_status = 422};
-                co_return ended(WriteFailed{job_set_named(key()), error});
-            }
+            case lifecycle::Recreation::forbidden:
+                co_return ended(WriteFailed{job_set_named(key()), would_delete_claims(obstacle.why)});
             case lifecycle::Recreation::needless: break;
         }
-        wanted["metadata"]["uid"] = facts.meta.uid;
-        wanted["metadata"]["resourceVersion"] = facts.meta.resource_version;
         kube::Request request = kube::apply(kube::resources::job_sets, wanted, true);
         const auto applied = co_await server_.send(std::move(request));
         if (applied) {
@@ -188,7 +199,7 @@ kube::Task<Outcome> Writer::change(const api::Json& job_set) {
         if (!lifecycle::refuses_immutable_field(applied.error()) || obstacle.refused)
             co_return ended(WriteFailed{job_set_named(key()), applied.error()});
         obstacle.refused = true;
-        why = applied.error().message;
+        obstacle.why = applied.error().message;
     }
 }
 

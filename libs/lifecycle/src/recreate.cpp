@@ -3,21 +3,23 @@
 #include <algorithm>
 
 #include "lifecycle/refusal.hpp"
+#include "ownership.hpp"
 
 namespace lifecycle {
 namespace {
 
-void add_withdrawn_keys(const api::Json& live, const api::Json& wanted, const std::string& path,
-                        std::vector<std::string>& found) {
+void add_withdrawn_keys(const api::Json& live, const api::Json& wanted, const Ownership& ours,
+                        const std::string& path, std::vector<std::string>& found) {
     for (const auto& [key, value] : live.members())
-        if (!wanted.contains(key)) found.push_back(path + "[" + key + "]");
+        if (!wanted.contains(key) && ours.has_member(key)) found.push_back(path + "[" + key + "]");
 }
 
-void add_withdrawn_items(const api::Json& live, const api::Json& wanted, const std::string& path,
-                         std::vector<std::string>& found) {
+void add_withdrawn_items(const api::Json& live, const api::Json& wanted, const Ownership& ours,
+                         const std::string& path, std::vector<std::string>& found) {
     const auto& kept = wanted.items();
     for (std::size_t i = 0; i < live.items().size(); ++i)
-        if (std::find(kept.begin(), kept.end(), live[i]) == kept.end())
+        if (std::find(kept.begin(), kept.end(), live[i]) == kept.end() &&
+            ours.has_item(live[i]["name"].as_string()))
             found.push_back(path + "[" + std::to_string(i) + "]");
 }
 
@@ -47,23 +49,33 @@ bool refuses_immutable_field(const api::Error& error) {
                                      error.message.find("Value is immutable") != std::string::npos);
 }
 
+// metadata.generation counts the changes of a spec, and nobody can write it.
+bool may_have_run(const api::JobSet& job_set) { return !job_set.suspend || job_set.meta.generation != 1; }
+
 std::vector<std::string> withdrawn_fields(const api::Json& live, const api::Json& wanted) {
     std::vector<std::string> found;
-    const api::Json& live_jobs = live["replicatedJobs"];
+    const Ownership jobs_of_ours = applied_by_us(live).member("spec").member("replicatedJobs");
+    const api::Json& live_jobs = live["spec"]["replicatedJobs"];
     for (std::size_t i = 0; i < live_jobs.items().size(); ++i) {
         // One that is missing altogether is refused by the API server.
-        const api::Json* job = find_named(wanted["replicatedJobs"], live_jobs[i]["name"].as_string());
+        const std::string_view job_name = live_jobs[i]["name"].as_string();
+        const api::Json* job = find_named(wanted["spec"]["replicatedJobs"], job_name);
         if (!job) continue;
         const api::Json& before = pod_template(live_jobs[i]);
         const api::Json& after = pod_template(*job);
         const std::string path = "spec.replicatedJobs[" + std::to_string(i) + "].template.spec.template.";
+        const Ownership ours =
+            jobs_of_ours.item(job_name).member("template").member("spec").member("template");
         for (const char* name : {"labels", "annotations"})
-            add_withdrawn_keys(before["metadata"][name], after["metadata"][name], path + "metadata." + name,
-                               found);
+            add_withdrawn_keys(before["metadata"][name], after["metadata"][name],
+                               ours.member("metadata").member(name), path + "metadata." + name, found);
+        const Ownership of_pod = ours.member("spec");
         add_withdrawn_keys(before["spec"]["nodeSelector"], after["spec"]["nodeSelector"],
-                           path + "spec.nodeSelector", found);
-        for (const char* name : {"tolerations", "schedulingGates"})
-            add_withdrawn_items(before["spec"][name], after["spec"][name], path + "spec." + name, found);
+                           of_pod.member("nodeSelector").of_atomic(), path + "spec.nodeSelector", found);
+        add_withdrawn_items(before["spec"]["tolerations"], after["spec"]["tolerations"],
+                            of_pod.member("tolerations").of_atomic(), path + "spec.tolerations", found);
+        add_withdrawn_items(before["spec"]["schedulingGates"], after["spec"]["schedulingGates"],
+                            of_pod.member("schedulingGates"), path + "spec.schedulingGates", found);
     }
     return found;
 }

@@ -50,4 +50,12 @@ bool is_applied(const Json& wanted, const Json& live) {
            is_contained(wanted, live);
 }
 
+bool differs_in_suspend_only(const Json& wanted, const Json& live) {
+    const std::string applied = applied_hash(live);
+    if (applied.empty()) return false;
+    Json other = wanted;
+    other["spec"]["suspend"] = !wanted["spec"]["suspend"].bool_or(false);
+    return applied == applied_hash(wanted) || applied == applied_hash(with_applied_hash(std::move(other)));
+}
+
 }  // namespace runtime

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "api/error.hpp"
+#include "api/job_set.hpp"
 #include "api/json.hpp"
 
 namespace lifecycle {
@@ -12,8 +13,9 @@ struct SuspendedChange {
     bool refused = false;         ///< the API server called a field immutable: refuses_immutable_field()
     bool withdraws = false;       ///< withdrawn_fields() is not empty
     bool any_active = false;      ///< pods of it are still active
-    bool has_run = false;         ///< it was not suspended at some time
+    bool has_run = false;         ///< may_have_run()
     bool deletes_claims = false;  ///< deletes_volume_claims()
+    std::string why = {};         ///< `refused` or `withdraws` in words
 };
 
 enum class Recreation {
@@ -29,9 +31,15 @@ Recreation recreation(const SuspendedChange& change);
 /// Whether the API server refuses a change because a field of an existing JobSet must not change.
 bool refuses_immutable_field(const api::Error& error);
 
-/// Paths of labels, annotations, nodeSelector keys, tolerations and scheduling gates of pod templates that
-/// `live` has and `wanted` lacks (both: a JobSet's `spec`). JobSet would leave them on its Jobs for ever.
-/// Compare only when the wanted object changed: others may add to a live one.
+/// Whether the JobSet was not suspended at some time, as far as can be told: false only if it is suspended
+/// and its spec is still the one that it was created with. Times would tell more, but those of different
+/// clocks.
+bool may_have_run(const api::JobSet& job_set);
+
+/// Paths of labels, annotations, nodeSelector keys, tolerations and scheduling gates of pod templates that we
+/// once applied to `live` and that `wanted` lacks (both: a JobSet). JobSet would leave them on its Jobs for
+/// ever. What others added to `live` is theirs, as its managedFields tell; where those say nothing of us,
+/// everything counts as ours.
 std::vector<std::string> withdrawn_fields(const api::Json& live, const api::Json& wanted);
 
 /// Whether deleting the JobSet also deletes volume claims of its `spec.volumeClaimPolicies`.

@@ -16,4 +16,7 @@ std::string applied_hash(const api::Json& object);
 /// it.
 bool is_applied(const api::Json& wanted, const api::Json& live);
 
+/// `wanted`, which carries its hash, is what was applied last to this JobSet but for `spec.suspend`.
+bool differs_in_suspend_only(const api::Json& wanted, const api::Json& live);
+
 }  // namespace runtime

@@ -1,0 +1,51 @@
+#include "ownership.hpp"
+
+#include <algorithm>
+
+#include "api/names.hpp"
+
+namespace lifecycle {
+namespace {
+
+std::string field(std::string_view name) { return std::string("f:").append(name); }
+
+std::string named(std::string_view name) { return "k:" + to_json(api::Json::object({{"name", name}})); }
+
+}  // namespace
+
+Ownership Ownership::step(const std::string& key) const {
+    if (everything_) return *this;
+    std::vector<const api::Json*> below;
+    for (const api::Json* fields : fields_)
+        if (const api::Json* found = fields->find(key)) below.push_back(found);
+    return Ownership(std::move(below));
+}
+
+bool Ownership::has(const std::string& key) const {
+    return everything_ || std::any_of(fields_.begin(), fields_.end(),
+                                      [&](const api::Json* fields) { return fields->contains(key); });
+}
+
+// Nothing below it is written down then.
+Ownership Ownership::of_atomic() const {
+    const bool whole =
+        std::any_of(fields_.begin(), fields_.end(), [](const api::Json* fields) { return fields->empty(); });
+    return whole ? of_everything() : *this;
+}
+
+Ownership Ownership::member(std::string_view name) const { return step(field(name)); }
+Ownership Ownership::item(std::string_view name) const { return step(named(name)); }
+bool Ownership::has_member(std::string_view name) const { return has(field(name)); }
+bool Ownership::has_item(std::string_view name) const { return has(named(name)); }
+
+// Our merge patches are entries of their own (operation Update); they only ever write `suspend` and status.
+Ownership applied_by_us(const api::Json& object) {
+    std::vector<const api::Json*> entries;
+    for (const api::Json& entry : object["metadata"]["managedFields"].items())
+        if (entry["manager"].as_string() == api::field_manager && entry["operation"].as_string() == "Apply" &&
+            entry["subresource"].as_string().empty())
+            entries.push_back(&entry["fieldsV1"]);
+    return entries.empty() ? Ownership::of_everything() : Ownership(std::move(entries));
+}
+
+}  // namespace lifecycle
