@@ -45,7 +45,7 @@ TEST_CASE("a change of a runtime wakes the TrainJobs that use it, and no others"
     CHECK(woken.take().empty());
 }
 
-TEST_CASE("a JobSet that no TrainJob controls is not kept and wakes nobody") {
+TEST_CASE("a JobSet that no TrainJob controls is not shown, and wakes nobody whose name it does not have") {
     Woken woken;
     Json job_set = object(R"({"metadata":{"name":"job","namespace":"ns","uid":"j1","resourceVersion":"5"}})");
     woken.caches.job_sets().upsert({"ns", "job"}, "5", job_set);
@@ -59,6 +59,38 @@ TEST_CASE("a JobSet that no TrainJob controls is not kept and wakes nobody") {
     REQUIRE(woken.caches.job_set({"ns", "job"}));
     CHECK(woken.caches.job_set({"ns", "job"})->meta.controller_uid == "u1");
     CHECK(woken.caches.job_sets().find({"ns", "job"})->bytes.empty());
+}
+
+TEST_CASE("a JobSet of somebody else wakes the TrainJob of its name when it comes and when it goes") {
+    Woken woken;
+    woken.caches.train_jobs().upsert({"ns", "job"}, "1", train_job("ClusterTrainingRuntime", "torch"));
+    woken.take();
+    Json job_set = object(R"({"metadata":{"name":"job","namespace":"ns","uid":"j1","resourceVersion":"5"}})");
+    woken.caches.job_sets().upsert({"ns", "job"}, "5", job_set);
+    CHECK(woken.take() == std::vector<std::string>{"ns/job"});
+    CHECK(!woken.caches.job_set({"ns", "job"}));
+    CHECK(woken.caches.job_sets().find({"ns", "job"})->bytes.empty());
+    CHECK(!woken.caches.job_sets().find({"ns", "job"})->facts.ours);
+
+    // What becomes of it meanwhile is of no interest.
+    woken.caches.job_sets().upsert({"ns", "job"}, "6", job_set);
+    CHECK(woken.take().empty());
+    woken.caches.job_sets().removed({"ns", "job"}, "7");
+    CHECK(woken.take() == std::vector<std::string>{"ns/job"});
+}
+
+TEST_CASE("a JobSet that loses its owner wakes the TrainJob, which takes it for gone") {
+    Woken woken;
+    woken.caches.train_jobs().upsert({"ns", "job"}, "1", train_job("ClusterTrainingRuntime", "torch"));
+    Json job_set = object(R"({"metadata":{"name":"job","namespace":"ns","uid":"j1","ownerReferences":[
+        {"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","uid":"u1","controller":true}]}})");
+    woken.caches.job_sets().upsert({"ns", "job"}, "5", job_set);
+    REQUIRE(woken.caches.job_set({"ns", "job"}));
+    woken.take();
+    job_set["metadata"].erase("ownerReferences");
+    woken.caches.job_sets().upsert({"ns", "job"}, "6", job_set);
+    CHECK(woken.take() == std::vector<std::string>{"ns/job"});
+    CHECK(!woken.caches.job_set({"ns", "job"}));
 }
 
 TEST_CASE("nothing is concluded from an absence before every list is complete") {

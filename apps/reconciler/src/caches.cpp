@@ -6,15 +6,15 @@ namespace reconciler {
 namespace {
 
 // Of a JobSet only what decisions need is kept: null keeps no bytes. JobSets of nobody, or of others than
-// TrainJobs, are none of ours.
-std::optional<api::JobSet> digest_job_set(api::Json& object) {
+// TrainJobs, matter only in so far as they stand in the way of a TrainJob of that name.
+std::optional<Caches::JobSetFacts> digest_job_set(api::Json& object) {
     const auto& owners = std::as_const(object)["metadata"]["ownerReferences"].items();
     const bool ours = std::any_of(owners.begin(), owners.end(), [](const api::Json& owner) {
         return owner["controller"].bool_or(false) && owner["kind"].as_string() == api::train_job_kind &&
                owner["apiVersion"].as_string().starts_with(api::trainer_group);
     });
-    if (!ours) return std::nullopt;
-    api::JobSet facts = api::parse_job_set(object);
+    Caches::JobSetFacts facts;
+    if (ours) facts.ours = std::make_unique<const api::JobSet>(api::parse_job_set(object));
     object = api::Json();
     return facts;
 }
@@ -39,7 +39,8 @@ Caches::Caches(Wake wake)
     : wake_(std::move(wake)),
       train_jobs_([](api::Json& object) { return TrainJobFacts{runtime_key(api::parse_train_job(object))}; },
                   [this](const auto& key, auto*, auto*) { wake_(key); }),
-      job_sets_(digest_job_set, [this](const auto& key, auto*, auto*) { wake_(key); }),
+      job_sets_(digest_job_set,
+                [this](const auto& key, auto* before, auto* after) { wake_owner_of(key, before, after); }),
       training_runtimes_(digest_runtime, [this](const auto& key, auto*, auto*) { wake_users_of(key); }),
       cluster_training_runtimes_(digest_runtime,
                                  [this](const auto& key, auto*, auto*) { wake_users_of(key); }) {}
@@ -51,7 +52,7 @@ std::optional<api::TrainJob> Caches::train_job(const api::ObjectKey& key) const 
 
 std::optional<api::JobSet> Caches::job_set(const api::ObjectKey& key) const {
     const auto* entry = job_sets_.find(key);
-    return entry ? std::optional(entry->facts) : std::nullopt;
+    return entry && entry->facts.ours ? std::optional(*entry->facts.ours) : std::nullopt;
 }
 
 std::optional<api::Json> Caches::runtime(const api::TrainJob& job) const {
@@ -62,6 +63,14 @@ std::optional<api::Json> Caches::runtime(const api::TrainJob& job) const {
 bool Caches::synced() const {
     return train_jobs_.is_synced() && job_sets_.is_synced() && training_runtimes_.is_synced() &&
            cluster_training_runtimes_.is_synced();
+}
+
+void Caches::wake_owner_of(const api::ObjectKey& job_set, const JobSetEntry* before,
+                           const JobSetEntry* after) {
+    const bool ours = (before && before->facts.ours) || (after && after->facts.ours);
+    const bool comes_or_goes = !before || !after;
+    // A cluster may be full of JobSets that have nothing to do with TrainJobs.
+    if (ours || (comes_or_goes && train_jobs_.find(job_set))) wake_(job_set);
 }
 
 // A runtime changes rarely and a scan of ten thousand keys takes a millisecond, so there is no index to keep

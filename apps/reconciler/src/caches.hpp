@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -17,13 +18,14 @@ api::ObjectKey runtime_key(const api::TrainJob& job);
 /// Thread rule: one thread.
 class Caches {
 public:
-    /// Called for every TrainJob that something has happened to, or to its JobSet or its runtime.
+    /// Called for every TrainJob that something has happened to, or to its JobSet or its runtime; also when a
+    /// JobSet of somebody else takes its name or gives it back.
     using Wake = std::function<void(const api::ObjectKey& train_job)>;
 
     explicit Caches(Wake wake);
 
     std::optional<api::TrainJob> train_job(const api::ObjectKey& key) const;
-    /// The JobSet of that name, if a TrainJob controls it; JobSets of others are not kept.
+    /// The JobSet of that name, if a TrainJob controls it.
     std::optional<api::JobSet> job_set(const api::ObjectKey& key) const;
     /// The live runtime that the TrainJob names; nullopt if there is none.
     std::optional<api::Json> runtime(const api::TrainJob& job) const;
@@ -34,19 +36,24 @@ public:
     struct TrainJobFacts {
         api::ObjectKey runtime = {};  ///< as runtime_key()
     };
+    struct JobSetFacts {
+        std::unique_ptr<const api::JobSet> ours = {};  ///< nullptr: of others only that they are there
+    };
     struct RuntimeFacts {};
 
     kube::Store<TrainJobFacts>& train_jobs() { return train_jobs_; }
-    kube::Store<api::JobSet>& job_sets() { return job_sets_; }
+    kube::Store<JobSetFacts>& job_sets() { return job_sets_; }
     kube::Store<RuntimeFacts>& training_runtimes() { return training_runtimes_; }
     kube::Store<RuntimeFacts>& cluster_training_runtimes() { return cluster_training_runtimes_; }
 
 private:
+    using JobSetEntry = kube::Store<JobSetFacts>::Entry;
+    void wake_owner_of(const api::ObjectKey& job_set, const JobSetEntry* before, const JobSetEntry* after);
     void wake_users_of(const api::ObjectKey& runtime);
 
     Wake wake_;
     kube::Store<TrainJobFacts> train_jobs_;
-    kube::Store<api::JobSet> job_sets_;
+    kube::Store<JobSetFacts> job_sets_;
     kube::Store<RuntimeFacts> training_runtimes_;
     kube::Store<RuntimeFacts> cluster_training_runtimes_;
 };
