@@ -28,6 +28,8 @@ GROUPS = {
     "persistentvolumes": "api/v1",
     "namespaces": "api/v1",
     "resourcequotas": "api/v1",
+    "persistentvolumes": "api/v1",
+    "persistentvolumeclaims": "api/v1",
 }
 CLUSTER_SCOPED = {"clustertrainingruntimes", "nodes", "namespaces", "persistentvolumes"}
 

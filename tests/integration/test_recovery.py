@@ -1,0 +1,230 @@
+"""What a TrainJob survives on the real control plane: objects that go, stand in the way, are refused or cannot change."""
+
+import contextlib
+
+from jobs import runtime, train_job
+from rest import conditions, true_conditions, wait_for
+
+HOLD = "signalbox.test/hold"
+
+
+def until(rest, name, kind, timeout=30):
+    return wait_for(f"{name} to be {kind}", lambda: kind in true_conditions(rest.get("trainjobs", name)), timeout)
+
+
+def until_not_created(rest, name, reason):
+    """The condition Created, once it is False for that reason."""
+    def look():
+        created = conditions(rest.get("trainjobs", name)).get("Created", {})
+        return created if (created.get("status"), created.get("reason")) == ("False", reason) else None
+    return wait_for(f"{name} to be refused: {reason}", look)
+
+
+def running_pods(rest, name):
+    pods = rest.list("pods", selector=f"jobset.sigs.k8s.io/jobset-name={name}")
+    return [p for p in pods if p["status"].get("phase") == "Running" and "deletionTimestamp" not in p["metadata"]]
+
+
+def until_runs(rest, name):
+    wait_for(f"a running pod of {name}", lambda: running_pods(rest, name))
+
+
+def until_held(rest, name):
+    """The suspended JobSet, once JobSet's controller has seen it and the TrainJob says so."""
+    until(rest, name, "Suspended")
+    wait_for(f"{name} to be settled", lambda: all(
+        rest.get("trainjobs", name)["status"].get("jobsStatus", [{}])[0].get(count) == want
+        for count, want in (("active", 0), ("suspended", 1))))
+    return rest.get("jobsets", name)
+
+
+def resume(rest, name):
+    rest.patch("trainjobs", name, {"spec": {"suspend": False}})
+
+
+def uid(obj):
+    return (obj or {}).get("metadata", {}).get("uid")
+
+
+def owner(obj):
+    return (obj or {}).get("metadata", {}).get("ownerReferences", [{}])[0].get("uid")
+
+
+def warnings(rest, name, reason):
+    return [e for e in rest.list("events") if e["reason"] == reason and e["regarding"]["name"] == name]
+
+
+@contextlib.contextmanager
+def held_back(rest, kind, name):
+    """Keeps an object that is deleted from going."""
+    rest.patch(kind, name, {"metadata": {"finalizers": [HOLD]}})
+    try:
+        yield
+    finally:
+        if rest.get(kind, name):
+            rest.patch(kind, name, {"metadata": {"finalizers": None}})
+
+
+def patch_of(replicated_job):
+    """A runtime patch of the replicated job that trains."""
+    return {"manager": "signalbox.test/change",
+            "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [{"name": "node", **replicated_job}]}}}}
+
+
+def test_a_job_set_that_is_deleted_mid_run_is_built_again(signalbox, rest):
+    rest.create(runtime())
+    rest.create(train_job("robbed", seconds="never"))
+    until_runs(rest, "robbed")
+    before = uid(rest.get("jobsets", "robbed"))
+    rest.delete("jobsets", "robbed")
+    wait_for("a new JobSet", lambda: uid(rest.get("jobsets", "robbed")) not in (None, before))
+    until_runs(rest, "robbed")
+    wait_for("the warning", lambda: warnings(rest, "robbed", "JobSetRecreated"))
+    assert not {"Complete", "Failed"} & set(conditions(rest.get("trainjobs", "robbed")))
+
+
+def test_a_job_that_is_being_deleted_still_meets_its_deadline_and_gets_no_new_job_set(signalbox, rest):
+    rest.create(runtime())
+    rest.create(train_job("stuck", seconds="never", activeDeadlineSeconds=4))
+    until_runs(rest, "stuck")
+    with held_back(rest, "trainjobs", "stuck"):
+        rest.delete("trainjobs", "stuck")
+        until(rest, "stuck", "Failed")
+        assert true_conditions(rest.get("trainjobs", "stuck"))["Failed"]["reason"] == "DeadlineExceeded"
+        wait_for("its JobSet to go", lambda: rest.get("jobsets", "stuck") is None)
+        signalbox.wait_until_idle()
+        assert rest.get("jobsets", "stuck") is None
+    wait_for("the TrainJob to go", lambda: rest.get("trainjobs", "stuck") is None)
+
+
+def test_a_quota_that_refuses_the_job_set_is_told_and_raising_it_helps(signalbox, rest):
+    counted = "count/jobsets.jobset.x-k8s.io"
+    rest.create(runtime())
+    rest.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few", "namespace": "default"},
+                 "spec": {"hard": {counted: "0"}}})
+    try:
+        wait_for("the quota to count", lambda: rest.get("resourcequotas", "few").get("status", {}).get("used"))
+        rest.create(train_job("many"))
+        assert "exceeded quota: few" in until_not_created(rest, "many", "JobsCreationFailed")["message"]
+        rest.patch("resourcequotas", "few", {"spec": {"hard": {counted: "3"}}})
+        until(rest, "many", "Complete")
+        assert true_conditions(rest.get("trainjobs", "many"))["Created"]["reason"] == "JobsCreationSucceeded"
+    finally:
+        rest.delete("resourcequotas", "few")
+
+
+def test_a_runtime_that_is_gone_before_the_first_build_is_waited_for(signalbox, rest):
+    rest.create(runtime("elusive"))
+    signalbox.stop_reconciler()
+    rest.create(train_job("patient", "elusive"))
+    rest.delete("clustertrainingruntimes", "elusive")
+    signalbox.start_reconciler()
+    assert '"elusive" does not exist' in until_not_created(rest, "patient", "JobsBuildFailed")["message"]
+    assert rest.get("jobsets", "patient") is None
+    rest.create(runtime("elusive"))
+    until(rest, "patient", "Complete")
+
+
+def test_a_suspended_job_takes_a_change_that_its_job_set_refuses(signalbox, rest):
+    rest.create(runtime())
+    rest.create(train_job("rigid", suspend=True))
+    before = uid(until_held(rest, "rigid"))
+    # Labels of a Job, unlike those of its pods, are immutable in a JobSet.
+    change = patch_of({"template": {"metadata": {"labels": {"example.com/team": "blue"}}}})
+    rest.patch("trainjobs", "rigid", {"spec": {"suspend": False, "runtimePatches": [change]}})
+    until(rest, "rigid", "Complete")
+    after = rest.get("jobsets", "rigid")
+    assert uid(after) != before
+    assert after["spec"]["replicatedJobs"][0]["template"]["metadata"]["labels"]["example.com/team"] == "blue"
+
+
+def test_a_suspended_job_with_volume_claims_is_resumed_and_keeps_its_job_set(signalbox, rest):
+    size = {"resources": {"requests": {"storage": "1024Mi"}}, "accessModes": ["ReadWriteOnce"], "storageClassName": ""}
+    storing = runtime("storing")
+    spec = storing["spec"]["template"]["spec"]
+    spec["volumeClaimPolicies"] = [{"templates": [{"metadata": {"name": "data"}, "spec": size}]}]
+    pod = spec["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    pod["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+    rest.create(storing)
+    rest.create({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "disk"},
+                 "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/disk"}}})
+    try:
+        rest.create(train_job("keeper", "storing", suspend=True))
+        before = until_held(rest, "keeper")
+        # What makes the list another one than we sent.
+        assert before["spec"]["volumeClaimPolicies"][0]["retentionPolicy"] == {"whenDeleted": "Delete"}
+        resume(rest, "keeper")
+        until(rest, "keeper", "Complete")
+        after = rest.get("jobsets", "keeper")
+        assert uid(after) == uid(before)
+        assert after["spec"]["volumeClaimPolicies"] == before["spec"]["volumeClaimPolicies"]
+    finally:
+        rest.delete("persistentvolumes", "disk")
+
+
+def test_what_others_put_into_a_suspended_job_set_does_not_cost_it_its_life(signalbox, rest):
+    rest.create(runtime())
+    rest.create(train_job("guest", suspend=True))
+    before = until_held(rest, "guest")
+    before["spec"]["replicatedJobs"][0]["template"]["spec"]["template"].setdefault("metadata", {}).setdefault(
+        "labels", {})["example.com/theirs"] = "yes"
+    rest.replace("jobsets", before)
+    resume(rest, "guest")
+    until(rest, "guest", "Complete")
+    assert uid(rest.get("jobsets", "guest")) == uid(before)
+
+
+def test_a_label_that_we_withdraw_from_a_suspended_job_set_is_gone_from_its_pods(signalbox, rest):
+    rest.create(runtime())
+    labelled = patch_of({"template": {"spec": {"template": {"metadata": {"labels": {"example.com/ours": "yes"}}}}}})
+    rest.create(train_job("fickle", seconds="never", suspend=True, runtimePatches=[labelled]))
+    before = uid(until_held(rest, "fickle"))
+    kept = [p for p in rest.get("trainjobs", "fickle")["spec"]["runtimePatches"] if p["manager"] != labelled["manager"]]
+    rest.patch("trainjobs", "fickle", {"spec": {"suspend": False, "runtimePatches": kept}})
+    until_runs(rest, "fickle")
+    assert "example.com/ours" not in running_pods(rest, "fickle")[0]["metadata"]["labels"]
+    assert uid(rest.get("jobsets", "fickle")) != before
+
+
+def test_a_job_set_of_somebody_else_that_goes_away_makes_room(signalbox, rest):
+    rest.create(runtime())
+    container = {"name": "x", "image": "registry.example.com/other:1"}
+    template = {"spec": {"template": {"spec": {"containers": [container], "restartPolicy": "Never"}}}}
+    rest.create({"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
+                 "metadata": {"name": "narrow", "namespace": "default"},
+                 "spec": {"suspend": True, "replicatedJobs": [{"name": "x", "template": template}]}})
+    job = rest.create(train_job("narrow"))
+    until_not_created(rest, "narrow", "JobsCreationFailed")
+    rest.delete("jobsets", "narrow")
+    until(rest, "narrow", "Complete")
+    assert owner(rest.get("jobsets", "narrow")) == uid(job)
+
+
+def test_a_running_job_does_not_mind_that_its_runtime_and_its_snapshot_are_gone(signalbox, rest):
+    rest.create(runtime("passing"))
+    rest.create(train_job("settled", "passing", seconds="never"))
+    until_runs(rest, "settled")
+    rest.delete("clustertrainingruntimes", "passing")
+    rest.delete("configmaps", "settled-runtime-snapshot")
+    signalbox.restart_reconciler()
+    signalbox.wait_until_idle()
+    assert true_conditions(rest.get("trainjobs", "settled"))["Created"]["reason"] == "JobsCreationSucceeded"
+    rest.patch("trainjobs", "settled", {"spec": {"suspend": True}})
+    until(rest, "settled", "Suspended")
+    wait_for("its pods to go", lambda: not running_pods(rest, "settled"))
+
+
+def test_a_name_that_is_used_again_waits_for_the_old_job_set_to_go(signalbox, rest):
+    rest.create(runtime())
+    rest.create(train_job("again", seconds="never"))
+    until_runs(rest, "again")
+    old = rest.get("jobsets", "again")
+    with held_back(rest, "jobsets", "again"):
+        rest.delete("trainjobs", "again")
+        wait_for("the old TrainJob to go", lambda: rest.get("trainjobs", "again") is None)
+        new = rest.create(train_job("again"))
+        assert "JobSet default/again" in until_not_created(rest, "again", "JobsCreationFailed")["message"]
+        assert uid(rest.get("jobsets", "again")) == uid(old)
+    # The last test of the file: the garbage collector learns of a new CRD only after half a minute.
+    until(rest, "again", "Complete", timeout=60)
+    assert owner(rest.get("jobsets", "again")) == uid(new)
