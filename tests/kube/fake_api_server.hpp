@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kube/api_server.hpp"
-#include "virtual_clock.hpp"
+#include "support/virtual_clock.hpp"
 
 /// The API server's own form of an error, as the client hands it on.
 inline api::Error refusal(int http_status, api::Errc code, std::string message = "no") {

@@ -7,7 +7,7 @@
 
 #include "recording_sink.hpp"
 #include "support/printers.hpp"
-#include "virtual_clock.hpp"
+#include "support/virtual_clock.hpp"
 
 using namespace std::chrono_literals;
 using api::Errc;

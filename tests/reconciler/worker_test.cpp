@@ -1,13 +1,16 @@
 #include "worker.hpp"
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <catch2/catch.hpp>
 
 #include "memory_api_server.hpp"
 #include "support/printers.hpp"
+#include "support/virtual_clock.hpp"
 
+using namespace std::chrono_literals;
 using api::Json;
 using kube::resources::cluster_training_runtimes;
 using kube::resources::job_sets;
@@ -15,22 +18,60 @@ using kube::resources::train_jobs;
 
 namespace {
 
+// Breaks down when told to.
+class FragileClock final : public kube::Clock {
+public:
+    explicit FragileClock(VirtualClock& clock) : clock_(clock) {}
+
+    kube::SteadyTime now() const override {
+        if (breakdowns > 0) {
+            --breakdowns;
+            throw std::runtime_error("the clock is broken");
+        }
+        return clock_.now();
+    }
+    kube::MicroTime wall() const override { return clock_.wall(); }
+    kube::Task<> sleep_until(kube::SteadyTime when) override { return clock_.sleep_until(when); }
+    double jitter() override { return 0; }
+
+    mutable int breakdowns = 0;
+
+private:
+    VirtualClock& clock_;
+};
+
 // A worker over the memory server, with the caches under the test's control.
 struct Shop {
-    MemoryApiServer server = {};
     boost::asio::io_context context = {};
-    std::unique_ptr<kube::Clock> clock = kube::make_clock(context.get_executor());
-    kube::EventRecorder events{context.get_executor(), event_server_, *clock, "test"};
-    net::Log log{net::LogLevel::error, net::LogFormat::json, [](std::string_view) {}};
+    VirtualClock time{context};
+    FragileClock clock{time};
+    MemoryApiServer server = {};
+    std::chrono::seconds delay{0};  // of the API server's answers
+    std::string lines = {};
+    kube::EventRecorder events{context.get_executor(), event_server_, time, "test"};
+    net::Log log{net::LogLevel::error, net::LogFormat::json,
+                 [this](std::string_view line) { lines += line; }};
     net::Metrics metrics = {};
     std::unique_ptr<reconciler::Worker> worker = {};
     reconciler::Caches caches{[this](const api::ObjectKey& key) { worker->wake(key); }};
-    reconciler::Pass pass{server, caches, events, log, [this] { return server.now; }, {}};
+    std::function<void()> on_pass = [] {};
+    reconciler::Pass pass{gate_,
+                          caches,
+                          events,
+                          log,
+                          [this] {
+                              on_pass();
+                              return server.now;
+                          },
+                          {}};
     bool allowed = true;
+    bool draining = false;
+    std::optional<std::size_t> cut = {};    // passes, by a drain that is over
+    std::optional<std::string> ended = {};  // what run() threw
 
     Shop() {
         worker = std::make_unique<reconciler::Worker>(
-            context.get_executor(), *clock, caches, pass, metrics, log, [this] { return allowed; },
+            context.get_executor(), clock, caches, pass, metrics, log, [this] { return allowed; },
             reconciler::Worker::Limits{.concurrency = 2});
         server.put(cluster_training_runtimes, api::parse_json(R"({
             "apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "ClusterTrainingRuntime", "metadata": {"name": "plain"},
@@ -38,7 +79,19 @@ struct Shop {
                 "metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
                 "spec": {"template": {"spec": {"containers": [{"name": "node", "image": "base"}]}}}}}]}}}})")
                                                   .value());
-        boost::asio::co_spawn(context, worker->run(), boost::asio::detached);
+        boost::asio::co_spawn(
+            context, worker->run(),
+            boost::asio::bind_cancellation_slot(stop_.slot(), [this](std::exception_ptr thrown) {
+                ended = thrown ? net::what_of(thrown) : "returned";
+            }));
+    }
+    ~Shop() {
+        if (!draining) drain(0s);
+        time.run_for(20s);
+        CHECK(cut);
+        stop_.emit(boost::asio::cancellation_type::terminal);
+        settle();
+        CHECK(ended);
     }
 
     void submit(const std::string& name) {
@@ -50,14 +103,37 @@ struct Shop {
     }
 
     // Everything that is ready to run, and nothing that waits for time.
-    void settle() {
-        context.restart();
-        while (context.poll() > 0) {
-        }
+    void settle() { time.run(); }
+
+    // Begins to drain; `cut` tells when it is done.
+    void drain(std::chrono::seconds patience) {
+        draining = true;
+        boost::asio::co_spawn(context, worker->drain(patience),
+                              [this](std::exception_ptr, std::size_t count) { cut = count; });
+        settle();
     }
+    bool has_job_set(const std::string& name) { return server.find(job_sets, {"ns", name}) != nullptr; }
 
 private:
+    // Between the passes and the server.
+    class Gate final : public kube::ApiServer {
+    public:
+        explicit Gate(Shop& shop) : shop_(shop) {}
+        kube::Async<kube::Response> send(kube::Request request) override {
+            if (shop_.delay.count() > 0) co_await shop_.time.sleep_until(shop_.time.now() + shop_.delay);
+            co_return co_await shop_.server.send(std::move(request));
+        }
+        kube::Async<std::unique_ptr<kube::Watch>> watch(kube::Request request) override {
+            return shop_.server.watch(std::move(request));
+        }
+
+    private:
+        Shop& shop_;
+    };
+
+    Gate gate_{*this};
     MemoryApiServer event_server_ = {};
+    boost::asio::cancellation_signal stop_ = {};
 };
 
 }  // namespace
@@ -112,13 +188,96 @@ TEST_CASE("a pass is held back until the caches show what the last one wrote") {
     CHECK(shop.server.take_writes().empty());
 }
 
-TEST_CASE("stopping lets the worker end") {
+TEST_CASE("a lease that lapsed and came back without a word is noticed within a second") {
     Shop shop;
+    shop.allowed = false;
     shop.submit("job");
     shop.server.show(shop.caches);
     shop.settle();
-    shop.worker->stop();
-    shop.context.restart();
-    shop.context.run();
-    SUCCEED("run() returned, so nothing was left to do");
+    shop.allowed = true;  // and nobody calls look_again()
+    shop.time.run_for(999ms);
+    CHECK(!shop.has_job_set("job"));
+    shop.time.run_for(1ms);
+    CHECK(shop.has_job_set("job"));
+}
+
+TEST_CASE("an exception in a pass is counted, logged and followed by another try") {
+    Shop shop;
+    int passes = 0;
+    SECTION("in the middle of it") {
+        shop.on_pass = [&] {
+            if (++passes == 1) throw std::runtime_error("out of luck");
+        };
+    }
+    SECTION("that is no std::exception") {
+        shop.on_pass = [&] {
+            if (++passes == 1) throw 42;
+        };
+    }
+    SECTION("when its result is taken down") {
+        shop.on_pass = [&] {
+            // When the pass has decided; what follows are its writes, and the worker's look at the clock.
+            if (++passes == 1) shop.clock.breakdowns = 1;
+        };
+    }
+    shop.submit("job");
+    shop.server.show(shop.caches);
+    shop.settle();
+    CHECK_THAT(shop.lines, Catch::Contains("pass failed with an exception") && Catch::Contains("ns/job"));
+    CHECK_THAT(shop.metrics.expose(), Catch::Contains("signalbox_passes_total{result=\"exception\"} 1"));
+    CHECK(!shop.ended);
+    const int before = passes;
+    shop.server.show(shop.caches);
+    shop.time.run_for(1s);
+    CHECK(passes > before);
+    CHECK(shop.has_job_set("job"));
+}
+
+TEST_CASE("what not even the end of a pass can handle ends the worker, loudly") {
+    Shop shop;
+    shop.on_pass = [&] { shop.clock.breakdowns = 2; };
+    shop.submit("job");
+    shop.server.show(shop.caches);
+    shop.settle();
+    CHECK(shop.ended == "the clock is broken");
+}
+
+TEST_CASE("draining starts nothing, and waits for as long as it is patient") {
+    Shop shop;
+    shop.delay = 24h;
+    shop.submit("stuck");
+    shop.server.show(shop.caches);
+    shop.settle();
+    shop.drain(20s);
+    shop.submit("late");
+    shop.server.show(shop.caches);
+    shop.time.run_for(19'999ms);
+    CHECK(!shop.cut);
+    shop.time.run_for(1ms);
+    CHECK(shop.cut == 1);
+    CHECK(shop.lines.empty());  // to be cut is no bug of the pass
+    shop.time.run_for(24h);
+    CHECK(!shop.has_job_set("stuck"));
+    CHECK(!shop.has_job_set("late"));
+}
+
+TEST_CASE("draining ends with the last pass") {
+    Shop shop;
+    SECTION("at once without any") {
+        shop.drain(20s);
+        CHECK(shop.cut == 0);
+    }
+    SECTION("or when it is through") {
+        shop.delay = 5s;
+        shop.submit("job");
+        shop.server.show(shop.caches);
+        shop.settle();
+        shop.drain(20s);
+        shop.time.run_for(4s);
+        CHECK(!shop.cut);
+        shop.delay = 0s;
+        shop.time.run_for(1s);
+        CHECK(shop.cut == 0);
+        CHECK(shop.has_job_set("job"));
+    }
 }

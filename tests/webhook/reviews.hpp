@@ -7,7 +7,7 @@
 #include "facts.hpp"
 #include "fake_api_server.hpp"
 #include "review_handler.hpp"
-#include "virtual_clock.hpp"
+#include "support/virtual_clock.hpp"
 
 namespace test {
 

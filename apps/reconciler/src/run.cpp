@@ -2,10 +2,8 @@
 
 #include <unistd.h>
 
-#include <boost/asio/detached.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-#include <csignal>
 #include <random>
 
 #include "caches.hpp"
@@ -15,17 +13,22 @@
 #include "kube/throttle.hpp"
 #include "leader_only.hpp"
 #include "net/admin_server.hpp"
-#include "net/signals.hpp"
+#include "net/supervisor.hpp"
 #include "pass.hpp"
-#include "task_group.hpp"
 #include "worker.hpp"
 
 namespace reconciler {
+
+using namespace boost::asio::experimental::awaitable_operators;
+
 namespace {
 
 constexpr std::string_view default_namespace = "kubeflow-system";
 constexpr std::string_view default_lease = "trainer.kubeflow.org";
-constexpr std::chrono::seconds drain_time{20};
+// Of the 25 s that net::Supervisor grants the end: passes, then the lease, then whoever reads our metrics.
+constexpr std::chrono::milliseconds drain_time{20'000};
+constexpr std::chrono::milliseconds release_time{3'000};
+constexpr std::chrono::milliseconds admin_drain_time{500};
 
 // Differs between any two processes, also of the same pod: the host's name and 64 random bits.
 std::string new_identity() {
@@ -47,10 +50,7 @@ public:
           log_(settings.log_level, settings.log_format),
           clock_(kube::make_clock(context_.get_executor())),
           identity_(new_identity()),
-          lease_{settings.lease.ns, settings.lease.name},
-          tasks_(context_.get_executor(), [this](const std::string& what) {
-              log_.error("a loop ended with an exception", {{"error", what}});
-          }) {
+          lease_{settings.lease.ns, settings.lease.name} {
         if (lease_.ns.empty()) lease_.ns = config.ns.empty() ? default_namespace : config.ns;
         if (lease_.name.empty()) lease_.name = default_lease;
         net::add_process_metrics(metrics_);
@@ -64,12 +64,13 @@ private:
     void elect();
     bool leading() const { return !settings_.leader_elect || (elector_ && elector_->leading()); }
     std::vector<std::string> not_ready() const;
-    net::Task<> until_signalled();
+    net::Task<> end(bool hurry);
 
     const Settings& settings_;
     net::Log log_;
     net::Metrics metrics_;
     boost::asio::io_context context_{1};
+    net::Supervisor supervisor_{context_, log_};
     std::unique_ptr<kube::Clock> clock_;
     std::string identity_;
     api::ObjectKey lease_;
@@ -83,9 +84,7 @@ private:
     std::vector<std::unique_ptr<kube::Reflector>> reflectors_;
     std::unique_ptr<kube::LeaderElector> elector_;
     std::unique_ptr<net::HttpServer> admin_;
-    TaskGroup tasks_;
     bool stopping_ = false;
-    bool drained_ = false;  // the last pass has ended
 };
 
 api::Result<> Process::connect(kube::ClusterConfig config) {
@@ -120,7 +119,7 @@ void Process::watch(kube::Resource resource, kube::Sink& sink) {
     };
     auto reflector = std::make_unique<kube::Reflector>(*server_, *clock_, sink,
                                                        kube::Scope{.resource = resource}, on_change);
-    tasks_.start(reflector->run());
+    supervisor_.start("watch of " + kube::to_string(resource), reflector->run());
     reflectors_.push_back(std::move(reflector));
 }
 
@@ -149,7 +148,7 @@ void Process::elect() {
     };
     elector_ =
         std::make_unique<kube::LeaderElector>(*server_, *clock_, lease_, identity_, std::move(callbacks));
-    tasks_.start(elector_->run());
+    supervisor_.start("leader election", elector_->run());
 }
 
 std::vector<std::string> Process::not_ready() const {
@@ -161,17 +160,16 @@ std::vector<std::string> Process::not_ready() const {
     return reasons;
 }
 
-net::Task<> Process::until_signalled() {
-    net::Signals signals(context_.get_executor(), {SIGTERM, SIGINT});
-    const int number = co_await signals.next();
-    log_.info("stopping", {{"signal", number}});
+net::Task<> Process::end(bool hurry) {
     stopping_ = true;
-    worker_->stop();
-    // Passes end by themselves within the client's time-outs; this is for the case that one does not.
-    co_await net::sleep_for(drain_time);
-    if (drained_) co_return;
-    log_.error("passes did not end in time; leaving them", {{"seconds", drain_time.count()}});
-    context_.stop();
+    const auto cut = co_await worker_->drain(hurry ? drain_time.zero() : drain_time);
+    if (cut > 0 && !hurry)
+        log_.error("passes did not end in time; they were cut",
+                   {{"passes", cut}, {"seconds", drain_time.count() / 1000}});
+    co_await supervisor_.stop_loops();
+    // The next holder need not wait for the lease to expire.
+    if (elector_) co_await (elector_->release() || net::sleep_for(release_time));
+    co_await admin_->drain(admin_drain_time);
 }
 
 api::Result<> Process::run(kube::ClusterConfig config) {
@@ -198,20 +196,10 @@ api::Result<> Process::run(kube::ClusterConfig config) {
     watch(kube::resources::cluster_training_runtimes, caches_->cluster_training_runtimes());
     elect();
 
-    // Named, because g++ 12 mis-copies a capturing lambda that is a temporary of co_spawn.
-    auto whole_life = [this]() -> net::Task<> {
-        tasks_.start(until_signalled());
-        co_await worker_->run();
-        drained_ = true;
-        co_await tasks_.join();
-        // The next holder need not wait for the lease to expire.
-        if (elector_) co_await elector_->release();
-        co_await admin_->drain(std::chrono::milliseconds(500));
-        log_.info("stopped");
-    };
-    boost::asio::co_spawn(context_, whole_life(), boost::asio::detached);
-    context_.run();
-    return {};
+    supervisor_.start("worker", worker_->run());
+    auto lived = supervisor_.run([this](bool hurry) { return end(hurry); });
+    if (lived) log_.info("stopped");
+    return lived;
 }
 
 }  // namespace

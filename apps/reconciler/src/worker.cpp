@@ -1,11 +1,16 @@
 #include "worker.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 
 namespace reconciler {
+
+using namespace boost::asio::experimental::awaitable_operators;
+
 namespace {
 
+// Whoever changes whether passes may start wakes us; but a lease can lapse and return without anybody
+// noticing.
+constexpr std::chrono::seconds look_again_after{1};
 // A watch that is this far behind is being re-listed or broken; the preconditions of our writes make acting
 // on its view harmless.
 constexpr std::chrono::seconds longest_hold_back{15};
@@ -15,14 +20,15 @@ constexpr std::chrono::milliseconds hold_back_step{250};
 
 Worker::Worker(boost::asio::any_io_executor executor, kube::Clock& clock, Caches& caches, Pass& pass,
                net::Metrics& metrics, net::Log& log, Allowed allowed, Limits limits)
-    : executor_(executor),
-      clock_(clock),
+    : clock_(clock),
       caches_(caches),
       pass_(pass),
       log_(log),
       allowed_(std::move(allowed)),
       limits_(limits),
       wakeup_(executor),
+      pass_ended_(executor),
+      running_(executor),
       passes_(metrics.counter("signalbox_passes_total", "Passes over a TrainJob, by how they ended.",
                               {{"result", "done"}})),
       failures_(metrics.counter("signalbox_passes_total", "Passes over a TrainJob, by how they ended.",
@@ -40,24 +46,34 @@ void Worker::wake(const api::ObjectKey& train_job) {
     wakeup_.notify();
 }
 
-void Worker::stop() {
-    stopping_ = true;
-    wakeup_.notify();
+net::Task<> Worker::run() {
+    for (;;) {
+        if (fault_) std::rethrow_exception(fault_);
+        if (may_start()) start_due_passes();
+        co_await wait_for_work();
+    }
 }
 
-net::Task<> Worker::run() {
-    while (!stopping_ || queue_.running() > 0) {
-        if (!stopping_ && allowed_() && caches_.synced()) start_due_passes();
-        const auto next = queue_.next_wakeup();
-        const bool full = std::cmp_greater_equal(queue_.running(), limits_.concurrency);
-        if (!next || full || stopping_)
-            co_await wakeup_.wait();
-        else if (!allowed_() || !caches_.synced())
-            // Whoever changes that wakes us; but a lease can lapse and return without anybody noticing.
-            co_await wakeup_.wait_until(clock_.now() + std::chrono::seconds(1));
-        else
-            co_await wakeup_.wait_until(*next);
+net::Task<> Worker::wait_for_work() {
+    const auto next = queue_.next_wakeup();
+    const bool full = std::cmp_greater_equal(queue_.running(), limits_.concurrency);
+    if (!next || full || stopping_) {
+        co_await wakeup_.wait();
+    } else {
+        const kube::SteadyTime until = may_start() ? *next : clock_.now() + look_again_after;
+        co_await (wakeup_.wait() || clock_.sleep_until(until));
     }
+}
+
+net::Task<std::size_t> Worker::drain(std::chrono::milliseconds patience) {
+    stopping_ = true;
+    const kube::SteadyTime until = clock_.now() + patience;
+    while (!running_.empty() && clock_.now() < until)
+        co_await (pass_ended_.wait() || clock_.sleep_until(until));
+    const std::size_t cut = queue_.running();
+    cutting_ = true;
+    co_await running_.join();
+    co_return cut;
 }
 
 void Worker::start_due_passes() {
@@ -70,31 +86,39 @@ void Worker::start_due_passes() {
             queue_.add_after(*key, now + hold_back_step);
             continue;
         }
-        boost::asio::co_spawn(executor_, run_pass(*key), boost::asio::detached);
+        running_.start(run_pass(*key), [this](const std::exception_ptr& thrown) {
+            if (thrown) fault_ = thrown;
+            wakeup_.notify();
+            pass_ended_.notify();
+        });
     }
 }
 
+// Leaves the queue in order whatever happens; if not even that works, it throws.
 net::Task<> Worker::run_pass(api::ObjectKey key) {
-    const kube::SteadyTime started = clock_.now();
-    const auto known = episodes_.find(key);
-    const lifecycle::Episode episode = known == episodes_.end() ? lifecycle::Episode() : known->second;
-    std::optional<PassReport> report;
     std::string bug;
     try {
-        report = co_await pass_.run(key, episode);
+        const kube::SteadyTime started = clock_.now();
+        const auto known = episodes_.find(key);
+        const lifecycle::Episode episode = known == episodes_.end() ? lifecycle::Episode() : known->second;
+        const PassReport report = co_await pass_.run(key, episode);
+        durations_.observe(std::chrono::duration<double>(clock_.now() - started).count());
+        finish(key, report);
+        co_return;
     } catch (const std::exception& exception) {
         bug = exception.what();
+    } catch (...) {
+        bug = "unknown exception";
     }
-    durations_.observe(std::chrono::duration<double>(clock_.now() - started).count());
-    if (report) {
-        finish(key, *report);
-    } else {
+    if (!cutting_) {
         // A bug of ours must not end the process, nor keep other jobs waiting.
         exceptions_.add();
         log_.error("pass failed with an exception; it will be retried", {{"trainjob", key}, {"error", bug}});
-        queue_.failed(key, clock_.now());
     }
-    wakeup_.notify();
+    const kube::SteadyTime now = clock_.now();
+    const auto wait = queue_.failed(key, now);
+    // finish() had come as far as giving the key back, perhaps without its next pass.
+    if (wait == wait.zero()) queue_.add_after(key, now + kube::WorkQueue::first_backoff);
 }
 
 void Worker::finish(const api::ObjectKey& key, const PassReport& report) {

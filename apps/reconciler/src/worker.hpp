@@ -4,7 +4,7 @@
 
 #include "kube/work_queue.hpp"
 #include "net/metrics.hpp"
-#include "net/timer.hpp"
+#include "net/task_group.hpp"
 #include "pass.hpp"
 
 namespace reconciler {
@@ -27,10 +27,12 @@ public:
     /// allowed() may have changed.
     void look_again() { wakeup_.notify(); }
 
-    /// Ends after stop(), when the last pass has ended.
+    /// Starts what is due, until it is cancelled. Throws what not even the end of a pass could handle: which
+    /// jobs are being worked on is unknown then.
     net::Task<> run();
-    /// Starts no further pass.
-    void stop();
+    /// Starts no further pass; returns when the running ones have ended. Those that have not after `patience`
+    /// are cut: every write of a pass may be its last. Returns how many. To be called once.
+    net::Task<std::size_t> drain(std::chrono::milliseconds patience);
 
 private:
     /// Writes of a pass that the caches have not shown yet.
@@ -41,12 +43,13 @@ private:
         kube::SteadyTime until = {};  // then the pass runs anyway
     };
 
+    bool may_start() const { return !stopping_ && allowed_() && caches_.synced(); }
     void start_due_passes();
+    net::Task<> wait_for_work();
     net::Task<> run_pass(api::ObjectKey key);
     bool caught_up(const api::ObjectKey& key, kube::SteadyTime now);
     void finish(const api::ObjectKey& key, const PassReport& report);
 
-    boost::asio::any_io_executor executor_;
     kube::Clock& clock_;
     Caches& caches_;
     Pass& pass_;
@@ -55,7 +58,11 @@ private:
     Limits limits_;
     kube::WorkQueue queue_;
     net::Wakeup wakeup_;
+    net::Wakeup pass_ended_;
+    net::TaskGroup running_;
     bool stopping_ = false;
+    bool cutting_ = false;  // what passes throw now is how they are cut
+    std::exception_ptr fault_;
     std::unordered_map<api::ObjectKey, Pending> pending_;
     std::unordered_map<api::ObjectKey, lifecycle::Episode> episodes_;
     net::Counter passes_;

@@ -1,16 +1,11 @@
 #include "run.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/io_context.hpp>
-#include <csignal>
-#include <exception>
 
 #include "kube/https_api_server.hpp"
 #include "lanes.hpp"
 #include "net/admin_server.hpp"
-#include "net/signals.hpp"
-#include "net/timer.hpp"
+#include "net/supervisor.hpp"
 #include "net/tls.hpp"
 #include "runtime_cache.hpp"
 
@@ -20,10 +15,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto certificate_poll_interval = 5s;
-// Longer than any lookup may take: whoever has been let in gets an answer.
-constexpr auto drain_time = 30s;
+// Of the 25 s that net::Supervisor grants the end. Longer than any lookup takes with the timeouts that our
+// manifests give (10 s): whoever has been let in gets an answer.
+constexpr auto drain_time = 22s;
+constexpr auto drain_time_after_bug = 3s;
 constexpr auto admin_drain_time = 500ms;
-constexpr auto unwind_time = 1s;
 
 // Everything that lives as long as the process; members are in the order in which they need each other.
 class Process {
@@ -49,16 +45,14 @@ private:
     void note_watch(const kube::Scope& scope, const api::Error* trouble);
     std::vector<std::string> not_ready() const;
     bool certificate_is_valid() const { return certificate_.tls()->not_after() > clock_->wall(); }
-    net::Task<> until_signalled();
-    net::Task<> keep_running(net::Task<> loop);
-    net::Task<> whole_life();
+    net::Task<> end(bool hurry);
 
     const Settings& settings_;
     net::Log log_;
     net::Metrics metrics_;
     ReviewMetrics review_metrics_;
     boost::asio::io_context context_{1};
-    net::Signals signals_{context_.get_executor(), {SIGTERM, SIGINT}};
+    net::Supervisor supervisor_{context_, log_};
     std::unique_ptr<kube::Clock> clock_;
     net::TlsFileWatcher certificate_;
     std::unique_ptr<kube::ApiServer> server_;
@@ -66,7 +60,6 @@ private:
     std::unique_ptr<net::HttpServer> admin_;
     Lanes lanes_;
     bool stopping_ = false;
-    std::string bug_;  // what a loop threw that must not throw
 };
 
 api::Result<std::unique_ptr<kube::ApiServer>> Process::connect(boost::asio::any_io_executor executor,
@@ -171,49 +164,22 @@ api::Result<> Process::start(const kube::ClusterConfig& config) {
     return {};
 }
 
-net::Task<> Process::until_signalled() {
-    const int number = co_await signals_.next();
-    log_.info("stopping", {{"signal", number}});
-}
-
-// Returns only when there is a bug, and tells of it.
-net::Task<> Process::keep_running(net::Task<> loop) {
-    std::string thrown;
-    try {
-        co_await std::move(loop);
-    } catch (const std::exception& e) {
-        thrown = e.what();
-    }
-    const auto state = co_await boost::asio::this_coro::cancellation_state;
-    if (state.cancelled() == boost::asio::cancellation_type::none) bug_ = thrown;
-}
-
-net::Task<> Process::whole_life() {
-    using namespace boost::asio::experimental::awaitable_operators;
-    co_await (until_signalled() || keep_running(runtimes_->run()) ||
-              keep_running(net::follow(certificate_, certificate_poll_interval, log_)));
+net::Task<> Process::end(bool hurry) {
     // First of all: no new clients are sent here while the old ones are served.
     stopping_ = true;
-    co_await lanes_.drain(drain_time);
+    co_await supervisor_.stop_loops();
+    co_await lanes_.drain(hurry ? drain_time_after_bug : drain_time);
     co_await admin_->drain(admin_drain_time);
     server_.reset();
 }
 
 api::Result<> Process::run(const kube::ClusterConfig& config) {
     if (auto started = start(config); !started) return started.error();
-    auto on_end = [this](std::exception_ptr thrown) {
-        context_.stop();
-        if (thrown) std::rethrow_exception(thrown);
-    };
-    boost::asio::co_spawn(context_, whole_life(), on_end);
-    context_.run();
-    // Lets what has been cut come to its end, so that no coroutine outlives what it uses.
-    context_.restart();
-    context_.run_for(unwind_time);
-    if (!bug_.empty())
-        return api::Error{.message = "a loop ended with an exception, which is a bug: " + bug_};
-    log_.info("stopped");
-    return {};
+    supervisor_.start("watch of runtimes", runtimes_->run());
+    supervisor_.start("watch of the certificate", net::follow(certificate_, certificate_poll_interval, log_));
+    auto lived = supervisor_.run([this](bool hurry) { return end(hurry); });
+    if (lived) log_.info("stopped");
+    return lived;
 }
 
 }  // namespace

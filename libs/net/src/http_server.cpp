@@ -1,7 +1,6 @@
 #include "net/http_server.hpp"
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 
 #include "server_core.hpp"
 
@@ -17,7 +16,11 @@ public:
 
     api::Result<std::uint16_t> start() override {
         auto port = core_->listen();
-        if (port) boost::asio::co_spawn(executor_, ServerCore::accept_loop(core_), boost::asio::detached);
+        // A server that accepts nobody any more is of no use: whoever runs the context has to learn of it.
+        const auto on_end = [](std::exception_ptr thrown) {
+            if (thrown) std::rethrow_exception(thrown);
+        };
+        if (port) boost::asio::co_spawn(executor_, ServerCore::accept_loop(core_), on_end);
         return port;
     }
     void retire() override { core_->retired = true; }
