@@ -209,3 +209,17 @@ TEST_CASE("whatever happens, a wanted key gets its pass and no key runs twice at
         CHECK(queue.running() == 0);
     }
 }
+
+TEST_CASE("a forgiven key starts its backoff anew", "[kube]") {
+    kube::WorkQueue queue;
+    for (const auto wait : {1s, 2s, 4s}) {
+        queue.add(a, t0);
+        REQUIRE(queue.next(t0) == a);
+        CHECK(queue.failed(a, t0) == wait);
+    }
+    queue.add(a, t0);
+    REQUIRE(queue.next(t0) == a);
+    queue.forgive(a);
+    queue.forgive(b);  // nobody knows it
+    CHECK(queue.failed(a, t0) == 1s);
+}

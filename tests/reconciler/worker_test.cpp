@@ -233,6 +233,40 @@ TEST_CASE("an exception in a pass is counted, logged and followed by another try
     CHECK(shop.has_job_set("job"));
 }
 
+TEST_CASE("a new TrainJob does not inherit the backoff of another one that had its name") {
+    Shop shop;
+    int tries = 0;
+    bool bug = false;
+    SECTION("after errors") {}
+    SECTION("after exceptions") { bug = true; }
+    const api::Error no = {.code = api::Errc::invalid, .message = "no", .http_status = 422};
+    shop.server.refuse = [&](const kube::Request& request) -> std::optional<api::Error> {
+        if (request.target.find("/jobsets/") == std::string::npos) return std::nullopt;
+        ++tries;
+        if (bug) throw std::runtime_error("out of luck");
+        return no;
+    };
+    shop.submit("job");
+    shop.server.show(shop.caches);
+    // It is about to be tried every minute or two.
+    for (int second = 0; second < 120; ++second) {
+        shop.time.run_for(1s);
+        shop.server.show(shop.caches);
+    }
+    CHECK(tries < 12);
+
+    shop.server.erase(train_jobs, {"ns", "job"});
+    shop.server.erase(kube::resources::config_maps, {"ns", "job-runtime-snapshot"});
+    shop.submit("job");
+    tries = 0;
+    // Its deletion and its successor are seen at once, so that no pass finds the name free.
+    for (int second = 0; second < 8; ++second) {
+        shop.server.show(shop.caches);
+        shop.time.run_for(1s);
+    }
+    CHECK(tries >= 4);  // at once, and then after 1, 2 and 4 s
+}
+
 TEST_CASE("what not even the end of a pass can handle ends the worker, loudly") {
     Shop shop;
     shop.on_pass = [&] { shop.clock.breakdowns = 2; };

@@ -1,5 +1,7 @@
 """signalbox-webhook as whoever starts and stops it sees it."""
 
+import contextlib
+import http.client
 import json
 import signal
 import socket
@@ -228,6 +230,25 @@ def test_what_is_under_way_is_answered_before_the_end(tmp_path, threads):
         status, headers, body = answers[0]
         assert status == 200 and body["response"]["allowed"]
         assert headers["Connection"] == "close"
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_second_signal_ends_it_at_once_and_says_so(tmp_path, threads):
+    with ApiServer() as api, Webhook(tmp_path, api.port, f"--threads={threads}") as webhook:
+        webhook.wait_until_ready()
+        api.delay = 20
+        def ask():
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                webhook.post(TRAIN_JOB_PATH, review(train_job()))
+        asking = threading.Thread(target=ask)
+        asking.start()
+        wait_for("the lookup", lambda: api.gets)
+        webhook.process.send_signal(signal.SIGTERM)
+        wait_for("it to be not ready", lambda: "shutting down" in not_ready(webhook))
+        webhook.process.send_signal(signal.SIGTERM)
+        assert webhook.process.wait(2) == 1
+        assert webhook.log()[-1]["msg"] == "a second signal: ending at once"
+        asking.join()
 
 
 def test_a_signal_during_the_start_is_not_lost(tmp_path):

@@ -96,14 +96,14 @@ void Worker::start_due_passes() {
 
 // Leaves the queue in order whatever happens; if not even that works, it throws.
 net::Task<> Worker::run_pass(api::ObjectKey key) {
+    const std::string uid = uid_of(key);
     std::string bug;
     try {
         const kube::SteadyTime started = clock_.now();
-        const auto known = episodes_.find(key);
-        const lifecycle::Episode episode = known == episodes_.end() ? lifecycle::Episode() : known->second;
+        const lifecycle::Episode episode = episode_of(key, uid);
         const PassReport report = co_await pass_.run(key, episode);
         durations_.observe(std::chrono::duration<double>(clock_.now() - started).count());
-        finish(key, report);
+        finish(key, uid, report);
         co_return;
     } catch (const std::exception& exception) {
         bug = exception.what();
@@ -115,18 +115,34 @@ net::Task<> Worker::run_pass(api::ObjectKey key) {
         exceptions_.add();
         log_.error("pass failed with an exception; it will be retried", {{"trainjob", key}, {"error", bug}});
     }
+    troubles_.try_emplace(key).first->second.uid = uid;
     const kube::SteadyTime now = clock_.now();
     const auto wait = queue_.failed(key, now);
     // finish() had come as far as giving the key back, perhaps without its next pass.
     if (wait == wait.zero()) queue_.add_after(key, now + kube::WorkQueue::first_backoff);
 }
 
-void Worker::finish(const api::ObjectKey& key, const PassReport& report) {
+// By the caches, as the pass begins; "" if there is none (any more).
+std::string Worker::uid_of(const api::ObjectKey& key) const {
+    const auto* entry = caches_.train_jobs().find(key);
+    return entry ? entry->uid : std::string();
+}
+
+lifecycle::Episode Worker::episode_of(const api::ObjectKey& key, const std::string& uid) {
+    const auto known = troubles_.find(key);
+    if (known == troubles_.end()) return {};
+    if (known->second.uid == uid) return known->second.episode;
+    troubles_.erase(known);
+    queue_.forgive(key);
+    return {};
+}
+
+void Worker::finish(const api::ObjectKey& key, const std::string& uid, const PassReport& report) {
     const kube::SteadyTime now = clock_.now();
     if (report.gone) {
         queue_.done(key, now);
         pending_.erase(key);
-        episodes_.erase(key);
+        troubles_.erase(key);
         passes_.add();
         return;
     }
@@ -142,9 +158,9 @@ void Worker::finish(const api::ObjectKey& key, const PassReport& report) {
         passes_.add();
     }
     if (report.episode == lifecycle::Episode())
-        episodes_.erase(key);
+        troubles_.erase(key);
     else
-        episodes_[key] = report.episode;
+        troubles_[key] = {uid, report.episode};
     // Policy has said when to look again, backoff included. Only a server that asked for quiet is not to be
     // disturbed by events either.
     if (report.trouble && report.trouble->retry_after)

@@ -43,12 +43,20 @@ private:
         kube::SteadyTime until = {};  // then the pass runs anyway
     };
 
+    /// What went wrong lately with a TrainJob; another one of that name starts afresh.
+    struct Trouble {
+        std::string uid = {};
+        lifecycle::Episode episode = {};
+    };
+
     bool may_start() const { return !stopping_ && allowed_() && caches_.synced(); }
     void start_due_passes();
     net::Task<> wait_for_work();
     net::Task<> run_pass(api::ObjectKey key);
+    std::string uid_of(const api::ObjectKey& key) const;
+    lifecycle::Episode episode_of(const api::ObjectKey& key, const std::string& uid);
     bool caught_up(const api::ObjectKey& key, kube::SteadyTime now);
-    void finish(const api::ObjectKey& key, const PassReport& report);
+    void finish(const api::ObjectKey& key, const std::string& uid, const PassReport& report);
 
     kube::Clock& clock_;
     Caches& caches_;
@@ -64,7 +72,7 @@ private:
     bool cutting_ = false;  // what passes throw now is how they are cut
     std::exception_ptr fault_;
     std::unordered_map<api::ObjectKey, Pending> pending_;
-    std::unordered_map<api::ObjectKey, lifecycle::Episode> episodes_;
+    std::unordered_map<api::ObjectKey, Trouble> troubles_;
     net::Counter passes_;
     net::Counter failures_;
     net::Counter exceptions_;

@@ -56,6 +56,10 @@ std::chrono::seconds WorkQueue::failed(const api::ObjectKey& key, SteadyTime now
     return wait;
 }
 
+void WorkQueue::forgive(const api::ObjectKey& key) {
+    if (const auto at = items_.find(key); at != items_.end()) at->second.failures = 0;
+}
+
 std::optional<SteadyTime> WorkQueue::next_wakeup() const {
     if (!ready_.empty()) return SteadyTime();
     if (!timers_.empty()) return timers_.begin()->first.first;
