@@ -137,6 +137,27 @@ TEST_CASE("an elector that cannot renew stops in time", "[kube]") {
     }
 }
 
+TEST_CASE("a lapse that is over when it is noticed is told all the same", "[kube]") {
+    World world;
+    Process a(world, "a");
+    world.clock.run();
+    CHECK(a.take() == Told{"started", "holder a"});
+    const auto good = a.server.answer;
+    a.break_network("refused");
+    world.clock.run_for(7s);
+    CHECK(a.take() == Told{"trouble refused"});
+    // The renewal of second 8 is answered in second 9, but the process sleeps until second 11. It did not
+    // lead from second 10 on, and does again with that answer.
+    a.server.answer = good;
+    a.server.delay = 1s;
+    world.clock.run_for(1s);
+    world.clock.freeze_for(3s);
+    CHECK(!a.elector.leading());
+    world.clock.run();
+    CHECK(a.elector.leading());
+    CHECK(a.take() == Told{"stopped", "started", "trouble is over"});
+}
+
 TEST_CASE("trouble is reported once, and its end", "[kube]") {
     World world;
     Process a(world, "a");

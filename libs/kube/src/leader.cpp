@@ -26,6 +26,8 @@ Task<> LeaderElector::run() {
         const SteadyTime patience = now + times_.renew_deadline;
         const SteadyTime give_up = leading() ? step.give_up.value_or(patience) : patience;
         const auto answer = co_await exchange(std::move(request), give_up);
+        // A renewal that was answered late may hide that we did not lead for a while.
+        report();
         machine_.answered(clock_.now(), answer);
         // First who leads: a loss has to stop the passes.
         report();

@@ -13,7 +13,9 @@ class LeaderElector {
 public:
     struct Callbacks {
         std::function<void()> started = {};  ///< we lead from now on
-        std::function<void()> stopped = {};  ///< we lost it; stop all passes. Not called by release()
+        /// We lost it; stop all passes. Also told, just before `started`, when the loss is over already. Not
+        /// called by release().
+        std::function<void()> stopped = {};
         /// Somebody else leads, or nobody (empty).
         std::function<void(const std::string& holder)> observed = {};
         /// Why the lease cannot be read or written, once per reason; nullptr when it is over.

@@ -33,8 +33,10 @@ public:
             context_.restart();
             context_.poll();
             if (sleepers_.empty() || sleepers_.begin()->first > end) break;
-            now_ = sleepers_.begin()->first;
-            for (auto [at, last] = sleepers_.equal_range(now_); at != last; ++at) at->second->timer.cancel();
+            // After a freeze, sleepers wake in their order, and all of them late.
+            const kube::SteadyTime due = sleepers_.begin()->first;
+            now_ = std::max(now_, due);
+            for (auto [at, last] = sleepers_.equal_range(due); at != last; ++at) at->second->timer.cancel();
         }
         now_ = end;
     }
