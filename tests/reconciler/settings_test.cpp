@@ -39,6 +39,27 @@ TEST_CASE("options reach the settings") {
     CHECK(line.settings.concurrency == 8);
 }
 
+TEST_CASE("the lease is where other reconcilers of this cluster look for it") {
+    struct Case {
+        const char* name;
+        std::vector<const char*> words;
+        std::string pod_namespace;
+        api::ObjectKey want;
+    };
+    for (const Case& c :
+         {Case{"in a pod: its namespace", {}, "training", {"training", "trainer.kubeflow.org"}},
+          Case{"with a kubeconfig: that of the installation",
+               {},
+               "",
+               {"kubeflow-system", "trainer.kubeflow.org"}},
+          Case{"as said", {"--lease", "a/b"}, "training", {"a", "b"}}}) {
+        INFO(c.name);
+        CommandLine line;
+        REQUIRE(line.read(c.words));
+        CHECK(reconciler::lease_of(line.settings, c.pod_namespace) == c.want);
+    }
+}
+
 TEST_CASE("bad usage names the option") {
     struct Case {
         std::vector<const char*> words;

@@ -109,7 +109,7 @@ def reconciler(api, tmp_path):
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text(json.dumps({
         "apiVersion": "v1", "kind": "Config", "current-context": "x",
-        "contexts": [{"name": "x", "context": {"cluster": "c"}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "namespace": "mine"}}],
         "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{api.port}"}}]}))
     log = tmp_path / "log"
     with open(log, "wb") as file:
@@ -122,6 +122,10 @@ def reconciler(api, tmp_path):
         if process.poll() is None:
             process.kill()
         process.wait()
+
+
+def test_the_namespace_of_a_kubeconfig_is_not_where_the_lease_is(api, reconciler):
+    assert api.lease["metadata"]["namespace"] == "kubeflow-system"
 
 
 def messages(process):

@@ -23,8 +23,6 @@ using namespace boost::asio::experimental::awaitable_operators;
 
 namespace {
 
-constexpr std::string_view default_namespace = "kubeflow-system";
-constexpr std::string_view default_lease = "trainer.kubeflow.org";
 // Of the 25 s that net::Supervisor grants the end: passes, then the lease, then whoever reads our metrics.
 constexpr std::chrono::milliseconds drain_time{20'000};
 constexpr std::chrono::milliseconds release_time{3'000};
@@ -45,14 +43,12 @@ api::Time wall_clock() { return std::chrono::floor<std::chrono::seconds>(std::ch
 // Everything that lives as long as the process; members are in the order in which they need each other.
 class Process {
 public:
-    Process(const Settings& settings, kube::ClusterConfig& config)
+    Process(const Settings& settings, const kube::ClusterConfig& config)
         : settings_(settings),
           log_(settings.log_level, settings.log_format),
           clock_(kube::make_clock(context_.get_executor())),
           identity_(new_identity()),
-          lease_{settings.lease.ns, settings.lease.name} {
-        if (lease_.ns.empty()) lease_.ns = config.ns.empty() ? default_namespace : config.ns;
-        if (lease_.name.empty()) lease_.name = default_lease;
+          lease_(lease_of(settings, settings.kubeconfig.empty() ? config.ns : "")) {
         net::add_process_metrics(metrics_);
     }
 

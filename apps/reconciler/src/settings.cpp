@@ -1,6 +1,12 @@
 #include "settings.hpp"
 
 namespace reconciler {
+namespace {
+
+constexpr const char* default_namespace = "kubeflow-system";
+constexpr const char* default_lease = "trainer.kubeflow.org";
+
+}  // namespace
 
 void add_options(net::Options& options, Settings& settings) {
     using lifecycle::CreatedCondition;
@@ -10,8 +16,10 @@ void add_options(net::Options& options, Settings& settings) {
     options.add("admin-listen", "HOST:PORT", settings.admin_listen,
                 "where /healthz, /readyz and /metrics are served; port 0 takes a free one and logs it");
     options.add("leader-elect", settings.leader_elect, "work only while holding the lease");
-    options.add("lease", "NAMESPACE/NAME", settings.lease,
-                "the lease to hold; default: trainer.kubeflow.org in our own namespace");
+    options.add(
+        "lease", "NAMESPACE/NAME", settings.lease,
+        "the lease to hold; default: trainer.kubeflow.org in the pod's namespace, or in kubeflow-system "
+        "with --kubeconfig");
     options.add("concurrency", "N", settings.concurrency, "TrainJobs that are worked on at the same time");
     options.add("qps", "N", settings.qps,
                 "requests per second to the API server; 0 lets its flow control decide");
@@ -35,6 +43,13 @@ api::Result<> check(const Settings& settings) {
     if (settings.burst < 0) return usage("--burst must not be negative");
     if (settings.burst > 0 && settings.qps == 0) return usage("--burst has no effect without --qps");
     return {};
+}
+
+api::ObjectKey lease_of(const Settings& settings, const std::string& pod_namespace) {
+    api::ObjectKey lease = settings.lease;
+    if (lease.ns.empty()) lease.ns = pod_namespace.empty() ? default_namespace : pod_namespace;
+    if (lease.name.empty()) lease.name = default_lease;
+    return lease;
 }
 
 }  // namespace reconciler
