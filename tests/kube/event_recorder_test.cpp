@@ -12,10 +12,12 @@ TEST_CASE("events are sent without waiting, and trouble with them is harmless", 
     VirtualClock clock(context);
     FakeApiServer server(clock);
     std::vector<std::string> dropped;
-    kube::EventRecorder recorder(context.get_executor(), server, clock, "pod-1",
-                                 [&](const kube::EventText& text, const api::Error& error) {
-                                     dropped.push_back(text.reason + ": " + error.message);
-                                 });
+    std::vector<std::string> told;
+    kube::EventRecorder recorder(
+        context.get_executor(), server, clock, "pod-1",
+        {.dropped = [&](const kube::EventText& text,
+                        const api::Error& error) { dropped.push_back(text.reason + ": " + error.message); },
+         .trouble = [&](const api::Error* error) { told.push_back(error ? error->message : "over"); }});
     const kube::Regarding job = {.api_version = "v", .kind = "TrainJob", .key = {"ns", "job"}, .uid = "u"};
     const auto methods = [&] {
         std::string all;
@@ -33,6 +35,7 @@ TEST_CASE("events are sent without waiting, and trouble with them is harmless", 
         clock.run();
         CHECK(methods() == "POST PATCH ");
         CHECK(dropped.empty());
+        CHECK(told.empty());
     }
     SECTION("refused: the next one is new") {
         recorder.record(job, {.reason = "R"});
@@ -42,6 +45,48 @@ TEST_CASE("events are sent without waiting, and trouble with them is harmless", 
         CHECK(methods() == "POST POST ");
         CHECK(dropped == std::vector<std::string>{"R: no", "R: no"});
     }
+    SECTION("trouble is told once, and its end once it is calm") {
+        bool good = false;
+        server.answer = [&](const kube::Request&) -> api::Result<kube::Response> {
+            if (good) return kube::Response{.status = 201};
+            return refusal(403, Errc::forbidden, "may not");
+        };
+        const auto record = [&](bool stored) {
+            good = stored;
+            recorder.record(job, {.reason = "R" + std::to_string(server.requests.size())});
+            clock.run();
+        };
+        record(false);
+        record(false);
+        record(true);  // where every other one fails, nothing is over
+        record(false);
+        CHECK(told == std::vector<std::string>{"may not"});
+        clock.run_for(30s);
+        record(true);
+        record(true);
+        CHECK(told == std::vector<std::string>{"may not", "over"});
+        record(false);
+        CHECK(told.size() == 3);
+        CHECK(dropped.size() == 4);
+    }
+    SECTION("what happens every day is no trouble") {
+        api::Error error = refusal(403, Errc::forbidden, "namespace ns is being terminated");
+        error.reason = "NamespaceTerminating";
+        server.answer = [&](const kube::Request&) { return api::Result<kube::Response>(error); };
+        recorder.record(job, {.reason = "R"});
+        clock.run();
+        server.answer = [](const kube::Request& request) -> api::Result<kube::Response> {
+            if (request.method == "POST") return kube::Response{.status = 201};
+            return refusal(404, Errc::not_found, "expired");
+        };
+        recorder.record(job, {.reason = "R"});
+        clock.run();
+        recorder.record(job, {.reason = "R"});
+        clock.run();
+        CHECK(methods() == "POST POST PATCH ");
+        CHECK(dropped.size() == 2);
+        CHECK(told.empty());
+    }
     SECTION("more than the server takes") {
         server.delay = 10s;
         server.answer = [](const kube::Request&) { return kube::Response{.status = 201}; };
@@ -49,6 +94,7 @@ TEST_CASE("events are sent without waiting, and trouble with them is harmless", 
         clock.run();
         CHECK(server.requests.size() == 64);
         CHECK(dropped.size() == 6);
+        CHECK(told == std::vector<std::string>{"too many events are waiting for the API server"});
         clock.run_for(10s);
         recorder.record(job, {.reason = "later"});
         clock.run();

@@ -92,9 +92,12 @@ struct Room {
             {.on_warning = [this](const std::string& text) { told.push_back("warning " + text); },
              .on_problem = [this](const std::string& text) { told.push_back("problem " + text); },
              .on_answer =
-                 [this](std::string_view verb, int status, std::chrono::nanoseconds) {
-                     told.push_back(std::string(verb) + " " + std::to_string(status));
-                 }});
+                 [this](std::string_view verb, const std::string& resource, int status) {
+                     told.push_back(std::string(verb) + (resource.empty() ? " " : " " + resource + " ") +
+                                    std::to_string(status));
+                 },
+             .on_forbidden =
+                 [this](const api::Error& error) { told.push_back("forbidden " + error.message); }});
     }
 
     template <class T>
@@ -153,6 +156,21 @@ TEST_CASE("refusals and broken connections are errors", "[kube]") {
     REQUIRE(broken.has_error());
     CHECK(broken.error().code == Errc::unavailable);
     CHECK(room.told == Told{"GET 404", "GET 0"});
+}
+
+TEST_CASE("a missing permission is told apart from other refusals", "[kube]") {
+    Room room;
+    const std::string rbac =
+        R"({"kind":"Status","code":403,"message":"User \"u\" cannot list resource \"secrets\" in API group \"\""})";
+    room.wire.answers = {net::HttpResponse{.status = 403, .body = rbac},
+                         net::HttpResponse{.status = 403, .body = "quota"},
+                         net::HttpResponse{.status = 403, .body = rbac}};
+    const kube::Request request = {.target = "/api/v1/secrets"};
+    CHECK(!room.await(room.server->send(request)));
+    CHECK(!room.await(room.server->send(request)));
+    CHECK(!room.await(room.server->watch(request)));
+    const std::string said = "forbidden User \"u\" cannot list resource \"secrets\" in API group \"\"";
+    CHECK(room.told == Told{"GET secrets 403", said, "GET secrets 403", "WATCH secrets 403", said});
 }
 
 TEST_CASE("a 401 makes us read the token again", "[kube]") {

@@ -105,3 +105,31 @@ TEST_CASE("requests carry their preconditions", "[kube]") {
         }
     }
 }
+
+TEST_CASE("a path is about a resource, without names", "[kube]") {
+    struct Case {
+        std::string target;
+        std::string want;
+    };
+    const Case cases[] = {
+        {"/api/v1/namespaces/ns/configmaps?fieldManager=x", "configmaps"},
+        {"/api/v1/namespaces/ns/configmaps/name", "configmaps"},
+        {"/api/v1/namespaces", "namespaces"},
+        {"/api/v1/namespaces/ns", "namespaces"},
+        {"/apis/jobset.x-k8s.io/v1alpha2/jobsets?watch=true", "jobsets.jobset.x-k8s.io"},
+        {"/apis/jobset.x-k8s.io/v1alpha2/namespaces/ns/jobsets/name", "jobsets.jobset.x-k8s.io"},
+        {"/apis/trainer.kubeflow.org/v1alpha1/namespaces/ns/trainjobs/name/status",
+         "trainjobs.trainer.kubeflow.org/status"},
+        {"/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes/torch",
+         "clustertrainingruntimes.trainer.kubeflow.org"},
+        {"/version", ""},
+        {"/apis", ""},
+        {"", ""},
+    };
+    for (const Case& c : cases) {
+        INFO(c.target);
+        CHECK(kube::resource_of(c.target) == c.want);
+    }
+    for (const kube::Resource& resource : {kube::resources::leases, kube::resources::config_maps})
+        CHECK(kube::resource_of(kube::path(resource, {"ns", "name"})) == kube::to_string(resource));
+}

@@ -118,6 +118,7 @@ TEST_CASE("refusals that look alike are told apart", "[kube]") {
             R"({"causes":[{"reason":"NamespaceTerminating","field":"metadata.namespace","message":"namespace ns is being terminated"}]})"));
     CHECK(kube::is_missing_permission(rbac));
     CHECK(!kube::is_missing_permission(quota));
+    CHECK(!kube::missing_permission(terminating));
     CHECK(!kube::is_missing_permission(terminating));
     CHECK(kube::is_namespace_terminating(terminating));
     CHECK(!kube::is_namespace_terminating(rbac));
@@ -152,5 +153,31 @@ TEST_CASE("warnings are read from their headers", "[kube]") {
     };
     for (const Case& c : cases) {
         DYNAMIC_SECTION(c.name) { CHECK(kube::warnings_of(c.headers) == c.want); }
+    }
+}
+
+TEST_CASE("a refusal tells which permission is missing", "[kube]") {
+    struct Case {
+        const char* name;
+        std::string message;
+        std::optional<kube::Permission> want;
+    };
+    const std::string who = "x is forbidden: User \"u\" cannot ";
+    const Case cases[] = {
+        {"of a group",
+         who + R"(patch resource "jobsets" in API group "jobset.x-k8s.io" in the namespace "ns")",
+         kube::Permission{"patch", "jobsets.jobset.x-k8s.io"}},
+        {"of the core group", who + R"(create resource "configmaps" in API group "" in the namespace "ns")",
+         kube::Permission{"create", "configmaps"}},
+        {"of a subresource", who + R"(patch resource "trainjobs/status" in API group "trainer.kubeflow.org")",
+         kube::Permission{"patch", "trainjobs.trainer.kubeflow.org/status"}},
+        {"cut short", who + "patch resource \"jobsets", std::nullopt},
+        {"another policy", "exceeded quota: cannot create more", std::nullopt},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            const api::Error error = {.code = Errc::forbidden, .message = c.message, .http_status = 403};
+            CHECK((kube::missing_permission(error) == c.want));
+        }
     }
 }

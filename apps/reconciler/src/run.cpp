@@ -7,7 +7,7 @@
 #include <random>
 
 #include "caches.hpp"
-#include "kube/https_api_server.hpp"
+#include "kube/api_reporter.hpp"
 #include "kube/leader.hpp"
 #include "kube/reflector.hpp"
 #include "kube/throttle.hpp"
@@ -57,6 +57,7 @@ public:
 private:
     api::Result<> connect(kube::ClusterConfig config);
     void watch(kube::Resource resource, kube::Sink& sink);
+    kube::EventCallbacks event_callbacks();
     void elect();
     bool leading() const { return !settings_.leader_elect || (elector_ && elector_->leading()); }
     std::vector<std::string> not_ready() const;
@@ -65,6 +66,7 @@ private:
     const Settings& settings_;
     net::Log log_;
     net::Metrics metrics_;
+    kube::ApiReporter api_reporter_{log_, metrics_};
     boost::asio::io_context context_{1};
     net::Supervisor supervisor_{context_, log_};
     std::unique_ptr<kube::Clock> clock_;
@@ -85,20 +87,8 @@ private:
 
 api::Result<> Process::connect(kube::ClusterConfig config) {
     log_.info("starting", {{"cluster", config.source}, {"identity", identity_}});
-    kube::HttpsApiServerOptions options;
-    options.on_warning = [this](const std::string& text) {
-        log_.warn("the API server warns", {{"warning", text}});
-    };
-    options.on_problem = [this](const std::string& text) { log_.warn("credentials", {{"problem", text}}); };
-    options.on_answer = [this](std::string_view verb, int status, std::chrono::nanoseconds) {
-        metrics_
-            .counter("signalbox_api_requests_total",
-                     "Requests to the API server, by verb and status; 0 = no answer.",
-                     {{"verb", std::string(verb)}, {"code", std::to_string(status)}})
-            .add();
-    };
-    auto server =
-        kube::make_https_api_server(context_.get_executor(), *clock_, std::move(config), std::move(options));
+    auto server = kube::make_https_api_server(context_.get_executor(), *clock_, std::move(config),
+                                              api_reporter_.options());
     if (!server) return server.error();
     server_ = std::move(*server);
     return {};
@@ -117,6 +107,23 @@ void Process::watch(kube::Resource resource, kube::Sink& sink) {
                                                        kube::Scope{.resource = resource}, on_change);
     supervisor_.start("watch of " + kube::to_string(resource), reflector->run());
     reflectors_.push_back(std::move(reflector));
+}
+
+kube::EventCallbacks Process::event_callbacks() {
+    net::Counter dropped =
+        metrics_.counter("signalbox_events_dropped_total", "Events that could not be stored.");
+    kube::EventCallbacks callbacks;
+    callbacks.dropped = [this, dropped](const kube::EventText& text, const api::Error& error) mutable {
+        dropped.add();
+        log_.debug("an event was dropped", {{"reason", text.reason}, {"error", error}});
+    };
+    callbacks.trouble = [this](const api::Error* trouble) {
+        if (trouble)
+            log_.warn("cannot store events; the work goes on without them", {{"error", *trouble}});
+        else
+            log_.info("events are stored again");
+    };
+    return callbacks;
 }
 
 void Process::elect() {
@@ -172,7 +179,8 @@ api::Result<> Process::run(kube::ClusterConfig config) {
     if (auto connected = connect(std::move(config)); !connected) return connected.error();
     leader_only_ = std::make_unique<LeaderOnly>(*server_, [this] { return leading(); });
     throttled_ = kube::make_throttled(*leader_only_, *clock_, settings_.qps, settings_.burst);
-    events_ = std::make_unique<kube::EventRecorder>(context_.get_executor(), *server_, *clock_, identity_);
+    events_ = std::make_unique<kube::EventRecorder>(context_.get_executor(), *server_, *clock_, identity_,
+                                                    event_callbacks());
     caches_ = std::make_unique<Caches>([this](const api::ObjectKey& key) { worker_->wake(key); });
     const lifecycle::Options options = {.created_condition = settings_.created_condition};
     pass_ = std::make_unique<Pass>(*throttled_, *caches_, *events_, log_, wall_clock, options);

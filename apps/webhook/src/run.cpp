@@ -2,7 +2,7 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "kube/https_api_server.hpp"
+#include "kube/api_reporter.hpp"
 #include "lanes.hpp"
 #include "net/admin_server.hpp"
 #include "net/supervisor.hpp"
@@ -51,6 +51,7 @@ private:
     net::Log log_;
     net::Metrics metrics_;
     ReviewMetrics review_metrics_;
+    kube::ApiReporter api_reporter_{log_, metrics_};
     boost::asio::io_context context_{1};
     net::Supervisor supervisor_{context_, log_};
     std::unique_ptr<kube::Clock> clock_;
@@ -65,19 +66,7 @@ private:
 api::Result<std::unique_ptr<kube::ApiServer>> Process::connect(boost::asio::any_io_executor executor,
                                                                kube::Clock& clock,
                                                                const kube::ClusterConfig& config) {
-    kube::HttpsApiServerOptions options;
-    options.on_warning = [this](const std::string& text) {
-        log_.warn("the API server warns", {{"warning", text}});
-    };
-    options.on_problem = [this](const std::string& text) { log_.warn("credentials", {{"problem", text}}); };
-    options.on_answer = [this](std::string_view verb, int status, std::chrono::nanoseconds) {
-        metrics_
-            .counter("signalbox_api_requests_total",
-                     "Requests to the API server, by verb and status; 0 = no answer.",
-                     {{"verb", std::string(verb)}, {"code", std::to_string(status)}})
-            .add();
-    };
-    return kube::make_https_api_server(std::move(executor), clock, config, std::move(options));
+    return kube::make_https_api_server(std::move(executor), clock, config, api_reporter_.options());
 }
 
 void Process::note_watch(const kube::Scope& scope, const api::Error* trouble) {

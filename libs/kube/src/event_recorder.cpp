@@ -2,11 +2,16 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <utility>
+
+#include "kube/status.hpp"
 
 namespace kube {
 namespace {
 
 constexpr int max_in_flight = 64;
+// Without a failure for this long, trouble is over; where every other event fails it goes on.
+constexpr std::chrono::seconds calm_time{30};
 
 }  // namespace
 
@@ -15,33 +20,59 @@ struct EventRecorder::State {
     ApiServer& server;
     Clock& clock;
     EventFolder folder;
-    OnDrop on_drop;
+    EventCallbacks callbacks;
     int in_flight = 0;
+    bool in_trouble = false;
+    SteadyTime failed_at = {};
 
     static Task<> send(std::shared_ptr<State> state, Request request, Regarding regarding, EventText text) {
+        const Place place(*state);
+        const bool is_patch = request.method == "PATCH";
         const auto sent = co_await state->server.send(std::move(request));
-        --state->in_flight;
-        if (sent) co_return;
+        if (sent) {
+            state->note_success();
+            co_return;
+        }
         // What was not stored, or has expired since, cannot become a series.
         state->folder.forget(regarding, text);
-        if (state->on_drop) state->on_drop(text, sent.error());
+        const bool expired = is_patch && sent.error().code == api::Errc::not_found;
+        state->drop(text, sent.error(), expired || is_namespace_terminating(sent.error()));
     }
+
+    void drop(const EventText& text, const api::Error& error, bool everyday) {
+        if (callbacks.dropped) callbacks.dropped(text, error);
+        if (everyday) return;
+        failed_at = clock.now();
+        if (!std::exchange(in_trouble, true) && callbacks.trouble) callbacks.trouble(&error);
+    }
+
+    void note_success() {
+        if (!in_trouble || clock.now() - failed_at < calm_time) return;
+        in_trouble = false;
+        if (callbacks.trouble) callbacks.trouble(nullptr);
+    }
+
+    // One of those in flight, however its sending ends.
+    struct Place {
+        explicit Place(State& of) : state(of) {}
+        ~Place() { --state.in_flight; }
+        State& state;
+    };
 };
 
 EventRecorder::EventRecorder(boost::asio::any_io_executor executor, ApiServer& server, Clock& clock,
-                             std::string instance, OnDrop on_drop)
+                             std::string instance, EventCallbacks callbacks)
     : state_(std::make_shared<State>(State{.executor = std::move(executor),
                                            .server = server,
                                            .clock = clock,
                                            .folder = EventFolder(std::move(instance)),
-                                           .on_drop = std::move(on_drop)})) {}
+                                           .callbacks = std::move(callbacks)})) {}
 
 void EventRecorder::record(const Regarding& regarding, const EventText& text) {
     if (state_->in_flight >= max_in_flight) {
-        if (state_->on_drop) {
-            state_->on_drop(text, {.code = api::Errc::unavailable,
-                                   .message = "too many events are waiting for the API server"});
-        }
+        const api::Error error = {.code = api::Errc::unavailable,
+                                  .message = "too many events are waiting for the API server"};
+        state_->drop(text, error, false);
         return;
     }
     auto request = state_->folder.fold(regarding, text, state_->clock.now(), state_->clock.wall());

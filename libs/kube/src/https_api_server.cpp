@@ -45,13 +45,12 @@ public:
         for (bool asked_again = false;; asked_again = true) {
             refresh(false);
             const std::string identity = credentials_.authorization();
-            const SteadyTime started = clock_.now();
             net::HttpRequest message = to_http(request);
             auto answer = co_await client_->send(std::move(message));
-            note(request.method, started, answer ? &*answer : nullptr);
+            note(request.method, request, answer ? &*answer : nullptr);
             if (!answer) co_return answer.error();
             if (answer->status == 401 && !asked_again && has_new_identity(identity)) continue;
-            if (answer->status < 200 || answer->status > 299) co_return error_from(*answer);
+            if (answer->status < 200 || answer->status > 299) co_return refused(*answer);
             Response response;
             response.status = answer->status;
             response.body = std::move(answer->body);
@@ -63,13 +62,12 @@ public:
         for (bool asked_again = false;; asked_again = true) {
             refresh(false);
             const std::string identity = credentials_.authorization();
-            const SteadyTime started = clock_.now();
             net::HttpRequest message = to_http(request);
             auto opened = co_await client_->open(std::move(message), request.idle_timeout);
-            note("WATCH", started, opened ? &opened->response : nullptr);
+            note("WATCH", request, opened ? &opened->response : nullptr);
             if (!opened) co_return opened.error();
             if (opened->response.status == 401 && !asked_again && has_new_identity(identity)) continue;
-            if (!opened->stream) co_return error_from(opened->response);
+            if (!opened->stream) co_return refused(opened->response);
             std::unique_ptr<Watch> watch = std::make_unique<HttpsWatch>(std::move(opened->stream));
             co_return std::move(watch);
         }
@@ -107,8 +105,15 @@ private:
         return refresh(true) || credentials_.authorization() != used;
     }
 
-    void note(std::string_view verb, SteadyTime started, const net::HttpResponse* answer) {
-        if (options_.on_answer) options_.on_answer(verb, answer ? answer->status : 0, clock_.now() - started);
+    api::Error refused(const net::HttpResponse& answer) const {
+        api::Error error = error_from(answer);
+        if (options_.on_forbidden && is_missing_permission(error)) options_.on_forbidden(error);
+        return error;
+    }
+
+    void note(std::string_view verb, const Request& request, const net::HttpResponse* answer) {
+        if (options_.on_answer)
+            options_.on_answer(verb, resource_of(request.target), answer ? answer->status : 0);
         if (!answer || !options_.on_warning) return;
         for (const std::string& text : warnings_of(answer->headers)) {
             if (warned_.size() >= max_remembered_warnings) warned_.clear();

@@ -1,5 +1,8 @@
 #include "kube/request.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include "api/names.hpp"
 
 namespace kube {
@@ -56,6 +59,26 @@ std::string percent_encode(std::string_view text) {
 std::string to_string(const Resource& resource) {
     std::string text(resource.plural);
     if (!resource.group.empty()) text.append(".").append(resource.group);
+    return text;
+}
+
+std::string resource_of(std::string_view target) {
+    std::vector<std::string_view> parts;
+    target = target.substr(0, target.find('?'));
+    while (!target.empty()) {
+        target.remove_prefix(1);
+        const auto slash = std::min(target.find('/'), target.size());
+        parts.push_back(target.substr(0, slash));
+        target.remove_prefix(slash);
+    }
+    const bool core = !parts.empty() && parts[0] == "api";
+    if (!core && (parts.size() < 3 || parts[0] != "apis")) return "";
+    std::size_t at = core ? 2 : 3;
+    if (parts.size() > at + 2 && parts[at] == "namespaces") at += 2;
+    if (parts.size() <= at) return "";
+    std::string text(parts[at]);
+    if (!core) text.append(".").append(parts[1]);
+    if (parts.size() > at + 2) text.append("/").append(parts[at + 2]);
     return text;
 }
 

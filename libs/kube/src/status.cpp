@@ -70,6 +70,16 @@ std::string quoted(std::string_view body) {
     return text;
 }
 
+std::optional<std::string_view> between(std::string_view text, std::string_view before,
+                                        std::string_view after) {
+    const auto at = text.find(before);
+    if (at == std::string_view::npos) return std::nullopt;
+    text.remove_prefix(at + before.size());
+    const auto end = text.find(after);
+    if (end == std::string_view::npos) return std::nullopt;
+    return text.substr(0, end);
+}
+
 bool is_warning(std::string_view header) {
     constexpr std::string_view warning = "warning";
     return std::equal(header.begin(), header.end(), warning.begin(), warning.end(),
@@ -143,11 +153,22 @@ std::vector<std::string> warnings_of(const net::Headers& headers) {
     return warnings;
 }
 
-bool is_missing_permission(const api::Error& error) {
-    // The authorizer's wording since 1.7: `User "x" cannot list resource "y" in API group "z"`.
-    return error.code == api::Errc::forbidden && error.message.find(" cannot ") != std::string::npos &&
-           error.message.find(" resource \"") != std::string::npos;
+std::optional<Permission> missing_permission(const api::Error& error) {
+    if (error.code != api::Errc::forbidden) return std::nullopt;
+    // The authorizer's wording since 1.7: `User "x" cannot list resource "y/status" in API group "z" ...`.
+    const std::string_view text = error.message;
+    const auto verb = between(text, " cannot ", " ");
+    const auto resource = between(text, " resource \"", "\"");
+    if (!verb || !resource) return std::nullopt;
+    const auto group = between(text, " in API group \"", "\"");
+    const auto slash = std::min(resource->find('/'), resource->size());
+    Permission missing = {.verb = std::string(*verb), .resource = std::string(resource->substr(0, slash))};
+    if (group && !group->empty()) missing.resource.append(".").append(*group);
+    missing.resource.append(resource->substr(slash));
+    return missing;
 }
+
+bool is_missing_permission(const api::Error& error) { return missing_permission(error).has_value(); }
 
 bool is_namespace_terminating(const api::Error& error) { return error.reason == namespace_terminating; }
 

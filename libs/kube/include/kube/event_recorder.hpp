@@ -55,14 +55,21 @@ private:
     unsigned sequence_ = 0;
 };
 
+/// How an EventRecorder fares; its thread.
+struct EventCallbacks {
+    /// Each event that was dropped, and why.
+    std::function<void(const EventText& text, const api::Error& error)> dropped = {};
+    /// Why events cannot be stored, once, and nullptr when they can again. What is no trouble: an event
+    /// that has expired, and a namespace that is being deleted.
+    std::function<void(const api::Error* trouble)> trouble = {};
+};
+
 /// Sends events, best effort: never waits, drops what fails or exceeds 64 in flight. Thread rule: used from
 /// the one thread that runs `executor`. The server must outlive the executor's work.
 class EventRecorder {
 public:
-    /// `on_drop` gets what was dropped and why.
-    using OnDrop = std::function<void(const EventText& text, const api::Error& error)>;
     EventRecorder(boost::asio::any_io_executor executor, ApiServer& server, Clock& clock,
-                  std::string instance, OnDrop on_drop = {});
+                  std::string instance, EventCallbacks callbacks = {});
 
     void record(const Regarding& regarding, const EventText& text);
 

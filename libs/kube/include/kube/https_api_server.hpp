@@ -17,9 +17,11 @@ struct HttpsApiServerOptions {
     /// Trouble that is not a request's own: files of the credentials that cannot be read now. Each text once
     /// until it is over.
     std::function<void(const std::string& text)> on_problem = {};
-    /// Every answer, also of each retry after a 401. `verb` is the HTTP method, or WATCH; `status` is 0 when
-    /// there was no answer.
-    std::function<void(std::string_view verb, int status, std::chrono::nanoseconds took)> on_answer = {};
+    /// Every answer, also of each retry after a 401. `verb` is the HTTP method, or WATCH; `resource` as
+    /// resource_of(); `status` is 0 when there was no answer.
+    std::function<void(std::string_view verb, const std::string& resource, int status)> on_answer = {};
+    /// A request was refused for want of a permission.
+    std::function<void(const api::Error& error)> on_forbidden = {};
 };
 
 /// The API server over net::HttpClient: adds who we are, rereads tokens and certificates (after a 401 at

@@ -37,6 +37,11 @@ std::string path(const Resource& resource, const api::ObjectKey& key);
 /// "trainjobs.trainer.kubeflow.org"; the plural alone for the core group. For people and metrics.
 std::string to_string(const Resource& resource);
 
+/// What a path is about, as to_string() writes it, with its subresource:
+/// "trainjobs.trainer.kubeflow.org/status". Without names, so that there are few of them; "" for other paths,
+/// such as /version.
+std::string resource_of(std::string_view target);
+
 /// One request to the API server, as plain data.
 struct Request {
     std::string method = "GET";

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,15 @@ api::Error error_from_status(const api::Json& status);
 /// "Warning: 299 - \"text\"" headers of an answer, as texts.
 std::vector<std::string> warnings_of(const net::Headers& headers);
 
-/// 403 because RBAC grants no such verb, as opposed to a quota or another policy that says no.
+/// What RBAC would have to grant.
+struct Permission {
+    std::string verb = {};      ///< as in a role: "patch"
+    std::string resource = {};  ///< as resource_of()
+
+    auto operator<=>(const Permission&) const = default;
+};
+/// What a 403 says is missing; nullopt when a quota or another policy said no.
+std::optional<Permission> missing_permission(const api::Error& error);
 bool is_missing_permission(const api::Error& error);
 /// 403 because the namespace is being deleted: nothing can be created there any more.
 bool is_namespace_terminating(const api::Error& error);

@@ -1,0 +1,33 @@
+#pragma once
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "kube/clock.hpp"
+#include "kube/https_api_server.hpp"
+#include "kube/status.hpp"
+#include "net/log.hpp"
+#include "net/metrics.hpp"
+
+namespace kube {
+
+/// Tells log and metrics how we get on with the API server: signalbox_api_requests_total by verb, resource
+/// and code; its warnings; and each permission that is missing, once. Thread rule: any thread, so that
+/// several clients can share one. Log and metrics must outlive it, and it must outlive its clients.
+class ApiReporter {
+public:
+    ApiReporter(net::Log& log, net::Metrics& metrics) : log_(log), metrics_(metrics) {}
+
+    HttpsApiServerOptions options();
+
+    /// Is told again only after ten minutes without a refusal: longer than any of our retries waits.
+    void forbidden(const api::Error& error, SteadyTime now);
+
+private:
+    net::Log& log_;
+    net::Metrics& metrics_;
+    std::mutex mutex_;
+    std::map<Permission, SteadyTime> refused_at_;
+};
+
+}  // namespace kube

@@ -1,0 +1,43 @@
+#include "kube/api_reporter.hpp"
+
+namespace kube {
+namespace {
+
+constexpr std::chrono::minutes quiet_time{10};
+
+}  // namespace
+
+HttpsApiServerOptions ApiReporter::options() {
+    HttpsApiServerOptions options;
+    options.on_warning = [this](const std::string& text) {
+        log_.warn("the API server warns", {{"warning", text}});
+    };
+    options.on_problem = [this](const std::string& text) { log_.warn("credentials", {{"problem", text}}); };
+    options.on_answer = [this](std::string_view verb, const std::string& resource, int status) {
+        metrics_
+            .counter("signalbox_api_requests_total",
+                     "Requests to the API server, by verb, resource and status; 0 = no answer.",
+                     {{"verb", std::string(verb)}, {"resource", resource}, {"code", std::to_string(status)}})
+            .add();
+    };
+    options.on_forbidden = [this](const api::Error& error) {
+        forbidden(error, std::chrono::steady_clock::now());
+    };
+    return options;
+}
+
+void ApiReporter::forbidden(const api::Error& error, SteadyTime now) {
+    const auto missing = missing_permission(error);
+    if (!missing) return;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto [at, is_new] = refused_at_.try_emplace(*missing, now);
+        const bool told_lately = !is_new && now - at->second < quiet_time;
+        at->second = now;
+        if (told_lately) return;
+    }
+    log_.warn("a permission is missing; grant it to our service account (RBAC), as in manifests/base/rbac",
+              {{"verb", missing->verb}, {"resource", missing->resource}, {"error", error}});
+}
+
+}  // namespace kube
