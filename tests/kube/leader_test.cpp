@@ -167,6 +167,13 @@ TEST_CASE("trouble is reported once, and its end", "[kube]") {
     };
     world.clock.run_for(30s);
     CHECK(a.take() == Told{"trouble may not"});
+    a.break_network("nobody there");
+    world.clock.run_for(5s);
+    a.server.answer = [](const kube::Request&) {
+        return api::Result<kube::Response>(refusal(503, Errc::unavailable, "starting"));
+    };
+    world.clock.run_for(5s);
+    CHECK(a.take() == Told{"trouble nobody there"});
     a.server.answer = good;
     world.clock.run_for(5s);
     CHECK(a.take() == Told{"started", "holder a", "trouble is over"});

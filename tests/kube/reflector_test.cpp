@@ -90,11 +90,13 @@ TEST_CASE("a reflector lists, watches, and resumes", "[kube]") {
 TEST_CASE("a reflector waits for whatever is not there yet, and says so once", "[kube]") {
     Room room;
     for (int i = 0; i < 5; ++i) room.server.watches.push_back(refusal(0, Errc::unavailable, "refused"));
+    room.server.watches.push_back(refusal(503, Errc::unavailable, "starting"));
+    room.server.watches.push_back(refusal(429, Errc::unavailable, "storage is (re)initializing"));
     for (int i = 0; i < 5; ++i) room.server.watches.push_back(refusal(404, Errc::not_found, "no CRD"));
     for (int i = 0; i < 5; ++i) room.server.watches.push_back(refusal(403, Errc::forbidden, "RBAC"));
     room.server.watches.push_back(Script{end_of_list("9"), Silence{}});
     room.clock.run_for(10min);
-    CHECK(room.asked().size() == 16);
+    CHECK(room.asked().size() == 18);
     const std::string who = "trainjobs.trainer.kubeflow.org: ";
     // Other words for the same trouble are no news; the last line comes once it works.
     CHECK(room.changes == Told{who + "refused", who + "no CRD", who + "RBAC", who + "works"});

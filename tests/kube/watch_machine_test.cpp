@@ -312,6 +312,24 @@ TEST_CASE("a watch that is refused again and again gives up its place, an unreac
     CHECK(story.machine.synced());
 }
 
+TEST_CASE("a server that answers again is asked again soon", "[kube]") {
+    Story story;
+    story.settle();
+    story.reopen("9");
+    story.now += 300s;
+    story.machine.closed(story.now);
+    for (int i = 0; i < 7; ++i) {
+        CHECK(story.next() == "watch " + watching_from("9"));
+        story.failed(refusal(0, Errc::unavailable, "refused"));
+        CHECK(story.next() == (i < 5 ? "pause " + std::to_string(500 << i) : "pause 15000"));
+    }
+    // It is back, but not warm yet; our place in the watch is as good as ever.
+    CHECK(story.next() == "watch " + watching_from("9"));
+    story.failed(refusal(429, Errc::unavailable, "storage is (re)initializing"));
+    CHECK(story.next() == "pause 500");
+    CHECK(story.next() == "watch " + watching_from("9"));
+}
+
 TEST_CASE("pauses are jittered and honour Retry-After", "[kube]") {
     Story story;
     story.next();

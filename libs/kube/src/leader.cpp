@@ -76,9 +76,11 @@ void LeaderElector::report_trouble(const api::Result<api::Json>& answer, bool is
     if (is_read && !answer && answer.error().code == api::Errc::not_found) return;
     // Conflicts are everyday life of an election.
     const bool fine = answer || answer.error().code == api::Errc::conflict;
-    const std::string trouble = fine ? ""
-                                     : std::string(api::to_string(answer.error().code)) + " " +
-                                           std::to_string(answer.error().http_status);
+    // Whatever passes by itself (nobody there, starting, overloaded) is one kind of trouble.
+    std::string trouble;
+    if (!fine) trouble = api::to_string(answer.error().code);
+    if (!fine && answer.error().code != api::Errc::unavailable)
+        trouble += " " + std::to_string(answer.error().http_status);
     if (trouble == reported_trouble_) return;
     reported_trouble_ = trouble;
     if (!callbacks_.trouble) return;

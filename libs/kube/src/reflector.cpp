@@ -12,6 +12,13 @@ namespace asio = boost::asio;
 // A burst of lines that are already here must not keep everything else on this thread waiting.
 constexpr int lines_per_turn = 64;
 
+// A server that goes away, comes back and warms up says several things on the way, all of which mean: wait.
+std::string trouble_kind(const api::Error& trouble) {
+    if (trouble.code == api::Errc::unavailable) return "unavailable";
+    return std::string(api::to_string(trouble.code)) + " " + std::to_string(trouble.http_status) + " " +
+           trouble.reason;
+}
+
 }  // namespace
 
 Reflector::Reflector(ApiServer& server, Clock& clock, Sink& sink, Scope scope, OnChange on_change)
@@ -68,9 +75,7 @@ Task<> Reflector::follow(Request request) {
 void Reflector::report() {
     const auto& trouble = machine_.trouble();
     if (!trouble && !machine_.synced()) return;
-    const std::string now = trouble ? std::string(api::to_string(trouble->code)) + " " +
-                                          std::to_string(trouble->http_status) + " " + trouble->reason
-                                    : "";
+    const std::string now = trouble ? trouble_kind(*trouble) : "";
     if (now == reported_) return;
     reported_ = now;
     if (on_change_) on_change_(scope_, trouble ? &*trouble : nullptr);

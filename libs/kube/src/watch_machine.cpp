@@ -35,6 +35,10 @@ std::string accept(const Scope& scope, std::string_view kind) {
     return "application/json;as=" + std::string(kind) + ";g=meta.k8s.io;v=v1,application/json";
 }
 
+bool is_unreachable(const api::Error& error) {
+    return error.code == api::Errc::unavailable && error.http_status == 0;
+}
+
 }  // namespace
 
 WatchMachine::WatchMachine(Scope scope) : scope_(std::move(scope)) {}
@@ -126,6 +130,9 @@ bool WatchMachine::line(std::string_view line, Sink& sink) {
 void WatchMachine::closed(SteadyTime now) { stream_broke(now, nullptr); }
 
 void WatchMachine::failed(SteadyTime now, const api::Error& error) {
+    // Who answers again is there again: what it says now is the first of its kind.
+    const bool unreachable = is_unreachable(error);
+    if (std::exchange(unreachable_, unreachable) && !unreachable) failures_ = 0;
     if (open_) return stream_broke(now, &error);
     if (phase_ == Phase::stream && error.code == api::Errc::invalid) {
         // The server does not know sendInitialEvents: before 1.32, or switched off.
@@ -162,9 +169,8 @@ void WatchMachine::stream_broke(SteadyTime now, const api::Error* error) {
 void WatchMachine::refused(const api::Error& error) {
     if (phase_ == Phase::watch) {
         const bool stale = error.code == api::Errc::gone || is_too_large_resource_version(error);
-        const bool unreachable = error.code == api::Errc::unavailable && error.http_status == 0;
         if (stale || error.code == api::Errc::not_found ||
-            (!unreachable && failures_ + 1 >= refusals_before_list))
+            (!is_unreachable(error) && failures_ + 1 >= refusals_before_list))
             list_again();
         if (stale) return retry_later(error);
     }

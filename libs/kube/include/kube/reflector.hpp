@@ -12,8 +12,8 @@ namespace kube {
 /// rule: everything happens on the executor of run(). Server, sink and clock must outlive it.
 class Reflector {
 public:
-    /// Called when it starts or stops working, and when it fails for another reason than before; `trouble` is
-    /// nullptr while it works.
+    /// Called when it starts or stops working, and when it fails for another reason than before (whatever
+    /// passes by itself is one reason); `trouble` is nullptr while it works.
     using OnChange = std::function<void(const Scope& scope, const api::Error* trouble)>;
 
     Reflector(ApiServer& server, Clock& clock, Sink& sink, Scope scope, OnChange on_change = {});

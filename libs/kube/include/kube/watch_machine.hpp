@@ -94,9 +94,10 @@ private:
     std::string resource_version_;  // the watch goes on after this
     std::string continue_;          // the next page; empty = the first
     int page_size_ = first_page_size;
-    int failures_ = 0;        // in a row
-    int broken_streams_ = 0;  // streamed lists that did not end, in a row
-    bool pause_ = false;      // before the next request
+    int failures_ = 0;          // in a row
+    bool unreachable_ = false;  // nobody answered the last time
+    int broken_streams_ = 0;    // streamed lists that did not end, in a row
+    bool pause_ = false;        // before the next request
     std::chrono::seconds retry_after_ = {};
     std::optional<api::Error> trouble_;
 };
