@@ -40,6 +40,13 @@ TEST_CASE("a missing permission is told once, with what to do", "[kube]") {
     CHECK(office.refuse("patch", t0 + 2h));
 }
 
+TEST_CASE("what an API server refuses while it starts is not believed", "[kube]") {
+    Office office;
+    office.reporter.unreachable(t0);
+    CHECK(!office.refuse("patch", t0 + 29s));
+    CHECK(office.refuse("patch", t0 + 30s));
+}
+
 TEST_CASE("a refusal by another policy is nobody's missing permission", "[kube]") {
     Office office;
     office.reporter.forbidden({.code = api::Errc::forbidden, .message = "exceeded quota", .http_status = 403},

@@ -168,7 +168,7 @@ TEST_CASE("trouble is reported once, and its end", "[kube]") {
     world.clock.run_for(30s);
     CHECK(a.take() == Told{"trouble may not"});
     a.break_network("nobody there");
-    world.clock.run_for(5s);
+    world.clock.run_for(7s);
     a.server.answer = [](const kube::Request&) {
         return api::Result<kube::Response>(refusal(503, Errc::unavailable, "starting"));
     };

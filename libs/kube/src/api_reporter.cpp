@@ -4,6 +4,7 @@ namespace kube {
 namespace {
 
 constexpr std::chrono::minutes quiet_time{10};
+constexpr std::chrono::seconds warm_up_time{30};
 
 }  // namespace
 
@@ -19,6 +20,7 @@ HttpsApiServerOptions ApiReporter::options() {
                      "Requests to the API server, by verb, resource and status; 0 = no answer.",
                      {{"verb", std::string(verb)}, {"resource", resource}, {"code", std::to_string(status)}})
             .add();
+        if (status == 0) unreachable(std::chrono::steady_clock::now());
     };
     options.on_forbidden = [this](const api::Error& error) {
         forbidden(error, std::chrono::steady_clock::now());
@@ -26,11 +28,17 @@ HttpsApiServerOptions ApiReporter::options() {
     return options;
 }
 
+void ApiReporter::unreachable(SteadyTime now) {
+    const std::lock_guard lock(mutex_);
+    trust_after_ = now + warm_up_time;
+}
+
 void ApiReporter::forbidden(const api::Error& error, SteadyTime now) {
     const auto missing = missing_permission(error);
     if (!missing) return;
     {
         const std::lock_guard lock(mutex_);
+        if (now < trust_after_) return;
         const auto [at, is_new] = refused_at_.try_emplace(*missing, now);
         const bool told_lately = !is_new && now - at->second < quiet_time;
         at->second = now;

@@ -2,6 +2,8 @@
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
+#include "trouble_news.hpp"
+
 namespace kube {
 
 using namespace boost::asio::experimental::awaitable_operators;
@@ -12,7 +14,10 @@ LeaderElector::LeaderElector(ApiServer& server, Clock& clock, api::ObjectKey lea
       clock_(clock),
       callbacks_(std::move(callbacks)),
       times_(times),
-      machine_(std::move(lease), std::move(identity), times) {}
+      machine_(std::move(lease), std::move(identity), times),
+      news_(std::make_unique<TroubleNews>(false)) {}
+
+LeaderElector::~LeaderElector() = default;
 
 Task<> LeaderElector::run() {
     while (true) {
@@ -76,17 +81,9 @@ void LeaderElector::report_trouble(const api::Result<api::Json>& answer, bool is
     if (is_read && !answer && answer.error().code == api::Errc::not_found) return;
     // Conflicts are everyday life of an election.
     const bool fine = answer || answer.error().code == api::Errc::conflict;
-    // Whatever passes by itself (nobody there, starting, overloaded) is one kind of trouble.
-    std::string trouble;
-    if (!fine) trouble = api::to_string(answer.error().code);
-    if (!fine && answer.error().code != api::Errc::unavailable)
-        trouble += " " + std::to_string(answer.error().http_status);
-    if (trouble == reported_trouble_) return;
-    reported_trouble_ = trouble;
-    if (!callbacks_.trouble) return;
-    if (fine) return callbacks_.trouble(nullptr);
-    const api::Error error = answer.error();
-    callbacks_.trouble(&error);
+    const api::Error error = fine ? api::Error() : answer.error();
+    const api::Error* trouble = fine ? nullptr : &error;
+    if (news_->note(trouble) != TroubleNews::News::none && callbacks_.trouble) callbacks_.trouble(trouble);
 }
 
 }  // namespace kube

@@ -4,6 +4,8 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "trouble_news.hpp"
+
 namespace kube {
 namespace {
 
@@ -11,13 +13,6 @@ namespace asio = boost::asio;
 
 // A burst of lines that are already here must not keep everything else on this thread waiting.
 constexpr int lines_per_turn = 64;
-
-// A server that goes away, comes back and warms up says several things on the way, all of which mean: wait.
-std::string trouble_kind(const api::Error& trouble) {
-    if (trouble.code == api::Errc::unavailable) return "unavailable";
-    return std::string(api::to_string(trouble.code)) + " " + std::to_string(trouble.http_status) + " " +
-           trouble.reason;
-}
 
 }  // namespace
 
@@ -27,14 +22,19 @@ Reflector::Reflector(ApiServer& server, Clock& clock, Sink& sink, Scope scope, O
       sink_(sink),
       scope_(scope),
       on_change_(std::move(on_change)),
-      machine_(scope) {}
+      machine_(scope),
+      news_(std::make_unique<TroubleNews>(true)) {}
+
+Reflector::~Reflector() = default;
 
 Task<> Reflector::run() {
     while (true) {
         auto step = machine_.next(clock_.now(), clock_.jitter());
         if (const auto* pause = std::get_if<WatchMachine::Pause>(&step)) {
             co_await clock_.sleep_until(clock_.now() + pause->duration);
-        } else if (auto* fetch = std::get_if<WatchMachine::Fetch>(&step)) {
+            continue;
+        }
+        if (auto* fetch = std::get_if<WatchMachine::Fetch>(&step)) {
             const auto page = co_await server_.send(std::move(fetch->request));
             if (page)
                 machine_.page(page->body, sink_);
@@ -75,10 +75,8 @@ Task<> Reflector::follow(Request request) {
 void Reflector::report() {
     const auto& trouble = machine_.trouble();
     if (!trouble && !machine_.synced()) return;
-    const std::string now = trouble ? trouble_kind(*trouble) : "";
-    if (now == reported_) return;
-    reported_ = now;
-    if (on_change_) on_change_(scope_, trouble ? &*trouble : nullptr);
+    const api::Error* error = trouble ? &*trouble : nullptr;
+    if (news_->note(error) != TroubleNews::News::none && on_change_) on_change_(scope_, error);
 }
 
 }  // namespace kube

@@ -20,6 +20,9 @@ public:
 
     HttpsApiServerOptions options();
 
+    /// Nobody answered. For half a minute from then on, refusals are not told: an API server that starts
+    /// refuses everything until it has read its roles. A permission that is missing will be asked for again.
+    void unreachable(SteadyTime now);
     /// Is told again only after ten minutes without a refusal: longer than any of our retries waits.
     void forbidden(const api::Error& error, SteadyTime now);
 
@@ -28,6 +31,7 @@ private:
     net::Metrics& metrics_;
     std::mutex mutex_;
     std::map<Permission, SteadyTime> refused_at_;
+    SteadyTime trust_after_ = {};  // refusals
 };
 
 }  // namespace kube

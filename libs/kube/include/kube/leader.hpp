@@ -1,11 +1,14 @@
 #pragma once
 #include <functional>
+#include <memory>
 
 #include "kube/api_server.hpp"
 #include "kube/clock.hpp"
 #include "kube/lease_machine.hpp"
 
 namespace kube {
+
+class TroubleNews;
 
 /// The loop around a LeaseMachine. Thread rule: everything happens on the executor of run(). Server and clock
 /// must outlive it.
@@ -24,6 +27,7 @@ public:
 
     LeaderElector(ApiServer& server, Clock& clock, api::ObjectKey lease, std::string identity,
                   Callbacks callbacks, LeaseTimes times = {});
+    ~LeaderElector();
 
     /// Stands for election for good, also again after a loss. Ends by cancellation only.
     Task<> run();
@@ -46,7 +50,7 @@ private:
     LeaseMachine machine_;
     bool was_leading_ = false;
     std::string reported_holder_;
-    std::string reported_trouble_;
+    std::unique_ptr<TroubleNews> news_;
 };
 
 }  // namespace kube

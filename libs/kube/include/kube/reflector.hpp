@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <memory>
 
 #include "kube/api_server.hpp"
 #include "kube/clock.hpp"
@@ -7,16 +8,19 @@
 
 namespace kube {
 
+class TroubleNews;
+
 /// The loop around a WatchMachine: keeps `sink` equal to a collection until it is cancelled. Never gives up:
 /// a CRD that is not installed, a missing permission or an unreachable server is retried with backoff. Thread
 /// rule: everything happens on the executor of run(). Server, sink and clock must outlive it.
 class Reflector {
 public:
-    /// Called when it starts or stops working, and when it fails for another reason than before (whatever
-    /// passes by itself is one reason); `trouble` is nullptr while it works.
+    /// Called when it starts or stops working, and when it has failed for another reason than before a few
+    /// times (whatever passes by itself is one reason); `trouble` is nullptr while it works.
     using OnChange = std::function<void(const Scope& scope, const api::Error* trouble)>;
 
     Reflector(ApiServer& server, Clock& clock, Sink& sink, Scope scope, OnChange on_change = {});
+    ~Reflector();
 
     /// Ends by cancellation only.
     Task<> run();
@@ -34,7 +38,7 @@ private:
     Scope scope_;
     OnChange on_change_;
     WatchMachine machine_;
-    std::string reported_ = "starting";  // what the last report was about
+    std::unique_ptr<TroubleNews> news_;
 };
 
 }  // namespace kube
