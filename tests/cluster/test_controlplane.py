@@ -155,6 +155,19 @@ def test_a_port_that_was_taken_meanwhile_is_replaced(taken_port, tmp_path, monke
         assert Rest(lean.kubeconfig).list("namespaces")
 
 
+def test_the_api_server_can_be_stopped_and_comes_back_as_it_was(tmp_path):
+    with ControlPlane(lean=True, directory=tmp_path) as lean:
+        client = Rest(lean.kubeconfig)
+        before = client.get("namespaces", "default")["metadata"]["uid"]
+        url = lean.server
+        lean.stop_api_server()
+        with pytest.raises(OSError):
+            client.list("namespaces")
+        lean.start_api_server()
+        assert client.get("namespaces", "default")["metadata"]["uid"] == before
+        assert lean.server == url
+
+
 def test_a_program_that_cannot_start_is_named_and_its_log_is_kept(taken_port, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("controlplane.server.free_ports", lambda count: [taken_port, *free_ports(count - 1)])
     with pytest.raises(RuntimeError, match="etcd ended by itself(.|\n)*address already in use"):

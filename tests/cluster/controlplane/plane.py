@@ -121,15 +121,35 @@ class ControlPlane:
         write_kubeconfig(path, self.server, self.ca_file, {"client-certificate": str(cert), "client-key": str(key)})
         return path
 
+    def stop_api_server(self):
+        """As if it had crashed: everything else goes on, and nobody listens at `server`."""
+        stop([self._api_server()], grace=0)
+
+    def start_api_server(self):
+        """The same one again, at its port and with its data. Returns when it is ready."""
+        self._api_server().start()
+        self._note_pids()
+        self._wait_for_api_server()
+
     # For the modules of this package, each of which starts one part.
 
     def launch(self, name, *arguments, environment=None):
         process = Process(name, [self.programs / name, *arguments], self.directory / f"{name}.log", environment,
                           self._outlive)
         self._processes.append(process)
+        self._note_pids()
+
+    def _note_pids(self):
+        """After each one, so that nothing is lost if we are killed halfway."""
         if self._outlive:
-            # After each one, so that nothing is lost if we are killed halfway.
             (self.directory / "pids.json").write_text(json.dumps({pid: start_time(pid) for pid in self.pids()}))
+
+    def _api_server(self):
+        return next(process for process in self._processes if process.name == "kube-apiserver")
+
+    def _wait_for_api_server(self):
+        # Before etcd answers, the API server accepts connections and says nothing.
+        self._wait("the API server to be ready", lambda: self.api.request("GET", "/readyz", timeout=1)[0] == 200)
 
     def _start_once(self):
         self.authority = Authority(self.ca_file.parent)
@@ -137,8 +157,7 @@ class ControlPlane:
         self.server = server.start(self)
         self.user_kubeconfig("admin", "admin", "system:masters")
         self.api = Api(self.server, self.ca_file, *(self.ca_file.parent / f"admin.{suffix}" for suffix in ("crt", "key")))
-        # Before etcd answers, the API server accepts connections and says nothing.
-        self._wait("the API server to be ready", lambda: self.api.request("GET", "/readyz", timeout=1)[0] == 200)
+        self._wait_for_api_server()
         if self._lean:
             return
         jobset = JobSet(self)

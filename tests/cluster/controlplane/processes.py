@@ -20,12 +20,21 @@ class Process:
     def __init__(self, name, arguments, log, environment=None, outlive=False, append=False):
         self.name = name
         self.log = pathlib.Path(log)
+        if not append:
+            self.log.write_bytes(b"")
+        self._arguments = [str(a) for a in arguments]
+        self._environment = {**os.environ, **(environment or {})}
+        self._outlive = outlive
+        self.start()
+
+    def start(self):
+        """Also once more after it has ended: with the same arguments, and its log goes on."""
         parent = os.getpid()
-        with open(self.log, "ab" if append else "wb") as file:
+        with open(self.log, "ab") as file:
             # In a session of its own: Ctrl-C reaches only us, and we end the programs in their order.
             self._popen = subprocess.Popen(
-                [str(a) for a in arguments], stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True,
-                preexec_fn=lambda: _prepare(None if outlive else parent), env={**os.environ, **(environment or {})})
+                self._arguments, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True,
+                preexec_fn=lambda: _prepare(None if self._outlive else parent), env=self._environment)
         self.pid = self._popen.pid
 
     def running(self):
