@@ -25,6 +25,13 @@ TEST_CASE("Created follows the outcome", "[conclude]") {
          "Created=False/JobsCreationFailed",
          "Secret default/job-mpi-ssh-auth exists already and does not belong to this TrainJob",
          "Warning JobsCreationFailed"},
+        {"an object is left over from an earlier TrainJob of that name",
+         {.result = ForeignObject{"ConfigMap default/job-runtime-snapshot", true}},
+         "Created=False/JobsCreationFailed",
+         "ConfigMap default/job-runtime-snapshot exists already and does not belong to this TrainJob, but to "
+         "an "
+         "earlier one of this name; it will be collected",
+         "Warning JobsCreationFailed"},
         {"a permission is missing",
          refused(forbidden("is forbidden: User \"x\" cannot create resource \"y\"")), "", "", ""},
         {"the namespace goes away", refused(forbidden("because it is being terminated")), "", "", ""},
@@ -81,6 +88,15 @@ TEST_CASE("a huge error text is cut", "[conclude]") {
         conclude_after(submitted(), 10s, refused(server_error(422, std::string(100'000, 'x'))));
     CHECK(conclusion.conditions[0].message.size() == 32'768);
     CHECK(conclusion.events[0].note.size() == 1024);
+}
+
+TEST_CASE("what an earlier job of the name has left is looked at every other second", "[conclude]") {
+    Observed observed = submitted();
+    observed.episode.failures = 5;
+    const Outcome mine = {.result = ForeignObject{"ConfigMap default/x"}};
+    const Outcome leftover = {.result = ForeignObject{"ConfigMap default/x", true}};
+    CHECK(conclude_after(observed, 10s, mine).requeue_after == 32s);
+    CHECK(conclude_after(observed, 10s, leftover).requeue_after == 2s);
 }
 
 TEST_CASE("a job that cannot be created is tried again ever more slowly", "[conclude]") {

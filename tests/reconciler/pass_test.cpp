@@ -175,6 +175,22 @@ TEST_CASE("a snapshot of somebody else is not overwritten") {
     CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
 }
 
+TEST_CASE("a snapshot of an earlier TrainJob of the name is not overwritten but awaited") {
+    Life life;
+    life.server.put(config_maps,
+                    api::parse_json(R"({"metadata":{"name":"job-runtime-snapshot","namespace":"ns",
+                        "ownerReferences":[{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob",
+                        "name":"job","uid":"of-an-earlier-one","controller":true}]}})")
+                        .value());
+    life.pass();
+    CHECK(life.condition("Created") == "False/JobsCreationFailed");
+    const std::string_view message = std::as_const(life.job())["status"]["conditions"][0]["message"].as_string();
+    CHECK(
+        message.ends_with("does not belong to this TrainJob, but to an earlier one of this name; "
+                          "it will be collected"));
+    CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
+}
+
 TEST_CASE("a lost status write ends the pass in trouble and tells no event") {
     Life life;
     life.server.refuse = [](const kube::Request& request) -> std::optional<api::Error> {

@@ -1,6 +1,7 @@
 #include "caches.hpp"
 
 #include "api/names.hpp"
+#include "owner.hpp"
 
 namespace reconciler {
 namespace {
@@ -8,11 +9,7 @@ namespace {
 // Of a JobSet only what decisions need is kept: null keeps no bytes. JobSets of nobody, or of others than
 // TrainJobs, matter only in so far as they stand in the way of a TrainJob of that name.
 std::optional<Caches::JobSetFacts> digest_job_set(api::Json& object) {
-    const auto& owners = std::as_const(object)["metadata"]["ownerReferences"].items();
-    const bool ours = std::any_of(owners.begin(), owners.end(), [](const api::Json& owner) {
-        return owner["controller"].bool_or(false) && owner["kind"].as_string() == api::train_job_kind &&
-               owner["apiVersion"].as_string().starts_with(api::trainer_group);
-    });
+    const bool ours = !controlling_train_job(object).is_null();
     Caches::JobSetFacts facts;
     if (ours) facts.ours = std::make_unique<const api::JobSet>(api::parse_job_set(object));
     object = api::Json();

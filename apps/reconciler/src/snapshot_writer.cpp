@@ -1,6 +1,7 @@
 #include "snapshot_writer.hpp"
 
 #include "kube/status.hpp"
+#include "owner.hpp"
 #include "runtime/snapshot.hpp"
 
 namespace reconciler {
@@ -20,6 +21,12 @@ SnapshotState state_of(const std::optional<api::Json>& config_map, const api::Re
     const bool same =
         view.runtime && (*config_map)["data"] == runtime::make_snapshot(job, *view.runtime)["data"];
     return same ? SnapshotState::same : SnapshotState::differs;
+}
+
+// Names are unique, so a TrainJob of our name with another UID no longer exists.
+bool is_leftover(const api::Json& object, const api::TrainJob& job) {
+    const api::Json& owner = controlling_train_job(object);
+    return owner["name"].as_string() == job.meta.name && owner["uid"].as_string() != job.meta.uid;
 }
 
 api::Error no_runtime(const api::TrainJob& job) {
@@ -49,7 +56,10 @@ kube::Task<std::variant<ChosenRuntime, Failure>> choose_runtime(kube::ApiServer&
         case SnapshotPlan::BuildFrom::live: chosen.runtime = *view.runtime; break;
         case SnapshotPlan::BuildFrom::snapshot: chosen.runtime = std::move(*snapshot); break;
         case SnapshotPlan::BuildFrom::nothing:
-            if (state == SnapshotState::foreign) co_return Failure(lifecycle::ForeignObject{described(key)});
+            if (state == SnapshotState::foreign) {
+                lifecycle::ForeignObject foreign = {described(key), is_leftover(**config_map, job)};
+                co_return Failure(std::move(foreign));
+            }
             co_return Failure(lifecycle::BuildFailed{snapshot ? no_runtime(job) : snapshot.error()});
     }
     co_return chosen;

@@ -96,25 +96,24 @@ public:
         conclusion_.requeue_after = sooner(time_left(job_, now_), {});
         merge_plugin_conditions(conclusion_.conditions, outcome_.plugin_conditions, job_.meta.generation,
                                 now_);
-        std::visit(
-            Overloaded{[&](const Done&) { done(run); }, [](const ReadFailed&) {},  // conclude_blindly
-                       [&](const BuildFailed& failed) {
-                           not_created(api::reason::jobs_build_failed, api::describe(failed.error));
-                       },
-                       [&](const WriteFailed& failed) { write_failed(failed); },
-                       [&](const ForeignObject& foreign) { taken(foreign.object); }, [](const Waiting&) {},
-                       [&](const JobSetRemoved& removed) {
-                           conclusion_.events.push_back(
-                               normal_event(event_reason::job_set_deleted,
-                                            "The suspended JobSet is built anew: " + removed.why));
-                       }},
-            outcome_.result);
+        std::visit(Overloaded{[&](const Done&) { done(run); }, [](const ReadFailed&) {},  // conclude_blindly
+                              [&](const BuildFailed& failed) {
+                                  not_created(api::reason::jobs_build_failed, api::describe(failed.error));
+                              },
+                              [&](const WriteFailed& failed) { write_failed(failed); },
+                              [&](const ForeignObject& foreign) { taken(foreign); }, [](const Waiting&) {},
+                              [&](const JobSetRemoved& removed) {
+                                  conclusion_.events.push_back(
+                                      normal_event(event_reason::job_set_deleted,
+                                                   "The suspended JobSet is built anew: " + removed.why));
+                              }},
+                   outcome_.result);
         follow_job_set();
     }
 
 private:
     void done(const Run& run) {
-        if (run.job_set == JobSetStep::refuse) return taken(name_of("JobSet", job_));
+        if (run.job_set == JobSetStep::refuse) return taken({name_of("JobSet", job_)});
         // Being deleted or waiting for an old JobSet to go: nothing was learned about creating this one.
         if (run.build && run.job_set != JobSetStep::wait_until_gone) created();
         if (!outcome_.job_set_written) return;
@@ -133,9 +132,12 @@ private:
         trouble(failed.object, failed.error);
     }
 
-    void taken(const std::string& object) {
-        not_created(api::reason::jobs_creation_failed,
-                    object + " exists already and does not belong to this TrainJob");
+    void taken(const ForeignObject& foreign) {
+        not_created(
+            api::reason::jobs_creation_failed,
+            foreign.object + " exists already and does not belong to this TrainJob" +
+                (foreign.leftover ? ", but to an earlier one of this name; it will be collected" : ""));
+        if (foreign.leftover) conclusion_.requeue_after = sooner(conclusion_.requeue_after, garbage_backoff);
     }
 
     void set(std::string_view type, bool status, std::string_view reason, std::string message) {

@@ -38,6 +38,8 @@ struct WriteFailed {
 /// An object of a name that we need belongs to somebody else; it was not touched.
 struct ForeignObject {
     std::string object = {};
+    /// It is of an earlier TrainJob of our name: garbage that is collected soon, which no watch tells of.
+    bool leftover = false;
 };
 
 /// The change of the suspended JobSet has to wait until none of its pods is active (recreate.hpp).
