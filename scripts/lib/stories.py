@@ -47,9 +47,8 @@ def suspended_and_resumed(rest, number):
     heading(number, "Submitted suspended, resumed later", job)
     timeline = Timeline(rest, "patient")
     rest.create(job)
-    timeline.until("Suspended", lambda t: t.is_true("Suspended"))
-    if timeline.pods:
-        raise StoryFailed("patient: a suspended TrainJob has pods")
+    timeline.until("Suspended, with its JobSet", lambda t: t.is_true("Suspended") and t.job_set)
+    timeline.while_looking(2, "without pods while suspended", lambda t: not t.pods)
     timeline.note("kubectl patch trainjob patient --type=merge -p '{\"spec\":{\"suspend\":false}}'", DIM)
     rest.patch("trainjobs", "patient", {"spec": {"suspend": False}})
     timeline.until("Complete", lambda t: t.is_true("Complete"))

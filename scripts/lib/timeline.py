@@ -25,6 +25,7 @@ class Timeline:
         self._started = time.monotonic()
         self._said = {}
         self.job = None
+        self.job_set = None
         self.pods = []
 
     def note(self, text, *codes):
@@ -33,10 +34,10 @@ class Timeline:
     def look(self):
         """Reads job, JobSet and pods once and prints what is new."""
         self.job = self._rest.get("trainjobs", self.name, self._namespace)
-        job_set = self._rest.get("jobsets", self.name, self._namespace)
+        self.job_set = self._rest.get("jobsets", self.name, self._namespace)
         self.pods = self._rest.list("pods", self._namespace, f"jobset.sigs.k8s.io/jobset-name={self.name}")
         self._say("state", self._state())
-        self._say("jobset", self._job_set(job_set))
+        self._say("jobset", self._job_set(self.job_set))
         self._say("pods", self._pods())
 
     def until(self, what, condition, timeout=30):
@@ -48,6 +49,15 @@ class Timeline:
                 return
             if time.monotonic() > deadline:
                 raise StoryFailed(f"{self.name}: after {timeout} s still not {what}; conditions: {self.conditions()}")
+            time.sleep(0.2)
+
+    def while_looking(self, seconds, what, condition):
+        """Looks for that long; raises StoryFailed when condition(self) does not hold all the time."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            self.look()
+            if not condition(self):
+                raise StoryFailed(f"{self.name}: not {what}; conditions: {self.conditions()}")
             time.sleep(0.2)
 
     def conditions(self):
