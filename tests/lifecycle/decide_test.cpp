@@ -49,6 +49,13 @@ TEST_CASE("a living job gets what is missing", "[decide]") {
              o.job->conditions.clear();
          },
          "run: create, rebuilds"},
+        {"a lost JobSet of a suspended job is worth no warning", running,
+         [](Observed& o) {
+             lose_job_set(o);
+             o.job->suspend = true;
+             o.job->conditions.push_back(condition("Suspended", "True", "Suspended"));
+         },
+         "run: create"},
         {"after a failed first creation nothing was there", submitted,
          [](Observed& o) { o.job->conditions = {condition("Created", "False", "JobsCreationFailed")}; },
          "run: create"},

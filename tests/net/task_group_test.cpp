@@ -50,6 +50,16 @@ TEST_CASE("joining cancels endless tasks, waits for them and tells nobody", "[ne
     CHECK(group.ended.empty());
 }
 
+TEST_CASE("a group that was cancelled starts nothing more", "[net]") {
+    Group group;
+    int ended = 0;
+    group.tasks.cancel();
+    group.start(endless(ended));
+    CHECK(group.tasks.empty());
+    group.loop.run(group.tasks.join());
+    CHECK(group.ended.empty());
+}
+
 TEST_CASE("whoever started a task learns how it ended", "[net]") {
     Group group;
     int ended = 0;

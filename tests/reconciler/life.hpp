@@ -92,6 +92,12 @@ struct Life {
             if (c.type == type) return c.status + "/" + c.reason;
         return "";
     }
+    /// What the condition says; empty without one.
+    std::string message(std::string_view type) {
+        for (const api::Condition& c : api::parse_train_job(job()).conditions)
+            if (c.type == type) return c.message;
+        return "";
+    }
 };
 
 }  // namespace reconciler

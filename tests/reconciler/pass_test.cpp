@@ -184,10 +184,8 @@ TEST_CASE("a snapshot of an earlier TrainJob of the name is not overwritten but 
                         .value());
     life.pass();
     CHECK(life.condition("Created") == "False/JobsCreationFailed");
-    const std::string_view message = std::as_const(life.job())["status"]["conditions"][0]["message"].as_string();
-    CHECK(
-        message.ends_with("does not belong to this TrainJob, but to an earlier one of this name; "
-                          "it will be collected"));
+    CHECK_THAT(life.message("Created"),
+               Catch::EndsWith("but to an earlier one of this name; it will be collected"));
     CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
 }
 

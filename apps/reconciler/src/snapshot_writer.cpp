@@ -34,6 +34,14 @@ api::Error no_runtime(const api::TrainJob& job) {
                                                "\" does not exist; create it, and this TrainJob goes on");
 }
 
+// The runtime may have changed since; building from it would not be what the job has run as.
+api::Error no_snapshot(const api::ObjectKey& key) {
+    return api::invalid("spec.runtimeRef",
+                        described(key) +
+                            ", the runtime as this TrainJob began with it, is gone; delete "
+                            "the TrainJob and create it again");
+}
+
 }  // namespace
 
 kube::Task<std::variant<ChosenRuntime, Failure>> choose_runtime(kube::ApiServer& server, const View& view,
@@ -60,6 +68,8 @@ kube::Task<std::variant<ChosenRuntime, Failure>> choose_runtime(kube::ApiServer&
                 lifecycle::ForeignObject foreign = {described(key), is_leftover(**config_map, job)};
                 co_return Failure(std::move(foreign));
             }
+            if (state == SnapshotState::absent && source == lifecycle::RuntimeSource::snapshot)
+                co_return Failure(lifecycle::BuildFailed{no_snapshot(key)});
             co_return Failure(lifecycle::BuildFailed{snapshot ? no_runtime(job) : snapshot.error()});
     }
     co_return chosen;

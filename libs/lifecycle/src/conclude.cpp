@@ -118,10 +118,8 @@ private:
         if (run.build && run.job_set != JobSetStep::wait_until_gone) created();
         if (!outcome_.job_set_written) return;
         if (run.rebuilds)
-            conclusion_.events.push_back(
-                warning_event(event_reason::job_set_recreated,
-                              "The JobSet of the running TrainJob was gone and has been "
-                              "created again"));
+            conclusion_.events.push_back(warning_event(event_reason::job_set_recreated,
+                                                       "The JobSet was gone and has been created again"));
         conclusion_.events.insert(conclusion_.events.end(), outcome_.remarks.begin(), outcome_.remarks.end());
     }
 

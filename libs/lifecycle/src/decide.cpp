@@ -76,7 +76,8 @@ Run run(const Observed& observed) {
             .build = step != JobSetStep::refuse,
             .job_set = step,
             .runtime = runtime_source(observed),
-            .rebuilds = step == JobSetStep::create && had_job_set(*observed.job)};
+            // A suspended one has lost nothing, and mostly it was us: recreate.hpp.
+            .rebuilds = step == JobSetStep::create && !observed.job->suspend && had_job_set(*observed.job)};
 }
 
 struct NeedsLiveView {

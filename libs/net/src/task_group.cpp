@@ -9,6 +9,7 @@ namespace asio = boost::asio;
 TaskGroup::TaskGroup(asio::any_io_executor executor) : executor_(executor), ended_(executor) {}
 
 void TaskGroup::start(Task<> task, OnEnd on_end) {
+    if (cancelled_) return;
     const auto signal = signals_.emplace(signals_.end());
     auto at_end = [this, signal, on_end = std::move(on_end)](std::exception_ptr thrown) {
         // What a task throws after its cancellation is how Asio ends it.

@@ -61,7 +61,7 @@ struct Run {
     bool build = true;
     JobSetStep job_set = JobSetStep::leave;
     RuntimeSource runtime = RuntimeSource::live;
-    /// A JobSet that was there before is gone: creating it is worth a Warning.
+    /// A JobSet that was there before, and not suspended, is gone: creating it is worth a Warning.
     bool rebuilds = false;
 
     bool operator==(const Run&) const = default;

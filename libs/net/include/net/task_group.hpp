@@ -20,10 +20,11 @@ public:
 
     explicit TaskGroup(boost::asio::any_io_executor executor);
 
+    /// Nothing happens once the group is cancelled.
     void start(Task<> task, OnEnd on_end);
     bool empty() const { return signals_.empty(); }
 
-    /// For good: also what is started later is not reported any more.
+    /// For good.
     void cancel();
     /// cancel(), and returns when the last task has ended. One caller at a time.
     Task<> join();
