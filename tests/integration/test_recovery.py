@@ -138,17 +138,31 @@ def test_a_suspended_job_takes_a_change_that_its_job_set_refuses(signalbox, rest
     assert after["spec"]["replicatedJobs"][0]["template"]["metadata"]["labels"]["example.com/team"] == "blue"
 
 
-def test_a_suspended_job_with_volume_claims_is_resumed_and_keeps_its_job_set(signalbox, rest):
-    size = {"resources": {"requests": {"storage": "1024Mi"}}, "accessModes": ["ReadWriteOnce"], "storageClassName": ""}
-    storing = runtime("storing")
-    spec = storing["spec"]["template"]["spec"]
-    spec["volumeClaimPolicies"] = [{"templates": [{"metadata": {"name": "data"}, "spec": size}]}]
-    pod = spec["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
-    pod["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
-    rest.create(storing)
+@contextlib.contextmanager
+def a_disk(rest):
+    """What the volume claim of storing() gets."""
     rest.create({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "disk"},
                  "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/disk"}}})
     try:
+        yield
+    finally:
+        rest.delete("persistentvolumes", "disk")
+
+
+def storing():
+    """A runtime with a volume claim, which goes with its JobSet."""
+    made = runtime("storing")
+    spec = made["spec"]["template"]["spec"]
+    size = {"resources": {"requests": {"storage": "1024Mi"}}, "accessModes": ["ReadWriteOnce"], "storageClassName": ""}
+    spec["volumeClaimPolicies"] = [{"templates": [{"metadata": {"name": "data"}, "spec": size}]}]
+    pod = spec["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    pod["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+    return made
+
+
+def test_a_suspended_job_with_volume_claims_is_resumed_and_keeps_its_job_set(signalbox, rest):
+    rest.create(storing())
+    with a_disk(rest):
         rest.create(train_job("keeper", "storing", suspend=True))
         before = until_held(rest, "keeper")
         # What makes the list another one than we sent.
@@ -158,8 +172,41 @@ def test_a_suspended_job_with_volume_claims_is_resumed_and_keeps_its_job_set(sig
         after = rest.get("jobsets", "keeper")
         assert uid(after) == uid(before)
         assert after["spec"]["volumeClaimPolicies"] == before["spec"]["volumeClaimPolicies"]
-    finally:
-        rest.delete("persistentvolumes", "disk")
+
+
+def test_volume_claims_of_a_job_that_never_ran_keep_no_change_out(signalbox, rest):
+    def labelled(name):
+        return [patch_of({"template": {"spec": {"template": {"metadata": {"labels": {name: "x"}}}}}})]
+
+    def labels():
+        job_set = rest.get("jobsets", "undecided")
+        template = job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"] if job_set else {}
+        return template.get("metadata", {}).get("labels", {})
+
+    rest.create(storing())
+    rest.create(train_job("undecided", "storing", suspend=True))
+    before = until_held(rest, "undecided")
+    rest.patch("trainjobs", "undecided", {"spec": {"runtimePatches": labelled("first")}})
+    wait_for("the first label", lambda: "first" in labels())
+    assert uid(rest.get("jobsets", "undecided")) == uid(before)
+    # A label that is withdrawn would stay on the Jobs: only a new JobSet helps, and there is no checkpoint to lose.
+    rest.patch("trainjobs", "undecided", {"spec": {"runtimePatches": labelled("second")}})
+    wait_for("the second label alone", lambda: "second" in labels() and "first" not in labels())
+    assert uid(rest.get("jobsets", "undecided")) != uid(before)
+
+
+def test_volume_claims_of_a_job_that_has_run_are_not_thrown_away_for_a_change(signalbox, rest):
+    rest.create(storing())
+    with a_disk(rest):
+        rest.create(train_job("valuable", "storing", seconds="never"))
+        until_runs(rest, "valuable")
+        before = uid(rest.get("jobsets", "valuable"))
+        rest.patch("trainjobs", "valuable", {"spec": {"suspend": True}})
+        until_held(rest, "valuable")
+        rest.patch("trainjobs", "valuable", {"spec": {"runtimePatches": []}})
+        told = until_not_created(rest, "valuable", "JobsCreationFailed")
+        assert "would delete its volume claims" in told["message"]
+        assert uid(rest.get("jobsets", "valuable")) == before
 
 
 def test_what_others_put_into_a_suspended_job_set_does_not_cost_it_its_life(signalbox, rest):

@@ -137,14 +137,32 @@ TEST_CASE("what others put into a JobSet is not withdrawn by us", "[recreate]") 
     }
 }
 
-TEST_CASE("only a JobSet that was created suspended and never changed has certainly not run", "[recreate]") {
-    const auto never_ran = [](bool suspend, std::int64_t generation) {
-        return !may_have_run({.meta = {.generation = generation}, .suspend = suspend});
+TEST_CASE("a JobSet has certainly not run if it is as created, or only our applies ever suspended it",
+          "[recreate]") {
+    const auto never_ran = [](const char* text) { return !may_have_run(*api::parse_json(text)); };
+    CHECK(never_ran(R"({"metadata":{"generation":1},"spec":{"suspend":true}})"));
+    CHECK_FALSE(never_ran(R"({"metadata":{"generation":1},"spec":{"suspend":false}})"));
+    CHECK_FALSE(never_ran(R"({"metadata":{"generation":2},"spec":{"suspend":true}})"));
+    CHECK_FALSE(never_ran(R"({"spec":{"suspend":true}})"));
+
+    const auto with_writers = [](std::initializer_list<api::Json> entries) {
+        auto live = *api::parse_json(R"({"metadata":{"generation":3},"spec":{"suspend":true}})");
+        live["metadata"]["managedFields"] = api::Json::array(entries);
+        return live;
     };
-    CHECK(never_ran(true, 1));
-    CHECK_FALSE(never_ran(true, 2));
-    CHECK_FALSE(never_ran(false, 1));
-    CHECK_FALSE(never_ran(true, 0));
+    const auto writer = [](const char* manager, const char* operation, const char* fields) {
+        return *api::parse_json(R"({"manager":")" + std::string(manager) + R"(","operation":")" + operation +
+                                R"(","fieldsV1":)" + fields + "}");
+    };
+    const char* const suspend = R"({"f:spec":{"f:suspend":{}}})";
+    const api::Json ours = writer("trainer", "Apply", suspend);
+    const api::Json labels = writer("kueue", "Update", R"({"f:metadata":{"f:labels":{}}})");
+    CHECK_FALSE(may_have_run(with_writers({ours, labels})));
+    CHECK(may_have_run(with_writers({labels})));
+    // This is how we suspend what runs.
+    CHECK(may_have_run(with_writers({ours, writer("trainer", "Update", suspend)})));
+    CHECK(may_have_run(with_writers({ours, writer("kubectl-edit", "Update", suspend)})));
+    CHECK(may_have_run(with_writers({ours, writer("somebody", "Apply", suspend)})));
 }
 
 TEST_CASE("volume claims are deleted unless they are retained", "[recreate]") {

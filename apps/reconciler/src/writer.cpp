@@ -41,7 +41,7 @@ lifecycle::SuspendedChange obstacles(const api::Json& live, const api::Json& wan
         if (change.withdraws) change.why = withdrawn.front() + " was withdrawn";
     }
     change.any_active = facts.any_active();
-    change.has_run = lifecycle::may_have_run(facts);
+    change.has_run = lifecycle::may_have_run(live);
     change.deletes_claims = lifecycle::deletes_volume_claims(live["spec"]);
     return change;
 }

@@ -11,6 +11,11 @@ std::string field(std::string_view name) { return std::string("f:").append(name)
 
 std::string named(std::string_view name) { return "k:" + to_json(api::Json::object({{"name", name}})); }
 
+bool is_our_apply(const api::Json& entry) {
+    return entry["manager"].as_string() == api::field_manager && entry["operation"].as_string() == "Apply" &&
+           entry["subresource"].as_string().empty();
+}
+
 }  // namespace
 
 Ownership Ownership::step(const std::string& key) const {
@@ -42,10 +47,18 @@ bool Ownership::has_item(std::string_view name) const { return has(named(name));
 Ownership applied_by_us(const api::Json& object) {
     std::vector<const api::Json*> entries;
     for (const api::Json& entry : object["metadata"]["managedFields"].items())
-        if (entry["manager"].as_string() == api::field_manager && entry["operation"].as_string() == "Apply" &&
-            entry["subresource"].as_string().empty())
-            entries.push_back(&entry["fieldsV1"]);
+        if (is_our_apply(entry)) entries.push_back(&entry["fieldsV1"]);
     return entries.empty() ? Ownership::of_everything() : Ownership(std::move(entries));
+}
+
+bool only_our_applies_set(const api::Json& object, std::string_view name) {
+    bool by_us = false;
+    for (const api::Json& entry : object["metadata"]["managedFields"].items()) {
+        if (!entry["fieldsV1"]["f:spec"].contains(field(name))) continue;
+        if (!is_our_apply(entry)) return false;
+        by_us = true;
+    }
+    return by_us;
 }
 
 }  // namespace lifecycle

@@ -36,4 +36,7 @@ private:
 /// What server-side apply under our name has put into the object.
 Ownership applied_by_us(const api::Json& object);
 
+/// Whether `spec.<name>` has been set by us with server-side apply, and by no other writer since.
+bool only_our_applies_set(const api::Json& object, std::string_view name);
+
 }  // namespace lifecycle

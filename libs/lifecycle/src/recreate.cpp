@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/meta.hpp"
 #include "lifecycle/refusal.hpp"
 #include "ownership.hpp"
 
@@ -49,8 +50,12 @@ bool refuses_immutable_field(const api::Error& error) {
                                      error.message.find("Value is immutable") != std::string::npos);
 }
 
-// metadata.generation counts the changes of a spec, and nobody can write it.
-bool may_have_run(const api::JobSet& job_set) { return !job_set.suspend || job_set.meta.generation != 1; }
+bool may_have_run(const api::Json& live) {
+    if (!live["spec"]["suspend"].bool_or(false)) return true;
+    // It counts the changes of a spec, and nobody can write it.
+    if (api::parse_meta(live).generation == 1) return false;
+    return !only_our_applies_set(live, "suspend");
+}
 
 std::vector<std::string> withdrawn_fields(const api::Json& live, const api::Json& wanted) {
     std::vector<std::string> found;

@@ -31,10 +31,11 @@ Recreation recreation(const SuspendedChange& change);
 /// Whether the API server refuses a change because a field of an existing JobSet must not change.
 bool refuses_immutable_field(const api::Error& error);
 
-/// Whether the JobSet was not suspended at some time, as far as can be told: false only if it is suspended
-/// and its spec is still the one that it was created with. Times would tell more, but those of different
-/// clocks.
-bool may_have_run(const api::JobSet& job_set);
+/// Whether the live JobSet was not suspended at some time, as far as can be told. False only if it is
+/// suspended and either its spec is still the one that it was created with, or its managedFields show that
+/// nothing but our applies ever suspended it: what has run is suspended by an update, whose mark stays until
+/// the next resume. Times would tell as well, but those of different clocks.
+bool may_have_run(const api::Json& live);
 
 /// Paths of labels, annotations, nodeSelector keys, tolerations and scheduling gates of pod templates that we
 /// once applied to `live` and that `wanted` lacks (both: a JobSet). JobSet would leave them on its Jobs for
