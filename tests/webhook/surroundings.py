@@ -2,7 +2,6 @@
 
 import contextlib
 import http.client
-import http.server
 import json
 import os
 import pathlib
@@ -10,9 +9,12 @@ import signal
 import socket
 import ssl
 import subprocess
-import threading
-import time
+import sys
 import urllib.parse
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support" / "python"))
+from rest import wait_for  # noqa: E402
+from scripted_api_server import ScriptedApiServer  # noqa: E402
 
 BINARY = str(pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "signalbox-webhook")
 GROUP = "/apis/trainer.kubeflow.org/v1alpha1"
@@ -47,92 +49,29 @@ def free_port():
         return taken.getsockname()[1]
 
 
-def wait_for(what, probe, timeout=20):
-    deadline = time.monotonic() + timeout
-    while time.monotonic() < deadline:
-        if found := probe():
-            return found
-        time.sleep(0.02)
-    raise AssertionError(f"after {timeout} s still waiting for {what}")
-
-
-class ApiServer:
-    """As much of one as the webhook asks for: watches that never change, and GETs. A context manager."""
+class ApiServer(ScriptedApiServer):
+    """As much of one as the webhook asks for: watches that never change, and GETs."""
 
     def __init__(self, port=0):
+        super().__init__(port)
         self.objects = {}  # by path; GET finds them, watches do not
         self.installed = True  # whether the CRDs are
         self.delay = 0.0  # seconds before a GET is answered
         self.gets = []
-        outer = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self):
-                outer._answer(self)
-
-            def log_message(self, *_):
-                pass
-
-        class Server(http.server.ThreadingHTTPServer):
-            allow_reuse_address = True
-            daemon_threads = True
-
-            def handle_error(self, *_):
-                pass  # clients may go when they like
-
-        self._stop = threading.Event()
-        self._server = Server(("127.0.0.1", port), Handler)
-        self.port = self._server.server_port
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
-
-    def __enter__(self):
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self._stop.set()
-        self._server.shutdown()
-        self._server.server_close()
-
-    def _answer(self, request):
-        url = urllib.parse.urlsplit(request.path)
-        query = urllib.parse.parse_qs(url.query)
+    def answer(self, request, url, body):
         if not self.installed:
-            return self._send(request, 404, {"kind": "Status", "code": 404, "reason": "NotFound",
-                                             "message": "the server could not find the requested resource"})
-        if "watch" in query:
-            return self._watch(request)
+            return self.send(request, 404, {"kind": "Status", "code": 404, "reason": "NotFound",
+                                            "message": "the server could not find the requested resource"})
+        if "watch" in urllib.parse.parse_qs(url.query):
+            return self.watch(request)
         self.gets.append(url.path)
-        self._stop.wait(self.delay)
+        self.ended.wait(self.delay)
         found = self.objects.get(url.path)
         if found:
-            return self._send(request, 200, found)
-        return self._send(request, 404, {"kind": "Status", "code": 404, "reason": "NotFound",
-                                         "message": f"{url.path} not found"})
-
-    def _watch(self, request):
-        request.send_response(200)
-        request.send_header("Content-Type", "application/json")
-        request.send_header("Transfer-Encoding", "chunked")
-        request.end_headers()
-        end = {"type": "BOOKMARK", "object": {"metadata": {
-            "resourceVersion": "1", "annotations": {"k8s.io/initial-events-end": "true"}}}}
-        line = json.dumps(end).encode() + b"\n"
-        request.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
-        request.wfile.flush()
-        self._stop.wait()
-        request.close_connection = True
-
-    @staticmethod
-    def _send(request, status, body):
-        text = json.dumps(body).encode()
-        request.send_response(status)
-        request.send_header("Content-Type", "application/json")
-        request.send_header("Content-Length", str(len(text)))
-        request.end_headers()
-        request.wfile.write(text)
+            return self.send(request, 200, found)
+        return self.send(request, 404, {"kind": "Status", "code": 404, "reason": "NotFound",
+                                        "message": f"{url.path} not found"})
 
 
 class Webhook:

@@ -1,0 +1,72 @@
+"""An API server of a few lines, for faults that the real one cannot be made to show."""
+
+import http.server
+import json
+import threading
+import urllib.parse
+
+
+class ScriptedApiServer:
+    """Plain HTTP on loopback, one thread per connection; what it answers is for answer() of a derived class to say.
+    A context manager."""
+
+    def __init__(self, port=0):
+        self.ended = threading.Event()  # for answers that hang: until the server is stopped
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def pass_on(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                outer.answer(self, urllib.parse.urlsplit(self.path), body)
+            do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = pass_on
+
+            def log_message(self, *_):
+                pass
+
+        class Server(http.server.ThreadingHTTPServer):
+            allow_reuse_address = True
+            daemon_threads = True
+
+            def handle_error(self, *_):
+                pass  # clients may go when they like
+
+        self._server = Server(("127.0.0.1", port), Handler)
+        self.port = self._server.server_port
+
+    def __enter__(self):
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.ended.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+    def answer(self, request, url, body):
+        raise NotImplementedError
+
+    def watch(self, request, objects=()):
+        """A watch that lists `objects` and then says nothing until the end."""
+        events = [{"type": "ADDED", "object": o} for o in objects]
+        events.append({"type": "BOOKMARK", "object": {"metadata": {
+            "resourceVersion": "7", "annotations": {"k8s.io/initial-events-end": "true"}}}})
+        request.send_response(200)
+        request.send_header("Content-Type", "application/json")
+        request.send_header("Transfer-Encoding", "chunked")
+        request.end_headers()
+        lines = b"".join(json.dumps(event).encode() + b"\n" for event in events)
+        request.wfile.write(b"%x\r\n%s\r\n" % (len(lines), lines))
+        request.wfile.flush()
+        self.ended.wait()
+        request.close_connection = True
+
+    @staticmethod
+    def send(request, status, body):
+        text = json.dumps(body).encode()
+        request.send_response(status)
+        request.send_header("Content-Type", "application/json")
+        request.send_header("Content-Length", str(len(text)))
+        request.end_headers()
+        request.wfile.write(text)
