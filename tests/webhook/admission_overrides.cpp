@@ -105,14 +105,6 @@ const std::vector<AdmissionOverride>& admission_overrides() {
 
 const std::vector<Later>& admission_cases_for_later() {
     static const std::vector<Later> table = {
-        {"J14, the rules of TorchTune, does not exist yet",
-         {"create-torchtune-distributed-qlora-for-1b-is-refused",
-          "create-torchtune-distributed-qlora-for-3b-with-explicit-procs-is-refused",
-          "create-torchtune-immutable-args-are-refused-one-by-one",
-          "create-torchtune-lora-on-two-nodes-is-refused",
-          "create-torchtune-qlora-on-two-nodes-of-small-model-gives-two-errors",
-          "create-torchtune-two-nodes-for-small-model-is-refused",
-          "create-torchtune-unsupported-model-is-refused"}},
         {"J15, the rules of MPI, does not exist yet",
          {"create-mpi-launcher-as-node-without-launcher-job-is-refused",
           "create-mpi-launcher-as-node-without-node-job-is-refused",

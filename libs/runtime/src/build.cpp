@@ -36,19 +36,18 @@ bool gets_resources_per_node(const Info& info, const PodSet& pods) {
            (pods.name == api::node_container && info.ml_policy["mpi"]["runLauncherAsNode"].bool_or(false));
 }
 
-// `resourcesPerNode` into the containers that get it; and what counts for numbers of processes: the first job
-// that is called "node" or trains and has any resources, whether they were written there or not.
+// `resourcesPerNode` into the containers that get it; and what counts for numbers of processes.
 api::Result<> settle_resources(Info& info) {
     const Json& per_node = info.trainer["resourcesPerNode"];
+    auto counted = counted_resources(info.spec, per_node);
+    if (!counted) return counted.error();
+    info.resources = std::move(*counted);
     for (const PodSet& pods : info.pod_sets) {
-        const bool counts = pods.name == api::node_container || pods.ancestor == api::ancestor_trainer;
         Json* node = info.container(pods, api::node_container);
-        if (!counts || !node) continue;
+        if (!node || !gets_resources_per_node(info, pods)) continue;
         auto merged = merged_resources(std::as_const(*node)["resources"], per_node);
         if (!merged) return merged.error();
-        if (info.resources.empty()) info.resources = *merged;
-        if (gets_resources_per_node(info, pods) && !merged->empty())
-            (*node)["resources"] = std::move(*merged);
+        if (!merged->empty()) (*node)["resources"] = std::move(*merged);
     }
     return {};
 }

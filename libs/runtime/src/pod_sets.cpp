@@ -9,12 +9,13 @@ namespace {
 
 using api::Json;
 
+std::int64_t at_least_one(const Json& count) { return std::max<std::int64_t>(1, count.int_or(1)); }
+
 // Before the TrainJob has its say; never under one.
 std::int64_t base_count(const Json& replicated_job, std::string_view ancestor, const Json& ml_policy) {
-    const Json& source = ancestor == api::ancestor_trainer && ml_policy.is_object()
-                             ? ml_policy["numNodes"]
-                             : replicated_job["template"]["spec"]["parallelism"];
-    return std::max<std::int64_t>(1, source.int_or(1));
+    if (ancestor == api::ancestor_trainer && ml_policy.is_object())
+        return nodes_that_train(ml_policy, std::nullopt);
+    return at_least_one(replicated_job["template"]["spec"]["parallelism"]);
 }
 
 // MPI trains on the replicated job called "node", with or without the launcher among the nodes.
@@ -45,6 +46,10 @@ std::vector<PodSet> count_pods(const Json& spec, const Json& ml_policy,
         pod_sets.push_back(std::move(pods));
     }
     return pod_sets;
+}
+
+std::int64_t nodes_that_train(const Json& ml_policy, std::optional<std::int64_t> num_nodes) {
+    return num_nodes.value_or(at_least_one(ml_policy["numNodes"]));
 }
 
 bool is_known_ancestor(std::string_view ancestor) {

@@ -4,7 +4,9 @@
 #include <limits>
 #include <string>
 
+#include "api/names.hpp"
 #include "api/quantity.hpp"
+#include "edit.hpp"
 #include "merge/strategic_merge.hpp"
 
 namespace runtime {
@@ -68,6 +70,21 @@ api::Result<Json> merged_resources(const Json& of_container, const Json& per_nod
     level(*merged, per_node, "limits", "requests");
     level(*merged, per_node, "requests", "limits");
     return merged;
+}
+
+api::Result<Json> counted_resources(const Json& job_set_spec, const Json& per_node) {
+    for (const Json& job : job_set_spec["replicatedJobs"].items()) {
+        const Json& job_template = job["template"];
+        if (job["name"].as_string() != api::node_container &&
+            job_template["metadata"]["labels"][api::ancestor_label].as_string() != api::ancestor_trainer)
+            continue;
+        const Json* node =
+            find_named(job_template["spec"]["template"]["spec"]["containers"], api::node_container);
+        if (!node) continue;
+        auto merged = merged_resources((*node)["resources"], per_node);
+        if (!merged || !merged->empty()) return merged;
+    }
+    return Json();
 }
 
 GpuCount gpus(const Json& resources) {

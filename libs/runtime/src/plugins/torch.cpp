@@ -4,6 +4,7 @@
 #include "edit.hpp"
 #include "plugins/plugins.hpp"
 #include "plugins/torch_tune.hpp"
+#include "pod_sets.hpp"
 #include "resources.hpp"
 #include "steps.hpp"
 
@@ -28,17 +29,18 @@ constexpr std::string_view reserved[] = {address_variable, port_variable, nodes_
                                          processes_variable};
 
 // What `--nproc-per-node` is to be.
-api::Result<std::string> processes_per_node(const Info& info) {
-    if (const auto wanted = info.trainer["numProcPerNode"].as_int()) return std::to_string(*wanted);
-    const std::string cpu_count = std::to_string(std::max<std::int64_t>(1, cpus(info.resources)));
-    const Json& policy = info.ml_policy["torch"]["numProcPerNode"];
+api::Result<std::string> processes_per_node(const Json& trainer, const Json& ml_policy,
+                                            const Json& resources) {
+    if (const auto wanted = trainer["numProcPerNode"].as_int()) return std::to_string(*wanted);
+    const std::string cpu_count = std::to_string(std::max<std::int64_t>(1, cpus(resources)));
+    const Json& policy = ml_policy["torch"]["numProcPerNode"];
     if (const auto number = policy.as_int()) return std::to_string(*number);
     if (policy.as_string() == "gpu") return std::string("gpu");
     if (policy.as_string() == "cpu") return cpu_count;
     if (!policy.is_null() && policy.as_string() != "auto")
         return api::invalid("spec.mlPolicy.torch.numProcPerNode", "must be auto, cpu, gpu or a number");
     // With claims that do not tell, torchrun itself looks at what the Pod was given.
-    const GpuCount devices = gpus(info.resources);
+    const GpuCount devices = gpus(resources);
     return devices.count > 0 || !devices.known ? std::string("auto") : cpu_count;
 }
 
@@ -90,7 +92,7 @@ class Torch final : public Plugin {
 public:
     std::string_view name() const override { return "torch"; }
 
-    // J12, J13
+    // J12 to J14
     void validate(const ReviewContext& review, FieldErrors& errors) const override {
         const Json& torch = review.runtime["spec"]["mlPolicy"]["torch"];
         if (!torch.is_object()) return;
@@ -104,14 +106,17 @@ public:
                               taken,
                               "must not be set: the Torch runtime sets these variables",
                               {}});
-        if (review.merged_spec.is_null()) return;
-        for (const Missing& target : missing_targets(torch["envInjection"]["targets"], review.merged_spec))
-            errors.push_back(
-                {FieldErrorType::invalid,
-                 "spec.runtimeRef",
-                 review.job.runtime_ref.name,
-                 "the runtime wants torch's environment in " + target.what + ", which does not exist",
-                 {}});
+        // Patches that cannot be merged have been refused.
+        if (review.merged_spec.is_object())
+            for (const Missing& target :
+                 missing_targets(torch["envInjection"]["targets"], review.merged_spec))
+                errors.push_back(
+                    {FieldErrorType::invalid,
+                     "spec.runtimeRef",
+                     review.job.runtime_ref.name,
+                     "the runtime wants torch's environment in " + target.what + ", which does not exist",
+                     {}});
+        if (is_torch_tune(review.job.spec["trainer"])) validate_torch_tune(review, errors);
     }
 
     // T4
@@ -134,7 +139,7 @@ public:
             return api::invalid(missing.front().path,
                                 "there is no " + missing.front().what + " in the template");
         if (!pods) return {};
-        const auto processes = processes_per_node(info);
+        const auto processes = processes_per_node(info.trainer, info.ml_policy, info.resources);
         if (!processes) return processes.error();
         const std::string nodes = std::to_string(pods->count);
 
@@ -145,7 +150,8 @@ public:
             add_variables(info, *node, nodes, *processes, !tune);
             if (auto port = upsert_port(*node, Json::object({{"containerPort", master_port}})); !port)
                 return port;
-            if (tune) info.command = torch_tune_command(info, pods->count, *processes);
+            if (tune)
+                info.command = torch_tune_command(info, {pods->count, *processes, gpus(info.resources)});
         }
         for (const Json& target : targets.items())
             if (const PodSet* others = info.pod_set(target["jobName"].as_string()))
@@ -154,6 +160,19 @@ public:
     }
 
 private:
+    static void validate_torch_tune(const ReviewContext& review, FieldErrors& errors) {
+        const Json& ml_policy = review.runtime["spec"]["mlPolicy"];
+        const Json& trainer = review.job.spec["trainer"];
+        const std::int64_t nodes = nodes_that_train(ml_policy, trainer["numNodes"].as_int());
+        const auto resources = counted_resources(review.merged_spec, trainer["resourcesPerNode"]);
+        const auto processes = resources ? processes_per_node(trainer, ml_policy, *resources)
+                                         : api::Result<std::string>(resources.error());
+        if (!processes || review.merged_spec.is_null())
+            return check_torch_tune(review.job, nodes, nullptr, errors);
+        const TuneDevices devices = {nodes, *processes, gpus(*resources)};
+        check_torch_tune(review.job, nodes, &devices, errors);
+    }
+
     static void inject(Info& info, const PodSet& pods, const Json& names, const std::string& nodes,
                        const std::string& processes) {
         for (const Json& name : names.items()) {
