@@ -109,10 +109,14 @@ Verdict denied_as_unavailable(std::string message) {
 
 Verdict denied_or_allowed(const AdmissionRequest& request, FieldErrors errors) {
     if (errors.empty()) return allowed();
+    FieldErrors causes;
+    for (FieldError& error : errors)
+        if (std::find(causes.begin(), causes.end(), error) == causes.end())
+            causes.push_back(std::move(error));
     const std::string kind = request.group.empty() ? request.kind : request.kind + "." + request.group;
     Verdict verdict =
-        denied(422, "Invalid", kind + " " + to_json(request.name) + " is invalid: " + describe(errors));
-    verdict.denial->causes = std::move(errors);
+        denied(422, "Invalid", kind + " " + to_json(request.name) + " is invalid: " + describe(causes));
+    verdict.denial->causes = std::move(causes);
     return verdict;
 }
 
