@@ -39,6 +39,8 @@ TEST_CASE("a runtime is admitted unless a rule says no; an old sin is not held a
     const std::string job_ttl = path(job, ".template.spec.ttlSecondsAfterFinished");
     const std::string pod_deadline = path(pod, ".activeDeadlineSeconds");
     const std::string job_name = path(job, ".name");
+    const std::string completion_mode = path(job, ".template.spec.completionMode");
+    const std::string longest(51, 'j'), too_long(52, 'j');
     const char* targets = "spec.mlPolicy.torch.envInjection.targets";
     const Case cases[] = {
         {"valid", {}, ""},
@@ -72,14 +74,25 @@ TEST_CASE("a runtime is admitted unless a rule says no; an old sin is not held a
            "spec: "
            "{template: {spec: {containers: [{name: node}]}}}}}"}},
          "Invalid spec.template.spec.replicatedJobs[1].template.metadata.labels"},
-        {"T4: no host names",
-         {{"spec.mlPolicy.jax", "{}"}, {"spec.template.spec.network.enableDNSHostnames", "false"}},
-         "Invalid spec.template.spec.network.enableDNSHostnames"},
         {"T4: plain jobs need no host names",
          {{"spec.template.spec.network.enableDNSHostnames", "false"}},
          ""},
         {"T4: a job's name", {{job_name.c_str(), "Node"}}, "Invalid " + job_name},
         {"T4: a job's empty name", {{job_name.c_str(), "\"\""}}, "Invalid " + job_name},
+        {"T4: a job's name that begins with a hyphen", {{job_name.c_str(), "\"-x\""}}, "Invalid " + job_name},
+        {"T4: the longest name of a job", {{job_name.c_str(), longest.c_str()}}, ""},
+        {"T4: a name that leaves no room for a TrainJob's",
+         {{job_name.c_str(), too_long.c_str()}},
+         "Invalid " + job_name},
+        {"T4: Jobs without indices leave more room",
+         {{job_name.c_str(), too_long.c_str()}, {completion_mode.c_str(), "NonIndexed"}},
+         ""},
+        {"T4: an empty MPI implementation",
+         {{"spec.mlPolicy.mpi.mpiImplementation", "\"\""}},
+         "Invalid spec.mlPolicy.mpi.mpiImplementation"},
+        {"T4: any other MPI implementation is the schema's business",
+         {{"spec.mlPolicy.mpi.mpiImplementation", "MPICH"}},
+         ""},
         {"an odd shape", {{"spec.template.spec", "foo"}}, "Invalid spec.template.spec"},
     };
     for (const char* kind : {"ClusterTrainingRuntime", "TrainingRuntime"})
@@ -94,6 +107,16 @@ TEST_CASE("a runtime is admitted unless a rule says no; an old sin is not held a
                 CHECK(text(runtime::review_runtime(later, runtime).errors).empty());
             }
         }
+}
+
+TEST_CASE("frameworks whose processes look for each other by name need host names", "[admission]") {
+    const Change flag = {"spec.template.spec.network.enableDNSHostnames", "false"};
+    for (const char* framework : {"torch", "jax", "xgboost", "mpi", "flux"}) {
+        DYNAMIC_SECTION(framework) {
+            CHECK(text(runtime::review_runtime(changed(runtime_with(framework), {flag}), Json()).errors) ==
+                  "Invalid spec.template.spec.network.enableDNSHostnames");
+        }
+    }
 }
 
 TEST_CASE("a forbidden value that changes is refused, one that moves is not", "[admission]") {

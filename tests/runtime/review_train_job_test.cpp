@@ -86,6 +86,16 @@ TEST_CASE("a new TrainJob is admitted unless a rule says no", "[admission]") {
          {{"spec.template.spec.coordinator", "{replicatedJob: node}"},
           {"spec.template.spec.network.subdomain", "s"}},
          ""},
+        {"J4: a subdomain counts beside the coordinator",
+         {{"metadata.name", "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeee"}},
+         {{"spec.template.spec.coordinator", "{replicatedJob: node}"},
+          {"spec.template.spec.network.subdomain", "ssssssssss"}},
+         ""},
+        {"J4: one more beside the subdomain",
+         {{"metadata.name", "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeee"}},
+         {{"spec.template.spec.coordinator", "{replicatedJob: node}"},
+          {"spec.template.spec.network.subdomain", "ssssssssss"}},
+         "Invalid metadata.name"},
         {"J5, J6: no jobs for the initializers",
          {{"spec.initializer", "{dataset: {}, model: {}}"}},
          {},
@@ -121,6 +131,16 @@ TEST_CASE("a new TrainJob is admitted unless a rule says no", "[admission]") {
            "ghost}]}}}}]"}},
          {},
          "Invalid spec.runtimePatches[0].trainingRuntimeSpec.template.spec.replicatedJobs[0].name"},
+        {"J7: the environment of a container in an unknown job",
+         {{"spec.runtimePatches",
+           "[{manager: a.io/x, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: ghost, "
+           "template: "
+           "{spec: {template: {spec: {containers: [{name: node, env: [{name: A}]}, {name: b}]}}}}}]}}}}]"}},
+         {},
+         std::string(
+             "Invalid "
+             "spec.runtimePatches[0].trainingRuntimeSpec.template.spec.replicatedJobs[0].name, Invalid ") +
+             patched_pod + "containers[0].env"},
         {"J7: directives",
          {{"spec.runtimePatches", directive_patch.c_str()}},
          {},

@@ -51,14 +51,15 @@ std::string_view field_for_env_of(std::string_view container) {
     return {};
 }
 
-void check_containers(Check& check, const Json& pod_spec, const Json& base, std::string_view list,
+// `base` is the runtime's Pod spec; nullptr if there is none, which has been said then.
+void check_containers(Check& check, const Json& pod_spec, const Json* base, std::string_view list,
                       const Place& outer) {
     const Place list_place = {.outer = &outer, .member = list};
     const auto& containers = pod_spec[list].items();
     for (std::size_t i = 0; i < containers.size(); ++i) {
         const Place place = {.outer = &list_place, .index = i};
         const std::string_view name = containers[i]["name"].as_string();
-        if (!find_named(base[list], name))
+        if (base && !find_named((*base)[list], name))
             check.refuse({.outer = &place, .member = "name"}, containers[i]["name"],
                          "the runtime's job has no such entry in its " + std::string(list));
         const std::string_view instead = field_for_env_of(name);
@@ -78,16 +79,14 @@ void check_jobs(Check& check, const Json& patched_spec, const Json& base_spec, c
         check_metadata(check, job_template["metadata"], patch);
         check_metadata(check, job_template["spec"]["template"]["metadata"], patch);
         const Json* base = find_named(base_spec["replicatedJobs"], jobs[i]["name"].as_string());
-        if (!base) {
+        if (!base)
             check.refuse({.outer = &place, .member = "name"}, jobs[i]["name"], "the runtime has no such job");
-            continue;
-        }
         const Place template_place = {.outer = &place, .member = "template"};
         const Place job_place = {.outer = &template_place, .member = "spec"};
         const Place pod_place = {.outer = &job_place, .member = "template"};
         const Place pod_spec_place = {.outer = &pod_place, .member = "spec"};
         const Json& pod_spec = job_template["spec"]["template"]["spec"];
-        const Json& base_pod_spec = (*base)["template"]["spec"]["template"]["spec"];
+        const Json* base_pod_spec = base ? &(*base)["template"]["spec"]["template"]["spec"] : nullptr;
         check_containers(check, pod_spec, base_pod_spec, "initContainers", pod_spec_place);
         check_containers(check, pod_spec, base_pod_spec, "containers", pod_spec_place);
     }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "admission/names.hpp"
 #include "admission/review_case.hpp"
 #include "pod_sets.hpp"
 
@@ -21,30 +22,33 @@ std::int64_t digits(std::int64_t number) { return length(std::to_string(number))
 // Of the largest index among so many; without any it is -1, as JobSet counts.
 std::int64_t last_index_digits(std::int64_t count) { return digits(std::max<std::int64_t>(count, 0) - 1); }
 
+// Without indices JobSet checks the names of Jobs only.
+bool has_indexed_pods(const Json& job) {
+    return job["template"]["spec"]["completionMode"].as_string() != "NonIndexed";
+}
+
 struct Limit {
     std::int64_t characters = label;  // the Service has the name itself
     std::string because_of = "the Service";
 };
 
-// <name>-<job>-<replica>-<Pod>-<random>, by the names that JobSet checks with the largest indices.
 void limit_by_job(const Json& job, const PodSet& pods, Limit& limit) {
-    const std::int64_t replicas = is_known_ancestor(pods.ancestor) ? 1 : job["replicas"].int_or(1);
-    std::int64_t rest = 1 + length(pods.name) + 1 + last_index_digits(replicas);
-    const bool indexed = job["template"]["spec"]["completionMode"].as_string() != "NonIndexed";
-    if (indexed) rest += 1 + last_index_digits(pods.count) + random_part;
-    if (label - rest < limit.characters)
-        limit = {label - rest,
-                 std::string(indexed ? "the Pods" : "the Jobs") + " of job \"" + pods.name + "\""};
+    if (const std::int64_t longest = longest_name_for(job, pods); longest < limit.characters)
+        limit = {longest, std::string(has_indexed_pods(job) ? "the Pods" : "the Jobs") + " of job \"" +
+                              pods.name + "\""};
 }
 
-// The coordinator's host name, <name>-<job>-<replica>-<Pod>.<name>, is the value of a label.
+// The coordinator's host name, <name>-<job>-<replica>-<Pod>.<subdomain>, is the value of a label; the
+// subdomain is the name once more unless it is given.
 void limit_by_coordinator(const Json& spec, Limit& limit) {
     const Json& coordinator = spec["coordinator"];
-    if (!coordinator.is_object() || !spec["network"]["subdomain"].as_string().empty()) return;
+    if (!coordinator.is_object()) return;
     const std::int64_t rest = length(coordinator["replicatedJob"].as_string()) +
                               digits(coordinator["jobIndex"].int_or(0)) +
                               digits(coordinator["podIndex"].int_or(0)) + 4;
-    if ((label - rest) / 2 < limit.characters) limit = {(label - rest) / 2, "the coordinator"};
+    const std::int64_t subdomain = length(spec["network"]["subdomain"].as_string());
+    const std::int64_t left = subdomain > 0 ? label - rest - subdomain : (label - rest) / 2;
+    if (left < limit.characters) limit = {left, "the coordinator"};
 }
 
 void limit_by_claims(const Json& spec, Limit& limit) {
@@ -57,6 +61,14 @@ void limit_by_claims(const Json& spec, Limit& limit) {
 }
 
 }  // namespace
+
+// <name>-<job>-<replica>-<Pod>-<random>, by the names that JobSet checks with the largest indices.
+std::int64_t longest_name_for(const Json& job, const PodSet& pods) {
+    const std::int64_t replicas = is_known_ancestor(pods.ancestor) ? 1 : job["replicas"].int_or(1);
+    const std::int64_t of_job = 1 + length(pods.name) + 1 + last_index_digits(replicas);
+    const std::int64_t of_pod = 1 + last_index_digits(pods.count) + random_part;
+    return label - of_job - (has_indexed_pods(job) ? of_pod : 0);
+}
 
 void names_fit(const ReviewCase& review, api::FieldErrors& errors) {
     if (!review.is_create()) return;  // name and numNodes stay as they are

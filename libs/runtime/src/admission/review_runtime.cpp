@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "admission/names.hpp"
 #include "admission/review_case.hpp"
 #include "api/names.hpp"
 #include "edit.hpp"
@@ -41,19 +42,24 @@ bool is_dns_label(std::string_view name) {
            std::all_of(name.begin(), name.end(), [&](char c) { return c == '-' || letter_or_digit(c); });
 }
 
-// T1, T2 and the job's name of T4.
+// The job's name of T4: it is a part of host names and of label values.
+void check_job_name(const Json& job, const PodSet& pods, Violations& found) {
+    std::string rule;
+    if (!is_dns_label(pods.name))
+        rule = "must be a DNS label (a-z, 0-9, hyphens): it becomes part of Pod names";
+    else if (const std::int64_t left = longest_name_for(job, pods); left < 1)
+        rule = "must be shorter by " + std::to_string(1 - left) +
+               " characters at least: no TrainJob's name is short enough for its Pods to have valid names";
+    if (!rule.empty())
+        add(found, {FieldErrorType::invalid, job_path(pods.index) + ".name", pods.name, rule, {}}, pods.name,
+            "name");
+}
+
+// T1, T2
 void check_job(const Json& job, std::size_t index, Violations& found) {
     const std::string_view name = job["name"].as_string();
     const Json& replicas = job["replicas"];
     const std::string ancestor(job["template"]["metadata"]["labels"][api::ancestor_label].as_string());
-    if (!is_dns_label(name))
-        add(found,
-            {FieldErrorType::invalid,
-             job_path(index) + ".name",
-             name,
-             "must be a DNS label (a-z, 0-9, hyphens): it becomes part of Pod names",
-             {}},
-            name, "name");
     if (!is_known_ancestor(ancestor)) return;
     if (replicas.int_or(1) != 1)
         add(found,
@@ -77,6 +83,19 @@ void check_job(const Json& job, std::size_t index, Violations& found) {
             name, "container " + container);
 }
 
+// T4: the original's schema admits an empty one, and its reconciler fails on it.
+void check_mpi(const Json& runtime, Violations& found) {
+    const Json& implementation = runtime["spec"]["mlPolicy"]["mpi"]["mpiImplementation"];
+    if (implementation.is_string() && implementation.as_string().empty())
+        add(found,
+            {FieldErrorType::invalid,
+             "spec.mlPolicy.mpi.mpiImplementation",
+             implementation,
+             "must not be empty: leave it out for OpenMPI",
+             {}},
+            {}, "mpiImplementation");
+}
+
 // T3
 void check_forbidden_fields(const Json& job_set_spec, Violations& found) {
     for (const ForbiddenField& field : forbidden_fields(job_set_spec)) {
@@ -96,8 +115,11 @@ Violations violations_of(const Json& runtime) {
     Violations found;
     const Json& job_set_spec = runtime["spec"]["template"]["spec"];
     const auto& jobs = job_set_spec["replicatedJobs"].items();
+    const auto pod_sets = count_pods(job_set_spec, runtime["spec"]["mlPolicy"], std::nullopt);
     for (std::size_t i = 0; i < jobs.size(); ++i) check_job(jobs[i], i, found);
     check_forbidden_fields(job_set_spec, found);
+    for (const PodSet& pods : pod_sets) check_job_name(jobs[pods.index], pods, found);
+    check_mpi(runtime, found);
     FieldErrors faults = runtime_faults(runtime);
     for (const auto& plugin : default_pipeline()) plugin->validate_runtime(runtime, faults);
     for (FieldError& fault : faults) add(found, fault, {}, fault.detail);
