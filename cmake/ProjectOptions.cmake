@@ -4,6 +4,7 @@ set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
+option(SIGNALBOX_FUZZ "Build the libFuzzer targets, and nothing else; needs clang" OFF)
 set(SIGNALBOX_SANITIZE "" CACHE STRING "Comma-separated -fsanitize list: address,undefined or thread")
 
 find_program(CCACHE ccache)
@@ -18,6 +19,11 @@ target_compile_options(project_options INTERFACE
 target_compile_options(project_options INTERFACE $<$<CONFIG:Release>:-Wno-restrict>)
 # Line tables are enough to read a sanitizer's report, and halve the link time of a debug build.
 target_compile_options(project_options INTERFACE $<$<CONFIG:Debug>:-g1>)
+
+if(SIGNALBOX_FUZZ)
+    target_compile_options(project_options INTERFACE -fsanitize=fuzzer-no-link
+        -fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/tests/fuzz/ignored.txt)
+endif()
 
 if(SIGNALBOX_SANITIZE)
     target_compile_options(project_options INTERFACE

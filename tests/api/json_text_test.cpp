@@ -73,6 +73,16 @@ TEST_CASE("doubles are read as the nearest one", "[api]") {
     CHECK(parsed("-0.0") == Json(0));
 }
 
+TEST_CASE("numbers that are equal are written alike", "[api]") {
+    for (const auto& [text, same] :
+         {std::pair("-0E182", "0"), std::pair("-0.0", "-0"), std::pair("1e17", "100000000000000000"),
+          std::pair("3.0", "3"), std::pair("-9223372036854775808.0", "-9223372036854775808")}) {
+        INFO(text);
+        CHECK(parsed(text) == parsed(same));
+        CHECK(to_json(parsed(text)) == to_json(parsed(same)));
+    }
+}
+
 TEST_CASE("numbers that no double can hold are refused, and those next to zero are zero", "[api]") {
     for (const std::string& text : {std::string("1e309"), std::string("-1e999"), std::string("1e99999999999"),
                                     std::string(400, '9'), std::string("1").append(400, '0') + ".5e-10"})

@@ -97,6 +97,11 @@ private:
     std::size_t depth_ = 0;
 };
 
+std::optional<std::int64_t> as_integer(double value) {
+    if (!(value >= -0x1p63 && value < 0x1p63) || std::trunc(value) != value) return std::nullopt;
+    return static_cast<std::int64_t>(value);
+}
+
 Error broken_at(std::size_t byte, const std::string& why) {
     return invalid("", "not valid JSON at byte " + std::to_string(byte) + ": " + why);
 }
@@ -136,6 +141,8 @@ private:
     void put(bool value) { writer_.Bool(value); }
     void put(std::int64_t value) { writer_.Int64(value); }
     void put(double value) {
+        // Equal trees give equal bytes, and 1e17 equals an integer; so does -0.
+        if (const auto integer = as_integer(value)) return put(*integer);
         // Shortest text that reads back as the same double. JSON has no infinities; parse_json never makes
         // one.
         char text[32];

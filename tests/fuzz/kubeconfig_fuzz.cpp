@@ -1,0 +1,12 @@
+// A kubeconfig of any content: a configuration, or an error that says which file is wrong.
+#include "input.hpp"
+#include "kube/config.hpp"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const auto config = kube::parse_kubeconfig(text_of(data, size), "/home/config");
+    if (config)
+        MUST_HOLD(!config->host.empty() && !config->port.empty());
+    else
+        MUST_HOLD(config.error().message.starts_with("/home/config"));
+    return 0;
+}
