@@ -98,6 +98,10 @@ TEST_CASE("exponents that overflow in RapidJSON's own conversion do no harm", "[
     CHECK(parsed("1.0000000000e-2147483639") == Json(0));
     CHECK(parsed("1.00000000000000000000e-2147483648") == Json(0));
     CHECK(parsed("0.000000000000000000001e-2147483647") == Json(0));
+    // Beyond int64 in our own.
+    CHECK(parsed("1e-9223372036854775808") == Json(0));
+    CHECK(parsed("1" + std::string(200, '0') + "e-9223372036854775807") == Json(0));
+    failure("1e9223372036854775807");
     failure("1.0e2147483647");
     failure("1.0e4294967296");
 }

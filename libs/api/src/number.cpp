@@ -22,10 +22,10 @@ bool is_tiny(std::string_view number) {
     std::int64_t exponent = 0;
     const auto [at, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
     if (failed == std::errc::result_out_of_range) return negative;
-    // Neither side can overflow: a text is never near 2^62 bytes long, and longer exponents were answered
-    // above.
+    // A text is never near 2^62 bytes long, so the sum cannot overflow, and what is cut off decides nothing.
+    constexpr std::int64_t limit = std::int64_t(1) << 62;
     const auto power = static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first);
-    return negative ? power < -exponent : power + std::min<std::int64_t>(exponent, 1 << 30) < 0;
+    return power + std::clamp(exponent, -limit, limit) < 0;
 }
 
 }  // namespace
