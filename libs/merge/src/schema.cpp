@@ -1,9 +1,14 @@
 // The one table of what merging has to know about Kubernetes' types.
 //
 // Source: the Go struct tags `patchStrategy`, `patchMergeKey` and `omitempty` of k8s.io/api v0.36.3 (core/v1,
-// batch/v1), k8s.io/apimachinery v0.36.3 (meta/v1) and sigs.k8s.io/jobset v0.12.0 (JobSetSpec). Two rows are
-// ours: core/v1 gives `resources.claims` no merge key, and its one-of groups work through `$retainKeys`,
-// which a typed patch cannot carry.
+// batch/v1), k8s.io/apimachinery v0.36.3 (meta/v1) and sigs.k8s.io/jobset v0.12.0 (JobSetSpec);
+// tests/integration/test_merge.py reads these and compares. Ours are
+// - `resources.claims`, which core/v1 gives no merge key,
+// - one-of groups: the original's work through `$retainKeys`, which a typed patch cannot carry,
+// - `serviceAccountName`, which is a pointer in TrainJob's own PodSpecPatch,
+// - required strings: a typed client also sends them empty, where no object is valid with them; here that
+// says
+//   nothing, as everywhere.
 #include "merge/schema.hpp"
 
 #include <algorithm>

@@ -68,7 +68,7 @@ def _key():
     for file in (MODULE / "go.mod", MODULE / "go.sum"):
         digest.update(file.read_bytes())
     digest.update(json.dumps([PROGRAMS, ASSETS, ENVIRONMENT, LINKER_FLAGS]).encode())
-    digest.update(_go("env", "GOVERSION", "GOARCH").encode())
+    digest.update(go("env", "GOVERSION", "GOARCH").encode())
     return digest.hexdigest()[:16]
 
 
@@ -84,7 +84,7 @@ def _build_into(target):
         for number, (program, package) in enumerate(PROGRAMS.items(), start=1):
             _compile(f"[{number}/{len(PROGRAMS)}] {program}", package, scratch / program, stamp)
         for name, (module, path) in ASSETS.items():
-            source = pathlib.Path(_go("list", "-m", "-f", "{{.Dir}}", module).strip()) / path
+            source = pathlib.Path(go("list", "-m", "-f", "{{.Dir}}", module).strip()) / path
             shutil.copytree(source, scratch / name)
             subprocess.run(["chmod", "-R", "u+w", str(scratch / name)], check=True)  # the module cache is read-only
         (scratch / "complete").touch()
@@ -122,14 +122,15 @@ def _compile(title, package, output, stamp):
 
 def _version_stamp():
     """What a release build of Kubernetes says of itself; clients read it from /version."""
-    version = _go("list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes").strip()
+    version = go("list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes").strip()
     major, minor = version.lstrip("v").split(".")[:2]
     values = {"gitVersion": version, "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}
     packages = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
     return " ".join(f"-X {package}.{name}={value}" for package in packages for name, value in values.items())
 
 
-def _go(*arguments):
+def go(*arguments):
+    """What the go command prints, in the test bed's module."""
     run = subprocess.run([_go_program(), *arguments], cwd=MODULE, env={**os.environ, **ENVIRONMENT}, capture_output=True,
                          text=True)
     if run.returncode != 0:

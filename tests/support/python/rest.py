@@ -62,11 +62,15 @@ class Rest:
             return open(self._user["tokenFile"], encoding="utf-8").read().strip()
         return self._user.get("token")
 
+    def connection(self):
+        """For those who ask so much that connections must stay open. Only of use with a client certificate."""
+        return http.client.HTTPSConnection(self._address.hostname, self._address.port, context=self._tls, timeout=30)
+
     def request(self, method, path, body=None, content_type="application/json"):
         headers = {"Accept": "application/json", "Content-Type": content_type}
         if token := self._token():
             headers["Authorization"] = f"Bearer {token}"
-        connection = http.client.HTTPSConnection(self._address.hostname, self._address.port, context=self._tls, timeout=30)
+        connection = self.connection()
         try:
             connection.request(method, path, None if body is None else json.dumps(body), headers)
             response = connection.getresponse()
