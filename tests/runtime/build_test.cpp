@@ -206,7 +206,7 @@ TEST_CASE("deadlines and TTLs of the template are stripped, and said", "[runtime
     const api::TrainJob job = api::parse_train_job(train_job());
     const auto built = runtime::build({.job = job, .runtime = runtime});
     REQUIRE(built.has_value());
-    const Json& spec = built->objects.back()["spec"];
+    const Json& spec = built->objects.back().object["spec"];
     CHECK(spec["ttlSecondsAfterFinished"].is_null());
     CHECK(spec["replicatedJobs"][0]["template"]["spec"]["activeDeadlineSeconds"].is_null());
     CHECK(spec["replicatedJobs"][0]["template"]["spec"]["ttlSecondsAfterFinished"].is_null());

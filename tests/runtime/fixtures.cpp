@@ -94,7 +94,7 @@ api::Result<Json> build_job_set(const Json& job, const Json& runtime) {
     const api::TrainJob train = api::parse_train_job(job);
     const auto built = runtime::build({.job = train, .runtime = runtime});
     if (!built) return built.error();
-    return built->objects.back();
+    return built->objects.back().object;
 }
 
 const Json& node_container(const Json& job_set) {

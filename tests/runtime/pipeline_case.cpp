@@ -111,7 +111,7 @@ api::Result<std::map<std::string, Json>> built_objects(const PipelineCase& c) {
     std::map<std::string, Json> objects;
     const Json snapshot = runtime::make_snapshot(c.job, *source);
     objects[key_of(snapshot)] = snapshot;
-    for (Json& object : built->objects) objects[key_of(object)] = std::move(object);
+    for (runtime::BuiltObject& each : built->objects) objects[key_of(each.object)] = std::move(each.object);
     return objects;
 }
 

@@ -3,6 +3,7 @@
 
 #include "api/json.hpp"
 #include "api/names.hpp"
+#include "api/train_job.hpp"
 
 namespace reconciler {
 
@@ -15,6 +16,12 @@ inline const api::Json& controlling_train_job(const api::Json& object) {
                owner["apiVersion"].as_string().starts_with(api::trainer_group);
     });
     return at == owners.end() ? none : *at;
+}
+
+/// An object of an earlier TrainJob of this name: names are unique, so the one with another UID is gone.
+inline bool is_leftover(const api::Json& object, const api::TrainJob& job) {
+    const api::Json& owner = controlling_train_job(object);
+    return owner["name"].as_string() == job.meta.name && owner["uid"].as_string() != job.meta.uid;
 }
 
 }  // namespace reconciler

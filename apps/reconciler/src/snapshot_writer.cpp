@@ -23,12 +23,6 @@ SnapshotState state_of(const std::optional<api::Json>& config_map, const api::Re
     return same ? SnapshotState::same : SnapshotState::differs;
 }
 
-// Names are unique, so a TrainJob of our name with another UID no longer exists.
-bool is_leftover(const api::Json& object, const api::TrainJob& job) {
-    const api::Json& owner = controlling_train_job(object);
-    return owner["name"].as_string() == job.meta.name && owner["uid"].as_string() != job.meta.uid;
-}
-
 api::Error no_runtime(const api::TrainJob& job) {
     return api::invalid("spec.runtimeRef", job.runtime_ref.kind + " \"" + job.runtime_ref.name +
                                                "\" does not exist; create it, and this TrainJob goes on");

@@ -1,8 +1,8 @@
 #pragma once
 #include <variant>
 
+#include "failure.hpp"
 #include "kube/api_server.hpp"
-#include "lifecycle/outcome.hpp"
 #include "lifecycle/snapshot.hpp"
 #include "observe.hpp"
 
@@ -15,9 +15,6 @@ struct ChosenRuntime {
     lifecycle::SnapshotPlan plan = {};
     std::string snapshot_uid = {};  ///< of the ConfigMap that is there now
 };
-
-/// Why a step of a pass ended it.
-using Failure = decltype(lifecycle::Outcome::result);
 
 /// Reads the snapshot and chooses. The failure is ReadFailed, BuildFailed or ForeignObject.
 kube::Task<std::variant<ChosenRuntime, Failure>> choose_runtime(kube::ApiServer& server, const View& view,

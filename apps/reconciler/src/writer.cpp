@@ -4,6 +4,7 @@
 #include "kube/status.hpp"
 #include "lifecycle/event.hpp"
 #include "lifecycle/recreate.hpp"
+#include "object_writer.hpp"
 #include "runtime/applied_hash.hpp"
 #include "runtime/build.hpp"
 #include "runtime/live_defaults.hpp"
@@ -100,7 +101,11 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
     if (auto* failure = std::get_if<Failure>(&choice)) co_return ended(std::move(*failure));
     const auto& chosen = std::get<ChosenRuntime>(choice);
 
-    const runtime::Inputs inputs = {.job = job(), .runtime = chosen.runtime};
+    auto observation = co_await observe_needs(server_, job(), chosen.runtime);
+    if (auto* failure = std::get_if<Failure>(&observation)) co_return ended(std::move(*failure));
+    auto& found = std::get<NeededObjects>(observation);
+
+    const runtime::Inputs inputs = {.job = job(), .runtime = chosen.runtime, .observed = found.observed};
     const auto built = runtime::build(inputs);
     if (!built) co_return ended(lifecycle::BuildFailed{built.error()});
     Outcome outcome;
@@ -111,14 +116,13 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
         co_return ended(std::move(stored));
 
     Outcome applied;
-    const api::Json& job_set = built->objects.back();
     switch (step.job_set) {
-        case JobSetStep::leave:
+        case JobSetStep::leave: applied.result = co_await apply_objects(server_, *built, found, false); break;
         case JobSetStep::wait_until_gone: break;
         case JobSetStep::refuse: co_return ended(lifecycle::ForeignObject{job_set_named(key())});
-        case JobSetStep::create: applied = co_await create(job_set); break;
+        case JobSetStep::create: applied = co_await create(*built, found); break;
         case JobSetStep::update:
-        case JobSetStep::resume: applied = co_await change(job_set); break;
+        case JobSetStep::resume: applied = co_await change(*built, found); break;
     }
     outcome.result = std::move(applied.result);
     outcome.job_set_written = applied.job_set_written;
@@ -131,7 +135,7 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
 bool Writer::has_something_to_write(JobSetStep step) const {
     if (step == JobSetStep::wait_until_gone) return false;
     if (step != JobSetStep::leave) return true;
-    return view_.runtime && !runtime::needs(job(), *view_.runtime).objects.empty();
+    return view_.runtime && keeps_objects(runtime::needs(job(), *view_.runtime));
 }
 
 // Alone, so that nothing else that is wrong can keep a job from being suspended.
@@ -147,8 +151,10 @@ kube::Async<> Writer::suspend_job_set() {
     co_return api::Result<>();
 }
 
-kube::Task<Outcome> Writer::create(const api::Json& job_set) {
-    const api::Json wanted = runtime::with_applied_hash(job_set);
+kube::Task<Outcome> Writer::create(const runtime::Built& built, const NeededObjects& found) {
+    auto others = co_await apply_objects(server_, built, found, true);
+    if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
+    const api::Json wanted = runtime::with_applied_hash(built.objects.back().object);
     kube::Request request = kube::apply(kube::resources::job_sets, wanted, false);
     const auto applied = co_await server_.send(std::move(request));
     if (!applied) co_return ended(WriteFailed{job_set_named(key()), applied.error()});
@@ -162,17 +168,23 @@ kube::Task<Outcome> Writer::create(const api::Json& job_set) {
     co_return outcome;
 }
 
-kube::Task<Outcome> Writer::change(const api::Json& job_set) {
+kube::Task<Outcome> Writer::change(const runtime::Built& built, const NeededObjects& found) {
     const auto live = co_await read(server_, kube::resources::job_sets, key());
     if (!live) co_return ended(lifecycle::ReadFailed{job_set_named(key()), live.error()});
     if (!*live || api::parse_meta(**live).uid != view_.observed.job_set->meta.uid) {
         const api::Error error = {.code = api::Errc::conflict, .message = "it was replaced; looking again"};
         co_return ended(WriteFailed{job_set_named(key()), error});
     }
-    api::Json wanted = runtime::with_applied_hash(job_set);
-    if (runtime::is_applied(wanted, **live)) co_return Outcome();
-
-    lifecycle::SuspendedChange obstacle = obstacles(**live, wanted);
+    api::Json wanted = runtime::with_applied_hash(built.objects.back().object);
+    const bool as_it_should_be = runtime::is_applied(wanted, **live);
+    lifecycle::SuspendedChange obstacle;
+    if (!as_it_should_be) obstacle = obstacles(**live, wanted);
+    // A JobSet that has to wait, or to go first, keeps the others waiting: they are for its Pods.
+    if (lifecycle::recreation(obstacle) == lifecycle::Recreation::needless) {
+        auto others = co_await apply_objects(server_, built, found, true);
+        if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
+    }
+    if (as_it_should_be) co_return Outcome();
     const api::ObjectMeta seen = api::parse_meta(**live);
     wanted["metadata"]["uid"] = seen.uid;
     wanted["metadata"]["resourceVersion"] = seen.resource_version;

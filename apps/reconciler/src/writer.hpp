@@ -2,6 +2,7 @@
 #include "kube/api_server.hpp"
 #include "lifecycle/decision.hpp"
 #include "lifecycle/outcome.hpp"
+#include "needed_objects.hpp"
 #include "observe.hpp"
 
 namespace reconciler {
@@ -33,8 +34,8 @@ private:
     kube::Task<lifecycle::Outcome> run(lifecycle::Run step);
     bool has_something_to_write(lifecycle::JobSetStep step) const;
     kube::Async<> suspend_job_set();
-    kube::Task<lifecycle::Outcome> create(const api::Json& job_set);
-    kube::Task<lifecycle::Outcome> change(const api::Json& job_set);
+    kube::Task<lifecycle::Outcome> create(const runtime::Built& built, const NeededObjects& found);
+    kube::Task<lifecycle::Outcome> change(const runtime::Built& built, const NeededObjects& found);
     kube::Task<lifecycle::Outcome> recreate(const api::Json& live, std::string why);
 
     const api::TrainJob& job() const { return *view_.observed.job; }

@@ -81,11 +81,25 @@ void adopt(const api::TrainJob& job, Json& object) {
 
 }  // namespace
 
-Needs needs(const api::TrainJob& job, const Json& runtime) {
+// What cannot be built needs nothing; build() says why.
+Needs needs(const api::TrainJob& job, const Json& runtime, const std::vector<Json>& observed) {
     Needs all;
     if (!check_runtime_shape(runtime) || !check_train_job_shape(job.spec)) return all;
-    for (const auto& plugin : default_pipeline()) plugin->add_needs(job, runtime, all);
+    const auto merged = patched_template(runtime, job.spec);
+    if (!merged) return all;
+    const NeedsContext context = {
+        .job = job, .runtime = runtime, .merged_spec = merged->spec, .observed = observed};
+    for (const auto& plugin : default_pipeline()) plugin->add_needs(context, all);
     return all;
+}
+
+const Json* find_observed(const std::vector<Json>& observed, const Need& need) {
+    const auto at = std::find_if(observed.begin(), observed.end(), [&need](const Json& object) {
+        return object["kind"].as_string() == need.kind &&
+               object["apiVersion"].as_string() == need.api_version &&
+               api::parse_meta(object).key() == need.key;
+    });
+    return at == observed.end() ? nullptr : &*at;
 }
 
 api::Result<Built> build(const Inputs& inputs) {
@@ -112,7 +126,7 @@ api::Result<Built> build(const Inputs& inputs) {
     note_forbidden_fields(inputs, built);
     for (const auto& plugin : default_pipeline())
         if (const auto done = plugin->build(inputs, info, built); !done) return done.error();
-    for (Json& object : built.objects) adopt(inputs.job, object);
+    for (BuiltObject& each : built.objects) adopt(inputs.job, each.object);
     return built;
 }
 

@@ -28,6 +28,13 @@ inline constexpr Resource leases = {"coordination.k8s.io", "v1", "leases", true}
 inline constexpr Resource events = {"events.k8s.io", "v1", "events", true};
 inline constexpr Resource pod_groups = {"scheduling.x-k8s.io", "v1alpha1", "podgroups", true};
 inline constexpr Resource volcano_pod_groups = {"scheduling.volcano.sh", "v1beta1", "podgroups", true};
+inline constexpr Resource limit_ranges = {"", "v1", "limitranges", true};
+inline constexpr Resource runtime_classes = {"node.k8s.io", "v1", "runtimeclasses", false};
+inline constexpr Resource priority_classes = {"scheduling.k8s.io", "v1", "priorityclasses", false};
+inline constexpr Resource resource_claims = {"resource.k8s.io", "v1", "resourceclaims", true};
+inline constexpr Resource resource_claim_templates = {"resource.k8s.io", "v1", "resourceclaimtemplates",
+                                                      true};
+inline constexpr Resource device_classes = {"resource.k8s.io", "v1", "deviceclasses", false};
 }  // namespace resources
 
 /// "/apis/jobset.x-k8s.io/v1alpha2/namespaces/ns/jobsets/name"; without a name the collection, and without a

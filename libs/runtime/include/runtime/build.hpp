@@ -1,12 +1,21 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "api/json.hpp"
 #include "api/object_key.hpp"
 #include "api/train_job.hpp"
+#include "runtime/key_material.hpp"
 
 namespace runtime {
+
+/// When an object that build() makes is written; by server-side apply in any case.
+enum class Applied {
+    once,         ///< created while there is none, and never changed
+    every_pass,   ///< whenever it differs, also while the JobSet runs and is not touched
+    with_job_set  ///< whenever the JobSet may be: while there is none, or it is suspended and has no pods
+};
 
 /// An object that build() must be shown if it exists. An empty name asks for all of the kind in the
 /// namespace.
@@ -14,6 +23,9 @@ struct Need {
     std::string api_version = {};
     std::string kind = {};
     api::ObjectKey key = {};
+    /// Set for objects that build() makes. One of this name that the TrainJob does not control stops
+    /// everything before the first write: it is never adopted.
+    std::optional<Applied> ours = {};
 
     bool operator==(const Need&) const = default;
 };
@@ -22,12 +34,16 @@ struct Need {
 /// inputs.
 struct Needs {
     std::vector<Need> objects = {};
-    std::size_t random_bytes = 0;  ///< how many unpredictable bytes it takes; they become secrets
+    bool ssh_key_pair = false;
+    bool curve_key_pair = false;
 
     bool operator==(const Needs&) const = default;
 };
 
-Needs needs(const api::TrainJob& job, const api::Json& runtime);
+/// To be asked again with what has been observed, until it asks for no other object: some needs follow from
+/// others. Then the key pairs that it wants are wanted. `observed`: the objects that exist, with apiVersion
+/// and kind.
+Needs needs(const api::TrainJob& job, const api::Json& runtime, const std::vector<api::Json>& observed = {});
 
 /// Everything that the objects of a TrainJob depend on. Refers to the job and the runtime, which must outlive
 /// it.
@@ -35,8 +51,12 @@ struct Inputs {
     const api::TrainJob& job;
     const api::Json& runtime;              ///< the whole object, live or from the snapshot
     std::vector<api::Json> observed = {};  ///< those of needs() that exist, with apiVersion and kind
-    std::string random_bytes = {};         ///< as many as needs() asked for
+    std::optional<SshKeyPair> ssh_key_pair = {};
+    std::optional<CurveKeyPair> curve_key_pair = {};
 };
+
+/// The observed object that was asked for by name; nullptr if it does not exist.
+const api::Json* find_observed(const std::vector<api::Json>& observed, const Need& need);
 
 /// Something that people should know about a build that succeeded: a Warning event.
 struct Notice {
@@ -46,9 +66,15 @@ struct Notice {
     bool operator==(const Notice&) const = default;
 };
 
+/// One of the objects of a TrainJob.
+struct BuiltObject {
+    api::Json object = {};
+    Applied when = Applied::with_job_set;
+};
+
 /// What a TrainJob becomes. The snapshot is not among it: see snapshot.hpp.
 struct Built {
-    std::vector<api::Json> objects = {};  ///< in order of application; the JobSet is the last
+    std::vector<BuiltObject> objects = {};  ///< in order of application; the JobSet is the last
     std::vector<Notice> notices = {};
 };
 

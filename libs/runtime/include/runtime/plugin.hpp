@@ -17,6 +17,14 @@ struct ReviewContext {
         merged_spec;  ///< `template.spec` of the runtime with the TrainJob's patches; null if they fail
 };
 
+/// What a plugin's needs follow from.
+struct NeedsContext {
+    const api::TrainJob& job;
+    const api::Json& runtime;
+    const api::Json& merged_spec;  ///< as in ReviewContext
+    const std::vector<api::Json>& observed;
+};
+
 /// One concern of turning a TrainJob into objects: a framework, a way of gang scheduling. Every hook does
 /// nothing by default. Plugins have no state: one instance serves every TrainJob, on any thread. The hooks
 /// run one after the other, each for all plugins in the order of default_pipeline().
@@ -25,8 +33,8 @@ public:
     virtual ~Plugin() = default;
     virtual std::string_view name() const = 0;
 
-    /// Adds what must be observed before build.
-    virtual void add_needs(const api::TrainJob&, const api::Json& /*runtime*/, Needs&) const {}
+    /// Adds what must be observed before build. Depends on the context and nothing else.
+    virtual void add_needs(const NeedsContext&, Needs&) const {}
     /// Adds what is wrong with a TrainJob, besides what concerns every one of them.
     virtual void validate(const ReviewContext&, api::FieldErrors&) const {}
     /// Adds what is wrong with a runtime.

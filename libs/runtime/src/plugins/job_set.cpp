@@ -20,7 +20,7 @@ public:
         Json job_set = Json::object({{"apiVersion", api::job_set_api_version}, {"kind", "JobSet"}});
         job_set["metadata"] = std::move(metadata);
         job_set["spec"] = std::move(info.spec);
-        built.objects.push_back(std::move(job_set));
+        built.objects.push_back({std::move(job_set), Applied::with_job_set});
         return {};
     }
 };

@@ -1,0 +1,118 @@
+#include "needed_objects.hpp"
+
+#include <algorithm>
+
+#include "owner.hpp"
+
+namespace reconciler {
+namespace {
+
+using api::Json;
+using runtime::Need;
+namespace resources = kube::resources;
+
+struct KindRow {
+    std::string_view kind;
+    kube::Resource resource;
+    /// It says how many devices Pods get, which can do without an answer: being forbidden to read it, or a
+    /// cluster that does not know the kind, is the same as its absence.
+    bool optional = false;
+};
+
+constexpr KindRow kinds[] = {
+    {"JobSet", resources::job_sets},
+    {"ConfigMap", resources::config_maps},
+    {"Secret", resources::secrets},
+    {"PodGroup", resources::pod_groups},
+    {"PodGroup", resources::volcano_pod_groups},
+    {"LimitRange", resources::limit_ranges},
+    {"RuntimeClass", resources::runtime_classes},
+    {"PriorityClass", resources::priority_classes},
+    {"ResourceClaim", resources::resource_claims, true},
+    {"ResourceClaimTemplate", resources::resource_claim_templates, true},
+    {"DeviceClass", resources::device_classes, true},
+};
+
+bool has_version(const kube::Resource& resource, std::string_view api_version) {
+    if (resource.group.empty()) return api_version == resource.version;
+    return api_version.size() == resource.group.size() + 1 + resource.version.size() &&
+           api_version.starts_with(resource.group) && api_version[resource.group.size()] == '/' &&
+           api_version.ends_with(resource.version);
+}
+
+const KindRow* row_of(std::string_view api_version, std::string_view kind) {
+    const auto at = std::find_if(std::begin(kinds), std::end(kinds), [&](const KindRow& row) {
+        return row.kind == kind && has_version(row.resource, api_version);
+    });
+    return at == std::end(kinds) ? nullptr : at;
+}
+
+// Items of a list carry neither kind nor apiVersion.
+void add(const Need& need, Json answer, std::vector<Json>& observed) {
+    Json* items = need.key.name.empty() ? answer.find("items") : nullptr;
+    if (!items) {
+        observed.push_back(std::move(answer));
+        return;
+    }
+    for (Json& item : items->items()) {
+        item["apiVersion"] = need.api_version;
+        item["kind"] = need.kind;
+        observed.push_back(std::move(item));
+    }
+}
+
+bool is_absent(const api::Error& error, const KindRow& row) {
+    return error.code == api::Errc::not_found || (row.optional && error.http_status == 403);
+}
+
+// Why an object that we were to make is not ours; nullopt if it is, or does not exist.
+std::optional<Failure> taken_by_others(const Need& need, const api::TrainJob& job,
+                                       const std::vector<Json>& observed) {
+    const Json* there = need.ours ? runtime::find_observed(observed, need) : nullptr;
+    if (!there || api::parse_meta(*there).controller_uid == job.meta.uid) return std::nullopt;
+    return lifecycle::ForeignObject{described(need), is_leftover(*there, job)};
+}
+
+}  // namespace
+
+std::optional<kube::Resource> resource_of_kind(std::string_view api_version, std::string_view kind) {
+    const KindRow* row = row_of(api_version, kind);
+    return row ? std::optional(row->resource) : std::nullopt;
+}
+
+std::string described(const Need& need) { return need.kind + " " + to_string(need.key); }
+
+kube::Task<std::variant<NeededObjects, Failure>> observe_needs(kube::ApiServer& server,
+                                                               const api::TrainJob& job,
+                                                               const Json& runtime) {
+    NeededObjects found;
+    std::vector<Need> asked;
+    for (bool new_ones = true; new_ones;) {
+        new_ones = false;
+        found.needs = runtime::needs(job, runtime, found.observed);
+        for (const Need& need : found.needs.objects) {
+            if (std::find(asked.begin(), asked.end(), need) != asked.end()) continue;
+            asked.push_back(need);
+            new_ones = true;
+            const KindRow* row = row_of(need.api_version, need.kind);
+            if (!row) throw std::logic_error("a plugin needs a kind without a resource: " + need.kind);
+            kube::Request request = kube::get(row->resource, need.key);
+            auto answer = co_await kube::fetch(server, std::move(request));
+            if (answer)
+                add(need, std::move(*answer), found.observed);
+            else if (!is_absent(answer.error(), *row))
+                co_return Failure(lifecycle::ReadFailed{described(need), answer.error()});
+        }
+    }
+    for (const Need& need : found.needs.objects)
+        if (auto taken = taken_by_others(need, job, found.observed)) co_return std::move(*taken);
+    co_return found;
+}
+
+bool keeps_objects(const runtime::Needs& needs) {
+    return std::any_of(needs.objects.begin(), needs.objects.end(), [](const Need& need) {
+        return need.ours && *need.ours != runtime::Applied::with_job_set;
+    });
+}
+
+}  // namespace reconciler

@@ -1,0 +1,32 @@
+#pragma once
+#include <optional>
+#include <variant>
+
+#include "failure.hpp"
+#include "kube/api_server.hpp"
+#include "runtime/build.hpp"
+
+namespace reconciler {
+
+/// What runtime::needs() asked for in the end, and those of its objects that exist.
+struct NeededObjects {
+    runtime::Needs needs = {};
+    std::vector<api::Json> observed = {};
+};
+
+/// The collection that objects of a kind are in; nullopt for kinds that nothing here reads or writes.
+std::optional<kube::Resource> resource_of_kind(std::string_view api_version, std::string_view kind);
+
+/// "PodGroup ns/job", as people read it.
+std::string described(const runtime::Need& need);
+
+/// Reads until nothing new is asked for. The failure is ReadFailed, or ForeignObject for an object of ours
+/// that somebody else has. References must live until the coroutine ends.
+kube::Task<std::variant<NeededObjects, Failure>> observe_needs(kube::ApiServer& server,
+                                                               const api::TrainJob& job,
+                                                               const api::Json& runtime);
+
+/// Whether there is anything to write although the JobSet is left alone.
+bool keeps_objects(const runtime::Needs& needs);
+
+}  // namespace reconciler

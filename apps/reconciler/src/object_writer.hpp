@@ -1,0 +1,11 @@
+#pragma once
+#include "needed_objects.hpp"
+
+namespace reconciler {
+
+/// Applies the objects before the JobSet, in their order, up to the first failure; those whose time it is.
+/// What is as it should be is not written again. References must live until the coroutine ends.
+kube::Task<Failure> apply_objects(kube::ApiServer& server, const runtime::Built& built,
+                                  const NeededObjects& found, bool with_job_set);
+
+}  // namespace reconciler

@@ -1,0 +1,18 @@
+#pragma once
+#include <string>
+
+/// Keys that build() puts into Secrets. They are made elsewhere (net/key_pairs.hpp), and never logged.
+namespace runtime {
+
+struct SshKeyPair {
+    std::string private_pem = {};  ///< SEC1, as `ssh-keygen -m PEM` writes it
+    std::string public_line = {};  ///< "ecdsa-sha2-nistp521 <base64>\n"
+};
+
+/// Of CurveZMQ; raw, 32 bytes each.
+struct CurveKeyPair {
+    std::string public_key = {};
+    std::string secret_key = {};
+};
+
+}  // namespace runtime

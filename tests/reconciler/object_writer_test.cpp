@@ -1,0 +1,148 @@
+// The objects besides the JobSet and the snapshot.
+#include "object_writer.hpp"
+#include "life.hpp"
+
+namespace reconciler {
+namespace {
+
+using runtime::Applied;
+
+const std::string map_path = config_maps_path + "/job-map";
+const api::ObjectKey map_key = {"ns", "job-map"};
+
+Json config_map(const char* text) {
+    return Json::object({{"apiVersion", "v1"},
+                         {"kind", "ConfigMap"},
+                         {"metadata", Json::object({{"name", "job-map"}, {"namespace", "ns"}})},
+                         {"data", Json::object({{"key", text}})}});
+}
+
+// A server with at most one such ConfigMap on it, and what applying one comes to.
+struct OneMap {
+    MemoryApiServer server = {};
+    boost::asio::io_context context = {};
+    Failure result = {};
+
+    Writes apply(const char* text, Applied when, bool with_job_set) {
+        runtime::Built built;
+        built.objects.push_back({config_map(text), when});
+        built.objects.push_back({Json::object({{"kind", "JobSet"}}), Applied::with_job_set});
+        NeededObjects found;
+        if (const Json* live = server.find(config_maps, map_key)) found.observed.push_back(*live);
+        return apply(built, found, with_job_set);
+    }
+
+    Writes apply(const runtime::Built& built, const NeededObjects& found, bool with_job_set) {
+        server.take_writes();
+        const auto run = [&]() -> kube::Task<> {
+            result = co_await apply_objects(server, built, found, with_job_set);
+        };
+        boost::asio::co_spawn(context, run(), boost::asio::detached);
+        context.restart();
+        context.run();
+        return server.take_writes();
+    }
+
+    std::string text() {
+        const Json* live = server.find(config_maps, map_key);
+        return live ? std::string((*live)["data"]["key"].as_string()) : "none";
+    }
+};
+
+TEST_CASE("each object is applied when its time is", "[object-writer]") {
+    struct Case {
+        const char* name;
+        const char* before;  // nullptr: there is none
+        const char* wanted;
+        Applied when;
+        bool with_job_set;
+        const char* after;
+        std::size_t writes;
+    };
+    const Case cases[] = {
+        {"once: created while absent, also beside a running JobSet", nullptr, "a", Applied::once, false, "a",
+         1},
+        {"once: left alone", "a", "b", Applied::once, true, "a", 0},
+        {"every pass: created while absent", nullptr, "a", Applied::every_pass, false, "a", 1},
+        {"every pass: changed beside a running JobSet", "a", "b", Applied::every_pass, false, "b", 1},
+        {"every pass: what is as it should be is not written", "a", "a", Applied::every_pass, true, "a", 0},
+        {"with the JobSet: not while that is left alone", nullptr, "a", Applied::with_job_set, false, "none",
+         0},
+        {"with the JobSet: not changed while that is left alone", "a", "b", Applied::with_job_set, false, "a",
+         0},
+        {"with the JobSet: created", nullptr, "a", Applied::with_job_set, true, "a", 1},
+        {"with the JobSet: changed", "a", "b", Applied::with_job_set, true, "b", 1},
+        {"with the JobSet: what is as it should be is not written", "a", "a", Applied::with_job_set, true,
+         "a", 0},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            OneMap one;
+            if (c.before) one.apply(c.before, Applied::with_job_set, true);
+            const Writes writes = one.apply(c.wanted, c.when, c.with_job_set);
+            CHECK(one.text() == c.after);
+            CHECK(writes == Writes(c.writes, "PATCH " + map_path));
+            CHECK(std::holds_alternative<lifecycle::Done>(one.result));
+        }
+    }
+}
+
+TEST_CASE("what somebody edited in an object of ours is put right", "[object-writer]") {
+    OneMap one;
+    one.apply("ours", Applied::every_pass, false);
+    (*one.server.find(config_maps, map_key))["data"]["key"] = "theirs";
+    CHECK(one.apply("ours", Applied::every_pass, false) == Writes{"PATCH " + map_path});
+    CHECK(one.text() == "ours");
+}
+
+TEST_CASE("an object that has appeared since it was looked for is not overwritten", "[object-writer]") {
+    OneMap one;
+    one.apply("theirs", Applied::every_pass, true);
+    runtime::Built built;
+    built.objects.push_back({config_map("ours"), Applied::every_pass});
+    built.objects.push_back({});
+    std::string sent;
+    one.server.refuse = [&sent](const kube::Request& request) -> std::optional<api::Error> {
+        sent = request.method + " " + request.body;
+        return std::nullopt;
+    };
+    one.apply(built, NeededObjects(), true);
+    const auto* failed = std::get_if<lifecycle::WriteFailed>(&one.result);
+    REQUIRE(failed);
+    CHECK(failed->object == "ConfigMap ns/job-map");
+    CHECK(failed->error.code == api::Errc::conflict);
+    // Without force the server itself keeps us from what others own.
+    CHECK(sent.find("resourceVersion") == sent.npos);
+}
+
+TEST_CASE("a change of an object carries what it was decided on", "[object-writer]") {
+    OneMap one;
+    one.apply("a", Applied::every_pass, true);
+    Json body;
+    one.server.refuse = [&body](const kube::Request& request) -> std::optional<api::Error> {
+        body = api::parse_json(request.body).value();
+        return std::nullopt;
+    };
+    const Json before = *one.server.find(config_maps, map_key);
+    one.apply("b", Applied::every_pass, true);
+    CHECK(body["metadata"]["uid"] == before["metadata"]["uid"]);
+    CHECK(body["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]);
+}
+
+TEST_CASE("the first object that fails ends the pass", "[object-writer]") {
+    OneMap one;
+    runtime::Built built;
+    built.objects.push_back({config_map("a"), Applied::every_pass});
+    Json second = config_map("b");
+    second["metadata"]["name"] = "job-other";
+    built.objects.push_back({second, Applied::every_pass});
+    built.objects.push_back({});
+    one.server.refuse = [](const kube::Request&) -> std::optional<api::Error> {
+        return api::Error{.code = api::Errc::forbidden, .message = "quota", .http_status = 403};
+    };
+    CHECK(one.apply(built, NeededObjects(), true) == Writes{"PATCH " + map_path});
+    CHECK(std::get_if<lifecycle::WriteFailed>(&one.result)->error.message == "quota");
+}
+
+}  // namespace
+}  // namespace reconciler
