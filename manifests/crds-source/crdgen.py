@@ -89,12 +89,19 @@ class Builder:
 
 
 def lay_over(base, change):
-    """Keys of `change` win, except that rules add up: an embedded type's own rules must stay in force."""
+    """Keys of `change` win, except that rules add up: an embedded type's own rules must stay in force. The same rule again
+    gives it other words."""
     for key, value in change.items():
         if key == "x-kubernetes-validations":
-            value = base.get(key, []) + value
+            said = {squeezed(rule): rule for rule in base.get(key, [])}
+            value = list((said | {squeezed(rule): rule for rule in value}).values())
         base[key] = value
     return base
+
+
+def squeezed(rule):
+    """A rule's text without the blanks, where people differ."""
+    return "".join(rule["rule"].split())
 
 
 def crd(kind, builder):

@@ -62,11 +62,19 @@ def test_columns(plane, rest, job):
     assert row[:3] == ["job", "Failed", "DeadlineExceeded"]
 
 
-def test_kubectl_explains_fields(plane, rest):
-    text = wait_for("kubectl explain", lambda: plane.kubectl("explain", "trainjob.spec.activeDeadlineSeconds", check=False))
-    assert "from its last resume" in " ".join(text.split())
-    text = plane.kubectl("explain", "clustertrainingruntime.spec.ttlSecondsAfterFinished")
-    assert "A TrainJob cannot override it" in " ".join(text.split())
+@pytest.mark.parametrize("field, words", [
+    ("trainjob.spec.activeDeadlineSeconds", "from its last resume"),
+    ("trainjob.spec.trainer.env.value", "$(NAME) stands for an earlier variable"),
+    ("trainjob.spec.runtimePatches.trainingRuntimeSpec.template.spec.replicatedJobs.template.spec.template.spec.resourceClaims",
+     "Containers refer to them in resources.claims"),
+    ("trainjob.status.conditions.observedGeneration", "of the TrainJob that this is about"),
+    ("clustertrainingruntime.spec.ttlSecondsAfterFinished", "A TrainJob cannot override it"),
+    ("trainingruntime.spec.template.spec.ttlSecondsAfterFinished", "Forbidden; set spec.ttlSecondsAfterFinished of the runtime"),
+    ("trainingruntime.spec.template.spec.replicatedJobs.template.spec.template.spec", "The trainer needs a container node"),
+])
+def test_kubectl_explains_fields(plane, rest, field, words):
+    text = wait_for("kubectl explain", lambda: plane.kubectl("explain", field, check=False))
+    assert words in " ".join(text.split())
 
 
 def test_unknown_fields_are_refused_when_strict_and_dropped_otherwise(rest):
