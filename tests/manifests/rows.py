@@ -1,19 +1,4 @@
-"""Tables in which a valid object and one change make a row. The tables are data (rows/*.yaml), so that a new rule is one
-row, and other programs can read them too.
-
-A file holds
-  base     a valid object
-  paths    names for long paths; "$name" at the start of a path stands for one
-  target   status: rows change the status subresource of the base as it was stored (default: the object itself)
-  rows     name, and what to do:
-    before       changes that make the old object of an update; a row with `before` is an update, others create
-    set, remove  the change: values by path, paths
-    refused      path of the field that is to blame; absent: accepted
-    because      part of the message; reason: the kind of error (FieldValueInvalid, ...)
-    stored       values by path as they come back; null: nothing is there
-
-Values may be {$text: N}, a string of N letters, or {$list: N, of: X}, N copies of X with "#" replaced by the position.
-"""
+"""Reads tests/data/rows; README.md there says what a table is."""
 
 import copy
 import pathlib
@@ -21,22 +6,23 @@ import re
 
 import yaml
 
-DIRECTORY = pathlib.Path(__file__).resolve().parent / "rows"
+DIRECTORY = pathlib.Path(__file__).resolve().parents[1] / "data" / "rows"
 STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
 class Table:
-    def __init__(self, path):
-        data = yaml.safe_load(path.read_text())
-        self.name = path.stem
-        self.base = data["base"]
+    """The rows of one file, for one kind."""
+
+    def __init__(self, name, data, kind):
+        self.name = name
+        self.base = as_kind(data["base"], kind)
         self.paths = data.get("paths", {})
         self.target = data.get("target", "object")
         self.rows = data["rows"]
 
-    def changed(self, obj, row):
-        """A copy of obj with the row's change."""
-        return self._change(obj, row.get("set", {}), row.get("remove", []))
+    def changed(self, obj, change):
+        """A copy of obj with the change of a row, or of what is stored between."""
+        return self._change(obj, change.get("set", {}), change.get("remove", []))
 
     def before(self, row):
         """The old object of an update."""
@@ -68,14 +54,28 @@ class Table:
             parent = changed
             for step in way:
                 parent = parent[step]
-            del parent[last]
+            parent.pop(last, None)  # what a default would bring may be removed, too
         for path, value in values.items():
             put(changed, steps(self._full(path)), expand(value))
         return changed
 
 
 def tables():
-    return [Table(path) for path in sorted(DIRECTORY.glob("*.yaml"))]
+    found = []
+    for path in sorted(DIRECTORY.glob("*.yaml")):
+        data = yaml.safe_load(path.read_text())
+        kinds = data.get("kinds", [data["base"]["kind"]])
+        found += [Table(path.stem if len(kinds) == 1 else f"{path.stem} {kind}", data, kind) for kind in kinds]
+    return found
+
+
+def as_kind(obj, kind):
+    obj = copy.deepcopy(obj)
+    obj["kind"] = kind
+    obj["metadata"].pop("namespace", None)
+    if not kind.startswith("Cluster"):
+        obj["metadata"]["namespace"] = "default"
+    return obj
 
 
 def steps(path):
@@ -103,7 +103,7 @@ def expand(value):
     if not isinstance(value, dict):
         return value
     if "$text" in value:
-        return "a" * value["$text"]
+        return value.get("before", "") + "a" * value["$text"]
     if "$list" in value:
         return [numbered(expand(value["of"]), position) for position in range(value["$list"])]
     return {key: expand(item) for key, item in value.items()}

@@ -1,0 +1,25 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/job_set.hpp"
+#include "api/json.hpp"
+
+/// A row of tests/data/rows (README.md there), as far as the webhook is concerned.
+struct Row {
+    std::string name = {};      ///< "table: row"
+    api::Json object = {};      ///< in stored form
+    api::Json old_object = {};  ///< null on CREATE
+    api::Json runtime = {};     ///< null: the table has none
+    std::optional<api::JobSet> job_set = {};
+
+    bool asked = true;  ///< false: the schema refuses the object already, or it is the status that changes
+    std::string errors =
+        {};  ///< "Reason field, Reason field" in order, as `described` writes it; empty: none
+    std::string because = {};  ///< part of an error's text
+    std::string warns = {};    ///< part of the one warning; empty: there is none
+};
+
+/// All rows of all tables, for each of their kinds.
+const std::vector<Row>& all_rows();
