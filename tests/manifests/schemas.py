@@ -1,0 +1,82 @@
+"""Schemas as flat tables: one row of facts per node, which can be compared, counted and digested."""
+
+import hashlib
+import json
+
+RULES = "x-kubernetes-validations"
+
+
+def flat(schema, path=""):
+    """Path -> facts of every node of a schema; descriptions and the texts of rules are no facts. A path ends in [] for the
+    items of a list and in {} for the values of a map; the root's is empty."""
+    facts = {key: value for key, value in schema.items()
+             if key not in ("description", "properties", "items") and not isinstance(value, dict)}
+    if RULES in facts:
+        facts[RULES] = [squeezed(rule["rule"]) for rule in facts[RULES]]
+    if "default" in schema:
+        facts["default"] = schema["default"]
+    if "required" in facts:
+        facts["required"] = sorted(facts["required"])
+    rows = {path: facts}
+    for name, child in schema.get("properties", {}).items():
+        rows |= flat(child, f"{path}.{name}" if path else name)
+    for key, step in (("items", "[]"), ("additionalProperties", "{}")):
+        if isinstance(schema.get(key), dict):
+            rows |= flat(schema[key], path + step)
+    return rows
+
+
+def nested(rows):
+    """The schema that flat() makes these rows of."""
+    schema = {}
+    for path in sorted(rows):
+        node = schema
+        for key, name in steps(path):
+            node = node.setdefault(key, {})
+            if name is not None:
+                node = node.setdefault(name, {})
+        node |= rows[path]
+        if RULES in node:
+            node[RULES] = [{"rule": rule} for rule in node[RULES]]
+    return schema
+
+
+def steps(path):
+    """a.b[] -> (properties, a), (properties, b), (items, None)"""
+    for part in path.split(".") if path else []:
+        name = part.rstrip("[]{}")
+        yield "properties", name
+        for closing in part[len(name)::2]:
+            yield ("items", None) if closing == "[" else ("additionalProperties", None)
+
+
+def below(path, root):
+    """Whether a node is the root or within it."""
+    return path == root or (path.startswith(root) and path[len(root)] in ".[{")
+
+
+def digest(rows, root):
+    """What a subtree comes down to: how many nodes, and a short hash of their facts. Equal subtrees have equal digests."""
+    inside = {path[len(root):]: facts for path, facts in rows.items() if below(path, root)}
+    text = json.dumps(inside, sort_keys=True, separators=(",", ":"))
+    return f"{len(inside)} nodes, {hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def squeezed(rule):
+    """A rule without the blanks between its words, where people differ."""
+    return "".join(rule.split())
+
+
+SHORT_TYPES = {("integer", "int32"): "int32", ("integer", "int64"): "int64", ("string", "date-time"): "date-time",
+               ("array", "map"): "map", ("array", "set"): "set", ("array", "atomic"): "atomic list", ("array", None): "list"}
+SHORT_NAMES = {"minimum": "min", "minLength": "min", "minItems": "min", "minProperties": "min", "maximum": "max", "maxLength": "max",
+               "maxItems": "max", "x-kubernetes-list-map-keys": "keys", RULES: "rules"}
+
+
+def short(facts):
+    """Facts as a person writes them down: {type: int32, min: 1}. Nothing is lost."""
+    facts = dict(facts)
+    kind = facts.pop("type", None)
+    detail = facts.pop("x-kubernetes-list-type", None) if kind == "array" else facts.pop("format", None)
+    name = SHORT_TYPES.get((kind, detail), kind if detail is None else f"{kind} {detail}")
+    return {"type": name} | {SHORT_NAMES.get(key, key): value for key, value in facts.items()}
