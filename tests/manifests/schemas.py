@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 
 RULES = "x-kubernetes-validations"
 
@@ -63,8 +64,8 @@ def digest(rows, root):
 
 
 def squeezed(rule):
-    """A rule without the blanks between its words, where people differ."""
-    return "".join(rule.split())
+    """A rule without the blanks that it does not need, where people differ."""
+    return re.sub(r"(?<!\w)\s+|\s+(?!\w)", "", rule)
 
 
 SHORT_TYPES = {("integer", "int32"): "int32", ("integer", "int64"): "int64", ("string", "date-time"): "date-time",
