@@ -81,14 +81,16 @@ def explanations(plural, ours, theirs):
     paths = {re.sub(r"\[\d+\]", "[]", field) for fields in refused for field in fields} or set(changes(*stored))
     for path in paths:
         found = [difference for difference, node in original.differences_of(plural)
-                 if related(path, difference.get("blames", node), refusal=None in stored)]
+                 if related(path, difference, node, refusal=None in stored)]
         if not found:
             raise KeyError(path)
         yield from found
 
 
-def related(path, node, refusal):
-    """Whether a path is within a node that differs. A rule may blame what the node is a part of."""
+def related(path, difference, node, refusal):
+    """Whether a difference accounts for a path: it is within the node that differs, or, where a rule refuses, around it."""
+    if "blames" in difference:
+        return path == difference["blames"]
     return schemas.below(path, node) or refusal and schemas.below(node, path)
 
 
