@@ -81,7 +81,8 @@ TEST_CASE("each object is applied when its time is", "[object-writer]") {
             if (c.before) one.apply(c.before, Applied::with_job_set, true);
             const Writes writes = one.apply(c.wanted, c.when, c.with_job_set);
             CHECK(one.text() == c.after);
-            CHECK(writes == Writes(c.writes, "PATCH " + map_path));
+            const bool once = c.when == Applied::once;
+            CHECK(writes == Writes(c.writes, once ? "POST " + config_maps_path : "PATCH " + map_path));
             CHECK(std::holds_alternative<lifecycle::Done>(one.result));
         }
     }
@@ -113,6 +114,19 @@ TEST_CASE("an object that has appeared since it was looked for is not overwritte
     CHECK(failed->error.code == api::Errc::conflict);
     // Without force the server itself keeps us from what others own.
     CHECK(sent.find("resourceVersion") == sent.npos);
+}
+
+TEST_CASE("what is made once touches nothing that has appeared since it was looked for", "[object-writer]") {
+    OneMap one;
+    one.apply("theirs", Applied::every_pass, true);
+    runtime::Built built;
+    built.objects.push_back({config_map("ours"), Applied::once});
+    built.objects.push_back({});
+    one.apply(built, NeededObjects(), true);
+    const auto* failed = std::get_if<lifecycle::WriteFailed>(&one.result);
+    REQUIRE(failed);
+    CHECK(failed->error.code == api::Errc::conflict);
+    CHECK(one.text() == "theirs");
 }
 
 TEST_CASE("a change of an object carries what it was decided on", "[object-writer]") {
