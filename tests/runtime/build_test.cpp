@@ -236,8 +236,6 @@ TEST_CASE("what cannot be built is an error that names the field", "[runtime]") 
     };
     const auto patch = [](const char* value) { return Change{"spec.runtimePatches", value}; };
     const Case cases[] = {
-        {"MPI", {}, {{"spec.mlPolicy.mpi", "{}"}}, "spec.mlPolicy.mpi"},
-        {"Flux", {}, {{"spec.mlPolicy.flux", "{}"}}, "spec.mlPolicy.flux"},
         {"coscheduling",
          {},
          {{"spec.podGroupPolicy.coscheduling", "{}"}},
@@ -316,7 +314,7 @@ TEST_CASE("what cannot be built is an error that names the field", "[runtime]") 
 
 TEST_CASE("numbers out of any range crash nobody", "[runtime]") {
     for (const char* number : {"-9223372036854775808", "9223372036854775807", "-1", "1.5", "many"})
-        for (const char* framework : {"none", "torch", "jax", "xgboost"}) {
+        for (const char* framework : {"none", "torch", "jax", "xgboost", "mpi", "flux"}) {
             DYNAMIC_SECTION(framework << " with " << number) {
                 const Json job = changed(
                     train_job(), {{"spec.trainer.numNodes", number},

@@ -35,11 +35,6 @@ PipelineCase load(const fs::path& folder) {
     return c;
 }
 
-std::string key_of(const Json& object) {
-    return std::string(object["kind"].as_string()) + "/" +
-           std::string(object["metadata"]["name"].as_string());
-}
-
 // One text per value: the next whole number, and how many billionths are missing from it.
 Json canonical_quantity(const Json& value) {
     const auto parsed = api::parse_quantity(value);
@@ -72,12 +67,19 @@ Json comparable_member(std::string_view name, const Json& value, bool quantity) 
     return quantity || holds_quantities ? canonical_quantity(value) : value;
 }
 
+// A JobSet that runs is left alone, and so is what belongs to it.
+bool is_running(const PipelineCase& c) {
+    for (const Json& object : c.existing)
+        if (key_of(object) == "JobSet/" + c.job.meta.name)
+            return !c.job.suspend && !object["spec"]["suspend"].bool_or(false);
+    return false;
+}
+
 }  // namespace
 
-const Json* PipelineCase::wanted(std::string_view kind) const {
-    for (const Json& object : want["objects"].items())
-        if (object["kind"].as_string() == kind) return &object;
-    return nullptr;
+std::string key_of(const Json& object) {
+    return std::string(object["kind"].as_string()) + "/" +
+           std::string(object["metadata"]["name"].as_string());
 }
 
 // Read once: Catch runs a test anew for each of its sections.
@@ -105,13 +107,20 @@ api::Result<Json> runtime_of(const PipelineCase& c) {
 api::Result<std::map<std::string, Json>> built_objects(const PipelineCase& c) {
     const auto source = runtime_of(c);
     if (!source) return source.error();
-    const runtime::Inputs inputs = {.job = c.job, .runtime = *source, .observed = c.existing};
+    runtime::Inputs inputs = {.job = c.job, .runtime = *source, .observed = c.existing};
+    const runtime::Needs needs = runtime::needs(c.job, *source, c.existing);
+    if (needs.ssh_key_pair) inputs.ssh_key_pair = {.private_pem = "private", .public_line = "public"};
+    if (needs.curve_key_pair)
+        inputs.curve_key_pair = {.public_key = std::string(32, 'p'), .secret_key = std::string(32, 's')};
     auto built = runtime::build(inputs);
     if (!built) return built.error();
     std::map<std::string, Json> objects;
     const Json snapshot = runtime::make_snapshot(c.job, *source);
-    objects[key_of(snapshot)] = snapshot;
-    for (runtime::BuiltObject& each : built->objects) objects[key_of(each.object)] = std::move(each.object);
+    const auto is_snapshot = [&](const Json& object) { return key_of(object) == key_of(snapshot); };
+    if (std::none_of(c.existing.begin(), c.existing.end(), is_snapshot)) objects[key_of(snapshot)] = snapshot;
+    for (auto& [object, when] : built->objects)
+        if (when != runtime::Applied::with_job_set || !is_running(c))
+            objects[key_of(object)] = std::move(object);
     return objects;
 }
 

@@ -14,10 +14,10 @@ struct PipelineCase {
     std::optional<api::Json> runtime = {};
     std::vector<api::Json> existing = {};
     api::Json want = {};
-
-    /// nullptr if the original applies none of that kind.
-    const api::Json* wanted(std::string_view kind) const;
 };
+
+/// "Kind/name"
+std::string key_of(const api::Json& object);
 
 /// In the order of their names.
 const std::vector<PipelineCase>& all_pipeline_cases();
@@ -25,7 +25,7 @@ const std::vector<PipelineCase>& all_pipeline_cases();
 /// The runtime that the case is built from: its snapshot, or the live one.
 api::Result<api::Json> runtime_of(const PipelineCase& c);
 
-/// Snapshot ConfigMap and objects that a first pass over the case applies, by "Kind/name".
+/// Snapshot ConfigMap and objects that a first pass over the case applies, by key_of().
 api::Result<std::map<std::string, api::Json>> built_objects(const PipelineCase& c);
 
 /// As the rules of comparison want it: nothing empty (but an emptyDir), quantities in one form, without what

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
 #include <set>
 
 #include "api/names.hpp"
@@ -34,37 +36,50 @@ std::vector<std::string> differences(const Json& want, const Json& have) {
     return found;
 }
 
+// What cannot be foretold or is ours to write: anything will do, if it is there.
+Json like(const Json& want, Json have) {
+    if (have.is_object())
+        for (auto& [name, value] : have.members()) value = like(want[name], value);
+    const std::string_view pattern = want.as_string();
+    const bool any = pattern == "<random>" || pattern == "<script>";
+    return any && !std::as_const(have).as_string().empty() ? want : have;
+}
+
 }  // namespace
 
 TEST_CASE("the original's cases are built as specified", "[conformance]") {
     for (const PipelineCase& c : all_pipeline_cases()) {
         if (!decided_elsewhere(c.name).empty()) continue;
         DYNAMIC_SECTION(c.name) {
-            const Override* override_row = find_override(c.name);
+            const auto rows = find_overrides(c.name);
             const auto objects = built_objects(c);
-            const bool wants_error =
-                override_row ? override_row->change == nullptr : c.want.contains("error");
-            if (wants_error) {
+            const bool refused =
+                std::any_of(rows.begin(), rows.end(), [](const Override* row) { return !row->change; });
+            if (!builds_instead(c.name) && (refused || c.want.contains("error"))) {
                 REQUIRE_FALSE(objects);
                 CHECK_FALSE(objects.error().field.empty());
                 return;
             }
             if (!objects) FAIL(objects.error());
+            if (builds_instead(c.name)) return;  // tests of the plugins say what it is that is built
 
-            std::set<std::string> kinds;
-            for (const auto& [key, object] : *objects) kinds.insert(std::string(object["kind"].as_string()));
-            CHECK(kinds == std::set<std::string>{"ConfigMap", "JobSet"});
-
-            REQUIRE(c.wanted("JobSet"));
-            Json wanted = *c.wanted("JobSet");
-            if (override_row) override_row->change(c, wanted);
-            const Json& built = objects->at("JobSet/" + c.job.meta.name);
-            CHECK(differences(comparable(wanted), comparable(built)) == std::vector<std::string>{});
-
-            if (const Json* snapshot = c.wanted("ConfigMap")) {
-                const Json& made = objects->at("ConfigMap/" + runtime::snapshot_name(c.job.meta.name));
-                CHECK(differences(comparable_snapshot(*snapshot), comparable_snapshot(made)) ==
-                      std::vector<std::string>{});
+            std::map<std::string, Json> wanted;
+            for (const Json& object : c.want["objects"].items()) wanted[key_of(object)] = object;
+            for (const Override* row : rows)
+                for (auto& [key, object] : wanted)
+                    if (std::as_const(object)["kind"].as_string() == row->kind) row->change(c, object);
+            std::set<std::string> wanted_names;
+            std::set<std::string> built_names;
+            for (const auto& [key, object] : wanted) wanted_names.insert(key);
+            for (const auto& [key, object] : *objects) built_names.insert(key);
+            CHECK(built_names == wanted_names);
+            for (const auto& [key, object] : wanted) {
+                const auto built = objects->find(key);
+                if (built == objects->end()) continue;
+                const bool snapshot = key.ends_with(api::snapshot_suffix);
+                const auto simplify = snapshot ? comparable_snapshot : comparable;
+                const Json want = simplify(object);
+                CHECK(differences(want, like(want, simplify(built->second))) == std::vector<std::string>{});
             }
         }
     }

@@ -15,11 +15,13 @@ Json& pod_spec(Json& job_set, std::string_view job) {
     throw std::runtime_error("no such job: " + std::string(job));
 }
 
-Json& named(Json& list, std::string_view name) {
+Json& named_item(Json& list, std::string_view key, std::string_view value) {
     for (Json& item : list.items())
-        if (std::as_const(item)["name"].as_string() == name) return item;
-    throw std::runtime_error("no such entry: " + std::string(name));
+        if (std::as_const(item)[key].as_string() == value) return item;
+    throw std::runtime_error("no such entry: " + std::string(value));
 }
+
+Json& named(Json& list, std::string_view name) { return named_item(list, "name", name); }
 
 Json& node(Json& job_set) { return named(pod_spec(job_set, "node")["containers"], "node"); }
 
@@ -125,6 +127,43 @@ void copy_env_sources(const PipelineCase& c, Json& job_set) {
         named(node(job_set)["env"], entry["name"].as_string()) = entry;
 }
 
+void narrow_key_mode(const PipelineCase&, Json& job_set) {
+    for (Json& job : job_set["spec"]["replicatedJobs"].items())
+        if (Json* volumes = job["template"]["spec"]["template"]["spec"].find("volumes"))
+            for (Json& volume : volumes->items())
+                if (std::as_const(volume)["name"].as_string() == "mpi-ssh-auth")
+                    named_item(volume["secret"]["items"], "path", "id_rsa")["mode"] = 0600;
+}
+
+// Words instead of one line, a volume whose name is short enough, shared memory that can be written.
+void pass_words_to_flux(const PipelineCase& c, Json& job_set) {
+    const std::string scripts = c.job.meta.name + "-flux-entrypoint";
+    Json& pod = pod_spec(job_set, "node");
+    named(pod["volumes"], scripts)["name"] = "flux-scripts";
+    for (const char* const list : {"containers", "initContainers"})
+        for (Json& container : pod[list].items())
+            for (Json& mount : container["volumeMounts"].items()) {
+                if (std::as_const(mount)["name"].as_string() == scripts) mount["name"] = "flux-scripts";
+                if (std::as_const(mount)["name"].as_string() == "shared-memory") mount.erase("readOnly");
+            }
+    Json& container = node(job_set);
+    container.erase("args");
+    Json& command = container["command"];
+    command.items().pop_back();
+    const Json runtime = *c.runtime;
+    const Json& of_runtime = runtime["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]
+                                    ["template"]["spec"]["containers"][0];
+    for (const char* const part : {"command", "args"}) {
+        const Json& own = c.job.spec["trainer"][part];
+        for (const Json& word : (own.is_null() ? of_runtime[part] : own).items()) command.push_back(word);
+    }
+}
+
+void add_broker_configuration(const PipelineCase& c, Json& config_map) {
+    if (config_map["metadata"]["name"] == c.job.meta.name + "-flux-entrypoint")
+        config_map["data"]["broker.toml"] = "<script>";
+}
+
 // References are to our specification of the pipeline: "#n" is a row of its list of the original's defects.
 const Override overrides[] = {
     {"#7: without spec.trainer the framework gets its environment all the same",
@@ -159,6 +198,17 @@ const Override overrides[] = {
      {"patch-sidecar-env-switches-value-to-source"},
      keep_patched_env_source},
     {"#5: claims are merged by name", {"plainml-resources-per-node-own-claims-are-dropped"}, keep_claims},
+    {"#17: OpenSSH wants its owner alone to read a private key", {"mpi-*"}, narrow_key_mode},
+    {"#21, #22, #24, #26: Flux gets the program word by word, and volumes that work",
+     {"flux-*"},
+     pass_words_to_flux},
+    {"#27: the brokers' configuration is a file of the ConfigMap",
+     {"flux-*", "running-jobset-still-applies-flux-objects"},
+     add_broker_configuration,
+     "ConfigMap"},
+    {"#25: GPUs are given to processes, so each must get the same number",
+     {"flux-gpus-per-task-and-procs-from-runtime"},
+     nullptr},
     {"#10, 1.7: sources of variables are copied as they are",
      {"trainer-env-file-key-ref-is-lost"},
      copy_env_sources},
@@ -167,6 +217,14 @@ const Override overrides[] = {
 struct Elsewhere {
     const char* reason;
     std::set<std::string> cases;
+};
+
+const Elsewhere built_after_all[] = {
+    {"#16: an empty implementation is Open MPI", {"mpi-empty-implementation-fails"}},
+    {"#19: without spec.trainer or numNodes the runtime's numbers hold",
+     {"flux-without-trainer-panics", "flux-without-num-nodes-panics"}},
+    {"1.2: a stored runtime without the schema's defaults gets them",
+     {"mpi-policy-stored-without-defaults-panics", "flux-policy-stored-without-defaults-panics"}},
 };
 
 const Elsewhere elsewhere[] = {
@@ -182,10 +240,20 @@ const Elsewhere elsewhere[] = {
 
 }  // namespace
 
-const Override* find_override(const std::string& case_name) {
+std::vector<const Override*> find_overrides(const std::string& case_name) {
+    std::vector<const Override*> rows;
     for (const Override& row : overrides)
-        if (row.cases.contains(case_name)) return &row;
-    return nullptr;
+        for (const std::string& name : row.cases)
+            if (name == case_name ||
+                (name.ends_with('*') && case_name.starts_with(name.substr(0, name.size() - 1))))
+                rows.push_back(&row);
+    return rows;
+}
+
+bool builds_instead(const std::string& case_name) {
+    for (const Elsewhere& row : built_after_all)
+        if (row.cases.contains(case_name)) return true;
+    return false;
 }
 
 std::string decided_elsewhere(const std::string& case_name) {
@@ -198,5 +266,7 @@ std::set<std::string> named_cases() {
     std::set<std::string> names;
     for (const Override& row : overrides) names.insert(row.cases.begin(), row.cases.end());
     for (const Elsewhere& row : elsewhere) names.insert(row.cases.begin(), row.cases.end());
+    for (const Elsewhere& row : built_after_all) names.insert(row.cases.begin(), row.cases.end());
+    std::erase_if(names, [](const std::string& name) { return name.ends_with('*'); });
     return names;
 }

@@ -7,13 +7,17 @@
 /// Where our specification, and not the original, decides what is wanted. Every group has its reason.
 struct Override {
     const char* reason;
-    std::set<std::string> cases;
-    /// Turns the original's JobSet into the one that is wanted; nullptr: an error is wanted.
-    void (*change)(const PipelineCase& c, api::Json& job_set);
+    std::set<std::string> cases;  ///< "mpi-*": all whose names begin so
+    /// Turns the original's object into the one that is wanted; nullptr: an error is wanted.
+    void (*change)(const PipelineCase& c, api::Json& object);
+    std::string_view kind = "JobSet";  ///< of the objects to change
 };
 
-/// nullptr: the original decides.
-const Override* find_override(const std::string& case_name);
+/// Those of a case, in order of application; none: the original decides.
+std::vector<const Override*> find_overrides(const std::string& case_name);
+
+/// Whether a case is to be built where the original does not get to an outcome of use.
+bool builds_instead(const std::string& case_name);
 
 /// Cases whose outcome is not decided by reading the snapshot and building; empty if it is.
 std::string decided_elsewhere(const std::string& case_name);

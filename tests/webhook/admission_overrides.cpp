@@ -105,17 +105,11 @@ const std::vector<AdmissionOverride>& admission_overrides() {
 
 const std::vector<Later>& admission_cases_for_later() {
     static const std::vector<Later> table = {
-        {"J15, the rules of MPI, does not exist yet",
-         {"create-mpi-launcher-as-node-without-launcher-job-is-refused",
-          "create-mpi-launcher-as-node-without-node-job-is-refused",
-          "create-mpi-reserved-env-ompi-mca-orte-keep-fqdn-hostnames-is-refused",
-          "create-mpi-reserved-env-ompi-mca-plm-rsh-args-is-refused"}},
         {"J17, the rules of Volcano, does not exist yet",
          {"create-volcano-empty-queue-annotation-is-refused",
           "create-volcano-missing-priority-class-is-refused",
           "create-volcano-queue-emptied-by-patch-is-refused",
           "create-volcano-system-priority-class-hides-later-missing-ones"}},
-        {"J18, the rules of Flux, does not exist yet", {"create-flux-reserved-init-container-is-refused"}},
     };
     return table;
 }

@@ -20,8 +20,6 @@ struct Policy {
 };
 
 constexpr Policy not_yet[] = {
-    {"mlPolicy", "mpi"},
-    {"mlPolicy", "flux"},
     {"podGroupPolicy", "coscheduling"},
     {"podGroupPolicy", "volcano"},
 };

@@ -35,12 +35,16 @@ Json* Info::init_container(const PodSet& pods, std::string_view name) {
     return find_named(pod_spec(pods).find("initContainers"), name);
 }
 
+std::string Info::endpoint(std::string_view pods, std::int64_t replica, std::int64_t index) const {
+    const std::string_view subdomain = spec["network"]["subdomain"].as_string();
+    // <JobSet>-<replicated job>-<replica>-<Pod>.<headless Service>
+    return job.meta.name + "-" + std::string(pods) + "-" + std::to_string(replica) + "-" +
+           std::to_string(index) + "." + (subdomain.empty() ? job.meta.name : std::string(subdomain));
+}
+
 std::string Info::first_endpoint() {
     const PodSet* pods = trainer_pod_set();
-    const std::string_view subdomain = std::as_const(spec)["network"]["subdomain"].as_string();
-    // <JobSet>-<replicated job>-<replica>-<Pod>.<headless Service>
-    return job.meta.name + "-" + (pods ? pods->name : std::string(api::node_container)) + "-0-0." +
-           (subdomain.empty() ? job.meta.name : std::string(subdomain));
+    return endpoint(pods ? std::string_view(pods->name) : api::node_container, 0, 0);
 }
 
 }  // namespace runtime

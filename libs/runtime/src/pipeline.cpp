@@ -10,6 +10,8 @@ const Pipeline& default_pipeline() {
         list.push_back(make_torch());
         list.push_back(make_jax());
         list.push_back(make_xgboost());
+        list.push_back(make_mpi());
+        list.push_back(make_flux());
         // Last: every other object must exist before the Pods that mount it or are scheduled by it.
         list.push_back(make_job_set());
         return list;

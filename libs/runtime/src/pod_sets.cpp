@@ -36,6 +36,9 @@ std::vector<PodSet> count_pods(const Json& spec, const Json& ml_policy,
         pods.name = job["name"].as_string();
         pods.ancestor = job["template"]["metadata"]["labels"][api::ancestor_label].as_string();
         pods.count = base_count(job, pods.ancestor, ml_policy);
+        // The steps of a TrainJob run once each.
+        if (!is_known_ancestor(pods.ancestor))
+            pods.replicas = std::max<std::int64_t>(0, job["replicas"].int_or(1));
         pods.index = pod_sets.size();
         if (num_nodes && mpi.is_object()) {
             if (pods.name == api::node_container) pods.count = mpi_nodes(mpi, *num_nodes);

@@ -13,6 +13,7 @@ struct PodSet {
     std::string name = {};      ///< of the replicated job
     std::string ancestor = {};  ///< the step that it runs: api::ancestor_trainer and so on, or empty
     std::int64_t count = 1;     ///< Pods per replica
+    std::int64_t replicas = 1;  ///< Jobs
     std::size_t index = 0;      ///< in `spec.replicatedJobs`
 };
 
@@ -54,7 +55,9 @@ struct Info {
     /// nullptr if there is none of that name; init containers do not count.
     api::Json* container(const PodSet& pod_set, std::string_view name);
     api::Json* init_container(const PodSet& pod_set, std::string_view name);
-    /// Host name of the first Pod of the trainer: where masters, coordinators and trackers listen.
+    /// Host name of a Pod within its namespace.
+    std::string endpoint(std::string_view pod_set, std::int64_t replica, std::int64_t index) const;
+    /// That of the first Pod of the trainer: where masters, coordinators and trackers listen.
     std::string first_endpoint();
 };
 

@@ -1,0 +1,11 @@
+#pragma once
+#include <string_view>
+
+/// The files of the folder flux/, word for word: "{{name}}" stands for what differs between TrainJobs.
+namespace runtime::flux_texts {
+
+extern const std::string_view init_sh;
+extern const std::string_view entrypoint_sh;
+extern const std::string_view broker_toml;
+
+}  // namespace runtime::flux_texts
