@@ -28,7 +28,8 @@ ALLOWED = [
       for verb in ("get", "list", "watch") for kind in ("trainingruntimes", "clustertrainingruntimes")],
     *[("reconciler", verb, JOBSET, "jobsets", EVERYWHERE, "")
       for verb in ("get", "list", "watch", "create", "patch", "delete")],
-    *[("reconciler", verb, "", "configmaps", EVERYWHERE, "a") for verb in ("get", "create", "delete")],
+    *[("reconciler", verb, "", "configmaps", EVERYWHERE, "a") for verb in ("get", "create", "patch", "delete")],
+    *[("reconciler", verb, "", "secrets", EVERYWHERE, "a") for verb in ("get", "create")],
     *[("reconciler", verb, "events.k8s.io", "events", EVERYWHERE, "") for verb in ("create", "patch")],
     ("reconciler", "create", LEASES, "leases", HERE, ""),
     *[("reconciler", verb, LEASES, "leases", HERE, "trainer.kubeflow.org") for verb in ("get", "update")],
@@ -37,6 +38,8 @@ ALLOWED = [
 REFUSED = [
     *[(account, verb, "", resource, EVERYWHERE, "")
       for account in ("webhook", "reconciler") for resource in ("secrets", "configmaps") for verb in ("list", "watch")],
+    *[("webhook", verb, "", "secrets", EVERYWHERE, "a") for verb in ("get", "create", "patch", "update", "delete")],
+    *[("reconciler", verb, "", "secrets", EVERYWHERE, "a") for verb in ("update", "patch", "delete", "deletecollection")],
     *[(account, verb, "", "pods", EVERYWHERE, "") for account in ("webhook", "reconciler") for verb in ("create", "get", "delete")],
     *[(account, "create", "", "serviceaccounts/token", HERE, "a") for account in ("webhook", "reconciler")],
     *[("webhook", verb, OURS, "trainjobs", EVERYWHERE, "") for verb in ("create", "update", "patch", "delete")],

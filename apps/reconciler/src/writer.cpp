@@ -1,6 +1,7 @@
 #include "writer.hpp"
 
 #include "api/names.hpp"
+#include "key_material.hpp"
 #include "kube/status.hpp"
 #include "lifecycle/event.hpp"
 #include "lifecycle/recreate.hpp"
@@ -105,7 +106,9 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
     if (auto* failure = std::get_if<Failure>(&observation)) co_return ended(std::move(*failure));
     auto& found = std::get<NeededObjects>(observation);
 
-    const runtime::Inputs inputs = {.job = job(), .runtime = chosen.runtime, .observed = found.observed};
+    runtime::Inputs inputs = {.job = job(), .runtime = chosen.runtime, .observed = found.observed};
+    if (const auto made = make_key_material(found.needs, inputs); !made)
+        co_return ended(WriteFailed{"a key pair for TrainJob " + to_string(key()), made.error()});
     const auto built = runtime::build(inputs);
     if (!built) co_return ended(lifecycle::BuildFailed{built.error()});
     Outcome outcome;
