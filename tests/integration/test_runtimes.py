@@ -51,7 +51,7 @@ def container(pod, name="node"):
 def env(pod, name="node"):
     """Values as the program sees them: a field of the pod is looked up there."""
     return {variable["name"]: variable["value"] if "value" in variable else field(pod, variable["valueFrom"]["fieldRef"])
-            for variable in container(pod, name)["env"] if variable["name"] not in KUBERNETES_OWN}
+            for variable in container(pod, name).get("env", []) if variable["name"] not in KUBERNETES_OWN}
 
 
 def field(pod, reference):
@@ -70,7 +70,12 @@ FRAMEWORKS = {
     "xgboost-distributed": {
         "DMLC_NUM_WORKER": "4", "DMLC_TASK_ID": "{rank}", "DMLC_TRACKER_URI": "{job}-node-0-0.{job}",
         "DMLC_TRACKER_PORT": "29500"},
+    "flux-distributed": {},
 }
+OPEN_MPI = {
+    "OMPI_MCA_orte_default_hostfile": "/etc/mpi/hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames": "true",
+    "OMPI_MCA_orte_set_default_slots": "1", "OMPI_MCA_plm_rsh_args": "-o ConnectionAttempts=10"}
+MPI = ["deepspeed-distributed", "mlx-distributed"]
 
 
 @pytest.mark.parametrize("runtime", FRAMEWORKS)
@@ -82,9 +87,48 @@ def test_four_nodes_know_each_other_and_run_to_complete(signalbox, rest, runtime
     ran = pods(rest, job)
     assert {name: len(several) for name, several in ran.items()} == {"node": 4}
     for rank, pod in enumerate(ran["node"]):
-        assert container(pod)["command"] == ["python", "train.py"]
+        wrapper = ["/bin/bash", "/etc/flux-config/entrypoint.sh"] if job == "flux" else []
+        assert container(pod)["command"] == [*wrapper, "python", "train.py"]
         assert pod["spec"]["hostname"] == f"{job}-node-0-{rank}"
         assert env(pod) == {name: value.format(job=job, rank=rank) for name, value in FRAMEWORKS[runtime].items()}
+
+
+def mounted(pod, rest):
+    """{path in the node container: (mode, text)} of what comes from Secrets and ConfigMaps, as the kubelet would have it."""
+    files = {}
+    folders = {mount["name"]: mount["mountPath"] for mount in container(pod)["volumeMounts"]}
+    for volume in pod["spec"]["volumes"]:
+        source = volume.get("secret") or volume.get("configMap")
+        if volume["name"] not in folders or not source:
+            continue
+        data = (rest.get("secrets", source["secretName"]) if "secret" in volume else rest.get("configmaps", source["name"]))["data"]
+        for item in source.get("items") or [{"key": key, "path": key} for key in data]:
+            files[f"{folders[volume['name']]}/{item['path']}"] = (item.get("mode", source["defaultMode"]), data[item["key"]])
+    return files
+
+
+@pytest.mark.parametrize("runtime", MPI)
+def test_a_launcher_finds_its_nodes_and_the_keys_to_them(signalbox, rest, runtime):
+    job = runtime.removesuffix("-distributed")
+    rest.create(train_job(job, runtime, nodes=3))
+    wait_for("the launcher", lambda: "launcher" in pods(rest, job), timeout=60)
+    ran = pods(rest, job)
+    assert {name: len(several) for name, several in ran.items()} == {"node": 2, "launcher": 1}
+    (launcher,) = ran["launcher"]
+    files = mounted(launcher, rest)
+    assert files["/etc/mpi/hostfile"] == (0o444, "".join(
+        f"{job}-{host}.{job} slots=1\n" for host in ("node-0-0", "node-0-1", "launcher-0-0")))
+    assert {f"{pod['spec']['hostname']}.{pod['spec']['subdomain']}" for several in ran.values() for pod in several} == {
+        line.split()[0] for line in files["/etc/mpi/hostfile"][1].splitlines()}
+    assert env(launcher) == OPEN_MPI
+    assert container(launcher)["command"] == ["python", "train.py"]
+    keys = {path: entry for path, entry in files.items() if path.startswith("/home/mpiuser/.ssh/")}
+    assert {path.rsplit("/", 1)[1]: mode for path, (mode, _) in keys.items()} == {
+        "id_rsa": 0o600, "id_rsa.pub": 0o644, "authorized_keys": 0o644}
+    for node in ran["node"]:
+        assert container(node)["command"] == ["/usr/sbin/sshd"]
+        assert mounted(node, rest) == keys
+    until_complete(rest, job)
 
 
 def test_xgboost_counts_a_worker_per_gpu(signalbox, rest):
@@ -149,7 +193,7 @@ def test_torchtune_needs_nothing_but_the_runtimes_name(volume, signalbox, rest):
 
 def test_the_webhook_takes_all_of_them_without_a_warning(cluster, signalbox, rest):
     shipped = {runtime["metadata"]["name"] for runtime in rest.list("clustertrainingruntimes")}
-    assert shipped == {*FRAMEWORKS, *(row[0] for row in TUNING)}
+    assert shipped == {*FRAMEWORKS, *MPI, *(row[0] for row in TUNING)}
     for name in shipped:
         rest.delete("clustertrainingruntimes", name)
     signalbox.install_runtimes("--warnings-as-errors")
