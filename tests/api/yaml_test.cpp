@@ -70,6 +70,11 @@ TEST_CASE("JSON is YAML", "[api]") {
     CHECK(parsed("{a: 1, 'b': [x, z]}") == json(R"({"a": 1, "b": ["x", "z"]})"));
 }
 
+TEST_CASE("every escape of a quoted scalar is UTF-8", "[api]") {
+    CHECK(parsed(R"("\Na\_b\\é\x85\u00a0\L")") == Json("\u0085a\u00a0b\\é\u0085\u00a0\u2028"));
+    CHECK(parsed(R"({"\N": 1})") == Json::object({{"\u0085", 1}}));
+}
+
 TEST_CASE("keys become strings", "[api]") {
     CHECK(parsed("1: a\n0x10: b\n1.5: c\ntrue: d\n'2': e\n2026-01-15: f\n") ==
           json(R"({"1": "a", "16": "b", "1.5": "c", "true": "d", "2": "e", "2026-01-15": "f"})"));

@@ -75,6 +75,19 @@ std::string key_text(const YAML::Mark& mark, const Json& key) {
     return to_json(key);
 }
 
+// yaml-cpp writes the escapes \N and \_ as the bytes 0x85 and 0xA0, where UTF-8 has two each. No others can
+// be broken: the whole text has been checked.
+std::string repaired(const std::string& scalar) {
+    if (utf8::find_broken(scalar) == std::string::npos) return scalar;
+    std::string text;
+    for (std::string_view rest = scalar; !rest.empty();) {
+        const std::string_view before = rest;
+        if (utf8::take(rest) == utf8::broken) text += '\xC2';
+        text.append(before.substr(0, before.size() - rest.size()));
+    }
+    return text;
+}
+
 // Keys of a map itself win over merged ones, earlier merged ones over later ones.
 Json finish_map(Frame& frame) {
     for (Json& map : frame.merged)
@@ -107,7 +120,8 @@ public:
         add(mark, YAML::NullAnchor, at->second);
     }
     void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                  const std::string& value) override {
+                  const std::string& scalar) override {
+        const std::string value = repaired(scalar);
         const bool plain = tag == "?";
         if (expects_key() && value == "<<" && (plain || tag == "tag:yaml.org,2002:merge"))
             return start_merge(mark);
