@@ -1,0 +1,166 @@
+#include "schema_values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <set>
+
+namespace {
+
+using api::Json;
+
+// Members without which nothing is built, those that building looks at, and all others.
+const std::set<std::string_view> structural = {
+    "containers", "replicatedJobs", "runtimePatches",      "spec",
+    "template",   "trainer",        "trainingRuntimeSpec", "mlPolicy"};
+const std::set<std::string_view> important = {"args",
+                                              "command",
+                                              "containers",
+                                              "dependsOn",
+                                              "env",
+                                              "envInjection",
+                                              "image",
+                                              "initContainers",
+                                              "initializer",
+                                              "jax",
+                                              "labels",
+                                              "limits",
+                                              "metadata",
+                                              "mlPolicy",
+                                              "model",
+                                              "dataset",
+                                              "name",
+                                              "network",
+                                              "numNodes",
+                                              "numProcPerNode",
+                                              "ports",
+                                              "replicatedJobs",
+                                              "requests",
+                                              "resources",
+                                              "resourcesPerNode",
+                                              "runtimePatches",
+                                              "spec",
+                                              "targets",
+                                              "template",
+                                              "torch",
+                                              "trainer",
+                                              "trainingRuntimeSpec",
+                                              "value",
+                                              "valueFrom",
+                                              "volumeMounts",
+                                              "volumes",
+                                              "xgboost"};
+
+constexpr auto names =
+    std::to_array<std::string_view>({"node", "node", "node", "node", "dataset-initializer",
+                                     "model-initializer", "launcher", "a", "b", "sidecar"});
+constexpr auto words = std::to_array<std::string_view>(
+    {"", "a", "tune", "run", "gpu", "auto", "$(A)", "model.quantize_base=true", "output_dir=/x", "PET_NNODES",
+     "é\n\"", "/a", "https://h/x", "trainer.kubeflow.org/x", "-1", "torchtune-llama3.2-1b"});
+constexpr auto variables =
+    std::to_array<std::string_view>({"A", "B", "PET_NNODES", "PET_MASTER_ADDR", "JAX_PROCESS_ID",
+                                     "DMLC_TASK_ID", "STORAGE_URI", "FLUX_VIEW_IMAGE"});
+constexpr auto label_keys = std::to_array<std::string_view>(
+    {"a", "x.io/b", "$patch", "$retainKeys", "trainer.kubeflow.org/x", "containers"});
+constexpr auto steps = std::to_array<std::string_view>(
+    {"trainer", "trainer", "trainer", "dataset-initializer", "model-initializer", "eval"});
+constexpr auto resources =
+    std::to_array<std::string_view>({"cpu", "memory", "nvidia.com/gpu", "amd.com/GPU",
+                                     "nvidia.com/gpu.shared", "google.com/tpu", "hugepages-2Mi"});
+constexpr auto quantities =
+    std::to_array<std::string_view>({"1", "0", "500m", "8", "1.5Gi", "-2", "1e3", "9223372036854775807",
+                                     "99999999999999999999E", "1n", "+.5"});
+
+constexpr std::string_view ancestor = "trainer.kubeflow.org/trainjob-ancestor-step";
+
+const auto& one_of(const auto& values, std::uint64_t number) { return values[number % values.size()]; }
+
+bool is_string_type(const Json& schema) { return schema["type"].as_string() == "string"; }
+
+}  // namespace
+
+Json SchemaValues::make(const Json& schema, std::string_view name, int depth) {
+    if (schema["x-kubernetes-int-or-string"].bool_or(false)) return quantity();
+    const std::string_view type = schema["type"].as_string();
+    if (type == "object")
+        return schema["properties"].is_object() ? object(schema, depth) : map(schema, name, depth);
+    if (type == "array") return list(schema, name, depth);
+    if (type == "integer") return integer(schema);
+    if (type == "number") return 0.5;
+    if (type == "boolean") return maybe(50);
+    return text(schema, name);
+}
+
+Json SchemaValues::object(const Json& schema, int depth) {
+    Json::Object::Members members;
+    const auto& required = schema["required"].items();
+    const auto chance = [](std::string_view name) {
+        return structural.contains(name) ? 92u : important.contains(name) ? 35u : 4u;
+    };
+    for (const auto& [name, member] : schema["properties"].members()) {
+        const bool needed = std::find(required.begin(), required.end(), Json(name)) != required.end();
+        if (needed || maybe(chance(name))) members.push_back({name, make(member, name, depth + 1)});
+    }
+    return Json::Object(std::move(members));
+}
+
+Json SchemaValues::map(const Json& schema, std::string_view name, int depth) {
+    Json made = Json::object();
+    const Json& values = schema["additionalProperties"];
+    const bool of_resources = values["x-kubernetes-int-or-string"].bool_or(false);
+    for (auto count = below(4); count > 0; --count)
+        made[of_resources ? one_of(resources, random_())
+                          : one_of(label_keys, maybe(90) ? below(2) : random_())] =
+            values.is_object() ? make(values, {}, depth + 1) : Json("x");
+    if (name == "labels" && maybe(60)) made[ancestor] = one_of(steps, random_());
+    return made;
+}
+
+Json SchemaValues::list(const Json& schema, std::string_view name, int depth) {
+    const auto most = static_cast<std::uint64_t>(schema["maxItems"].int_or(1000));
+    const auto least = static_cast<std::uint64_t>(schema["minItems"].int_or(0));
+    std::uint64_t count = structural.contains(name) ? 1 + below(2) : below(4);
+    if (maybe(1) && depth < 12) count = below(name == "replicatedJobs" ? 12 : 40);
+    count = std::clamp(count, least, most);
+    Json made = Json::array();
+    std::set<std::string> keys;
+    for (; count > 0; --count) {
+        Json item = make(schema["items"], name, depth + 1);
+        std::string key;
+        for (const Json& part : schema["x-kubernetes-list-map-keys"].items())
+            key += to_json(std::as_const(item)[part.as_string()]) + ",";
+        if (schema["x-kubernetes-list-type"].as_string() == "set") key = to_json(item);
+        if (key.empty() || keys.insert(key).second) made.push_back(std::move(item));
+    }
+    return made;
+}
+
+Json SchemaValues::integer(const Json& schema) {
+    const bool small = schema["format"].as_string() == "int32";
+    using Small = std::numeric_limits<std::int32_t>;
+    using Large = std::numeric_limits<std::int64_t>;
+    const std::int64_t low = schema["minimum"].int_or(small ? Small::min() : Large::min());
+    const std::int64_t high = schema["maximum"].int_or(small ? Small::max() : Large::max());
+    const std::int64_t values[] = {0, 1, 2, 3, 8, 29500, -1, low, high};
+    return std::clamp(values[maybe(90) ? below(6) : below(std::size(values))], low, high);
+}
+
+Json SchemaValues::text(const Json& schema, std::string_view name) {
+    if (const auto& choices = schema["enum"].items(); !choices.empty()) return choices[below(choices.size())];
+    if (schema["format"].as_string() == "date-time") return "2026-01-01T00:00:00Z";
+    std::string value(is_string_type(schema) ? one_of(words, random_()) : "x");
+    if (name == "name" || name == "jobName" || name == "containerNames")
+        value = maybe(60) ? one_of(names, random_()) : one_of(variables, random_());
+    if (name == "uri" || name == "storageUri") value = "hf://x";
+    const auto least = static_cast<std::size_t>(schema["minLength"].int_or(0));
+    const auto most =
+        static_cast<std::size_t>(std::min<std::int64_t>(schema["maxLength"].int_or(1 << 16), 1 << 16));
+    if (maybe(1)) value = std::string(std::min<std::size_t>(most, below(300)), 'x');
+    if (value.size() < least) value.resize(least, 'y');
+    return value.substr(0, most);
+}
+
+Json SchemaValues::quantity() {
+    if (maybe(30)) return static_cast<std::int64_t>(below(10));
+    return one_of(quantities, maybe(90) ? below(5) : random_());
+}
