@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <string>
-#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "merge/place.hpp"
+#include "typed_patch.hpp"
 
 namespace merge {
 namespace {
@@ -23,7 +24,9 @@ Result<> merge_objects(Json& base, const Json& patch, const Type* type, const Pl
 
 // The patch's member of a one-of group takes the place of the others; a patch that sets none leaves the
 // base's.
-void drop_other_members(Json& base, const Json& patch, const OneOf& group) {
+void drop_other_members(Json& base, const Json& patch, const Type& type) {
+    const OneOf& group = type.one_of;
+    if (group.members == OneOf::Members::none) return;
     const auto in_group = [&group](std::string_view name) {
         switch (group.members) {
             case OneOf::Members::none: return false;
@@ -33,10 +36,13 @@ void drop_other_members(Json& base, const Json& patch, const OneOf& group) {
         }
         return false;
     };
-    const auto& set = patch.members();
-    const bool sets_one = std::any_of(set.begin(), set.end(), [&](const auto& m) { return in_group(m.key); });
-    if (!sets_one) return;
-    base.members().erase_if([&](const auto& m) { return in_group(m.key) && !patch.contains(m.key); });
+    const auto sets = [&](std::string_view name, const Json& value) {
+        return in_group(name) && is_sent(value, find_field(&type, name));
+    };
+    const auto& members = patch.members();
+    if (std::none_of(members.begin(), members.end(), [&](const auto& m) { return sets(m.key, m.value); }))
+        return;
+    base.members().erase_if([&](const auto& m) { return in_group(m.key) && !sets(m.key, patch[m.key]); });
 }
 
 // Which of the merged items come in which order, as positions. `named` are those that the patch names, in its
@@ -61,39 +67,75 @@ std::vector<std::size_t> merged_order(const std::vector<std::size_t>& named, std
     return order;
 }
 
-Json::Array taken_in_order(Json::Array& items, const std::vector<std::size_t>& order) {
-    Json::Array result;
-    result.reserve(order.size());
-    for (const std::size_t position : order) result.push_back(std::move(items[position]));
-    return result;
+// Puts the items of a list in the order in which they come after a merge.
+void put_in_order(Json& list, const std::vector<std::size_t>& named, std::size_t original) {
+    // The common case: nothing is new, and the patch follows the base's order.
+    if (std::is_sorted(named.begin(), named.end()) && list.items().size() == original) return;
+    Json::Array ordered;
+    ordered.reserve(list.items().size());
+    for (const std::size_t position : merged_order(named, original))
+        ordered.push_back(std::move(list.items()[position]));
+    list = std::move(ordered);
 }
 
+// Where the keys of a list's items are. The keys are views of the items, which must stay where they are.
+class Positions {
+public:
+    static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
+
+    void reserve(std::size_t count) { entries_.reserve(count); }
+    void add(std::string_view key) { entries_.push_back({key, nowhere}); }
+    /// To be called once, when all keys are in.
+    void finish() {
+        std::sort(entries_.begin(), entries_.end(),
+                  [](const Entry& a, const Entry& b) { return a.key < b.key; });
+    }
+    /// nullptr for a key that is not in. Of equal keys always the same entry.
+    std::size_t* find(std::string_view key) {
+        const auto at =
+            std::lower_bound(entries_.begin(), entries_.end(), key,
+                             [](const Entry& entry, std::string_view k) { return entry.key < k; });
+        return at != entries_.end() && at->key == key ? &at->position : nullptr;
+    }
+
+private:
+    struct Entry {
+        std::string_view key;
+        std::size_t position;
+    };
+    std::vector<Entry> entries_;
+};
+
 Result<> merge_by_key(Json& base, const Json& patch, const Field& field, const Place& place) {
-    constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
-    // The keys are views of the patch, which stays as it is; those of the base move when its items grow.
-    std::unordered_map<std::string_view, std::size_t> positions;
+    Positions positions;  // of the patch's keys, in the base
+    positions.reserve(patch.items().size());
     for (std::size_t i = 0; i < patch.items().size(); ++i) {
-        const std::string_view key = patch.items()[i][field.key].as_string();
+        const Json& item = patch.items()[i];
+        if (item.is_null()) continue;
+        const std::string_view key = item[field.key].as_string();
         if (key.empty())
             return api::invalid(Place{.outer = &place, .index = i}.text(),
                                 "needs a " + std::string(field.key) + ", which it is merged by");
-        positions.emplace(key, nowhere);
+        positions.add(key);
     }
+    positions.finish();
     Json::Array& items = base.items();
     const std::size_t original = items.size();
     for (std::size_t i = 0; i < original; ++i) {
-        const auto known = positions.find(std::as_const(items[i])[field.key].as_string());
-        if (known != positions.end() && known->second == nowhere) known->second = i;
+        std::size_t* position = positions.find(std::as_const(items[i])[field.key].as_string());
+        if (position && *position == Positions::nowhere) *position = i;
     }
 
     std::vector<std::size_t> named;
+    named.reserve(patch.items().size());
     std::vector<bool> is_named(original + patch.items().size(), false);
     for (std::size_t i = 0; i < patch.items().size(); ++i) {
         const Json& item = patch.items()[i];
-        std::size_t& position = positions[item[field.key].as_string()];
-        if (position == nowhere) {
+        if (item.is_null()) continue;
+        std::size_t& position = *positions.find(item[field.key].as_string());
+        if (position == Positions::nowhere) {
             position = items.size();
-            items.push_back(item);
+            items.push_back(as_typed_item(item, field.type));
         } else if (const auto merged =
                        merge_objects(items[position], item, field.type, {.outer = &place, .index = i});
                    !merged) {
@@ -102,7 +144,7 @@ Result<> merge_by_key(Json& base, const Json& patch, const Field& field, const P
         if (!is_named[position]) named.push_back(position);
         is_named[position] = true;
     }
-    base = taken_in_order(items, merged_order(named, original));
+    put_in_order(base, named, original);
     return {};
 }
 
@@ -110,25 +152,29 @@ void merge_as_set(Json& base, const Json& patch) {
     Json::Array& items = base.items();
     const std::size_t original = items.size();
     std::vector<std::size_t> named;
-    for (const Json& item : patch.items()) {
+    for (const Json& entry : patch.items()) {
+        if (entry.is_null()) continue;
+        Json item = as_typed_item(entry, nullptr);
         const auto position =
             static_cast<std::size_t>(std::find(items.begin(), items.end(), item) - items.begin());
-        if (position == items.size()) items.push_back(item);
+        if (position == items.size()) items.push_back(std::move(item));
         if (std::find(named.begin(), named.end(), position) == named.end()) named.push_back(position);
     }
-    base = taken_in_order(items, merged_order(named, original));
+    put_in_order(base, named, original);
 }
 
+// `patch` is one that is sent.
 Result<> merge_values(Json& base, const Json& patch, const Field* field, const Place& place) {
     const Strategy strategy = field ? field->strategy : Strategy::deep;
     if (base.empty() && is_scalar(base)) {  // absent, null or ""
-        base = patch;
+        base = as_typed_value(patch, field);
         return {};
     }
     if (base.is_object() && patch.is_object()) {
         if (strategy != Strategy::literal_map)
             return merge_objects(base, patch, field ? field->type : nullptr, place);
-        for (const auto& [key, value] : patch.members()) base[key] = value;
+        for (const auto& [key, value] : patch.members())
+            if (!value.is_null()) base[key] = value;
         return {};
     }
     if (base.is_array() && patch.is_array()) {
@@ -142,18 +188,19 @@ Result<> merge_values(Json& base, const Json& patch, const Field* field, const P
                                               std::string(kind_of(patch)) +
                                               ": that is what the runtime has there");
     }
-    base = patch;
+    base = as_typed_value(patch, field);
     return {};
 }
 
 Result<> merge_objects(Json& base, const Json& patch, const Type* type, const Place& place) {
     if (!base.is_object() || !patch.is_object())
         return api::invalid(place.text(), "must be an object, here and in the runtime");
-    if (type) drop_other_members(base, patch, type->one_of);
+    if (type) drop_other_members(base, patch, *type);
     for (const auto& [name, value] : patch.members()) {
+        const Field* field = find_field(type, name);
+        if (!is_sent(value, field)) continue;
         const Place here = {.outer = &place, .member = name};
-        if (const auto merged = merge_values(base[name], value, find_field(type, name), here); !merged)
-            return merged.error();
+        if (const auto merged = merge_values(base[name], value, field, here); !merged) return merged.error();
     }
     return {};
 }
@@ -161,10 +208,9 @@ Result<> merge_objects(Json& base, const Json& patch, const Type* type, const Pl
 }  // namespace
 
 Result<Json> strategic_merge(Json base, const Json& patch, const Type& type) {
-    const Json typed = as_typed_patch(patch, type);
-    if (typed.is_null()) return base;
+    if (patch.is_null()) return base;
     if (base.is_null()) base = Json::object();
-    if (const auto merged = merge_objects(base, typed, &type, Place()); !merged) return merged.error();
+    if (const auto merged = merge_objects(base, patch, &type, Place()); !merged) return merged.error();
     return base;
 }
 

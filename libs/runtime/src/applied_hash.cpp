@@ -20,6 +20,13 @@ std::uint64_t fnv1a(std::string_view bytes) {
     return hash;
 }
 
+Json taken(Json& object, std::string_view member) {
+    Json* found = object.find(member);
+    Json value = found ? std::move(*found) : Json();
+    object.erase(member);
+    return value;
+}
+
 std::string hex(std::uint64_t value) {
     std::string text(16, '0');
     for (std::size_t i = text.size(); i-- > 0; value >>= 4) text[i] = "0123456789abcdef"[value & 15];
@@ -29,15 +36,18 @@ std::string hex(std::uint64_t value) {
 }  // namespace
 
 Json with_applied_hash(Json object) {
-    Json bare = object;
-    Json& metadata = bare["metadata"];
-    metadata.erase("uid");
-    metadata.erase("resourceVersion");
+    // What does not count is taken out while the rest is hashed; a copy of the whole would cost as much as
+    // the hash.
+    Json& metadata = object["metadata"];
+    Json uid = taken(metadata, "uid"), version = taken(metadata, "resourceVersion");
     if (Json* annotations = metadata.find("annotations")) {
         annotations->erase(api::applied_hash_annotation);
         if (annotations->empty()) metadata.erase("annotations");
     }
-    object["metadata"]["annotations"][api::applied_hash_annotation] = hex(fnv1a(to_json(bare)));
+    std::string hash = hex(fnv1a(to_json(object)));
+    metadata["annotations"][api::applied_hash_annotation] = std::move(hash);
+    if (!uid.is_null()) metadata["uid"] = std::move(uid);
+    if (!version.is_null()) metadata["resourceVersion"] = std::move(version);
     return object;
 }
 

@@ -12,7 +12,4 @@ namespace merge {
 /// An error names the place in the patch, e.g. "replicatedJobs[0].template: must be an object".
 api::Result<api::Json> strategic_merge(api::Json base, const api::Json& patch, const Type& type);
 
-/// What of a patch a typed client would send.
-api::Json as_typed_patch(const api::Json& patch, const Type& type);
-
 }  // namespace merge
