@@ -164,7 +164,7 @@ int main() {
     measure("build() of a TrainJob with two patches", [&] {
         if (!runtime::build({.job = job, .runtime = runtime_object})) std::abort();
     });
-    const Json built = runtime::build({.job = job, .runtime = runtime_object}).value().objects.back();
+    const Json built = runtime::build({.job = job, .runtime = runtime_object}).value().objects.back().object;
     measure("hash of the JobSet", [&] { (void)runtime::with_applied_hash(built); });
     // The base is merged into again and again: the merge takes it and gives it back, so that nothing is
     // copied.

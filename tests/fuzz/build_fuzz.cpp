@@ -10,16 +10,20 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const api::Json& runtime = trees[0];
     const api::TrainJob job = api::parse_train_job(trees[1]);
     (void)runtime::review_train_job({.object = trees[1], .old_object = api::Json(), .runtime = &runtime});
-    (void)runtime::needs(job, runtime);
-    const auto built = runtime::build({.job = job, .runtime = runtime});
+    const auto needed = runtime::needs(job, runtime);
+    runtime::Inputs inputs = {.job = job, .runtime = runtime};
+    if (needed.ssh_key_pair) inputs.ssh_key_pair.emplace();
+    if (needed.curve_key_pair) inputs.curve_key_pair.emplace();
+    const auto built = runtime::build(inputs);
     if (!built) {
         MUST_HOLD(built.error().code == api::Errc::invalid && !built.error().message.empty());
         return 0;
     }
-    const auto again = runtime::build({.job = job, .runtime = runtime});
-    MUST_HOLD(again && again->objects == built->objects);
-    for (const api::Json& object : built->objects) {
-        const api::Json wanted = runtime::with_applied_hash(object);
+    const auto again = runtime::build(inputs);
+    MUST_HOLD(again && again->objects.size() == built->objects.size());
+    for (std::size_t i = 0; i < built->objects.size(); ++i) {
+        MUST_HOLD(again->objects[i].object == built->objects[i].object);
+        const api::Json wanted = runtime::with_applied_hash(built->objects[i].object);
         MUST_HOLD(runtime::is_applied(wanted, wanted));
     }
     return 0;

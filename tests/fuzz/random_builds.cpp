@@ -115,8 +115,10 @@ std::string broken_rule(const Input& input, bool& was_built) {
 
     const api::TrainJob job = api::parse_train_job(input.job);
     const auto needed = runtime::needs(job, input.runtime);
-    const std::string random_bytes(needed.random_bytes, 'x');
-    const auto built = runtime::build({.job = job, .runtime = input.runtime, .random_bytes = random_bytes});
+    runtime::Inputs inputs = {.job = job, .runtime = input.runtime};
+    if (needed.ssh_key_pair) inputs.ssh_key_pair.emplace();
+    if (needed.curve_key_pair) inputs.curve_key_pair.emplace();
+    const auto built = runtime::build(inputs);
     was_built = built.has_value();
     if (!built) {
         if (built.error().code != api::Errc::invalid)
@@ -124,12 +126,12 @@ std::string broken_rule(const Input& input, bool& was_built) {
         if (!is_path(built.error().field)) return "an error without a path: " + describe(built.error());
         return built.error().message.empty() ? "an error without a message" : "";
     }
-    const auto again = runtime::build({.job = job, .runtime = input.runtime, .random_bytes = random_bytes});
+    const auto again = runtime::build(inputs);
     if (!again) return "built once, but not twice";
     std::size_t size = 0;
     for (std::size_t i = 0; i < built->objects.size(); ++i) {
-        const std::string text = to_json(built->objects[i]);
-        if (text != to_json(again->objects[i])) return "two builds differ";
+        const std::string text = to_json(built->objects[i].object);
+        if (text != to_json(again->objects[i].object)) return "two builds differ";
         size += text.size();
     }
     if (size > 10 * (to_json(input.job).size() + to_json(input.runtime).size()) + 100'000)

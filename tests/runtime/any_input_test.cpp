@@ -1,0 +1,227 @@
+// What holds whatever a TrainJob and its runtime say: order, size and absence of members must not matter.
+#include <ctime>
+#include <random>
+
+#include "fixtures.hpp"
+#include "runtime/snapshot.hpp"
+
+using api::Json;
+
+namespace {
+
+constexpr const char* policies[] = {"none", "torch", "jax", "xgboost"};
+constexpr const char* pod = "spec.template.spec.replicatedJobs[0].template.spec.template.spec";
+constexpr const char* container =
+    "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]";
+
+// The same object with the members of every map in another order.
+std::string shuffled_text(const Json& value, std::mt19937& random) {
+    if (value.is_array()) {
+        std::string text;
+        for (const Json& item : value.items())
+            text += (text.empty() ? "" : ",") + shuffled_text(item, random);
+        return "[" + text + "]";
+    }
+    if (!value.is_object()) return to_json(value);
+    std::vector<std::string> members;
+    for (const auto& [key, member] : value.members())
+        members.push_back(to_json(Json(key)) + ":" + shuffled_text(member, random));
+    std::shuffle(members.begin(), members.end(), random);
+    std::string text;
+    for (const std::string& member : members) text += (text.empty() ? "" : ",") + member;
+    return "{" + text + "}";
+}
+
+Json full_trainer() {
+    return tree(R"({image: i, command: [c], args: [a], numNodes: 2, numProcPerNode: 2,
+        env: [{name: A, value: "1"}], resourcesPerNode: {limits: {nvidia.com/gpu: 2}}})");
+}
+
+Json patch_of(const char* manager, const std::string& pod_spec) {
+    return tree("{manager: " + std::string(manager) +
+                ", trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: "
+                "{template: {spec: " +
+                pod_spec + "}}}}]}}}}");
+}
+
+Json built_pod(const Json& job, const Json& runtime) {
+    const Json job_set = build_job_set(job, runtime).value();
+    return job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"];
+}
+
+}  // namespace
+
+TEST_CASE("the order of members in what was sent does not show in what is built", "[runtime]") {
+    std::mt19937 random(10);
+    for (const char* policy : policies) {
+        DYNAMIC_SECTION(policy) {
+            Json job = train_job();
+            job["spec"]["trainer"] = full_trainer();
+            job["spec"]["runtimePatches"] = Json::array({patch_of(
+                "a.io/x", "{nodeSelector: {a: b, c: d}, securityContext: {runAsUser: 0, fsGroup: 1}}")});
+            const Json runtime = runtime_with(policy);
+            const api::TrainJob train = api::parse_train_job(job);
+            const auto first = runtime::build({.job = train, .runtime = runtime}).value();
+            CHECK(first.objects.back().object["kind"] == "JobSet");
+            for (int i = 0; i < 100; ++i) {
+                const Json other_job = api::parse_json(shuffled_text(job, random)).value();
+                const Json other_runtime = api::parse_json(shuffled_text(runtime, random)).value();
+                const api::TrainJob parsed = api::parse_train_job(other_job);
+                const auto built = runtime::build({.job = parsed, .runtime = other_runtime}).value();
+                REQUIRE(built.objects.size() == first.objects.size());
+                for (std::size_t k = 0; k < built.objects.size(); ++k)
+                    REQUIRE(to_json(built.objects[k].object) == to_json(first.objects[k].object));
+            }
+        }
+    }
+}
+
+TEST_CASE("a job built from its snapshot is the job built from the runtime", "[runtime]") {
+    for (const char* policy : policies) {
+        DYNAMIC_SECTION(policy) {
+            const Json runtime =
+                changed(runtime_with(policy), {{"metadata.managedFields", "[{manager: kubectl}]"}});
+            const api::TrainJob job = api::parse_train_job(train_job());
+            const auto stored = runtime::read_snapshot(runtime::make_snapshot(job, runtime), job);
+            REQUIRE(stored.has_value());
+            CHECK(to_json(build_job_set(train_job(), *stored).value()) ==
+                  to_json(build_job_set(train_job(), runtime).value()));
+        }
+    }
+}
+
+TEST_CASE("of two managers that patch one key the last wins", "[runtime]") {
+    Json job = train_job();
+    job["spec"]["runtimePatches"] =
+        Json::array({patch_of("z.io/first", "{nodeSelector: {a: first, b: first}}"),
+                     patch_of("a.io/second", "{nodeSelector: {a: second}}")});
+    CHECK(built_pod(job, plain_runtime())["nodeSelector"] == tree("{a: second, b: first}"));
+}
+
+TEST_CASE("a source of a variable reaches the container as it was given", "[runtime]") {
+    for (const char* source :
+         {"{fieldRef: {apiVersion: v2, fieldPath: metadata.name}}", "{fieldRef: {fieldPath: metadata.name}}",
+          "{resourceFieldRef: {containerName: node, resource: limits.cpu, divisor: \"0\"}}",
+          "{configMapKeyRef: {name: m, key: k, optional: false}}",
+          "{secretKeyRef: {name: s, key: k, optional: true}}",
+          "{fileKeyRef: {volumeName: v, path: p, key: k, optional: false}}",
+          "{fromTheFuture: {a: [1, null]}}"})
+        for (const char* policy : policies) {
+            DYNAMIC_SECTION(policy << " with " << source) {
+                const std::string env = "[{name: A, valueFrom: " + std::string(source) + "}]";
+                const Json job = changed(train_job(), {{"spec.trainer.env", env.c_str()}});
+                const Json job_set = build_job_set(job, runtime_with(policy)).value();
+                Json found;
+                for (const Json& entry : node_container(job_set)["env"].items())
+                    if (entry["name"] == "A") found = entry;
+                CHECK(found == tree(env).items()[0]);
+            }
+        }
+}
+
+TEST_CASE("a trainer may leave out anything under any policy", "[runtime]") {
+    std::vector<Json> trainers = {Json(), Json::object(), full_trainer()};
+    const Json full = full_trainer();
+    for (const auto& [name, value] : full.members()) {
+        trainers.push_back(full);
+        trainers.back().erase(name);
+        trainers.push_back(Json::object({{name, value}}));
+    }
+    const std::pair<const char*, const char*> variables[] = {{"none", ""},
+                                                             {"torch", "PET_NNODES="},
+                                                             {"jax", "JAX_NUM_PROCESSES="},
+                                                             {"xgboost", "DMLC_NUM_WORKER="}};
+    for (const auto& [policy, variable] : variables)
+        for (const Json& trainer : trainers) {
+            DYNAMIC_SECTION(policy << " with " << trainer) {
+                Json job = train_job();
+                job["spec"]["trainer"] = trainer;
+                const Json job_set = build_job_set(job, runtime_with(policy)).value();
+                const Json& node = node_container(job_set);
+                CHECK(env_text(node).find(variable) != std::string::npos);
+                CHECK(node["image"] == (trainer["image"].is_null() ? "train:1" : "i"));
+                CHECK(job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["parallelism"] ==
+                      trainer["numNodes"].int_or(1));
+            }
+        }
+}
+
+TEST_CASE("sixteen patches of a hundred jobs each are merged in time", "[runtime]") {
+    Json runtime = plain_runtime();
+    Json& jobs = at(runtime, "spec.template.spec.replicatedJobs");
+    const Json first = jobs.items()[0];
+    for (int i = 1; i < 100; ++i) {
+        Json job = first;
+        job["name"] = "job-" + std::to_string(i);
+        job["template"].erase("metadata");
+        jobs.push_back(std::move(job));
+    }
+    // As many variables per container as the schema admits, under names that only the last patches share.
+    Json job = train_job();
+    for (int patch = 0; patch < 16; ++patch) {
+        Json env = Json::array();
+        for (int i = 0; i < 16; ++i)
+            env.push_back(Json::object(
+                {{"name", "V" + std::to_string(patch / 2) + "_" + std::to_string(i)}, {"value", "x"}}));
+        Json one = patch_of("a.io/x", "{containers: [{name: node}]}");
+        Json& patched = at(one, "trainingRuntimeSpec.template.spec.replicatedJobs");
+        Json& target = at(
+            one,
+            "trainingRuntimeSpec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]");
+        target["env"] = std::move(env);
+        const Json model = patched.items()[0];
+        for (int i = 1; i < 100; ++i) {
+            patched.push_back(model);
+            patched.items().back()["name"] = "job-" + std::to_string(i);
+        }
+        one["manager"] = "a.io/" + std::to_string(patch);
+        job["spec"]["runtimePatches"].push_back(std::move(one));
+    }
+    const auto started = std::clock();
+    const Json job_set = build_job_set(job, runtime).value();
+    CHECK((std::clock() - started) / CLOCKS_PER_SEC < 30);  // 60 ms without sanitizers
+    REQUIRE(job_set["spec"]["replicatedJobs"].items().size() == 100);
+    const Json& last = job_set["spec"]["replicatedJobs"][99];
+    CHECK(last["template"]["spec"]["template"]["spec"]["containers"][0]["env"].items().size() == 8 * 16);
+    CHECK(to_json(job_set).size() < to_json(job).size() + to_json(runtime).size());
+}
+
+TEST_CASE("a runtime of a mebibyte, or one that is nested as deep as can be, is built", "[runtime]") {
+    Json large = plain_runtime();
+    Json& env = at(large, std::string(container) + ".env");
+    for (int i = 0; to_json(large).size() < (1u << 20); ++i)
+        for (int k = 0; k < 1000; ++k)
+            env.push_back(Json::object({{"name", "V" + std::to_string(1000 * i + k)}, {"value", "x"}}));
+    Json job = train_job();
+    job["spec"]["runtimePatches"] = Json::array({patch_of("a.io/x", "{nodeSelector: {a: b}}")});
+    const auto started = std::clock();
+    const Json job_set = build_job_set(job, large).value();
+    CHECK((std::clock() - started) / CLOCKS_PER_SEC < 30);
+    CHECK(node_container(job_set)["env"] == env);
+
+    Json nested = "bottom";
+    for (std::size_t depth = 0; depth < api::max_json_depth - 16; ++depth)
+        nested = Json::object({{"a", std::move(nested)}});
+    Json deep = plain_runtime();
+    at(deep, pod)["fromTheFuture"] = nested;
+    CHECK(built_pod(job, deep)["fromTheFuture"] == nested);
+    at(job,
+       "spec.runtimePatches[0].trainingRuntimeSpec.template.spec.replicatedJobs[0].template.spec.template."
+       "spec")["fromTheFuture"] = nested;
+    CHECK(built_pod(job, deep)["fromTheFuture"] == nested);
+}
+
+TEST_CASE("a patch that names thousands of items is refused or merged in time", "[runtime]") {
+    Json items = Json::array();
+    for (int i = 0; i < 20'000; ++i)
+        items.push_back(Json::object({{"name", "v" + std::to_string(i % 15'000)}}));
+    Json runtime = plain_runtime(), job = train_job();
+    at(runtime, pod)["imagePullSecrets"] = items;
+    job["spec"]["runtimePatches"] = Json::array({patch_of("a.io/x", "{nodeSelector: {a: b}}")});
+    at(job,
+       "spec.runtimePatches[0].trainingRuntimeSpec.template.spec.replicatedJobs[0].template.spec.template."
+       "spec")["imagePullSecrets"] = items;
+    const auto started = std::clock();
+    CHECK(build_job_set(job, runtime).has_value());
+    CHECK((std::clock() - started) / CLOCKS_PER_SEC < 30);
+}
