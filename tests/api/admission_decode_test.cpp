@@ -103,3 +103,17 @@ TEST_CASE("a review may be cut anywhere without harm", "[api]") {
     for (std::size_t size = 0; size < review.size(); ++size)
         CHECK(decode_admission_review(std::string_view(review).substr(0, size)).has_error());
 }
+
+TEST_CASE("who wrote which field last is left out of both objects, and nothing else is", "[api]") {
+    const auto request = changed([](Json& r) {
+        for (const char* object : {"object", "oldObject"}) {
+            r[object]["metadata"]["managedFields"] = Json::array({Json::object({{"manager", "kubectl"}})});
+            r[object]["metadata"]["labels"]["managedFields"] = "mine";
+            r[object]["spec"]["managedFields"] = 1;
+        }
+    });
+    for (const Json& object : {request.object, request.old_object}) {
+        CHECK(object["metadata"] == Json::object({{"labels", Json::object({{"managedFields", "mine"}})}}));
+        CHECK(object["spec"]["managedFields"] == Json(1));
+    }
+}

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "api/json.hpp"
+#include "api/json_reader.hpp"
 #include "random_json.hpp"
 #include "support/printers.hpp"
 
@@ -155,7 +155,7 @@ TEST_CASE("a text is read no further than its view", "[api]") {
 
 TEST_CASE("nesting is limited", "[api]") {
     CHECK(to_json(parsed(nested(256))) == nested(256));
-    CHECK(failure(nested(257)) == "not valid JSON at byte 256: nested more than 256 levels deep");
+    CHECK(failure(nested(257)) == "not valid JSON at byte 257: nested more than 256 levels deep");
     failure(std::string(500'000, '['));
     std::string objects;
     for (int i = 0; i < 500'000; ++i) objects += "{\"a\":";
@@ -200,5 +200,76 @@ TEST_CASE("no text, however damaged, does harm", "[api]") {
                 text.erase(at, random.below(3));
         }
         if (const auto json = parse_json(text)) CHECK(*parse_json(to_json(*json)) == *json);
+    }
+}
+
+namespace {
+
+constexpr std::string_view fields[] = {"request", "object", "metadata", "managedFields"};
+constexpr JsonPath left_out[] = {fields};
+
+std::string without_fields(std::string_view text) {
+    const auto tree = parse_json_without(text, left_out);
+    return tree ? to_json(*tree) : tree.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("members can be left out by their paths", "[api]") {
+    struct Case {
+        const char* name;
+        std::string text;
+        std::string want;
+    };
+    const auto in_metadata = [](const std::string& members) {
+        return R"({"request":{"object":{"metadata":{)" + members + "}}}}";
+    };
+    const std::string same = R"({"managedFields":1,"request":{"managedFields":1,"object":{"managedFields":1,)"
+                             R"("metadata":{"labels":{"managedFields":"x"}},"spec":{"managedFields":1}},)"
+                             R"("oldObject":{"metadata":{"managedFields":1}}}})";
+    const Case cases[] = {
+        {"a scalar", in_metadata(R"("managedFields":1,"name":"a")"), in_metadata(R"("name":"a")")},
+        {"a string", in_metadata(R"("a":2,"managedFields":"x")"), in_metadata(R"("a":2)")},
+        {"null", in_metadata(R"("managedFields":null)"), in_metadata("")},
+        {"an empty list", in_metadata(R"("managedFields":[],"name":"a")"), in_metadata(R"("name":"a")")},
+        {"an empty object", in_metadata(R"("managedFields":{},"name":"a")"), in_metadata(R"("name":"a")")},
+        {"lists and objects, one in the other",
+         in_metadata(
+             R"("a":[1,{"b":2}],"managedFields":[{"f":{"g":[[],{}, "x", 1.5, true, null]}},{}],"z":[3])"),
+         in_metadata(R"("a":[1,{"b":2}],"z":[3])")},
+        {"twice", in_metadata(R"("managedFields":[1],"a":1,"managedFields":[2])"), in_metadata(R"("a":1)")},
+        {"a name with an escape", in_metadata(R"("managed\u0046ields":[1],"a":1)"), in_metadata(R"("a":1)")},
+        {"not elsewhere", same, same},
+        {"not in a list on the way", R"({"request":{"object":[{"metadata":{"managedFields":1}}]}})",
+         R"({"request":{"object":[{"metadata":{"managedFields":1}}]}})"},
+        {"not in another that comes after",
+         R"({"request":{"object":{"metadata":{"managedFields":[1]},"other":{"managedFields":1}}}})",
+         R"({"request":{"object":{"metadata":{},"other":{"managedFields":1}}}})"},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) { CHECK(without_fields(c.text) == c.want); }
+    }
+}
+
+TEST_CASE("what is left out has to be valid as well", "[api]") {
+    const std::string begin = R"({"request":{"object":{"metadata":{"managedFields":)";
+    for (const std::string& value : {std::string("[1,]"), std::string("{a:1}"), std::string("\"\\ud800\""),
+                                     std::string("1e999"), std::string("\"\xff\""), nested(max_json_depth)}) {
+        INFO(value);
+        CHECK(parse_json_without(begin + value + "}}}}", left_out).has_error());
+    }
+    CHECK(parse_json_without(begin + nested(max_json_depth - 4) + "}}}}", left_out));
+}
+
+TEST_CASE("leaving out is parsing and erasing", "[api]") {
+    RandomJson random(25);
+    for (int i = 0; i < 300; ++i) {
+        Json tree = Json::object();
+        Json& metadata = tree["request"]["object"]["metadata"];
+        metadata = Json::object({{"managedFields", random.tree()}, {"z", random.tree()}});
+        tree["request"]["a"] = random.tree();
+        const std::string text = to_json(tree);
+        metadata.erase("managedFields");
+        CHECK(without_fields(text) == to_json(tree));
     }
 }

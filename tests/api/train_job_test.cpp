@@ -1,4 +1,4 @@
-#include "api/train_job.hpp"
+#include "api/train_job_reader.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -86,4 +86,16 @@ TEST_CASE("job counts are written with their zeros, and read back", "[api]") {
     CHECK(to_json(tree) ==
           R"([{"active":2,"failed":0,"name":"node","ready":1,"succeeded":0,"suspended":0}])");
     CHECK(parse_jobs_status(tree) == jobs);
+}
+
+TEST_CASE("a TrainJob that is taken out of its object is the same", "[api]") {
+    Json object =
+        parse_json(R"({"metadata": {"name": "job"}, "spec": {"suspend": true, "trainer": {"numNodes": 4}}})")
+            .value();
+    const TrainJob copied = parse_train_job(object);
+    const TrainJob taken = take_train_job(std::move(object));
+    CHECK(taken.meta.name == copied.meta.name);
+    CHECK(taken.spec == copied.spec);
+    CHECK(taken.suspend);
+    CHECK(take_train_job(Json("x")).spec.is_null());
 }

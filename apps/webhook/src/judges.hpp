@@ -19,10 +19,11 @@ struct Facts {
 runtime::Lookups lookups_of_train_job(const api::AdmissionRequest& request);
 
 // The handlers of the routes: pure, for CREATE and UPDATE of the route's kind, with objects of any shape.
+// They may take the objects out of the request.
 
-api::Verdict mutate_train_job(const api::AdmissionRequest& request, const Facts& facts, api::Time now);
-api::Verdict validate_train_job(const api::AdmissionRequest& request, const Facts& facts, api::Time now);
+api::Verdict mutate_train_job(api::AdmissionRequest& request, const Facts& facts, api::Time now);
+api::Verdict validate_train_job(api::AdmissionRequest& request, const Facts& facts, api::Time now);
 /// Either kind of runtime.
-api::Verdict validate_runtime(const api::AdmissionRequest& request, const Facts& facts, api::Time now);
+api::Verdict validate_runtime(api::AdmissionRequest& request, const Facts& facts, api::Time now);
 
 }  // namespace webhook

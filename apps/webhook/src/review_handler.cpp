@@ -205,7 +205,7 @@ net::Task<net::HttpResponse> ReviewHandler::answer_later(Review review) {
     co_return conclude(review, verdict, account);
 }
 
-api::Verdict ReviewHandler::judge(const Review& review, const Facts& facts) const {
+api::Verdict ReviewHandler::judge(Review& review, const Facts& facts) const {
     const auto now = std::chrono::floor<std::chrono::seconds>(clock_.wall());
     return review.route->judge(review.request, facts, now);
 }

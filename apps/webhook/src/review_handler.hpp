@@ -31,7 +31,7 @@ private:
     net::Answer answer(const net::HttpRequest& request, Account& account);
     net::Task<net::HttpResponse> answer_later(Review review);
     net::HttpResponse conclude(const Review& review, const api::Verdict& verdict, Account& account);
-    api::Verdict judge(const Review& review, const Facts& facts) const;
+    api::Verdict judge(Review& review, const Facts& facts) const;
     void note_lookup(const api::Error* error);
 
     const FactFinder& facts_;

@@ -13,7 +13,8 @@ struct Route {
     std::string_view kind;  ///< the only one that is sent there, of our group and version
     /// Names what the judge has to be given; nullptr: it needs nothing but the request.
     runtime::Lookups (*lookups)(const api::AdmissionRequest& request);
-    api::Verdict (*judge)(const api::AdmissionRequest& request, const Facts& facts, api::Time now);
+    /// Leaves of the request what encoding the answer takes.
+    api::Verdict (*judge)(api::AdmissionRequest& request, const Facts& facts, api::Time now);
 };
 
 /// All of them; paths are unique.

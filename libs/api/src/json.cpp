@@ -30,17 +30,24 @@ bool is_same(double number, std::int64_t integer) {
 }  // namespace
 
 JsonObject::JsonObject(Members members) : members_(std::move(members)) {
-    if (!std::is_sorted(members_.begin(), members_.end(), key_less))
-        std::stable_sort(members_.begin(), members_.end(), key_less);
+    // Kubernetes writes maps sorted: mostly there is nothing to do.
+    const auto not_less = [](const Member& a, const Member& b) { return !key_less(a, b); };
+    if (std::adjacent_find(members_.begin(), members_.end(), not_less) == members_.end()) return;
+    std::stable_sort(members_.begin(), members_.end(), key_less);
     // Keep the last of equal keys: walk backwards, where "first seen" is "last given".
-    const auto same = [](const Member& a, const Member& b) { return a.key == b.key; };
-    if (std::adjacent_find(members_.begin(), members_.end(), same) != members_.end()) {
-        const auto kept = std::unique(members_.rbegin(), members_.rend(), same);
-        members_.erase(members_.begin(), kept.base());
-    }
+    const auto kept = std::unique(members_.rbegin(), members_.rend(),
+                                  [](const Member& a, const Member& b) { return a.key == b.key; });
+    members_.erase(members_.begin(), kept.base());
 }
 
 const Json* JsonObject::find(std::string_view key) const {
+    // Most objects are small, and comparing lengths first is quicker than comparing text by halves.
+    constexpr std::size_t small = 8;
+    if (members_.size() <= small) {
+        for (const Member& member : members_)
+            if (member.key == key) return &member.value;
+        return nullptr;
+    }
     const auto at = lower_bound(members_, key);
     return at != members_.end() && at->key == key ? &at->value : nullptr;
 }

@@ -1,29 +1,50 @@
 // JSON text in and out. The only file of the project that includes RapidJSON.
+// Without RAPIDJSON_SSE2: in 1.1.0 that lets control characters pass in strings, and breaks strings with
+// escapes.
 #include <rapidjson/error/en.h>
-#include <rapidjson/memorystream.h>
 #include <rapidjson/reader.h>
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <iterator>
 
-#include "api/json.hpp"
+#include "api/json_reader.hpp"
 #include "number.hpp"
 #include "utf8.hpp"
 
 namespace api {
 namespace {
 
-// Turns RapidJSON's events into a tree. Finished values wait on a stack until their container closes, so
-// every array and object is allocated once, at its final size.
+// What a thread needs for one text after the other: kept, because large blocks that come and go make the heap
+// slow.
+struct Scratch {
+    std::string text = {};
+    JsonObject::Members waiting = {};
+
+    // One large text must not be paid for until the end.
+    void forget_large_blocks() {
+        constexpr std::size_t large = 64 * 1024;
+        if (text.capacity() > large) text = std::string();
+        waiting.clear();
+        if (waiting.capacity() * sizeof(JsonObject::Member) > large) waiting = JsonObject::Members();
+    }
+};
+
+// Turns RapidJSON's events into a tree. Finished values wait on a stack, with their keys, until their
+// container closes, so that every array and object is allocated once, at its final size.
 class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeBuilder> {
 public:
-    explicit TreeBuilder(bool has_escapes) : has_escapes_(has_escapes) {}
+    /// `waiting` is empty.
+    TreeBuilder(bool has_escapes, JsonPaths left_out, JsonObject::Members& waiting)
+        : has_escapes_(has_escapes), left_out_(left_out), waiting_(waiting) {
+        open_.reserve(32);
+    }
 
-    bool Null() { return add(Json()); }
-    bool Bool(bool value) { return add(Json(value)); }
+    bool Null() { return add(nullptr); }
+    bool Bool(bool value) { return add(value); }
     // Numbers arrive as text (kParseNumbersAsStringsFlag) and are converted here. So
     // RapidJSON's own conversion, where exponents overflow in release 1.1.0 (CVE-2024-38517, CVE-2024-39684),
     // never runs.
@@ -31,55 +52,106 @@ public:
         const char* end = text + size;
         std::int64_t integer = 0;
         if (auto [at, failed] = std::from_chars(text, end, integer); failed == std::errc() && at == end)
-            return add(Json(integer));
-        if (const auto number = to_double({text, size})) return add(Json(*number));
+            return add(integer);
+        if (const auto number = to_double({text, size})) return add(*number);
         problem = "a number is out of range: " + std::string(text, std::min<std::size_t>(size, 40));
         return false;
     }
     bool String(const char* text, rapidjson::SizeType size, bool) {
-        return is_utf8({text, size}) && add(Json(std::string(text, size)));
+        return is_utf8({text, size}) && add(std::string_view(text, size));
     }
     bool Key(const char* text, rapidjson::SizeType size, bool) {
-        keys_.emplace_back(text, size);
-        return is_utf8({text, size});
+        const std::string_view key(text, size);
+        if (!is_utf8(key)) return false;
+        if (is_skipping()) return true;
+        for (const JsonPath& path : left_out_)
+            if (path.size() == depth_ && path.back() == key && leads_here(path)) {
+                skipping_since_ = depth_;
+                return true;
+            }
+        waiting_.emplace_back(std::string(key), Json());
+        return true;
     }
-    bool StartObject() { return open(); }
-    bool StartArray() { return open(); }
-    bool EndObject(rapidjson::SizeType count) {
-        JsonObject::Members members;
-        members.reserve(count);
-        const auto values = values_.end() - count;
-        const auto keys = keys_.end() - count;
-        for (rapidjson::SizeType i = 0; i < count; ++i)
-            members.push_back({std::move(keys[i]), std::move(values[i])});
-        values_.erase(values, values_.end());
-        keys_.erase(keys, keys_.end());
-        return close(JsonObject(std::move(members)));
+    bool StartObject() { return open(true); }
+    bool StartArray() { return open(false); }
+    bool EndObject(rapidjson::SizeType) {
+        if (!close()) return true;
+        const auto first = begin_of_closed();
+        JsonObject::Members members(std::make_move_iterator(first), std::make_move_iterator(waiting_.end()));
+        waiting_.erase(first, waiting_.end());
+        return put(JsonObject(std::move(members)));
     }
-    bool EndArray(rapidjson::SizeType count) {
-        const auto first = values_.end() - count;
-        Json::Array items(std::make_move_iterator(first), std::make_move_iterator(values_.end()));
-        values_.erase(first, values_.end());
-        return close(std::move(items));
+    bool EndArray(rapidjson::SizeType) {
+        if (!close()) return true;
+        const auto first = begin_of_closed();
+        Json::Array items;
+        items.reserve(static_cast<std::size_t>(waiting_.end() - first));
+        for (auto at = first; at != waiting_.end(); ++at) items.push_back(std::move(at->value));
+        waiting_.erase(first, waiting_.end());
+        return put(std::move(items));
     }
 
-    Json take() { return std::move(values_.back()); }
+    Json take() { return std::move(waiting_.back().value); }
     std::string problem;
 
 private:
-    bool add(Json value) {
-        values_.push_back(std::move(value));
+    struct Container {
+        std::size_t begin = 0;  // of its members in waiting_
+        bool is_object = false;
+    };
+
+    // A scalar.
+    template <class Value>
+    bool add(Value value) {
+        if (is_skipping()) {
+            end_skipping();
+            return true;
+        }
+        return put(value);
+    }
+    // In an object its key has come and waits.
+    template <class Value>
+    bool put(Value&& value) {
+        if (open_.empty() || !open_.back().is_object) waiting_.emplace_back();
+        waiting_.back().value = Json(std::forward<Value>(value));
         return true;
     }
-    bool open() {
-        if (++depth_ <= max_json_depth) return true;
-        problem = "nested more than " + std::to_string(max_json_depth) + " levels deep";
+    bool open(bool is_object) {
+        if (++depth_ > max_json_depth) {
+            problem = "nested more than " + std::to_string(max_json_depth) + " levels deep";
+            return false;
+        }
+        if (!is_skipping()) open_.push_back({waiting_.size(), is_object});
+        return true;
+    }
+    // Whether it is one that is kept.
+    bool close() {
+        --depth_;
+        if (!is_skipping()) return true;
+        end_skipping();
         return false;
     }
-    bool close(Json container) {
-        --depth_;
-        return add(std::move(container));
+    JsonObject::Members::iterator begin_of_closed() {
+        const auto begin = static_cast<std::ptrdiff_t>(open_.back().begin);
+        open_.pop_back();
+        return waiting_.begin() + begin;
     }
+
+    bool is_skipping() const { return skipping_since_ > 0; }
+    // Once the value is over whose key began it.
+    void end_skipping() {
+        if (depth_ == skipping_since_) skipping_since_ = 0;
+    }
+    // All but the last step of a path that is as deep as we are.
+    bool leads_here(const JsonPath& path) const {
+        // The key of an open container is the one that waited when it was opened.
+        for (std::size_t level = 1; level < depth_; ++level)
+            if (!open_[level - 1].is_object || open_[level].begin == 0 ||
+                waiting_[open_[level].begin - 1].key != path[level - 1])
+                return false;
+        return true;
+    }
+
     // RapidJSON 1.1.0 lets "\udc00" alone pass and encodes it.
     bool is_utf8(std::string_view text) {
         if (!has_escapes_) return true;
@@ -92,9 +164,11 @@ private:
     }
 
     bool has_escapes_ = false;
-    std::vector<Json> values_;
-    std::vector<std::string> keys_;
+    JsonPaths left_out_ = {};
+    JsonObject::Members& waiting_;
+    std::vector<Container> open_ = {};
     std::size_t depth_ = 0;
+    std::size_t skipping_since_ = 0;  // the depth of the member that is left out; 0: none is
 };
 
 std::optional<std::int64_t> as_integer(double value) {
@@ -106,23 +180,35 @@ Error broken_at(std::size_t byte, const std::string& why) {
     return invalid("", "not valid JSON at byte " + std::to_string(byte) + ": " + why);
 }
 
-}  // namespace
-
-Result<Json> parse_json(std::string_view text) {
+Result<Json> read(std::string_view text, JsonPaths left_out, Scratch& scratch) {
     // At once and by words: RapidJSON's own check goes byte by byte.
     if (const auto at = utf8::find_broken(text); at != text.npos) return broken_at(at, "not UTF-8");
-    rapidjson::MemoryStream memory(text.data(), text.size());
-    rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream> stream(memory);
+    // RapidJSON is fastest on text that it may decode in place, that ends with a zero byte, and of which it
+    // may read whole words of 16 bytes.
+    scratch.text.assign(text).append(32, '\0');
+    rapidjson::InsituStringStream stream(scratch.text.data());
     rapidjson::Reader reader;
-    TreeBuilder builder(text.find("\\u") != text.npos);
-    constexpr unsigned flags = rapidjson::kParseIterativeFlag | rapidjson::kParseNumbersAsStringsFlag;
+    TreeBuilder builder(text.find("\\u") != text.npos, left_out, scratch.waiting);
+    // Not the iterative parser, which is slower: the builder bounds the depth.
+    constexpr unsigned flags = rapidjson::kParseInsituFlag | rapidjson::kParseNumbersAsStringsFlag;
     const auto outcome = reader.Parse<flags>(stream, builder);
     if (outcome.IsError())
         return broken_at(stream.Tell(), builder.problem.empty() ? rapidjson::GetParseError_En(outcome.Code())
                                                                 : builder.problem);
-    // RapidJSON takes a NUL byte for the end of the text.
+    // RapidJSON takes a zero byte for the end of the text.
     if (stream.Tell() != text.size()) return broken_at(stream.Tell(), "a NUL byte");
     return builder.take();
+}
+
+}  // namespace
+
+Result<Json> parse_json(std::string_view text) { return parse_json_without(text, {}); }
+
+Result<Json> parse_json_without(std::string_view text, JsonPaths left_out) {
+    thread_local Scratch scratch;
+    auto tree = read(text, left_out, scratch);
+    scratch.forget_large_blocks();
+    return tree;
 }
 
 // Walks a tree; named because Json lets it look inside.

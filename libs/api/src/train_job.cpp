@@ -1,6 +1,5 @@
-#include "api/train_job.hpp"
-
 #include "api/names.hpp"
+#include "api/train_job_reader.hpp"
 
 namespace api {
 namespace {
@@ -11,7 +10,27 @@ std::string string_or(const Json& value, std::string_view fallback) {
     return std::string(value.is_string() ? value.as_string() : fallback);
 }
 
+TrainJob parse_all_but_spec(const Json& object) {
+    const Json& spec = object["spec"];
+    TrainJob job;
+    job.meta = parse_meta(object);
+    job.runtime_ref = parse_runtime_ref(spec);
+    job.suspend = spec["suspend"].bool_or(false);
+    job.active_deadline_seconds = spec["activeDeadlineSeconds"].as_int();
+    job.managed_by = string_or(spec["managedBy"], managed_by_us);
+    job.conditions = parse_conditions(object["status"]["conditions"]);
+    job.jobs_status = parse_jobs_status(object["status"]["jobsStatus"]);
+    return job;
+}
+
 }  // namespace
+
+RuntimeRef parse_runtime_ref(const Json& spec) {
+    const Json& ref = spec["runtimeRef"];
+    return {.api_group = string_or(ref["apiGroup"], trainer_group),
+            .kind = string_or(ref["kind"], cluster_training_runtime_kind),
+            .name = string_or(ref["name"], "")};
+}
 
 bool is_supported(const RuntimeRef& ref) {
     return ref.api_group == trainer_group &&
@@ -19,19 +38,14 @@ bool is_supported(const RuntimeRef& ref) {
 }
 
 TrainJob parse_train_job(const Json& object) {
-    const Json& spec = object["spec"];
-    const Json& ref = spec["runtimeRef"];
-    TrainJob job;
-    job.meta = parse_meta(object);
-    job.runtime_ref = {.api_group = string_or(ref["apiGroup"], trainer_group),
-                       .kind = string_or(ref["kind"], cluster_training_runtime_kind),
-                       .name = string_or(ref["name"], "")};
-    job.suspend = spec["suspend"].bool_or(false);
-    job.active_deadline_seconds = spec["activeDeadlineSeconds"].as_int();
-    job.managed_by = string_or(spec["managedBy"], managed_by_us);
-    job.spec = spec;
-    job.conditions = parse_conditions(object["status"]["conditions"]);
-    job.jobs_status = parse_jobs_status(object["status"]["jobsStatus"]);
+    TrainJob job = parse_all_but_spec(object);
+    job.spec = object["spec"];
+    return job;
+}
+
+TrainJob take_train_job(Json object) {
+    TrainJob job = parse_all_but_spec(object);
+    if (Json* spec = object.find("spec")) job.spec = std::move(*spec);
     return job;
 }
 

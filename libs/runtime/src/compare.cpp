@@ -64,21 +64,27 @@ bool contained(std::string_view name, const Json& desired, const Json& live, boo
     return same_scalar(desired, live, quantity);
 }
 
+bool equivalent(std::string_view name, const Json& left, const Json& right, bool quantity);
+
+// Of two objects. `but_for` names a member that does not count; empty: all of them do.
+bool equivalent_members(const Json& left, const Json& right, bool quantities, std::string_view but_for) {
+    const auto covers = [&](const Json& a, const Json& b, bool values) {
+        return std::all_of(a.members().begin(), a.members().end(), [&](const auto& member) {
+            if (!but_for.empty() && member.key == but_for) return true;
+            const Json* other = b.find(member.key);
+            if (!other) return says_nothing(member.key, member.value);
+            return !values ||
+                   equivalent(member.key, member.value, *other, quantities || holds_quantities(member.key));
+        });
+    };
+    return covers(left, right, true) && covers(right, left, false);
+}
+
 bool equivalent(std::string_view name, const Json& left, const Json& right, bool quantity) {
     if (says_nothing(name, left) || says_nothing(name, right))
         return says_nothing(name, left) && says_nothing(name, right);
-    if (left.is_object() && right.is_object()) {
-        const bool quantities = holds_quantities(name);
-        const auto covers = [&](const Json& a, const Json& b, bool values) {
-            return std::all_of(a.members().begin(), a.members().end(), [&](const auto& member) {
-                const Json* other = b.find(member.key);
-                if (!other) return says_nothing(member.key, member.value);
-                return !values || equivalent(member.key, member.value, *other,
-                                             quantities || holds_quantities(member.key));
-            });
-        };
-        return covers(left, right, true) && covers(right, left, false);
-    }
+    if (left.is_object() && right.is_object())
+        return equivalent_members(left, right, holds_quantities(name), {});
     if (left.is_array() && right.is_array())
         return std::equal(left.items().begin(), left.items().end(), right.items().begin(),
                           right.items().end(),
@@ -91,5 +97,10 @@ bool equivalent(std::string_view name, const Json& left, const Json& right, bool
 bool is_contained(const Json& desired, const Json& live) { return contained({}, desired, live, false); }
 
 bool is_equivalent(const Json& left, const Json& right) { return equivalent({}, left, right, false); }
+
+bool is_equivalent_but_for(std::string_view name, const Json& left, const Json& right) {
+    const bool objects = left.is_object() && right.is_object();
+    return objects ? equivalent_members(left, right, false, name) : is_equivalent(left, right);
+}
 
 }  // namespace runtime

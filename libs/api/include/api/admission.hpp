@@ -20,8 +20,8 @@ struct AdmissionRequest {
     std::string ns = {};
     std::string operation = {};  ///< CREATE, UPDATE, DELETE or CONNECT
     bool dry_run = false;
-    Json object = {};      ///< null on DELETE
-    Json old_object = {};  ///< null on CREATE
+    Json object = {};      ///< null on DELETE; without `metadata.managedFields`
+    Json old_object = {};  ///< null on CREATE; likewise
 };
 
 /// Fails with `invalid` when the bytes are no v1 AdmissionReview with a request and a uid: then no verdict

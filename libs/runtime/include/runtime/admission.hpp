@@ -33,17 +33,17 @@ struct Lookups {
 /// same but for `suspend`, needs none: it must pass whatever has become of the runtime.
 Lookups lookups_for(const api::Json& object, const api::Json& old_object);
 
-/// A TrainJob under review. Refers to its parts, which must outlive it.
+/// A TrainJob under review. What was looked up must outlive it.
 struct TrainJobReview {
-    const api::Json& object;
-    const api::Json& old_object;           ///< null on CREATE
+    api::Json object = {};
+    api::Json old_object = {};             ///< null on CREATE
     const api::Json* runtime = nullptr;    ///< nullptr: not asked for, or it does not exist
     const api::JobSet* job_set = nullptr;  ///< nullptr: not asked for, or there is none
 };
 
 /// J1 to J18, W2 to W4, W6. Without a runtime where lookups_for() asks for one, the verdict is that it does
-/// not exist.
-Findings review_train_job(const TrainJobReview& review);
+/// not exist. Move the review in: its objects are taken apart.
+Findings review_train_job(TrainJobReview review);
 
 /// Either kind of runtime: T1 to T4, W1, W5. `old_object` is null on CREATE; on UPDATE only what the old
 /// object did not already violate is reported.

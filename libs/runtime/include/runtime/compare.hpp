@@ -1,4 +1,6 @@
 #pragma once
+#include <string_view>
+
 #include "api/json.hpp"
 
 namespace runtime {
@@ -11,5 +13,8 @@ bool is_contained(const api::Json& desired, const api::Json& live);
 /// Whether two trees mean the same to the API server: absent, null, [] and {} are alike, but an `emptyDir:
 /// {}` is something; quantities count by value; the order of lists matters.
 bool is_equivalent(const api::Json& left, const api::Json& right);
+
+/// Of two objects, whatever their members of that name are.
+bool is_equivalent_but_for(std::string_view name, const api::Json& left, const api::Json& right);
 
 }  // namespace runtime

@@ -1,4 +1,5 @@
 #include "admission/review_case.hpp"
+#include "api/train_job_reader.hpp"
 #include "runtime/compare.hpp"
 
 namespace runtime {
@@ -18,18 +19,13 @@ bool patches_differ(const Json& left, const Json& right) {
 }
 
 bool ReviewCase::patches_changed() const {
-    return patches_differ(job.spec["runtimePatches"], old_job.spec["runtimePatches"]);
+    return patches_differ(job.spec["runtimePatches"], old_job->spec["runtimePatches"]);
 }
 
 bool is_harmless_update(const Json& object, const Json& old_object) {
     if (old_object.is_null()) return false;
-    if (object["metadata"]["deletionTimestamp"].is_string()) return true;
-    const auto rest = [](const Json& spec) {
-        Json copy = spec;
-        copy.erase("suspend");
-        return copy;
-    };
-    return is_equivalent(rest(object["spec"]), rest(old_object["spec"]));
+    return object["metadata"]["deletionTimestamp"].is_string() ||
+           is_equivalent_but_for("suspend", object["spec"], old_object["spec"]);
 }
 
 Lookups lookups_for(const Json& object, const Json& old_object) {
@@ -37,7 +33,7 @@ Lookups lookups_for(const Json& object, const Json& old_object) {
     const Json& spec = object["spec"];
     const bool patched =
         !old_object.is_null() && patches_differ(spec["runtimePatches"], old_object["spec"]["runtimePatches"]);
-    return {.runtime = is_supported(api::parse_train_job(object).runtime_ref), .job_set = patched};
+    return {.runtime = is_supported(api::parse_runtime_ref(spec)), .job_set = patched};
 }
 
 }  // namespace runtime

@@ -20,17 +20,11 @@ std::optional<ByManager> by_manager(const Json& patches) {
     return managers;
 }
 
-Json without_time(const Json& patch) {
-    Json copy = patch;
-    copy.erase("time");
-    return copy;
-}
-
 // What the time stamp ought to be; null: none.
-Json wanted_time(const Json& patch, const Json* old_patch, const Json& now) {
+const Json& wanted_time(const Json& patch, const Json* old_patch, const Json& now) {
     if (!old_patch) return patch["time"].is_null() ? now : patch["time"];
     // Applying a manifest again is no change, also if it has no time stamp, or an older one.
-    if (is_equivalent(without_time(patch), without_time(*old_patch))) return (*old_patch)["time"];
+    if (is_equivalent_but_for("time", patch, *old_patch)) return (*old_patch)["time"];
     return now;
 }
 
@@ -47,7 +41,7 @@ std::vector<Json> mutate_train_job(const Json& object, const Json& old_object, a
     for (std::size_t i = 0; i < patches.items().size(); ++i) {
         const Json& patch = patches[i];
         const auto old = old_managers->find(patch["manager"].as_string());
-        const Json wanted = wanted_time(patch, old == old_managers->end() ? nullptr : old->second, stamp);
+        const Json& wanted = wanted_time(patch, old == old_managers->end() ? nullptr : old->second, stamp);
         if (wanted == patch["time"]) continue;
         const auto where = merge::JsonPointer() / "spec" / "runtimePatches" / i / "time";
         operations.push_back(wanted.is_null() ? merge::remove_operation(where)

@@ -65,7 +65,7 @@ void patches_wait_for_pods(const ReviewCase& review, FieldErrors& errors) {
     const auto forbid = [&errors](std::string why) {
         errors.push_back({FieldErrorType::forbidden, "spec.runtimePatches", {}, std::move(why), {}});
     };
-    if (!review.job.suspend && !review.old_job.suspend)
+    if (!review.job.suspend && !review.old_job->suspend)
         return forbid("can only be changed while the TrainJob is suspended");
     if (!review.job_set || !review.job_set->belongs_to(review.job)) return;
     for (const api::JobStatus& job : review.job_set->replicated_jobs)
@@ -76,7 +76,7 @@ void patches_wait_for_pods(const ReviewCase& review, FieldErrors& errors) {
 void deadline_is_immutable(const ReviewCase& review, FieldErrors& errors) {
     if (review.is_create()) return;
     const Json& now = review.job.spec["activeDeadlineSeconds"];
-    const Json& before = review.old_job.spec["activeDeadlineSeconds"];
+    const Json& before = review.old_job->spec["activeDeadlineSeconds"];
     if (now == before) return;
     errors.push_back({FieldErrorType::invalid,
                       "spec.activeDeadlineSeconds",

@@ -12,15 +12,13 @@
 namespace runtime {
 
 struct ReviewCase {
-    const api::Json& object;
-    const api::Json& old_object;  ///< null on CREATE
     const api::TrainJob& job;
-    const api::TrainJob& old_job;
+    const api::TrainJob* old_job;  ///< nullptr on CREATE
     const api::Json& runtime;      ///< null: unknown
     const api::Json& merged_spec;  ///< the template's with patches; null: unknown
     const api::JobSet* job_set = nullptr;
 
-    bool is_create() const { return old_object.is_null(); }
+    bool is_create() const { return old_job == nullptr; }
     bool patches_changed() const;
 };
 

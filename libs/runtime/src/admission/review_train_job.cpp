@@ -1,4 +1,5 @@
 #include "admission/review_case.hpp"
+#include "api/train_job_reader.hpp"
 #include "runtime/plugin.hpp"
 #include "shape.hpp"
 
@@ -67,14 +68,14 @@ void add_error(const api::Error& error, FieldErrors& errors) {
 
 }  // namespace
 
-Findings review_train_job(const TrainJobReview& review) {
-    const api::TrainJob job = api::parse_train_job(review.object);
-    const api::TrainJob old_job = api::parse_train_job(review.old_object);
-    Findings findings;
+Findings review_train_job(TrainJobReview review) {
     const bool harmless = is_harmless_update(review.object, review.old_object);
+    const api::TrainJob job = api::take_train_job(std::move(review.object));
+    std::optional<api::TrainJob> old_job;
+    if (!review.old_object.is_null()) old_job = api::take_train_job(std::move(review.old_object));
+    Findings findings;
     if (harmless) {
-        deadline_is_immutable({review.object, review.old_object, job, old_job, nothing, nothing},
-                              findings.errors);
+        deadline_is_immutable({job, &*old_job, nothing, nothing}, findings.errors);
         return findings;
     }
     if (const auto shape = check_train_job_shape(job.spec); !shape) {
@@ -101,10 +102,8 @@ Findings review_train_job(const TrainJobReview& review) {
         }
     }
 
-    const ReviewCase facts = {.object = review.object,
-                              .old_object = review.old_object,
-                              .job = job,
-                              .old_job = old_job,
+    const ReviewCase facts = {.job = job,
+                              .old_job = old_job ? &*old_job : nullptr,
                               .runtime = runtime ? *runtime : nothing,
                               .merged_spec = merged,
                               .job_set = review.job_set};

@@ -1,0 +1,230 @@
+// What one admission review costs: from the bytes of its body to the bytes of the answer.
+#include <time.h>
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "allocations.hpp"
+#include "api/yaml.hpp"
+#include "kube/clock.hpp"
+#include "review_handler.hpp"
+
+namespace {
+
+using api::Json;
+
+const std::string validate_path = "/validate-trainer-kubeflow-org-v1alpha1-trainjob";
+const std::string mutate_path = "/mutate-trainer-kubeflow-org-v1alpha1-trainjob";
+
+Json parsed(const std::string& yaml) { return api::parse_yaml(yaml).value(); }
+
+Json runtime() {
+    return parsed(R"(
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: torch-distributed, uid: 7c0e8f1a-5b0e-4a63-9f3e-3c7f6b1f9a10}
+spec:
+  mlPolicy: {numNodes: 1, torch: {}}
+  template:
+    spec:
+      replicatedJobs:
+      - name: node
+        replicas: 1
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec: {template: {spec: {containers: [{name: node, image: "registry.example.com/base:1"}]}}}
+)");
+}
+
+Json train_job() {
+    return parsed(R"(
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata:
+  name: language-model
+  namespace: research
+  uid: 0f8d3c7e-2f55-4b7a-8f0b-5e2f4f2a9f01
+  creationTimestamp: "2026-01-15T10:00:00Z"
+  generation: 1
+  labels: {team: language, kueue.x-k8s.io/queue-name: research}
+  annotations: {acme.io/ticket: "4711", acme.io/experiment: learning rate of the second stage}
+spec:
+  managedBy: trainer.kubeflow.org/trainjob-controller
+  suspend: false
+  activeDeadlineSeconds: 86400
+  runtimeRef: {apiGroup: trainer.kubeflow.org, kind: ClusterTrainingRuntime, name: torch-distributed}
+  trainer:
+    image: registry.example.com/research/language-model:2026.01
+    command: [torchrun, train.py]
+    args: ["--epochs=40", "--batch-size=64", "--learning-rate=0.0003", "--output=/workspace/out"]
+    numNodes: 8
+    numProcPerNode: 8
+    resourcesPerNode:
+      requests: {cpu: "32", memory: 256Gi, nvidia.com/gpu: "8"}
+      limits: {cpu: "32", memory: 256Gi, nvidia.com/gpu: "8"}
+    env:
+    - name: TOKEN
+      valueFrom: {secretKeyRef: {name: hub, key: token}}
+  runtimePatches:
+  - manager: acme.io/placement
+    trainingRuntimeSpec:
+      template:
+        spec:
+          replicatedJobs:
+          - name: node
+            template:
+              spec:
+                template:
+                  spec:
+                    nodeSelector: {acme.io/pool: h100, topology.kubernetes.io/zone: b}
+                    tolerations:
+                    - {key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}
+                    - {key: acme.io/reserved, operator: Equal, value: research, effect: NoSchedule}
+                    volumes:
+                    - name: data
+                      persistentVolumeClaim: {claimName: corpus, readOnly: true}
+                    containers:
+                    - name: node
+                      volumeMounts: [{name: data, mountPath: /data}]
+)");
+}
+
+// What the API server notes about who wrote which field (metadata.managedFields[].fieldsV1).
+Json field_set(const Json& value) {
+    Json set = Json::object();
+    for (const auto& [key, member] : value.members()) set["f:" + key] = field_set(member);
+    for (const Json& item : value.items())
+        for (const char* key : {"name", "manager"})
+            if (item[key].is_string()) {
+                Json& entry = set["k:" + to_json(Json::object({{key, item[key]}}))];
+                entry = field_set(item);
+                entry["."] = Json::object();
+            }
+    return set;
+}
+
+Json with_managed_fields(Json object) {
+    Json fields = Json::object({{"f:spec", field_set(std::as_const(object)["spec"])}});
+    object["metadata"]["managedFields"] =
+        Json::array({Json::object({{"manager", "kubectl-create"},
+                                   {"operation", "Update"},
+                                   {"apiVersion", "trainer.kubeflow.org/v1alpha1"},
+                                   {"time", "2026-01-15T10:00:00Z"},
+                                   {"fieldsType", "FieldsV1"},
+                                   {"fieldsV1", std::move(fields)}})});
+    return object;
+}
+
+// With as many variables in its environment as it takes to be that large.
+Json train_job_of(std::size_t bytes) {
+    Json job = train_job();
+    for (int i = 0; to_json(with_managed_fields(job)).size() < bytes; ++i)
+        job["spec"]["trainer"]["env"].push_back(
+            Json::object({{"name", "SETTING_" + std::to_string(i)}, {"value", "value of it"}}));
+    return with_managed_fields(std::move(job));
+}
+
+net::HttpRequest request(const std::string& path, const char* operation, const Json& object,
+                         const Json& old) {
+    const auto type = [](const char* member, const char* name) {
+        return Json::object({{"group", "trainer.kubeflow.org"}, {"version", "v1alpha1"}, {member, name}});
+    };
+    const Json review = Json::object(
+        {{"apiVersion", "admission.k8s.io/v1"},
+         {"kind", "AdmissionReview"},
+         {"request",
+          Json::object(
+              {{"uid", "705ab4f5-6393-11e8-b7cc-42010a800002"},
+               {"kind", type("kind", "TrainJob")},
+               {"resource", type("resource", "trainjobs")},
+               {"requestKind", type("kind", "TrainJob")},
+               {"requestResource", type("resource", "trainjobs")},
+               {"name", "language-model"},
+               {"namespace", "research"},
+               {"operation", operation},
+               {"userInfo", Json::object({{"username", "someone@example.com"},
+                                          {"groups", Json::array({"system:authenticated"})}})},
+               {"object", object},
+               {"oldObject", old},
+               {"dryRun", false},
+               {"options", Json::object({{"kind", "CreateOptions"}, {"apiVersion", "meta.k8s.io/v1"}})}})}});
+    return {.method = "POST",
+            .target = path + "?timeout=10s",
+            .headers = {{"Content-Type", "application/json"}},
+            .body = to_json(review)};
+}
+
+// Reviews of this benchmark ask nobody.
+class NoApiServer final : public kube::ApiServer {
+    kube::Async<kube::Response> send(kube::Request) override { std::abort(); }
+    kube::Async<std::unique_ptr<kube::Watch>> watch(kube::Request) override { std::abort(); }
+};
+
+class Desk {
+public:
+    Desk() { runtimes_.set({"", "torch-distributed"}, std::make_shared<const Json>(runtime())); }
+
+    std::string answer(net::HttpRequest& request) {
+        net::Answer answer = handler_(request);
+        return std::move(std::get<net::HttpResponse>(answer).body);
+    }
+
+private:
+    boost::asio::io_context context_{1};
+    std::unique_ptr<kube::Clock> clock_ = kube::make_clock(context_.get_executor());
+    net::Log log_{net::LogLevel::error, net::LogFormat::text, [](std::string_view) {}};
+    net::Metrics metrics_ = {};
+    webhook::ReviewMetrics review_metrics_{metrics_};
+    webhook::RuntimeView runtimes_ = {};
+    NoApiServer server_ = {};
+    webhook::FactFinder facts_{runtimes_, server_};
+    webhook::ReviewHandler handler_{facts_, *clock_, review_metrics_, log_};
+};
+
+double cpu_microseconds() {
+    timespec time = {};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return double(time.tv_sec) * 1e6 + double(time.tv_nsec) / 1e3;
+}
+
+// The median of many short runs: what others do on the machine touches few of them.
+void measure(const char* what, net::HttpRequest request) {
+    constexpr int runs = 101;
+    constexpr int reviews = 200;
+    Desk desk;
+    if (desk.answer(request).find("\"allowed\":true") == std::string::npos) {
+        std::fprintf(stderr, "%s: denied: %s\n", what, desk.answer(request).c_str());
+        std::exit(1);
+    }
+    std::vector<double> times;
+    std::size_t before = 0;
+    for (int run = 0; run < runs; ++run) {
+        before = allocations();
+        const double began = cpu_microseconds();
+        for (int i = 0; i < reviews; ++i) desk.answer(request);
+        times.push_back((cpu_microseconds() - began) / reviews);
+        before = allocations() - before;
+    }
+    std::nth_element(times.begin(), times.begin() + runs / 2, times.end());
+    std::printf("%-34s %6zu bytes  %6.1f us  %5.1f allocations\n", what, request.body.size(), times[runs / 2],
+                double(before) / reviews);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    const std::size_t bytes = count > 1 ? std::strtoul(arguments[1], nullptr, 10) : 8192;
+    const Json job = train_job_of(bytes);
+    Json relabelled = job;
+    relabelled["metadata"]["labels"]["team"] = "vision";
+    std::printf("TrainJob of %zu bytes, %zu of them managedFields\n", to_json(job).size(),
+                to_json(std::as_const(job)["metadata"]["managedFields"]).size());
+    measure("validate CREATE", request(validate_path, "CREATE", job, Json()));
+    measure("mutate CREATE", request(mutate_path, "CREATE", job, Json()));
+    measure("validate UPDATE of a label", request(validate_path, "UPDATE", relabelled, job));
+    measure("mutate UPDATE of a label", request(mutate_path, "UPDATE", relabelled, job));
+}

@@ -1,0 +1,18 @@
+#pragma once
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+#include "api/json.hpp"
+
+namespace api {
+
+/// Names of members from the root to one of them. At least one.
+using JsonPath = std::span<const std::string_view>;
+using JsonPaths = std::span<const JsonPath>;
+
+/// As parse_json(), without the members at such paths: their text has to be valid as well, but no tree is
+/// made of it.
+Result<Json> parse_json_without(std::string_view text, JsonPaths left_out);
+
+}  // namespace api
