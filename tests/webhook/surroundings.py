@@ -57,6 +57,7 @@ class ApiServer(ScriptedApiServer):
         self.objects = {}  # by path; GET finds them, watches do not
         self.installed = True  # whether the CRDs are
         self.delay = 0.0  # seconds before a GET is answered
+        self.trouble = None  # the status of every GET, if set
         self.gets = []
 
     def answer(self, request, url, body):
@@ -67,6 +68,8 @@ class ApiServer(ScriptedApiServer):
             return self.watch(request)
         self.gets.append(url.path)
         self.ended.wait(self.delay)
+        if self.trouble:
+            return self.send(request, self.trouble, {"kind": "Status", "code": self.trouble, "message": "no luck"})
         found = self.objects.get(url.path)
         if found:
             return self.send(request, 200, found)

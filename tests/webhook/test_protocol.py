@@ -26,6 +26,7 @@ def webhook(place):
     api, webhook = place
     api.objects.clear()
     api.delay = 0
+    api.trouble = None
     return webhook
 
 
@@ -114,21 +115,41 @@ def test_a_body_needs_a_length_or_chunks(webhook):
     assert raw(webhook, f"POST {RUNTIME_PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\r\n")[0] == 411
 
 
-def test_seven_mebibytes_are_read_and_no_byte_more(webhook):
-    status, _, body = webhook.post(RUNTIME_PATH, padded_review(LIMIT))
+@pytest.mark.parametrize("size", [LIMIT - 1, LIMIT])
+def test_seven_mebibytes_are_read(webhook, size):
+    status, _, body = webhook.post(RUNTIME_PATH, padded_review(size))
     assert status == 200 and body["response"]["allowed"]
+
+
+def test_no_byte_more_than_seven_mebibytes_is_read(webhook):
     status, headers, _ = raw(webhook, request_text(RUNTIME_PATH).split("Content-Length")[0]
                              + f"Content-Length: {LIMIT + 1}\r\n\r\n")
     assert status == 413
     assert headers["Connection"] == "close"
 
 
-def test_chunks_are_read(webhook):
-    text = json.dumps(review(runtime()))
-    half = len(text) // 2
-    chunks = "".join(f"{len(part):x}\r\n{part}\r\n" for part in (text[:half], text[half:])) + "0\r\n\r\n"
+def chunked(body, size):
     head = f"POST {RUNTIME_PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked"
-    assert raw(webhook, head + "\r\n\r\n" + chunks)[2]["response"]["allowed"]
+    parts = [body[i:i + size] for i in range(0, len(body), size)]
+    return head + "\r\n\r\n" + "".join(f"{len(part):x}\r\n{part}\r\n" for part in parts) + "0\r\n\r\n"
+
+
+def test_the_limit_holds_for_chunks_as_well(webhook):
+    assert raw(webhook, chunked(padded_review(LIMIT), 1 << 20))[2]["response"]["allowed"]
+    with webhook.socket() as connection:
+        # The answer comes, and the end of the connection, before the last of it has been sent.
+        try:
+            connection.sendall(chunked(padded_review(LIMIT + 1), 1 << 20).encode())
+        except OSError:
+            pass
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        assert answer.status == 413
+
+
+@pytest.mark.parametrize("size", [1, 100, 100000])
+def test_chunks_are_read(webhook, size):
+    assert raw(webhook, chunked(json.dumps(review(runtime())), size))[2]["response"]["allowed"]
 
 
 def test_a_request_may_come_in_any_pieces(webhook):
@@ -190,6 +211,66 @@ def test_a_slow_api_server_costs_a_verdict_and_not_the_call(webhook, api):
     assert body["status"]["reason"] == "ServiceUnavailable"
     # The rest is not held up by it.
     assert webhook.post(RUNTIME_PATH, review(runtime()))[2]["response"]["allowed"]
+
+
+@pytest.mark.parametrize("code", [400, 401, 403, 409, 500, 503])
+def test_a_lookup_that_fails_is_no_verdict_about_the_object(webhook, api, code):
+    api.trouble = code
+    status, headers, body = webhook.post(TRAIN_JOB_PATH, review(train_job()))
+    assert status == 200
+    assert "Retry-After" not in headers
+    denial = body["response"]["status"]
+    assert body["response"]["uid"] == "1f0b2c3d" and not body["response"]["allowed"]
+    assert (denial["code"], denial["reason"]) == (503, "ServiceUnavailable")
+    assert "clustertrainingruntimes" in denial["message"] and "plain" in denial["message"]
+    assert "details" not in denial
+
+
+def test_what_needs_no_lookup_is_judged_all_the_same(webhook, api):
+    api.trouble = 500
+    assert webhook.post(RUNTIME_PATH, review(runtime()))[2]["response"]["allowed"]
+    relabelled = train_job()
+    relabelled["metadata"]["labels"] = {"team": "blue"}
+    assert webhook.post(TRAIN_JOB_PATH, review(relabelled, "UPDATE", train_job()))[2]["response"]["allowed"]
+
+
+@pytest.mark.parametrize("runtime_name,allowed", [("plain", True), ("missing", False)])
+def test_a_dry_run_gets_the_same_verdict(webhook, api, runtime_name, allowed):
+    api.objects[f"{GROUP}/clustertrainingruntimes/plain"] = runtime()
+    answers = [webhook.post(TRAIN_JOB_PATH, review(train_job(runtime_name), dryRun=dry_run))[2]["response"]
+               for dry_run in (True, False)]
+    assert answers[0] == answers[1]
+    assert answers[0]["allowed"] == allowed
+
+
+def test_a_job_that_has_no_name_yet_is_stamped(webhook):
+    job = train_job()
+    job["metadata"] = {"generateName": "job-", "namespace": "ns"}
+    job["spec"]["runtimePatches"] = [{"manager": "acme.io/team"}]
+    text = review({**job, "metadata": {**job["metadata"], "name": ""}}, name="", object=job)
+    assert webhook.post(MUTATE_PATH, text)[2]["response"]["patch"]
+
+
+def test_two_requests_may_come_at_once_on_one_connection(webhook):
+    texts = [request_text(body=review(runtime(), uid=f"call-{i}")) for i in range(2)]
+    with webhook.socket() as connection:
+        connection.sendall("".join(texts).encode())
+        for i in range(2):
+            # Unbuffered, so that the first answer's reader leaves the second alone.
+            answer = http.client.HTTPResponse(connection)
+            answer.fp = connection.makefile("rb", 0)
+            answer.begin()
+            assert read_answer(answer)[2]["response"]["uid"] == f"call-{i}"
+
+
+def test_equal_causes_are_told_once(webhook):
+    offender = runtime()
+    offender["spec"]["template"]["spec"]["replicatedJobs"][0]["replicas"] = 0
+    denial = webhook.post(RUNTIME_PATH, review(offender))[2]["response"]["status"]
+    assert len(denial["details"]["causes"]) == 1
+    assert denial["message"].startswith('ClusterTrainingRuntime.trainer.kubeflow.org "plain" is invalid: spec.')
+    assert denial["details"] == {"group": "trainer.kubeflow.org", "kind": "ClusterTrainingRuntime", "name": "plain",
+                                 "causes": denial["details"]["causes"]}
 
 
 def test_patches_are_stamped(webhook):
