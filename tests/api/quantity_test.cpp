@@ -132,3 +132,19 @@ TEST_CASE("a quantity is a JSON string or number", "[api]") {
     for (const Json& value : {Json(), Json(true), Json::array(), Json::object()})
         CHECK(parse_quantity(value).has_error());
 }
+
+TEST_CASE("a quantity is written in the largest unit that is exact, without a suffix for many", "[api]") {
+    struct Case {
+        const char* text;
+        const char* want;
+    };
+    for (const Case& c : {Case{"0", "0"}, Case{"1500m", "1500m"}, Case{"2000m", "2"}, Case{"0.5", "500m"},
+                          Case{"1Gi", "1073741824"}, Case{"3k", "3000"}, Case{"20u", "20u"}, Case{"3n", "3n"},
+                          Case{"-1500m", "-1500m"}, Case{"1e3", "1000"}}) {
+        CAPTURE(c.text);
+        const auto quantity = api::parse_quantity(c.text);
+        REQUIRE(quantity);
+        CHECK(to_string(*quantity) == c.want);
+        CHECK(api::parse_quantity(to_string(*quantity)).value() == *quantity);
+    }
+}

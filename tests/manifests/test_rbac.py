@@ -21,6 +21,7 @@ ALLOWED = [
       for verb in ("get", "list", "watch") for kind in ("trainingruntimes", "clustertrainingruntimes")],
     ("webhook", "get", "", "configmaps", EVERYWHERE, "a"),
     ("webhook", "get", JOBSET, "jobsets", EVERYWHERE, "a"),
+    ("webhook", "get", "scheduling.k8s.io", "priorityclasses", EVERYWHERE, "a"),
     *[("reconciler", verb, OURS, "trainjobs", EVERYWHERE, "") for verb in ("get", "list", "watch", "delete")],
     ("reconciler", "patch", OURS, "trainjobs/status", EVERYWHERE, "a"),
     ("reconciler", "update", OURS, "trainjobs/finalizers", EVERYWHERE, "a"),
@@ -30,6 +31,12 @@ ALLOWED = [
       for verb in ("get", "list", "watch", "create", "patch", "delete")],
     *[("reconciler", verb, "", "configmaps", EVERYWHERE, "a") for verb in ("get", "create", "patch", "delete")],
     *[("reconciler", verb, "", "secrets", EVERYWHERE, "a") for verb in ("get", "create")],
+    *[("reconciler", verb, group, "podgroups", EVERYWHERE, "a")
+      for group in ("scheduling.x-k8s.io", "scheduling.volcano.sh") for verb in ("get", "create", "patch")],
+    ("reconciler", "list", "", "limitranges", EVERYWHERE, ""),
+    ("reconciler", "get", "node.k8s.io", "runtimeclasses", EVERYWHERE, "a"),
+    *[("reconciler", "get", "resource.k8s.io", kind, EVERYWHERE, "a")
+      for kind in ("resourceclaims", "resourceclaimtemplates", "deviceclasses")],
     *[("reconciler", verb, "events.k8s.io", "events", EVERYWHERE, "") for verb in ("create", "patch")],
     ("reconciler", "create", LEASES, "leases", HERE, ""),
     *[("reconciler", verb, LEASES, "leases", HERE, "trainer.kubeflow.org") for verb in ("get", "update")],

@@ -236,11 +236,6 @@ TEST_CASE("what cannot be built is an error that names the field", "[runtime]") 
     };
     const auto patch = [](const char* value) { return Change{"spec.runtimePatches", value}; };
     const Case cases[] = {
-        {"coscheduling",
-         {},
-         {{"spec.podGroupPolicy.coscheduling", "{}"}},
-         "spec.podGroupPolicy.coscheduling"},
-        {"Volcano", {}, {{"spec.podGroupPolicy.volcano", "{}"}}, "spec.podGroupPolicy.volcano"},
         {"two jobs that train",
          {},
          {{"spec.template.spec.replicatedJobs[1]",

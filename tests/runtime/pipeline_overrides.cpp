@@ -1,8 +1,10 @@
 #include "pipeline_overrides.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "api/names.hpp"
+#include "api/quantity.hpp"
 
 namespace {
 
@@ -164,6 +166,40 @@ void add_broker_configuration(const PipelineCase& c, Json& config_map) {
         config_map["data"]["broker.toml"] = "<script>";
 }
 
+// What the original counts, with what it leaves out: limits without a request, replicas, RuntimeClasses.
+void request_what_pods_take(const PipelineCase& c, Json& group) {
+    std::map<std::string, api::Quantity> sum;
+    std::int64_t pods = 0;
+    const auto add = [&sum](std::int64_t count, const Json& list) {
+        for (const auto& [name, value] : list.members())
+            sum[name] += count * api::parse_quantity(value).value();
+    };
+    add(1, std::as_const(group)["spec"]["minResources"]);
+    for (const Json& object : c.want["objects"].items()) {
+        if (object["kind"].as_string() != "JobSet") continue;
+        for (const Json& job : object["spec"]["replicatedJobs"].items()) {
+            const std::int64_t once = job["template"]["spec"]["parallelism"].int_or(1);
+            const std::int64_t all = once * job["replicas"].int_or(1);
+            pods += all;
+            const Json& spec = job["template"]["spec"]["template"]["spec"];
+            for (const Json& existing : c.existing)
+                if (existing["kind"].as_string() == "RuntimeClass" &&
+                    existing["metadata"]["name"] == spec["runtimeClassName"])
+                    add(all, existing["overhead"]["podFixed"]);
+            for (const Json& container : spec["containers"].items()) {
+                Json missing = container["resources"]["limits"];
+                for (const auto& [name, value] : container["resources"]["requests"].members()) {
+                    missing.erase(name);
+                    sum[name] += (all - once) * api::parse_quantity(value).value();
+                }
+                add(all, missing);
+            }
+        }
+    }
+    group["spec"]["minMember"] = pods;
+    for (const auto& [name, quantity] : sum) group["spec"]["minResources"][name] = to_string(quantity);
+}
+
 // References are to our specification of the pipeline: "#n" is a row of its list of the original's defects.
 const Override overrides[] = {
     {"#7: without spec.trainer the framework gets its environment all the same",
@@ -198,7 +234,9 @@ const Override overrides[] = {
      {"patch-sidecar-env-switches-value-to-source"},
      keep_patched_env_source},
     {"#5: claims are merged by name", {"plainml-resources-per-node-own-claims-are-dropped"}, keep_claims},
-    {"#17: OpenSSH wants its owner alone to read a private key", {"mpi-*"}, narrow_key_mode},
+    {"#17: OpenSSH wants its owner alone to read a private key",
+     {"mpi-*", "horovod-on-mpi-under-volcano", "coscheduling-with-mpi-launcher-as-node"},
+     narrow_key_mode},
     {"#21, #22, #24, #26: Flux gets the program word by word, and volumes that work",
      {"flux-*"},
      pass_words_to_flux},
@@ -209,6 +247,14 @@ const Override overrides[] = {
     {"#25: GPUs are given to processes, so each must get the same number",
      {"flux-gpus-per-task-and-procs-from-runtime"},
      nullptr},
+    {"#29: limits and the overhead of RuntimeClasses count, #13: replicas too",
+     {"coscheduling-*", "volcano-*", "quantities-are-written-in-canonical-form"},
+     request_what_pods_take,
+     "PodGroup"},
+    {"2.8: one way of gang scheduling at a time",
+     {"volcano-and-coscheduling-together-make-two-pod-groups"},
+     nullptr},
+    {"#32: a gang has one priority", {"volcano-last-priority-class-wins"}, nullptr},
     {"#10, 1.7: sources of variables are copied as they are",
      {"trainer-env-file-key-ref-is-lost"},
      copy_env_sources},
@@ -225,6 +271,11 @@ const Elsewhere built_after_all[] = {
      {"flux-without-trainer-panics", "flux-without-num-nodes-panics"}},
     {"1.2: a stored runtime without the schema's defaults gets them",
      {"mpi-policy-stored-without-defaults-panics", "flux-policy-stored-without-defaults-panics"}},
+    {"#31: a stored runtime without the schema's defaults gets them, or goes without",
+     {"coscheduling-stored-without-default-timeout-panics",
+      "volcano-network-topology-stored-without-tier-panics"}},
+    {"6: a PodGroup is written whenever the JobSet is, not only for suspended jobs",
+     {"coscheduling-existing-pod-group-is-not-touched", "volcano-existing-pod-group-is-not-touched"}},
 };
 
 const Elsewhere elsewhere[] = {

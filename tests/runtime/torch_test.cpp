@@ -82,10 +82,6 @@ TEST_CASE("processes per node", "[runtime]") {
          {{"spec.trainer.numProcPerNode", "5"}},
          {{policy, "3"}},
          "5"},
-        {"claims do not tell, so torchrun looks",
-         {},
-         {{resources.c_str(), "{claims: [{name: a}], limits: {cpu: 8}}"}},
-         "auto"},
     };
     for (const Case& c : cases) {
         DYNAMIC_SECTION(c.name) { CHECK(processes(node_of(c.job, c.runtime)) == c.want); }

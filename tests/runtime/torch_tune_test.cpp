@@ -55,8 +55,6 @@ TEST_CASE("torchtune's recipe follows nodes, devices and method", "[runtime]") {
          "full_finetune_single_device --config llama3_2/1B_full_single_device"},
         {"two CPUs", "1", "{requests: {cpu: 2}}", "[]", true,
          "full_finetune_distributed --config llama3_2/1B_full"},
-        {"claims", "1", "{claims: [{name: a}]}", "[]", true,
-         "full_finetune_distributed --config llama3_2/1B_full"},
         {"DoRA turns QLoRA off", "1", one_gpu, "[model.quantize_base=true, model.use_dora=true]", false,
          "full_finetune_single_device --config llama3_2/1B_full_single_device"},
         {"a false flag is none", "1", one_gpu, "[model.quantize_base=false]", false,

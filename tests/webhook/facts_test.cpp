@@ -226,3 +226,15 @@ TEST_CASE("each lookup that fails is named", "[facts]") {
         }
     }
 }
+
+TEST_CASE("the priority classes that a Volcano runtime names are read live", "[facts]") {
+    Desk desk;
+    Json runtime = *api::parse_json(R"({"apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "ClusterTrainingRuntime", "metadata": {"name": "plain"}, "spec": {"podGroupPolicy": {"volcano": {}},
+        "template": {"spec": {"replicatedJobs": [{"name": "node", "template": {"spec": {"template": {"spec": {
+            "priorityClassName": "high", "containers": [{"name": "node"}]}}}}}]}}}})");
+    desk.store(kube::resources::cluster_training_runtimes, runtime);
+    const Reply refused = desk.ask(post(test::train_job_path, review("CREATE", test::train_job())));
+    CHECK(asked(desk) == std::vector<std::string>{live, "/priorityclasses/high"});
+    CHECK_FALSE(refused.allowed());
+}

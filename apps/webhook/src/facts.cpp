@@ -51,6 +51,21 @@ net::Async<Tree> snapshot_of(kube::ApiServer& server, const api::TrainJob& job) 
     co_return std::make_shared<const api::Json>(std::move(*runtime));
 }
 
+kube::Resource resource_of(const runtime::Need& need) {
+    if (need.kind == "PriorityClass") return kube::resources::priority_classes;
+    throw std::logic_error("a plugin's rules need a kind without a resource: " + need.kind);
+}
+
+net::Async<std::vector<api::Json>> read_all(kube::ApiServer& server, std::vector<runtime::Need> needs) {
+    std::vector<api::Json> found;
+    for (const runtime::Need& need : needs) {
+        const auto object = co_await read(server, resource_of(need), need.key);
+        if (!object) co_return object.error();
+        if (*object) found.push_back(**object);
+    }
+    co_return found;
+}
+
 }  // namespace
 
 std::optional<Facts> FactFinder::at_hand(const api::AdmissionRequest& request,
@@ -59,7 +74,8 @@ std::optional<Facts> FactFinder::at_hand(const api::AdmissionRequest& request,
     // An UPDATE may be judged by the snapshot, and JobSets are not watched here.
     if (wanted.job_set || !request.old_object.is_null()) return std::nullopt;
     Facts facts = {.runtime = runtimes_.find(runtime_key(request))};
-    return facts.runtime ? std::optional(std::move(facts)) : std::nullopt;
+    if (!facts.runtime || !runtime::review_needs(*facts.runtime).empty()) return std::nullopt;
+    return facts;
 }
 
 net::Async<Tree> FactFinder::live_runtime(const api::AdmissionRequest& request) const {
@@ -104,6 +120,11 @@ net::Async<Facts> FactFinder::look_up(const api::AdmissionRequest& request, runt
             facts.runtime = std::move(*snapshot);
         }
     }
+    if (!facts.runtime) co_return facts;
+    auto needs = runtime::review_needs(*facts.runtime);
+    auto observed = co_await read_all(server_, std::move(needs));
+    if (!observed) co_return observed.error();
+    facts.observed = std::move(*observed);
     co_return facts;
 }
 

@@ -25,7 +25,8 @@ api::Verdict validate_train_job(api::AdmissionRequest& request, const Facts& fac
     runtime::TrainJobReview review = {.object = std::move(request.object),
                                       .old_object = std::move(request.old_object),
                                       .runtime = facts.runtime.get(),
-                                      .job_set = facts.job_set ? &*facts.job_set : nullptr};
+                                      .job_set = facts.job_set ? &*facts.job_set : nullptr,
+                                      .observed = &facts.observed};
     return to_verdict(request, runtime::review_train_job(std::move(review)));
 }
 

@@ -13,6 +13,7 @@ namespace webhook {
 struct Facts {
     std::shared_ptr<const api::Json> runtime = {};
     std::optional<api::JobSet> job_set = {};
+    std::vector<api::Json> observed = {};  ///< those of runtime::review_needs() that exist
 };
 
 /// What has to be found before validate_train_job() can judge.

@@ -138,6 +138,26 @@ Result<Quantity> parse_quantity(std::string_view text) {
     return quantity;
 }
 
+std::string to_string(const Quantity& quantity) {
+    struct Unit {
+        Int128 nanos;
+        const char* suffix;
+    };
+    constexpr Unit units[] = {{nanos_per_unit, ""}, {1'000'000, "m"}, {1'000, "u"}, {1, "n"}};
+    const Unit* unit = std::begin(units);
+    while (quantity.nanos_ % unit->nanos != 0) ++unit;
+    Int128 rest = quantity.nanos_ / unit->nanos;
+    const bool negative = rest < 0;
+    std::string text;
+    do {
+        text += static_cast<char>('0' + static_cast<int>(negative ? -(rest % 10) : rest % 10));
+        rest /= 10;
+    } while (rest != 0);
+    if (negative) text += '-';
+    std::reverse(text.begin(), text.end());
+    return text + unit->suffix;
+}
+
 Result<Quantity> parse_quantity(const Json& value) {
     if (value.is_string()) return parse_quantity(value.as_string());
     if (value.is_number()) return parse_quantity(std::string_view(to_json(value)));

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "api/names.hpp"
+#include "claims.hpp"
 #include "faults.hpp"
 #include "forbidden_fields.hpp"
+#include "gpu_claims.hpp"
 #include "patch_check.hpp"
 #include "pod_sets.hpp"
 #include "resources.hpp"
@@ -23,8 +25,7 @@ api::Result<> check(const Inputs& inputs) {
     if (auto shape = check_runtime_shape(inputs.runtime); !shape) return shape;
     if (auto shape = check_train_job_shape(inputs.job.spec); !shape) return shape;
     for (const api::FieldErrors& errors :
-         {unsupported_policies(inputs.runtime), runtime_faults(inputs.runtime),
-          check_patches(inputs.runtime, inputs.job.spec, PatchCheck::build)})
+         {runtime_faults(inputs.runtime), check_patches(inputs.runtime, inputs.job.spec, PatchCheck::build)})
         if (!errors.empty()) return to_error(errors.front());
     return {};
 }
@@ -37,11 +38,12 @@ bool gets_resources_per_node(const Info& info, const PodSet& pods) {
 }
 
 // `resourcesPerNode` into the containers that get it; and what counts for numbers of processes.
-api::Result<> settle_resources(Info& info) {
+api::Result<> settle_resources(const Inputs& inputs, Info& info) {
     const Json& per_node = info.trainer["resourcesPerNode"];
     auto counted = counted_resources(info.spec, per_node);
     if (!counted) return counted.error();
-    info.resources = std::move(*counted);
+    info.gpus = count_gpus(*counted, inputs.job.meta.ns, inputs.observed);
+    info.resources = std::move(counted->resources);
     for (const PodSet& pods : info.pod_sets) {
         Json* node = info.container(pods, api::node_container);
         if (!node || !gets_resources_per_node(info, pods)) continue;
@@ -49,6 +51,8 @@ api::Result<> settle_resources(Info& info) {
         if (!merged) return merged.error();
         if (!merged->empty()) (*node)["resources"] = std::move(*merged);
     }
+    // Who refers to a claim that is not there would never get a Pod.
+    if (const auto faults = claim_faults(info.spec); !faults.empty()) return to_error(faults.front());
     return {};
 }
 
@@ -89,6 +93,10 @@ Needs needs(const api::TrainJob& job, const Json& runtime, const std::vector<Jso
     if (!merged) return all;
     const NeedsContext context = {
         .job = job, .runtime = runtime, .merged_spec = merged->spec, .observed = observed};
+    // Without a policy nobody counts.
+    if (runtime["spec"]["mlPolicy"].is_object())
+        if (const auto counted = counted_resources(merged->spec, job.spec["trainer"]["resourcesPerNode"]))
+            add_claim_needs(*counted, job.meta.ns, observed, all);
     for (const auto& plugin : default_pipeline()) plugin->add_needs(context, all);
     return all;
 }
@@ -116,7 +124,7 @@ api::Result<Built> build(const Inputs& inputs) {
                  .labels = std::move(patched->labels),
                  .annotations = std::move(patched->annotations)};
     info.pod_sets = count_pods(info.spec, info.ml_policy, info.num_nodes());
-    if (const auto settled = settle_resources(info); !settled) return settled.error();
+    if (const auto settled = settle_resources(inputs, info); !settled) return settled.error();
     if (const auto enforced = enforce(inputs, info); !enforced) return enforced.error();
     configure_initializers(info);
     configure_trainer(info);
@@ -126,6 +134,7 @@ api::Result<Built> build(const Inputs& inputs) {
     note_forbidden_fields(inputs, built);
     for (const auto& plugin : default_pipeline())
         if (const auto done = plugin->build(inputs, info, built); !done) return done.error();
+    for (Notice& notice : info.notices) built.notices.push_back(std::move(notice));
     for (BuiltObject& each : built.objects) adopt(inputs.job, each.object);
     return built;
 }

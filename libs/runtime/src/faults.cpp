@@ -14,16 +14,6 @@ using api::Json;
 // These processes find each other by the host names of their Pods.
 constexpr std::string_view frameworks_with_addresses[] = {"torch", "jax", "xgboost", "mpi", "flux"};
 
-struct Policy {
-    std::string_view group;
-    std::string_view member;
-};
-
-constexpr Policy not_yet[] = {
-    {"podGroupPolicy", "coscheduling"},
-    {"podGroupPolicy", "volcano"},
-};
-
 std::string job_path(std::size_t index) {
     return "spec.template.spec.replicatedJobs[" + std::to_string(index) + "]";
 }
@@ -62,18 +52,6 @@ FieldErrors runtime_faults(const Json& runtime) {
     FieldErrors errors;
     check_one_trainer(runtime["spec"]["template"]["spec"]["replicatedJobs"], errors);
     check_host_names(runtime["spec"], errors);
-    return errors;
-}
-
-FieldErrors unsupported_policies(const Json& runtime) {
-    FieldErrors errors;
-    for (const auto& [group, member] : not_yet)
-        if (runtime["spec"][group][member].is_object())
-            errors.push_back({FieldErrorType::invalid,
-                              "spec." + std::string(group) + "." + std::string(member),
-                              Json::object(),
-                              "not supported yet by this version of Signalbox",
-                              {}});
     return errors;
 }
 

@@ -8,9 +8,6 @@ namespace runtime {
 /// jobs that train, no host names for a framework that needs them.
 api::FieldErrors runtime_faults(const api::Json& runtime);
 
-/// Policies that are in the API but not built yet; empty if there is none.
-api::FieldErrors unsupported_policies(const api::Json& runtime);
-
 /// A field error as the error of a build.
 api::Error to_error(const api::FieldError& error);
 

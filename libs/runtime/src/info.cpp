@@ -42,6 +42,10 @@ std::string Info::endpoint(std::string_view pods, std::int64_t replica, std::int
            std::to_string(index) + "." + (subdomain.empty() ? job.meta.name : std::string(subdomain));
 }
 
+void Info::note_unknown_gpus() {
+    if (!gpus.known) notices.push_back({"GPUCountUnknown", "GPUs of a Pod cannot be counted: " + gpus.why});
+}
+
 std::string Info::first_endpoint() {
     const PodSet* pods = trainer_pod_set();
     return endpoint(pods ? std::string_view(pods->name) : api::node_container, 0, 0);

@@ -12,6 +12,9 @@ const Pipeline& default_pipeline() {
         list.push_back(make_xgboost());
         list.push_back(make_mpi());
         list.push_back(make_flux());
+        // Of these one at most: they exclude each other.
+        list.push_back(make_coscheduling());
+        list.push_back(make_volcano());
         // Last: every other object must exist before the Pods that mount it or are scheduled by it.
         list.push_back(make_job_set());
         return list;

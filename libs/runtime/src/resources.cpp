@@ -72,7 +72,7 @@ api::Result<Json> merged_resources(const Json& of_container, const Json& per_nod
     return merged;
 }
 
-api::Result<Json> counted_resources(const Json& job_set_spec, const Json& per_node) {
+api::Result<CountedResources> counted_resources(const Json& job_set_spec, const Json& per_node) {
     for (const Json& job : job_set_spec["replicatedJobs"].items()) {
         const Json& job_template = job["template"];
         if (job["name"].as_string() != api::node_container &&
@@ -82,9 +82,11 @@ api::Result<Json> counted_resources(const Json& job_set_spec, const Json& per_no
             find_named(job_template["spec"]["template"]["spec"]["containers"], api::node_container);
         if (!node) continue;
         auto merged = merged_resources((*node)["resources"], per_node);
-        if (!merged || !merged->empty()) return merged;
+        if (!merged) return merged.error();
+        if (!merged->empty())
+            return CountedResources{std::move(*merged), &job_template["spec"]["template"]["spec"]};
     }
-    return Json();
+    return CountedResources();
 }
 
 GpuCount gpus(const Json& resources) {

@@ -13,10 +13,16 @@ namespace runtime {
 /// get that value on both: the API server wants them equal.
 api::Result<api::Json> merged_resources(const api::Json& of_container, const api::Json& per_node);
 
-/// What GPUs and CPUs are counted from: the node container's resources, merged with `resourcesPerNode`, of
+/// What GPUs and CPUs are counted from.
+struct CountedResources {
+    api::Json resources = {};
+    const api::Json* pod_spec = nullptr;  ///< the container's Pod, in the template; nullptr if none counts
+};
+
+/// The node container's resources, merged with `resourcesPerNode`, of
 /// the first job that is called "node" or trains and has any, whether the merged ones are written there or
 /// not. `job_set_spec` is a template's with patches.
-api::Result<api::Json> counted_resources(const api::Json& job_set_spec, const api::Json& per_node);
+api::Result<CountedResources> counted_resources(const api::Json& job_set_spec, const api::Json& per_node);
 
 /// Resources whose name contains "gpu", in any case; requests, and only if those give none, limits. Several
 /// names: the sum of those that end in "/gpu", else the first by name. Unknown when there are none but

@@ -28,6 +28,7 @@ GROUPS = {
     "persistentvolumes": "api/v1",
     "namespaces": "api/v1",
     "resourcequotas": "api/v1",
+    "limitranges": "api/v1",
     "persistentvolumes": "api/v1",
     "persistentvolumeclaims": "api/v1",
 }

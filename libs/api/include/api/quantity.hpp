@@ -22,6 +22,7 @@ public:
     auto operator<=>(const Quantity&) const = default;
 
     friend Result<Quantity> parse_quantity(std::string_view text);
+    friend std::string to_string(const Quantity& quantity);
 
 private:
     __extension__ typedef __int128 Nanos;
@@ -29,6 +30,9 @@ private:
 };
 
 Result<Quantity> parse_quantity(std::string_view text);
+
+/// The shortest exact form without a binary or a large suffix: "34359738368", "1500m", "20u", "3n".
+std::string to_string(const Quantity& quantity);
 
 // Strings convert to string_view and to Json alike.
 inline Result<Quantity> parse_quantity(const char* text) { return parse_quantity(std::string_view(text)); }

@@ -6,6 +6,7 @@
 #include "api/job_set.hpp"
 #include "api/json.hpp"
 #include "api/time.hpp"
+#include "runtime/build.hpp"
 
 /// What is admitted, and what is said about it. J7, T1, W2 and so on name the rules: J judges TrainJobs, T
 /// runtimes, W warns.
@@ -33,12 +34,17 @@ struct Lookups {
 /// same but for `suspend`, needs none: it must pass whatever has become of the runtime.
 Lookups lookups_for(const api::Json& object, const api::Json& old_object);
 
+/// What else is to be looked up once the runtime is known: by name, from the API server.
+std::vector<Need> review_needs(const api::Json& runtime);
+
 /// A TrainJob under review. What was looked up must outlive it.
 struct TrainJobReview {
     api::Json object = {};
     api::Json old_object = {};             ///< null on CREATE
     const api::Json* runtime = nullptr;    ///< nullptr: not asked for, or it does not exist
     const api::JobSet* job_set = nullptr;  ///< nullptr: not asked for, or there is none
+    /// Those of review_needs() that exist; nullptr: nobody has looked.
+    const std::vector<api::Json>* observed = nullptr;
 };
 
 /// J1 to J18, W2 to W4, W6. Without a runtime where lookups_for() asks for one, the verdict is that it does

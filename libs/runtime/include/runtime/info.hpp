@@ -5,6 +5,7 @@
 
 #include "api/json.hpp"
 #include "api/train_job.hpp"
+#include "runtime/build.hpp"
 
 namespace runtime {
 
@@ -20,7 +21,8 @@ struct PodSet {
 /// GPUs that one Pod of the trainer gets.
 struct GpuCount {
     std::int64_t count = 0;
-    bool known = true;  ///< false: there are resource claims, and they do not tell
+    bool known = true;     ///< false: there are resource claims, and they do not tell
+    std::string why = {};  ///< they do not: the claim and the reason
 };
 
 /// What plugins read and edit: the merged template, not yet the JobSet. Its shape has been checked: what the
@@ -38,6 +40,8 @@ struct Info {
     std::vector<PodSet> pod_sets = {};
 
     api::Json resources = {};  ///< of the trainer's node container, merged with `resourcesPerNode`
+    GpuCount gpus = {};        ///< among these, or behind the claims of the Pod
+    std::vector<Notice> notices = {};
     /// Replace the TrainJob's own when set: plugins never touch the TrainJob.
     std::optional<api::Json> command = {};
     std::optional<api::Json> args = {};
@@ -55,6 +59,8 @@ struct Info {
     /// nullptr if there is none of that name; init containers do not count.
     api::Json* container(const PodSet& pod_set, std::string_view name);
     api::Json* init_container(const PodSet& pod_set, std::string_view name);
+    /// Tells people that the GPUs could not be counted, if so; for frameworks that need the number.
+    void note_unknown_gpus();
     /// Host name of a Pod within its namespace.
     std::string endpoint(std::string_view pod_set, std::int64_t replica, std::int64_t index) const;
     /// That of the first Pod of the trainer: where masters, coordinators and trackers listen.

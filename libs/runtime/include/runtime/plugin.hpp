@@ -15,6 +15,7 @@ struct ReviewContext {
     const api::Json& runtime;
     const api::Json&
         merged_spec;  ///< `template.spec` of the runtime with the TrainJob's patches; null if they fail
+    const std::vector<api::Json>* observed = nullptr;  ///< nullptr: nobody has looked
 };
 
 /// What a plugin's needs follow from.
@@ -35,6 +36,8 @@ public:
 
     /// Adds what must be observed before build. Depends on the context and nothing else.
     virtual void add_needs(const NeedsContext&, Needs&) const {}
+    /// Adds what validate() must be shown if it exists. TrainJobs cannot change what it follows from.
+    virtual void add_review_needs(const api::Json& /*runtime*/, std::vector<Need>&) const {}
     /// Adds what is wrong with a TrainJob, besides what concerns every one of them.
     virtual void validate(const ReviewContext&, api::FieldErrors&) const {}
     /// Adds what is wrong with a runtime.

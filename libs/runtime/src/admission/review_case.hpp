@@ -36,6 +36,7 @@ void patches_name_what_exists(const ReviewCase& review, api::FieldErrors& errors
 void managers_are_paths(const ReviewCase& review, api::FieldErrors& errors);        // J8
 void patches_wait_for_pods(const ReviewCase& review, api::FieldErrors& errors);     // J9
 void deadline_is_immutable(const ReviewCase& review, api::FieldErrors& errors);     // J10
+void claims_are_there(const ReviewCase& review, api::FieldErrors& errors);          // J11
 
 using Warn = void (*)(const ReviewCase&, std::vector<std::string>&);
 void warn_of_deprecated_runtime(const ReviewCase& review, std::vector<std::string>& warnings);        // W2

@@ -20,11 +20,12 @@ struct RuleRow {
     Wants wants;
 };
 
-// J4 to J10, in the order in which errors are reported.
+// J4 to J11, in the order in which errors are reported.
 constexpr RuleRow rules[] = {
     {names_fit, Wants::merged_template},        {initializers_have_jobs, Wants::merged_template},
     {patches_name_what_exists, Wants::runtime}, {managers_are_paths, Wants::job},
     {patches_wait_for_pods, Wants::job},        {deadline_is_immutable, Wants::job},
+    {claims_are_there, Wants::merged_template},
 };
 
 struct WarningRow {
@@ -67,6 +68,13 @@ void add_error(const api::Error& error, FieldErrors& errors) {
 }
 
 }  // namespace
+
+std::vector<Need> review_needs(const Json& runtime) {
+    std::vector<Need> needs;
+    if (!check_runtime_shape(runtime)) return needs;
+    for (const auto& plugin : default_pipeline()) plugin->add_review_needs(runtime, needs);
+    return needs;
+}
 
 Findings review_train_job(TrainJobReview review) {
     const bool harmless = is_harmless_update(review.object, review.old_object);
@@ -111,7 +119,9 @@ Findings review_train_job(TrainJobReview review) {
         if (has_what_it_wants(facts, row.wants)) row.rule(facts, findings.errors);
     if (runtime)
         for (const auto& plugin : default_pipeline())
-            plugin->validate({.job = job, .runtime = *runtime, .merged_spec = merged}, findings.errors);
+            plugin->validate(
+                {.job = job, .runtime = *runtime, .merged_spec = merged, .observed = review.observed},
+                findings.errors);
     for (const WarningRow& row : warnings)
         if (has_what_it_wants(facts, row.wants)) row.warn(facts, findings.warnings);
     return findings;

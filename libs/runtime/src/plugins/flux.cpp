@@ -148,7 +148,7 @@ public:
                        .runtime = review.runtime,
                        .job_set_spec = review.merged_spec,
                        .nodes = &*pods,
-                       .resources = *resources},
+                       .gpus_per_node = gpus(resources->resources).count},
                       errors);
     }
 
@@ -156,6 +156,7 @@ public:
         const PodSet* pods = info.pod_set(flux_job);
         if (!info.ml_policy["flux"].is_object() || !pods) return {};
         if (info.init_container(*pods, flux_installer)) return reserved_name();
+        info.note_unknown_gpus();
         FieldErrors errors;
         const FluxSettings settings = settings_of(inputs, info, errors);
         if (!errors.empty()) return to_error(errors.front());
@@ -194,7 +195,7 @@ private:
                               .runtime = inputs.runtime,
                               .job_set_spec = info.spec,
                               .nodes = info.pod_set(flux_job),
-                              .resources = info.resources},
+                              .gpus_per_node = info.gpus.count},
                              errors);
     }
 };

@@ -5,7 +5,6 @@
 
 #include "api/names.hpp"
 #include "edit.hpp"
-#include "resources.hpp"
 
 namespace runtime {
 namespace {
@@ -108,7 +107,7 @@ FluxSettings flux_settings(const FluxSources& sources, FieldErrors& errors) {
     const Json& wanted = sources.job.spec["trainer"]["numProcPerNode"];
     settings.processes_per_node = std::max<std::int64_t>(
         1, wanted.int_or(sources.runtime["spec"]["mlPolicy"]["flux"]["numProcPerNode"].int_or(1)));
-    settings.gpus_per_node = gpus(sources.resources).count;
+    settings.gpus_per_node = sources.gpus_per_node;
     if (sources.nodes) settle_hosts(sources, settings, errors);
     settings.view_image =
         setting_of(sources, "FLUX_VIEW_IMAGE", "ghcr.io/converged-computing/flux-view-ubuntu:tag-jammy")

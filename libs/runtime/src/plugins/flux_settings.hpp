@@ -11,7 +11,7 @@ struct FluxSources {
     const api::Json& runtime;
     const api::Json& job_set_spec;  ///< with the TrainJob's patches
     const PodSet* nodes;            ///< of the job "node"; null if there is none
-    const api::Json& resources;     ///< of one node
+    std::int64_t gpus_per_node;     ///< 0 also if that is not known
 };
 
 inline constexpr std::string_view flux_job = "node";

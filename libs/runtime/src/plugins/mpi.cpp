@@ -5,7 +5,6 @@
 #include "api/names.hpp"
 #include "edit.hpp"
 #include "plugins/plugins.hpp"
-#include "resources.hpp"
 
 namespace runtime {
 namespace {
@@ -74,11 +73,14 @@ bool launcher_is_node(const Json& mpi) { return mpi["runLauncherAsNode"].bool_or
 std::string secret_name(const api::TrainJob& job) { return job.meta.name + "-mpi-ssh-auth"; }
 std::string host_file_name(const api::TrainJob& job) { return job.meta.name + "-mpi-hostfile"; }
 
-// Processes per host. One, which is what the schema fills in, stands for one per GPU.
+// One process per host, which is what the schema fills in, stands for one per GPU.
+bool has_slots_for_gpus(const Info& info) {
+    return !info.trainer["numProcPerNode"].as_int() && info.ml_policy["mpi"]["numProcPerNode"].int_or(1) == 1;
+}
+
 std::int64_t slots(const Info& info) {
-    if (const auto wanted = info.trainer["numProcPerNode"].as_int()) return *wanted;
-    const std::int64_t of_policy = info.ml_policy["mpi"]["numProcPerNode"].int_or(1);
-    return of_policy == 1 ? std::max<std::int64_t>(1, gpus(info.resources).count) : of_policy;
+    if (has_slots_for_gpus(info)) return std::max<std::int64_t>(1, info.gpus.count);
+    return info.trainer["numProcPerNode"].int_or(info.ml_policy["mpi"]["numProcPerNode"].int_or(1));
 }
 
 Json key_file(std::string_view key, std::string_view path, std::int64_t mode) {
@@ -203,6 +205,7 @@ public:
         const Implementation* implementation = implementation_of(mpi);
         if (!implementation)
             return api::invalid("spec.mlPolicy.mpi.mpiImplementation", "must be OpenMPI, Intel or MPICH");
+        if (has_slots_for_gpus(info)) info.note_unknown_gpus();
         for (const std::string_view job : {launcher_job, node_job})
             if (const PodSet* pods = info.pod_set(job)) give_keys(info, *pods);
         if (const PodSet* launcher = info.pod_set(launcher_job)) give_hosts(info, *launcher, *implementation);

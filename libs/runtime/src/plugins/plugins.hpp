@@ -10,6 +10,8 @@ std::unique_ptr<Plugin> make_jax();
 std::unique_ptr<Plugin> make_xgboost();
 std::unique_ptr<Plugin> make_mpi();
 std::unique_ptr<Plugin> make_flux();
+std::unique_ptr<Plugin> make_coscheduling();
+std::unique_ptr<Plugin> make_volcano();
 std::unique_ptr<Plugin> make_job_set();
 
 }  // namespace runtime

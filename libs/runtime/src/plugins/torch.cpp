@@ -29,8 +29,8 @@ constexpr std::string_view reserved[] = {address_variable, port_variable, nodes_
                                          processes_variable};
 
 // What `--nproc-per-node` is to be.
-api::Result<std::string> processes_per_node(const Json& trainer, const Json& ml_policy,
-                                            const Json& resources) {
+api::Result<std::string> processes_per_node(const Json& trainer, const Json& ml_policy, const Json& resources,
+                                            const GpuCount& devices) {
     if (const auto wanted = trainer["numProcPerNode"].as_int()) return std::to_string(*wanted);
     const std::string cpu_count = std::to_string(std::max<std::int64_t>(1, cpus(resources)));
     const Json& policy = ml_policy["torch"]["numProcPerNode"];
@@ -40,7 +40,6 @@ api::Result<std::string> processes_per_node(const Json& trainer, const Json& ml_
     if (!policy.is_null() && policy.as_string() != "auto")
         return api::invalid("spec.mlPolicy.torch.numProcPerNode", "must be auto, cpu, gpu or a number");
     // With claims that do not tell, torchrun itself looks at what the Pod was given.
-    const GpuCount devices = gpus(resources);
     return devices.count > 0 || !devices.known ? std::string("auto") : cpu_count;
 }
 
@@ -139,7 +138,7 @@ public:
             return api::invalid(missing.front().path,
                                 "there is no " + missing.front().what + " in the template");
         if (!pods) return {};
-        const auto processes = processes_per_node(info.trainer, info.ml_policy, info.resources);
+        const auto processes = processes_per_node(info.trainer, info.ml_policy, info.resources, info.gpus);
         if (!processes) return processes.error();
         const std::string nodes = std::to_string(pods->count);
 
@@ -150,8 +149,7 @@ public:
             add_variables(info, *node, nodes, *processes, !tune);
             if (auto port = upsert_port(*node, Json::object({{"containerPort", master_port}})); !port)
                 return port;
-            if (tune)
-                info.command = torch_tune_command(info, {pods->count, *processes, gpus(info.resources)});
+            if (tune) info.command = torch_tune_command(info, {pods->count, *processes, info.gpus});
         }
         for (const Json& target : targets.items())
             if (const PodSet* others = info.pod_set(target["jobName"].as_string()))
@@ -165,11 +163,12 @@ private:
         const Json& trainer = review.job.spec["trainer"];
         const std::int64_t nodes = nodes_that_train(ml_policy, trainer["numNodes"].as_int());
         const auto resources = counted_resources(review.merged_spec, trainer["resourcesPerNode"]);
-        const auto processes = resources ? processes_per_node(trainer, ml_policy, *resources)
-                                         : api::Result<std::string>(resources.error());
-        if (!processes || review.merged_spec.is_null())
+        if (!resources || review.merged_spec.is_null())
             return check_torch_tune(review.job, nodes, nullptr, errors);
-        const TuneDevices devices = {nodes, *processes, gpus(*resources)};
+        const GpuCount found = gpus(resources->resources);
+        const auto processes = processes_per_node(trainer, ml_policy, resources->resources, found);
+        if (!processes) return check_torch_tune(review.job, nodes, nullptr, errors);
+        const TuneDevices devices = {nodes, *processes, found};
         check_torch_tune(review.job, nodes, &devices, errors);
     }
 

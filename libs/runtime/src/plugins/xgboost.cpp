@@ -4,7 +4,6 @@
 #include "api/names.hpp"
 #include "edit.hpp"
 #include "plugins/plugins.hpp"
-#include "resources.hpp"
 
 namespace runtime {
 namespace {
@@ -41,7 +40,8 @@ public:
         if (!info.ml_policy["xgboost"].is_object() || !pods) return {};
         Json* node = info.container(*pods, api::node_container);
         if (!node) return {};
-        const std::int64_t per_node = std::max<std::int64_t>(1, gpus(info.resources).count);
+        info.note_unknown_gpus();
+        const std::int64_t per_node = std::max<std::int64_t>(1, info.gpus.count);
         const std::int64_t nodes = std::max<std::int64_t>(0, pods->count);
         if (nodes > most_workers / per_node)
             return api::invalid("spec.trainer.numNodes",

@@ -1,0 +1,16 @@
+#pragma once
+#include "api/field_error.hpp"
+#include "api/json.hpp"
+
+namespace runtime {
+
+/// J11: a claim of a Pod that has no source or two, and a container's reference to a claim that its Pod does
+/// not have. `job_set_spec` is a template's with patches and, where they are to be written,
+/// `resourcesPerNode`; paths are below "spec.template.spec", as the API server would have them.
+api::FieldErrors claim_faults(const api::Json& job_set_spec);
+
+/// The same for claims of `spec.trainer.resourcesPerNode` that the container "node" of `job` is to get; paths
+/// are those of the TrainJob.
+api::FieldErrors claim_faults_of_trainer(const api::Json& job, const api::Json& per_node);
+
+}  // namespace runtime

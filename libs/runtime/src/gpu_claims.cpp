@@ -1,0 +1,205 @@
+#include "gpu_claims.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "edit.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+
+constexpr std::string_view api_version = "resource.k8s.io/v1";
+const Json nothing;
+
+Need need_of(std::string_view kind, std::string_view ns, std::string_view name) {
+    return {.api_version = std::string(api_version),
+            .kind = std::string(kind),
+            .key = {std::string(ns), std::string(name)}};
+}
+
+std::string named(const Need& need) { return need.kind + " \"" + need.key.name + "\""; }
+
+// Some requests of a claim, as one reference of the container asks for them.
+struct Reference {
+    std::string claim = {};    // the Pod's name for it
+    std::string request = {};  // empty = all of them
+    Need source = {};          // ResourceClaim or ResourceClaimTemplate
+};
+
+std::vector<Reference> references(const CountedResources& counted, const std::string& ns) {
+    std::vector<Reference> found;
+    if (!counted.pod_spec || gpus(counted.resources).count > 0) return found;
+    for (const Json& entry : counted.resources["claims"].items()) {
+        const auto name = entry["name"].as_string();
+        const Json* claim = find_named((*counted.pod_spec)["resourceClaims"], name);
+        if (!claim) continue;  // build() refuses it
+        const auto existing = (*claim)["resourceClaimName"].as_string();
+        const auto made = (*claim)["resourceClaimTemplateName"].as_string();
+        if (existing.empty() && made.empty()) continue;
+        found.push_back({std::string(name), std::string(entry["request"].as_string()),
+                         existing.empty() ? need_of("ResourceClaimTemplate", ns, made)
+                                          : need_of("ResourceClaim", ns, existing)});
+    }
+    return found;
+}
+
+const Json& devices_of(const Json& source) {
+    const Json& spec = source["spec"];
+    return (source["kind"].as_string() == "ResourceClaim" ? spec : spec["spec"])["devices"];
+}
+
+// What of a request has a class, a mode and a count: itself, or each of its alternatives.
+std::vector<const Json*> alternatives(const Json& request) {
+    std::vector<const Json*> found;
+    for (const Json& entry : request["firstAvailable"].items()) found.push_back(&entry);
+    if (request["exactly"].is_object()) found.push_back(&request["exactly"]);
+    return found;
+}
+
+bool contains_gpu(std::string_view text) {
+    constexpr std::string_view gpu = "gpu";
+    return std::search(text.begin(), text.end(), gpu.begin(), gpu.end(), [](char a, char b) {
+               return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b;
+           }) != text.end();
+}
+
+bool is_monitoring(const Json& request) { return request["exactly"]["adminAccess"].bool_or(false); }
+
+// Either a number, or why there is none.
+struct Number {
+    std::int64_t count = 0;
+    std::string why = {};
+
+    bool operator==(const Number&) const = default;
+};
+
+class Counter {
+public:
+    explicit Counter(const std::vector<Json>& observed) : observed_(observed) {}
+
+    void add(const Reference& reference) {
+        const Json* source = find_observed(observed_, reference.source);
+        if (!source)
+            return add(reference, {.why = named(reference.source) + " does not exist or cannot be read"});
+        for (const Json& request : devices_of(*source)["requests"].items()) {
+            const std::string name(request["name"].as_string());
+            if (!reference.request.empty() && reference.request != name) continue;
+            // Pods share an existing claim under whatever name.
+            const bool shared = reference.source.kind == "ResourceClaim";
+            const std::string claim = shared ? "ResourceClaim " + reference.source.key.name : reference.claim;
+            if (!seen_.insert({claim, name}).second) continue;
+            const Json& allocation = (*source)["status"]["allocation"];
+            add(reference, shared && allocation.is_object()
+                               ? allocated(request, allocation["devices"]["results"])
+                               : requested(request));
+        }
+    }
+
+    GpuCount take() && { return std::move(sum_); }
+
+private:
+    void add(const Reference& reference, const Number& number) {
+        if (!number.why.empty()) {
+            if (sum_.known) sum_.why = "claim \"" + reference.claim + "\": " + number.why;
+            sum_.known = false;
+            sum_.count = 0;
+        }
+        if (!sum_.known) return;
+        const auto left = std::numeric_limits<std::int64_t>::max() - sum_.count;
+        sum_.count += std::min(left, number.count);
+    }
+
+    // 1 if devices of the class are GPUs, 0 if they are not.
+    Number is_gpu(std::string_view class_name) const {
+        if (contains_gpu(class_name)) return {.count = 1};
+        const Need need = need_of("DeviceClass", "", class_name);
+        const Json* device_class = class_name.empty() ? nullptr : find_observed(observed_, need);
+        if (!device_class) return {.why = named(need) + " does not exist or cannot be read"};
+        return {.count = contains_gpu((*device_class)["spec"]["extendedResourceName"].as_string()) ? 1 : 0};
+    }
+
+    Number devices(const Json& entry) const {
+        const Number gpu = is_gpu(entry["deviceClassName"].as_string());
+        if (!gpu.why.empty() || gpu.count == 0) return gpu;
+        const auto mode = entry["allocationMode"].as_string();
+        if (!mode.empty() && mode != "ExactCount")
+            return {.why =
+                        "allocation mode " + std::string(mode) + " does not tell how many devices there are"};
+        const std::int64_t count = entry["count"].int_or(1);
+        return {.count = count > 0 ? count : 1};
+    }
+
+    // As the spec of a claim asks for them.
+    Number requested(const Json& request) const {
+        if (is_monitoring(request)) return {};
+        const auto entries = alternatives(request);
+        if (entries.empty())
+            return {.why = "request \"" + std::string(request["name"].as_string()) +
+                           "\" is of a kind that is not known here"};
+        const Number first = devices(*entries.front());
+        for (const Json* entry : entries)
+            if (const Number other = devices(*entry); other != first)
+                return {.why = other.why.empty() ? "the alternatives of request \"" +
+                                                       std::string(request["name"].as_string()) +
+                                                       "\" are of different sizes"
+                                                 : other.why};
+        return first;
+    }
+
+    // As they were given out: a result names its request, with the alternative that was taken.
+    Number allocated(const Json& request, const Json& results) const {
+        if (is_monitoring(request)) return {};
+        const std::string name(request["name"].as_string());
+        Number sum;
+        for (const Json& result : results.items()) {
+            const auto taken = result["request"].as_string();
+            const Json* entry = nullptr;
+            if (taken == name && request["exactly"].is_object()) entry = &request["exactly"];
+            if (taken.starts_with(name + "/"))
+                entry = find_named(request["firstAvailable"], taken.substr(name.size() + 1));
+            if (!entry && taken != name && !taken.starts_with(name + "/")) continue;
+            const Number gpu = is_gpu((entry ? *entry : nothing)["deviceClassName"].as_string());
+            if (!gpu.why.empty()) return gpu;
+            sum.count += gpu.count;
+        }
+        return sum;
+    }
+
+    const std::vector<Json>& observed_;
+    std::set<std::pair<std::string, std::string>> seen_ = {};
+    GpuCount sum_ = {};
+};
+
+}  // namespace
+
+void add_claim_needs(const CountedResources& counted, const std::string& ns,
+                     const std::vector<Json>& observed, Needs& needs) {
+    const auto add = [&needs](Need need) {
+        if (std::find(needs.objects.begin(), needs.objects.end(), need) == needs.objects.end())
+            needs.objects.push_back(std::move(need));
+    };
+    for (const Reference& reference : references(counted, ns)) {
+        add(reference.source);
+        const Json* source = find_observed(observed, reference.source);
+        if (!source) continue;
+        for (const Json& request : devices_of(*source)["requests"].items())
+            for (const Json* entry : alternatives(request))
+                if (const auto name = (*entry)["deviceClassName"].as_string();
+                    !name.empty() && !contains_gpu(name))
+                    add(need_of("DeviceClass", "", name));
+    }
+}
+
+GpuCount count_gpus(const CountedResources& counted, const std::string& ns,
+                    const std::vector<Json>& observed) {
+    GpuCount own = gpus(counted.resources);
+    if (own.count > 0) return own;
+    Counter counter(observed);
+    for (const Reference& reference : references(counted, ns)) counter.add(reference);
+    return std::move(counter).take();
+}
+
+}  // namespace runtime

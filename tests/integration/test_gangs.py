@@ -1,0 +1,127 @@
+"""Gang scheduling and claimed devices on the real control plane. Its schedulers know no gangs: what is shown is what we
+make, and that the API server takes it from the installed reconciler with its own permissions."""
+
+import copy
+
+import pytest
+
+from jobs import runtime, train_job
+from rest import conditions, wait_for
+
+GROUPS = {
+    "coscheduling": ("scheduling.x-k8s.io", "v1alpha1"),
+    "volcano": ("scheduling.volcano.sh", "v1beta1"),
+}
+
+
+def pod_group_definition(group, version):
+    """As small as one can be; what is in a PodGroup is the schedulers' business."""
+    keep = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"podgroups.{group}",
+                     "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"}},
+        "spec": {"group": group, "scope": "Namespaced",
+                 "names": {"kind": "PodGroup", "listKind": "PodGroupList", "plural": "podgroups", "singular": "podgroup"},
+                 "versions": [{"name": version, "served": True, "storage": True,
+                               "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": keep}}}}]}}
+
+
+@pytest.fixture(scope="module")
+def pod_groups(installed, admin):
+    for group, version in GROUPS.values():
+        definition = pod_group_definition(group, version)
+        admin.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+    for group, version in GROUPS.values():
+        wait_for(f"PodGroups of {group}", lambda: served(admin, group, version))
+
+
+def served(rest, group, version):
+    try:
+        return rest.request("GET", f"/apis/{group}/{version}/namespaces/default/podgroups")["items"] is not None
+    except Exception:  # 404 until the API server has learned of it
+        return False
+
+
+def pod_group(rest, policy, name):
+    group, version = GROUPS[policy]
+    return rest.request("GET", f"/apis/{group}/{version}/namespaces/default/podgroups/{name}")
+
+
+@pytest.mark.parametrize("policy", GROUPS)
+def test_a_torch_job_becomes_a_gang_and_is_then_left_alone(signalbox, pod_groups, rest, policy):
+    rest.create({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": f"defaults-{policy}"}, "spec": {
+        "limits": [{"type": "Container", "defaultRequest": {"memory": "64Mi"}}]}}, "limitranges")
+    rest.create(runtime(ml_policy={"numNodes": 1, "torch": {}}, podGroupPolicy={policy: {}}))
+    job = train_job(policy, nodes=2, seconds="never")
+    job["spec"]["trainer"]["resourcesPerNode"] = {"requests": {"cpu": "500m"}, "limits": {"nvidia.com/gpu": 1}}
+    rest.create(job)
+    wait_for("ready Jobs", lambda: any(
+        j["ready"] for j in rest.get("trainjobs", policy).get("status", {}).get("jobsStatus", [])), timeout=60)
+
+    group = pod_group(rest, policy, policy)
+    assert group["spec"]["minMember"] == 2
+    assert group["spec"]["minResources"] == {"cpu": "1", "memory": str(2 * 64 * 2**20), "nvidia.com/gpu": "2"}
+    (owner,) = group["metadata"]["ownerReferences"]
+    assert owner["kind"] == "TrainJob" and owner["controller"] and owner["blockOwnerDeletion"]
+    assert owner["uid"] == rest.get("trainjobs", policy)["metadata"]["uid"]
+    template = rest.get("jobsets", policy)["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["metadata"]
+    assert policy in {**template.get("labels", {}), **template.get("annotations", {})}.values()
+
+    # The reconciler's events of the start are over once another one of it has looked.
+    signalbox.restart_reconciler()
+    signalbox.wait_until_idle()
+    assert signalbox.writes() == 0
+    assert pod_group(rest, policy, policy) == group
+    rest.delete("limitranges", f"defaults-{policy}")
+
+
+def test_a_priority_class_has_to_exist_under_volcano(signalbox, pod_groups, rest):
+    broken = runtime("with-priority", podGroupPolicy={"volcano": {}})
+    broken["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"][
+        "priorityClassName"] = "research"
+    rest.create(broken)
+    with pytest.raises(Exception, match='spec.runtimeRef: .*PriorityClass .*research.* does not exist'):
+        rest.create(train_job("early", "with-priority"))
+    rest.request("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", {
+        "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "research"}, "value": 1})
+    rest.create(train_job("late", "with-priority"))
+    wait_for("Created", lambda: conditions(rest.get("trainjobs", "late")).get("Created", {}).get("status") == "True")
+    assert pod_group(rest, "volcano", "late")["spec"]["priorityClassName"] == "research"
+
+
+def test_gpus_behind_claims_are_counted(signalbox, rest):
+    rest.request("POST", "/apis/resource.k8s.io/v1/deviceclasses", {
+        "apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "accelerators"},
+        "spec": {"extendedResourceName": "example.com/gpu"}})
+    rest.request("POST", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaimtemplates", {
+        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": "four"},
+        "spec": {"spec": {"devices": {"requests": [
+            {"name": "gpus", "exactly": {"deviceClassName": "accelerators", "count": 4}}]}}}})
+    claiming = runtime("claiming", ml_policy={"numNodes": 2, "xgboost": {}})
+    pod = claiming["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    pod["resourceClaims"] = [{"name": "gpus", "resourceClaimTemplateName": "four"}]
+    pod["containers"][0]["resources"] = {"claims": [{"name": "gpus"}]}
+    rest.create(claiming)
+    unknown = runtime("unknown", ml_policy={"numNodes": 2, "xgboost": {}})
+    unknown["spec"]["template"]["spec"] = {"replicatedJobs": [
+        {**claiming["spec"]["template"]["spec"]["replicatedJobs"][0], "template": changed_claim(claiming)}]}
+    rest.create(unknown)
+    for name in ("claiming", "unknown"):
+        rest.create(train_job(name, name, nodes=2, suspend=True))
+        wait_for("the JobSet", lambda: rest.get("jobsets", name))
+    assert workers(rest, "claiming") == "8"
+    assert workers(rest, "unknown") == "2"
+    wait_for("the event", lambda: [event for event in rest.list("events") if event["reason"] == "GPUCountUnknown"
+                                   and event["regarding"]["name"] == "unknown" and "absent" in event["note"]])
+
+
+def changed_claim(claiming):
+    template = copy.deepcopy(claiming["spec"]["template"]["spec"]["replicatedJobs"][0]["template"])
+    template["spec"]["template"]["spec"]["resourceClaims"][0]["resourceClaimTemplateName"] = "absent"
+    return template
+
+
+def workers(rest, name):
+    pod = rest.get("jobsets", name)["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    return next(v["value"] for v in pod["containers"][0]["env"] if v["name"] == "DMLC_NUM_WORKER")

@@ -1,0 +1,279 @@
+// GPUs behind resource claims.
+#include "fixtures.hpp"
+
+namespace {
+
+using api::Json;
+using Objects = std::vector<Json>;
+
+const char* const pod = "spec.template.spec.replicatedJobs[0].template.spec.template.spec";
+
+// A runtime whose node container uses claim "gpus" of a template or of a claim of that name.
+Json runtime_with_claim(const char* framework, const char* source = "{resourceClaimTemplateName: gpus}",
+                        const char* references = "[{name: gpus}]") {
+    Json runtime = runtime_with(framework);
+    Json claim = tree(source);
+    claim["name"] = "gpus";
+    at(runtime, pod)["resourceClaims"].push_back(claim);
+    at(runtime, pod)["containers"].items()[0]["resources"]["claims"] = tree(references);
+    return runtime;
+}
+
+Json claim_template(const char* requests) {
+    Json object = tree(
+        "{apiVersion: resource.k8s.io/v1, kind: ResourceClaimTemplate, metadata: {name: gpus, namespace: "
+        "ns}}");
+    object["spec"]["spec"]["devices"]["requests"] = tree(requests);
+    return object;
+}
+
+Json claim(const char* requests, const char* results) {
+    Json object =
+        tree("{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: gpus, namespace: ns}}");
+    object["spec"]["devices"]["requests"] = tree(requests);
+    if (*results) object["status"]["allocation"]["devices"]["results"] = tree(results);
+    return object;
+}
+
+Json device_class(const char* name, const char* extended) {
+    Json object = tree("{apiVersion: resource.k8s.io/v1, kind: DeviceClass, spec: {}}");
+    object["metadata"]["name"] = name;
+    if (*extended) object["spec"]["extendedResourceName"] = extended;
+    return object;
+}
+
+const Objects classes = {device_class("accelerator", "example.com/gpu"), device_class("nic", ""),
+                         device_class("mig.nvidia.com", "")};
+
+// What XGBoost, which has one worker per GPU and node, makes of it: the workers, and the event.
+std::string counted(const Json& runtime, Objects observed, const Json& job = train_job()) {
+    observed.insert(observed.end(), classes.begin(), classes.end());
+    const api::TrainJob parsed = api::parse_train_job(job);
+    const auto built = runtime::build({.job = parsed, .runtime = runtime, .observed = observed});
+    if (!built) return built.error().field + ": " + built.error().message;
+    std::string text;
+    for (const Json& entry : node_container(built->objects.back().object)["env"].items())
+        if (entry["name"].as_string() == "DMLC_NUM_WORKER") text = entry["value"].as_string();
+    for (const runtime::Notice& notice : built->notices) text += " " + notice.reason + ": " + notice.note;
+    return text;
+}
+
+std::string unknown(const std::string& why) {
+    return "1 GPUCountUnknown: GPUs of a Pod cannot be counted: claim \"gpus\": " + why;
+}
+
+std::string processes(const Json& runtime, const Objects& observed) {
+    const api::TrainJob parsed = api::parse_train_job(train_job());
+    const auto built = runtime::build({.job = parsed, .runtime = runtime, .observed = observed});
+    if (!built) return built.error().message;
+    CHECK(built->notices.empty());
+    for (const Json& entry : node_container(built->objects.back().object)["env"].items())
+        if (entry["name"].as_string() == "PET_NPROC_PER_NODE") return std::string(entry["value"].as_string());
+    return "none";
+}
+
+}  // namespace
+
+TEST_CASE("each request of a claim counts as the devices that it asks for", "[claims]") {
+    struct Case {
+        const char* name;
+        const char* requests;
+        std::string want;
+    };
+    const Case cases[] = {
+        {"a number", "[{name: a, exactly: {deviceClassName: gpu.nvidia.com, count: 4}}]", "4"},
+        {"ExactCount says the same",
+         "[{name: a, exactly: {deviceClassName: gpu.nvidia.com, allocationMode: ExactCount, count: 4}}]",
+         "4"},
+        {"no number is one", "[{name: a, exactly: {deviceClassName: gpu.nvidia.com}}]", "1"},
+        {"zero is one", "[{name: a, exactly: {deviceClassName: gpu.nvidia.com, count: 0}}]", "1"},
+        {"the class's name in any case", "[{name: a, exactly: {deviceClassName: GPU.example, count: 3}}]",
+         "3"},
+        {"a class that stands for an extended resource of GPUs",
+         "[{name: a, exactly: {deviceClassName: accelerator, count: 2}}]", "2"},
+        {"other devices", "[{name: a, exactly: {deviceClassName: nic, count: 2}}]", "1"},
+        {"parts of GPUs", "[{name: a, exactly: {deviceClassName: mig.nvidia.com, count: 2}}]", "1"},
+        {"several requests",
+         "[{name: a, exactly: {deviceClassName: gpu, count: 2}}, {name: b, exactly: {deviceClassName: nic}}, "
+         "{name: c, exactly: {deviceClassName: gpu}}]",
+         "3"},
+        {"monitoring counts nothing",
+         "[{name: a, exactly: {deviceClassName: gpu, adminAccess: true, allocationMode: All}}, {name: b, "
+         "exactly: "
+         "{deviceClassName: gpu, count: 2}}]",
+         "2"},
+        {"all of a node's", "[{name: a, exactly: {deviceClassName: gpu, allocationMode: All}}]",
+         unknown("allocation mode All does not tell how many devices there are")},
+        {"all of other devices", "[{name: a, exactly: {deviceClassName: nic, allocationMode: All}}]", "1"},
+        {"a mode of later versions", "[{name: a, exactly: {deviceClassName: gpu, allocationMode: Half}}]",
+         unknown("allocation mode Half does not tell how many devices there are")},
+        {"one unknown makes the sum unknown",
+         "[{name: a, exactly: {deviceClassName: gpu, count: 2}}, {name: b, exactly: {deviceClassName: gpu, "
+         "allocationMode: All}}]",
+         unknown("allocation mode All does not tell how many devices there are")},
+        {"alternatives of one size",
+         "[{name: a, firstAvailable: [{name: x, deviceClassName: gpu, count: 2}, {name: z, deviceClassName: "
+         "accelerator, count: 2}]}]",
+         "2"},
+        {"alternatives of different sizes",
+         "[{name: a, firstAvailable: [{name: x, deviceClassName: gpu, count: 2}, {name: z, deviceClassName: "
+         "gpu}]}]",
+         unknown("the alternatives of request \"a\" are of different sizes")},
+        {"an alternative without GPUs",
+         "[{name: a, firstAvailable: [{name: x, deviceClassName: gpu}, {name: z, deviceClassName: nic}]}]",
+         unknown("the alternatives of request \"a\" are of different sizes")},
+        {"a request of later versions", "[{name: a, somehow: {}}]",
+         unknown("request \"a\" is of a kind that is not known here")},
+        {"a class that cannot be had", "[{name: a, exactly: {deviceClassName: other}}]",
+         unknown("DeviceClass \"other\" does not exist or cannot be read")},
+    };
+    for (const Case& c : cases) DYNAMIC_SECTION(c.name) {
+            CHECK(counted(runtime_with_claim("xgboost"), {claim_template(c.requests)}) == c.want);
+        }
+}
+
+TEST_CASE("only those requests count that the container asks for, and each once", "[claims]") {
+    const Json object = claim_template(
+        "[{name: a, exactly: {deviceClassName: gpu, count: 2}}, {name: b, exactly: {deviceClassName: gpu, "
+        "count: "
+        "3}}]");
+    struct Case {
+        const char* references;
+        const char* want;
+    };
+    for (const Case& c : {Case{"[{name: gpus}]", "5"}, Case{"[{name: gpus, request: \"\"}]", "5"},
+                          Case{"[{name: gpus, request: b}]", "3"}, Case{"[{name: gpus, request: c}]", "1"},
+                          Case{"[{name: gpus}, {name: gpus, request: b}]", "5"}}) {
+        CAPTURE(c.references);
+        CHECK(counted(runtime_with_claim("xgboost", "{resourceClaimTemplateName: gpus}", c.references),
+                      {object}) == c.want);
+    }
+}
+
+TEST_CASE("an allocated claim counts as what was given out", "[claims]") {
+    struct Case {
+        const char* name;
+        const char* requests;
+        const char* results;
+        std::string want;
+    };
+    const char* const all = "[{name: a, exactly: {deviceClassName: gpu, allocationMode: All}}]";
+    const Case cases[] = {
+        {"not yet allocated: as asked for", "[{name: a, exactly: {deviceClassName: gpu, count: 2}}]", "",
+         "2"},
+        {"not yet allocated and all wanted", all, "",
+         unknown("allocation mode All does not tell how many devices there are")},
+        {"all wanted", all, "[{request: a, device: g0}, {request: a, device: g1}, {request: a, device: g2}]",
+         "3"},
+        {"an alternative",
+         "[{name: a, firstAvailable: [{name: x, deviceClassName: gpu, count: 2}, {name: z, deviceClassName: "
+         "gpu}]}]",
+         "[{request: a/x}, {request: a/x}]", "2"},
+        {"an alternative without GPUs",
+         "[{name: a, firstAvailable: [{name: x, deviceClassName: gpu}, {name: z, deviceClassName: nic}]}]",
+         "[{request: a/z}, {request: a/z}]", "1"},
+        {"other requests' devices", "[{name: a, exactly: {deviceClassName: gpu}}]",
+         "[{request: a}, {request: b}, {request: ab}]", "1"},
+        {"monitoring", "[{name: a, exactly: {deviceClassName: gpu, adminAccess: true}}]",
+         "[{request: a}, {request: a}]", "1"},
+    };
+    for (const Case& c : cases) DYNAMIC_SECTION(c.name) {
+            CHECK(counted(runtime_with_claim("xgboost", "{resourceClaimName: gpus}"),
+                          {claim(c.requests, c.results)}) == c.want);
+        }
+}
+
+TEST_CASE("a claim that cannot be had leaves the number unknown", "[claims]") {
+    CHECK(counted(runtime_with_claim("xgboost"), {}) ==
+          unknown("ResourceClaimTemplate \"gpus\" does not exist or cannot be read"));
+    CHECK(counted(runtime_with_claim("xgboost", "{resourceClaimName: gpus}"), {}) ==
+          unknown("ResourceClaim \"gpus\" does not exist or cannot be read"));
+}
+
+TEST_CASE("GPUs that are plain resources go before those behind claims", "[claims]") {
+    Json runtime = runtime_with_claim("xgboost");
+    at(runtime, pod)["containers"].items()[0]["resources"]["limits"]["nvidia.com/gpu"] = 8;
+    CHECK(counted(runtime, {claim_template("[{name: a, exactly: {deviceClassName: gpu, count: 2}}]")}) ==
+          "8");
+    CHECK(runtime::needs(api::parse_train_job(train_job()), runtime).objects.empty());
+}
+
+TEST_CASE("torch counts processes by itself where claims do not tell", "[claims]") {
+    const char* const gpus = "[{name: a, exactly: {deviceClassName: gpu}}]";
+    const char* const nics = "[{name: a, exactly: {deviceClassName: nic}}]";
+    Json runtime = runtime_with_claim("torch");
+    at(runtime, pod)["containers"].items()[0]["resources"]["limits"]["cpu"] = 3;
+    Objects others = classes;
+    others.push_back(claim_template(nics));
+    CHECK(processes(runtime, {claim_template(gpus)}) == "auto");
+    CHECK(processes(runtime, {}) == "auto");
+    CHECK(processes(runtime, others) == "3");
+}
+
+TEST_CASE("torchtune takes an unknown number for several GPUs, unless told to run one process", "[claims]") {
+    Json job = train_job();
+    job["spec"]["trainer"]["command"] = tree("[tune, run]");
+    const auto recipe = [&](const Objects& observed) {
+        const api::TrainJob parsed = api::parse_train_job(job);
+        const Json runtime = runtime_with_claim("torch");
+        const auto built = runtime::build({.job = parsed, .runtime = runtime, .observed = observed});
+        REQUIRE(built);
+        std::string text;
+        for (const Json& word : node_container(built->objects.back().object)["command"].items())
+            text += std::string(word.as_string()) + " ";
+        return text;
+    };
+    CHECK(recipe({}).find("full_finetune_distributed") != std::string::npos);
+    CHECK(recipe({}).find("--rdzv_endpoint") != std::string::npos);
+    const Objects one = {claim_template("[{name: a, exactly: {deviceClassName: gpu}}]")};
+    CHECK(recipe(one).find("full_finetune_single_device") != std::string::npos);
+    job["spec"]["trainer"]["numProcPerNode"] = 1;
+    CHECK(recipe({}).find("full_finetune_single_device") != std::string::npos);
+}
+
+TEST_CASE("MPI and Flux go by the GPUs behind claims, and without them where they are unknown", "[claims]") {
+    const Objects two = {claim_template("[{name: a, exactly: {deviceClassName: gpu, count: 2}}]")};
+    const auto outcome = [](const Json& runtime, const Objects& observed) {
+        const api::TrainJob parsed = api::parse_train_job(train_job());
+        const auto built = runtime::build({.job = parsed, .runtime = runtime, .observed = observed});
+        REQUIRE(built);
+        std::string text;
+        for (const runtime::BuiltObject& each : built->objects) {
+            text += std::string(each.object["data"]["hostfile"].as_string());
+            const std::string script(each.object["data"]["entrypoint.sh"].as_string());
+            if (!script.empty()) text += script.find("--gpu") == script.npos ? "no GPUs\n" : "GPUs\n";
+        }
+        for (const runtime::Notice& notice : built->notices) text += notice.reason;
+        return text;
+    };
+    CHECK(outcome(runtime_with_claim("mpi"), two) == "job-node-0-0.job slots=2\n");
+    CHECK(outcome(runtime_with_claim("mpi"), {}) == "job-node-0-0.job slots=1\nGPUCountUnknown");
+    CHECK(outcome(runtime_with_claim("flux"), two) == "GPUs\n");
+    CHECK(outcome(runtime_with_claim("flux"), {}) == "no GPUs\nGPUCountUnknown");
+}
+
+TEST_CASE("what is behind claims is asked for step by step", "[claims]") {
+    const api::TrainJob job = api::parse_train_job(train_job());
+    const Json runtime = runtime_with_claim("torch");
+    const runtime::Need source = {"resource.k8s.io/v1", "ResourceClaimTemplate", {"ns", "gpus"}, {}};
+    CHECK(runtime::needs(job, runtime).objects == std::vector{source});
+    const Json object = claim_template(
+        "[{name: a, exactly: {deviceClassName: nic}}, {name: b, exactly: {deviceClassName: gpu.example}}, "
+        "{name: c, firstAvailable: [{name: x, deviceClassName: fpga}, {name: z, deviceClassName: nic}]}]");
+    const runtime::Need nic = {"resource.k8s.io/v1", "DeviceClass", {"", "nic"}, {}};
+    const runtime::Need fpga = {"resource.k8s.io/v1", "DeviceClass", {"", "fpga"}, {}};
+    CHECK(runtime::needs(job, runtime, {object}).objects == std::vector{source, nic, fpga});
+}
+
+TEST_CASE("a claim that the Pod does not have, or without exactly one source, builds nothing", "[claims]") {
+    const std::string path = "spec.template.spec.replicatedJobs[0].template.spec.template.spec";
+    CHECK(counted(runtime_with_claim("xgboost", "{resourceClaimName: x}", "[{name: gpus}, {name: other}]"),
+                  {}) == path +
+                             ".containers[0].resources.claims[1].name: no such claim: it must be in "
+                             "resourceClaims of the Pod");
+    for (const char* source : {"{}", "{resourceClaimName: x, resourceClaimTemplateName: y}"})
+        CHECK(counted(runtime_with_claim("xgboost", source), {}) ==
+              path +
+                  ".resourceClaims[0]: must have exactly one of resourceClaimName and "
+                  "resourceClaimTemplateName");
+}
