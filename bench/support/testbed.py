@@ -1,0 +1,178 @@
+"""What the benchmarks of the reconciler share: etcd and an API server of their own, our CRDs and permissions on it, the
+reconciler as a process, and what the kernel says of it.
+
+There is no JobSet controller: a client in this process says how JobSets fare, so that what is measured is ours and the
+API server's.
+"""
+
+import concurrent.futures
+import http.client
+import json
+import os
+import pathlib
+import ssl
+import sys
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests" / "cluster"), str(ROOT / "tests" / "support" / "python")]
+
+from controlplane import ControlPlane  # noqa: E402
+from controlplane.jobset import JobSet  # noqa: E402
+from deployment import NAMESPACE, Program  # noqa: E402
+from rest import path_of, wait_for  # noqa: E402
+
+BINARIES = pathlib.Path(os.environ.get("SIGNALBOX_BIN_DIR", ROOT / "build" / "release" / "bin"))
+JOBS = "bench"  # the namespace of the TrainJobs
+_TICKS = os.sysconf("SC_CLK_TCK")
+_CLIENT_THREADS = 6
+
+
+class Bed:
+    """A context manager. `bed.client` is an admin's."""
+
+    def __enter__(self):
+        self.plane = ControlPlane(lean=True).start()
+        JobSet(self.plane).create_crd()
+        apply = ("apply", "--server-side", "-n", NAMESPACE)
+        self.plane.kubectl(*apply, "-f", ROOT / "manifests" / "base" / "namespace.yaml")
+        for part in ("crds", "rbac"):
+            self.plane.kubectl(*apply, "-k", ROOT / "manifests" / "base" / part)
+        self.plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
+        self.plane.kubectl("apply", "--server-side", "-k", ROOT / "manifests" / "runtimes")
+        self.client = Client(self.plane)
+        self.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": JOBS}}, "namespaces")
+        self._reconciler = None
+        return self
+
+    def __exit__(self, *exception):
+        if self._reconciler:
+            self._reconciler.stop()
+        self.plane.__exit__(*exception)
+
+    def start_reconciler(self, *options):
+        """Returns when it leads and its caches are filled; `seconds_to_ready` says when that was."""
+        started = time.monotonic()
+        program = self._reconciler = Reconciler(
+            BINARIES / "signalbox-reconciler", self.plane.directory / "reconciler.log",
+            ["--kubeconfig", self.plane.service_account_kubeconfig(NAMESPACE, "signalbox-reconciler"),
+             "--admin-listen", "127.0.0.1:0", "--log-level", "warn", *options])
+        program.wait_until_ready()
+        wait_for("the lease", lambda: program.metric("signalbox_leader") == 1, interval=0.05)
+        program.seconds_to_ready = time.monotonic() - started
+        return program
+
+    def stop_reconciler(self):
+        program, self._reconciler = self._reconciler, None
+        if problems := program.stop():
+            raise AssertionError("; ".join(problems))
+
+    def cpu_of_servers(self):
+        """CPU seconds of the API server and of etcd."""
+        return {process.name: cpu_seconds(process.pid) for process in self.plane._processes}
+
+
+class Reconciler(Program):
+    """With what the kernel says of it."""
+
+    def port_of(self, what):
+        # The log line comes once, but what asks for it comes many times a second; log levels above info hide it.
+        if not hasattr(self, "_port"):
+            self._port = wait_for("the port", self._listening_port, interval=0.02)
+        return self._port
+
+    def _listening_port(self):
+        """From the kernel, as the log may be silent about it."""
+        inodes = set()
+        for descriptor in pathlib.Path(f"/proc/{self.pid}/fd").iterdir():
+            try:
+                inodes.add(os.readlink(descriptor).removeprefix("socket:[").removesuffix("]"))
+            except FileNotFoundError:
+                pass  # closed meanwhile
+        for line in pathlib.Path(f"/proc/{self.pid}/net/tcp").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and fields[9] in inodes:
+                return int(fields[1].split(":")[1], 16)
+        return None
+
+    def requests(self):
+        """{(verb, resource, code): count} of what it has asked of the API server."""
+        counts = {}
+        for line in self.admin("/metrics")[1].splitlines():
+            if line.startswith("signalbox_api_requests_total{"):
+                labels, value = line.removeprefix("signalbox_api_requests_total").rsplit(" ", 1)
+                label = dict(part.split("=", 1) for part in labels.strip("{}").split(","))
+                key = tuple(label[name].strip('"') for name in ("verb", "resource", "code"))
+                counts[key] = counts.get(key, 0) + float(value)
+        return counts
+
+    def writes(self):
+        """All but the lease's."""
+        return sum(count for (verb, resource, _), count in self.requests().items()
+                   if verb in ("POST", "PUT", "PATCH", "DELETE") and not resource.startswith("leases"))
+
+    def count(self, verb, resource, code):
+        return self.requests().get((verb, resource, code), 0)
+
+    def wait_until_quiet(self, seconds=2):
+        """Until it has neither written nor passed over anything for that long."""
+        def activity():
+            return self.writes(), self.metric("signalbox_passes_total")
+        last, since = activity(), time.monotonic()
+        while time.monotonic() - since < seconds:
+            time.sleep(0.25)
+            if (now := activity()) != last:
+                last, since = now, time.monotonic()
+
+    def cpu(self):
+        return cpu_seconds(self.pid)
+
+    def memory(self):
+        """(resident, highest resident so far) in MiB."""
+        status = pathlib.Path(f"/proc/{self.pid}/status").read_text()
+        fields = dict(line.split(":", 1) for line in status.splitlines())
+        return tuple(int(fields[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM"))
+
+
+class Client:
+    """Many requests at a time, over connections that stay open."""
+
+    def __init__(self, plane):
+        self._host, self._port = plane.server.removeprefix("https://").split(":")
+        self._tls = ssl.create_default_context(cafile=plane.ca_file)
+        self._tls.load_cert_chain(*(plane.ca_file.parent / f"admin.{suffix}" for suffix in ("crt", "key")))
+        self._pool = concurrent.futures.ThreadPoolExecutor(_CLIENT_THREADS)
+        self._local = threading.local()
+
+    def request(self, method, path, body=None, content_type="application/json"):
+        if not hasattr(self._local, "connection"):
+            self._local.connection = http.client.HTTPSConnection(self._host, int(self._port), context=self._tls, timeout=60)
+        connection = self._local.connection
+        for _ in range(100):
+            connection.request(method, path, body, {"Content-Type": content_type})
+            response = connection.getresponse()
+            text = response.read()
+            if response.status != 429:
+                break
+            time.sleep(0.1)
+        if response.status >= 300:
+            raise RuntimeError(f"{method} {path}: {response.status} {text[:500].decode()}")
+        return text
+
+    def each(self, function, items):
+        """function(item) for all of them, several at a time."""
+        for _ in self._pool.map(function, items):
+            pass
+
+    def create(self, obj, resource):
+        self.request("POST", path_of(resource, obj["metadata"].get("namespace", JOBS)), json.dumps(obj))
+
+    def list(self, resource, namespace=JOBS):
+        return json.loads(self.request("GET", path_of(resource, namespace)))["items"]
+
+
+def cpu_seconds(pid):
+    """User and system time of a process."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
