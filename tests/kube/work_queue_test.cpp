@@ -127,12 +127,27 @@ TEST_CASE("an event overtakes a backoff, but not Retry-After", "[kube]") {
     SECTION("Retry-After") {
         CHECK(queue.failed(a, t0, 7s) == 7s);
         queue.add(a, t0);
-        queue.add_after(a, t0 + 2s);
         CHECK(!queue.next(t0 + 6999ms));
         CHECK(queue.next_wakeup() == t0 + 7s);
         CHECK(queue.next(t0 + 7s) == a);
         queue.done(a, t0 + 7s);
         CHECK(!queue.next(t0 + 1h));
+    }
+    SECTION("Retry-After of an hour, and a deadline before it") {
+        queue.failed(a, t0, 3600s);
+        queue.add_after(a, t0 + 20s);
+        queue.add(a, t0 + 1s);
+        CHECK(queue.next_wakeup() == t0 + 20s);
+        CHECK(queue.next(t0 + 20s) == a);
+        queue.failed(a, t0 + 20s, 3600s);
+        queue.add(a, t0 + 21s);
+        CHECK(queue.next_wakeup() == t0 + 3620s);
+    }
+    SECTION("an event and a deadline during the pass that is told to wait") {
+        queue.add(a, t0);
+        queue.add_after(a, t0 + 20s);
+        queue.failed(a, t0, 3600s);
+        CHECK(queue.next(t0 + 20s) == a);
     }
     SECTION("an event during the pass that is told to wait") {
         queue.add(a, t0);

@@ -47,6 +47,7 @@ struct Shop {
     FragileClock clock{time};
     MemoryApiServer server = {};
     std::chrono::seconds delay{0};  // of the API server's answers
+    int in_flight = 0;              // requests of passes
     std::string lines = {};
     kube::EventRecorder events{context.get_executor(), event_server_, time, "test"};
     net::Log log{net::LogLevel::error, net::LogFormat::json,
@@ -89,9 +90,14 @@ struct Shop {
         if (!draining) drain(0s);
         time.run_for(20s);
         CHECK(cut);
+        stop();
+        CHECK(ended);
+    }
+
+    // Cancels run().
+    void stop() {
         stop_.emit(boost::asio::cancellation_type::terminal);
         settle();
-        CHECK(ended);
     }
 
     void submit(const std::string& name) {
@@ -120,6 +126,7 @@ private:
     public:
         explicit Gate(Shop& shop) : shop_(shop) {}
         kube::Async<kube::Response> send(kube::Request request) override {
+            const Flight flight(shop_.in_flight);
             if (shop_.delay.count() > 0) co_await shop_.time.sleep_until(shop_.time.now() + shop_.delay);
             co_return co_await shop_.server.send(std::move(request));
         }
@@ -128,6 +135,11 @@ private:
         }
 
     private:
+        struct Flight {
+            explicit Flight(int& of) : count(of) { ++count; }
+            ~Flight() { --count; }
+            int& count;
+        };
         Shop& shop_;
     };
 
@@ -314,4 +326,44 @@ TEST_CASE("draining ends with the last pass") {
         CHECK(shop.cut == 0);
         CHECK(shop.has_job_set("job"));
     }
+}
+
+TEST_CASE("draining waits for no pass once the lease is lost: none of them can write any more") {
+    Shop shop;
+    shop.delay = 24h;
+    shop.submit("stuck");
+    shop.server.show(shop.caches);
+    shop.settle();
+    SECTION("before") {
+        shop.allowed = false;
+        shop.drain(20s);
+        CHECK(shop.cut == 1);
+    }
+    SECTION("meanwhile") {
+        shop.drain(20s);
+        shop.time.run_for(3s);
+        CHECK(!shop.cut);
+        shop.allowed = false;
+        shop.time.run_for(1s);
+        CHECK(shop.cut == 1);
+    }
+}
+
+TEST_CASE("no pass outlives the worker") {
+    Shop shop;
+    shop.delay = 24h;
+    shop.submit("stuck");
+    shop.server.show(shop.caches);
+    shop.settle();
+    REQUIRE(shop.in_flight == 1);
+    SECTION("that is cancelled without having been drained") { shop.stop(); }
+    SECTION("that breaks down") {
+        shop.delay = 0s;
+        shop.on_pass = [&] { shop.clock.breakdowns = 2; };
+        shop.submit("other");
+        shop.server.show(shop.caches);
+        shop.settle();
+    }
+    CHECK(shop.ended);
+    CHECK(shop.in_flight == 0);
 }

@@ -1,6 +1,7 @@
 #include "worker.hpp"
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/this_coro.hpp>
 
 namespace reconciler {
 
@@ -47,6 +48,20 @@ void Worker::wake(const api::ObjectKey& train_job) {
 }
 
 net::Task<> Worker::run() {
+    std::exception_ptr end;
+    try {
+        co_await start_passes();
+    } catch (...) {
+        end = std::current_exception();
+    }
+    // What ended us must not end the wait for those that we end.
+    co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+    cutting_ = true;
+    co_await running_.join();
+    std::rethrow_exception(end);
+}
+
+net::Task<> Worker::start_passes() {
     for (;;) {
         if (fault_) std::rethrow_exception(fault_);
         if (may_start()) start_due_passes();
@@ -68,8 +83,8 @@ net::Task<> Worker::wait_for_work() {
 net::Task<std::size_t> Worker::drain(std::chrono::milliseconds patience) {
     stopping_ = true;
     const kube::SteadyTime until = clock_.now() + patience;
-    while (!running_.empty() && clock_.now() < until)
-        co_await (pass_ended_.wait() || clock_.sleep_until(until));
+    while (!running_.empty() && clock_.now() < until && allowed_())
+        co_await (pass_ended_.wait() || clock_.sleep_until(std::min(until, clock_.now() + look_again_after)));
     const std::size_t cut = queue_.running();
     cutting_ = true;
     co_await running_.join();

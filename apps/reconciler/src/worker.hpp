@@ -27,11 +27,12 @@ public:
     /// allowed() may have changed.
     void look_again() { wakeup_.notify(); }
 
-    /// Starts what is due, until it is cancelled. Throws what not even the end of a pass could handle: which
-    /// jobs are being worked on is unknown then.
+    /// Starts what is due, until it is cancelled; passes that run then are cut, so that none outlives it.
+    /// Throws what not even the end of a pass could handle: which jobs are being worked on is unknown then.
     net::Task<> run();
-    /// Starts no further pass; returns when the running ones have ended. Those that have not after `patience`
-    /// are cut: every write of a pass may be its last. Returns how many. To be called once.
+    /// Starts no further pass; returns when the running ones have ended. Those that have not after
+    /// `patience`, or when passes are not allowed any more, are cut: every write of a pass may be its last.
+    /// Returns how many. To be called once.
     net::Task<std::size_t> drain(std::chrono::milliseconds patience);
 
 private:
@@ -50,6 +51,7 @@ private:
     };
 
     bool may_start() const { return !stopping_ && allowed_() && caches_.synced(); }
+    net::Task<> start_passes();
     void start_due_passes();
     net::Task<> wait_for_work();
     net::Task<> run_pass(api::ObjectKey key);

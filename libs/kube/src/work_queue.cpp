@@ -74,7 +74,6 @@ int WorkQueue::failures(const api::ObjectKey& key) const {
 // At `when` or, if it waits for something earlier already, then.
 void WorkQueue::schedule(Items::value_type& entry, SteadyTime when) {
     Item& item = entry.second;
-    when = std::max(when, item.not_before);
     if (item.timer && (*item.timer)->first.first <= when) return;
     unschedule(item);
     item.timer = timers_.emplace(std::pair(when, timers_made_++), &entry.first).first;
@@ -93,6 +92,7 @@ void WorkQueue::make_ready(Items::value_type& entry) {
 }
 
 void WorkQueue::want(Items::value_type& entry, SteadyTime now) {
+    if (entry.second.ready) return;
     if (entry.second.not_before > now)
         schedule(entry, entry.second.not_before);
     else
@@ -105,12 +105,9 @@ void WorkQueue::finish(Items::iterator at, SteadyTime now) {
     --running_;
     const bool again = std::exchange(item.again, false);
     const auto due = std::exchange(item.due, std::nullopt);
-    if (again)
-        want(*at, now);
-    else if (due)
-        schedule(*at, *due);
-    else
-        items_.erase(at);
+    if (again) want(*at, now);
+    if (due && !item.ready) schedule(*at, *due);
+    if (!again && !due) items_.erase(at);
 }
 
 void WorkQueue::ripen(SteadyTime now) {

@@ -24,7 +24,7 @@ public:
     /// the server's Retry-After.
     void add(const api::ObjectKey& key, SteadyTime now);
     /// A pass at `when` at the latest; of several the earliest wins, and any pass that starts before uses it
-    /// up.
+    /// up. Overtakes Retry-After as well: a deadline must not wait for an hour because a server said so.
     void add_after(const api::ObjectKey& key, SteadyTime when);
 
     /// The key whose pass starts now; nullopt if none is due. In the order in which they became due.
@@ -33,8 +33,8 @@ public:
     /// The pass ended well: its backoff is forgotten. A key that is done and not wanted again costs no
     /// memory.
     void done(const api::ObjectKey& key, SteadyTime now);
-    /// The pass failed: another one after `retry_after`, or after the key's backoff (1 s doubling to 5 min),
-    /// and never before `retry_after`. Returns how long that is.
+    /// The pass failed: another one after `retry_after`, or after the key's backoff (1 s doubling to 5 min).
+    /// Events wait for `retry_after`. Returns how long that is.
     std::chrono::seconds failed(const api::ObjectKey& key, SteadyTime now,
                                 std::optional<std::chrono::seconds> retry_after = {});
     /// The key means another object now: the failures of the former one do not count.
