@@ -20,16 +20,17 @@ TRAIN_JOB = {"metadata": {"name": "stuck", "namespace": "default", "uid": "u", "
 
 
 class ApiServer(ScriptedApiServer):
-    """One TrainJob, one lease, and silence for every other request."""
+    """One lease, TrainJobs, and silence for every other request."""
 
     def __init__(self):
         super().__init__()
+        self.train_jobs = [TRAIN_JOB]
         self.lease = None
         self.hanging = []  # requests of passes
 
     def answer(self, request, url, body):
         if "watch=" in url.query:
-            return self.watch(request, [TRAIN_JOB] if url.path.endswith("/trainjobs") else [])
+            return self.watch(request, self.train_jobs if url.path.endswith("/trainjobs") else [])
         if "/leases" in url.path:
             if body:
                 self.lease = json.loads(body)
@@ -48,8 +49,24 @@ def api():
 
 
 @pytest.fixture
-def reconciler(api, tmp_path):
+def start(api, tmp_path):
+    """Starts the one reconciler of a test."""
+    started = []
+    yield lambda: started.append(launch(api, tmp_path)) or started[0]
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def reconciler(api, start):
     """One whose only pass waits for an answer."""
+    process = start()
+    wait_for("a pass to hang", lambda: api.hanging)
+    return process
+
+
+def launch(api, tmp_path):
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text(json.dumps({
         "apiVersion": "v1", "kind": "Config", "current-context": "x",
@@ -58,14 +75,9 @@ def reconciler(api, tmp_path):
     log = tmp_path / "log"
     with open(log, "wb") as file:
         process = subprocess.Popen([BINARY, "--kubeconfig", kubeconfig, "--admin-listen", "127.0.0.1:0"], stderr=file)
+    process.log = log
     process.logged = lambda: [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
-    try:
-        wait_for("a pass to hang", lambda: api.hanging)
-        yield process
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.wait()
+    return process
 
 
 def test_the_namespace_of_a_kubeconfig_is_not_where_the_lease_is(api, reconciler):
@@ -83,6 +95,18 @@ def test_a_second_signal_ends_it_at_once_and_says_so(reconciler):
     reconciler.send_signal(signal.SIGINT)
     assert reconciler.wait(timeout=2) == 1
     assert messages(reconciler)[-1] == "a second signal: ending at once"
+
+
+def test_signals_after_the_orderly_end_do_not_change_the_exit_status(api, start):
+    api.train_jobs = []
+    process = start()
+    wait_for("it to lead", lambda: "leading" in messages(process))
+    process.send_signal(signal.SIGTERM)
+    while '"stopped"' not in process.log.read_text() and process.poll() is None:
+        pass
+    while process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+    assert process.returncode == 0
 
 
 def test_a_pass_that_hangs_is_cut_and_the_lease_given_back_well_within_30_seconds(api, reconciler):

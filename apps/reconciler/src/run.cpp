@@ -1,12 +1,14 @@
 #include "run.hpp"
 
 #include <unistd.h>
+#include <csignal>
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/io_context.hpp>
 #include <random>
 
 #include "caches.hpp"
+#include "heap.hpp"
 #include "kube/api_reporter.hpp"
 #include "kube/leader.hpp"
 #include "kube/reflector.hpp"
@@ -36,6 +38,16 @@ std::string new_identity() {
     char suffix[32];
     std::snprintf(suffix, sizeof suffix, "_%08x%08x", random(), random());
     return std::string(host) + suffix;
+}
+
+// The order to end has been obeyed: repeating it must not turn the exit status of a good end into a signal's.
+// The other threads, if there are any, are Boost's, and take no signals.
+void ignore_orders_to_end() {
+    sigset_t orders;
+    sigemptyset(&orders);
+    sigaddset(&orders, SIGTERM);
+    sigaddset(&orders, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &orders, nullptr);
 }
 
 api::Time wall_clock() { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); }
@@ -201,7 +213,9 @@ api::Result<> Process::run(kube::ClusterConfig config) {
     elect();
 
     supervisor_.start("worker", worker_->run());
+    supervisor_.start("heap", trim_heap_when_calm(*clock_, [this] { return worker_->passes(); }));
     auto lived = supervisor_.run([this](bool hurry) { return end(hurry); });
+    ignore_orders_to_end();
     if (lived) log_.info("stopped");
     return lived;
 }
@@ -213,6 +227,7 @@ api::Result<> run(const Settings& settings) {
     auto config =
         settings.kubeconfig.empty() ? kube::in_cluster_config() : kube::load_kubeconfig(settings.kubeconfig);
     if (!config) return config.error();
+    keep_heap_small();
     return Process(settings, *config).run(*config);
 }
 

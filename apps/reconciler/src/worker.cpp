@@ -101,6 +101,7 @@ void Worker::start_due_passes() {
             queue_.add_after(*key, now + hold_back_step);
             continue;
         }
+        ++passes_started_;
         running_.start(run_pass(*key), [this](const std::exception_ptr& thrown) {
             if (thrown) fault_ = thrown;
             wakeup_.notify();

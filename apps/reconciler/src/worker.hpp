@@ -34,6 +34,8 @@ public:
     /// `patience`, or when passes are not allowed any more, are cut: every write of a pass may be its last.
     /// Returns how many. To be called once.
     net::Task<std::size_t> drain(std::chrono::milliseconds patience);
+    /// How many have been started so far.
+    std::uint64_t passes() const { return passes_started_; }
 
 private:
     /// Writes of a pass that the caches have not shown yet.
@@ -70,6 +72,7 @@ private:
     net::Wakeup wakeup_;
     net::Wakeup pass_ended_;
     net::TaskGroup running_;
+    std::uint64_t passes_started_ = 0;
     bool stopping_ = false;
     bool cutting_ = false;  // what passes throw now is how they are cut
     std::exception_ptr fault_;

@@ -15,17 +15,27 @@ HttpsApiServerOptions ApiReporter::options() {
     };
     options.on_problem = [this](const std::string& text) { log_.warn("credentials", {{"problem", text}}); };
     options.on_answer = [this](std::string_view verb, const std::string& resource, int status) {
-        metrics_
-            .counter("signalbox_api_requests_total",
-                     "Requests to the API server, by verb, resource and status; 0 = no answer.",
-                     {{"verb", std::string(verb)}, {"resource", resource}, {"code", std::to_string(status)}})
-            .add();
+        count(verb, resource, status);
         if (status == 0) unreachable(std::chrono::steady_clock::now());
     };
     options.on_forbidden = [this](const api::Error& error) {
         forbidden(error, std::chrono::steady_clock::now());
     };
     return options;
+}
+
+void ApiReporter::count(std::string_view verb, const std::string& resource, int status) {
+    const std::lock_guard lock(mutex_);
+    auto known =
+        counters_.find(std::tuple<std::string_view, const std::string&, int>(verb, resource, status));
+    if (known == counters_.end()) {
+        const net::Counter counter = metrics_.counter(
+            "signalbox_api_requests_total",
+            "Requests to the API server, by verb, resource and status; 0 = no answer.",
+            {{"verb", std::string(verb)}, {"resource", resource}, {"code", std::to_string(status)}});
+        known = counters_.emplace(std::tuple(std::string(verb), resource, status), counter).first;
+    }
+    known->second.add();
 }
 
 void ApiReporter::unreachable(SteadyTime now) {

@@ -2,6 +2,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <tuple>
 
 #include "kube/clock.hpp"
 #include "kube/https_api_server.hpp"
@@ -27,9 +28,13 @@ public:
     void forbidden(const api::Error& error, SteadyTime now);
 
 private:
+    void count(std::string_view verb, const std::string& resource, int status);
+
     net::Log& log_;
     net::Metrics& metrics_;
     std::mutex mutex_;
+    // Asked for with every answer: finding a series by its labels takes as long as parsing a small answer.
+    std::map<std::tuple<std::string, std::string, int>, net::Counter, std::less<>> counters_;
     std::map<Permission, SteadyTime> refused_at_;
     SteadyTime trust_after_ = {};  // refusals
 };

@@ -1,0 +1,18 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+
+#include "kube/clock.hpp"
+#include "net/async.hpp"
+
+namespace reconciler {
+
+/// Sets up malloc for a process that lives for months on one thread. Call it first of all.
+void keep_heap_small();
+
+/// Gives memory back to the kernel whenever work has been done and then none for a few seconds: lists and
+/// many passes at a time leave a heap full of holes. `work_done` counts. Ends by cancellation only.
+net::Task<> trim_heap_when_calm(kube::Clock& clock, std::function<std::uint64_t()> work_done,
+                                std::function<void()> trim = {});
+
+}  // namespace reconciler
