@@ -18,9 +18,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "cluster"), str(ROOT / "tests" / "support" / "python")]
 
-from controlplane import ControlPlane  # noqa: E402
-from controlplane.jobset import JobSet  # noqa: E402
-from deployment import NAMESPACE, Program  # noqa: E402
+from deployment import Program  # noqa: E402
+from lean import LeanPlane  # noqa: E402
 from rest import path_of, wait_for  # noqa: E402
 
 BINARIES = pathlib.Path(os.environ.get("SIGNALBOX_BIN_DIR", ROOT / "build" / "release" / "bin"))
@@ -33,13 +32,7 @@ class Bed:
     """A context manager. `bed.client` is an admin's."""
 
     def __enter__(self):
-        self.plane = ControlPlane(lean=True).start()
-        JobSet(self.plane).create_crd()
-        apply = ("apply", "--server-side", "-n", NAMESPACE)
-        self.plane.kubectl(*apply, "-f", ROOT / "manifests" / "base" / "namespace.yaml")
-        for part in ("crds", "rbac"):
-            self.plane.kubectl(*apply, "-k", ROOT / "manifests" / "base" / part)
-        self.plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
+        self.plane = LeanPlane().start()
         self.plane.kubectl("apply", "--server-side", "-k", ROOT / "manifests" / "runtimes")
         self.client = Client(self.plane)
         self.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": JOBS}}, "namespaces")
@@ -56,7 +49,7 @@ class Bed:
         started = time.monotonic()
         program = self._reconciler = Reconciler(
             BINARIES / "signalbox-reconciler", self.plane.directory / "reconciler.log",
-            ["--kubeconfig", self.plane.service_account_kubeconfig(NAMESPACE, "signalbox-reconciler"),
+            ["--kubeconfig", self.plane.reconciler_kubeconfig(),
              "--admin-listen", "127.0.0.1:0", "--log-level", "warn", *options])
         program.wait_until_ready()
         wait_for("the lease", lambda: program.metric("signalbox_leader") == 1, interval=0.05)

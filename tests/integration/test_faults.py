@@ -1,0 +1,278 @@
+"""The reconciler behind a proxy that loses, delays, cuts and refuses what passes through it, on the real API server.
+
+SIGNALBOX_FAULT_SEEDS is how many random histories are played (default 6); SIGNALBOX_FAULT_FIRST_SEED is the first one.
+"""
+
+import os
+import pathlib
+import random
+import signal
+import threading
+import time
+
+import pytest
+
+from deployment import Program
+from fault_proxy import Fault, FaultProxy
+from jobs import runtime, train_job
+from lean import LeanPlane, finished
+from rest import Rest, true_conditions, wait_for
+
+BINARIES = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"])
+SEEDS = int(os.environ.get("SIGNALBOX_FAULT_SEEDS", 6))
+FIRST_SEED = int(os.environ.get("SIGNALBOX_FAULT_FIRST_SEED", 1))
+STORM_SECONDS = 1.5
+CONNECTIONS = 64 + 8  # as many as passes at a time, and a few: watches, the lease, events
+
+
+@pytest.fixture(scope="module")
+def plane():
+    with LeanPlane() as lean:
+        yield lean
+
+
+@pytest.fixture(scope="module")
+def rest(plane):
+    client = Rest(plane.kubeconfig)
+    client.create(runtime())
+    return client
+
+
+@pytest.fixture
+def proxy(plane):
+    with FaultProxy(plane) as between:
+        yield between
+
+
+@pytest.fixture
+def start(plane):
+    """Starts reconcilers; `start(url)` one behind a proxy. They must end in order."""
+    started = []
+
+    def begin(url=None):
+        program = Program(BINARIES / "signalbox-reconciler", plane.directory / f"reconciler-{len(started)}.log", [
+            "--kubeconfig", plane.reconciler_kubeconfig(url), "--admin-listen", "127.0.0.1:0"])
+        started.append(program)
+        program.wait_until_ready()
+        return program
+    yield begin
+    assert [problem for program in started if program.running() for problem in program.stop()] == []
+
+
+def leads(program):
+    return program.metric("signalbox_leader") == 1
+
+
+def writes(program):
+    """All but renewals of the lease."""
+    return sum(program.metric("signalbox_api_requests_total", f'verb="{verb}"') for verb in ("POST", "PATCH", "DELETE"))
+
+
+def uid(obj):
+    return obj["metadata"]["uid"] if obj else None
+
+
+def finish_job_set(rest, name, kind="Completed"):
+    rest.patch("jobsets", name, finished(kind), subresource="status")
+
+
+class Story:
+    """A TrainJob, what others do to it, and which conditions are True in the end: one of `ends`. `steps` run one after the
+    other, each as soon as the one before it is through; each returns whether it is."""
+
+    def __init__(self, rest, name, steps, *ends, **spec):
+        self.rest, self.name, self._ends = rest, name, ends
+        self._steps = list(steps)
+        self._job_sets = set()
+        rest.create(train_job(name, **spec))
+
+    def go_on(self):
+        job_set = self.rest.get("jobsets", self.name)
+        if job_set:
+            self._job_sets.add(uid(job_set))
+        if self._steps and self._steps[0](self, job_set):
+            self._steps.pop(0)
+
+    def ended(self):
+        """Nothing is left to do, and the TrainJob has the conditions that it should have, no more and no less."""
+        self.go_on()
+        return not self._steps and set(true_conditions(self.rest.get("trainjobs", self.name))) in self._ends
+
+    def check(self):
+        assert len(self._job_sets) <= 1, f"{self.name} had {len(self._job_sets)} JobSets"
+
+
+def complete(story, job_set):
+    if job_set:
+        finish_job_set(story.rest, story.name)
+    return job_set
+
+
+def fail(story, job_set):
+    if job_set:
+        finish_job_set(story.rest, story.name, "Failed")
+    return job_set
+
+
+def suspend(story, job_set):
+    if job_set:
+        story.rest.patch("trainjobs", story.name, {"spec": {"suspend": True}})
+    return job_set
+
+
+def resume(story, _):
+    story.rest.patch("trainjobs", story.name, {"spec": {"suspend": False}})
+    return True
+
+
+def is_suspended(_, job_set):
+    return job_set and job_set["spec"].get("suspend")
+
+
+def runs(_, job_set):
+    return job_set and not job_set["spec"].get("suspend")
+
+
+def has_failed(story, _):
+    return "Failed" in true_conditions(story.rest.get("trainjobs", story.name))
+
+
+def is_gone(_, job_set):
+    return not job_set
+
+
+def stories(rest, seed):
+    created = "Created"
+    return [
+        Story(rest, f"complete-{seed}", [complete], {created, "Complete"}),
+        Story(rest, f"failed-{seed}", [fail], {created, "Failed"}),
+        Story(rest, f"resumed-{seed}", [is_suspended, resume, runs, complete], {created, "Complete"}, suspend=True),
+        Story(rest, f"suspended-{seed}", [runs, suspend, is_suspended], {created, "Suspended"}),
+        # There may be nothing to end yet when the time is up.
+        Story(rest, f"late-{seed}", [has_failed, is_gone], {created, "Failed"}, {"Failed"}, activeDeadlineSeconds=3),
+        Story(rest, f"steady-{seed}", [runs], {created}),
+    ]
+
+
+class Chaos:
+    """Faults at random, of a kind and rate that the seed says, for as long as it is switched on."""
+
+    def __init__(self, seed):
+        self._random = random.Random(seed)
+        self._rate = self._random.uniform(0.1, 0.6)
+        self.on = True
+
+    def choose(self, request):
+        if not self.on or self._random.random() > self._rate:
+            return None
+        dice = self._random
+        if request.is_watch:
+            return dice.choice([
+                Fault(lost=True), Fault(cut_after=dice.randrange(3000)), Fault(lag=dice.uniform(0.1, 1)),
+                Fault(status=dice.choice([410, 429, 500, 503, 504]), retry_after=dice.choice([None, 0, 1]))])
+        return dice.choice([
+            Fault(lost=True), Fault(unanswered=True), Fault(cut_after=dice.randrange(400)), Fault(delay=dice.uniform(0, 1)),
+            Fault(delay=dice.uniform(0, 1), unanswered=True),
+            Fault(status=dice.choice([401, 408, 429, 500, 502, 503, 504]), retry_after=dice.choice([None, 0, 1]))])
+
+
+def test_every_train_job_reaches_its_end_whatever_happens_on_the_way_and_nothing_leaks(rest, proxy, start):
+    reconciler = start(proxy.url)
+    wait_for("the lease", lambda: leads(reconciler))
+    memory = []
+    for seed in range(FIRST_SEED, FIRST_SEED + SEEDS):
+        chaos = Chaos(seed)
+        proxy.choose = chaos.choose
+        proxy.reset_everything()
+        told = stories(rest, seed)
+        calm_at = time.monotonic() + STORM_SECONDS
+        while time.monotonic() < calm_at:
+            for story in told:
+                story.go_on()
+        chaos.on = False
+        proxy.reset_everything()  # what is stuck or late by now stays so: it is lost
+        unfinished = told
+        def all_ended():
+            nonlocal unfinished
+            unfinished = [story for story in unfinished if not story.ended()]
+            return not unfinished
+        try:
+            wait_for(f"the TrainJobs of seed {seed} to be as they should", all_ended, timeout=90)
+        except AssertionError:
+            print([story.name for story in unfinished], reconciler.text()[-20000:])
+            raise
+        for story in told:
+            story.check()
+            for resource in ("trainjobs", "jobsets"):
+                rest.delete(resource, story.name)
+            rest.delete("configmaps", f"{story.name}-runtime-snapshot")
+        memory.append(reconciler.metric("process_resident_memory_bytes") / 2**20)
+        assert proxy.open_connections <= CONNECTIONS
+        assert reconciler.metric("process_open_fds") <= CONNECTIONS + 16
+    print(f"{SEEDS} histories, {proxy.faults} faults, {memory[0]:.0f} MiB after the first and {memory[-1]:.0f} after the last")
+    wait_for("the queue to be empty", lambda: reconciler.metric("signalbox_queue_depth") == 0)
+    assert reconciler.metric("signalbox_passes_total", 'result="exception"') == 0
+    # What malloc keeps from the worst moment so far; a leak of a few KiB per history would show in a long run.
+    assert memory[-1] < memory[min(len(memory) - 1, 19)] * 1.3 + 8
+
+
+def test_a_leader_that_was_stopped_in_the_middle_of_a_write_does_no_harm_when_it_wakes_up(rest, proxy, start):
+    """Its write arrives late, and it believes that it still leads."""
+    let_go = threading.Event()
+    held = []
+
+    def choose(request):
+        if request.method == "PATCH" and request.path.endswith("/jobsets/handed-over"):
+            held.append(request)
+            return Fault(hold=let_go)
+        return None
+    proxy.choose = choose
+    first = start(proxy.url)
+    wait_for("the lease", lambda: leads(first))
+    second = start()
+    rest.create(train_job("handed-over"))
+    wait_for("the first to be about to create the JobSet", lambda: held)
+    written = writes(first)
+    try:
+        os.kill(first.pid, signal.SIGSTOP)
+        stopped = time.monotonic()
+        wait_for("the second to lead", lambda: leads(second), interval=0.05)
+        took = time.monotonic() - stopped
+        print(f"takeover after SIGSTOP: {took:.1f} s")
+        assert took < 20
+        job_set = wait_for("the second to create the JobSet", lambda: rest.get("jobsets", "handed-over"))
+        rest.create(train_job("meanwhile"))
+        finish_job_set(rest, "handed-over")
+        wait_for("Complete", lambda: "Complete" in true_conditions(rest.get("trainjobs", "handed-over")))
+        before = rest.get("trainjobs", "handed-over"), rest.get("jobsets", "handed-over")
+        let_go.set()
+        proxy.choose = lambda request: None
+    finally:
+        let_go.set()
+        os.kill(first.pid, signal.SIGCONT)
+    wait_for("the first to notice", lambda: not leads(first))
+    wait_for("the answer to its late write", lambda: writes(first) == written + 1)
+    looks = first.metric("signalbox_api_requests_total", 'resource="leases')
+    wait_for("it to look at the lease more than once", lambda: first.metric(
+        "signalbox_api_requests_total", 'resource="leases') >= looks + 2)
+    # Nothing more, although its pass went on.
+    assert writes(first) == written + 1 and not leads(first) and leads(second)
+    after = rest.get("trainjobs", "handed-over"), rest.get("jobsets", "handed-over")
+    assert uid(after[1]) == uid(job_set)
+    assert [(obj.get("spec"), obj.get("status")) for obj in after] == [(obj.get("spec"), obj.get("status")) for obj in before]
+    assert rest.get("jobsets", "meanwhile")
+
+
+def test_the_lease_changes_hands_within_3_seconds_of_a_stop_and_20_of_a_kill(start):
+    first = start()
+    wait_for("the first to lead", lambda: leads(first))
+    second = start()
+    stopped = time.monotonic()
+    assert first.stop() == []
+    wait_for("the second to lead", lambda: leads(second), interval=0.05)
+    assert time.monotonic() - stopped < 3
+    third = start()
+    second.kill()
+    killed = time.monotonic()
+    wait_for("the third to lead", lambda: leads(third), interval=0.05)
+    assert time.monotonic() - killed < 20

@@ -1,0 +1,173 @@
+"""Stands between our programs and the real API server, over TLS on both sides, and does to them what networks, proxies and
+busy servers do. What goes wrong is chosen per request by whoever runs it."""
+
+import asyncio
+import dataclasses
+import json
+import ssl
+import threading
+import urllib.parse
+
+_LIMIT = 64 * 1024 * 1024  # of a line of a watch, which asyncio would else limit to 64 KiB
+
+
+@dataclasses.dataclass
+class Fault:
+    """What happens to one request. Several may be set; nothing is set by default."""
+
+    delay: float = 0  # seconds before it is passed on
+    status: int = 0  # answered by us with this, and not passed on
+    retry_after: int = None  # seconds, a header of that answer
+    lost: bool = False  # the connection is reset, and nothing is passed on
+    unanswered: bool = False  # passed on and carried out, but the connection is reset before the answer
+    cut_after: int = None  # the connection is reset after so many bytes of the answer's body; for a watch, of its stream
+    lag: float = 0  # of a watch: each piece comes so many seconds late
+    hold: threading.Event = None  # passed on when that is set
+
+
+class Request:
+    """What a fault is chosen by."""
+
+    def __init__(self, method, target):
+        self.method = method
+        self.path, _, query = target.partition("?")
+        self.query = urllib.parse.parse_qs(query)
+
+    @property
+    def is_watch(self):
+        return "watch" in self.query
+
+    def __str__(self):
+        return f"{'WATCH' if self.is_watch else self.method} {self.path}"
+
+
+class FaultProxy:
+    """A context manager; `url` is where it listens. `choose(request)` returns a Fault, on the proxy's thread; None or the
+    default Fault is no fault."""
+
+    def __init__(self, plane, choose=lambda request: None):
+        self.choose = choose
+        self.open_connections = 0  # of our programs
+        self.faults = 0  # that were done
+        server = urllib.parse.urlsplit(plane.server)
+        self._upstream = (server.hostname, server.port)
+        cert, key = plane.authority.issue("fault-proxy", "kube-apiserver", hosts=["127.0.0.1"])
+        self._inner_tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._inner_tls.load_cert_chain(cert, key)
+        self._outer_tls = ssl.create_default_context(cafile=plane.ca_file)
+        self._loop = asyncio.new_event_loop()
+        self._tasks = set()
+
+    def __enter__(self):
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._server = self._call(asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._inner_tls, limit=_LIMIT))
+        self.url = f"https://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        return self
+
+    def __exit__(self, *_):
+        self._call(self._stop())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def reset_everything(self):
+        """Every connection at once, as a proxy that is restarted."""
+        async def reset():
+            for task in self._tasks:
+                task.cancel()
+        self._call(reset())
+
+    def _call(self, coroutine):
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    async def _stop(self):
+        self._server.close()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _serve(self, reader, writer):
+        task = asyncio.current_task()
+        self._tasks.add(task)
+        self.open_connections += 1
+        upstream = None
+        try:
+            upstream = await asyncio.open_connection(*self._upstream, ssl=self._outer_tls, limit=_LIMIT)
+            while await self._exchange(reader, writer, *upstream):
+                pass
+        except (OSError, EOFError, asyncio.CancelledError):
+            pass  # either side may go when it likes, and we when we are told to
+        finally:
+            self.open_connections -= 1
+            self._tasks.discard(task)
+            writer.transport.abort()
+            if upstream:
+                upstream[1].transport.abort()
+
+    async def _exchange(self, reader, writer, server_reader, server_writer):
+        """One request and its answer; whether the connection goes on."""
+        head = await reader.readuntil(b"\r\n\r\n")
+        method, target, _ = head.split(b"\r\n", 1)[0].decode().split(" ")
+        body = await reader.readexactly(int(_field(head, b"content-length") or 0))
+        request = Request(method, target)
+        fault = self.choose(request) or Fault()
+        self.faults += fault != Fault()
+        if fault.hold:
+            await self._loop.run_in_executor(None, fault.hold.wait)
+        if fault.delay:
+            await asyncio.sleep(fault.delay)
+        if fault.lost:
+            return False
+        if fault.status:
+            writer.write(_answer(fault))
+            await writer.drain()
+            return True
+        server_writer.write(head + body)
+        await server_writer.drain()
+        answer = await server_reader.readuntil(b"\r\n\r\n")
+        if fault.unanswered:
+            return False
+        writer.write(answer)
+        left = fault.cut_after
+        async for piece in _body(answer, server_reader):
+            if request.is_watch and fault.lag:
+                await asyncio.sleep(fault.lag)
+            if left is not None and len(piece) > left:
+                writer.write(piece[:left])
+                await writer.drain()
+                return False
+            left = None if left is None else left - len(piece)
+            writer.write(piece)
+            await writer.drain()
+        return (_field(answer, b"connection") or b"").lower() != b"close"
+
+
+def _field(head, name):
+    for line in head.split(b"\r\n")[1:]:
+        key, _, value = line.partition(b":")
+        if key.lower() == name:
+            return value.strip()
+    return None
+
+
+async def _body(head, reader):
+    """The bytes of a body as they are on the wire."""
+    if (_field(head, b"transfer-encoding") or b"").lower() == b"chunked":
+        size = None
+        while size != 0:
+            line = await reader.readline()
+            size = int(line, 16)
+            yield line + await reader.readexactly(size + 2)
+    elif length := int(_field(head, b"content-length") or 0):
+        yield await reader.readexactly(length)
+
+
+def _answer(fault):
+    status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": fault.status, "message": "made up by a test"}
+    body = json.dumps(status).encode()
+    head = f"HTTP/1.1 {fault.status} Trouble\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+    if fault.retry_after is not None:
+        head += f"Retry-After: {fault.retry_after}\r\n"
+    return head.encode() + b"\r\n" + body
