@@ -139,19 +139,26 @@ class Client:
         self._local = threading.local()
 
     def request(self, method, path, body=None, content_type="application/json"):
-        if not hasattr(self._local, "connection"):
-            self._local.connection = http.client.HTTPSConnection(self._host, int(self._port), context=self._tls, timeout=60)
-        connection = self._local.connection
         for _ in range(100):
-            connection.request(method, path, body, {"Content-Type": content_type})
-            response = connection.getresponse()
-            text = response.read()
+            connection = self._connection()
+            try:
+                connection.request(method, path, body, {"Content-Type": content_type})
+                response = connection.getresponse()
+                text = response.read()
+            except OSError:  # the server drops what has been idle for a while
+                del self._local.connection
+                continue
             if response.status != 429:
                 break
             time.sleep(0.1)
         if response.status >= 300:
             raise RuntimeError(f"{method} {path}: {response.status} {text[:500].decode()}")
         return text
+
+    def _connection(self):
+        if not hasattr(self._local, "connection"):
+            self._local.connection = http.client.HTTPSConnection(self._host, int(self._port), context=self._tls, timeout=60)
+        return self._local.connection
 
     def each(self, function, items):
         """function(item) for all of them, several at a time."""

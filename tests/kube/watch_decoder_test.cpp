@@ -23,6 +23,14 @@ TEST_CASE("watch lines become events", "[kube]") {
             CHECK(got->object["spec"]["a"] == api::Json(1));
         }
     }
+    SECTION("without what only the API server needs to know") {
+        const auto got = kube::decode_watch_line(
+            R"({"type":"ADDED","object":{"metadata":{"name":"x","resourceVersion":"1","labels":{"managedFields":"mine"},
+                "managedFields":[{"manager":"m","fieldsV1":{"f:spec":{}}}]}}})");
+        REQUIRE(got);
+        CHECK(api::to_json(got->object["metadata"]) ==
+              R"({"labels":{"managedFields":"mine"},"name":"x","resourceVersion":"1"})");
+    }
     SECTION("cluster-scoped objects") {
         const auto got = kube::decode_watch_line(
             R"({"type":"ADDED","object":{"metadata":{"name":"x","resourceVersion":"1"}}})");

@@ -79,6 +79,26 @@ TEST_CASE("a JobSet of somebody else wakes the TrainJob of its name when it come
     CHECK(woken.take() == std::vector<std::string>{"ns/job"});
 }
 
+TEST_CASE("each TrainJob sees its runtime as it is now") {
+    Woken woken;
+    const auto text = [&](std::string_view kind, std::string_view name) {
+        const auto runtime = woken.caches.runtime(api::parse_train_job(train_job(kind, name)));
+        return runtime ? api::to_json((*runtime)["spec"]) : "none";
+    };
+    Json runtime = runtime_object;
+    woken.caches.cluster_training_runtimes().upsert({"", "torch"}, "7", runtime);
+    woken.caches.training_runtimes().upsert({"ns", "torch"}, "7",
+                                            object(R"({"metadata":{"uid":"r2"},"spec":{"local":1}})"));
+    CHECK(text("ClusterTrainingRuntime", "torch") == "{}");
+    CHECK(text("TrainingRuntime", "torch") == R"({"local":1})");
+    CHECK(text("ClusterTrainingRuntime", "torch") == "{}");
+    runtime["spec"]["new"] = 1;
+    woken.caches.cluster_training_runtimes().upsert({"", "torch"}, "8", runtime);
+    CHECK(text("ClusterTrainingRuntime", "torch") == R"({"new":1})");
+    woken.caches.cluster_training_runtimes().removed({"", "torch"}, "9");
+    CHECK(text("ClusterTrainingRuntime", "torch") == "none");
+}
+
 TEST_CASE("a JobSet that loses its owner wakes the TrainJob, which takes it for gone") {
     Woken woken;
     woken.caches.train_jobs().upsert({"ns", "job"}, "1", train_job("ClusterTrainingRuntime", "torch"));

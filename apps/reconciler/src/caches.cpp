@@ -54,7 +54,11 @@ std::optional<api::JobSet> Caches::job_set(const api::ObjectKey& key) const {
 
 std::optional<api::Json> Caches::runtime(const api::TrainJob& job) const {
     const api::ObjectKey key = runtime_key(job);
-    return key.ns.empty() ? parsed(cluster_training_runtimes_, key) : parsed(training_runtimes_, key);
+    const auto* entry = key.ns.empty() ? cluster_training_runtimes_.find(key) : training_runtimes_.find(key);
+    if (!entry) return std::nullopt;
+    if (last_runtime_.uid != entry->uid || last_runtime_.resource_version != entry->resource_version)
+        last_runtime_ = {entry->uid, entry->resource_version, api::parse_json(entry->bytes).value()};
+    return last_runtime_.tree;
 }
 
 bool Caches::synced() const {

@@ -51,11 +51,19 @@ private:
     void wake_owner_of(const api::ObjectKey& job_set, const JobSetEntry* before, const JobSetEntry* after);
     void wake_users_of(const api::ObjectKey& runtime);
 
+    // Many TrainJobs use the same runtime, one after the other.
+    struct LastRuntime {
+        std::string uid = {};
+        std::string resource_version = {};
+        api::Json tree = {};
+    };
+
     Wake wake_;
     kube::Store<TrainJobFacts> train_jobs_;
     kube::Store<JobSetFacts> job_sets_;
     kube::Store<RuntimeFacts> training_runtimes_;
     kube::Store<RuntimeFacts> cluster_training_runtimes_;
+    mutable LastRuntime last_runtime_;
 };
 
 }  // namespace reconciler

@@ -1,5 +1,6 @@
 #include "kube/watch_decoder.hpp"
 
+#include "api/json_reader.hpp"
 #include "kube/status.hpp"
 
 namespace kube {
@@ -7,13 +8,17 @@ namespace {
 
 api::Error broken(std::string what) { return {.code = api::Errc::invalid, .message = std::move(what)}; }
 
+// Half of most objects, and only the API server needs it.
+constexpr std::string_view managed_fields[] = {"object", "metadata", "managedFields"};
+constexpr api::JsonPath unwanted[] = {managed_fields};
+
 // The start of something that is not what it should be, for an error.
 std::string excerpt(std::string_view text) { return std::string(text.substr(0, 80)); }
 
 }  // namespace
 
 api::Result<WatchEvent> decode_watch_line(std::string_view line) {
-    auto parsed = api::parse_json(line);
+    auto parsed = api::parse_json_without(line, unwanted);
     if (!parsed) return broken("a watch sent a line that is " + parsed.error().message);
     const std::string_view type = std::as_const(*parsed)["type"].as_string();
     api::Json* object = parsed->find("object");

@@ -14,7 +14,7 @@ struct WatchEvent {
     Type type = Type::bookmark;
     api::ObjectKey key = {};  ///< upsert, removed
     std::string resource_version = {};
-    api::Json object = {};            ///< upsert, removed: as it was last
+    api::Json object = {};            ///< upsert, removed: as it was last, without managedFields
     bool initial_events_end = false;  ///< bookmark: the streamed list is complete
     api::Error error = {};            ///< error: the Status; `gone` = list again
 };
