@@ -3,13 +3,26 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <csignal>
 
 namespace net {
 namespace asio = boost::asio;
 
+namespace {
+
+void mask(int how, const std::vector<int>& numbers) {
+    sigset_t set;
+    ::sigemptyset(&set);
+    for (const int number : numbers) ::sigaddset(&set, number);
+    ::pthread_sigmask(how, &set, nullptr);
+}
+
+}  // namespace
+
 class Signals::Impl {
 public:
-    explicit Impl(const asio::any_io_executor& executor) : set(executor) {}
+    Impl(const asio::any_io_executor& executor, std::vector<int> the_numbers)
+        : set(executor), numbers(std::move(the_numbers)) {}
 
     static Task<int> next(std::shared_ptr<Impl> self) {
         const auto [error, number] = co_await self->set.async_wait(asio::as_tuple(asio::use_awaitable));
@@ -17,15 +30,19 @@ public:
     }
 
     asio::signal_set set;
+    const std::vector<int> numbers;
 };
 
 Signals::Signals(const asio::any_io_executor& executor, const std::vector<int>& numbers)
-    : impl_(std::make_shared<Impl>(executor)) {
+    : impl_(std::make_shared<Impl>(executor, numbers)) {
     for (const int number : numbers) impl_->set.add(number);
+    mask(SIG_UNBLOCK, numbers);
 }
 
 Signals::~Signals() {
     boost::system::error_code ignored;
+    // A process that is taking itself apart has heard what the signal wants; without us it would be killed.
+    mask(SIG_BLOCK, impl_->numbers);
     impl_->set.clear(ignored);
     impl_->set.cancel(ignored);
 }

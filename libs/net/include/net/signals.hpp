@@ -7,7 +7,8 @@
 
 namespace net {
 
-/// Takes over signals from construction to destruction; none is lost between two calls of next().
+/// Takes over signals from construction to destruction; none is lost between two calls of next(). After that
+/// the thread that destroys it ignores them until the next Signals.
 class Signals {
 public:
     Signals(const boost::asio::any_io_executor& executor, const std::vector<int>& numbers);
