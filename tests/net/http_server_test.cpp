@@ -214,7 +214,7 @@ TEST_CASE("bodies at the limits are welcome", "[net]") {
 
 TEST_CASE("all bodies together have a limit", "[net]") {
     net::ServerLimits limits;
-    limits.total_bytes = 100'000;
+    limits.total_bytes = 70'000;
     TestServer server({.limits = limits});
     server.run([&]() -> net::Task<> {
         const auto greedy = co_await server.connect();
@@ -233,6 +233,31 @@ TEST_CASE("all bodies together have a limit", "[net]") {
         response = co_await again->ask(post("/echo", std::string(50'000, 'x')));
         CHECK(status_of(response) == 200);
     });
+}
+
+TEST_CASE("who sends a large body slowly makes room, and holds up nobody", "[net]") {
+    net::ServerLimits limits;
+    limits.total_bytes = 70'000;
+    limits.slow_after = 0ms;
+    TestServer server({.limits = limits});
+    server.run([&]() -> net::Task<> {
+        const auto slow = co_await server.connect();
+        co_await slow->send("POST /echo HTTP/1.1\r\nHost: test\r\nContent-Length: 90000\r\n\r\n" +
+                            std::string(70'000, 'x'));
+        // Small bodies do not count at all.
+        for (int i = 0; i < 20; ++i) {
+            const auto small = co_await server.connect();
+            const auto response = co_await small->ask(post("/echo", std::string(10'000, 'x')));
+            CHECK(status_of(response) == 200);
+        }
+        CHECK(server.stats().refused == 0);
+        const auto large = co_await server.connect();
+        const auto response = co_await large->ask(post("/echo", std::string(90'000, 'x')));
+        CHECK(status_of(response) == 200);
+        const auto nothing = co_await slow->rest();
+        CHECK(nothing.empty());
+    });
+    CHECK(server.stats().refused == 1);
 }
 
 TEST_CASE("a client that expects 100-continue is told to go on", "[net]") {

@@ -131,6 +131,38 @@ TEST_CASE("at the limit of connections the longest idle one makes room", "[net]"
     CHECK(server.stats().refused == 17);
 }
 
+TEST_CASE("a crowd that never asks for anything does not push out who does", "[net]") {
+    net::ServerLimits limits;
+    limits.max_connections = 10;
+    TestServer server({.limits = limits});
+    server.run([&]() -> net::Task<> {
+        const auto in_use = co_await server.connect();
+        const auto first = co_await in_use->ask(request);
+        CHECK(status_of(first) == 200);
+        std::vector<test::PeerPtr> crowd;
+        for (int i = 0; i < 100; ++i) crowd.push_back(co_await server.connect());
+        while (server.stats().accepted < 101) co_await test::let_others_run();
+        const auto second = co_await in_use->ask(request);
+        CHECK(status_of(second) == 200);
+    });
+    CHECK(server.stats().refused == 91);
+}
+
+TEST_CASE("a crowd that never says hello does not push out who has a connection", "[net]") {
+    net::ServerLimits limits;
+    limits.max_connections = 10;
+    TestServer server({.tls = true, .limits = limits});
+    server.run([&]() -> net::Task<> {
+        const auto in_use = co_await server.connect();
+        co_await in_use->ask(request);
+        std::vector<test::PeerPtr> crowd;
+        for (int i = 0; i < 100; ++i) crowd.push_back(co_await test::connect(server.port));
+        while (server.stats().accepted < 101) co_await test::let_others_run();
+        const auto second = co_await in_use->ask(request);
+        CHECK(status_of(second) == 200);
+    });
+}
+
 TEST_CASE("who is being served is never sent away to make room", "[net]") {
     net::ServerLimits limits;
     limits.max_connections = 1;

@@ -17,10 +17,8 @@ namespace {
 constexpr milliseconds forever{0};
 constexpr milliseconds linger_time{1'000};
 constexpr milliseconds accept_pause{50};
-// Honest clients are through with these phases by then.
-constexpr milliseconds suspicious_after{1'000};
 constexpr milliseconds fresh_connections_have{1'000};
-constexpr int accept_batch = 64;
+constexpr int accept_batch = 16;
 constexpr std::size_t max_spare_exchanges = 64;
 constexpr std::size_t spare_capacity = 64 * 1024;
 // One TLS record, and room for a header that is a byte too long.
@@ -39,6 +37,21 @@ api::Error cannot_listen(const ServerConfig& config, const boost::system::error_
     return {.code = api::Errc::unavailable, .message = std::move(text)};
 }
 
+milliseconds time_in(Phase phase, const ServerLimits& limits) {
+    switch (phase) {
+        case Phase::greeting: return limits.handshake_timeout;
+        case Phase::handshake: return limits.handshake_timeout;
+        case Phase::fresh: return limits.idle_timeout;
+        case Phase::idle: return limits.idle_timeout;
+        case Phase::header: return limits.header_timeout;
+        case Phase::body: return limits.body_timeout;
+        case Phase::handler: return forever;
+        case Phase::write: return limits.write_timeout;
+        case Phase::linger: return linger_time;
+    }
+    return forever;
+}
+
 }  // namespace
 
 ServerCore::ServerCore(asio::any_io_executor executor, ServerConfig the_config, Handler the_handler,
@@ -49,13 +62,10 @@ ServerCore::ServerCore(asio::any_io_executor executor, ServerConfig the_config, 
       acceptor_(executor),
       expiry_(executor),
       all_gone_(executor),
-      time_to_live_{config.limits.handshake_timeout,
-                    config.limits.idle_timeout,
-                    config.limits.header_timeout,
-                    config.limits.body_timeout,
-                    forever,
-                    config.limits.write_timeout,
-                    linger_time} {}
+      time_to_live_{} {
+    for (std::size_t i = 0; i < phase_count; ++i)
+        time_to_live_[i] = time_in(static_cast<Phase>(i), config.limits);
+}
 
 api::Result<std::uint16_t> ServerCore::listen() {
     boost::system::error_code error;
@@ -123,21 +133,25 @@ bool ServerCore::accept_pending(int at_most) {
     return true;
 }
 
+// Somebody slow first. Then who has invested least: a crowd that never says hello, or never asks for
+// anything, must not push out those who are in use. Whoever is being served stays.
 bool ServerCore::make_room() {
     const auto now = std::chrono::steady_clock::now();
-    Tracked* oldest = nullptr;
-    for (const auto phase : {Phase::handshake, Phase::header, Phase::body, Phase::linger}) {
+    Tracked* chosen = nullptr;
+    for (const auto phase : {Phase::greeting, Phase::handshake, Phase::header, Phase::body, Phase::linger}) {
         auto& candidates = list(phase);
-        if (!candidates.empty() && (!oldest || candidates.front().entered < oldest->entered))
-            oldest = &candidates.front();
+        if (!candidates.empty() && (!chosen || candidates.front().entered < chosen->entered))
+            chosen = &candidates.front();
     }
-    // Somebody slow first; then who has waited longest between requests; then anybody who is not being
-    // served.
-    const bool slow = oldest && now - oldest->entered > suspicious_after;
-    if (!slow && !list(Phase::idle).empty()) oldest = &list(Phase::idle).front();
-    if (!oldest) return false;
+    if (!chosen || now - chosen->entered <= config.limits.slow_after) {
+        chosen = nullptr;
+        for (const auto phase : {Phase::greeting, Phase::fresh, Phase::linger, Phase::handshake, Phase::idle,
+                                 Phase::header, Phase::body})
+            if (!chosen && !list(phase).empty()) chosen = &list(phase).front();
+    }
+    if (!chosen) return false;
     ++stats.refused;
-    interrupt(*oldest, Stop::evicted);
+    interrupt(*chosen, Stop::evicted);
     return true;
 }
 
@@ -203,6 +217,8 @@ void ServerCore::expire() {
 
 void ServerCore::interrupt(Tracked& connection, Stop why) {
     connection.stop = why;
+    // Its coroutine frees them as soon as it runs.
+    release(connection);
     connection.unlink();
     doomed_.push_back(connection);
     --active_;
@@ -226,10 +242,27 @@ void ServerCore::give_back(std::unique_ptr<Exchange> exchange) {
     spare_.push_back(std::move(exchange));
 }
 
-bool ServerCore::hold_bytes(std::size_t count) {
-    if (held_bytes_ + count > config.limits.total_bytes) return false;
-    held_bytes_ += count;
+bool ServerCore::hold(Tracked& connection, std::size_t size) {
+    const auto counted = size - std::min(size, ServerLimits::uncounted_bytes);
+    if (counted <= connection.held) return true;
+    const auto more = counted - connection.held;
+    while (held_bytes_ + more > config.limits.total_bytes)
+        if (!make_room_for_bytes()) return false;
+    held_bytes_ += more;
+    connection.held = counted;
     return true;
+}
+
+bool ServerCore::make_room_for_bytes() {
+    const auto now = std::chrono::steady_clock::now();
+    for (auto& connection : list(Phase::body)) {
+        if (now - connection.entered <= config.limits.slow_after) return false;
+        if (connection.held == 0) continue;
+        ++stats.refused;
+        interrupt(connection, Stop::evicted);
+        return true;
+    }
+    return false;
 }
 
 void ServerCore::start_draining() {
@@ -243,15 +276,11 @@ void ServerCore::start_draining() {
     boost::system::error_code ignored;
     acceptor_.close(ignored);
     // Who has only just come gets his first request answered; everyone else who is idle goes.
-    auto& idle = list(Phase::idle);
+    while (!list(Phase::idle).empty()) interrupt(list(Phase::idle).front(), Stop::drained);
+    time_to_live_[static_cast<std::size_t>(Phase::fresh)] = fresh_connections_have;
     const auto now = std::chrono::steady_clock::now();
-    time_to_live_[static_cast<std::size_t>(Phase::idle)] = fresh_connections_have;
-    for (auto i = idle.begin(); i != idle.end();) {
-        Tracked& connection = *i++;
-        if (connection.served || now - connection.entered > fresh_connections_have)
-            interrupt(connection, Stop::drained);
-    }
-    watch(deadline_of(Phase::idle));
+    while (deadline_of(Phase::fresh) < now) interrupt(list(Phase::fresh).front(), Stop::drained);
+    watch(deadline_of(Phase::fresh));
 }
 
 Task<> ServerCore::drain(std::shared_ptr<ServerCore> core, milliseconds grace) {

@@ -5,6 +5,7 @@
 #include <boost/intrusive/list.hpp>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "message_parser.hpp"
@@ -13,8 +14,9 @@
 namespace net {
 
 /// What a connection is doing; each phase but `handler` has a deadline.
-enum class Phase { handshake, idle, header, body, handler, write, linger };
-inline constexpr std::size_t phase_count = 7;
+/// `greeting`: over TLS, until the client says hello; `fresh`: idle, and has never asked for anything.
+enum class Phase { greeting, handshake, fresh, idle, header, body, handler, write, linger };
+inline constexpr std::size_t phase_count = 9;
 
 /// Why a connection shall end.
 enum class Stop { none, timeout, drained, evicted, shutdown };
@@ -29,7 +31,8 @@ class Tracked
 public:
     SteadyTime entered = {};
     Stop stop = Stop::none;
-    bool served = false;  ///< answered at least one request
+    bool served = false;   ///< answered at least one request
+    std::size_t held = 0;  ///< bytes of the body that the core has counted
 
 protected:
     ~Tracked() = default;
@@ -72,9 +75,9 @@ public:
     void revive(Tracked& connection);
     std::unique_ptr<Exchange> take_exchange();
     void give_back(std::unique_ptr<Exchange> exchange);
-    /// Counts bytes held for bodies; false when the server has no room for them.
-    bool hold_bytes(std::size_t count);
-    void release_bytes(std::size_t count) { held_bytes_ -= count; }
+    /// Counts `size` bytes as held for the connection's body; false when the server has no room for them.
+    bool hold(Tracked& connection, std::size_t size);
+    void release(Tracked& connection) { held_bytes_ -= std::exchange(connection.held, 0); }
 
     const ServerConfig config;
     const Handler handler;
@@ -91,6 +94,7 @@ private:
     void expire();
     void interrupt(Tracked& connection, Stop why);
     bool make_room();
+    bool make_room_for_bytes();
     /// False when the process is out of file descriptors or memory.
     bool accept_pending(int at_most);
     void start_draining();

@@ -19,7 +19,6 @@ namespace {
 
 // Reads in a row before others get a turn.
 constexpr int reads_per_turn = 8;
-constexpr std::size_t first_body_piece = 64 * 1024;
 constexpr std::string_view continue_text = "HTTP/1.1 100 Continue\r\n\r\n";
 
 bool expects_body(std::string_view method) {
@@ -71,9 +70,12 @@ Task<bool> Session::shake_hands() {
     auto ssl = core_->config.tls->impl().new_connection();
     if (!ssl) co_return false;
     stream_.start_tls(std::move(ssl));
-    core_->enter(*this, Phase::handshake);
+    core_->enter(*this, Phase::greeting);
+    bool greeted = false;
     for (;;) {
         const auto io = stream_.handshake();
+        if (!std::exchange(greeted, stream_.handshake_began()) && greeted)
+            core_->enter(*this, Phase::handshake);
         if (io.status == IoStatus::done) {
             // We have nothing to say now that would carry the ACK of the client's last flight, and a client
             // with Nagle's algorithm on would hold its request back for it.
@@ -98,7 +100,7 @@ Task<> Session::run() {
     while (!close_after_) {
         if (!has_unread() && !stream_.has_buffered()) {
             finish_request();
-            core_->enter(*this, Phase::idle);
+            core_->enter(*this, served ? Phase::idle : Phase::fresh);
             if (core_->draining && served && !has_anything()) co_return;
             co_await stream_.wait(IoStatus::want_read);
             // A request that came just before the end is still answered.
@@ -160,7 +162,7 @@ Task<> Session::run() {
 void Session::begin_request() {
     core_->enter(*this, Phase::header);
     if (!exchange_) exchange_ = core_->take_exchange();
-    if (held_ > 0) core_->release_bytes(std::exchange(held_, 0));
+    core_->release(*this);
     const auto& limits = core_->config.limits;
     const RequestParser::Limits parser_limits{.header_bytes = limits.header_bytes,
                                               .body_bytes = limits.body_bytes};
@@ -169,7 +171,7 @@ void Session::begin_request() {
 }
 
 void Session::finish_request() {
-    if (held_ > 0) core_->release_bytes(std::exchange(held_, 0));
+    core_->release(*this);
     if (exchange_) core_->give_back(std::move(exchange_));
 }
 
@@ -273,7 +275,8 @@ Session::Next Session::after_header() {
     body_size_ = 0;
     auto& exchange = *exchange_;
     const auto here = std::min(expected_, exchange.end - exchange.begin);
-    if (!grow_body(std::max(here, std::min(expected_, first_body_piece)))) return refuse_for_lack_of_memory();
+    if (!grow_body(std::max(here, std::min(expected_, ServerLimits::uncounted_bytes))))
+        return refuse_for_lack_of_memory();
     std::memcpy(exchange.request.body.data(), exchange.in.data() + exchange.begin, here);
     exchange.begin += here;
     if (exchange.begin == exchange.end) exchange.begin = exchange.end = 0;
@@ -294,7 +297,7 @@ Session::Next Session::parse_chunks() {
         const auto used = feed();
         const auto& parser = exchange_->parser;
         if (parser.error() != ParseError::none) return refuse_because(parser.error());
-        if (!hold(exchange_->request.body.size())) return refuse_for_lack_of_memory();
+        if (!core_->hold(*this, exchange_->request.body.size())) return refuse_for_lack_of_memory();
         if (parser.done()) return Next::complete;
         if (used == 0) break;
     }
@@ -302,15 +305,8 @@ Session::Next Session::parse_chunks() {
     return exchange_->end < exchange_->in.size() ? Next::more : refuse_because(ParseError::malformed);
 }
 
-bool Session::hold(std::size_t size) {
-    if (size <= held_) return true;
-    if (!core_->hold_bytes(size - held_)) return false;
-    held_ = size;
-    return true;
-}
-
 bool Session::grow_body(std::size_t size) {
-    if (!hold(size)) return false;
+    if (!core_->hold(*this, size)) return false;
     exchange_->request.body.resize(size);
     return true;
 }

@@ -40,7 +40,6 @@ private:
     Next after_header();
     Next take_sized_body();
     Next parse_chunks();
-    bool hold(std::size_t size);
     bool grow_body(std::size_t size);
     Next refuse(int status, const char* text);
     Next refuse_because(ParseError error);
@@ -52,7 +51,6 @@ private:
     State state_ = State::header;
     std::size_t expected_ = 0;   ///< Content-Length
     std::size_t body_size_ = 0;  ///< what has arrived of it; the rest of the body's text is room
-    std::size_t held_ = 0;       ///< bytes of the body that the core has counted
     bool close_after_ = false;
     HttpResponse refusal_ = {};
 };

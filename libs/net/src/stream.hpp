@@ -42,6 +42,8 @@ public:
     /// From here on everything is TLS; the role and the rest were set on `ssl`.
     void start_tls(SslPtr ssl);
     Io handshake();
+    /// Whether the other side has said hello.
+    bool handshake_began() const { return SSL_get_state(ssl_.get()) != TLS_ST_BEFORE; }
     Io read(char* data, std::size_t size);
     /// May write less than all.
     Io write(const char* data, std::size_t size);

@@ -27,15 +27,23 @@ using Handler = std::function<Answer(HttpRequest& request)>;
 /// What one server grants to all its clients. Deadlines are per phase and absolute: a trickle of bytes does
 /// not prolong them.
 struct ServerLimits {
-    std::size_t header_bytes = 16 * 1024;        ///< request line and headers; else 431
-    std::size_t body_bytes = 7 * 1024 * 1024;    ///< else 413
-    std::size_t total_bytes = 64 * 1024 * 1024;  ///< of all request bodies held at a time; else 503
-    std::size_t max_connections = 1024;          ///< beyond it the longest idle one makes room
-    std::chrono::milliseconds handshake_timeout{10'000};
-    std::chrono::milliseconds header_timeout{10'000};  ///< from the first byte of a request; else 408
-    std::chrono::milliseconds body_timeout{20'000};    ///< from the end of the headers; else 408
-    std::chrono::milliseconds write_timeout{10'000};   ///< for one answer
-    std::chrono::milliseconds idle_timeout{120'000};   ///< between requests, and before the first one
+    std::size_t header_bytes = 16 * 1024;      ///< request line and headers; else 431
+    std::size_t body_bytes = 7 * 1024 * 1024;  ///< else 413
+    /// Of all request bodies held at a time, less `uncounted_bytes` of each. Beyond it the slowest sender is
+    /// sent away; if nobody is slow, 503.
+    std::size_t total_bytes = 64 * 1024 * 1024;
+    /// Beyond it somebody makes room: who is slow, who never said hello or asked for anything, who is idle.
+    std::size_t max_connections = 1024;
+    std::chrono::milliseconds handshake_timeout{10'000};  ///< for the client's hello, and for the rest
+    std::chrono::milliseconds header_timeout{10'000};     ///< from the first byte of a request; else 408
+    std::chrono::milliseconds body_timeout{20'000};       ///< from the end of the headers; else 408
+    std::chrono::milliseconds write_timeout{10'000};      ///< for one answer
+    std::chrono::milliseconds idle_timeout{120'000};      ///< between requests, and before the first one
+    /// Who needs longer for his handshake or request makes room for others first.
+    std::chrono::milliseconds slow_after{1'000};
+
+    /// So much of a body every connection may have: who sends little is not held up by those who send much.
+    static constexpr std::size_t uncounted_bytes = 32 * 1024;
 };
 
 struct ServerConfig {
