@@ -26,6 +26,35 @@ TEST_CASE("settings that make no sense are refused with the option's name", "[se
         {"no certificate", [](auto& s) { s.tls_cert.clear(); }, "--tls-cert is missing"},
         {"no key", [](auto& s) { s.tls_key.clear(); }, "--tls-key is missing"},
         {"no thread", [](auto& s) { s.threads = 0; }, "--threads must be from 1 to 256"},
+        {"more threads than connections", [](auto& s) { s.threads = 3, s.limits.max_connections = 2; },
+         "--max-connections must be at least one per thread, 3"},
+        {"no room for a body", [](auto& s) { s.limits.total_bytes = 7'000'000; }, "--max-bytes-in-flight"},
+        {"no time for headers", [](auto& s) { s.limits.header_timeout = {}; }, "--header-timeout must be"},
+        {"an endless shutdown", [](auto& s) { s.shutdown_delay = std::chrono::hours(1); },
+         "--shutdown-delay"},
+        {"files and self-signed", [](auto& s) { s.self_signed = true; }, "leave one of the two away"},
+        {"self-signed",
+         [](auto& s) {
+             s.tls_cert = s.tls_key = "";
+             s.self_signed = true;
+             s.cert_secret = s.service = {"ns", "name"};
+         },
+         ""},
+        {"self-signed without a secret",
+         [](auto& s) {
+             s.tls_cert = s.tls_key = "";
+             s.self_signed = true;
+             s.service = {"ns", "name"};
+         },
+         "--cert-secret is missing"},
+        {"self-signed without a service",
+         [](auto& s) {
+             s.tls_cert = s.tls_key = "";
+             s.self_signed = true;
+             s.cert_secret = {"ns", "name"};
+         },
+         "--service is missing"},
+        {"a short life", [](auto& s) { s.cert_lifetime = std::chrono::seconds(29); }, "--cert-lifetime"},
         {"too many threads", [](auto& s) { s.threads = 257; }, "--threads"},
     };
     for (const Case& c : cases) {
@@ -43,9 +72,14 @@ TEST_CASE("every option sets what it names", "[settings]") {
     webhook::Settings settings;
     net::Options options("signalbox-webhook", "", "0");
     add_options(options, settings);
-    const char* const arguments[] = {"--kubeconfig=k", "--listen=127.0.0.1:1", "--tls-cert=c",
-                                     "--tls-key=y",    "--client-ca=a",        "--admin-listen=:2",
-                                     "--threads=3",    "--log-level=debug",    "--log-format=text"};
+    const char* const arguments[] = {
+        "--kubeconfig=k",      "--listen=127.0.0.1:1",    "--tls-cert=c",
+        "--tls-key=y",         "--client-ca=a",           "--admin-listen=:2",
+        "--threads=3",         "--log-level=debug",       "--log-format=text",
+        "--max-connections=7", "--max-bytes-in-flight=9", "--handshake-timeout=1s",
+        "--header-timeout=2s", "--body-timeout=3s",       "--write-timeout=4s",
+        "--idle-timeout=5s",   "--shutdown-delay=6s",     "--self-signed",
+        "--cert-secret=a/b",   "--service=c/d",           "--cert-lifetime=1h"};
     REQUIRE(options.parse(arguments));
     CHECK(settings.kubeconfig == "k");
     CHECK(settings.listen == net::HostPort{"127.0.0.1", 1});
@@ -54,6 +88,29 @@ TEST_CASE("every option sets what it names", "[settings]") {
     CHECK(settings.client_ca == "a");
     CHECK(settings.admin_listen.port == 2);
     CHECK(settings.threads == 3);
+    CHECK(settings.limits.max_connections == 7);
+    CHECK(settings.limits.total_bytes == 9);
+    CHECK(settings.limits.handshake_timeout == std::chrono::seconds(1));
+    CHECK(settings.limits.header_timeout == std::chrono::seconds(2));
+    CHECK(settings.limits.body_timeout == std::chrono::seconds(3));
+    CHECK(settings.limits.write_timeout == std::chrono::seconds(4));
+    CHECK(settings.limits.idle_timeout == std::chrono::seconds(5));
+    CHECK(settings.shutdown_delay == std::chrono::seconds(6));
+    CHECK(settings.self_signed);
+    CHECK(settings.cert_secret == api::ObjectKey{"a", "b"});
+    CHECK(settings.service == api::ObjectKey{"c", "d"});
+    CHECK(settings.cert_lifetime == std::chrono::hours(1));
     CHECK(settings.log_level == net::LogLevel::debug);
     CHECK(settings.log_format == net::LogFormat::text);
+}
+
+TEST_CASE("threads share the limits of the process", "[settings]") {
+    net::ServerLimits limits;
+    limits.max_connections = 100;
+    limits.total_bytes = 16 * 1024 * 1024;
+    CHECK(webhook::share(limits, 1).max_connections == 100);
+    CHECK(webhook::share(limits, 2).max_connections == 50);
+    CHECK(webhook::share(limits, 2).total_bytes == 8 * 1024 * 1024);
+    // Every thread can take the largest body.
+    CHECK(webhook::share(limits, 4).total_bytes == limits.body_bytes);
 }

@@ -86,7 +86,8 @@ class Webhook:
         with open(self._log, "wb") as log:
             self.process = subprocess.Popen(
                 [BINARY, "--kubeconfig", str(write_kubeconfig(directory, api_port)), "--listen", "127.0.0.1:0",
-                 "--admin-listen", "127.0.0.1:0", "--tls-cert", str(self.cert), "--tls-key", str(self.key), *options],
+                 "--admin-listen", "127.0.0.1:0", "--tls-cert", str(self.cert), "--tls-key", str(self.key),
+                 "--shutdown-delay=0s", *options],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def __enter__(self):

@@ -49,7 +49,7 @@ def complaint(result):
 
 @pytest.mark.parametrize("arguments,words", [
     (["--lisen=:1"], ["--lisen", "did you mean --listen?"]),
-    (["--self-signed"], ["--self-signed", "unknown option"]),
+    (["--cert-secret", "a/b/c"], ["--cert-secret", "a/b/c"]),
     (["--frobnicate"], ["--frobnicate", "--help"]),
     (["serve"], ["serve"]),
     (["--listen"], ["--listen", "HOST:PORT"]),
@@ -75,6 +75,7 @@ def test_bad_usage_ends_with_2(files, arguments, words):
     ({"--tls-cert": None}, ["--tls-cert is missing"]),
     ({"--tls-key": None}, ["--tls-key is missing"]),
     ({"--threads": 0}, ["--threads", "1 to 256"]),
+    ({"--self-signed": "true"}, ["--self-signed", "--tls-cert"]),
     ({"--kubeconfig": "FILES/missing"}, ["FILES/missing", "does not exist"]),
     ({"--kubeconfig": "FILES"}, ["FILES"]),
     ({"--kubeconfig": "FILES/broken.yaml"}, ["FILES/broken.yaml"]),
@@ -123,7 +124,8 @@ def test_help_names_every_option(files):
     result = run("--help")
     assert result.returncode == 0 and result.stderr == ""
     for option in ("kubeconfig", "listen", "tls-cert", "tls-key", "client-ca", "admin-listen", "threads", "log-level",
-                   "log-format", "config", "version", "help"):
+                   "self-signed", "cert-secret", "service", "cert-lifetime", "max-connections", "max-bytes-in-flight",
+                   "header-timeout", "shutdown-delay", "log-format", "config", "version", "help"):
         assert f"--{option} " in result.stdout or f"--{option}\n" in result.stdout
     assert run("--version").stdout.startswith("signalbox-webhook ")
 

@@ -4,20 +4,56 @@
 #include <boost/asio/use_awaitable.hpp>
 
 namespace webhook {
+namespace {
+
+net::HttpResponse no_verdict(int status, const char* text) {
+    return {.status = status,
+            .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
+            .body = std::string(text) + "\n"};
+}
+
+net::Task<net::HttpResponse> answer_within(net::Task<net::HttpResponse> answer, ReviewBudget::Share) {
+    co_return co_await std::move(answer);
+}
+
+}  // namespace
 
 Lane::Lane(boost::asio::any_io_executor executor, std::unique_ptr<kube::Clock> clock,
            std::unique_ptr<kube::ApiServer> server, net::ServerConfig config, LaneTools tools)
     : executor_(executor),
       clock_(std::move(clock)),
       server_(std::move(server)),
+      budget_(config.limits.total_bytes),
+      metrics_(tools.metrics),
       facts_(runtimes_, *server_),
       handler_(facts_, *clock_, tools.metrics, tools.log),
       http_(net::make_http_server(
-          executor, std::move(config), [this](net::HttpRequest& request) { return handler_(request); },
+          executor, std::move(config), [this](net::HttpRequest& request) { return admit(request); },
           tools.log)) {}
+
+// A body is at most as large as the server allows, but its trees can be forty times that.
+net::Answer Lane::admit(net::HttpRequest& request) {
+    const std::size_t values = count_values(request.body);
+    if (values > max_review_values) {
+        metrics_.count_refused(Outcome::too_large);
+        return no_verdict(413, "the body holds too many values");
+    }
+    auto answer = handler_(request);
+    auto* later = std::get_if<net::Task<net::HttpResponse>>(&answer);
+    if (!later) return answer;
+    // It will wait for the API server, and keep its trees for as long as that takes.
+    auto share = budget_.take(values);
+    if (share) return answer_within(std::move(*later), std::move(*share));
+    metrics_.count_refused(Outcome::overloaded);
+    return no_verdict(503, "too many large reviews at a time, try again");
+}
 
 void Lane::learn(const api::ObjectKey& key, const std::shared_ptr<const api::Json>& runtime) {
     executor_.execute([this, key, runtime] { runtimes_.set(key, runtime); });
+}
+
+void Lane::retire() {
+    executor_.execute([this] { http_->retire(); });
 }
 
 net::Task<> Lane::drain_here(Lane& lane, std::chrono::milliseconds grace) {

@@ -5,6 +5,7 @@
 #include "kube/api_server.hpp"
 #include "kube/clock.hpp"
 #include "net/http_server.hpp"
+#include "review_budget.hpp"
 #include "review_handler.hpp"
 #include "runtime_view.hpp"
 
@@ -29,18 +30,23 @@ public:
 
     /// Any thread. An empty `runtime` is gone.
     void learn(const api::ObjectKey& key, const std::shared_ptr<const api::Json>& runtime);
+    /// Any thread: from now on every answer asks its client to connect anew next time.
+    void retire();
     /// Stops accepting, answers what is under way, and closes its connections. Awaited on any thread, once.
     net::Task<> drain(std::chrono::milliseconds grace);
 
     const net::ServerStats& stats() const { return http_->stats(); }  ///< any thread
 
 private:
+    net::Answer admit(net::HttpRequest& request);
     static net::Task<> drain_here(Lane& lane, std::chrono::milliseconds grace);
 
     boost::asio::any_io_executor executor_;
     std::unique_ptr<kube::Clock> clock_;
     std::unique_ptr<kube::ApiServer> server_;
     RuntimeView runtimes_ = {};
+    ReviewBudget budget_;
+    ReviewMetrics& metrics_;
     FactFinder facts_;
     ReviewHandler handler_;
     std::unique_ptr<net::HttpServer> http_;

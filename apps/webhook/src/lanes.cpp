@@ -63,6 +63,10 @@ void Lanes::learn(const api::ObjectKey& key, const std::shared_ptr<const api::Js
     for (const auto& lane : lanes_) lane->learn(key, runtime);
 }
 
+void Lanes::retire() {
+    for (const auto& lane : lanes_) lane->retire();
+}
+
 net::Task<> Lanes::drain(std::chrono::milliseconds grace) {
     net::Wakeup drained(first_);
     std::size_t left = lanes_.size();

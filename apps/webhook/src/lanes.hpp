@@ -25,6 +25,8 @@ public:
     api::Result<std::uint16_t> start(int count, const net::ServerConfig& config, const Connect& connect);
 
     void learn(const api::ObjectKey& key, const std::shared_ptr<const api::Json>& runtime);
+    /// Clients with connections that they keep are asked to move on.
+    void retire();
     /// Drains all at the same time. Nothing is served afterwards.
     net::Task<> drain(std::chrono::milliseconds grace);
 

@@ -19,7 +19,9 @@ const std::array<Row, outcome_count>& rows() {
                                                           {Outcome::wrong_media_type, "none", "415"},
                                                           {Outcome::wrong_method, "none", "405"},
                                                           {Outcome::no_route, "none", "404"},
-                                                          {Outcome::failed, "none", "500"}}};
+                                                          {Outcome::failed, "none", "500"},
+                                                          {Outcome::too_large, "none", "413"},
+                                                          {Outcome::overloaded, "none", "503"}}};
     return table;
 }
 
@@ -29,6 +31,11 @@ const std::vector<double> bounds = {0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 
                                     1,        2.5,     5,      10,      30};
 
 std::size_t index(auto value) { return static_cast<std::size_t>(value); }
+
+// These never get as far as their path.
+bool is_before_routing(Outcome outcome) {
+    return outcome == Outcome::no_route || outcome == Outcome::too_large || outcome == Outcome::overloaded;
+}
 
 }  // namespace
 
@@ -44,7 +51,7 @@ ReviewMetrics::ReviewMetrics(net::Metrics& metrics) : series_(routes().size() + 
         const std::string path = known ? std::string(routes()[i].path) : "other";
         Series& series = series_[i];
         for (const Row& row : rows()) {
-            if (known == (row.outcome == Outcome::no_route)) continue;
+            if (known == is_before_routing(row.outcome)) continue;
             series.outcomes[index(row.outcome)] =
                 metrics.counter("signalbox_admission_requests_total", "Requests to the webhook.",
                                 {{"path", path}, {"verdict", row.verdict}, {"code", row.code}});

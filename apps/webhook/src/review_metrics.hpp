@@ -21,9 +21,11 @@ enum class Outcome {
     wrong_media_type,
     wrong_method,
     no_route,
-    failed  ///< an exception
+    failed,      ///< an exception
+    too_large,   ///< more values than a review may hold
+    overloaded,  ///< no memory to spare
 };
-inline constexpr std::size_t outcome_count = 10;
+inline constexpr std::size_t outcome_count = 12;
 
 Outcome outcome_of(const api::Verdict& verdict);
 
@@ -35,6 +37,8 @@ public:
 
     /// `route` is nullptr where there was none.
     void count(const Route* route, Outcome outcome, double seconds);
+    /// One that was turned away unread.
+    void count_refused(Outcome outcome) { of(nullptr).outcomes[static_cast<std::size_t>(outcome)].add(); }
     /// What was wrong, by kind of error.
     void count_causes(const Route& route, const api::FieldErrors& causes);
 

@@ -1,13 +1,18 @@
 #include "run.hpp"
 
+#include <unistd.h>
+
 #include <boost/asio/io_context.hpp>
 
 #include "kube/api_reporter.hpp"
 #include "lanes.hpp"
 #include "net/admin_server.hpp"
+#include "net/self_signed.hpp"
 #include "net/supervisor.hpp"
+#include "net/timer.hpp"
 #include "net/tls.hpp"
 #include "runtime_cache.hpp"
+#include "self_signer.hpp"
 
 namespace webhook {
 namespace {
@@ -21,15 +26,39 @@ constexpr auto drain_time = 22s;
 constexpr auto drain_time_after_bug = 3s;
 constexpr auto admin_drain_time = 500ms;
 
+// Shown until the real one is in use, when we are not ready yet.
+std::shared_ptr<net::Tls> stand_in() {
+    const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    const net::CertificateFacts facts = {
+        .not_before = now - 1h, .not_after = now + 24h, .dns_names = {"not-ready.invalid"}};
+    return net::Tls::make(net::make_self_signed(facts).identity).value();
+}
+
+std::string instance_name() {
+    char name[256] = {};
+    ::gethostname(name, sizeof name - 1);
+    return "signalbox-webhook-" + std::string(name).substr(0, 80) + "-" + std::to_string(::getpid());
+}
+
+// The time to go on serving is no part of what the end may take.
+net::EndLimits end_limits(const Settings& settings) {
+    net::EndLimits limits;
+    limits.end += settings.shutdown_delay;
+    return limits;
+}
+
 // Everything that lives as long as the process; members are in the order in which they need each other.
 class Process {
 public:
-    Process(const Settings& settings, net::TlsFileWatcher certificate)
+    /// Without `files` the certificate is self-signed.
+    Process(const Settings& settings, std::optional<net::TlsFileWatcher> files)
         : settings_(settings),
           log_(settings.log_level, settings.log_format),
           review_metrics_(metrics_),
+          supervisor_(context_, log_, end_limits(settings)),
           clock_(kube::make_clock(context_.get_executor())),
-          certificate_(std::move(certificate)),
+          files_(std::move(files)),
+          tls_(files_ ? files_->tls() : stand_in()),
           lanes_(context_.get_executor(), {review_metrics_, log_}) {
         net::add_process_metrics(metrics_);
     }
@@ -44,7 +73,7 @@ private:
     void add_server_metrics();
     void note_watch(const kube::Scope& scope, const api::Error* trouble);
     std::vector<std::string> not_ready() const;
-    bool certificate_is_valid() const { return certificate_.tls()->not_after() > clock_->wall(); }
+    bool certificate_is_valid() const { return tls_->not_after() > clock_->wall(); }
     net::Task<> end(bool hurry);
 
     const Settings& settings_;
@@ -53,10 +82,12 @@ private:
     ReviewMetrics review_metrics_;
     kube::ApiReporter api_reporter_{log_, metrics_};
     boost::asio::io_context context_{1};
-    net::Supervisor supervisor_{context_, log_};
+    net::Supervisor supervisor_;
     std::unique_ptr<kube::Clock> clock_;
-    net::TlsFileWatcher certificate_;
+    std::optional<net::TlsFileWatcher> files_;
+    std::shared_ptr<net::Tls> tls_;
     std::unique_ptr<kube::ApiServer> server_;
+    std::unique_ptr<SelfSigner> signer_;
     std::unique_ptr<RuntimeCache> runtimes_;
     std::unique_ptr<net::HttpServer> admin_;
     Lanes lanes_;
@@ -110,12 +141,13 @@ void Process::add_server_metrics() {
                                        "When our certificate ends, in seconds since 1970.");
     metrics_.before_expose([this, runtimes, expiry]() mutable {
         runtimes.set(double(runtimes_->size()));
-        expiry.set(double(certificate_.tls()->not_after().time_since_epoch().count()));
+        expiry.set(double(tls_->not_after().time_since_epoch().count()));
     });
 }
 
 std::vector<std::string> Process::not_ready() const {
     std::vector<std::string> reasons = runtimes_->not_synced();
+    if (signer_ && !signer_->in_use()) reasons.emplace_back("no certificate yet that API servers trust");
     if (!certificate_is_valid()) reasons.emplace_back("the certificate has expired");
     if (stopping_) reasons.emplace_back("shutting down");
     return reasons;
@@ -129,10 +161,20 @@ api::Result<> Process::start(const kube::ClusterConfig& config) {
         *server_, *clock_,
         [this](const api::ObjectKey& key, const auto& runtime) { lanes_.learn(key, runtime); },
         [this](const kube::Scope& scope, const api::Error* trouble) { note_watch(scope, trouble); });
+    if (!files_) {
+        SelfSigner::Options options = {.secret = settings_.cert_secret,
+                                       .service = settings_.service,
+                                       .lifetime = settings_.cert_lifetime,
+                                       .client_ca_file = settings_.client_ca,
+                                       .instance = instance_name()};
+        signer_ = std::make_unique<SelfSigner>(*server_, *clock_, std::move(options), *tls_, log_);
+    }
     add_server_metrics();
 
-    const net::ServerConfig listen = {
-        .host = settings_.listen.host, .port = settings_.listen.port, .tls = certificate_.tls()};
+    const net::ServerConfig listen = {.host = settings_.listen.host,
+                                      .port = settings_.listen.port,
+                                      .tls = tls_,
+                                      .limits = share(settings_.limits, settings_.threads)};
     const auto port = lanes_.start(settings_.threads, listen,
                                    [&](boost::asio::any_io_executor executor, kube::Clock& clock) {
                                        return connect(std::move(executor), clock, config);
@@ -147,15 +189,22 @@ api::Result<> Process::start(const kube::ClusterConfig& config) {
     const net::HostPort address = {settings_.listen.host, *port};
     log_.info("listening", {{"what", "admission"}, {"address", to_string(address)}});
     if (!certificate_is_valid())
-        log_.error(
-            "the certificate has expired: replace the file, it is read again",
-            {{"file", settings_.tls_cert}, {"not_after", api::format_time(certificate_.tls()->not_after())}});
+        log_.error("the certificate has expired: replace the file, it is read again",
+                   {{"file", settings_.tls_cert}, {"not_after", api::format_time(tls_->not_after())}});
     return {};
 }
 
 net::Task<> Process::end(bool hurry) {
     // First of all: no new clients are sent here while the old ones are served.
     stopping_ = true;
+    if (!hurry) {
+        // In the last part of it clients that keep connections are asked to move on; when those that are
+        // idle are closed then, nobody is just about to use them.
+        const auto farewell = settings_.shutdown_delay / 5;
+        co_await net::sleep_for(settings_.shutdown_delay - farewell);
+        lanes_.retire();
+        co_await net::sleep_for(farewell);
+    }
     co_await supervisor_.stop_loops();
     co_await lanes_.drain(hurry ? drain_time_after_bug : drain_time);
     co_await admin_->drain(admin_drain_time);
@@ -165,7 +214,10 @@ net::Task<> Process::end(bool hurry) {
 api::Result<> Process::run(const kube::ClusterConfig& config) {
     if (auto started = start(config); !started) return started.error();
     supervisor_.start("watch of runtimes", runtimes_->run());
-    supervisor_.start("watch of the certificate", net::follow(certificate_, certificate_poll_interval, log_));
+    if (files_)
+        supervisor_.start("watch of the certificate", net::follow(*files_, certificate_poll_interval, log_));
+    else
+        supervisor_.start("care of the certificate", signer_->run());
     auto lived = supervisor_.run([this](bool hurry) { return end(hurry); });
     if (lived) log_.info("stopped");
     return lived;
@@ -178,9 +230,10 @@ api::Result<> run(const Settings& settings) {
     const auto config =
         settings.kubeconfig.empty() ? kube::in_cluster_config() : kube::load_kubeconfig(settings.kubeconfig);
     if (!config) return config.error();
-    auto certificate = net::TlsFileWatcher::open({settings.tls_cert, settings.tls_key, settings.client_ca});
-    if (!certificate) return certificate.error();
-    return Process(settings, std::move(*certificate)).run(*config);
+    if (settings.self_signed) return Process(settings, std::nullopt).run(*config);
+    auto files = net::TlsFileWatcher::open({settings.tls_cert, settings.tls_key, settings.client_ca});
+    if (!files) return files.error();
+    return Process(settings, std::move(*files)).run(*config);
 }
 
 }  // namespace webhook

@@ -8,6 +8,27 @@ namespace {
 // More would only cost memory; it also catches a slip of the finger.
 constexpr int max_threads = 256;
 
+constexpr std::chrono::seconds min_cert_lifetime{30};
+constexpr std::chrono::milliseconds max_shutdown_delay = std::chrono::minutes(10);
+
+using Deadline = std::chrono::milliseconds net::ServerLimits::*;
+
+struct DeadlineRow {
+    const char* option;
+    Deadline deadline;
+    const char* help;
+};
+
+constexpr DeadlineRow deadlines[] = {
+    {"handshake-timeout", &net::ServerLimits::handshake_timeout, "how long a TLS handshake may take"},
+    {"header-timeout", &net::ServerLimits::header_timeout,
+     "how long the headers of a request may take, from their first byte"},
+    {"body-timeout", &net::ServerLimits::body_timeout, "how long the body of a request may take"},
+    {"write-timeout", &net::ServerLimits::write_timeout, "how long a client may take to read its answer"},
+    {"idle-timeout", &net::ServerLimits::idle_timeout,
+     "how long a connection may be idle; longer than API servers keep one, which is 90s"},
+};
+
 }  // namespace
 
 Settings default_settings() {
@@ -25,11 +46,29 @@ void add_options(net::Options& options, Settings& settings) {
     options.add("tls-cert", "FILE", settings.tls_cert,
                 "certificate chain to show, in PEM, leaf first; read again when it changes");
     options.add("tls-key", "FILE", settings.tls_key, "its private key, in PEM");
+    options.add("self-signed", settings.self_signed,
+                "make certificate and CA, store them in --cert-secret, put the CA into the webhook "
+                "configurations, and renew both in time");
+    options.add("cert-secret", "NAMESPACE/NAME", settings.cert_secret,
+                "the Secret that all replicas share; with --self-signed");
+    options.add("service", "NAMESPACE/NAME", settings.service,
+                "the Service that API servers call, which the certificate is for; with --self-signed");
+    options.add("cert-lifetime", "DURATION", settings.cert_lifetime,
+                "how long a certificate lasts; it is renewed after two thirds; with --self-signed");
     options.add("client-ca", "FILE", settings.client_ca,
                 "demand a client certificate of one of these CAs; without it, everybody may call");
     options.add("admin-listen", "HOST:PORT", settings.admin_listen,
                 "where /healthz, /readyz and /metrics are served; port 0 takes a free one and logs it");
     options.add("threads", "N", settings.threads, "how many threads answer; by default one per core");
+    options.add(
+        "max-connections", "N", settings.limits.max_connections,
+        "how many connections are held at a time; beyond it the slowest or longest idle one makes room");
+    options.add("max-bytes-in-flight", "BYTES", settings.limits.total_bytes,
+                "how much memory large request bodies may take together; at least one body per thread");
+    for (const DeadlineRow& row : deadlines)
+        options.add(row.option, "DURATION", settings.limits.*row.deadline, row.help);
+    options.add("shutdown-delay", "DURATION", settings.shutdown_delay,
+                "how long to go on serving after SIGTERM, not ready, until nobody is sent here any more");
     options.add("log-level", "LEVEL", settings.log_level, "debug, info, warn or error");
     options.add("log-format", "FORMAT", settings.log_format, "json (one object a line) or text");
 }
@@ -38,14 +77,44 @@ api::Result<> check(const Settings& settings) {
     const auto usage = [](std::string what) {
         return api::Error{.code = api::Errc::invalid, .message = std::move(what)};
     };
-    if (settings.tls_cert.empty() || settings.tls_key.empty())
+    const bool has_files = !settings.tls_cert.empty() || !settings.tls_key.empty();
+    if (settings.self_signed && has_files)
+        return usage(
+            "--self-signed makes the certificate that --tls-cert and --tls-key would give: leave "
+            "one of the two away");
+    if (settings.self_signed && settings.cert_secret.name.empty())
+        return usage("--cert-secret is missing: with --self-signed, replicas share the certificate there");
+    if (settings.self_signed && settings.service.name.empty())
+        return usage("--service is missing: with --self-signed, the certificate is made for its name");
+    if (settings.cert_lifetime < min_cert_lifetime) return usage("--cert-lifetime must be at least 30s");
+    if (!settings.self_signed && (settings.tls_cert.empty() || settings.tls_key.empty()))
         return usage(
             std::string(settings.tls_cert.empty() ? "--tls-cert" : "--tls-key") +
             " is missing: the API server calls webhooks over TLS only, so give a certificate and its "
             "key");
     if (settings.threads < 1 || settings.threads > max_threads)
         return usage("--threads must be from 1 to " + std::to_string(max_threads));
+    if (settings.limits.max_connections < std::size_t(settings.threads))
+        return usage("--max-connections must be at least one per thread, " +
+                     std::to_string(settings.threads));
+    if (settings.limits.total_bytes < settings.limits.body_bytes)
+        return usage("--max-bytes-in-flight must have room for one body, " +
+                     std::to_string(settings.limits.body_bytes));
+    for (const DeadlineRow& row : deadlines)
+        if (settings.limits.*row.deadline <= std::chrono::milliseconds(0))
+            return usage("--" + std::string(row.option) + " must be more than 0s");
+    if (settings.shutdown_delay < std::chrono::milliseconds(0) ||
+        settings.shutdown_delay > max_shutdown_delay)
+        return usage("--shutdown-delay must be from 0s to 10m");
     return {};
+}
+
+net::ServerLimits share(const net::ServerLimits& limits, int threads) {
+    net::ServerLimits part = limits;
+    const auto count = static_cast<std::size_t>(threads);
+    part.max_connections = limits.max_connections / count;
+    part.total_bytes = std::max(limits.total_bytes / count, limits.body_bytes);
+    return part;
 }
 
 }  // namespace webhook

@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 
+#include "net/http_server.hpp"
 #include "net/option_types.hpp"
 #include "net/options.hpp"
 
@@ -12,9 +13,18 @@ struct Settings {
     net::HostPort listen{"0.0.0.0", 9443};
     std::string tls_cert = {};
     std::string tls_key = {};
+    bool self_signed = false;
+    api::ObjectKey cert_secret = {};  ///< with self_signed only, like the next two
+    api::ObjectKey service = {};
+    std::chrono::seconds cert_lifetime{90 * 24 * 3600};
     std::string client_ca = {};  ///< empty = clients need no certificate
     net::HostPort admin_listen{"0.0.0.0", 8080};
     int threads = 1;
+    /// Enough for five API servers; with it the process stays below the limit of our Deployment (256Mi).
+    net::ServerLimits limits = {.total_bytes = 32 * 1024 * 1024,
+                                .max_connections = 512};  ///< of the whole process; see share()
+    /// From SIGTERM on, while Services and load balancers learn that we are not ready.
+    std::chrono::milliseconds shutdown_delay{5'000};
     net::LogLevel log_level = net::LogLevel::info;
     net::LogFormat log_format = net::LogFormat::json;
 };
@@ -24,6 +34,10 @@ Settings default_settings();
 
 /// The table of options; `settings` must outlive it.
 void add_options(net::Options& options, Settings& settings);
+
+/// What one of so many threads grants, so that all of them together keep to the limits; room for one body at
+/// least.
+net::ServerLimits share(const net::ServerLimits& limits, int threads);
 
 /// What the types of the options cannot say.
 api::Result<> check(const Settings& settings);

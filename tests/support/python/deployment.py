@@ -73,6 +73,7 @@ class Signalbox:
             "--kubeconfig", self._cluster.service_account_kubeconfig(NAMESPACE, "signalbox-webhook"),
             "--listen", "127.0.0.1:0",
             "--tls-cert", certificates / "tls.crt", "--tls-key", certificates / "tls.key",
+            "--shutdown-delay=0s",  # nobody balances between several
             "--admin-listen", "127.0.0.1:0", "--log-level", self._log_level, *options])
         self.webhook.wait_until_ready()
 

@@ -1,0 +1,188 @@
+#include "self_signer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "net/file.hpp"
+
+namespace webhook {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+constexpr auto soon = 100ms;  // after a write: look at what there is now
+constexpr auto after_conflict = 300ms;
+// API servers learn of a changed configuration by a watch, within milliseconds when all is well.
+constexpr milliseconds longest_settling = 10s;
+constexpr milliseconds longest_interval = 30s;
+constexpr milliseconds shortest = 1s;
+// Who starts and finds everything in place since then need not wait.
+constexpr auto known_after = 1min;
+
+struct Configuration {
+    kube::Resource resource;
+    std::string_view name;
+};
+
+// The names are those in manifests/base/webhook.
+constexpr std::array configurations = {
+    Configuration{{"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", false},
+                  "validator.trainer.kubeflow.org"},
+    Configuration{{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", false},
+                  "defaulter.trainer.kubeflow.org"}};
+
+api::Error cannot(std::string what, api::Error error) {
+    error.message = "cannot " + std::move(what) + ": " + error.message;
+    return error;
+}
+
+// The core puts the manager that all of us share into the target; here it must be one's own, so that of two
+// replicas that find no Secret only one gets to make it.
+kube::Request create_unless_there(const api::Json& secret, const api::ObjectKey& key,
+                                  const std::string& manager) {
+    kube::Request request = kube::apply(kube::resources::secrets, secret, false);
+    request.target = kube::path(kube::resources::secrets, key) +
+                     "?fieldManager=" + kube::percent_encode(manager) + "&force=false";
+    return request;
+}
+
+bool same(const net::TlsIdentity& a, const net::TlsIdentity& b) {
+    return std::tie(a.cert_pem, a.key_pem, a.client_ca_pem) ==
+           std::tie(b.cert_pem, b.key_pem, b.client_ca_pem);
+}
+
+}  // namespace
+
+SelfSigner::SelfSigner(kube::ApiServer& server, kube::Clock& clock, Options options, net::Tls& tls,
+                       net::Log& log)
+    : server_(server),
+      clock_(clock),
+      options_(std::move(options)),
+      tls_(tls),
+      log_(log),
+      wishes_{.dns_names = names_of_service(options_.service), .lifetime = options_.lifetime},
+      interval_(std::clamp<milliseconds>(options_.lifetime / 20, shortest, longest_interval)),
+      settling_(std::clamp<milliseconds>(options_.lifetime / 10, shortest, longest_settling)) {}
+
+net::Task<> SelfSigner::run() {
+    for (;;) {
+        const auto outcome = co_await pass();
+        note(outcome);
+        co_await clock_.sleep_until(clock_.now() + (outcome ? *outcome : interval_));
+    }
+}
+
+net::Async<SelfSigner::Wait> SelfSigner::pass() {
+    const auto now = std::chrono::floor<std::chrono::seconds>(clock_.wall());
+    // The configurations first: whoever stores a certificate does so before he tells them. So what we read
+    // from the Secret is at least as new as what they hold, and if somebody is faster still, our write meets
+    // a conflict.
+    std::vector<api::Json> found;
+    for (const Configuration& wanted : configurations) {
+        const api::ObjectKey key = {.name = std::string(wanted.name)};
+        kube::Request request = kube::get(wanted.resource, key);
+        auto configuration = co_await kube::fetch(server_, std::move(request));
+        if (!configuration)
+            co_return cannot("read " + to_string(wanted.resource) + " \"" + key.name + "\"",
+                             configuration.error());
+        if (count_webhooks(*configuration, options_.service) == 0)
+            co_return api::invalid("", "no webhook of " + to_string(wanted.resource) + " \"" + key.name +
+                                           "\" calls the service \"" + to_string(options_.service) +
+                                           "\": check --service and the configuration");
+        found.push_back(std::move(*configuration));
+    }
+    kube::Request request = kube::get(kube::resources::secrets, options_.secret);
+    auto secret = co_await kube::fetch(server_, std::move(request));
+    const bool missing = !secret && secret.error().code == api::Errc::not_found;
+    if (!secret && !missing)
+        co_return cannot("read the secret \"" + to_string(options_.secret) + "\"", secret.error());
+
+    const api::Json existing = missing ? api::Json() : std::move(*secret);
+    auto stored = read_serving_certificate(existing, wishes_, now);
+    if (!stored || is_due(*stored, now)) {
+        const std::string former = stored ? stored->ca_bundle : used_ ? used_->ca_bundle : std::string();
+        const auto written = co_await write_certificate(existing, former);
+        if (!written && written.error().code != api::Errc::conflict) co_return written.error();
+        co_return written ? Wait(soon) : Wait(after_conflict);
+    }
+
+    bool told = false;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        if (!fill_ca_bundle(found[i], options_.service, stored->ca_bundle)) continue;
+        kube::Request fill = kube::replace(configurations[i].resource, found[i]);
+        const auto filled = co_await server_.send(std::move(fill));
+        if (!filled && filled.error().code == api::Errc::conflict) co_return Wait(after_conflict);
+        if (!filled)
+            co_return cannot("fill the CA bundle of " + to_string(configurations[i].resource),
+                             filled.error());
+        log_.info("CA bundle filled in", {{"configuration", configurations[i].name}});
+        told = true;
+    }
+    if (told) co_return Wait(soon);
+    co_return use(*stored);
+}
+
+net::Async<> SelfSigner::write_certificate(api::Json secret, std::string former_bundle) {
+    const auto now = std::chrono::floor<std::chrono::seconds>(clock_.wall());
+    const auto made = make_serving_certificate(former_bundle, wishes_, now);
+    const bool missing = secret.is_null();
+    kube::Request request;
+    if (missing) {
+        request = create_unless_there(new_secret(options_.secret, made), options_.secret, options_.instance);
+    } else {
+        store(made, secret);
+        request = kube::replace(kube::resources::secrets, secret);
+    }
+    const auto written = co_await server_.send(std::move(request));
+    if (!written && written.error().code == api::Errc::conflict) co_return written.error();
+    if (!written)
+        co_return cannot("write the secret \"" + to_string(options_.secret) + "\"", written.error());
+    log_.info("certificate made and stored",
+              {{"secret", options_.secret}, {"not_after", api::format_time(made.not_after)}});
+    co_return api::Result<>();
+}
+
+// All configurations hold its CA.
+api::Result<SelfSigner::Wait> SelfSigner::use(const ServingCertificate& certificate) {
+    const auto now = clock_.now();
+    net::TlsIdentity identity = certificate.identity;
+    if (!options_.client_ca_file.empty()) {
+        auto text = net::read_file(options_.client_ca_file);
+        if (!text) return text.error();
+        // An empty file must not turn the check of client certificates off.
+        if (text->empty()) return api::invalid("", options_.client_ca_file + " is empty");
+        identity.client_ca_pem = std::move(*text);
+    }
+    if (used_ && same(used_->identity, identity)) {
+        used_->ca_bundle = certificate.ca_bundle;
+        return interval_;
+    }
+    const bool is_new = !used_ || used_->identity.cert_pem != certificate.identity.cert_pem;
+    if (is_new) {
+        if (trusted_cert_ != certificate.identity.cert_pem) {
+            trusted_cert_ = certificate.identity.cert_pem;
+            trusted_since_ = now;
+        }
+        const bool long_known = !used_ && clock_.wall() - certificate.made_at > known_after;
+        const auto settled_at = trusted_since_ + settling_;
+        if (!long_known && now < settled_at) return std::chrono::ceil<milliseconds>(settled_at - now);
+    }
+    if (auto replaced = tls_.replace(identity); !replaced) return replaced.error();
+    used_ = certificate;
+    used_->identity = std::move(identity);
+    log_.info("certificate in use", {{"not_after", api::format_time(certificate.not_after)}});
+    return interval_;
+}
+
+void SelfSigner::note(const api::Result<Wait>& outcome) {
+    const std::string trouble = outcome ? "" : api::describe(outcome.error());
+    if (trouble == std::exchange(trouble_, trouble)) return;
+    if (outcome)
+        log_.info("the certificate is taken care of again");
+    else
+        log_.warn("cannot take care of the certificate; trying again", {{"error", outcome.error()}});
+}
+
+}  // namespace webhook

@@ -1,0 +1,62 @@
+#pragma once
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "kube/api_server.hpp"
+#include "kube/clock.hpp"
+#include "net/log.hpp"
+#include "serving_certificate.hpp"
+
+namespace webhook {
+
+/// --self-signed: keeps a certificate of our own in a Secret, its CA in the webhook configurations, and both
+/// in use. All replicas do the same; whatever one writes is conditional on what it has read, and they agree
+/// on what is stored.
+///
+/// A new certificate is shown only when all configurations have trusted it for a while, and until then the
+/// former one is, whose CA they go on to trust: no call meets a certificate that its API server cannot know.
+/// Thread rule: one thread.
+class SelfSigner {
+public:
+    struct Options {
+        api::ObjectKey secret = {};
+        api::ObjectKey service = {};
+        std::chrono::seconds lifetime = {};
+        std::string client_ca_file = {};  ///< goes into the identity; empty = none
+        std::string instance = {};  ///< field manager of a Secret that we create; different in each process
+    };
+
+    /// All but the options must outlive it.
+    SelfSigner(kube::ApiServer& server, kube::Clock& clock, Options options, net::Tls& tls, net::Log& log);
+
+    /// Ends by cancellation only.
+    net::Task<> run();
+
+    /// Whether a certificate is shown that API servers trust.
+    bool in_use() const { return used_.has_value(); }
+
+private:
+    using Wait = std::chrono::milliseconds;
+
+    /// One look at everything, and at most one kind of change; when to look again.
+    net::Async<Wait> pass();
+    net::Async<> write_certificate(api::Json secret, std::string former_bundle);
+    api::Result<Wait> use(const ServingCertificate& certificate);
+    void note(const api::Result<Wait>& outcome);
+
+    kube::ApiServer& server_;
+    kube::Clock& clock_;
+    Options options_;
+    net::Tls& tls_;
+    net::Log& log_;
+    CertificateWishes wishes_;
+    Wait interval_;
+    Wait settling_;
+    std::optional<ServingCertificate> used_ = {};
+    std::string trusted_cert_ = {};  // which certificate all configurations were last seen to trust
+    kube::SteadyTime trusted_since_ = {};
+    std::string trouble_ = {};  // what the log was told last
+};
+
+}  // namespace webhook

@@ -1,0 +1,35 @@
+#include "review_budget.hpp"
+
+#include <catch2/catch.hpp>
+#include <vector>
+
+using webhook::ReviewBudget;
+
+TEST_CASE("the values of a text are never underestimated", "[budget]") {
+    struct Case {
+        const char* json;
+        std::size_t at_most;
+    };
+    const Case cases[] = {{"1", 1}, {"[]", 2}, {"[1,2,3]", 4}, {R"({"a":1,"b":[2]})", 6}, {R"("a,b")", 2}};
+    for (const Case& c : cases) CHECK(webhook::count_values(c.json) == c.at_most);
+}
+
+TEST_CASE("large reviews take from the budget until they are over", "[budget]") {
+    ReviewBudget budget(80 * 10'000);
+    std::vector<ReviewBudget::Share> waiting;
+    waiting.push_back(budget.take(6'000).value());
+    CHECK_FALSE(budget.take(6'000));
+    waiting.push_back(budget.take(4'000).value());
+    CHECK_FALSE(budget.take(1'001));
+    // Small ones always fit.
+    CHECK(budget.take(1'000));
+    waiting.clear();
+    CHECK(budget.take(10'000));
+}
+
+TEST_CASE("one review is let in, however large it is", "[budget]") {
+    ReviewBudget budget(80 * 10'000);
+    const auto huge = budget.take(400'000);
+    REQUIRE(huge);
+    CHECK_FALSE(budget.take(2'000));
+}

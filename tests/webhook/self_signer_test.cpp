@@ -1,0 +1,295 @@
+#include "self_signer.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <catch2/catch.hpp>
+#include <map>
+#include <memory>
+
+#include "api/base64.hpp"
+#include "fake_api_server.hpp"
+#include "net/self_signed.hpp"
+#include "net/task_group.hpp"
+#include "support/printers.hpp"
+
+using api::Json;
+using namespace std::chrono_literals;
+
+namespace {
+
+const std::string validating =
+    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/validator.trainer.kubeflow.org";
+const std::string mutating =
+    "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/defaulter.trainer.kubeflow.org";
+const std::string secret = "/api/v1/namespaces/ns/secrets/cert";
+
+Json configuration(const std::string& path, int webhooks) {
+    const auto name = path.substr(path.rfind('/') + 1);
+    Json made = Json::object({{"metadata", Json::object({{"name", name}})}, {"webhooks", Json::array()}});
+    for (int i = 0; i < webhooks; ++i)
+        made["webhooks"].push_back(*api::parse_json(
+            R"({"name": "w", "clientConfig": {"service": {"name": "hook", "namespace": "ns", "path": "/x"}}})"));
+    made["webhooks"].push_back(
+        *api::parse_json(R"({"name": "other", "clientConfig": {"url": "https://x"}})"));
+    return made;
+}
+
+// Objects with resource versions, as the API server keeps them.
+class Cluster {
+public:
+    std::map<std::string, Json> objects = {{validating, configuration(validating, 3)},
+                                           {mutating, configuration(mutating, 1)}};
+    std::vector<std::string> writes = {};
+    /// Runs between a read and the answer to it.
+    std::function<void(const kube::Request&)> meanwhile = [](auto&) {};
+
+    api::Result<kube::Response> answer(const kube::Request& request) {
+        meanwhile(request);
+        const std::string path = request.target.substr(0, request.target.find('?'));
+        const auto at = objects.find(path);
+        if (request.method == "GET") {
+            if (at == objects.end()) return refusal(404, api::Errc::not_found);
+            return kube::Response{.body = api::to_json(at->second)};
+        }
+        Json body = *api::parse_json(request.body);
+        const auto given = std::string(std::as_const(body)["metadata"]["resourceVersion"].as_string());
+        if (request.method == "PUT" && at == objects.end()) return refusal(404, api::Errc::not_found);
+        // Somebody else's Secret: an apply without force takes nothing over.
+        if (request.method == "PATCH" && at != objects.end()) return refusal(409, api::Errc::conflict);
+        if (request.method == "PUT" && given != version_of(at->second))
+            return refusal(409, api::Errc::conflict);
+        writes.push_back(request.method + " " + path.substr(path.rfind('/') + 1));
+        put(path, std::move(body));
+        return kube::Response{.body = api::to_json(objects[path])};
+    }
+    void put(const std::string& path, Json object) {
+        object["metadata"]["resourceVersion"] = std::to_string(++version_);
+        objects[path] = std::move(object);
+    }
+    std::string bundle(const std::string& path, std::size_t webhook = 0) const {
+        const auto& object = objects.at(path);
+        return *api::from_base64(object["webhooks"][webhook]["clientConfig"]["caBundle"].as_string());
+    }
+    std::string stored(const char* name) const {
+        return *api::from_base64(objects.at(secret)["data"][name].as_string());
+    }
+
+private:
+    static std::string version_of(const Json& object) {
+        return std::string(object["metadata"]["resourceVersion"].as_string());
+    }
+    int version_ = 0;
+};
+
+net::TlsIdentity stand_in() {
+    const auto now = api::Time(0s);
+    return net::make_self_signed({.not_before = now, .not_after = now + 1h, .dns_names = {"x"}}).identity;
+}
+
+// One process.
+struct Replica {
+    Replica(boost::asio::io_context& context, VirtualClock& the_clock, Cluster& cluster, std::string name)
+        : clock(the_clock),
+          tasks(context.get_executor()),
+          tls(net::Tls::make(stand_in()).value()),
+          signer(server, clock, {{"ns", "cert"}, {"ns", "hook"}, 1000s, "", std::move(name)}, *tls, log) {
+        server.answer = [&cluster](const kube::Request& request) { return cluster.answer(request); };
+        tasks.start(signer.run(), [](const std::exception_ptr&) {});
+    }
+
+    VirtualClock& clock;
+    FakeApiServer server{clock};
+    std::string lines = {};
+    net::Log log{net::LogLevel::info, net::LogFormat::json, [this](auto line) { lines += line; }};
+    net::TaskGroup tasks;
+    std::shared_ptr<net::Tls> tls;
+    webhook::SelfSigner signer;
+};
+
+struct World {
+    boost::asio::io_context context{1};
+    VirtualClock clock{context};
+    Cluster cluster = {};
+    std::vector<std::unique_ptr<Replica>> replicas = {};
+
+    Replica& start(std::string name = "one") {
+        replicas.push_back(std::make_unique<Replica>(context, clock, cluster, std::move(name)));
+        return *replicas.back();
+    }
+    ~World() {
+        for (const auto& replica : replicas) replica->tasks.cancel();
+        clock.run();
+    }
+    api::Time now() const { return std::chrono::floor<std::chrono::seconds>(clock.wall()); }
+};
+
+}  // namespace
+
+TEST_CASE("a first start stores a certificate, tells the configurations, and then shows it",
+          "[self-signer]") {
+    World world;
+    auto& replica = world.start();
+    world.clock.run_for(1s);
+    CHECK(world.cluster.writes == std::vector<std::string>{"PATCH cert", "PUT validator.trainer.kubeflow.org",
+                                                           "PUT defaulter.trainer.kubeflow.org"});
+    for (std::size_t i = 0; i < 3; ++i)
+        CHECK(world.cluster.bundle(validating, i) == world.cluster.stored("ca.crt"));
+    CHECK(world.cluster.bundle(mutating) == world.cluster.stored("ca.crt"));
+    CHECK(
+        std::as_const(world.cluster.objects[mutating])["webhooks"][1]["clientConfig"]["caBundle"].is_null());
+    CHECK(net::is_issued_by(world.cluster.stored("tls.crt"), world.cluster.stored("ca.crt")));
+    // API servers get time to learn of it.
+    CHECK_FALSE(replica.signer.in_use());
+    world.clock.run_for(11s);
+    CHECK(replica.signer.in_use());
+    CHECK(replica.tls->not_after() == world.now() - 12s + 1000s);
+}
+
+TEST_CASE("who starts later uses what there is, at once, and writes nothing", "[self-signer]") {
+    World world;
+    world.start();
+    world.clock.run_for(2min);
+    world.cluster.writes.clear();
+    auto& late = world.start("two");
+    world.clock.run();
+    CHECK(late.signer.in_use());
+    CHECK(world.cluster.writes.empty());
+}
+
+TEST_CASE("a rotation keeps the former CA trusted, and shows the new certificate only afterwards",
+          "[self-signer]") {
+    World world;
+    auto& replica = world.start();
+    world.clock.run_for(1min);
+    const auto old_ca = world.cluster.stored("ca.crt");
+    const auto old_end = replica.tls->not_after();
+    world.clock.run_for(600s);
+    CHECK(world.cluster.stored("ca.crt") == old_ca);
+    // After two thirds of 1000 s.
+    while (world.cluster.stored("ca.crt") == old_ca && world.now() < old_end) world.clock.run_for(100ms);
+    CHECK(replica.tls->not_after() == old_end);
+    const auto both = world.cluster.stored("ca.crt");
+    CHECK(both.ends_with(old_ca));
+    CHECK(both.size() > old_ca.size());
+    world.clock.run_for(1s);
+    CHECK(world.cluster.bundle(validating) == both);
+    CHECK(world.cluster.bundle(mutating) == both);
+    CHECK(replica.tls->not_after() == old_end);
+    world.clock.run_for(12s);
+    CHECK(replica.tls->not_after() > old_end);
+}
+
+TEST_CASE("CAs that are over leave the bundle", "[self-signer]") {
+    World world;
+    world.start();
+    world.clock.run_for(3h);
+    const auto authorities = net::split_certificates(world.cluster.stored("ca.crt"));
+    REQUIRE(authorities);
+    CHECK(authorities->size() == 2);
+}
+
+TEST_CASE("replicas that start together agree on one certificate", "[self-signer]") {
+    World world;
+    world.start("one");
+    world.start("two");
+    world.start("three");
+    world.clock.run_for(1min);
+    CHECK(std::ranges::count(world.cluster.writes, "PATCH cert") == 1);
+    CHECK(std::ranges::count(world.cluster.writes, "PUT cert") == 0);
+    for (const auto& replica : world.replicas) {
+        CHECK(replica->signer.in_use());
+        CHECK(replica->tls->not_after() == world.replicas[0]->tls->not_after());
+    }
+    world.cluster.writes.clear();
+    world.clock.run_for(1000s);
+    CHECK(std::ranges::count(world.cluster.writes, "PUT cert") == 1);
+    CHECK(std::ranges::count(world.cluster.writes, "PUT validator.trainer.kubeflow.org") == 1);
+}
+
+TEST_CASE("a replica that has read what is old does not undo what is new", "[self-signer]") {
+    World world;
+    auto& slow = world.start();
+    world.clock.run_for(1min);
+    // Another one rotates, and tells the configurations, after our read of these and before that of the
+    // Secret, in either order.
+    Json renewed = world.cluster.objects[secret];
+    const webhook::CertificateWishes wishes = {.dns_names = {"hook.ns.svc", "hook.ns.svc.cluster.local"},
+                                               .lifetime = 1000s};
+    const auto made = webhook::make_serving_certificate(world.cluster.stored("ca.crt"), wishes, world.now());
+    webhook::store(made, renewed);
+    bool done = false;
+    world.cluster.meanwhile = [&](const kube::Request& request) {
+        if (done || request.target.find("secrets") == std::string::npos) return;
+        done = true;
+        world.cluster.put(secret, renewed);
+        for (const auto& path : {validating, mutating}) {
+            Json told = world.cluster.objects[path];
+            webhook::fill_ca_bundle(told, {"ns", "hook"}, made.ca_bundle);
+            world.cluster.put(path, told);
+        }
+    };
+    world.clock.run_for(2min);
+    REQUIRE(done);
+    CHECK(world.cluster.stored("tls.crt") == made.identity.cert_pem);
+    CHECK(world.cluster.bundle(validating) == made.ca_bundle);
+    CHECK(slow.tls->not_after() == made.not_after);
+}
+
+TEST_CASE("a Secret that is deleted or spoilt is made anew, and what is shown stays trusted",
+          "[self-signer]") {
+    struct Case {
+        const char* name;
+        void (*harm)(Cluster& cluster);
+    };
+    const Case cases[] = {
+        {"deleted", [](Cluster& c) { c.objects.erase(secret); }},
+        {"emptied",
+         [](Cluster& c) {
+             c.put(secret,
+                   *api::parse_json(R"({"metadata": {"name": "cert", "namespace": "ns"}, "data": {}})"));
+         }},
+        {"broken",
+         [](Cluster& c) {
+             Json spoilt = c.objects[secret];
+             spoilt["data"]["tls.key"] = "aGVsbG8=";
+             c.put(secret, spoilt);
+         }},
+        {"another's", [](Cluster& c) {
+             Json spoilt = c.objects[secret];
+             webhook::store(webhook::make_serving_certificate("", {{"another.svc"}, 1h}, api::Time(0s)),
+                            spoilt);
+             c.put(secret, spoilt);
+         }}};
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            World world;
+            auto& replica = world.start();
+            world.clock.run_for(1min);
+            const auto shown_ca = world.cluster.stored("ca.crt");
+            const auto shown_end = replica.tls->not_after();
+            c.harm(world.cluster);
+            // Until it notices, and from then on until the API servers know.
+            for (int i = 0; i < 600 && replica.tls->not_after() == shown_end; ++i) {
+                CHECK(world.cluster.bundle(validating).find(shown_ca) != std::string::npos);
+                world.clock.run_for(200ms);
+            }
+            CHECK(replica.tls->not_after() > shown_end);
+            CHECK(world.cluster.bundle(mutating) == world.cluster.stored("ca.crt"));
+        }
+    }
+}
+
+TEST_CASE("what stands in the way is said once, and when it is over", "[self-signer]") {
+    World world;
+    world.cluster.objects.erase(mutating);
+    auto& replica = world.start();
+    world.clock.run_for(5min);
+    CHECK(replica.lines.find("cannot read mutatingwebhookconfigurations") != std::string::npos);
+    CHECK(std::ranges::count(replica.lines, '\n') <= 1);
+    world.cluster.objects[mutating] = configuration(mutating, 0);
+    world.clock.run_for(5min);
+    CHECK(replica.lines.find("check --service") != std::string::npos);
+    world.cluster.objects[mutating] = configuration(mutating, 1);
+    world.clock.run_for(5min);
+    CHECK(replica.signer.in_use());
+    CHECK(replica.lines.find("PRIVATE") == std::string::npos);
+}
