@@ -260,6 +260,22 @@ TEST_CASE("who sends a large body slowly makes room, and holds up nobody", "[net
     CHECK(server.stats().refused == 1);
 }
 
+TEST_CASE("a client that pipelines without a pause does not hold up others", "[net]") {
+    constexpr int many = 2'000;
+    TestServer server;
+    server.run([&]() -> net::Task<> {
+        const auto greedy = co_await server.connect();
+        const auto modest = co_await server.connect();
+        co_await modest->ask(post("/echo", "x"));
+        std::string flood;
+        for (int i = 0; i < many; ++i) flood += post("/echo", "");
+        co_await greedy->send(flood);
+        const auto response = co_await modest->ask(post("/echo", "x"));
+        CHECK(status_of(response) == 200);
+        CHECK(server.stats().requests < many / 4);
+    });
+}
+
 TEST_CASE("a client that expects 100-continue is told to go on", "[net]") {
     TestServer server;
     server.run([&]() -> net::Task<> {

@@ -19,6 +19,8 @@ namespace {
 
 // Reads in a row before others get a turn.
 constexpr int reads_per_turn = 8;
+// The same for requests of one connection that are there already.
+constexpr int requests_per_turn = 8;
 constexpr std::string_view continue_text = "HTTP/1.1 100 Continue\r\n\r\n";
 
 bool expects_body(std::string_view method) {
@@ -97,8 +99,15 @@ Task<bool> Session::shake_hands() {
 // One loop on purpose: each nested coroutine would cost a frame per request.
 Task<> Session::run() {
     if (core_->config.tls && !co_await shake_hands()) co_return;
+    int in_a_row = 0;
     while (!close_after_) {
+        if (++in_a_row > requests_per_turn) {
+            in_a_row = 0;
+            co_await asio::post(stream_.socket().get_executor(), asio::use_awaitable);
+            if (stopped()) co_return;
+        }
         if (!has_unread() && !stream_.has_buffered()) {
+            in_a_row = 0;
             finish_request();
             core_->enter(*this, served ? Phase::idle : Phase::fresh);
             if (core_->draining && served && !has_anything()) co_return;
