@@ -133,21 +133,26 @@ bool ServerCore::accept_pending(int at_most) {
     return true;
 }
 
-// Somebody slow first. Then who has invested least: a crowd that never says hello, or never asks for
-// anything, must not push out those who are in use. Whoever is being served stays.
-bool ServerCore::make_room() {
-    const auto now = std::chrono::steady_clock::now();
-    Tracked* chosen = nullptr;
-    for (const auto phase : {Phase::greeting, Phase::handshake, Phase::header, Phase::body, Phase::linger}) {
+// Of those phases, who entered his longest ago; null if there is nobody.
+Tracked* ServerCore::oldest(std::initializer_list<Phase> phases) {
+    Tracked* found = nullptr;
+    for (const auto phase : phases) {
         auto& candidates = list(phase);
-        if (!candidates.empty() && (!chosen || candidates.front().entered < chosen->entered))
-            chosen = &candidates.front();
+        if (!candidates.empty() && (!found || candidates.front().entered < found->entered))
+            found = &candidates.front();
     }
-    if (!chosen || now - chosen->entered <= config.limits.slow_after) {
-        chosen = nullptr;
-        for (const auto phase : {Phase::greeting, Phase::fresh, Phase::linger, Phase::handshake, Phase::idle,
-                                 Phase::header, Phase::body})
-            if (!chosen && !list(phase).empty()) chosen = &list(phase).front();
+    return found;
+}
+
+// Somebody slow first. Then who has not asked for anything yet, the longest there: a crowd pays with its own,
+// and pushes out neither who is in use nor who has just come. Whoever is being served stays.
+bool ServerCore::make_room() {
+    const auto slow_since = std::chrono::steady_clock::now() - config.limits.slow_after;
+    Tracked* chosen = oldest({Phase::greeting, Phase::handshake, Phase::header, Phase::body, Phase::linger});
+    if (!chosen || chosen->entered >= slow_since) {
+        chosen = oldest({Phase::greeting, Phase::handshake, Phase::fresh, Phase::linger});
+        if (!chosen) chosen = oldest({Phase::idle});
+        if (!chosen) chosen = oldest({Phase::header, Phase::body});
     }
     if (!chosen) return false;
     ++stats.refused;

@@ -3,6 +3,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/intrusive/list.hpp>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -93,6 +94,7 @@ private:
     void watch(SteadyTime deadline);
     void expire();
     void interrupt(Tracked& connection, Stop why);
+    Tracked* oldest(std::initializer_list<Phase> phases);
     bool make_room();
     bool make_room_for_bytes();
     /// False when the process is out of file descriptors or memory.
