@@ -257,3 +257,33 @@ def test_a_signal_during_the_start_is_not_lost(tmp_path):
     # Nobody answers: it is still starting, in a way, when the signal comes.
     with Webhook(tmp_path, free_port()) as webhook:
         assert webhook.end() == 0
+
+
+def test_signals_after_the_orderly_end_do_not_change_the_exit_status(tmp_path):
+    for _ in range(5):
+        with ApiServer() as api, Webhook(tmp_path, api.port, "--threads=2") as webhook:
+            webhook.wait_until_ready()
+            webhook.process.send_signal(signal.SIGTERM)
+            wait_for("the end", lambda: webhook.logged("stopped"), interval=0.001)
+            while webhook.process.poll() is None:
+                webhook.process.send_signal(signal.SIGTERM)
+            assert webhook.process.returncode == 0
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_it_serves_on_for_a_while_after_the_signal(tmp_path, threads):
+    with ApiServer() as api, Webhook(tmp_path, api.port, f"--threads={threads}", "--shutdown-delay=4s") as webhook:
+        webhook.wait_until_ready()
+        kept = webhook.connect()
+        webhook.post(RUNTIME_PATH, review(runtime()), connection=kept)
+        webhook.process.send_signal(signal.SIGTERM)
+        wait_for("it to be not ready", lambda: "shutting down" in not_ready(webhook))
+        # Old and new connections are served as ever, until clients are asked to move on.
+        status, headers, _ = webhook.post(RUNTIME_PATH, review(runtime()), connection=kept)
+        assert status == 200 and headers["Connection"] is None
+        assert webhook.post(RUNTIME_PATH, review(runtime()))[0] == 200
+        wait_for("them to be asked", lambda: webhook.post(RUNTIME_PATH, review(runtime()))[1]["Connection"] == "close",
+                 interval=0.05)
+        assert webhook.post(RUNTIME_PATH, review(runtime()), connection=kept)[1]["Connection"] == "close"
+        kept.close()
+        assert webhook.process.wait(20) == 0
