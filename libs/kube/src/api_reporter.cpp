@@ -25,16 +25,15 @@ HttpsApiServerOptions ApiReporter::options() {
 }
 
 void ApiReporter::count(std::string_view verb, const std::string& resource, int status) {
+    std::string series(verb);
+    series.append(" ").append(resource).append(" ").append(std::to_string(status));
     const std::lock_guard lock(mutex_);
-    auto known =
-        counters_.find(std::tuple<std::string_view, const std::string&, int>(verb, resource, status));
-    if (known == counters_.end()) {
-        const net::Counter counter = metrics_.counter(
+    const auto [known, is_new] = counters_.try_emplace(std::move(series));
+    if (is_new)
+        known->second = metrics_.counter(
             "signalbox_api_requests_total",
             "Requests to the API server, by verb, resource and status; 0 = no answer.",
             {{"verb", std::string(verb)}, {"resource", resource}, {"code", std::to_string(status)}});
-        known = counters_.emplace(std::tuple(std::string(verb), resource, status), counter).first;
-    }
     known->second.add();
 }
 

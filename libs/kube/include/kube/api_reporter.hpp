@@ -2,7 +2,6 @@
 #include <map>
 #include <mutex>
 #include <string>
-#include <tuple>
 
 #include "kube/clock.hpp"
 #include "kube/https_api_server.hpp"
@@ -34,7 +33,7 @@ private:
     net::Metrics& metrics_;
     std::mutex mutex_;
     // Asked for with every answer: finding a series by its labels takes as long as parsing a small answer.
-    std::map<std::tuple<std::string, std::string, int>, net::Counter, std::less<>> counters_;
+    std::map<std::string, net::Counter> counters_;  // by verb, resource and status
     std::map<Permission, SteadyTime> refused_at_;
     SteadyTime trust_after_ = {};  // refusals
 };
