@@ -69,7 +69,7 @@ public:
                 skipping_since_ = depth_;
                 return true;
             }
-        waiting_.emplace_back(std::string(key), Json());
+        waiting_.push_back({std::string(key), Json()});
         return true;
     }
     bool StartObject() { return open(true); }
