@@ -210,7 +210,7 @@ MESSAGES = {
     "a method without end": (b"X" * 20_000, 431),
     "500,000 arrays": (sized(deep(500_000, "[", "]")), 413),
     "500,000 objects": (sized(deep(500_000, '{"a":', "}")), 413),
-    "500,000 arrays without end": (sized("[" * 500_000), 413),
+    "500,000 arrays without end": (sized("[" * 500_000), 400),
     "500,000 levels in a label": (sized(job_text(metadata=', "labels": ' + deep(500_000, '{"a":', "}")), TRAIN_JOB_PATH), 413),
     "500,000 levels in a patch": (sized(job_text(one_patch(deep(500_000, '{"a":', "}"))), TRAIN_JOB_PATH), 413),
     "400,000 arrays": (sized(deep(400_000, "[", "]")), 400),

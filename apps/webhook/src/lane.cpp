@@ -33,8 +33,8 @@ Lane::Lane(boost::asio::any_io_executor executor, std::unique_ptr<kube::Clock> c
 
 // A body is at most as large as the server allows, but its trees can be forty times that.
 net::Answer Lane::admit(net::HttpRequest& request) {
-    const std::size_t values = count_values(request.body);
-    if (values > max_review_values) {
+    // A small body cannot hold so many; counting takes a twentieth of a review's time.
+    if (request.body.size() > max_review_values && count_values(request.body) > max_review_values) {
         metrics_.count_refused(Outcome::too_large);
         return no_verdict(413, "the body holds too many values");
     }
@@ -42,7 +42,7 @@ net::Answer Lane::admit(net::HttpRequest& request) {
     auto* later = std::get_if<net::Task<net::HttpResponse>>(&answer);
     if (!later) return answer;
     // It will wait for the API server, and keep its trees for as long as that takes.
-    auto share = budget_.take(values);
+    auto share = budget_.take(count_values(request.body));
     if (share) return answer_within(std::move(*later), std::move(*share));
     metrics_.count_refused(Outcome::overloaded);
     return no_verdict(503, "too many large reviews at a time, try again");
