@@ -3,16 +3,14 @@ server that allows everything stands for the webhook."""
 
 import base64
 import copy
-import http.server
 import json
-import ssl
 import subprocess
-import threading
 
 import pytest
 
 from conftest import ROOT, build
 from rest import wait_for
+from tls_webhook import TlsWebhook
 
 TRAIN_JOB = {
     "apiVersion": "trainer.kubeflow.org/v1alpha1",
@@ -34,33 +32,15 @@ class Webhook:
 
     def __init__(self, certificates):
         self.asked = []
-        outer = self
+        self._server = TlsWebhook(certificates, self._answer)
+        self.port = self._server.port
+        self.close = self._server.close
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["request"]
-                outer.asked.append((self.path.split("-")[0].strip("/"), request))
-                answer = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
-                          "response": {"uid": request["uid"], "allowed": True}}
-                body = json.dumps(answer).encode()
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        tls.load_cert_chain(certificates / "tls.crt", certificates / "tls.key")
-        self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
-        self.port = self._server.server_address[1]
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def close(self):
-        self._server.shutdown()
-        self._server.server_close()
+    def _answer(self, path, body):
+        request = json.loads(body)["request"]
+        self.asked.append((path.split("-")[0].strip("/"), request))
+        return 200, {}, json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+                                    "response": {"uid": request["uid"], "allowed": True}}).encode()
 
 
 def path_of_configuration(configuration):
