@@ -55,6 +55,19 @@ TEST_CASE("what a request lacks reads as empty", "[api]") {
     CHECK(request->old_object.is_null());
 }
 
+TEST_CASE("a request without a name has that of its object, which was generated", "[api]") {
+    const auto name = [](const char* object) {
+        const auto decoded = decode_admission_review(
+            std::string(
+                R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",)") +
+            R"("operation":"CREATE","object":)" + object + "}}");
+        return decoded ? decoded->name : "no review";
+    };
+    CHECK(name(R"({"metadata":{"generateName":"a-","name":"a-b2c3d"}})") == "a-b2c3d");
+    CHECK(name(R"({"metadata":{"generateName":"a-"}})").empty());
+    CHECK(name("null").empty());
+}
+
 TEST_CASE("an object may be null, and of any other shape", "[api]") {
     CHECK(changed([](Json& r) { r["object"] = nullptr; }).object.is_null());
     CHECK(changed([](Json& r) { r["oldObject"] = nullptr; }).old_object.is_null());

@@ -42,6 +42,16 @@ TEST_CASE("a field error reads as Kubernetes writes it", "[api]") {
     }
 }
 
+TEST_CASE("a field error shows a text that nobody can read to its end by its beginning", "[api]") {
+    const auto shown = [](const std::string& value) {
+        return body({.type = Type::invalid, .value = value, .detail = "no"});
+    };
+    const std::string longest(256, 'x');
+    CHECK(shown(longest) == "Invalid value: \"" + longest + "\": no");
+    CHECK(shown(longest + "y") == "Invalid value: \"" + longest + "...\": no");
+    CHECK(shown(longest.substr(1) + "\u00e9") == "Invalid value: \"" + longest.substr(1) + "\u00e9\": no");
+}
+
 TEST_CASE("several field errors are listed in order, equal ones once", "[api]") {
     const FieldError first = {.type = Type::required, .field = "spec.b", .detail = "x"};
     const FieldError second = {.type = Type::forbidden, .field = "spec.a", .detail = "y"};

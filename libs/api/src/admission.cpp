@@ -102,6 +102,8 @@ Result<AdmissionRequest> decode_admission_review(std::string_view body) {
     if (decoded.uid.empty()) return no_review("its request has no uid");
     decoded.object = take_member(request, "object");
     decoded.old_object = take_member(request, "oldObject");
+    // With generateName a request has no name; the object that is validated has one.
+    if (decoded.name.empty()) decoded.name = text_of(std::as_const(decoded.object)["metadata"]["name"]);
     return decoded;
 }
 

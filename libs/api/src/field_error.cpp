@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "utf8.hpp"
+
 namespace api {
 namespace {
 
@@ -20,6 +22,16 @@ std::string_view title(FieldErrorType type) {
 bool shows_value(FieldErrorType type) {
     return type == FieldErrorType::invalid || type == FieldErrorType::not_supported ||
            type == FieldErrorType::duplicate;
+}
+
+// Much longer than any name, and short enough to be read.
+constexpr std::size_t most_shown_characters = 256;
+
+// As JSON; the beginning of a long text.
+std::string shown(const Json& value) {
+    const std::string_view text = value.as_string();
+    const std::string_view beginning = utf8::prefix(text, most_shown_characters);
+    return to_json(beginning == text ? value : Json(std::string(beginning) + "..."));
 }
 
 std::string supported_values(const std::vector<std::string>& supported) {
@@ -54,7 +66,7 @@ std::string body(const FieldError& error) {
     const auto add = [&](const std::string& part) {
         if (!part.empty()) text += ": " + part;
     };
-    if (shows_value(error.type)) add(to_json(error.value));
+    if (shows_value(error.type)) add(shown(error.value));
     if (error.type == FieldErrorType::not_supported && !error.supported.empty())
         add(supported_values(error.supported));
     add(error.detail);
