@@ -27,10 +27,11 @@ bool is_subdomain(std::string_view text) {
     return is_lower_alphanumeric(before);
 }
 
+constexpr std::string_view path_punctuation = "/-._~%!$&'()*+,;=:";
+
 bool is_path(std::string_view text) {
-    constexpr std::string_view punctuation = "/-._~%!$&'()*+,;=:";
-    return !text.empty() && std::all_of(text.begin(), text.end(), [punctuation](char c) {
-        return is_alphanumeric(c) || punctuation.find(c) != punctuation.npos;
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+        return is_alphanumeric(c) || path_punctuation.find(c) != path_punctuation.npos;
     });
 }
 
@@ -42,6 +43,9 @@ void patches_name_what_exists(const ReviewCase& review, FieldErrors& errors) {
 }
 
 void managers_are_paths(const ReviewCase& review, FieldErrors& errors) {
+    const auto refuse = [&errors](const std::string& path, std::string_view value, std::string rule) {
+        errors.push_back({FieldErrorType::invalid, path, value, std::move(rule), {}});
+    };
     const auto& patches = review.job.spec["runtimePatches"].items();
     for (std::size_t i = 0; i < patches.size(); ++i) {
         const std::string_view manager = patches[i]["manager"].as_string();
@@ -50,13 +54,18 @@ void managers_are_paths(const ReviewCase& review, FieldErrors& errors) {
         if (manager.empty())
             errors.push_back(
                 {FieldErrorType::required, path, {}, "who patches, such as \"acme.io/team\"", {}});
-        else if (slash == manager.npos || !is_subdomain(manager.substr(0, slash)) ||
-                 !is_path(manager.substr(slash + 1)))
-            errors.push_back({FieldErrorType::invalid,
-                              path,
-                              manager,
-                              "must be a domain-prefixed path, such as \"acme.io/team\"",
-                              {}});
+        else if (slash == 0 || slash == manager.npos || slash + 1 == manager.size())
+            refuse(path, manager, "must be a domain-prefixed path, such as \"acme.io/team\"");
+        else {
+            if (const auto domain = manager.substr(0, slash); !is_subdomain(domain))
+                refuse(path, domain,
+                       "what precedes the slash must be a domain of lower-case letters, digits, '-' and '.': "
+                       "a domain-prefixed path is such as \"acme.io/team\"");
+            if (const auto rest = manager.substr(slash + 1); !is_path(rest))
+                refuse(path, rest,
+                       "what follows the slash must consist of letters, digits and " +
+                           std::string(path_punctuation));
+        }
     }
 }
 

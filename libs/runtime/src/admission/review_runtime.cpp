@@ -55,6 +55,12 @@ void check_job_name(const Json& job, const PodSet& pods, Violations& found) {
             "name");
 }
 
+Json names_of(const Json& list) {
+    Json names = Json::array();
+    for (const Json& item : list.items()) names.push_back(item["name"]);
+    return names;
+}
+
 // T1, T2
 void check_job(const Json& job, std::size_t index, Violations& found) {
     const std::string_view name = job["name"].as_string();
@@ -71,16 +77,16 @@ void check_job(const Json& job, std::size_t index, Violations& found) {
             name, "replicas");
     const std::string container(ancestor == api::ancestor_trainer ? api::node_container
                                                                   : std::string_view(ancestor));
-    const std::string pod_spec_path = job_path(index) + ".template.spec.template.spec";
-    if (!find_named(job["template"]["spec"]["template"]["spec"]["containers"], container))
-        add(found,
-            {FieldErrorType::invalid,
-             pod_spec_path + ".containers",
-             {},
-             "must have a container \"" + container + "\" in a job with the label " +
-                 std::string(api::ancestor_label) + ": " + ancestor,
-             {}},
-            name, "container " + container);
+    const Json& containers = job["template"]["spec"]["template"]["spec"]["containers"];
+    if (!find_named(containers, container))
+        found.push_back({{FieldErrorType::invalid,
+                          job_path(index) + ".template.spec.template.spec.containers",
+                          names_of(containers),
+                          "must have a container \"" + container + "\" in a job with the label " +
+                              std::string(api::ancestor_label) + ": " + ancestor,
+                          {}},
+                         // Whatever containers there are instead.
+                         std::string(name) + "|container " + container});
 }
 
 // T4: the original's schema admits an empty one, and its reconciler fails on it.
