@@ -31,6 +31,7 @@ ALLOWED = [
       for verb in ("get", "list", "watch", "create", "patch", "delete")],
     *[("reconciler", verb, "", "configmaps", EVERYWHERE, "a") for verb in ("get", "create", "patch", "delete")],
     *[("reconciler", verb, "", "secrets", EVERYWHERE, "a") for verb in ("get", "create")],
+    ("reconciler", "get", "", "secrets", HERE, "kubeflow-trainer-webhook-cert"),
     *[("reconciler", verb, group, "podgroups", EVERYWHERE, "a")
       for group in ("scheduling.x-k8s.io", "scheduling.volcano.sh") for verb in ("get", "create", "patch")],
     ("reconciler", "list", "", "limitranges", EVERYWHERE, ""),

@@ -6,7 +6,9 @@
 
 #include "memory_api_server.hpp"
 #include "pass.hpp"
+#include "runtime/plugin.hpp"
 #include "support/printers.hpp"
+#include "support/virtual_clock.hpp"
 
 /// One TrainJob with its runtime on a server in memory, and the passes over it.
 namespace reconciler {
@@ -45,6 +47,7 @@ inline const api::ObjectKey snapshot = {"ns", "job-runtime-snapshot"};
 struct Life {
     MemoryApiServer server = {};
     boost::asio::io_context context = {};
+    VirtualClock time{context};
     std::unique_ptr<kube::Clock> clock = kube::make_clock(context.get_executor());
     MemoryApiServer event_server = {};
     kube::EventRecorder events{context.get_executor(), event_server, *clock, "test"};
@@ -52,10 +55,14 @@ struct Life {
     net::Log log{net::LogLevel::info, net::LogFormat::json,
                  [this](std::string_view line) { log_lines.emplace_back(line); }};
     reconciler::Caches caches{[](const api::ObjectKey&) {}};
-    reconciler::Pass passes{server, caches, events, log, [this] { return server.now; }, {}};
+    runtime::Pipeline pipeline;
+    int changes = 0;  ///< of what all TrainJobs have in common
+    reconciler::SharedObjects shared{time, [this] { ++changes; }};
+    reconciler::Pass passes{
+        server, caches, events, log, [this] { return server.now; }, {}, {pipeline, shared}};
     bool frozen = false;
 
-    Life() {
+    explicit Life(runtime::Pipeline plugins = runtime::make_pipeline({})) : pipeline(std::move(plugins)) {
         server.put(cluster_training_runtimes, api::parse_json(runtime_text).value());
         server.put(train_jobs, api::parse_json(job_text).value());
     }

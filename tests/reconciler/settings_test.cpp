@@ -65,13 +65,50 @@ TEST_CASE("bad usage names the option") {
         std::vector<const char*> words;
         std::string named;
     };
-    for (const Case& c : {Case{{"--concurrency", "0"}, "--concurrency"}, Case{{"--qps", "-1"}, "--qps"},
-                          Case{{"--burst", "5"}, "--qps"}, Case{{"--nonsense"}, "--nonsense"},
-                          Case{{"--created-condition=sometimes"}, "created-condition"},
-                          Case{{"--lease", "a/b/c"}, "lease"}}) {
+    for (const Case& c :
+         {Case{{"--concurrency", "0"}, "--concurrency"}, Case{{"--qps", "-1"}, "--qps"},
+          Case{{"--burst", "5"}, "--qps"}, Case{{"--nonsense"}, "--nonsense"},
+          Case{{"--created-condition=sometimes"}, "created-condition"}, Case{{"--lease", "a/b/c"}, "lease"},
+          Case{{"--feature-gates", "TrainJobStats=true"}, "TrainJobStats"},
+          Case{{"--status-url", "https://a:1"}, "--feature-gates TrainJobStatus=true"},
+          Case{{"--status-ca-secret", "a/b"}, "--feature-gates TrainJobStatus=true"},
+          Case{{"--feature-gates=TrainJobStatus=true", "--status-url=http://a"}, "https://"},
+          Case{{"--feature-gates=TrainJobStatus=true", "--status-url=https://"}, "https://"}}) {
         CommandLine line;
         const auto read = line.read(c.words);
         REQUIRE(!read);
         CHECK_THAT(describe(read.error()), Catch::Contains(c.named));
+    }
+}
+
+TEST_CASE("the status server is the original's unless the options say otherwise") {
+    struct Case {
+        const char* name;
+        std::vector<const char*> words;
+        std::string pod_namespace;
+        std::optional<runtime::StatusServer> want;
+    };
+    const char* const on = "--feature-gates=TrainJobStatus=true";
+    for (const Case& c :
+         {Case{"gate off", {}, "ops", std::nullopt},
+          Case{"explicitly off", {"--feature-gates=TrainJobStatus=false"}, "ops", std::nullopt},
+          Case{"in a pod: in its namespace",
+               {on},
+               "ops",
+               runtime::StatusServer{"https://kubeflow-trainer-controller-manager.ops.svc:10443",
+                                     {"ops", "kubeflow-trainer-webhook-cert"}}},
+          Case{"with a kubeconfig: where it is installed",
+               {on},
+               "",
+               runtime::StatusServer{"https://kubeflow-trainer-controller-manager.kubeflow-system.svc:10443",
+                                     {"kubeflow-system", "kubeflow-trainer-webhook-cert"}}},
+          Case{"as said",
+               {on, "--status-url", "https://s.example.com/", "--status-ca-secret", "a/b"},
+               "ops",
+               runtime::StatusServer{"https://s.example.com", {"a", "b"}}}}) {
+        INFO(c.name);
+        CommandLine line;
+        REQUIRE(line.read(c.words));
+        CHECK(reconciler::status_server_of(line.settings, c.pod_namespace) == c.want);
     }
 }

@@ -56,6 +56,7 @@ struct Shop {
     std::unique_ptr<reconciler::Worker> worker = {};
     reconciler::Caches caches{[this](const api::ObjectKey& key) { worker->wake(key); }};
     std::function<void()> on_pass = [] {};
+    reconciler::SharedObjects shared_{time};
     reconciler::Pass pass{gate_,
                           caches,
                           events,
@@ -64,7 +65,8 @@ struct Shop {
                               on_pass();
                               return server.now;
                           },
-                          {}};
+                          {},
+                          {runtime::default_pipeline(), shared_}};
     bool allowed = true;
     bool draining = false;
     std::optional<std::size_t> cut = {};    // passes, by a drain that is over

@@ -9,6 +9,7 @@
 #include "api/names.hpp"
 #include "api/quantity.hpp"
 #include "api/yaml.hpp"
+#include "runtime/plugin.hpp"
 #include "runtime/snapshot.hpp"
 
 namespace {
@@ -23,6 +24,22 @@ std::string read(const fs::path& path) {
     return text.str();
 }
 
+// The original's configuration, as our options say it.
+runtime::Features features_of(const Json& config) {
+    if (!config["featureGates"]["TrainJobStatus"].bool_or(false)) return {};
+    const auto text = [](const Json& given, const char* by_default) {
+        return given.is_null() ? std::string(by_default) : std::string(given.as_string());
+    };
+    const Json& certificates = config["certManagement"];
+    runtime::StatusServer server;
+    server.url = "https://" +
+                 text(certificates["webhookServiceName"], "kubeflow-trainer-controller-manager") +
+                 ".kubeflow-system.svc:" + std::to_string(config["statusServer"]["port"].int_or(10443));
+    server.ca_secret = {"kubeflow-system",
+                        text(certificates["webhookSecretName"], "kubeflow-trainer-webhook-cert")};
+    return {.status_server = std::move(server)};
+}
+
 PipelineCase load(const fs::path& folder) {
     PipelineCase c;
     c.name = folder.filename().string();
@@ -31,6 +48,8 @@ PipelineCase load(const fs::path& folder) {
         c.runtime = api::parse_yaml(read(folder / "runtime.yaml")).value();
     if (fs::exists(folder / "objects.yaml"))
         c.existing = api::parse_yaml_documents(read(folder / "objects.yaml")).value();
+    if (fs::exists(folder / "config.yaml"))
+        c.features = features_of(api::parse_yaml(read(folder / "config.yaml")).value());
     c.want = api::parse_json(read(folder / "want.json")).value();
     return c;
 }
@@ -108,11 +127,12 @@ api::Result<std::map<std::string, Json>> built_objects(const PipelineCase& c) {
     const auto source = runtime_of(c);
     if (!source) return source.error();
     runtime::Inputs inputs = {.job = c.job, .runtime = *source, .observed = c.existing};
-    const runtime::Needs needs = runtime::needs(c.job, *source, c.existing);
+    const runtime::Pipeline pipeline = runtime::make_pipeline(c.features);
+    const runtime::Needs needs = runtime::needs(c.job, *source, c.existing, pipeline);
     if (needs.ssh_key_pair) inputs.ssh_key_pair = {.private_pem = "private", .public_line = "public"};
     if (needs.curve_key_pair)
         inputs.curve_key_pair = {.public_key = std::string(32, 'p'), .secret_key = std::string(32, 's')};
-    auto built = runtime::build(inputs);
+    auto built = runtime::build(inputs, pipeline);
     if (!built) return built.error();
     std::map<std::string, Json> objects;
     const Json snapshot = runtime::make_snapshot(c.job, *source);

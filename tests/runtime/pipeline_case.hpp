@@ -13,6 +13,7 @@ struct PipelineCase {
     api::TrainJob job = {};
     std::optional<api::Json> runtime = {};
     std::vector<api::Json> existing = {};
+    runtime::Features features = {};  ///< what its configuration turns on
     api::Json want = {};
 };
 

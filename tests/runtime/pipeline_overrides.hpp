@@ -13,6 +13,17 @@ struct Override {
     std::string_view kind = "JobSet";  ///< of the objects to change
 };
 
+/// Where ours writes objects that the original does not.
+struct Addition {
+    const char* reason;
+    std::set<std::string> cases;
+    void (*add)(const PipelineCase& c, std::map<std::string, api::Json>& wanted);
+};
+
+/// nullptr if a case has none.
+const Addition* find_addition(const std::string& case_name);
+std::set<std::string> cases_with_additions();
+
 /// Those of a case, in order of application; none: the original decides.
 std::vector<const Override*> find_overrides(const std::string& case_name);
 

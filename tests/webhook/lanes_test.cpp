@@ -35,7 +35,7 @@ struct Fixture {
     webhook::ReviewMetrics review_metrics{metrics};
     net::ServerConfig config{.host = "127.0.0.1"};
 
-    webhook::LaneTools tools() { return {review_metrics, log}; }
+    webhook::LaneTools tools() { return {review_metrics, log, runtime::default_pipeline()}; }
     void run(net::Task<> task) {
         bool done = false;
         boost::asio::co_spawn(context, std::move(task), [&](std::exception_ptr thrown) {

@@ -170,6 +170,23 @@ TEST_CASE("a TrainJob is judged at once when its runtime is known", "[review]") 
                Catch::Contains(R"(code="200",path=")" + test::train_job_path + R"(",verdict="allowed"} 1)"));
 }
 
+TEST_CASE("what is reserved for a feature is refused while its gate is on", "[review]") {
+    Json job = test::train_job();
+    job["spec"]["trainer"]["env"] =
+        api::parse_json(R"([{"name": "KUBEFLOW_TRAINER_SERVER_URL", "value": "https://elsewhere"}])").value();
+    for (const bool on : {false, true}) {
+        runtime::Features features;
+        if (on) features.status_server.emplace();
+        Desk desk(features);
+        desk.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
+        const Reply reply = desk.ask(post(test::train_job_path, review("CREATE", job)));
+        CHECK(reply.allowed() != on);
+        const std::vector<std::string> causes = reply.causes();
+        CHECK(causes ==
+              (on ? std::vector<std::string>{"spec.trainer.env[0]: Forbidden"} : std::vector<std::string>{}));
+    }
+}
+
 TEST_CASE("a runtime that the watch has not seen yet is asked for", "[review]") {
     Desk desk;
     desk.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());

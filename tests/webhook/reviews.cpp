@@ -80,8 +80,9 @@ std::vector<std::string> Reply::causes() const {
     return texts;
 }
 
-Desk::Desk()
-    : log(net::LogLevel::info, net::LogFormat::text, [this](std::string_view line) { log_text += line; }) {
+Desk::Desk(const runtime::Features& features)
+    : log(net::LogLevel::info, net::LogFormat::text, [this](std::string_view line) { log_text += line; }),
+      pipeline(runtime::make_pipeline(features)) {
     server.answer = [this](const kube::Request& request) -> api::Result<kube::Response> {
         for (const auto& [path, object] : stored)
             if (path == request.target) return kube::Response{200, api::to_json(object)};

@@ -7,6 +7,7 @@
 #include "facts.hpp"
 #include "fake_api_server.hpp"
 #include "review_handler.hpp"
+#include "runtime/plugin.hpp"
 #include "support/virtual_clock.hpp"
 
 namespace test {
@@ -41,7 +42,7 @@ struct Reply {
 /// A ReviewHandler on a virtual clock, with a scripted API server that knows the objects in `stored`.
 class Desk {
 public:
-    Desk();
+    explicit Desk(const runtime::Features& features = {});
 
     Reply ask(net::HttpRequest request);
     /// Also says whether the answer was there at once.
@@ -60,8 +61,9 @@ public:
     net::Log log;
     net::Metrics metrics = {};
     webhook::ReviewMetrics review_metrics{metrics};
-    webhook::FactFinder facts{runtimes, server};
-    webhook::ReviewHandler handler{facts, clock, review_metrics, log};
+    runtime::Pipeline pipeline;
+    webhook::FactFinder facts{runtimes, server, pipeline};
+    webhook::ReviewHandler handler{facts, clock, review_metrics, log, pipeline};
     std::chrono::seconds patience{60};  ///< how long ask() lets time pass
 };
 

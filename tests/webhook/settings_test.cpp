@@ -55,6 +55,11 @@ TEST_CASE("settings that make no sense are refused with the option's name", "[se
          },
          "--service is missing"},
         {"a short life", [](auto& s) { s.cert_lifetime = std::chrono::seconds(29); }, "--cert-lifetime"},
+        {"a gate that there is not",
+         [](auto& s) {
+             s.feature_gates = {{"TrainJobStats", true}};
+         },
+         "TrainJobStats"},
         {"too many threads", [](auto& s) { s.threads = 257; }, "--threads"},
     };
     for (const Case& c : cases) {
@@ -72,14 +77,28 @@ TEST_CASE("every option sets what it names", "[settings]") {
     webhook::Settings settings;
     net::Options options("signalbox-webhook", "", "0");
     add_options(options, settings);
-    const char* const arguments[] = {
-        "--kubeconfig=k",      "--listen=127.0.0.1:1",    "--tls-cert=c",
-        "--tls-key=y",         "--client-ca=a",           "--admin-listen=:2",
-        "--threads=3",         "--log-level=debug",       "--log-format=text",
-        "--max-connections=7", "--max-bytes-in-flight=9", "--handshake-timeout=1s",
-        "--header-timeout=2s", "--body-timeout=3s",       "--write-timeout=4s",
-        "--idle-timeout=5s",   "--shutdown-delay=6s",     "--self-signed",
-        "--cert-secret=a/b",   "--service=c/d",           "--cert-lifetime=1h"};
+    const char* const arguments[] = {"--kubeconfig=k",
+                                     "--listen=127.0.0.1:1",
+                                     "--tls-cert=c",
+                                     "--tls-key=y",
+                                     "--client-ca=a",
+                                     "--admin-listen=:2",
+                                     "--threads=3",
+                                     "--log-level=debug",
+                                     "--log-format=text",
+                                     "--max-connections=7",
+                                     "--max-bytes-in-flight=9",
+                                     "--handshake-timeout=1s",
+                                     "--header-timeout=2s",
+                                     "--body-timeout=3s",
+                                     "--write-timeout=4s",
+                                     "--idle-timeout=5s",
+                                     "--shutdown-delay=6s",
+                                     "--self-signed",
+                                     "--cert-secret=a/b",
+                                     "--service=c/d",
+                                     "--cert-lifetime=1h",
+                                     "--feature-gates=TrainJobStatus=true"};
     REQUIRE(options.parse(arguments));
     CHECK(settings.kubeconfig == "k");
     CHECK(settings.listen == net::HostPort{"127.0.0.1", 1});
@@ -102,6 +121,8 @@ TEST_CASE("every option sets what it names", "[settings]") {
     CHECK(settings.cert_lifetime == std::chrono::hours(1));
     CHECK(settings.log_level == net::LogLevel::debug);
     CHECK(settings.log_format == net::LogFormat::text);
+    CHECK(features_of(settings).status_server);
+    CHECK_FALSE(webhook::features_of({}).status_server);
 }
 
 TEST_CASE("threads share the limits of the process", "[settings]") {

@@ -65,6 +65,30 @@ bool is_absent(const api::Error& error, const KindRow& row) {
     return error.code == api::Errc::not_found || (row.optional && error.http_status == 403);
 }
 
+// What is there goes to `observed`. `row` outlives everything.
+kube::Async<> observe(kube::ApiServer& server, Need need, const KindRow& row, Building building,
+                      std::vector<Json>& observed) {
+    if (need.shared) {
+        auto object = co_await building.shared.read(server, row.resource, need);
+        if (!object) co_return object.error();
+        if (*object) observed.push_back(std::move(**object));
+        co_return api::Result<>();
+    }
+    kube::Request request = kube::get(row.resource, need.key);
+    auto answer = co_await kube::fetch(server, std::move(request));
+    if (answer)
+        add(need, std::move(*answer), observed);
+    else if (!is_absent(answer.error(), row))
+        co_return answer.error();
+    co_return api::Result<>();
+}
+
+const KindRow& known_row_of(const Need& need) {
+    const KindRow* row = row_of(need.api_version, need.kind);
+    if (!row) throw std::logic_error("a plugin needs a kind without a resource: " + need.kind);
+    return *row;
+}
+
 // Why an object that we were to make is not ours; nullopt if it is, or does not exist.
 std::optional<Failure> taken_by_others(const Need& need, const api::TrainJob& job,
                                        const std::vector<Json>& observed) {
@@ -83,30 +107,35 @@ std::optional<kube::Resource> resource_of_kind(std::string_view api_version, std
 std::string described(const Need& need) { return need.kind + " " + to_string(need.key); }
 
 kube::Task<std::variant<NeededObjects, Failure>> observe_needs(kube::ApiServer& server,
-                                                               const api::TrainJob& job,
-                                                               const Json& runtime) {
+                                                               const api::TrainJob& job, const Json& runtime,
+                                                               Building building) {
     NeededObjects found;
     std::vector<Need> asked;
     for (bool new_ones = true; new_ones;) {
         new_ones = false;
-        found.needs = runtime::needs(job, runtime, found.observed);
+        found.needs = runtime::needs(job, runtime, found.observed, building.pipeline);
         for (const Need& need : found.needs.objects) {
             if (std::find(asked.begin(), asked.end(), need) != asked.end()) continue;
             asked.push_back(need);
             new_ones = true;
-            const KindRow* row = row_of(need.api_version, need.kind);
-            if (!row) throw std::logic_error("a plugin needs a kind without a resource: " + need.kind);
-            kube::Request request = kube::get(row->resource, need.key);
-            auto answer = co_await kube::fetch(server, std::move(request));
-            if (answer)
-                add(need, std::move(*answer), found.observed);
-            else if (!is_absent(answer.error(), *row))
-                co_return Failure(lifecycle::ReadFailed{described(need), answer.error()});
+            const auto read = co_await observe(server, need, known_row_of(need), building, found.observed);
+            if (!read) co_return Failure(lifecycle::ReadFailed{described(need), read.error()});
         }
     }
     for (const Need& need : found.needs.objects)
         if (auto taken = taken_by_others(need, job, found.observed)) co_return std::move(*taken);
     co_return found;
+}
+
+kube::Task<std::variant<std::vector<Json>, Failure>> read_objects(kube::ApiServer& server,
+                                                                  std::vector<Need> needs,
+                                                                  Building building) {
+    std::vector<Json> observed;
+    for (const Need& need : needs) {
+        const auto read = co_await observe(server, need, known_row_of(need), building, observed);
+        if (!read) co_return Failure(lifecycle::ReadFailed{described(need), read.error()});
+    }
+    co_return observed;
 }
 
 bool keeps_objects(const runtime::Needs& needs) {

@@ -1,6 +1,7 @@
 #include "pass.hpp"
 
 #include "api/names.hpp"
+#include "runtime/conditions.hpp"
 
 namespace reconciler {
 namespace {
@@ -12,7 +13,26 @@ const api::Error* trouble_of(const lifecycle::Outcome& outcome) {
     return nullptr;
 }
 
+// Of a job that is at work or has just ended; the status of others is settled.
+bool has_conditions(const lifecycle::Decision& decision) {
+    return std::holds_alternative<lifecycle::Run>(decision) ||
+           std::holds_alternative<lifecycle::Finish>(decision);
+}
+
 }  // namespace
+
+// Why they cannot say anything, which holds up nothing but their conditions.
+kube::Task<std::optional<lifecycle::ReadFailed>> Pass::ask_plugins(const View& view,
+                                                                   lifecycle::Outcome& outcome) {
+    const api::TrainJob& job = *view.observed.job;
+    auto needs = runtime::condition_needs(job, building_.pipeline);
+    auto read = co_await read_objects(server_, std::move(needs), building_);
+    if (auto* failure = std::get_if<Failure>(&read)) co_return std::get<lifecycle::ReadFailed>(*failure);
+    const api::JobSet* job_set = view.observed.job_set ? &*view.observed.job_set : nullptr;
+    const auto& observed = std::get<std::vector<api::Json>>(read);
+    outcome.plugin_conditions = runtime::conditions_of_plugins({job, job_set, observed}, building_.pipeline);
+    co_return std::nullopt;
+}
 
 kube::Task<PassReport> Pass::run(api::ObjectKey key, lifecycle::Episode episode) {
     Written written;
@@ -26,13 +46,19 @@ kube::Task<PassReport> Pass::run(api::ObjectKey key, lifecycle::Episode episode)
         lifecycle::Outcome outcome;
         bool look_live = lifecycle::needs_live_view(decision) && !view.live;
         if (!look_live) {
-            Writer writer(server_, view, written);
+            Writer writer(server_, view, building_, written);
             outcome = co_await writer.act(decision);
             look_live = writer.wants_live_view();
         }
         // An unknown TTL holds up nothing but the TTL: cleaning up must not wait for it.
         if (!look_live && unreadable && std::holds_alternative<lifecycle::Done>(outcome.result))
             outcome.result = std::move(*unreadable);
+        if (!look_live && has_conditions(decision)) {
+            auto unseen = co_await ask_plugins(view, outcome);
+            // The JobSet that was written brings another pass.
+            if (unseen && !outcome.job_set_written && std::holds_alternative<lifecycle::Done>(outcome.result))
+                outcome.result = std::move(*unseen);
+        }
         if (look_live) {
             auto live = co_await live_view(server_, key);
             if (live) {

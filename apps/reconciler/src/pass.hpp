@@ -27,17 +27,20 @@ public:
     using Now = std::function<api::Time()>;
 
     Pass(kube::ApiServer& server, const Caches& caches, kube::EventRecorder& events, net::Log& log, Now now,
-         lifecycle::Options options)
+         lifecycle::Options options, Building building)
         : server_(server),
           caches_(caches),
           events_(events),
           log_(log),
           now_(std::move(now)),
-          options_(options) {}
+          options_(options),
+          building_(building) {}
 
     kube::Task<PassReport> run(api::ObjectKey key, lifecycle::Episode episode);
 
 private:
+    kube::Task<std::optional<lifecycle::ReadFailed>> ask_plugins(const View& view,
+                                                                 lifecycle::Outcome& outcome);
     kube::Task<bool> conclude(View& view, const lifecycle::Decision& decision,
                               const lifecycle::Outcome& outcome, Written& written, PassReport& report);
     void tell(const api::TrainJob& job, const lifecycle::Conclusion& conclusion);
@@ -48,6 +51,7 @@ private:
     net::Log& log_;
     Now now_;
     lifecycle::Options options_;
+    Building building_;
 };
 
 }  // namespace reconciler

@@ -17,6 +17,7 @@
 #include "net/admin_server.hpp"
 #include "net/supervisor.hpp"
 #include "pass.hpp"
+#include "runtime/plugin.hpp"
 #include "worker.hpp"
 
 namespace reconciler {
@@ -71,6 +72,7 @@ private:
     void watch(kube::Resource resource, kube::Sink& sink);
     kube::EventCallbacks event_callbacks();
     void elect();
+    void wake_all();
     bool leading() const { return !settings_.leader_elect || (elector_ && elector_->leading()); }
     std::vector<std::string> not_ready() const;
     net::Task<> end(bool hurry);
@@ -89,6 +91,8 @@ private:
     std::unique_ptr<kube::ApiServer> throttled_;
     std::unique_ptr<kube::EventRecorder> events_;
     std::unique_ptr<Caches> caches_;
+    runtime::Pipeline pipeline_ = {};
+    std::unique_ptr<SharedObjects> shared_;
     std::unique_ptr<Pass> pass_;
     std::unique_ptr<Worker> worker_;
     std::vector<std::unique_ptr<kube::Reflector>> reflectors_;
@@ -166,6 +170,11 @@ void Process::elect() {
     supervisor_.start("leader election", elector_->run());
 }
 
+// What all TrainJobs have in common has changed.
+void Process::wake_all() {
+    caches_->train_jobs().for_each([this](const api::ObjectKey& key, const auto&) { worker_->wake(key); });
+}
+
 std::vector<std::string> Process::not_ready() const {
     std::vector<std::string> reasons;
     if (stopping_) reasons.emplace_back("shutting down");
@@ -188,14 +197,18 @@ net::Task<> Process::end(bool hurry) {
 }
 
 api::Result<> Process::run(kube::ClusterConfig config) {
+    const std::string pod_namespace = settings_.kubeconfig.empty() ? config.ns : "";
     if (auto connected = connect(std::move(config)); !connected) return connected.error();
     leader_only_ = std::make_unique<LeaderOnly>(*server_, [this] { return leading(); });
     throttled_ = kube::make_throttled(*leader_only_, *clock_, settings_.qps, settings_.burst);
     events_ = std::make_unique<kube::EventRecorder>(context_.get_executor(), *server_, *clock_, identity_,
                                                     event_callbacks());
     caches_ = std::make_unique<Caches>([this](const api::ObjectKey& key) { worker_->wake(key); });
+    pipeline_ = runtime::make_pipeline({.status_server = status_server_of(settings_, pod_namespace)});
+    shared_ = std::make_unique<SharedObjects>(*clock_, [this] { wake_all(); });
     const lifecycle::Options options = {.created_condition = settings_.created_condition};
-    pass_ = std::make_unique<Pass>(*throttled_, *caches_, *events_, log_, wall_clock, options);
+    pass_ = std::make_unique<Pass>(*throttled_, *caches_, *events_, log_, wall_clock, options,
+                                   Building{pipeline_, *shared_});
     const Worker::Limits limits = {.concurrency = settings_.concurrency};
     worker_ = std::make_unique<Worker>(
         context_.get_executor(), *clock_, *caches_, *pass_, metrics_, log_, [this] { return leading(); },
@@ -213,6 +226,7 @@ api::Result<> Process::run(kube::ClusterConfig config) {
     elect();
 
     supervisor_.start("worker", worker_->run());
+    supervisor_.start("shared objects", shared_->keep_fresh(*throttled_));
     supervisor_.start("heap", trim_heap_when_calm(*clock_, [this] { return worker_->passes(); }));
     auto lived = supervisor_.run([this](bool hurry) { return end(hurry); });
     ignore_orders_to_end();

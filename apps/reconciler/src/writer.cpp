@@ -102,14 +102,14 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
     if (auto* failure = std::get_if<Failure>(&choice)) co_return ended(std::move(*failure));
     const auto& chosen = std::get<ChosenRuntime>(choice);
 
-    auto observation = co_await observe_needs(server_, job(), chosen.runtime);
+    auto observation = co_await observe_needs(server_, job(), chosen.runtime, building_);
     if (auto* failure = std::get_if<Failure>(&observation)) co_return ended(std::move(*failure));
     auto& found = std::get<NeededObjects>(observation);
 
     runtime::Inputs inputs = {.job = job(), .runtime = chosen.runtime, .observed = found.observed};
     if (const auto made = make_key_material(found.needs, inputs); !made)
         co_return ended(WriteFailed{"a key pair for TrainJob " + to_string(key()), made.error()});
-    const auto built = runtime::build(inputs);
+    const auto built = runtime::build(inputs, building_.pipeline);
     if (!built) co_return ended(lifecycle::BuildFailed{built.error()});
     Outcome outcome;
     for (const runtime::Notice& notice : built->notices)
@@ -138,7 +138,7 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
 bool Writer::has_something_to_write(JobSetStep step) const {
     if (step == JobSetStep::wait_until_gone) return false;
     if (step != JobSetStep::leave) return true;
-    return view_.runtime && keeps_objects(runtime::needs(job(), *view_.runtime));
+    return view_.runtime && keeps_objects(runtime::needs(job(), *view_.runtime, {}, building_.pipeline));
 }
 
 // Alone, so that nothing else that is wrong can keep a job from being suspended.

@@ -18,8 +18,8 @@ struct Written {
 /// resourceVersion) or is a create, so repeating one, or doing it late, changes nothing.
 class Writer {
 public:
-    Writer(kube::ApiServer& server, const View& view, Written& written)
-        : server_(server), view_(view), written_(written) {}
+    Writer(kube::ApiServer& server, const View& view, Building building, Written& written)
+        : server_(server), view_(view), building_(building), written_(written) {}
 
     /// References in the arguments must live until the coroutine ends.
     kube::Task<lifecycle::Outcome> act(const lifecycle::Decision& decision);
@@ -43,6 +43,7 @@ private:
 
     kube::ApiServer& server_;
     const View& view_;
+    Building building_;
     Written& written_;
     bool wants_live_view_ = false;
 };

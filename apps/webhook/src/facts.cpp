@@ -74,7 +74,7 @@ std::optional<Facts> FactFinder::at_hand(const api::AdmissionRequest& request,
     // An UPDATE may be judged by the snapshot, and JobSets are not watched here.
     if (wanted.job_set || !request.old_object.is_null()) return std::nullopt;
     Facts facts = {.runtime = runtimes_.find(runtime_key(request))};
-    if (!facts.runtime || !runtime::review_needs(*facts.runtime).empty()) return std::nullopt;
+    if (!facts.runtime || !runtime::review_needs(*facts.runtime, pipeline_).empty()) return std::nullopt;
     return facts;
 }
 
@@ -121,7 +121,7 @@ net::Async<Facts> FactFinder::look_up(const api::AdmissionRequest& request, runt
         }
     }
     if (!facts.runtime) co_return facts;
-    auto needs = runtime::review_needs(*facts.runtime);
+    auto needs = runtime::review_needs(*facts.runtime, pipeline_);
     auto observed = co_await read_all(server_, std::move(needs));
     if (!observed) co_return observed.error();
     facts.observed = std::move(*observed);

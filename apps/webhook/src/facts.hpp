@@ -5,10 +5,12 @@
 
 namespace webhook {
 
-/// Finds what a TrainJob is judged by. Both arguments must outlive it. Thread rule: one thread.
+/// Finds what a TrainJob is judged by. All arguments must outlive it. Thread rule: one thread.
 class FactFinder {
 public:
-    FactFinder(const RuntimeView& runtimes, kube::ApiServer& server) : runtimes_(runtimes), server_(server) {}
+    FactFinder(const RuntimeView& runtimes, kube::ApiServer& server,
+               const runtime::Pipeline& pipeline = runtime::default_pipeline())
+        : runtimes_(runtimes), server_(server), pipeline_(pipeline) {}
 
     /// Without asking anybody; nullopt if that is not possible.
     std::optional<Facts> at_hand(const api::AdmissionRequest& request, const runtime::Lookups& wanted) const;
@@ -22,6 +24,7 @@ private:
 
     const RuntimeView& runtimes_;
     kube::ApiServer& server_;
+    const runtime::Pipeline& pipeline_;
 };
 
 }  // namespace webhook

@@ -15,23 +15,24 @@ runtime::Lookups lookups_of_train_job(const api::AdmissionRequest& request) {
     return runtime::lookups_for(request.object, request.old_object);
 }
 
-api::Verdict mutate_train_job(api::AdmissionRequest& request, const Facts&, api::Time now) {
+api::Verdict mutate_train_job(api::AdmissionRequest& request, const Circumstances& with) {
     api::Verdict verdict = api::allowed();
-    verdict.patch = runtime::mutate_train_job(request.object, request.old_object, now);
+    verdict.patch = runtime::mutate_train_job(request.object, request.old_object, with.now);
     return verdict;
 }
 
-api::Verdict validate_train_job(api::AdmissionRequest& request, const Facts& facts, api::Time) {
+api::Verdict validate_train_job(api::AdmissionRequest& request, const Circumstances& with) {
+    const Facts& facts = with.facts;
     runtime::TrainJobReview review = {.object = std::move(request.object),
                                       .old_object = std::move(request.old_object),
                                       .runtime = facts.runtime.get(),
                                       .job_set = facts.job_set ? &*facts.job_set : nullptr,
                                       .observed = &facts.observed};
-    return to_verdict(request, runtime::review_train_job(std::move(review)));
+    return to_verdict(request, runtime::review_train_job(std::move(review), with.pipeline));
 }
 
-api::Verdict validate_runtime(api::AdmissionRequest& request, const Facts&, api::Time) {
-    return to_verdict(request, runtime::review_runtime(request.object, request.old_object));
+api::Verdict validate_runtime(api::AdmissionRequest& request, const Circumstances& with) {
+    return to_verdict(request, runtime::review_runtime(request.object, request.old_object, with.pipeline));
 }
 
 }  // namespace webhook

@@ -16,15 +16,22 @@ struct Facts {
     std::vector<api::Json> observed = {};  ///< those of runtime::review_needs() that exist
 };
 
+/// What a review is judged by, besides its request.
+struct Circumstances {
+    const Facts& facts;
+    api::Time now;
+    const runtime::Pipeline& pipeline;
+};
+
 /// What has to be found before validate_train_job() can judge.
 runtime::Lookups lookups_of_train_job(const api::AdmissionRequest& request);
 
 // The handlers of the routes: pure, for CREATE and UPDATE of the route's kind, with objects of any shape.
 // They may take the objects out of the request.
 
-api::Verdict mutate_train_job(api::AdmissionRequest& request, const Facts& facts, api::Time now);
-api::Verdict validate_train_job(api::AdmissionRequest& request, const Facts& facts, api::Time now);
+api::Verdict mutate_train_job(api::AdmissionRequest& request, const Circumstances& with);
+api::Verdict validate_train_job(api::AdmissionRequest& request, const Circumstances& with);
 /// Either kind of runtime.
-api::Verdict validate_runtime(api::AdmissionRequest& request, const Facts& facts, api::Time now);
+api::Verdict validate_runtime(api::AdmissionRequest& request, const Circumstances& with);
 
 }  // namespace webhook

@@ -25,8 +25,8 @@ Lane::Lane(boost::asio::any_io_executor executor, std::unique_ptr<kube::Clock> c
       server_(std::move(server)),
       budget_(config.limits.total_bytes),
       metrics_(tools.metrics),
-      facts_(runtimes_, *server_),
-      handler_(facts_, *clock_, tools.metrics, tools.log),
+      facts_(runtimes_, *server_, tools.pipeline),
+      handler_(facts_, *clock_, tools.metrics, tools.log, tools.pipeline),
       http_(net::make_http_server(
           executor, std::move(config), [this](net::HttpRequest& request) { return admit(request); },
           tools.log)) {}

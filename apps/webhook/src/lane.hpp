@@ -15,6 +15,7 @@ namespace webhook {
 struct LaneTools {
     ReviewMetrics& metrics;
     net::Log& log;
+    const runtime::Pipeline& pipeline;
 };
 
 /// One thread's share of the work: a server with its own connections, its own view of the runtimes, its own

@@ -19,8 +19,9 @@ std::chrono::milliseconds budget_of(std::string_view target);
 /// All arguments must outlive it and its answers. Thread rule: one thread.
 class ReviewHandler {
 public:
-    ReviewHandler(const FactFinder& facts, kube::Clock& clock, ReviewMetrics& metrics, net::Log& log)
-        : facts_(facts), clock_(clock), metrics_(metrics), log_(log) {}
+    ReviewHandler(const FactFinder& facts, kube::Clock& clock, ReviewMetrics& metrics, net::Log& log,
+                  const runtime::Pipeline& pipeline = runtime::default_pipeline())
+        : facts_(facts), clock_(clock), metrics_(metrics), log_(log), pipeline_(pipeline) {}
 
     net::Answer operator()(net::HttpRequest& request);
 
@@ -38,6 +39,7 @@ private:
     kube::Clock& clock_;
     ReviewMetrics& metrics_;
     net::Log& log_;
+    const runtime::Pipeline& pipeline_;
     bool lookups_fail_ = false;  // what the log was told last
 };
 

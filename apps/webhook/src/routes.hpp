@@ -14,7 +14,7 @@ struct Route {
     /// Names what the judge has to be given; nullptr: it needs nothing but the request.
     runtime::Lookups (*lookups)(const api::AdmissionRequest& request);
     /// Leaves of the request what encoding the answer takes.
-    api::Verdict (*judge)(api::AdmissionRequest& request, const Facts& facts, api::Time now);
+    api::Verdict (*judge)(api::AdmissionRequest& request, const Circumstances& with);
 };
 
 /// All of them; paths are unique.

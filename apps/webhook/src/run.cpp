@@ -11,6 +11,7 @@
 #include "net/supervisor.hpp"
 #include "net/timer.hpp"
 #include "net/tls.hpp"
+#include "runtime/plugin.hpp"
 #include "runtime_cache.hpp"
 #include "self_signer.hpp"
 
@@ -59,7 +60,7 @@ public:
           clock_(kube::make_clock(context_.get_executor())),
           files_(std::move(files)),
           tls_(files_ ? files_->tls() : stand_in()),
-          lanes_(context_.get_executor(), {review_metrics_, log_}) {
+          lanes_(context_.get_executor(), {review_metrics_, log_, pipeline_}) {
         net::add_process_metrics(metrics_);
     }
 
@@ -84,6 +85,7 @@ private:
     boost::asio::io_context context_{1};
     net::Supervisor supervisor_;
     std::unique_ptr<kube::Clock> clock_;
+    const runtime::Pipeline pipeline_ = runtime::make_pipeline(features_of(settings_));
     std::optional<net::TlsFileWatcher> files_;
     std::shared_ptr<net::Tls> tls_;
     std::unique_ptr<kube::ApiServer> server_;

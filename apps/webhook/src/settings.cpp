@@ -37,6 +37,12 @@ Settings default_settings() {
     return settings;
 }
 
+runtime::Features features_of(const Settings& settings) {
+    runtime::Features features;
+    if (runtime::has_status_gate(settings.feature_gates)) features.status_server.emplace();
+    return features;
+}
+
 void add_options(net::Options& options, Settings& settings) {
     options.add("kubeconfig", "FILE", settings.kubeconfig,
                 "how to reach the API server: the current context of this file; without it, the pod's "
@@ -69,6 +75,9 @@ void add_options(net::Options& options, Settings& settings) {
         options.add(row.option, "DURATION", settings.limits.*row.deadline, row.help);
     options.add("shutdown-delay", "DURATION", settings.shutdown_delay,
                 "how long to go on serving after SIGTERM, not ready, until nobody is sent here any more");
+    options.add("feature-gates", "LIST", settings.feature_gates,
+                "what to try out, as in the reconciler: TrainJobStatus=true reserves the names of variables "
+                "for reporting progress");
     options.add("log-level", "LEVEL", settings.log_level, "debug, info, warn or error");
     options.add("log-format", "FORMAT", settings.log_format, "json (one object a line) or text");
 }
@@ -106,7 +115,7 @@ api::Result<> check(const Settings& settings) {
     if (settings.shutdown_delay < std::chrono::milliseconds(0) ||
         settings.shutdown_delay > max_shutdown_delay)
         return usage("--shutdown-delay must be from 0s to 10m");
-    return {};
+    return runtime::check_gates(settings.feature_gates);
 }
 
 net::ServerLimits share(const net::ServerLimits& limits, int threads) {

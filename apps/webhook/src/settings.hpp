@@ -4,6 +4,7 @@
 #include "net/http_server.hpp"
 #include "net/option_types.hpp"
 #include "net/options.hpp"
+#include "runtime/pipeline.hpp"
 
 namespace webhook {
 
@@ -25,12 +26,16 @@ struct Settings {
                                 .max_connections = 512};  ///< of the whole process; see share()
     /// From SIGTERM on, while Services and load balancers learn that we are not ready.
     std::chrono::milliseconds shutdown_delay{5'000};
+    net::FeatureGates feature_gates = {};
     net::LogLevel log_level = net::LogLevel::info;
     net::LogFormat log_format = net::LogFormat::json;
 };
 
 /// What is used where nobody says otherwise; as many threads as this process has cores.
 Settings default_settings();
+
+/// What is tried out. Of the status server only that there is one: reviews need no more.
+runtime::Features features_of(const Settings& settings);
 
 /// The table of options; `settings` must outlive it.
 void add_options(net::Options& options, Settings& settings);

@@ -66,12 +66,12 @@ void note_forbidden_fields(const Inputs& inputs, Built& built) {
                                         "\" has a deadline or TTL that is ignored: " + paths});
 }
 
-api::Result<> enforce(const Inputs& inputs, Info& info) {
+api::Result<> enforce(const Inputs& inputs, Info& info, const Pipeline& pipeline) {
     using Hook = api::Result<> (Plugin::*)(const Inputs&, Info&) const;
     constexpr Hook hooks[] = {&Plugin::enforce_ml_policy, &Plugin::enforce_pod_group_policy,
                               &Plugin::enforce_pod_spec};
     for (const Hook hook : hooks)
-        for (const auto& plugin : default_pipeline())
+        for (const auto& plugin : pipeline)
             if (auto done = (*plugin.*hook)(inputs, info); !done) return done;
     return {};
 }
@@ -86,7 +86,8 @@ void adopt(const api::TrainJob& job, Json& object) {
 }  // namespace
 
 // What cannot be built needs nothing; build() says why.
-Needs needs(const api::TrainJob& job, const Json& runtime, const std::vector<Json>& observed) {
+Needs needs(const api::TrainJob& job, const Json& runtime, const std::vector<Json>& observed,
+            const Pipeline& pipeline) {
     Needs all;
     if (!check_runtime_shape(runtime) || !check_train_job_shape(job.spec)) return all;
     const auto merged = patched_template(runtime, job.spec);
@@ -97,7 +98,7 @@ Needs needs(const api::TrainJob& job, const Json& runtime, const std::vector<Jso
     if (runtime["spec"]["mlPolicy"].is_object())
         if (const auto counted = counted_resources(merged->spec, job.spec["trainer"]["resourcesPerNode"]))
             add_claim_needs(*counted, job.meta.ns, observed, all);
-    for (const auto& plugin : default_pipeline()) plugin->add_needs(context, all);
+    for (const auto& plugin : pipeline) plugin->add_needs(context, all);
     return all;
 }
 
@@ -110,7 +111,7 @@ const Json* find_observed(const std::vector<Json>& observed, const Need& need) {
     return at == observed.end() ? nullptr : &*at;
 }
 
-api::Result<Built> build(const Inputs& inputs) {
+api::Result<Built> build(const Inputs& inputs, const Pipeline& pipeline) {
     if (const auto checked = check(inputs); !checked) return checked.error();
     auto patched = patched_template(inputs.runtime, inputs.job.spec);
     if (!patched) return patched.error();
@@ -125,14 +126,14 @@ api::Result<Built> build(const Inputs& inputs) {
                  .annotations = std::move(patched->annotations)};
     info.pod_sets = count_pods(info.spec, info.ml_policy, info.num_nodes());
     if (const auto settled = settle_resources(inputs, info); !settled) return settled.error();
-    if (const auto enforced = enforce(inputs, info); !enforced) return enforced.error();
+    if (const auto enforced = enforce(inputs, info, pipeline); !enforced) return enforced.error();
     configure_initializers(info);
     configure_trainer(info);
     write_counts(info);
 
     Built built;
     note_forbidden_fields(inputs, built);
-    for (const auto& plugin : default_pipeline())
+    for (const auto& plugin : pipeline)
         if (const auto done = plugin->build(inputs, info, built); !done) return done.error();
     for (Notice& notice : info.notices) built.notices.push_back(std::move(notice));
     for (BuiltObject& each : built.objects) adopt(inputs.job, each.object);

@@ -35,7 +35,7 @@ struct Lookups {
 Lookups lookups_for(const api::Json& object, const api::Json& old_object);
 
 /// What else is to be looked up once the runtime is known: by name, from the API server.
-std::vector<Need> review_needs(const api::Json& runtime);
+std::vector<Need> review_needs(const api::Json& runtime, const Pipeline& pipeline = default_pipeline());
 
 /// A TrainJob under review. What was looked up must outlive it.
 struct TrainJobReview {
@@ -47,13 +47,14 @@ struct TrainJobReview {
     const std::vector<api::Json>* observed = nullptr;
 };
 
-/// J1 to J18, W2 to W4, W6. Without a runtime where lookups_for() asks for one, the verdict is that it does
+/// J1 to J19, W2 to W4, W6. Without a runtime where lookups_for() asks for one, the verdict is that it does
 /// not exist. Move the review in: its objects are taken apart.
-Findings review_train_job(TrainJobReview review);
+Findings review_train_job(TrainJobReview review, const Pipeline& pipeline = default_pipeline());
 
 /// Either kind of runtime: T1 to T4, W1, W5. `old_object` is null on CREATE; on UPDATE only what the old
 /// object did not already violate is reported.
-Findings review_runtime(const api::Json& object, const api::Json& old_object);
+Findings review_runtime(const api::Json& object, const api::Json& old_object,
+                        const Pipeline& pipeline = default_pipeline());
 
 /// RFC 6902 operations that keep the time stamps of `spec.runtimePatches`; none for objects of an unexpected
 /// shape, which the schema is going to refuse. Applying them and asking again gives none.

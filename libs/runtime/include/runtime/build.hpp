@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "api/object_key.hpp"
 #include "api/train_job.hpp"
 #include "runtime/key_material.hpp"
+#include "runtime/pipeline.hpp"
 
 namespace runtime {
 
@@ -15,6 +17,14 @@ enum class Applied {
     once,         ///< created (POST) while there is none, and never changed
     every_pass,   ///< whenever it differs, also while the JobSet runs and is not touched
     with_job_set  ///< whenever the JobSet may be: while there is none, or it is suspended and has no pods
+};
+
+/// What all TrainJobs have in common need not be read for each of them.
+struct Shared {
+    std::chrono::seconds max_age = {};  ///< an answer as old as this will do
+    std::string data_key = {};          ///< all that is wanted of `data`; nothing else needs to be kept
+
+    bool operator==(const Shared&) const = default;
 };
 
 /// An object that build() must be shown if it exists. An empty name asks for all of the kind in the
@@ -26,6 +36,7 @@ struct Need {
     /// Set for objects that build() makes. One of this name that the TrainJob does not control stops
     /// everything before the first write: it is never adopted.
     std::optional<Applied> ours = {};
+    std::optional<Shared> shared = {};
 
     bool operator==(const Need&) const = default;
 };
@@ -43,7 +54,8 @@ struct Needs {
 /// To be asked again with what has been observed, until it asks for no other object: some needs follow from
 /// others. Then the key pairs that it wants are wanted. `observed`: the objects that exist, with apiVersion
 /// and kind.
-Needs needs(const api::TrainJob& job, const api::Json& runtime, const std::vector<api::Json>& observed = {});
+Needs needs(const api::TrainJob& job, const api::Json& runtime, const std::vector<api::Json>& observed = {},
+            const Pipeline& pipeline = default_pipeline());
 
 /// Everything that the objects of a TrainJob depend on. Refers to the job and the runtime, which must outlive
 /// it.
@@ -80,7 +92,7 @@ struct Built {
 
 /// The objects of a TrainJob. Equal inputs give equal bytes. An error is `invalid`, and its field is a path
 /// in the TrainJob ("spec.runtimePatches[0]") or, where the text says so, in the runtime
-/// ("spec.mlPolicy.mpi").
-api::Result<Built> build(const Inputs& inputs);
+/// ("spec.mlPolicy.mpi") or another object.
+api::Result<Built> build(const Inputs& inputs, const Pipeline& pipeline = default_pipeline());
 
 }  // namespace runtime

@@ -1,10 +1,10 @@
 #pragma once
-#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "api/field_error.hpp"
 #include "runtime/build.hpp"
+#include "runtime/conditions.hpp"
 #include "runtime/info.hpp"
 
 namespace runtime {
@@ -27,8 +27,8 @@ struct NeedsContext {
 };
 
 /// One concern of turning a TrainJob into objects: a framework, a way of gang scheduling. Every hook does
-/// nothing by default. Plugins have no state: one instance serves every TrainJob, on any thread. The hooks
-/// run one after the other, each for all plugins in the order of default_pipeline().
+/// nothing by default. Plugins have settings at most, and no state: one instance serves every TrainJob, on
+/// any thread. The hooks run one after the other, each for all plugins in the order of the pipeline.
 class Plugin {
 public:
     virtual ~Plugin() = default;
@@ -52,11 +52,12 @@ public:
     /// Appends objects, complete but for what every one of them gets (namespace, owner). Counts are final
     /// here.
     virtual api::Result<> build(const Inputs&, Info&, Built&) const { return {}; }
+
+    /// Adds what add_conditions() must be shown if it exists, in every pass.
+    virtual void add_condition_needs(const api::TrainJob&, std::vector<Need>&) const {}
+    /// Adds conditions of its own to the TrainJob's status, also while the JobSet runs. One that is not added
+    /// any more stays as it was.
+    virtual void add_conditions(const ConditionsContext&, std::vector<api::Condition>&) const {}
 };
-
-using Pipeline = std::vector<std::unique_ptr<Plugin>>;
-
-/// Every plugin, in the order in which each hook runs.
-const Pipeline& default_pipeline();
 
 }  // namespace runtime

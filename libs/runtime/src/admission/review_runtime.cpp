@@ -117,7 +117,7 @@ void check_forbidden_fields(const Json& job_set_spec, Violations& found) {
     }
 }
 
-Violations violations_of(const Json& runtime) {
+Violations violations_of(const Json& runtime, const Pipeline& pipeline) {
     Violations found;
     const Json& job_set_spec = runtime["spec"]["template"]["spec"];
     const auto& jobs = job_set_spec["replicatedJobs"].items();
@@ -127,7 +127,7 @@ Violations violations_of(const Json& runtime) {
     for (const PodSet& pods : pod_sets) check_job_name(jobs[pods.index], pods, found);
     check_mpi(runtime, found);
     FieldErrors faults = runtime_faults(runtime);
-    for (const auto& plugin : default_pipeline()) plugin->validate_runtime(runtime, faults);
+    for (const auto& plugin : pipeline) plugin->validate_runtime(runtime, faults);
     for (FieldError& fault : faults) add(found, fault, {}, fault.detail);
     return found;
 }
@@ -144,7 +144,7 @@ std::vector<std::string> pod_deadlines(const Json& runtime) {
 
 }  // namespace
 
-Findings review_runtime(const Json& object, const Json& old_object) {
+Findings review_runtime(const Json& object, const Json& old_object, const Pipeline& pipeline) {
     Findings findings;
     if (const auto shape = check_runtime_shape(object); !shape) {
         findings.errors.push_back(
@@ -153,8 +153,8 @@ Findings review_runtime(const Json& object, const Json& old_object) {
     }
     const Json nothing;
     const Json& before = check_runtime_shape(old_object) ? old_object : nothing;
-    const Violations known = violations_of(before);
-    for (Violation& violation : violations_of(object)) {
+    const Violations known = violations_of(before, pipeline);
+    for (Violation& violation : violations_of(object, pipeline)) {
         const auto same = [&violation](const Violation& other) {
             return other.identity == violation.identity;
         };

@@ -69,14 +69,14 @@ void add_error(const api::Error& error, FieldErrors& errors) {
 
 }  // namespace
 
-std::vector<Need> review_needs(const Json& runtime) {
+std::vector<Need> review_needs(const Json& runtime, const Pipeline& pipeline) {
     std::vector<Need> needs;
     if (!check_runtime_shape(runtime)) return needs;
-    for (const auto& plugin : default_pipeline()) plugin->add_review_needs(runtime, needs);
+    for (const auto& plugin : pipeline) plugin->add_review_needs(runtime, needs);
     return needs;
 }
 
-Findings review_train_job(TrainJobReview review) {
+Findings review_train_job(TrainJobReview review, const Pipeline& pipeline) {
     const bool harmless = is_harmless_update(review.object, review.old_object);
     const api::TrainJob job = api::take_train_job(std::move(review.object));
     std::optional<api::TrainJob> old_job;
@@ -118,7 +118,7 @@ Findings review_train_job(TrainJobReview review) {
     for (const RuleRow& row : rules)
         if (has_what_it_wants(facts, row.wants)) row.rule(facts, findings.errors);
     if (runtime)
-        for (const auto& plugin : default_pipeline())
+        for (const auto& plugin : pipeline)
             plugin->validate(
                 {.job = job, .runtime = *runtime, .merged_spec = merged, .observed = review.observed},
                 findings.errors);

@@ -1,0 +1,95 @@
+#include "shared_objects.hpp"
+
+#include <boost/asio/this_coro.hpp>
+
+namespace reconciler {
+namespace {
+
+using api::Json;
+
+constexpr std::chrono::minutes look_again_after{1};
+
+// Without whatever else is in it.
+Json wanted_part(const Json& object, const runtime::Need& need) {
+    Json part = Json::object({{"apiVersion", need.api_version}, {"kind", need.kind}});
+    part["metadata"]["name"] = need.key.name;
+    part["metadata"]["namespace"] = need.key.ns;
+    if (const Json& data = object["data"][need.shared->data_key]; !data.is_null())
+        part["data"][need.shared->data_key] = data;
+    return part;
+}
+
+}  // namespace
+
+/// One reads, the others wait; also when the one that reads is cut.
+class SharedObjects::Turn {
+public:
+    explicit Turn(Entry& entry) : entry_(entry) { entry_.is_being_read = true; }
+    ~Turn() {
+        entry_.is_being_read = false;
+        for (net::Wakeup& waiting : entry_.waiting) waiting.notify();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+private:
+    Entry& entry_;
+};
+
+SharedObjects::Entry& SharedObjects::entry_of(const kube::Resource& resource, const runtime::Need& need) {
+    for (Entry& entry : entries_)
+        if (entry.need == need) return entry;
+    entries_.emplace_back();
+    entries_.back().resource = resource;
+    entries_.back().need = need;
+    return entries_.back();
+}
+
+kube::Async<std::optional<Json>> SharedObjects::read(kube::ApiServer& server, kube::Resource resource,
+                                                     runtime::Need need) {
+    Entry& entry = entry_of(resource, need);
+    const auto executor = co_await boost::asio::this_coro::executor;
+    while (entry.is_being_read) {
+        struct Place {
+            Place(std::list<net::Wakeup>& queue, const boost::asio::any_io_executor& executor)
+                : list(queue), at(list.emplace(list.end(), executor)) {}
+            ~Place() { list.erase(at); }
+            Place(const Place&) = delete;
+            Place& operator=(const Place&) = delete;
+            std::list<net::Wakeup>& list;
+            std::list<net::Wakeup>::iterator at;
+        };
+        Place place(entry.waiting, executor);
+        co_await place.at->wait();
+    }
+    if (entry.object && clock_.now() < entry.fresh_until) co_return entry.object;
+
+    const Turn turn(entry);
+    kube::Request request = kube::get(resource, need.key);
+    const auto answer = co_await kube::fetch(server, std::move(request));
+    entry.fresh_until = {};
+    if (!answer && answer.error().code == api::Errc::not_found) co_return std::nullopt;
+    if (!answer) co_return answer.error();
+    Json found = wanted_part(*answer, need);
+    if (!std::as_const(found).contains("data")) co_return found;
+    const bool changed = entry.object && *entry.object != found;
+    entry.object = found;
+    entry.fresh_until = clock_.now() + need.shared->max_age;
+    if (changed) changed_();
+    co_return found;
+}
+
+net::Task<> SharedObjects::keep_fresh(kube::ApiServer& server) {
+    for (;;) {
+        co_await clock_.sleep_until(clock_.now() + look_again_after);
+        for (Entry& entry : entries_) {
+            if (!entry.object || clock_.now() < entry.fresh_until) continue;
+            const kube::Resource resource = entry.resource;
+            const runtime::Need need = entry.need;
+            // Passes that need it tell of trouble.
+            (void)co_await read(server, resource, need);
+        }
+    }
+}
+
+}  // namespace reconciler

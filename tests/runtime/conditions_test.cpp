@@ -1,0 +1,52 @@
+#include "runtime/conditions.hpp"
+
+#include "fixtures.hpp"
+#include "runtime/plugin.hpp"
+
+namespace {
+
+// Says whether a ConfigMap of the TrainJob's name is there, and how many Jobs have succeeded.
+class Gossip final : public runtime::Plugin {
+public:
+    std::string_view name() const override { return "gossip"; }
+
+    void add_condition_needs(const api::TrainJob& job, std::vector<runtime::Need>& needs) const override {
+        needs.push_back({.api_version = "v1", .kind = "ConfigMap", .key = job.meta.key()});
+    }
+    void add_conditions(const runtime::ConditionsContext& context,
+                        std::vector<api::Condition>& conditions) const override {
+        const bool told = !context.observed.empty();
+        conditions.push_back(
+            {.type = "Told", .status = told ? "True" : "False", .reason = "Told", .message = "gossip"});
+        if (context.job_set)
+            conditions.push_back({.type = "Made", .status = "True", .reason = "Made", .message = "gossip"});
+    }
+};
+
+}  // namespace
+
+TEST_CASE("plugins contribute conditions, in their order, from what they asked to see", "[conditions]") {
+    runtime::Pipeline pipeline;
+    pipeline.push_back(std::make_unique<Gossip>());
+    const api::TrainJob job = api::parse_train_job(train_job());
+    const auto needs = runtime::condition_needs(job, pipeline);
+    REQUIRE(needs.size() == 1);
+    CHECK(needs[0].key == job.meta.key());
+
+    const api::JobSet job_set;
+    const std::vector<api::Json> nothing;
+    const std::vector<api::Json> map = {tree("{apiVersion: v1, kind: ConfigMap}")};
+    const auto before = runtime::conditions_of_plugins({job, nullptr, nothing}, pipeline);
+    REQUIRE(before.size() == 1);
+    CHECK(before[0].status == "False");
+    const auto after = runtime::conditions_of_plugins({job, &job_set, map}, pipeline);
+    REQUIRE(after.size() == 2);
+    CHECK(after[0].status == "True");
+    CHECK(after[1].type == "Made");
+}
+
+TEST_CASE("no built-in plugin contributes conditions, or has anything read for them", "[conditions]") {
+    const api::TrainJob job = api::parse_train_job(train_job());
+    CHECK(runtime::condition_needs(job).empty());
+    CHECK(runtime::conditions_of_plugins({job, nullptr, {}}).empty());
+}
