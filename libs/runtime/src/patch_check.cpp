@@ -51,6 +51,17 @@ std::string_view field_for_env_of(std::string_view container) {
     return {};
 }
 
+// What may be meant instead; not all of many.
+std::string there_are(const Json& list) {
+    constexpr std::size_t enough = 5;
+    const auto& items = list.items();
+    if (items.empty()) return "it has none";
+    std::string names;
+    for (std::size_t i = 0; i < items.size() && i < enough; ++i)
+        names += (i ? ", " : "") + ("\"" + std::string(items[i]["name"].as_string()) + "\"");
+    return "there are " + names + (items.size() > enough ? " and others" : "");
+}
+
 // `base` is the runtime's Pod spec; nullptr if there is none, which has been said then.
 void check_containers(Check& check, const Json& pod_spec, const Json* base, std::string_view list,
                       const Place& outer) {
@@ -61,7 +72,8 @@ void check_containers(Check& check, const Json& pod_spec, const Json* base, std:
         const std::string_view name = containers[i]["name"].as_string();
         if (base && !find_named((*base)[list], name))
             check.refuse({.outer = &place, .member = "name"}, containers[i]["name"],
-                         "the runtime's job has no such entry in its " + std::string(list));
+                         "the runtime's job has no such entry in its " + std::string(list) + ": " +
+                             there_are((*base)[list]));
         const std::string_view instead = field_for_env_of(name);
         if (check.purpose == PatchCheck::admission && !instead.empty() && !containers[i]["env"].empty())
             check.refuse({.outer = &place, .member = "env"}, name,
@@ -80,7 +92,8 @@ void check_jobs(Check& check, const Json& patched_spec, const Json& base_spec, c
         check_metadata(check, job_template["spec"]["template"]["metadata"], patch);
         const Json* base = find_named(base_spec["replicatedJobs"], jobs[i]["name"].as_string());
         if (!base)
-            check.refuse({.outer = &place, .member = "name"}, jobs[i]["name"], "the runtime has no such job");
+            check.refuse({.outer = &place, .member = "name"}, jobs[i]["name"],
+                         "the runtime has no such job: " + there_are(base_spec["replicatedJobs"]));
         const Place template_place = {.outer = &place, .member = "template"};
         const Place job_place = {.outer = &template_place, .member = "spec"};
         const Place pod_place = {.outer = &job_place, .member = "template"};

@@ -1,4 +1,5 @@
 #include "admission/review_case.hpp"
+#include "api/names.hpp"
 #include "api/train_job_reader.hpp"
 #include "runtime/plugin.hpp"
 #include "shape.hpp"
@@ -56,11 +57,14 @@ void find_runtime(const api::TrainJob& job, const Json* runtime, FieldErrors& er
                           "trainer.kubeflow.org",
                           {}});
     else if (!runtime)
-        errors.push_back({FieldErrorType::invalid,
-                          "spec.runtimeRef",
-                          ref.name,
-                          ref.kind + " not found: it must be created before the TrainJob",
-                          {}});
+        errors.push_back(
+            {FieldErrorType::invalid,
+             "spec.runtimeRef",
+             ref.name,
+             ref.kind + " not found" +
+                 (ref.kind == api::training_runtime_kind ? " in namespace \"" + job.meta.ns + "\"" : "") +
+                 ": it must be created before the TrainJob",
+             {}});
 }
 
 void add_error(const api::Error& error, FieldErrors& errors) {
