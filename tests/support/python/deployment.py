@@ -70,12 +70,15 @@ class Signalbox:
                             "--ip", "127.0.0.1"], check=True, capture_output=True)
         self._certificates = certificates
         self.webhook = Program(self._binaries / "signalbox-webhook", self._directory / "webhook.log", [
-            "--kubeconfig", self._cluster.service_account_kubeconfig(NAMESPACE, "signalbox-webhook"),
+            "--kubeconfig", self.webhook_kubeconfig(),
             "--listen", "127.0.0.1:0",
             "--tls-cert", certificates / "tls.crt", "--tls-key", certificates / "tls.key",
             "--shutdown-delay=0s",  # nobody balances between several
             "--admin-listen", "127.0.0.1:0", "--log-level", self._log_level, *options])
         self.webhook.wait_until_ready()
+
+    def webhook_kubeconfig(self):
+        return self._cluster.service_account_kubeconfig(NAMESPACE, "signalbox-webhook")
 
     def configure_webhooks(self):
         """Points the installed configurations at our process."""

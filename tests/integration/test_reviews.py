@@ -1,0 +1,233 @@
+"""How reviews depend on what the webhook can read, through the real API server: a proxy stands between it and the webhook's
+lookups. The reconciler runs as well, so that snapshots and JobSets are real."""
+
+import contextlib
+import copy
+import json
+import os
+import time
+
+import pytest
+
+from controlplane.kubeconfig import write_kubeconfig
+from deployment import Signalbox
+from fault_proxy import Fault, FaultProxy
+from jobs import runtime, train_job
+from rest import ApiError, conditions, path_of, wait_for
+
+UNKNOWN_JOB = "spec.runtimePatches[0].trainingRuntimeSpec.template.spec.replicatedJobs[0].name"
+TIMEOUT = 10  # seconds that the API server waits for the webhook; a second less is the budget of lookups
+
+
+class BehindProxy(Signalbox):
+    """The webhook reaches the API server through a proxy."""
+
+    def __init__(self, cluster, binaries, proxy):
+        super().__init__(cluster, binaries)
+        self._proxy = proxy
+
+    def webhook_kubeconfig(self):
+        path = super().webhook_kubeconfig()
+        behind = path.with_name("webhook-behind-a-proxy.kubeconfig")
+        write_kubeconfig(behind, self._proxy.url, self._cluster.ca_file, {"tokenFile": str(path.with_suffix(".token"))})
+        return behind
+
+
+@pytest.fixture(scope="module")
+def proxy(cluster):
+    with FaultProxy(cluster) as between:
+        yield between
+
+
+@pytest.fixture(scope="module")
+def installed(cluster, proxy):
+    with BehindProxy(cluster, os.environ["SIGNALBOX_BIN_DIR"], proxy) as signalbox:
+        yield signalbox
+
+
+@contextlib.contextmanager
+def lookups(proxy, fault):
+    """All reads of single objects of ours get the fault; watches go on."""
+    proxy.choose = lambda request: fault if request.method == "GET" and not request.is_watch else None
+    try:
+        yield
+    finally:
+        proxy.choose = lambda request: None
+
+
+def refusal(act):
+    with pytest.raises(ApiError) as caught:
+        act()
+    return caught.value
+
+
+def causes(error):
+    return [(cause["field"], cause["message"]) for cause in error.status["details"].get("causes", [])]
+
+
+def patch_of(job):
+    return [{"manager": "example.com/test", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [
+        {"name": job, "template": {"metadata": {"labels": {"team": "blue"}}}}]}}}}]
+
+
+def created(rest, name):
+    return wait_for(f"{name} to be built", lambda: conditions(rest.get("trainjobs", name)).get("Created", {}).get("status") == "True")
+
+
+def without_runtime(rest, name, **spec):
+    """A suspended TrainJob that has its objects, and whose runtime is gone."""
+    rest.create(runtime(name))
+    job = train_job(name, name, suspend=True, **spec)
+    job["metadata"]["finalizers"] = ["example.com/hold"]
+    rest.create(job)
+    created(rest, name)
+    rest.delete("clustertrainingruntimes", name)
+    wait_for("the runtime to go", lambda: rest.get("clustertrainingruntimes", name) is None)
+
+
+def test_without_its_runtime_a_train_job_can_still_be_labelled_resumed_suspended_and_deleted(signalbox, rest, proxy):
+    without_runtime(rest, "orphan")
+    # None of these needs a lookup either.
+    with lookups(proxy, Fault(status=500)):
+        for change in ({"metadata": {"labels": {"team": "blue"}}}, {"spec": {"suspend": False}}, {"spec": {"suspend": True}},
+                       {"metadata": {"annotations": {"note": "x"}}}):
+            rest.patch("trainjobs", "orphan", change)
+    rest.delete("trainjobs", "orphan", propagation="Foreground")
+    held = rest.get("trainjobs", "orphan")["metadata"]
+    assert "deletionTimestamp" in held and {"foregroundDeletion", "example.com/hold"} == set(held["finalizers"])
+    rest.patch("trainjobs", "orphan", {"metadata": {"finalizers": ["foregroundDeletion"]}})
+    wait_for("the garbage collector to end it", lambda: rest.get("trainjobs", "orphan") is None, timeout=60)
+
+
+def test_a_changed_patch_is_judged_by_the_snapshot_and_not_by_the_runtime_as_it_is_now(signalbox, rest):
+    live = rest.create(runtime("moving"))
+    rest.create(train_job("moved", "moving", suspend=True))
+    created(rest, "moved")
+    live["spec"]["template"]["spec"]["replicatedJobs"].append(
+        copy.deepcopy(live["spec"]["template"]["spec"]["replicatedJobs"][0]) | {"name": "added"})
+    live["spec"]["template"]["spec"]["replicatedJobs"][1]["template"].pop("metadata")
+    rest.replace("clustertrainingruntimes", live)
+    error = refusal(lambda: rest.patch("trainjobs", "moved", {"spec": {"runtimePatches": patch_of("added")}}))
+    assert [field for field, _ in causes(error)] == [UNKNOWN_JOB]
+    rest.create(train_job("newcomer", "moving", suspend=True, runtimePatches=patch_of("added")))
+    rest.patch("trainjobs", "moved", {"spec": {"runtimePatches": patch_of("node")}})
+
+
+def test_a_snapshot_that_belongs_to_somebody_else_is_not_looked_at(signalbox, rest):
+    """Before a TrainJob has its JobSet, the snapshot stands in for a runtime that is gone: but only its own one."""
+    blueprint = rest.create(runtime("stolen"))
+    signalbox.stop_reconciler()
+    job = rest.create(train_job("victim", "stolen", suspend=True))
+    rest.delete("clustertrainingruntimes", "stolen")
+    snapshot = "victim-runtime-snapshot"
+    rest.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": snapshot}, "data": {"runtime": json.dumps(blueprint)}})
+
+    def change():
+        rest.patch("trainjobs", "victim", {"spec": {"runtimePatches": patch_of("node")}})
+    # The webhook's watch may still show the runtime for a moment.
+    def is_refused():
+        try:
+            rest.request("PATCH", path_of("trainjobs", "default", "victim") + "?dryRun=All",
+                         {"spec": {"runtimePatches": patch_of("node")}}, "application/merge-patch+json")
+        except ApiError as error:
+            return error
+        return None
+    assert [field for field, _ in causes(wait_for("the webhook to miss the runtime", is_refused))] == ["spec.runtimeRef"]
+    owner = {"apiVersion": job["apiVersion"], "kind": "TrainJob", "name": "victim", "uid": job["metadata"]["uid"], "controller": True}
+    rest.patch("configmaps", snapshot, {"metadata": {"ownerReferences": [owner]}})
+    change()
+
+
+@pytest.mark.parametrize("fault, text", [
+    (Fault(status=500), 'cannot read clustertrainingruntimes.trainer.kubeflow.org "not-watched-yet": made up by a test'),
+    (Fault(status=403), 'cannot read clustertrainingruntimes.trainer.kubeflow.org "not-watched-yet": made up by a test'),
+    (Fault(lost=True), 'cannot read clustertrainingruntimes.trainer.kubeflow.org "not-watched-yet": '),
+    (Fault(delay=60), "the API server did not answer a lookup in time, try again"),
+], ids=["500", "403", "reset", "slow"])
+def test_a_lookup_that_fails_is_answered_in_time_and_with_503(signalbox, rest, proxy, fault, text):
+    with lookups(proxy, fault):
+        began = time.monotonic()
+        error = refusal(lambda: rest.create(train_job("hurried", "not-watched-yet"), dry_run=True))
+        took = time.monotonic() - began
+    assert error.code == 503 and error.status["reason"] == "ServiceUnavailable", error
+    assert error.status["message"].startswith('admission webhook "validator.trainjob.trainer.kubeflow.org" denied the request: ')
+    assert text in error.status["message"]
+    assert took < TIMEOUT, "else the API server would give up first, and its text says nothing of the reason"
+    # And the next one is judged as ever.
+    assert refusal(lambda: rest.create(train_job("hurried", "not-watched-yet"), dry_run=True)).code == 422
+
+
+def test_a_runtime_that_is_known_needs_no_lookup(signalbox, rest, proxy):
+    rest.create(runtime("known"))
+    wait_for("the webhook to know it", lambda: accepted_without_lookups(rest, proxy, "known"))
+
+
+def accepted_without_lookups(rest, proxy, name):
+    with lookups(proxy, Fault(status=500)):
+        try:
+            return rest.create(train_job("quick", name), dry_run=True)
+        except ApiError as error:
+            assert error.code == 503, error
+            return None
+
+
+@pytest.mark.parametrize("kind", ["ClusterTrainingRuntime", "TrainingRuntime"])
+def test_a_runtime_is_usable_at_once_although_the_webhooks_watch_is_behind(signalbox, rest, proxy, kind):
+    proxy.choose = lambda request: Fault(lag=60) if request.is_watch else None
+    try:
+        proxy.reset_everything()
+        rest.create(runtime("late", kind=kind))
+        rest.create(train_job("early", "late", kind=kind), dry_run=True)
+    finally:
+        proxy.choose = lambda request: None
+        proxy.reset_everything()
+        rest.delete(f"{kind.lower()}s", "late")
+
+
+@pytest.mark.parametrize("runtime_name, code", [("plain-dry", 201), ("no-such-runtime", 422)])
+def test_a_dry_run_has_the_same_verdict_and_leaves_nothing(signalbox, rest, runtime_name, code):
+    rest.create(runtime("plain-dry"))
+    codes = []
+    for dry_run in (True, False):
+        try:
+            stored = rest.create(train_job("dry", runtime_name, seconds=1, suspend=True), dry_run=dry_run)
+            assert stored["spec"]["runtimePatches"][0]["time"].endswith("Z")
+            codes.append(201)
+        except ApiError as error:
+            codes.append(error.code)
+        assert dry_run is False or rest.get("trainjobs", "dry") is None
+    assert codes == [code, code]
+
+
+def test_deleting_asks_nobody(signalbox, rest):
+    rest.create(runtime("plain-gone"))
+    rest.create(train_job("gone", "plain-gone", suspend=True))
+    before = signalbox.webhook.metric("signalbox_admission_requests_total")
+    assert before > 0
+    for plural, name in (("trainjobs", "gone"), ("clustertrainingruntimes", "plain-gone")):
+        rest.delete(plural, name)
+    assert signalbox.webhook.metric("signalbox_admission_requests_total") == before
+
+
+@pytest.mark.parametrize("seconds", [1, 3])
+def test_the_timeout_of_the_configuration_is_the_budget(signalbox, rest, proxy, cluster, seconds):
+    name, path = "validator.trainer.kubeflow.org", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+    configuration = rest.request("GET", f"{path}/{name}")
+    hooks = [hook["name"] for hook in configuration["webhooks"]]
+    index = hooks.index("validator.trainjob.trainer.kubeflow.org")
+
+    def set_timeout(value):
+        rest.request("PATCH", f"{path}/{name}", [{"op": "replace", "path": f"/webhooks/{index}/timeoutSeconds", "value": value}],
+                     "application/json-patch+json")
+
+    def answered():
+        began = time.monotonic()
+        error = refusal(lambda: rest.create(train_job("hurried", "not-watched-yet"), dry_run=True))
+        assert error.code == 503 and "denied the request" in error.status["message"], error
+        return time.monotonic() - began < seconds
+    set_timeout(seconds)
+    try:
+        with lookups(proxy, Fault(delay=60)):
+            wait_for("the API server to know of the timeout", answered, timeout=60)
+    finally:
+        set_timeout(TIMEOUT)
