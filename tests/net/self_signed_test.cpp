@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "api/base64.hpp"
 #include "server_fixture.hpp"
 #include "support/printers.hpp"
 
@@ -14,7 +15,30 @@ net::CertificateFacts facts() {
     return {.not_before = now - 1h, .not_after = now + 1h, .dns_names = {"localhost", "a.b.svc"}};
 }
 
+// The serial number of a certificate as it is encoded: behind two headers and the version.
+std::string encoded_serial(const std::string& pem) {
+    std::string text = pem.substr(pem.find('\n'));
+    text.resize(text.find("-----"));
+    std::erase(text, '\n');
+    const std::string der = api::from_base64(text).value();
+    constexpr std::size_t tag = 13;
+    REQUIRE(der.at(tag) == 2);
+    return der.substr(tag + 2, static_cast<unsigned char>(der.at(tag + 1)));
+}
+
 }  // namespace
+
+TEST_CASE("serial numbers are positive and in their shortest form, as parsers insist on",
+          "[net][self-signed]") {
+    for (int i = 0; i < 16; ++i) {
+        const auto made = net::make_self_signed(facts());
+        for (const auto& pem : {made.ca_pem, made.identity.cert_pem}) {
+            const auto first = static_cast<unsigned char>(encoded_serial(pem).at(0));
+            CHECK(first >= 0x40);
+            CHECK(first < 0x80);
+        }
+    }
+}
 
 TEST_CASE("a self-signed certificate says what it was told to", "[net][self-signed]") {
     const auto wanted = facts();

@@ -68,7 +68,8 @@ CertificatePtr blank(const std::string& common_name, EVP_PKEY& key, const Certif
     X509_set_version(c, X509_VERSION_3);
     unsigned char serial[serial_bytes];
     must(RAND_bytes(serial, sizeof serial) == 1);
-    serial[0] &= 0x7F;  // positive
+    // Positive, and without leading zeros: DER knows integers in their shortest form only.
+    serial[0] = static_cast<unsigned char>((serial[0] & 0x7F) | 0x40);
     must(ASN1_STRING_set(X509_get_serialNumber(c), serial, sizeof serial) == 1);
     set_time(X509_getm_notBefore(c), facts.not_before);
     set_time(X509_getm_notAfter(c), facts.not_after);
