@@ -243,8 +243,11 @@ TEST_CASE("a suspended JobSet that must be made anew", "[conclude]") {
     CHECK(text(removed.events) == "Normal JobSetDeleted");
     CHECK(removed.events[0].note == "The suspended JobSet is built anew: numNodes is immutable");
     CHECK(get(removed, "Created").is_true());
-    const Conclusion waiting = conclude_after(observed, 10s, {.result = Waiting{}});
-    CHECK(waiting.events.empty());
+    const Conclusion waiting = conclude_after(observed, 10s, {.result = Waiting{"image is immutable"}});
+    CHECK(text(waiting.events) == "Normal WaitingForPods");
+    CHECK(waiting.events[0].note ==
+          "The JobSet is built anew once none of its pods is active: image is immutable");
+    CHECK(get(waiting, "Created").is_true());
     CHECK(waiting.requeue_after == std::nullopt);
 }
 
@@ -253,8 +256,21 @@ TEST_CASE("nothing is learned about creating while an old JobSet goes", "[conclu
     observed.job_set->meta.deletion = start;
     observed.job->conditions = {condition("Created", "False", "JobsBuildFailed")};
     CHECK_FALSE(conclude_after(observed, 10s).status_changed);
+    CHECK(text(conclude_after(observed, 10s).events) == "Normal WaitingForDeletion");
     CHECK(text(conclude_after(observed, 10s, refused(server_error(422, "no"))).conditions) ==
           "Created=False/JobsCreationFailed");
+}
+
+TEST_CASE("nor while pods of a suspended job still end", "[conclude]") {
+    Observed observed = suspended();
+    observed.job_set->replicated_jobs = {{.name = "node", .active = 1, .suspended = 1}};
+    observed.job->jobs_status = observed.job_set->replicated_jobs;
+    observed.job->conditions[0] = condition("Created", "False", "JobsCreationFailed");
+    CHECK(get(conclude_after(observed, 10s), "Created").reason == "JobsCreationFailed");
+    SECTION("but what no status tells of yet is there") {
+        std::erase_if(observed.job->conditions, [](const auto& c) { return c.type == "Created"; });
+        CHECK(get(conclude_after(observed, 10s), "Created").is_true());
+    }
 }
 
 TEST_CASE("nor while the TrainJob is being deleted", "[conclude]") {

@@ -82,13 +82,18 @@ TEST_CASE("cleaning up is tried until it is done", "[conclude]") {
         CHECK(conclusion.requeue_after == std::nullopt);
     }
     SECTION("gone already") {
-        for (const auto& error : {server_error(404, "not found", api::Errc::not_found),
-                                  server_error(409, "the UID in the precondition", api::Errc::conflict)}) {
-            const Conclusion conclusion = conclude_after(observed, 90s, refused(error, Write::remove));
-            CHECK(conclusion.events.empty());
-            CHECK(conclusion.requeue_after == std::nullopt);
-            CHECK(conclusion.episode == Episode{});
-        }
+        const auto error = server_error(404, "not found", api::Errc::not_found);
+        const Conclusion conclusion = conclude_after(observed, 90s, refused(error, Write::remove));
+        CHECK(conclusion.events.empty());
+        CHECK(conclusion.requeue_after == std::nullopt);
+        CHECK(conclusion.episode == Episode{});
+    }
+    SECTION("another one by now, or a write in between: looked at again") {
+        const auto error = server_error(409, "the UID in the precondition", api::Errc::conflict);
+        const Conclusion conclusion = conclude_after(observed, 90s, refused(error, Write::remove));
+        CHECK(conclusion.events.empty());
+        CHECK(conclusion.requeue_after == 1s);
+        CHECK(conclusion.episode == Episode{});
     }
     SECTION("one Warning however often it fails") {
         for (int i = 0; i < 20; ++i) {

@@ -113,6 +113,35 @@ TEST_CASE("a JobSet that loses its owner wakes the TrainJob, which takes it for 
     CHECK(!woken.caches.job_set({"ns", "job"}));
 }
 
+TEST_CASE("a list of JobSets wakes the unfinished TrainJobs whose own is not in it") {
+    Woken woken;
+    const auto submit = [&](const char* name, const char* status) {
+        Json job = train_job("ClusterTrainingRuntime", "torch");
+        job["metadata"]["name"] = name;
+        job["status"] = object(status);
+        woken.caches.train_jobs().upsert({"ns", name}, "1", job);
+    };
+    const char* const created = R"({"conditions":[{"type":"Created","status":"True"}]})";
+    submit("gone", created);
+    submit("there", created);
+    submit("refused", R"({"conditions":[{"type":"Created","status":"False"}]})");
+    submit("ended",
+           R"({"conditions":[{"type":"Created","status":"True"},{"type":"Failed","status":"True"}]})");
+    woken.take();
+    const auto list = [&](const char* version) {
+        woken.caches.job_sets().listing();
+        woken.caches.job_sets().upsert(
+            {"ns", "there"}, "3",
+            object(R"({"metadata":{"name":"there","namespace":"ns","uid":"j1","ownerReferences":[
+            {"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","uid":"u2","controller":true}]}})"));
+        woken.caches.job_sets().synced(version);
+    };
+    list("4");
+    CHECK(woken.take() == std::vector<std::string>{"ns/there", "ns/gone"});
+    list("9");
+    CHECK(woken.take() == std::vector<std::string>{"ns/gone"});
+}
+
 TEST_CASE("nothing is concluded from an absence before every list is complete") {
     Woken woken;
     CHECK(!woken.caches.synced());

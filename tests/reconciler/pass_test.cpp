@@ -246,6 +246,8 @@ TEST_CASE("cleaning up after the end does not wait for a snapshot that cannot be
     const auto report = life.pass();
     CHECK(life.server.take_writes() == Writes{"DELETE " + job_set_path});
     CHECK(report.requeue_after);
+    CHECK(report.trouble);
+    CHECK_THAT(life.log_lines.back(), Catch::Contains("JobSetDeleted"));
 }
 
 }  // namespace reconciler

@@ -1,6 +1,7 @@
 #include "caches.hpp"
 
 #include "api/names.hpp"
+#include "lifecycle/observed.hpp"
 #include "owner.hpp"
 
 namespace reconciler {
@@ -14,6 +15,13 @@ std::optional<Caches::JobSetFacts> digest_job_set(api::Json& object) {
     if (ours) facts.ours = std::make_unique<const api::JobSet>(api::parse_job_set(object));
     object = api::Json();
     return facts;
+}
+
+std::optional<Caches::TrainJobFacts> digest_train_job(api::Json& object) {
+    const api::TrainJob job = api::parse_train_job(object);
+    return Caches::TrainJobFacts{
+        .runtime = runtime_key(job),
+        .expects_job_set = !api::terminal_condition(job) && lifecycle::had_job_set(job)};
 }
 
 std::optional<Caches::RuntimeFacts> digest_runtime(api::Json&) { return Caches::RuntimeFacts(); }
@@ -34,10 +42,11 @@ api::ObjectKey runtime_key(const api::TrainJob& job) {
 
 Caches::Caches(Wake wake)
     : wake_(std::move(wake)),
-      train_jobs_([](api::Json& object) { return TrainJobFacts{runtime_key(api::parse_train_job(object))}; },
-                  [this](const auto& key, auto*, auto*) { wake_(key); }),
-      job_sets_(digest_job_set,
-                [this](const auto& key, auto* before, auto* after) { wake_owner_of(key, before, after); }),
+      train_jobs_(digest_train_job, [this](const auto& key, auto*, auto*) { wake_(key); }),
+      job_sets_(
+          digest_job_set,
+          [this](const auto& key, auto* before, auto* after) { wake_owner_of(key, before, after); },
+          [this] { wake_those_whose_job_set_is_gone(); }),
       training_runtimes_(digest_runtime, [this](const auto& key, auto*, auto*) { wake_users_of(key); }),
       cluster_training_runtimes_(digest_runtime,
                                  [this](const auto& key, auto*, auto*) { wake_users_of(key); }) {}
@@ -72,6 +81,12 @@ void Caches::wake_owner_of(const api::ObjectKey& job_set, const JobSetEntry* bef
     const bool comes_or_goes = !before || !after;
     // A cluster may be full of JobSets that have nothing to do with TrainJobs.
     if (ours || (comes_or_goes && train_jobs_.find(job_set))) wake_(job_set);
+}
+
+void Caches::wake_those_whose_job_set_is_gone() {
+    train_jobs_.for_each([&](const api::ObjectKey& job, const auto& entry) {
+        if (entry.facts.expects_job_set && !job_sets_.find(job)) wake_(job);
+    });
 }
 
 // A runtime changes rarely and a scan of ten thousand keys takes a millisecond, so there is no index to keep

@@ -19,7 +19,8 @@ api::ObjectKey runtime_key(const api::TrainJob& job);
 class Caches {
 public:
     /// Called for every TrainJob that something has happened to, or to its JobSet or its runtime; also when a
-    /// JobSet of somebody else takes its name or gives it back.
+    /// JobSet of somebody else takes its name or gives it back, and when JobSets were listed anew and its own
+    /// is not among them: it may have come and gone unseen.
     using Wake = std::function<void(const api::ObjectKey& train_job)>;
 
     explicit Caches(Wake wake);
@@ -34,7 +35,8 @@ public:
     bool synced() const;
 
     struct TrainJobFacts {
-        api::ObjectKey runtime = {};  ///< as runtime_key()
+        api::ObjectKey runtime = {};   ///< as runtime_key()
+        bool expects_job_set = false;  ///< it goes on, and has had one
     };
     struct JobSetFacts {
         std::unique_ptr<const api::JobSet> ours = {};  ///< nullptr: of others only that they are there
@@ -48,8 +50,22 @@ public:
 
 private:
     using JobSetEntry = kube::Store<JobSetFacts>::Entry;
+    // A list tells nothing of what was absent before and is absent now.
+    class JobSetStore final : public kube::Store<JobSetFacts> {
+    public:
+        JobSetStore(Digest digest, OnChange on_change, std::function<void()> on_list)
+            : Store(std::move(digest), std::move(on_change)), on_list_(std::move(on_list)) {}
+        void synced(const std::string& resource_version) override {
+            Store::synced(resource_version);
+            on_list_();
+        }
+
+    private:
+        std::function<void()> on_list_;
+    };
     void wake_owner_of(const api::ObjectKey& job_set, const JobSetEntry* before, const JobSetEntry* after);
     void wake_users_of(const api::ObjectKey& runtime);
+    void wake_those_whose_job_set_is_gone();
 
     // Many TrainJobs use the same runtime, one after the other.
     struct LastRuntime {
@@ -60,7 +76,7 @@ private:
 
     Wake wake_;
     kube::Store<TrainJobFacts> train_jobs_;
-    kube::Store<JobSetFacts> job_sets_;
+    JobSetStore job_sets_;
     kube::Store<RuntimeFacts> training_runtimes_;
     kube::Store<RuntimeFacts> cluster_training_runtimes_;
     mutable LastRuntime last_runtime_;

@@ -10,6 +10,7 @@ const api::Error* trouble_of(const lifecycle::Outcome& outcome) {
     if (const auto* failed = std::get_if<lifecycle::ReadFailed>(&outcome.result)) return &failed->error;
     if (const auto* failed = std::get_if<lifecycle::WriteFailed>(&outcome.result)) return &failed->error;
     if (const auto* failed = std::get_if<lifecycle::BuildFailed>(&outcome.result)) return &failed->error;
+    if (outcome.ttl_unread) return &outcome.ttl_unread->error;
     return nullptr;
 }
 
@@ -51,8 +52,7 @@ kube::Task<PassReport> Pass::run(api::ObjectKey key, lifecycle::Episode episode)
             look_live = writer.wants_live_view();
         }
         // An unknown TTL holds up nothing but the TTL: cleaning up must not wait for it.
-        if (!look_live && unreadable && std::holds_alternative<lifecycle::Done>(outcome.result))
-            outcome.result = std::move(*unreadable);
+        if (!look_live) outcome.ttl_unread = std::move(unreadable);
         if (!look_live && has_conditions(decision)) {
             auto unseen = co_await ask_plugins(view, outcome);
             // The JobSet that was written brings another pass.

@@ -27,11 +27,6 @@ Outcome ended(Failure why) {
     return outcome;
 }
 
-// Gone already, or another object by now: what was to be deleted does not exist any more.
-bool is_settled(const api::Error& error) {
-    return error.code == api::Errc::not_found || error.code == api::Errc::conflict;
-}
-
 // What a suspended JobSet has against becoming `wanted`, before anybody has tried.
 lifecycle::SuspendedChange obstacles(const api::Json& live, const api::Json& wanted) {
     const api::JobSet facts = api::parse_job_set(live);
@@ -194,7 +189,7 @@ kube::Task<Outcome> Writer::change(const runtime::Built& built, const NeededObje
     wanted = runtime::with_live_defaults(std::move(wanted), **live);
     for (;;) {
         switch (lifecycle::recreation(obstacle)) {
-            case lifecycle::Recreation::wait: co_return ended(lifecycle::Waiting());
+            case lifecycle::Recreation::wait: co_return ended(lifecycle::Waiting{std::move(obstacle.why)});
             case lifecycle::Recreation::recreate:
                 if (view_.live) co_return co_await recreate(**live, std::move(obstacle.why));
                 wants_live_view_ = true;
@@ -219,11 +214,13 @@ kube::Task<Outcome> Writer::change(const runtime::Built& built, const NeededObje
 }
 
 kube::Task<Outcome> Writer::recreate(const api::Json& live, std::string why) {
-    const kube::Preconditions this_one = {.uid = api::parse_meta(live).uid};
+    // As it was seen: somebody else may have resumed it meanwhile, and what runs is not to be deleted.
+    const api::ObjectMeta seen = api::parse_meta(live);
+    const kube::Preconditions as_seen = {.uid = seen.uid, .resource_version = seen.resource_version};
     kube::Request removal =
-        kube::remove(kube::resources::job_sets, key(), kube::Propagation::foreground, this_one);
+        kube::remove(kube::resources::job_sets, key(), kube::Propagation::foreground, as_seen);
     const auto removed = co_await server_.send(std::move(removal));
-    if (!removed && !is_settled(removed.error()))
+    if (!removed && removed.error().code != api::Errc::not_found)
         co_return ended(WriteFailed{job_set_named(key()), removed.error()});
     co_return ended(lifecycle::JobSetRemoved{std::move(why)});
 }

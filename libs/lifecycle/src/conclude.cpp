@@ -77,6 +77,8 @@ public:
         conclusion_.jobs_status = jobs_status(observed_);
         follow_generation();
         if (clean_up.delete_job_set) tell_of_deletion();
+        if (outcome_.ttl_unread && std::holds_alternative<Done>(outcome_.result))
+            trouble(outcome_.ttl_unread->object, outcome_.ttl_unread->error);
     }
 
     void operator()(const Expire&) {
@@ -96,31 +98,47 @@ public:
         conclusion_.requeue_after = sooner(time_left(job_, now_), {});
         merge_plugin_conditions(conclusion_.conditions, outcome_.plugin_conditions, job_.meta.generation,
                                 now_);
-        std::visit(Overloaded{[&](const Done&) { done(run); }, [](const ReadFailed&) {},  // conclude_blindly
-                              [&](const BuildFailed& failed) {
-                                  not_created(api::reason::jobs_build_failed, api::describe(failed.error));
-                              },
-                              [&](const WriteFailed& failed) { write_failed(failed); },
-                              [&](const ForeignObject& foreign) { taken(foreign); }, [](const Waiting&) {},
-                              [&](const JobSetRemoved& removed) {
-                                  conclusion_.events.push_back(
-                                      normal_event(event_reason::job_set_deleted,
-                                                   "The suspended JobSet is built anew: " + removed.why));
-                              }},
-                   outcome_.result);
+        std::visit(
+            Overloaded{[&](const Done&) { done(run); }, [](const ReadFailed&) {},  // conclude_blindly
+                       [&](const BuildFailed& failed) {
+                           not_created(api::reason::jobs_build_failed, api::describe(failed.error));
+                       },
+                       [&](const WriteFailed& failed) { write_failed(failed); },
+                       [&](const ForeignObject& foreign) { taken(foreign); },
+                       [&](const Waiting& waiting) {
+                           conclusion_.events.push_back(normal_event(
+                               event_reason::waiting_for_pods,
+                               "The JobSet is built anew once none of its pods is active: " + waiting.why));
+                       },
+                       [&](const JobSetRemoved& removed) {
+                           conclusion_.events.push_back(
+                               normal_event(event_reason::job_set_deleted,
+                                            "The suspended JobSet is built anew: " + removed.why));
+                       }},
+            outcome_.result);
         follow_job_set();
     }
 
 private:
     void done(const Run& run) {
         if (run.job_set == JobSetStep::refuse) return taken({name_of("JobSet", job_)});
-        // Being deleted or waiting for an old JobSet to go: nothing was learned about creating this one.
-        if (run.build && run.job_set != JobSetStep::wait_until_gone) created();
+        if (run.build && run.job_set == JobSetStep::wait_until_gone)
+            conclusion_.events.push_back(
+                normal_event(event_reason::waiting_for_deletion,
+                             "The JobSet is being deleted; it is created again once it is gone"));
+        if (learned_about_creation(run)) created();
         if (!outcome_.job_set_written) return;
         if (run.rebuilds)
             conclusion_.events.push_back(warning_event(event_reason::job_set_recreated,
                                                        "The JobSet was gone and has been created again"));
         conclusion_.events.insert(conclusion_.events.end(), outcome_.remarks.begin(), outcome_.remarks.end());
+    }
+
+    // Nothing while the job is being deleted, or waits for an old JobSet to go or for pods to end.
+    bool learned_about_creation(const Run& run) const {
+        if (!run.build || run.job_set == JobSetStep::wait_until_gone) return false;
+        const bool waits_for_pods = job_.suspend && run.job_set == JobSetStep::leave;
+        return !waits_for_pods || !api::find_condition(conclusion_.conditions, api::condition::created);
     }
 
     void write_failed(const WriteFailed& failed) {
@@ -199,8 +217,12 @@ private:
                 event_reason::job_set_deleted, "The unfinished JobSet of the ended TrainJob is deleted"));
             return;
         }
-        // Gone, or another one by now: what was to be deleted is not there any more.
-        if (failed->error.code == api::Errc::not_found || failed->error.code == api::Errc::conflict) return;
+        if (failed->error.code == api::Errc::not_found) return;
+        // Another one by now, or another writer was faster: the next look will tell.
+        if (failed->error.code == api::Errc::conflict) {
+            conclusion_.requeue_after = min_requeue;
+            return;
+        }
         retry(conclusion_, observed_.episode, failed->error, now_);
         conclusion_.episode.told = true;
         if (!observed_.episode.told)

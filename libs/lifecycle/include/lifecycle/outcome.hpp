@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -43,7 +44,9 @@ struct ForeignObject {
 };
 
 /// The change of the suspended JobSet has to wait until none of its pods is active (recreate.hpp).
-struct Waiting {};
+struct Waiting {
+    std::string why = {};  ///< what keeps the JobSet from taking it by a mere apply
+};
 
 /// The suspended JobSet could not take the change and has been deleted, to be built anew (recreate.hpp). To
 /// be done on a live view only.
@@ -55,6 +58,7 @@ struct JobSetRemoved {
 struct Outcome {
     std::variant<Done, ReadFailed, BuildFailed, WriteFailed, ForeignObject, Waiting, JobSetRemoved> result =
         {};
+    std::optional<ReadFailed> ttl_unread = {};           ///< the TTL of an ended job is not known
     bool job_set_written = false;                        ///< created, changed or resumed by an apply
     std::vector<api::Condition> plugin_conditions = {};  ///< type, status, reason, message
     std::vector<Event> remarks = {};                     ///< of the build; told when the JobSet is written
