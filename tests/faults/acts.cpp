@@ -1,0 +1,265 @@
+#include "acts.hpp"
+
+#include <algorithm>
+
+#include "api/job_set.hpp"
+#include "api/meta.hpp"
+#include "api/names.hpp"
+
+namespace faults {
+namespace {
+
+using kube::resources::cluster_training_runtimes;
+using kube::resources::config_maps;
+
+const char* const runtime_text = R"({
+    "apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "ClusterTrainingRuntime", "metadata": {"name": "plain"},
+    "spec": {"mlPolicy": {"numNodes": 1}, "template": {"spec": {"replicatedJobs": [{"name": "node",
+        "template": {"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
+                     "spec": {"template": {"spec": {"containers": [{"name": "node", "image": "first"}]}}}}}]}}}})";
+
+const char* const job_text = R"({
+    "apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": {"name": "job", "namespace": "ns"},
+    "spec": {"runtimeRef": {"apiGroup": "trainer.kubeflow.org", "kind": "ClusterTrainingRuntime", "name": "plain"},
+             "managedBy": "trainer.kubeflow.org/trainjob-controller"}})";
+
+const api::ObjectKey the_runtime = {"", "plain"};
+
+Json parsed(const std::string& text) { return api::parse_json(text).value(); }
+
+Act patch(const kube::Resource& resource, api::ObjectKey key, Json body) {
+    return [resource, key, body](World& world) { world.as_user(kube::merge_patch(resource, key, body)); };
+}
+
+Act remove(const kube::Resource& resource, api::ObjectKey key, const char* propagation) {
+    return [resource, key, propagation](World& world) {
+        kube::Request request = kube::remove(resource, key, kube::Propagation::background);
+        request.body = to_json(Json::object({{"propagationPolicy", propagation}}));
+        world.as_user(request);
+    };
+}
+
+Json runtime_patch(const char* manager, Json pod_template) {
+    Json job = Json::object({{"name", "node"}});
+    if (!pod_template.is_null()) job["template"]["spec"]["template"] = std::move(pod_template);
+    Json patch = Json::object({{"manager", manager}});
+    patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"] = Json::array({std::move(job)});
+    return patch;
+}
+
+const Json* first_job(const World& world) {
+    const auto& jobs = world.api.all("jobs.batch");
+    return jobs.empty() ? nullptr : &jobs.begin()->second.object;
+}
+
+}  // namespace
+
+Act make_runtime(Tweak tweak) {
+    return [tweak](World& world) {
+        Json runtime = parsed(runtime_text);
+        if (tweak) tweak(runtime);
+        world.as_user(kube::create(cluster_training_runtimes, runtime));
+    };
+}
+
+Act change_runtime(const std::string& merge_patch) {
+    return patch(cluster_training_runtimes, the_runtime, parsed(merge_patch));
+}
+Act remove_runtime() { return remove(cluster_training_runtimes, the_runtime, "Background"); }
+
+Tweak nodes(int count) {
+    return [count](Json& runtime) { runtime["spec"]["mlPolicy"]["numNodes"] = count; };
+}
+Tweak ttl(int seconds) {
+    return [seconds](Json& runtime) { runtime["spec"]["ttlSecondsAfterFinished"] = seconds; };
+}
+Tweak volume_claims() {
+    return [](Json& runtime) {
+        runtime["spec"]["template"]["spec"]["volumeClaimPolicies"] = parsed(
+            R"([{"templates":[{"metadata":{"name":"data"},"spec":{"accessModes":["ReadWriteOnce"]}}]}])");
+    };
+}
+
+Act make_job(Tweak first, Tweak second, Tweak third) {
+    return [=](World& world) {
+        Json job = parsed(job_text);
+        for (const Tweak& tweak : {first, second, third})
+            if (tweak) tweak(job);
+        world.as_user(kube::create(train_jobs, job));
+    };
+}
+Act change_job(const std::string& merge_patch) { return patch(train_jobs, the_job, parsed(merge_patch)); }
+Act change_job(Tweak tweak) {
+    Json body = Json::object();
+    tweak(body);
+    return patch(train_jobs, the_job, body);
+}
+Act remove_job(const char* propagation) { return remove(train_jobs, the_job, propagation); }
+
+Tweak set(const char* member, const std::string& value) {
+    return [member = std::string(member), value = parsed(value)](Json& job) { job["spec"][member] = value; };
+}
+
+std::string pods_that(const std::string& seconds, const std::string& outcome) {
+    return R"("signalbox.test/run-seconds":")" + seconds + "\"" +
+           (outcome.empty() ? "" : R"(,"signalbox.test/outcome":")" + outcome + "\"");
+}
+
+Tweak with(const std::string& labels, const std::string& more_labels, const std::string& node_selector) {
+    Json pod;
+    pod["metadata"]["labels"] = parsed("{" + labels + (more_labels.empty() ? "" : "," + more_labels) + "}");
+    if (!node_selector.empty()) pod["spec"]["nodeSelector"] = parsed(node_selector);
+    return [pod](Json& job) {
+        job["spec"]["runtimePatches"] = Json::array({runtime_patch("example.com/test", pod)});
+    };
+}
+
+Tweak with_kueue(const std::string& node_selector, bool suspend) {
+    Json ours;
+    ours["metadata"]["labels"] = parsed("{" + pods_that("never") + "}");
+    const Json selector = parsed(node_selector);
+    Json theirs;
+    if (!selector.is_null()) {
+        theirs["metadata"]["labels"]["kueue.x-k8s.io/podset"] = "node";
+        theirs["spec"]["nodeSelector"] = selector;
+    }
+    return [=](Json& job) {
+        job["spec"]["suspend"] = suspend;
+        job["spec"]["runtimePatches"] = Json::array(
+            {runtime_patch("example.com/test", ours), runtime_patch("kueue.x-k8s.io/manager", theirs)});
+    };
+}
+
+Act make_foreign_job_set() {
+    return [](World& world) {
+        Json job_set = parsed(R"({"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet",
+            "metadata":{"name":"job","namespace":"ns"},"spec":{"suspend":true,"replicatedJobs":[{"name":"x"}]}})");
+        world.as_user(kube::create(job_sets, job_set));
+    };
+}
+
+Act make_foreign_snapshot() {
+    return [](World& world) {
+        Json map = parsed(R"({"apiVersion":"v1","kind":"ConfigMap",
+            "metadata":{"name":"job-runtime-snapshot","namespace":"ns"},"data":{"runtime":"{}"}})");
+        world.as_user(kube::create(config_maps, map));
+    };
+}
+
+Act change_job_set(const std::string& merge_patch) { return patch(job_sets, the_job, parsed(merge_patch)); }
+Act remove_job_set(const char* propagation) { return remove(job_sets, the_job, propagation); }
+
+Act make_late_job_set() {
+    return [](World& world) {
+        const Stored* job = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
+        if (!job) return;
+        Json job_set = parsed(R"({"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet",
+            "metadata":{"name":"job","namespace":"ns"},"spec":{"replicatedJobs":[{"name":"node",
+            "template":{"spec":{"template":{"metadata":{"labels":{"signalbox.test/run-seconds":"never"}}}}}}]}})");
+        job_set["metadata"]["ownerReferences"] =
+            Json::array({api::controller_reference(api::parse_meta(job->object))});
+        world.as_user(kube::create(job_sets, job_set));
+    };
+}
+
+Act hold(const kube::Resource& resource) {
+    return patch(resource, the_job, parsed(R"({"metadata":{"finalizers":["example.com/hold"]}})"));
+}
+Act release(const kube::Resource& resource) {
+    return patch(resource, the_job, parsed(R"({"metadata":{"finalizers":null}})"));
+}
+
+Act limit_job_sets(int count) {
+    return [count](World& world) {
+        world.api.admit_create = [count](const Kind& kind, const Json&) -> std::optional<Reply> {
+            if (kind.kind != "JobSet" || count > 0) return std::nullopt;
+            return failure(403, "Forbidden",
+                           "jobsets.jobset.x-k8s.io \"job\" is forbidden: exceeded quota: few, requested: "
+                           "count/jobsets.jobset.x-k8s.io=1, used: count/jobsets.jobset.x-k8s.io=0, limited: "
+                           "count/jobsets.jobset.x-k8s.io=0");
+        };
+    };
+}
+
+Act refuse_parallelism_over(int count) {
+    return [count](World& world) {
+        world.api.admit_create = [count](const Kind&, const Json& object) -> std::optional<Reply> {
+            const Json& job = object["spec"]["replicatedJobs"][std::size_t{0}]["template"]["spec"];
+            if (job["parallelism"].int_or(0) <= count) return std::nullopt;
+            return failure(422, "Invalid", "JobSet.jobset.x-k8s.io \"job\" is invalid: too many pods");
+        };
+    };
+}
+
+Act end_namespace() {
+    return [](World& world) {
+        world.api.admit_create = [](const Kind& kind, const Json&) -> std::optional<Reply> {
+            if (kind.kind != "JobSet" && kind.kind != "ConfigMap" && kind.kind != "Event")
+                return std::nullopt;
+            return failure(403, "Forbidden",
+                           "unable to create new content in namespace ns because it is being terminated");
+        };
+    };
+}
+
+Act both(Act first, Act second) {
+    return [=](World& world) {
+        first(world);
+        second(world);
+    };
+}
+
+Act once_suspended(Act act, std::chrono::milliseconds pause, Act next) {
+    return [=](World& world) {
+        const Stored* stored = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
+        const auto job = stored ? api::parse_train_job(stored->object) : api::TrainJob();
+        const bool idle =
+            !job.jobs_status.empty() && std::all_of(job.jobs_status.begin(), job.jobs_status.end(),
+                                                    [](const auto& status) { return status.active == 0; });
+        if (!idle || !api::is_true(job.conditions, api::condition::suspended)) {
+            world.agenda.after(1s, [=, &world] { once_suspended(act, pause, next)(world); });
+            return;
+        }
+        act(world);
+        if (next) world.agenda.after(pause, [next, &world] { next(world); });
+    };
+}
+
+Check job_set_has(const char* member, Json value) {
+    return [member = std::string(member), value](const World& world) -> std::string {
+        const Stored* set = world.api.find("jobsets.jobset.x-k8s.io", the_job);
+        const Json found =
+            set ? set->object["spec"]["replicatedJobs"][std::size_t{0}]["template"]["spec"][member] : Json();
+        return found == value ? "" : member + " of the JobSet is " + to_json(found);
+    };
+}
+
+Check pods_have(Json labels, Json node_selector) {
+    return [=](const World& world) -> std::string {
+        const Json* job = first_job(world);
+        if (!job) return "there is no Job";
+        const Json& pod = (*job)["spec"]["template"];
+        if (pod["metadata"]["labels"] != labels)
+            return "the labels of the pods are " + to_json(pod["metadata"]["labels"]);
+        if (pod["spec"]["nodeSelector"] != node_selector)
+            return "the nodeSelector of the pods is " + to_json(pod["spec"]["nodeSelector"]);
+        return "";
+    };
+}
+
+Check image_is(const std::string& image) {
+    return [image](const World& world) -> std::string {
+        const Json* job = first_job(world);
+        if (!job) return "there is no Job";
+        const Json& found = (*job)["spec"]["template"]["spec"]["containers"][std::size_t{0}]["image"];
+        return found.as_string() == image ? "" : "the image of the pods is " + to_json(found);
+    };
+}
+
+Check never_refused() {
+    return [](const World& world) -> std::string {
+        return world.judge.events().contains("JobsCreationFailed") ? "the job was refused meanwhile" : "";
+    };
+}
+
+}  // namespace faults

@@ -1,0 +1,64 @@
+#pragma once
+#include "api/json.hpp"
+#include "scenarios.hpp"
+
+/// The words of which scenarios are made.
+namespace faults {
+
+using api::Json;
+using kube::resources::job_sets;
+using kube::resources::train_jobs;
+using Act = std::function<void(World&)>;
+/// A change of a TrainJob or a runtime before it is created, or a merge patch afterwards.
+using Tweak = std::function<void(Json& object)>;
+
+/// Of every scenario there is one TrainJob, and one runtime.
+inline const api::ObjectKey the_job = {"ns", "job"};
+
+Act make_runtime(Tweak tweak = {});
+Act change_runtime(const std::string& merge_patch);
+Act remove_runtime();
+Tweak nodes(int count);
+Tweak ttl(int seconds);
+Tweak volume_claims();
+
+Act make_job(Tweak first = {}, Tweak second = {}, Tweak third = {});
+Act change_job(const std::string& merge_patch);
+Act change_job(Tweak patch);
+Act remove_job(const char* propagation);
+Tweak set(const char* member, const std::string& value);
+
+/// Labels for the pods that say how long they run, in seconds or "never", and how they end.
+std::string pods_that(const std::string& seconds, const std::string& outcome = "");
+/// The job's runtime patches: labels, further labels, a nodeSelector.
+Tweak with(const std::string& labels, const std::string& more_labels = "",
+           const std::string& node_selector = "");
+/// As with(pods_that("never")), and Kueue's own patch, empty or filled, together with its `suspend`.
+Tweak with_kueue(const std::string& node_selector, bool suspend);
+
+Act make_foreign_job_set();
+Act make_foreign_snapshot();
+Act change_job_set(const std::string& merge_patch);
+Act remove_job_set(const char* propagation);
+/// As a reconciler would that has not noticed anything.
+Act make_late_job_set();
+/// A finalizer of somebody else on the job's object of that kind.
+Act hold(const kube::Resource& resource);
+Act release(const kube::Resource& resource);
+Act limit_job_sets(int count);
+Act refuse_parallelism_over(int count);
+Act end_namespace();
+
+/// `act` as soon as the job says that it is suspended and nothing of it is active, as Kueue waits; `next`
+/// after that.
+Act once_suspended(Act act, std::chrono::milliseconds pause = {}, Act next = {});
+Act both(Act first, Act second);
+
+using Check = std::function<std::string(const World&)>;
+Check job_set_has(const char* member_of_job_spec, Json value);
+Check pods_have(Json labels, Json node_selector);
+Check image_is(const std::string& image);
+/// `Created` was never False.
+Check never_refused();
+
+}  // namespace faults

@@ -1,0 +1,96 @@
+#include "admission.hpp"
+
+#include <algorithm>
+
+namespace faults {
+namespace {
+
+using api::Json;
+
+bool suspends(const Json& job_set) { return job_set["spec"]["suspend"].bool_or(false); }
+
+// The replicated jobs without what a suspended JobSet may change.
+Json without_mutable_fields(const Json& job_set) {
+    Json jobs = job_set["spec"]["replicatedJobs"];
+    if (!jobs.is_array()) return jobs;
+    for (Json& job : jobs.items()) {
+        Json* spec = job.find("template") ? job.find("template")->find("spec") : nullptr;
+        Json* pod = spec ? spec->find("template") : nullptr;
+        if (!pod) continue;
+        if (Json* metadata = pod->find("metadata")) {
+            metadata->erase("labels");
+            metadata->erase("annotations");
+            if (metadata->empty()) pod->erase("metadata");
+        }
+        if (Json* pod_spec = pod->find("spec"))
+            for (const char* name : {"nodeSelector", "tolerations", "schedulingGates"}) pod_spec->erase(name);
+    }
+    return jobs;
+}
+
+std::optional<Reply> admit_job_set(const Json& before, const Json& after) {
+    const std::string name(after["metadata"]["name"].as_string());
+    for (const char* field :
+         {"network", "successPolicy", "failurePolicy", "startupPolicy", "volumeClaimPolicies"})
+        if (before["spec"][field] != after["spec"][field])
+            return failure(422, "Invalid",
+                           "JobSet.jobset.x-k8s.io \"" + name + "\" is invalid: spec." + field +
+                               ": Invalid value: \"object\": Value is immutable");
+    const bool open = suspends(before) || suspends(after);
+    const bool same = open ? without_mutable_fields(before) == without_mutable_fields(after)
+                           : before["spec"]["replicatedJobs"] == after["spec"]["replicatedJobs"];
+    if (same) return std::nullopt;
+    return failure(
+        403, "Forbidden",
+        "admission webhook \"vjobset.kb.io\" denied the request: spec.replicatedJobs: Invalid value: "
+        "[]: field is immutable");
+}
+
+void fill(Json& object, const char* name, Json value) {
+    if (!object.contains(name)) object[name] = std::move(value);
+}
+
+}  // namespace
+
+void default_fields(const Kind& kind, Json& object) {
+    if (kind.kind != "JobSet") return;
+    Json& spec = object["spec"];
+    fill(spec, "network", Json::object());
+    fill(spec["network"], "enableDNSHostnames", true);
+    fill(spec["network"], "publishNotReadyAddresses", true);
+    fill(spec, "successPolicy", Json::object());
+    fill(spec["successPolicy"], "operator", "All");
+    fill(spec, "startupPolicy", Json::object());
+    fill(spec["startupPolicy"], "startupPolicyOrder", "AnyOrder");
+    if (Json* policies = spec.find("volumeClaimPolicies"))
+        for (Json& policy : policies->items()) {
+            fill(policy, "retentionPolicy", Json::object());
+            fill(policy["retentionPolicy"], "whenDeleted", "Delete");
+        }
+    if (Json* jobs = spec.find("replicatedJobs"))
+        for (Json& job : jobs->items()) {
+            fill(job, "replicas", 1);
+            fill(job, "groupName", "default");
+            fill(job["template"]["spec"], "completionMode", "Indexed");
+            fill(job["template"]["spec"]["template"]["spec"], "restartPolicy", "OnFailure");
+        }
+}
+
+std::optional<Reply> admit(const Kind& kind, const Json& before, const Json& after) {
+    const auto& owners = after["metadata"]["ownerReferences"].items();
+    if (std::count_if(owners.begin(), owners.end(),
+                      [](const Json& o) { return o["controller"].bool_or(false); }) > 1)
+        return failure(422, "Invalid",
+                       std::string(kind.kind) +
+                           " is invalid: metadata.ownerReferences: Invalid value: []: Only one "
+                           "reference can have Controller set to true");
+    if (before.is_null()) return std::nullopt;
+    if (kind.kind == "JobSet") return admit_job_set(before, after);
+    if (kind.kind == "ConfigMap" && before["immutable"].bool_or(false) && before["data"] != after["data"])
+        return failure(422, "Invalid",
+                       "ConfigMap \"" + std::string(after["metadata"]["name"].as_string()) +
+                           "\" is invalid: data: Forbidden: field is immutable when `immutable` is set");
+    return std::nullopt;
+}
+
+}  // namespace faults

@@ -1,0 +1,398 @@
+#include "api_model.hpp"
+
+#include <algorithm>
+
+#include "admission.hpp"
+#include "api/meta.hpp"
+#include "api/names.hpp"
+
+namespace faults {
+namespace {
+
+using api::Json;
+
+constexpr Kind kinds[] = {
+    {"trainjobs.trainer.kubeflow.org", api::trainer_api_version, "TrainJob", true, true, false},
+    {"trainingruntimes.trainer.kubeflow.org", api::trainer_api_version, "TrainingRuntime", false, true,
+     false},
+    {"clustertrainingruntimes.trainer.kubeflow.org", api::trainer_api_version, "ClusterTrainingRuntime",
+     false, true, false},
+    {"jobsets.jobset.x-k8s.io", api::job_set_api_version, "JobSet", true, true, true},
+    {"jobs.batch", "batch/v1", "Job", true, true, false},
+    {"configmaps", "v1", "ConfigMap", false, false, true},
+    {"secrets", "v1", "Secret", false, false, true},
+    {"podgroups.scheduling.x-k8s.io", "scheduling.x-k8s.io/v1alpha1", "PodGroup", true, true, true},
+    {"events.events.k8s.io", "events.k8s.io/v1", "Event", false, false, false},
+};
+
+// RFC 7396.
+void merge_into(Json& target, const Json& patch) {
+    if (!patch.is_object()) {
+        target = patch;
+        return;
+    }
+    if (!target.is_object()) target = Json::object();
+    for (const auto& [key, value] : patch.members()) {
+        if (value.is_null())
+            target.erase(key);
+        else
+            merge_into(target[key], value);
+    }
+}
+
+// Metadata that the server alone writes, taken from `live`.
+void keep_identity(Json& object, const Json& live) {
+    Json& metadata = object["metadata"];
+    for (const char* name : {"uid", "creationTimestamp", "generation", "deletionTimestamp",
+                             "deletionGracePeriodSeconds", "resourceVersion", "name", "namespace"}) {
+        if (const Json* value = live["metadata"].find(name))
+            metadata[name] = *value;
+        else
+            metadata.erase(name);
+    }
+    metadata.erase("managedFields");
+    object["apiVersion"] = live["apiVersion"];
+    object["kind"] = live["kind"];
+}
+
+std::optional<Reply> check_preconditions(const Kind& kind, const Json& wanted, const Json& live) {
+    const auto differs = [&](const char* name) {
+        return !wanted[name].as_string().empty() &&
+               wanted[name].as_string() != live["metadata"][name].as_string();
+    };
+    const std::string name(live["metadata"]["name"].as_string());
+    const std::string what =
+        "Operation cannot be fulfilled on " + std::string(kind.resource) + " \"" + name + "\": ";
+    if (differs("uid"))
+        return failure(
+            409, "Conflict",
+            what + "Precondition failed: UID in precondition: " + std::string(wanted["uid"].as_string()) +
+                ", UID in object meta: " + std::string(live["metadata"]["uid"].as_string()));
+    if (differs("resourceVersion"))
+        return failure(409, "Conflict",
+                       what +
+                           "the object has been modified; please apply your changes to the latest version "
+                           "and try again");
+    return std::nullopt;
+}
+
+void forget_nothing_owned(std::map<Manager, FieldSet>& managers) {
+    std::erase_if(managers, [](const auto& entry) { return entry.second.empty(); });
+}
+
+// What a writer changed is theirs, and nobody else's any more.
+void note_update(std::map<Manager, FieldSet>& managers, const Manager& writer, const Difference& found) {
+    for (auto& [manager, set] : managers)
+        if (manager != writer) set = subtract(subtract(set, found.changed), found.removed);
+    FieldSet& ours = managers[writer];
+    ours = unite(subtract(ours, found.removed), found.changed);
+    forget_nothing_owned(managers);
+}
+
+Json spec_only(const Json& object) {
+    Json tree = object;
+    for (const char* name : {"metadata", "status", "apiVersion", "kind"}) tree.erase(name);
+    return tree;
+}
+
+}  // namespace
+
+const Kind* kind_of(std::string_view resource) {
+    const auto* at = std::find_if(std::begin(kinds), std::end(kinds),
+                                  [&](const Kind& kind) { return kind.resource == resource; });
+    return at == std::end(kinds) ? nullptr : at;
+}
+
+Reply failure(int code, std::string_view reason, const std::string& message) {
+    const Json status = Json::object({{"kind", "Status"},
+                                      {"apiVersion", "v1"},
+                                      {"status", "Failure"},
+                                      {"message", message},
+                                      {"reason", reason},
+                                      {"code", code}});
+    return {.status = code, .body = to_json(status)};
+}
+
+ApiModel::Target ApiModel::parse(const std::string& text) {
+    const auto question = std::min(text.find('?'), text.size());
+    Target target;
+    for (std::size_t at = question; at < text.size();) {
+        const auto end = std::min(text.find('&', at + 1), text.size());
+        const std::string pair = text.substr(at + 1, end - at - 1);
+        const auto equals = std::min(pair.find('='), pair.size());
+        target.query[pair.substr(0, equals)] = equals < pair.size() ? pair.substr(equals + 1) : "";
+        at = end;
+    }
+    std::vector<std::string> parts;
+    for (std::size_t at = 0; at < question;) {
+        const auto end = std::min(text.find('/', at + 1), question);
+        parts.push_back(text.substr(at + 1, end - at - 1));
+        at = end;
+    }
+    if (parts.size() < 3) return target;
+    const bool core = parts[0] == "api";
+    std::size_t at = core ? 2 : 3;
+    if (parts.size() > at + 2 && parts[at] == "namespaces") {
+        target.key.ns = parts[at + 1];
+        at += 2;
+    }
+    if (parts.size() <= at) return target;
+    target.kind = kind_of(core ? parts[at] : parts[at] + "." + parts[1]);
+    if (parts.size() > at + 1) target.key.name = parts[at + 1];
+    target.status = parts.size() > at + 2 && parts[at + 2] == "status";
+    return target;
+}
+
+Reply ApiModel::handle(const kube::Request& request, const std::string& user) {
+    const Target target = parse(request.target);
+    if (!target.kind) return failure(404, "NotFound", "the server could not find the requested resource");
+    const Json body = request.body.empty() ? Json() : api::parse_json(request.body).value();
+    if (request.method == "GET") return get(target);
+    const auto named = target.query.find("fieldManager");
+    Target of = target;
+    of.query["fieldManager"] =
+        named == target.query.end() ? (user.empty() ? "unknown" : user) : named->second;
+    const Manager writer = {.name = of.query["fieldManager"], .subresource = of.status ? "status" : ""};
+    if (request.method == "POST") {
+        of.key.name = body["metadata"]["name"].as_string();
+        return create(of, body, writer, false);
+    }
+    if (request.method == "PATCH" && request.content_type == "application/apply-patch+yaml")
+        return apply(of, body);
+    if (!find(of.kind->resource, of.key))
+        return failure(404, "NotFound",
+                       std::string(of.kind->resource) + " \"" + of.key.name + "\" not found");
+    if (request.method == "PATCH") return merge_patch(of, body);
+    if (request.method == "PUT") return replace(of, body);
+    if (request.method == "DELETE") return remove(of, body);
+    return failure(405, "MethodNotAllowed",
+                   "the server does not allow this method on the requested resource");
+}
+
+const Stored* ApiModel::find(std::string_view resource, const api::ObjectKey& key) const {
+    const auto& objects = all(resource);
+    const auto at = objects.find(key);
+    return at == objects.end() ? nullptr : &at->second;
+}
+
+const std::map<api::ObjectKey, Stored>& ApiModel::all(std::string_view resource) const {
+    static const Objects none;
+    const auto at = objects_.find(resource);
+    return at == objects_.end() ? none : at->second;
+}
+
+const std::deque<Change>& ApiModel::history(std::string_view resource) const {
+    static const std::deque<Change> none;
+    const auto at = history_.find(resource);
+    return at == history_.end() ? none : at->second;
+}
+
+void ApiModel::compact(std::string_view resource) { compacted_[std::string(resource)] = version_; }
+
+std::uint64_t ApiModel::compacted(std::string_view resource) const {
+    const auto at = compacted_.find(resource);
+    return at == compacted_.end() ? 0 : at->second;
+}
+
+Reply ApiModel::get(const Target& target) const {
+    if (const Stored* stored = find(target.kind->resource, target.key))
+        return {.status = 200, .body = *stored->text};
+    return failure(404, "NotFound",
+                   std::string(target.kind->resource) + " \"" + target.key.name + "\" not found");
+}
+
+Reply ApiModel::create(const Target& target, Json object, const Manager& manager, bool applied) {
+    const Kind& kind = *target.kind;
+    if (find(kind.resource, target.key))
+        return failure(409, "AlreadyExists",
+                       std::string(kind.resource) + " \"" + target.key.name + "\" already exists");
+    if (!std::as_const(object)["metadata"]["resourceVersion"].as_string().empty())
+        return applied
+                   ? failure(409, "Conflict", "the object to be applied does not exist")
+                   : failure(400, "BadRequest", "resourceVersion should not be set on objects to be created");
+    if (applied && !std::as_const(object)["metadata"]["uid"].as_string().empty())
+        return failure(409, "Conflict",
+                       "uid mismatch: the provided object specified a uid, and no existing object was found");
+    const FieldSet fields = fields_of(object);
+    if (kind.has_status) object.erase("status");
+    default_fields(kind, object);
+    if (auto refused = admit(kind, Json(), object)) return *refused;
+    if (admit_create)
+        if (auto refused = admit_create(kind, object)) return *refused;
+    Json& metadata = object["metadata"];
+    metadata["namespace"] = target.key.ns;
+    if (target.key.ns.empty()) metadata.erase("namespace");
+    metadata["uid"] = "uid-" + std::to_string(++uids_);
+    metadata["creationTimestamp"] = api::format_time(now_());
+    metadata.erase("managedFields");
+    if (kind.has_generation) metadata["generation"] = 1;
+    object["apiVersion"] = kind.api_version;
+    object["kind"] = kind.kind;
+    std::map<Manager, FieldSet> managers;
+    if (kind.tracks_fields) managers[manager] = fields;
+    Reply reply = store(target, Json(), std::move(object), std::move(managers));
+    reply.status = 201;
+    return reply;
+}
+
+Reply ApiModel::merge_patch(const Target& target, const Json& patch) {
+    const Json& live = find(target.kind->resource, target.key)->object;
+    Json object = live;
+    merge_into(object, patch);
+    object["metadata"]["uid"] =
+        patch["metadata"]["uid"].is_null() ? live["metadata"]["uid"] : patch["metadata"]["uid"];
+    if (patch["metadata"]["resourceVersion"].is_null()) object["metadata"].erase("resourceVersion");
+    return replace(target, object);
+}
+
+Reply ApiModel::replace(const Target& target, const Json& wanted) {
+    const Kind& kind = *target.kind;
+    const Stored& stored = *find(kind.resource, target.key);
+    if (auto refused = check_preconditions(kind, wanted["metadata"], stored.object)) return *refused;
+    Json object = wanted;
+    keep_identity(object, stored.object);
+    if (target.status) {
+        Json status = std::as_const(object)["status"];
+        object = stored.object;
+        object["status"] = std::move(status);
+    } else if (kind.has_status) {
+        if (stored.object.contains("status"))
+            object["status"] = stored.object["status"];
+        else
+            object.erase("status");
+    }
+    if (!target.status) {
+        default_fields(kind, object);
+        if (auto refused = admit(kind, stored.object, object)) return *refused;
+    }
+    std::map<Manager, FieldSet> managers = stored.managers;
+    if (kind.tracks_fields)
+        note_update(managers, {target.query.at("fieldManager"), false, target.status ? "status" : ""},
+                    difference(stored.object, object));
+    const Json before = stored.object;
+    return store(target, before, std::move(object), std::move(managers));
+}
+
+Reply ApiModel::apply(const Target& target, const Json& config) {
+    const Kind& kind = *target.kind;
+    const Manager applier = {.name = target.query.at("fieldManager"), .applies = true};
+    const Stored* stored = find(kind.resource, target.key);
+    if (!stored) return create(target, config, applier, true);
+    if (auto refused = check_preconditions(kind, config["metadata"], stored->object)) return *refused;
+
+    Json bare = config;
+    if (kind.has_status) bare.erase("status");
+    std::map<Manager, FieldSet> managers = stored->managers;
+    const FieldSet before = managers.contains(applier) ? managers[applier] : FieldSet();
+    managers[applier] = fields_of(bare);
+    FieldSet owned;
+    for (const auto& [manager, set] : managers) owned = unite(owned, set);
+    Json object = pruned(merged(stored->object, bare), subtract(before, owned), owned);
+    keep_identity(object, stored->object);
+
+    const Difference found = difference(stored->object, object);
+    std::string conflicts;
+    for (auto& [manager, set] : managers) {
+        if (manager == applier) continue;
+        if (!intersect(set, found.changed).empty())
+            conflicts += (conflicts.empty() ? "\"" : ", \"") + manager.name + "\"";
+        set = subtract(subtract(set, found.changed), found.removed);
+    }
+    if (!conflicts.empty() && target.query.find("force") != target.query.end() &&
+        target.query.at("force") != "true")
+        return failure(409, "Conflict", "Apply failed with conflicts: conflicts with " + conflicts);
+    forget_nothing_owned(managers);
+    default_fields(kind, object);
+    if (auto refused = admit(kind, stored->object, object)) return *refused;
+    const Json live = stored->object;
+    return store(target, live, std::move(object), std::move(managers));
+}
+
+Reply ApiModel::remove(const Target& target, const Json& options) {
+    const Kind& kind = *target.kind;
+    const Stored& stored = *find(kind.resource, target.key);
+    if (auto refused = check_preconditions(kind, options["preconditions"], stored.object)) return *refused;
+    Json object = stored.object;
+    Json finalizers = Json::array();
+    const std::string_view how = options["propagationPolicy"].as_string();
+    for (const Json& finalizer : std::as_const(object)["metadata"]["finalizers"].items())
+        if (finalizer.as_string() != "foregroundDeletion" && finalizer.as_string() != "orphan")
+            finalizers.push_back(finalizer);
+    if (how == "Foreground") finalizers.push_back("foregroundDeletion");
+    if (how == "Orphan") finalizers.push_back("orphan");
+    Reply reply = {.status = 200, .body = *stored.text};
+    if (finalizers.empty()) {
+        drop(kind, target.key);
+        return reply;
+    }
+    Json& metadata = object["metadata"];
+    metadata["finalizers"] = std::move(finalizers);
+    if (!metadata.contains("deletionTimestamp")) {
+        metadata["deletionTimestamp"] = api::format_time(now_());
+        metadata["deletionGracePeriodSeconds"] = 0;
+        if (kind.has_generation) metadata["generation"] = std::as_const(metadata)["generation"].int_or(0) + 1;
+    }
+    const Json before = stored.object;
+    return store(target, before, std::move(object), stored.managers);
+}
+
+// `after` carries the metadata of `before`, but for what a user may write.
+Reply ApiModel::store(const Target& target, const Json& before, Json after,
+                      std::map<Manager, FieldSet> managers) {
+    const Kind& kind = *target.kind;
+    Stored& stored = objects_[std::string(kind.resource)][target.key];
+    if (after == before && managers == stored.managers) return {.status = 200, .body = *stored.text};
+    Json& metadata = after["metadata"];
+    if (kind.has_generation && !before.is_null() && spec_only(after) != spec_only(before))
+        metadata["generation"] = std::as_const(metadata)["generation"].int_or(0) + 1;
+    if (metadata.contains("deletionTimestamp") && std::as_const(metadata)["finalizers"].empty()) {
+        drop(kind, target.key);
+        return {.status = 200, .body = to_json(after)};
+    }
+    metadata["resourceVersion"] = std::to_string(++version_);
+    stored.object = std::move(after);
+    stored.managers = std::move(managers);
+    stored.text = written(kind, stored);
+    const auto text = stored.text;
+    note(kind, target.key, before.is_null() ? Change::Type::added : Change::Type::modified, text);
+    if (changed) {
+        const Json now = stored.object;
+        changed(kind, target.key, before, now);
+    }
+    return {.status = 200, .body = *text};
+}
+
+void ApiModel::drop(const Kind& kind, const api::ObjectKey& key) {
+    Objects& objects = objects_[std::string(kind.resource)];
+    Stored stored = std::move(objects.at(key));
+    objects.erase(key);
+    const Json before = stored.object;
+    stored.object["metadata"]["resourceVersion"] = std::to_string(++version_);
+    note(kind, key, Change::Type::deleted, written(kind, stored));
+    if (changed) changed(kind, key, before, Json());
+}
+
+void ApiModel::note(const Kind& kind, const api::ObjectKey& key, Change::Type type,
+                    std::shared_ptr<const std::string> text) {
+    history_[std::string(kind.resource)].push_back({version_, type, key, std::move(text)});
+}
+
+std::shared_ptr<const std::string> ApiModel::written(const Kind& kind, const Stored& stored) const {
+    if (!kind.tracks_fields) return std::make_shared<const std::string>(to_json(stored.object));
+    Json object = stored.object;
+    Json list = Json::array();
+    for (const auto& [manager, set] : stored.managers) {
+        Json entry = Json::object({{"manager", manager.name},
+                                   {"operation", manager.applies ? "Apply" : "Update"},
+                                   {"apiVersion", kind.api_version},
+                                   {"time", api::format_time(now_())},
+                                   {"fieldsType", "FieldsV1"},
+                                   {"fieldsV1", to_json_tree(set)}});
+        if (!manager.subresource.empty()) entry["subresource"] = manager.subresource;
+        list.push_back(std::move(entry));
+    }
+    if (!list.empty()) object["metadata"]["managedFields"] = std::move(list);
+    return std::make_shared<const std::string>(to_json(object));
+}
+
+}  // namespace faults

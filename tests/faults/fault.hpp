@@ -1,0 +1,34 @@
+#pragma once
+#include <chrono>
+#include <string>
+
+namespace faults {
+
+/// What goes wrong in one run, once. Writes are those of reconcilers, events aside, counted from 0 as they
+/// are sent.
+struct Fault {
+    enum class Kind {
+        none,
+        crash,  ///< right after write `write` has been carried out; back after `downtime`
+        late,   ///< the sender of write `write` dies as it sends it; it arrives when its successor is at work
+        lose_answer,   ///< of write `write`: it was carried out, and the connection is lost
+        lose_request,  ///< write `write` is not carried out, and the connection is lost
+        refuse,        ///< write `write` is answered with `status`
+        freeze,  ///< the watch of `resource` stops after its `change`th change, until write `write` is done
+        drop,    ///< the watch of `resource` leaves out its `change`th change; there is a re-list a minute
+                 ///< later
+        relist   ///< as freeze; then the history is gone, and everything is listed again
+    };
+    Kind kind = Kind::none;
+    int write = -1;
+    std::string resource = {};
+    int change = -1;
+    int status = 0;
+    std::chrono::milliseconds downtime{1000};
+    std::chrono::milliseconds delay{10'000};  ///< of what is late
+    int reconcilers = 1;
+
+    std::string name() const;
+};
+
+}  // namespace faults

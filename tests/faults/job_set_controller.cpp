@@ -1,0 +1,209 @@
+#include <algorithm>
+
+#include "api/meta.hpp"
+#include "surroundings.hpp"
+
+namespace faults {
+namespace {
+
+using api::Json;
+using kube::resources::job_sets;
+constexpr kube::Resource jobs = {"batch", "v1", "jobs", true};
+constexpr std::string_view job_sets_name = "jobsets.jobset.x-k8s.io";
+
+bool is_deleted(const Json& object) { return object["metadata"].contains("deletionTimestamp"); }
+
+bool is_finished(const Json& object) {
+    for (const Json& condition : object["status"]["conditions"].items())
+        if (condition["status"].as_string() == "True" && condition["type"].as_string() != "Suspended")
+            return true;
+    return false;
+}
+
+Json condition(const char* type, const char* reason, const char* message, api::Time now) {
+    return Json::object({{"type", type},
+                         {"status", "True"},
+                         {"reason", reason},
+                         {"message", message},
+                         {"lastTransitionTime", api::format_time(now)}});
+}
+
+void unite_maps(Json& into, const Json& from) {
+    for (const auto& [key, value] : from.members()) into[key] = value;
+}
+
+// What a suspended Job takes from its JobSet when it is resumed: nothing ever goes away.
+Json resumed_template(const Json& job, const Json& wanted) {
+    Json pod = job["spec"]["template"];
+    for (const char* name : {"labels", "annotations"})
+        if (wanted["metadata"].contains(name)) unite_maps(pod["metadata"][name], wanted["metadata"][name]);
+    if (wanted["spec"].contains("nodeSelector"))
+        unite_maps(pod["spec"]["nodeSelector"], wanted["spec"]["nodeSelector"]);
+    for (const char* name : {"tolerations", "schedulingGates"})
+        for (const Json& item : wanted["spec"][name].items()) {
+            const auto& there = std::as_const(pod)["spec"][name].items();
+            if (std::find(there.begin(), there.end(), item) == there.end()) pod["spec"][name].push_back(item);
+        }
+    return pod;
+}
+
+kube::Request as_controller(kube::Request request) {
+    const auto at = request.target.find("fieldManager=trainer");
+    if (at != std::string::npos) request.target.replace(at, 20, "fieldManager=jobset");
+    return request;
+}
+
+}  // namespace
+
+void JobSetController::changed(const Kind& kind, const api::ObjectKey& key, const Json& before,
+                               const Json& after) {
+    if (kind.resource == job_sets_name) return plan(key);
+    if (kind.resource != "jobs.batch") return;
+    job_changed(key, before, after);
+    const Json& object = after.is_null() ? before : after;
+    plan({key.ns, std::string(object["metadata"]["labels"][job_set_label].as_string())});
+}
+
+void JobSetController::plan(const api::ObjectKey& job_set) {
+    if (!planned_.insert(job_set).second) return;
+    agenda_.after(lag_(), [this, job_set] {
+        planned_.erase(job_set);
+        follow(job_set);
+    });
+}
+
+void JobSetController::follow(const api::ObjectKey& key) {
+    const Stored* stored = api_.find(job_sets_name, key);
+    if (!stored || is_deleted(stored->object) || is_finished(stored->object)) return;
+    const Json job_set = stored->object;
+    for (const Json& replicated_job : job_set["spec"]["replicatedJobs"].items())
+        for (std::int64_t i = 0; i < replicated_job["replicas"].int_or(1); ++i)
+            follow_job(job_set, replicated_job,
+                       {key.ns, key.name + "-" + std::string(replicated_job["name"].as_string()) + "-" +
+                                    std::to_string(i)});
+    count(key);
+}
+
+void JobSetController::follow_job(const Json& job_set, const Json& replicated_job,
+                                  const api::ObjectKey& name) {
+    const Stored* stored = api_.find("jobs.batch", name);
+    const Json& wanted = replicated_job["template"]["spec"]["template"];
+    const bool suspend = job_set["spec"]["suspend"].bool_or(false);
+    const Json& uid = job_set["metadata"]["uid"];
+    if (!stored) {
+        Json job;
+        job["metadata"] = Json::object({{"name", name.name}, {"namespace", name.ns}});
+        job["metadata"]["labels"][job_set_label] = job_set["metadata"]["name"];
+        job["metadata"]["labels"]["replicated-job"] = replicated_job["name"];
+        job["metadata"]["ownerReferences"] = Json::array({Json::object({{"apiVersion", job_set["apiVersion"]},
+                                                                        {"kind", "JobSet"},
+                                                                        {"name", job_set["metadata"]["name"]},
+                                                                        {"uid", uid},
+                                                                        {"controller", true},
+                                                                        {"blockOwnerDeletion", true}})});
+        job["spec"]["suspend"] = suspend;
+        job["spec"]["template"] = wanted;
+        api_.handle(as_controller(kube::create(jobs, job)));
+        return;
+    }
+    const Json job = stored->object;
+    // One of an earlier JobSet of that name has to go first.
+    if (job["metadata"]["ownerReferences"][std::size_t{0}]["uid"] != uid || is_deleted(job) ||
+        is_finished(job))
+        return;
+    if (job["spec"]["suspend"].bool_or(false) == suspend) return;
+    Json patch;
+    patch["spec"]["suspend"] = suspend;
+    if (!suspend) patch["spec"]["template"] = resumed_template(job, wanted);
+    api_.handle(as_controller(kube::merge_patch(jobs, name, std::move(patch))));
+}
+
+void JobSetController::count(const api::ObjectKey& key) {
+    const Stored* stored = api_.find(job_sets_name, key);
+    if (!stored) return;
+    const Json job_set = stored->object;
+    Json list = Json::array();
+    std::int64_t wanted = 0, succeeded_jobs = 0, failed_jobs = 0;
+    std::vector<Json> groups = job_set["spec"]["replicatedJobs"].items();
+    std::sort(groups.begin(), groups.end(),
+              [](const Json& a, const Json& b) { return a["name"].as_string() > b["name"].as_string(); });
+    for (const Json& group : groups) {
+        std::int64_t ready = 0, succeeded = 0, failed = 0, active = 0, suspended = 0;
+        wanted += group["replicas"].int_or(1);
+        for (const auto& [name, job] : api_.all("jobs.batch")) {
+            const Json& metadata = job.object["metadata"];
+            if (metadata["ownerReferences"][std::size_t{0}]["uid"] != job_set["metadata"]["uid"] ||
+                metadata["labels"]["replicated-job"] != group["name"])
+                continue;
+            const Json& status = job.object["status"];
+            succeeded += status["succeeded"].int_or(0);
+            failed += status["failed"].int_or(0);
+            if (is_finished(job.object)) continue;
+            ready += status["ready"].int_or(0);
+            active += status["active"].int_or(0) > 0;
+            suspended += job.object["spec"]["suspend"].bool_or(false);
+        }
+        succeeded_jobs += succeeded;
+        failed_jobs += failed;
+        list.push_back(Json::object({{"name", group["name"]},
+                                     {"ready", ready},
+                                     {"succeeded", succeeded},
+                                     {"failed", failed},
+                                     {"active", active},
+                                     {"suspended", suspended}}));
+    }
+    Json patch;
+    patch["status"]["replicatedJobsStatus"] = std::move(list);
+    const api::Time now = agenda_.wall_seconds();
+    if (failed_jobs > 0)
+        patch["status"]["conditions"] = Json::array(
+            {condition("Failed", "FailedJobs", "jobset failed due to one or more job failures", now)});
+    else if (succeeded_jobs == wanted && wanted > 0)
+        patch["status"]["conditions"] =
+            Json::array({condition("Completed", "AllJobsCompleted", "jobset completed successfully", now)});
+    api_.handle(as_controller(kube::merge_patch_status(job_sets, key, std::move(patch))));
+}
+
+void JobSetController::job_changed(const api::ObjectKey& key, const Json& before, const Json& after) {
+    if (after.is_null() || is_finished(after)) return;
+    const bool suspended = after["spec"]["suspend"].bool_or(false);
+    if (!before.is_null() && before["spec"]["suspend"].bool_or(false) == suspended) return;
+    const std::string uid(after["metadata"]["uid"].as_string());
+    if (suspended) {
+        if (!before.is_null())
+            agenda_.after(grace, [this, key, uid] {
+                set_job_status(key, uid, Json::object({{"active", 0}, {"ready", 0}}));
+            });
+        return;
+    }
+    const Json& labels = after["spec"]["template"]["metadata"]["labels"];
+    const std::string_view text = labels["signalbox.test/run-seconds"].as_string();
+    const bool fails = labels["signalbox.test/outcome"].as_string() == "failed";
+    const std::int64_t generation = after["metadata"]["generation"].int_or(0);
+    agenda_.after(lag_(), [this, key, uid] {
+        set_job_status(key, uid, Json::object({{"active", 1}, {"ready", 1}}));
+    });
+    if (text == "never") return;
+    const std::chrono::seconds run(text.empty() ? 5 : std::stoi(std::string(text)));
+    agenda_.after(std::chrono::milliseconds(300) + run, [this, key, uid, fails, generation] {
+        const Stored* job = api_.find("jobs.batch", key);
+        // A Job that was suspended meanwhile begins anew.
+        if (!job || job->object["metadata"]["generation"].int_or(0) != generation) return;
+        Json status = Json::object({{"active", 0}, {"ready", 0}, {fails ? "failed" : "succeeded", 1}});
+        status["conditions"] =
+            Json::array({condition(fails ? "Failed" : "Complete", "Ended", "", agenda_.wall_seconds())});
+        set_job_status(key, uid, std::move(status));
+    });
+}
+
+void JobSetController::set_job_status(const api::ObjectKey& key, const std::string& uid, Json status) {
+    const Stored* job = api_.find("jobs.batch", key);
+    if (!job || job->object["metadata"]["uid"].as_string() != uid || is_finished(job->object)) return;
+    const bool starts = status["active"].int_or(0) > 0;
+    if (starts == job->object["spec"]["suspend"].bool_or(false) && !status.contains("conditions")) return;
+    Json patch;
+    patch["status"] = std::move(status);
+    api_.handle(as_controller(kube::merge_patch_status(jobs, key, std::move(patch))));
+}
+
+}  // namespace faults

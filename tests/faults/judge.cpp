@@ -1,0 +1,257 @@
+#include "judge.hpp"
+
+#include <algorithm>
+
+#include "api/job_set.hpp"
+#include "api/names.hpp"
+
+namespace faults {
+namespace {
+
+using api::Json;
+
+constexpr std::string_view train_jobs_name = "trainjobs.trainer.kubeflow.org";
+constexpr std::string_view job_sets_name = "jobsets.jobset.x-k8s.io";
+
+std::string text(const api::ObjectKey& key) { return api::to_string(key); }
+
+bool is_runtime(const Kind& kind) {
+    return kind.kind == "TrainingRuntime" || kind.kind == "ClusterTrainingRuntime";
+}
+
+bool is_managed_by_us(const Json& job) {
+    const std::string_view manager = job["spec"]["managedBy"].as_string();
+    return manager.empty() || manager == api::managed_by_us;
+}
+
+Json without(const Json& object, std::initializer_list<const char*> names) {
+    Json tree = object;
+    for (const char* name : names) tree.erase(name);
+    return tree;
+}
+
+}  // namespace
+
+void Judge::complain(std::string what) {
+    complaints_.push_back(api::format_time(agenda_.wall_seconds()) + " " + what);
+}
+
+void Judge::logged(std::string_view line) { complain("logged: " + std::string(line)); }
+
+void Judge::asked(int reconciler, const kube::Request& request, bool alive) {
+    asking_ = reconciler;
+    late_first_apply_ = !alive && request.target.find("force=false") != std::string::npos;
+    reconcilers_ = std::max(reconcilers_, reconciler + 1);
+    if (request.method != "GET") ++writes_;
+}
+
+void Judge::answered(int reconciler, const kube::Request& request, const Reply& reply) {
+    asking_ = -1;
+    if (!reply.ok() || kube::resource_of(request.target).rfind(train_jobs_name, 0) != 0) return;
+    const auto object = api::parse_json(reply.body);
+    if (object && api::terminal_condition(api::parse_train_job(*object)))
+        told_terminal_[reconciler].insert(api::parse_meta(*object).uid);
+}
+
+std::optional<api::TrainJob> Judge::train_job_of(const std::string& uid) const {
+    for (const auto& [key, stored] : api_.all(train_jobs_name))
+        if (stored.object["metadata"]["uid"].as_string() == uid) return api::parse_train_job(stored.object);
+    return std::nullopt;
+}
+
+void Judge::changed(const Kind& kind, const api::ObjectKey& key, const Json& before, const Json& after,
+                    bool by_reconciler) {
+    if (kind.resource == train_jobs_name) judge_train_job(key, before, after, by_reconciler);
+    if (is_runtime(kind)) {
+        auto& policies = policies_[{std::string(kind.resource), key}];
+        if (!policies.empty()) policies.back().until = agenda_.wall_seconds();
+        if (!after.is_null()) policies.push_back({.ttl = after["spec"]["ttlSecondsAfterFinished"].as_int()});
+        if (by_reconciler) judge_runtime(before, after);
+    }
+    if (!by_reconciler || late_first_apply_) return;
+    if (kind.kind == "Event") judge_event(after);
+    if (kind.kind == "JobSet") judge_job_set(key, before, after);
+    if (kind.kind == "JobSet" || kind.kind == "ConfigMap" || kind.kind == "Secret" || kind.kind == "PodGroup")
+        judge_owned(kind, key, before, after);
+}
+
+void Judge::judge_train_job(const api::ObjectKey& key, const Json& before, const Json& after,
+                            bool by_reconciler) {
+    const Json& there = after.is_null() ? before : after;
+    const api::ObjectMeta meta = api::parse_meta(there);
+    Life& life = lives_[meta.uid];
+    life.ours = is_managed_by_us(there);
+    if (!after.is_null() && !before.is_null()) {
+        const api::TrainJob was = api::parse_train_job(before);
+        const api::TrainJob now = api::parse_train_job(after);
+        for (const api::Condition& c : now.conditions) life.reasons.insert(c.reason);
+        if (by_reconciler) judge_status(was, now);
+        if (by_reconciler && before["spec"] != after["spec"])
+            complain("the spec of " + text(key) + " was changed");
+        const bool stored = api::is_true(was.conditions, api::condition::suspended);
+        const api::Condition* resumed = api::find_condition(now.conditions, api::condition::suspended);
+        if (stored && resumed && !resumed->is_true()) life.resumed = resumed->last_transition;
+    }
+    if (!by_reconciler) return;
+    if (!life.ours) complain("a TrainJob that is not ours was written: " + text(key));
+    if (!before.is_null() && !api::parse_meta(before).deletion && (after.is_null() || meta.deletion))
+        judge_expiry(api::parse_train_job(before));
+}
+
+// What one status write may do to the conditions.
+void Judge::judge_status(const api::TrainJob& before, const api::TrainJob& after) {
+    const std::string name = text(after.meta.key());
+    const api::Condition* ended = api::terminal_condition(before);
+    const api::Condition* ends = api::terminal_condition(after);
+    if (ended && (!ends || ends->type != ended->type || ends->reason != ended->reason ||
+                  ends->last_transition != ended->last_transition))
+        complain("the end of " + name + " was rewritten");
+    if (api::is_true(after.conditions, api::condition::complete) &&
+        api::is_true(after.conditions, api::condition::failed))
+        complain(name + " is complete and failed");
+    for (const api::Condition& condition : after.conditions) {
+        const api::Condition* old = api::find_condition(before.conditions, condition.type);
+        if (old && condition.last_transition < old->last_transition)
+            complain(condition.type + " of " + name + " went back in time");
+        if (old && condition.status == old->status && condition.last_transition != old->last_transition)
+            complain(condition.type + " of " + name + " moved without a change");
+        if (condition.last_transition > agenda_.wall_seconds() + clock_skew)
+            complain(condition.type + " of " + name + " is from the future");
+    }
+    if (ended || !ends || ends->reason != api::reason::deadline_exceeded) return;
+    const Life& life = lives_[after.meta.uid];
+    const auto limit = before.active_deadline_seconds;
+    if (!limit || before.suspend || api::is_true(before.conditions, api::condition::suspended)) {
+        complain("the deadline of " + name + " was applied although it has none now");
+        return;
+    }
+    const api::Time start = life.resumed.value_or(before.meta.creation);
+    if (agenda_.wall_seconds() + clock_skew < start + std::chrono::seconds(*limit))
+        complain("the deadline of " + name + " was applied too early");
+}
+
+// Deleted by a reconciler: only once the shortest TTL that its runtime had within the last half minute has
+// passed.
+void Judge::judge_expiry(const api::TrainJob& job) {
+    const std::string name = text(job.meta.key());
+    const api::Condition* ended = api::terminal_condition(job);
+    if (!ended) return complain("the unfinished TrainJob " + name + " was deleted");
+    const bool namespaced = job.runtime_ref.kind == api::training_runtime_kind;
+    const std::string resource =
+        namespaced ? "trainingruntimes.trainer.kubeflow.org" : "clustertrainingruntimes.trainer.kubeflow.org";
+    const api::ObjectKey runtime = {namespaced ? job.meta.ns : "", job.runtime_ref.name};
+    std::optional<std::int64_t> shortest;
+    const auto consider = [&](std::optional<std::int64_t> ttl) {
+        if (ttl) shortest = std::min(shortest.value_or(*ttl), *ttl);
+    };
+    for (const Policy& policy : policies_[{resource, runtime}])
+        if (policy.until >= agenda_.wall_seconds() - 30s) consider(policy.ttl);
+    if (const Stored* snapshot = api_.find("configmaps", {job.meta.ns, job.meta.name + "-runtime-snapshot"}))
+        if (!api_.find(resource, runtime))
+            if (const auto kept = api::parse_json(snapshot->object["data"]["runtime"].as_string()))
+                consider((*kept)["spec"]["ttlSecondsAfterFinished"].as_int());
+    if (!shortest) return complain(name + " was deleted without a TTL");
+    if (agenda_.wall_seconds() + clock_skew < ended->last_transition + std::chrono::seconds(*shortest))
+        complain(name + " was deleted before its TTL");
+}
+
+void Judge::judge_job_set(const api::ObjectKey& key, const Json& before, const Json& after) {
+    const std::string name = "JobSet " + text(key);
+    if (!before.is_null() && !after.is_null()) {
+        const bool ran = !before["spec"]["suspend"].bool_or(false);
+        const bool suspends = after["spec"]["suspend"].bool_or(false);
+        Json expected = before["spec"];
+        expected["suspend"] = suspends;
+        if (ran && (!suspends || expected != after["spec"]) && before["spec"] != after["spec"])
+            complain("the running " + name + " was changed");
+    }
+    if (!before.is_null() && api::parse_meta(before).deletion &&
+        before["metadata"]["finalizers"] != after["metadata"]["finalizers"])
+        complain("how " + name + " is deleted was changed");
+    const bool removed = !before.is_null() && !api::parse_meta(before).deletion &&
+                         (after.is_null() || api::parse_meta(after).deletion);
+    if (removed) {
+        const api::JobSet was = api::parse_job_set(before);
+        const auto job = train_job_of(was.meta.controller_uid);
+        const bool ended = job && api::terminal_condition(*job);
+        if (!ended && !was.suspend)
+            complain("the running " + name + " of an unfinished TrainJob was deleted");
+        if (!ended && was.suspend && was.any_active())
+            complain(name + " was deleted while its pods were active");
+        if (was.finished) complain("the finished " + name + " was deleted");
+    }
+    if (after.is_null()) return;
+    int same_owner = 0;
+    for (const auto& [other, stored] : api_.all(job_sets_name))
+        same_owner += api::parse_meta(stored.object).controller_uid == api::parse_meta(after).controller_uid;
+    if (same_owner > 1) complain("two JobSets of one TrainJob");
+}
+
+void Judge::judge_owned(const Kind& kind, const api::ObjectKey& key, const Json& before, const Json& after) {
+    const std::string name = std::string(kind.kind) + " " + text(key);
+    for (const Json* object : {&before, &after}) {
+        if (object->is_null()) continue;
+        const auto life = lives_.find(api::parse_meta(*object).controller_uid);
+        if (life == lives_.end()) return complain(name + " of somebody else was written");
+        if (!life->second.ours) return complain(name + " of a TrainJob that is not ours was written");
+    }
+    if (after.is_null() || api::parse_meta(after).deletion) return;
+    const std::string uid = api::parse_meta(after).controller_uid;
+    const auto job = train_job_of(uid);
+    if (!job || !api::terminal_condition(*job)) return;
+    // Between the last look and the write of one reconciler, another one may have ended the job.
+    if (reconcilers_ < 2 || told_terminal_[asking_].contains(uid))
+        complain(name + " was written although its TrainJob had ended");
+}
+
+void Judge::judge_runtime(const Json& before, const Json& after) {
+    if (after.is_null()) return complain("a runtime was deleted");
+    if (before.is_null() || without(before, {"metadata"}) != without(after, {"metadata"}))
+        complain("a runtime was changed");
+}
+
+// Events tell of what has happened.
+void Judge::judge_event(const Json& event) {
+    const std::string reason(event["reason"].as_string());
+    events_.insert(reason);
+    using namespace api::reason;
+    for (const std::string_view known : {jobs_creation_succeeded, jobs_build_failed, jobs_creation_failed,
+                                         suspended, resumed, deadline_exceeded, runtime_not_supported})
+        if (reason == known &&
+            !lives_[std::string(event["regarding"]["uid"].as_string())].reasons.contains(reason))
+            complain("the event " + reason + " came before its condition");
+}
+
+std::string summary(const ApiModel& api, const api::ObjectKey& key) {
+    const Stored* stored = api.find(train_jobs_name, key);
+    const Stored* set = api.find(job_sets_name, key);
+    std::string line = stored ? "" : "gone";
+    std::string uid;
+    if (stored) {
+        const api::TrainJob job = api::parse_train_job(stored->object);
+        uid = job.meta.uid;
+        for (const api::Condition& c : job.conditions) line += (c.is_true() ? "+" : "-") + c.reason + " ";
+        if (job.conditions.empty()) line += "no conditions ";
+        line.pop_back();
+        if (job.meta.deletion) line += " (deleted)";
+    }
+    line += "; ";
+    if (!set) {
+        line += "no JobSet";
+    } else {
+        const api::JobSet job_set = api::parse_job_set(set->object);
+        const bool ours = !uid.empty() && job_set.meta.controller_uid == uid;
+        line += ours ? "" : "foreign ";
+        line += job_set.meta.deletion ? "ending"
+                : job_set.finished    ? "finished"
+                : job_set.suspend     ? "suspended"
+                                      : "running";
+    }
+    line += api.find("configmaps", {key.ns, key.name + "-runtime-snapshot"}) ? "; snapshot" : "; no snapshot";
+    int active = 0;
+    for (const auto& [name, job] : api.all("jobs.batch"))
+        active += job.object["status"]["active"].int_or(0) > 0;
+    return line + "; " + std::to_string(active) + " active";
+}
+
+}  // namespace faults

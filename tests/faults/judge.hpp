@@ -1,0 +1,78 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agenda.hpp"
+#include "api/train_job.hpp"
+#include "api_model.hpp"
+
+namespace faults {
+
+/// Watches every step of a run for what must never happen, whatever fails. What it finds is in complaints().
+class Judge {
+public:
+    Judge(const ApiModel& api, const Agenda& agenda) : api_(api), agenda_(agenda) {}
+
+    /// Before and after a request of a reconciler.
+    void asked(int reconciler, const kube::Request& request, bool alive);
+    void answered(int reconciler, const kube::Request& request, const Reply& reply);
+    /// After every change; `by_reconciler` or by anybody else.
+    void changed(const Kind& kind, const api::ObjectKey& key, const api::Json& before, const api::Json& after,
+                 bool by_reconciler);
+    /// Of the program under test: its errors are complaints.
+    void logged(std::string_view line);
+    void complain(std::string what);
+
+    const std::vector<std::string>& complaints() const { return complaints_; }
+    /// Reasons of the events that were stored.
+    const std::set<std::string>& events() const { return events_; }
+    /// Writes of reconcilers that changed something or might have, events included.
+    int writes() const { return writes_; }
+
+    /// How far the wall clocks of reconcilers may be ahead.
+    std::chrono::seconds clock_skew{0};
+
+private:
+    struct Life {
+        bool ours = true;
+        std::optional<api::Time> resumed = {};
+        std::set<std::string> reasons = {};  // that its conditions had at some time
+    };
+    struct Policy {
+        api::Time until = api::Time::max();
+        std::optional<std::int64_t> ttl = {};
+    };
+
+    void judge_train_job(const api::ObjectKey& key, const api::Json& before, const api::Json& after,
+                         bool by_reconciler);
+    void judge_status(const api::TrainJob& before, const api::TrainJob& after);
+    void judge_expiry(const api::TrainJob& job);
+    void judge_job_set(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
+    void judge_owned(const Kind& kind, const api::ObjectKey& key, const api::Json& before,
+                     const api::Json& after);
+    void judge_runtime(const api::Json& before, const api::Json& after);
+    void judge_event(const api::Json& event);
+    std::optional<api::TrainJob> train_job_of(const std::string& uid) const;
+
+    const ApiModel& api_;
+    const Agenda& agenda_;
+    std::map<std::string, Life> lives_;  // by the TrainJob's UID
+    std::map<std::pair<std::string, api::ObjectKey>, std::vector<Policy>> policies_;
+    std::map<int, std::set<std::string>> told_terminal_;  // by the answers to its own requests
+    std::set<std::string> events_;
+    std::vector<std::string> complaints_;
+    int writes_ = 0;
+    int asking_ = -1;
+    // The API server knows no apply that only creates: what a dead process has sent may still change the
+    // JobSet that its successor has made. The successor puts it right again, which the end of the run shows.
+    bool late_first_apply_ = false;
+    int reconcilers_ = 0;
+};
+
+/// The end of a run in one line: the TrainJob's conditions, its JobSet, its snapshot and its active pods.
+std::string summary(const ApiModel& api, const api::ObjectKey& job);
+
+}  // namespace faults

@@ -1,0 +1,30 @@
+#include "plans.hpp"
+
+namespace faults {
+
+std::vector<Fault> plans(const World& recorded) {
+    using What = Fault::Kind;
+    std::vector<Fault> all = {{.reconcilers = 2}};
+    for (int write = 0; write < recorded.writes(); ++write) {
+        all.push_back({.kind = What::crash, .write = write});
+        // Long enough for every deadline to pass.
+        all.push_back({.kind = What::crash, .write = write, .downtime = 300s});
+        all.push_back({.kind = What::crash, .write = write, .reconcilers = 2});
+        for (const auto delay : {3s, 10s, 60s})
+            all.push_back({.kind = What::late, .write = write, .delay = delay});
+        all.push_back({.kind = What::lose_answer, .write = write});
+        all.push_back({.kind = What::lose_request, .write = write});
+        for (const int status : {409, 429, 500, 503})
+            all.push_back({.kind = What::refuse, .write = write, .status = status});
+        for (const auto& [resource, changes] : recorded.changes_at_writes()[static_cast<std::size_t>(write)])
+            for (int change = 0; change < changes; ++change)
+                for (const What kind : {What::freeze, What::relist})
+                    all.push_back({.kind = kind, .write = write, .resource = resource, .change = change});
+    }
+    for (const std::string& resource : World::watched_resources())
+        for (int change = 0; change < recorded.changes(resource); ++change)
+            all.push_back({.kind = What::drop, .resource = resource, .change = change});
+    return all;
+}
+
+}  // namespace faults

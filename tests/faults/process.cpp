@@ -1,0 +1,205 @@
+#include "process.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
+
+namespace faults {
+namespace {
+
+namespace asio = boost::asio;
+constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
+
+using Signal = std::shared_ptr<asio::steady_timer>;
+Signal make_signal(asio::io_context& context) {
+    return std::make_shared<asio::steady_timer>(context, kube::SteadyTime::max());
+}
+
+api::Error lost() { return {.code = api::Errc::unavailable, .message = "connection lost"}; }
+
+int number_after(const std::string& text, std::string_view name, int otherwise) {
+    const auto at = text.find(name);
+    return at == std::string::npos ? otherwise : std::stoi(text.substr(at + name.size()));
+}
+
+std::string event_line(const Change& change) {
+    constexpr const char* types[] = {"ADDED", "MODIFIED", "DELETED"};
+    return std::string(R"({"type":")") + types[static_cast<int>(change.type)] + R"(","object":)" +
+           *change.text + "}";
+}
+
+}  // namespace
+
+kube::Task<> ProcessClock::sleep_until(kube::SteadyTime when) {
+    if (when <= now()) co_return;
+    const Signal signal = make_signal(process_.context());
+    Process& process = process_;
+    const auto entry = world_.agenda.at(when, [signal, &process] {
+        if (!process.alive()) return;
+        signal->cancel();
+        process.poll();
+    });
+    co_await signal->async_wait(as_tuple);
+    world_.agenda.cancel(entry);
+    if (when > now()) throw boost::system::system_error(asio::error::operation_aborted);
+}
+
+OpenWatch::OpenWatch(World& world, Process& process, const kube::Request& request)
+    : world_(world),
+      process_(process),
+      resource_(kube::resource_of(request.target)),
+      news_(make_signal(process.context())) {
+    const auto& history = world_.api.history(resource_);
+    if (request.target.find("sendInitialEvents") != std::string::npos) {
+        for (const auto& [key, stored] : world_.api.all(resource_))
+            put(R"({"type":"ADDED","object":)" + *stored.text + "}");
+        put(R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":")" +
+            std::to_string(world_.api.version()) +
+            R"(","annotations":{"k8s.io/initial-events-end":"true"}}}})");
+        next_change_ = history.size();
+    } else {
+        const std::uint64_t after =
+            std::stoull(request.target.substr(request.target.find("resourceVersion=") + 16));
+        while (next_change_ < history.size() && history[next_change_].version <= after) ++next_change_;
+        if (after < world_.api.compacted(resource_)) expire();
+    }
+    const std::chrono::seconds timeout(number_after(request.target, "timeoutSeconds=", 300));
+    world_.agenda.after(timeout, [this, alive = alive_] {
+        if (*alive) close();
+    });
+    world_.opened(*this);
+    look();
+}
+
+OpenWatch::~OpenWatch() {
+    *alive_ = false;
+    world_.closed(*this);
+}
+
+void OpenWatch::put(std::string line) { lines_.push_back(std::move(line)); }
+
+void OpenWatch::close() {
+    closed_ = true;
+    news_->cancel();
+    // Not at once: who closes several watches would meet those that are opened in their place.
+    world_.agenda.after(std::chrono::milliseconds(0), [&process = process_] {
+        if (process.alive()) process.poll();
+    });
+}
+
+void OpenWatch::expire() {
+    put(R"({"type":"ERROR","object":{"kind":"Status","status":"Failure","message":"too old resource version",)"
+        R"("reason":"Expired","code":410}})");
+    close();
+}
+
+// One line at a time, each with its own delay: the order stays, and other watches may be ahead.
+void OpenWatch::look() {
+    if (planned_ || closed_ || next_change_ >= world_.api.history(resource_).size()) return;
+    planned_ = true;
+    world_.agenda.after(world_.lag(4, 400), [this, alive = alive_] {
+        if (*alive) deliver();
+    });
+}
+
+void OpenWatch::deliver() {
+    planned_ = false;
+    const auto& history = world_.api.history(resource_);
+    if (closed_ || !process_.alive() || next_change_ >= history.size()) return;
+    const auto show = world_.show(resource_, static_cast<int>(next_change_));
+    if (show == World::Show::later) return;
+    const Change& change = history[next_change_++];
+    look();
+    if (show != World::Show::yes) return;
+    put(event_line(change));
+    news_->cancel();
+    process_.poll();  // which may be the end of this watch
+}
+
+kube::Async<std::string> OpenWatch::next() {
+    while (lines_.empty()) {
+        if (closed_) co_return std::string();
+        co_await news_->async_wait(as_tuple);
+        if (lines_.empty() && !closed_ && !process_.alive()) co_return lost();
+    }
+    std::string line = std::move(lines_.front());
+    lines_.pop_front();
+    co_return line;
+}
+
+Process::Process(World& world, int number, std::chrono::seconds clock_skew)
+    : world_(world),
+      number_(number),
+      clock_(world, *this),
+      log_(net::LogLevel::error, net::LogFormat::json,
+           [this](std::string_view line) { world_.judge.logged(line); }),
+      events_(context_.get_executor(), *this, clock_, "reconciler-" + std::to_string(number)),
+      caches_([this](const api::ObjectKey& key) { worker_.wake(key); }),
+      pass_(*this, caches_, events_, log_,
+            [this, clock_skew] { return world_.agenda.wall_seconds() + clock_skew; }, {}),
+      worker_(context_.get_executor(), clock_, caches_, pass_, metrics_, log_, [] { return true; }, {}),
+      loops_(context_.get_executor()) {
+    follow(kube::resources::train_jobs, caches_.train_jobs());
+    follow(kube::resources::job_sets, caches_.job_sets());
+    follow(kube::resources::training_runtimes, caches_.training_runtimes());
+    follow(kube::resources::cluster_training_runtimes, caches_.cluster_training_runtimes());
+    loops_.start(worker_.run(), [this](const std::exception_ptr& thrown) {
+        world_.judge.complain("the worker ended: " + net::what_of(thrown));
+    });
+}
+
+void Process::follow(kube::Resource resource, kube::Sink& sink) {
+    auto reflector = std::make_unique<kube::Reflector>(
+        *this, clock_, sink, kube::Scope{.resource = resource},
+        [this](const kube::Scope&, const api::Error*) { worker_.look_again(); });
+    loops_.start(reflector->run(), [this](const std::exception_ptr& thrown) {
+        world_.judge.complain("a reflector ended: " + net::what_of(thrown));
+    });
+    reflectors_.push_back(std::move(reflector));
+}
+
+// Everything that waits is ended in order, so that nothing is left behind; the world sees none of it.
+Process::~Process() {
+    alive_ = false;
+    ending_ = true;
+    for (const auto& [id, signal] : calls_) signal->cancel();
+    const auto end = [this]() -> kube::Task<> {
+        co_await worker_.drain(std::chrono::milliseconds(0));
+        co_await loops_.join();
+    };
+    asio::co_spawn(context_, end(), asio::detached);
+    context_.restart();
+    context_.poll();
+}
+
+void Process::poll() {
+    context_.restart();
+    context_.poll();
+}
+
+kube::Async<kube::Response> Process::send(kube::Request request) {
+    if (ending_) co_return lost();
+    const std::uint64_t id = calls_made_++;
+    const Signal signal = make_signal(context_);
+    calls_[id] = signal;
+    const auto answer = std::make_shared<std::optional<api::Result<kube::Response>>>();
+    world_.submit(*this, std::move(request), [signal, answer, this](api::Result<kube::Response> result) {
+        *answer = std::move(result);
+        signal->cancel();
+        poll();
+    });
+    co_await signal->async_wait(as_tuple);
+    calls_.erase(id);
+    if (!*answer) co_return lost();
+    co_return std::move(**answer);
+}
+
+kube::Async<std::unique_ptr<kube::Watch>> Process::watch(kube::Request request) {
+    if (ending_) co_return lost();
+    std::unique_ptr<kube::Watch> opened = std::make_unique<OpenWatch>(world_, *this, request);
+    co_return std::move(opened);
+}
+
+}  // namespace faults

@@ -1,0 +1,98 @@
+#pragma once
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+
+#include "kube/event_recorder.hpp"
+#include "kube/reflector.hpp"
+#include "net/task_group.hpp"
+#include "pass.hpp"
+#include "worker.hpp"
+#include "world.hpp"
+
+namespace faults {
+
+/// Virtual time for one process; a dead one wakes no more.
+class ProcessClock final : public kube::Clock {
+public:
+    ProcessClock(World& world, Process& process) : world_(world), process_(process) {}
+
+    kube::SteadyTime now() const override { return world_.agenda.now(); }
+    kube::MicroTime wall() const override { return world_.agenda.wall(); }
+    kube::Task<> sleep_until(kube::SteadyTime when) override;
+    double jitter() override { return 0.5; }
+
+private:
+    World& world_;
+    Process& process_;
+};
+
+/// Lines on their way to a reflector.
+class OpenWatch final : public kube::Watch {
+public:
+    OpenWatch(World& world, Process& process, const kube::Request& request);
+    ~OpenWatch() override;
+
+    kube::Async<std::string> next() override;
+
+    /// Something may have changed, or may be shown now.
+    void look();
+    /// The server's history does not reach back any more.
+    void expire();
+    const std::string& resource() const { return resource_; }
+
+private:
+    void put(std::string line);
+    void close();
+    void deliver();
+
+    World& world_;
+    Process& process_;
+    std::string resource_;
+    std::size_t next_change_ = 0;
+    std::deque<std::string> lines_;
+    bool closed_ = false;
+    bool planned_ = false;
+    std::shared_ptr<boost::asio::steady_timer> news_;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+/// The reconciler as run.cpp puts it together, on the model in place of a connection. kill() stops it dead:
+/// what it sent may still arrive, and nothing comes back.
+class Process final : public kube::ApiServer {
+public:
+    Process(World& world, int number, std::chrono::seconds clock_skew);
+    ~Process() override;
+
+    void kill() { alive_ = false; }
+    bool alive() const { return alive_; }
+    int number() const { return number_; }
+    boost::asio::io_context& context() { return context_; }
+    /// Runs what can run now.
+    void poll();
+
+    kube::Async<kube::Response> send(kube::Request request) override;
+    kube::Async<std::unique_ptr<kube::Watch>> watch(kube::Request request) override;
+
+private:
+    void follow(kube::Resource resource, kube::Sink& sink);
+
+    World& world_;
+    int number_;
+    bool alive_ = true;
+    bool ending_ = false;
+    boost::asio::io_context context_{1};
+    ProcessClock clock_;
+    net::Log log_;
+    net::Metrics metrics_;
+    kube::EventRecorder events_;
+    reconciler::Caches caches_;
+    reconciler::Pass pass_;
+    reconciler::Worker worker_;
+    std::vector<std::unique_ptr<kube::Reflector>> reflectors_;
+    net::TaskGroup loops_;
+    std::map<std::uint64_t, std::shared_ptr<boost::asio::steady_timer>> calls_;
+    std::uint64_t calls_made_ = 0;
+};
+
+}  // namespace faults

@@ -1,0 +1,32 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "world.hpp"
+
+namespace faults {
+
+/// What people and other controllers do, when, and where it may end.
+struct Scenario {
+    struct Step {
+        std::chrono::milliseconds at;
+        std::function<void(World&)> act;
+    };
+    std::string name;
+    std::vector<Step> steps;
+    /// summary() of each end that is right; the first is that of a run without faults.
+    std::vector<std::string> ends;
+    /// Events that a run without faults stores, besides others.
+    std::vector<std::string> events = {};
+    std::chrono::seconds length{600};
+    /// Further facts about the end; empty if all is well.
+    std::function<std::string(const World&)> check = {};
+};
+
+const std::vector<Scenario>& scenarios();
+
+/// Runs it; what was wrong, one line each: complaints, another end, writes once it had settled.
+std::vector<std::string> run(const Scenario& scenario, World& world);
+
+}  // namespace faults

@@ -1,0 +1,13 @@
+#include "seeds.hpp"
+
+namespace faults {
+
+const Scenario& scenario_of(std::uint64_t seed) { return scenarios()[seed % scenarios().size()]; }
+
+std::unique_ptr<World> world_of(std::uint64_t seed) {
+    Fault fault;
+    fault.reconcilers = seed / scenarios().size() % 4 == 0 ? 2 : 1;
+    return std::make_unique<World>(fault, Chance{.seed = seed, .random = true});
+}
+
+}  // namespace faults

@@ -1,0 +1,249 @@
+#include "world.hpp"
+
+#include <algorithm>
+
+#include "api/names.hpp"
+#include "kube/status.hpp"
+#include "process.hpp"
+
+namespace faults {
+namespace {
+
+constexpr std::string_view watched[] = {"trainjobs.trainer.kubeflow.org", "jobsets.jobset.x-k8s.io",
+                                        "trainingruntimes.trainer.kubeflow.org",
+                                        "clustertrainingruntimes.trainer.kubeflow.org"};
+
+api::Error lost() { return {.code = api::Errc::unavailable, .message = "connection lost"}; }
+
+api::Result<kube::Response> to_result(Reply reply) {
+    if (reply.ok()) return kube::Response{reply.status, std::move(reply.body)};
+    net::HttpResponse response;
+    response.status = static_cast<unsigned>(reply.status);
+    response.body = std::move(reply.body);
+    if (reply.retry_after > 0)
+        response.headers.emplace_back("Retry-After", std::to_string(reply.retry_after));
+    return kube::error_from(response);
+}
+
+std::string without_query(const std::string& target) { return target.substr(0, target.find('?')); }
+
+}  // namespace
+
+struct World::Sent {
+    Process* from = nullptr;
+    kube::Request request = {};
+    Answer answer = {};
+    int write = -1;
+};
+
+std::string Fault::name() const {
+    const std::string at = "write " + std::to_string(write);
+    const std::string view = resource + " at change " + std::to_string(change);
+    const std::string with = reconcilers > 1 ? ", " + std::to_string(reconcilers) + " reconcilers" : "";
+    switch (kind) {
+        case Kind::none: return "no fault" + with;
+        case Kind::crash:
+            return "crash after " + at + " for " + std::to_string(downtime.count() / 1000) + " s" + with;
+        case Kind::late: return at + " late by " + std::to_string(delay.count() / 1000) + " s" + with;
+        case Kind::lose_answer: return "answer lost of " + at + with;
+        case Kind::lose_request: return "request lost of " + at + with;
+        case Kind::refuse: return std::to_string(status) + " for " + at + with;
+        case Kind::freeze: return "frozen until " + at + ": " + view + with;
+        case Kind::drop: return "dropped: " + view + with;
+        case Kind::relist: return "frozen until " + at + " and listed again: " + view + with;
+    }
+    return "";
+}
+
+World::World(Fault plan, Chance chance)
+    : api([this] { return agenda.wall_seconds(); }),
+      garbage_collector(api, agenda, [this] { return lag(50, 3000); }),
+      job_set_controller(api, agenda, [this] { return lag(30, 2000); }),
+      judge(api, agenda),
+      fault(std::move(plan)),
+      chance_(chance),
+      random_(chance.seed) {
+    api.changed = [this](const Kind& kind, const api::ObjectKey& key, const api::Json& before,
+                         const api::Json& after) { spread(kind, key, before, after); };
+}
+
+// Before what their watches and calls refer to.
+World::~World() { processes_.clear(); }
+
+std::chrono::milliseconds World::lag(int usual, int longest) {
+    if (!chance_.random) return std::chrono::milliseconds(usual);
+    // Mostly short, now and then long.
+    const bool slow = random_() % 8 == 0;
+    return std::chrono::milliseconds(1 + random_() % (slow ? longest : std::max(usual * 4, 2)));
+}
+
+bool World::chance(double probability) {
+    return chance_.random && static_cast<double>(random_() % 1'000'000) < probability * 1e6;
+}
+
+void World::start_reconciler(std::chrono::seconds clock_skew) {
+    if (processes_.empty())
+        for (const auto resource : watched)
+            first_change_[std::string(resource)] = static_cast<int>(api.history(resource).size());
+    processes_.push_back(std::make_unique<Process>(*this, static_cast<int>(processes_.size()), clock_skew));
+    Process& process = *processes_.back();
+    agenda.after(std::chrono::milliseconds(0), [&process] {
+        if (process.alive()) process.poll();
+    });
+}
+
+void World::kill_reconcilers() {
+    for (const auto& process : processes_) process->kill();
+}
+
+Reply World::as_user(const kube::Request& request, const std::string& user) {
+    kube::Request theirs = request;
+    const auto at = theirs.target.find("fieldManager=trainer");
+    if (at != std::string::npos) theirs.target.replace(at, 20, "fieldManager=" + user);
+    log.push_back(user + ": " + theirs.method + " " + without_query(theirs.target));
+    return api.handle(theirs, user);
+}
+
+int World::changes(std::string_view resource) const {
+    const auto first = first_change_.find(resource);
+    return static_cast<int>(api.history(resource).size()) -
+           (first == first_change_.end() ? 0 : first->second);
+}
+
+std::vector<std::string> World::watched_resources() { return {std::begin(watched), std::end(watched)}; }
+
+void World::spread(const Kind& kind, const api::ObjectKey& key, const api::Json& before,
+                   const api::Json& after) {
+    judge.changed(kind, key, before, after, acting_ != nullptr);
+    garbage_collector.changed(before, after);
+    job_set_controller.changed(kind, key, before, after);
+    for (OpenWatch* watch : watches_)
+        if (watch->resource() == kind.resource) watch->look();
+}
+
+void World::opened(OpenWatch& watch) { watches_.push_back(&watch); }
+void World::closed(OpenWatch& watch) { std::erase(watches_, &watch); }
+
+World::Show World::show(const std::string& resource, int change) {
+    const auto first = first_change_.find(resource);
+    if (fault.resource != resource || first == first_change_.end() || happened_) return Show::yes;
+    const int number = change - first->second;
+    const bool freezes = fault.kind == Fault::Kind::freeze || fault.kind == Fault::Kind::relist;
+    const bool hit =
+        freezes ? number >= fault.change : fault.kind == Fault::Kind::drop && number == fault.change;
+    if (!hit) return Show::yes;
+    // A watch that stands still may keep the write from happening that would set it going again.
+    if (!std::exchange(frozen_, true)) agenda.after(60s, [this] { thaw(); });
+    return freezes ? Show::later : Show::never;
+}
+
+void World::thaw() {
+    if (happened_) return;
+    happened_ = true;
+    const auto watches = watches_;
+    if (fault.kind == Fault::Kind::relist || fault.kind == Fault::Kind::drop) api.compact(fault.resource);
+    for (OpenWatch* watch : watches) {
+        if (watch->resource() != fault.resource) continue;
+        if (fault.kind == Fault::Kind::freeze)
+            watch->look();
+        else
+            watch->expire();
+    }
+}
+
+void World::submit(Process& process, kube::Request request, Answer answer) {
+    auto sent = std::make_shared<Sent>(
+        Sent{.from = &process, .request = std::move(request), .answer = std::move(answer)});
+    const bool event = kube::resource_of(sent->request.target) == "events.events.k8s.io";
+    if (sent->request.method != "GET" && !event) {
+        sent->write = writes();
+        Changes& now = changes_at_writes_.emplace_back();
+        for (const auto resource : watched) now[std::string(resource)] = changes(resource);
+    }
+    auto delay = lag(2, 1500);
+    if (sent->write >= 0 && sent->write == fault.write && fault.kind == Fault::Kind::late) {
+        happened_ = true;
+        delay = fault.delay;
+        sent->from->kill();
+        agenda.after(fault.downtime, [this] { start_reconciler(); });
+        log.push_back("crash");
+    }
+    agenda.after(delay, [this, sent] { arrived(sent); });
+}
+
+void World::arrived(const std::shared_ptr<Sent>& sent) {
+    const bool hit = sent->write >= 0 && sent->write == fault.write;
+    const bool write = sent->request.method != "GET";
+    if (hit && fault.kind == Fault::Kind::lose_request) {
+        happened_ = true;
+        return answered(sent, lost());
+    }
+    if (hit && fault.kind == Fault::Kind::refuse) {
+        happened_ = true;
+        Reply refusal = failure(fault.status, "Test", "not now");
+        if (fault.status == 429) refusal.retry_after = 7;
+        return answered(sent, to_result(std::move(refusal)));
+    }
+    if (chance(0.02))
+        return answered(sent, chance(0.5) ? api::Result<kube::Response>(lost())
+                                          : to_result(failure(500, "InternalError", "no")));
+    judge.asked(sent->from->number(), sent->request, sent->from->alive());
+    acting_ = sent->from;
+    Reply reply = api.handle(sent->request);
+    acting_ = nullptr;
+    judge.answered(sent->from->number(), sent->request, reply);
+    if (write)
+        log.push_back("reconciler " + std::to_string(sent->from->number()) + ": " + sent->request.method +
+                      " " + without_query(sent->request.target) + " -> " + std::to_string(reply.status));
+    if (chance(0.02) || (hit && fault.kind == Fault::Kind::lose_answer)) {
+        happened_ = happened_ || hit;
+        answered(sent, lost());
+    } else {
+        answered(sent, to_result(std::move(reply)));
+    }
+    if (write) after_write(sent);
+}
+
+void World::answered(const std::shared_ptr<Sent>& sent, api::Result<kube::Response> result) {
+    agenda.after(lag(2, 1500), [sent, result = std::move(result)]() mutable {
+        if (sent->from->alive()) sent->answer(std::move(result));
+    });
+}
+
+void World::after_write(const std::shared_ptr<Sent>& sent) {
+    const bool hit = sent->write >= 0 && sent->write == fault.write;
+    if (hit && fault.kind == Fault::Kind::crash && !happened_) {
+        happened_ = true;
+        sent->from->kill();
+        agenda.after(fault.downtime, [this] { start_reconciler(); });
+        log.push_back("crash");
+    }
+    const bool freezes = fault.kind == Fault::Kind::freeze || fault.kind == Fault::Kind::relist;
+    // Long enough for the passes that follow the write at once.
+    if (hit && freezes) agenda.after(3s, [this] { thaw(); });
+    mishap();
+}
+
+// What happens to a process by chance.
+void World::mishap() {
+    if (chance(0.03)) {
+        const auto living =
+            std::find_if(processes_.begin(), processes_.end(), [](const auto& p) { return p->alive(); });
+        if (living == processes_.end()) return;
+        (*living)->kill();
+        agenda.after(lag(500, 20'000), [this] { start_reconciler(); });
+        log.push_back("crash");
+    }
+    if (chance(0.02)) {
+        const std::string resource(watched[random_() % std::size(watched)]);
+        agenda.after(lag(100, 5000), [this, resource] {
+            api.compact(resource);
+            const auto watches = watches_;
+            for (OpenWatch* watch : watches)
+                if (watch->resource() == resource) watch->expire();
+        });
+        log.push_back("history of " + resource + " is gone");
+    }
+}
+
+}  // namespace faults

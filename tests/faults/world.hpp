@@ -1,0 +1,91 @@
+#pragma once
+#include <memory>
+#include <random>
+
+#include "fault.hpp"
+#include "judge.hpp"
+#include "kube/api_server.hpp"
+#include "surroundings.hpp"
+
+namespace faults {
+
+class Process;
+class OpenWatch;
+
+/// How chance enters a run: without a seed, everything takes its usual time and nothing fails by itself.
+struct Chance {
+    std::uint64_t seed = 0;
+    bool random = false;
+};
+
+/// One cluster in virtual time: the API server, those around it, and reconcilers with everything that they
+/// are made of but for TLS and sockets. The same fault and the same seed give the same run, to the last
+/// write.
+class World {
+public:
+    explicit World(Fault fault = {}, Chance chance = {});
+    ~World();
+    World(const World&) = delete;
+    World& operator=(const World&) = delete;
+
+    /// Starts a reconciler that believes it leads.
+    void start_reconciler(std::chrono::seconds clock_skew = {});
+    /// All that run: as SIGKILL would, whatever they have under way.
+    void kill_reconcilers();
+
+    /// Requests of people and of other controllers.
+    Reply as_user(const kube::Request& request, const std::string& user = "kubectl");
+
+    Agenda agenda = {};
+    ApiModel api;
+    GarbageCollector garbage_collector;
+    JobSetController job_set_controller;
+    Judge judge;
+    Fault fault;
+
+    int writes() const {
+        return static_cast<int>(changes_at_writes_.size());
+    }                                            ///< of reconcilers, without events
+    bool happened() const { return happened_; }  ///< the fault
+    /// How many changes of a watched resource there had been since reconcilers run: by now, and as each write
+    /// was sent.
+    int changes(std::string_view resource) const;
+    using Changes = std::map<std::string, int>;
+    const std::vector<Changes>& changes_at_writes() const { return changes_at_writes_; }
+    static std::vector<std::string> watched_resources();
+    /// What was written, and by whom: to read when a run goes wrong.
+    std::vector<std::string> log = {};
+
+    std::chrono::milliseconds lag(int usual, int longest);
+    bool chance(double probability);
+
+    // For processes.
+    using Answer = std::function<void(api::Result<kube::Response>)>;
+    void submit(Process& process, kube::Request request, Answer answer);
+    void opened(OpenWatch& watch);
+    void closed(OpenWatch& watch);
+    /// Whether the watch may show that change now, must leave it out, or has to wait.
+    enum class Show { yes, never, later };
+    Show show(const std::string& resource, int change);
+
+private:
+    struct Sent;
+    void arrived(const std::shared_ptr<Sent>& sent);
+    void answered(const std::shared_ptr<Sent>& sent, api::Result<kube::Response> result);
+    void after_write(const std::shared_ptr<Sent>& sent);
+    void thaw();
+    void mishap();
+    void spread(const Kind& kind, const api::ObjectKey& key, const api::Json& before, const api::Json& after);
+
+    Chance chance_;
+    std::mt19937_64 random_;
+    std::vector<std::unique_ptr<Process>> processes_;
+    std::vector<OpenWatch*> watches_;
+    std::map<std::string, int, std::less<>> first_change_;  // in the history, once reconcilers run
+    const Process* acting_ = nullptr;
+    std::vector<Changes> changes_at_writes_;
+    bool happened_ = false;
+    bool frozen_ = false;
+};
+
+}  // namespace faults
