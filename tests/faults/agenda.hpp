@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <utility>
 
 #include "api/time.hpp"
 #include "kube/clock.hpp"
@@ -32,6 +33,8 @@ public:
         return at(now_ + delay, std::move(action));
     }
     void cancel(const Entry& entry) { actions_.erase(entry); }
+    /// Nothing of all this is going to happen.
+    void forget() { const auto all = std::exchange(actions_, {}); }
 
     void run_until(kube::SteadyTime end) {
         while (!actions_.empty() && actions_.begin()->first.first <= end) {

@@ -41,7 +41,8 @@ kube::Request request(const char* method, const Found& found, const Json& body) 
 
 void GarbageCollector::changed(const Json& before, const Json& after) {
     const bool goes = after.is_null() || after["metadata"].contains("deletionTimestamp");
-    const bool owned_anew = before.is_null() && after["metadata"].contains("ownerReferences");
+    const bool owned_anew =
+        !after.is_null() && before["metadata"]["ownerReferences"] != after["metadata"]["ownerReferences"];
     const bool lost_finalizer = before["metadata"]["finalizers"] != after["metadata"]["finalizers"];
     if (planned_ || !(goes || owned_anew || lost_finalizer)) return;
     planned_ = true;

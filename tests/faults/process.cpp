@@ -1,5 +1,7 @@
 #include "process.hpp"
 
+#include "runtime/pipeline.hpp"
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -137,8 +139,10 @@ Process::Process(World& world, int number, std::chrono::seconds clock_skew)
            [this](std::string_view line) { world_.judge.logged(line); }),
       events_(context_.get_executor(), *this, clock_, "reconciler-" + std::to_string(number)),
       caches_([this](const api::ObjectKey& key) { worker_.wake(key); }),
+      shared_(clock_),
       pass_(*this, caches_, events_, log_,
-            [this, clock_skew] { return world_.agenda.wall_seconds() + clock_skew; }, {}),
+            [this, clock_skew] { return world_.agenda.wall_seconds() + clock_skew; }, {},
+            {runtime::default_pipeline(), shared_}),
       worker_(context_.get_executor(), clock_, caches_, pass_, metrics_, log_, [] { return true; }, {}),
       loops_(context_.get_executor()) {
     follow(kube::resources::train_jobs, caches_.train_jobs());

@@ -7,6 +7,7 @@
 #include "kube/reflector.hpp"
 #include "net/task_group.hpp"
 #include "pass.hpp"
+#include "shared_objects.hpp"
 #include "worker.hpp"
 #include "world.hpp"
 
@@ -87,6 +88,7 @@ private:
     net::Metrics metrics_;
     kube::EventRecorder events_;
     reconciler::Caches caches_;
+    reconciler::SharedObjects shared_;
     reconciler::Pass pass_;
     reconciler::Worker worker_;
     std::vector<std::unique_ptr<kube::Reflector>> reflectors_;

@@ -67,8 +67,11 @@ World::World(Fault plan, Chance chance)
                          const api::Json& after) { spread(kind, key, before, after); };
 }
 
-// Before what their watches and calls refer to.
-World::~World() { processes_.clear(); }
+// Answers under way refer to timers of their processes, and these to all that is theirs.
+World::~World() {
+    agenda.forget();
+    processes_.clear();
+}
 
 std::chrono::milliseconds World::lag(int usual, int longest) {
     if (!chance_.random) return std::chrono::milliseconds(usual);
