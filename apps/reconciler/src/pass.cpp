@@ -52,7 +52,7 @@ kube::Task<PassReport> Pass::run(api::ObjectKey key, lifecycle::Episode episode)
             look_live = writer.wants_live_view();
         }
         // An unknown TTL holds up nothing but the TTL: cleaning up must not wait for it.
-        if (!look_live) outcome.ttl_unread = std::move(unreadable);
+        if (!look_live) outcome.ttl_unread = unreadable;
         if (!look_live && has_conditions(decision)) {
             auto unseen = co_await ask_plugins(view, outcome);
             // The JobSet that was written brings another pass.
