@@ -64,7 +64,7 @@ ROWS = [
     ("a trainer twice and without its container", blueprint(replicas=2, container="main"),
      "spec.template.spec.replicatedJobs[0].replicas: Invalid value: 2: must be 1 for a job with the label "
      "trainer.kubeflow.org/trainjob-ancestor-step: trainer",
-     f'{TEMPLATE}.template.spec.containers: Invalid value: null: must have a container "node" in a job with the label '
+     f'{TEMPLATE}.template.spec.containers: Invalid value: ["main"]: must have a container "node" in a job with the label '
      "trainer.kubeflow.org/trainjob-ancestor-step: trainer"),
     ("a deadline of a Job", blueprint(deadline=60),
      f"{TEMPLATE}.activeDeadlineSeconds: Forbidden: it would not stop while the TrainJob is suspended; set "
