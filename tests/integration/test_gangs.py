@@ -2,6 +2,7 @@
 make, and that the API server takes it from the installed reconciler with its own permissions."""
 
 import copy
+import json
 
 import pytest
 
@@ -43,9 +44,51 @@ def served(rest, group, version):
         return False
 
 
-def pod_group(rest, policy, name):
+def path(policy, name):
     group, version = GROUPS[policy]
-    return rest.request("GET", f"/apis/{group}/{version}/namespaces/default/podgroups/{name}")
+    return f"/apis/{group}/{version}/namespaces/default/podgroups/{name}"
+
+
+def pod_group(rest, policy, name):
+    return rest.request("GET", path(policy, name))
+
+
+def there(rest, policy, name):
+    return next((group for group in rest.request("GET", path(policy, "").rstrip("/"))["items"]
+                 if group["metadata"]["name"] == name), None)
+
+
+def said_of(signalbox, group):
+    """What the reconciler's log has to say of the PodGroups of an API group, once each."""
+    lines = [json.loads(line) for line in signalbox.reconciler.text().splitlines() if f"podgroups.{group}" in line]
+    said = [line["msg"] for line in lines if line.get("resource") == f"podgroups.{group}"]
+    assert len(said) == len(set(said))
+    return set(said)
+
+
+def test_a_cluster_without_gang_schedulers_is_no_trouble(installed):
+    """The first of this file, so that the kinds are still missing."""
+    for group, _ in GROUPS.values():
+        assert said_of(installed, group) == {"not installed; it will be watched once it is"}
+
+
+@pytest.mark.parametrize("policy", GROUPS)
+def test_what_others_do_to_the_group_of_a_suspended_job_is_undone(signalbox, pod_groups, rest, policy):
+    rest.create(runtime(ml_policy={"numNodes": 1, "torch": {}}, podGroupPolicy={policy: {}}))
+    rest.create(train_job("guarded", nodes=2, suspend=True))
+    wait_for("the PodGroup", lambda: there(rest, policy, "guarded"))
+    # Kinds that were installed after the reconciler had started: it finds them within half a minute.
+    wait_for("their watch", lambda: "watching" in said_of(signalbox, GROUPS[policy][0]), timeout=45)
+    signalbox.wait_until_idle()
+
+    first = pod_group(rest, policy, "guarded")
+    rest.request("DELETE", path(policy, "guarded"))
+    again = wait_for("another PodGroup", lambda: there(rest, policy, "guarded"))
+    assert again["metadata"]["uid"] != first["metadata"]["uid"]
+    assert again["spec"] == first["spec"]
+
+    rest.request("PATCH", path(policy, "guarded"), {"spec": {"minMember": 7}}, "application/merge-patch+json")
+    wait_for("the right size", lambda: pod_group(rest, policy, "guarded")["spec"] == first["spec"])
 
 
 @pytest.mark.parametrize("policy", GROUPS)

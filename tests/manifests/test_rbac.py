@@ -33,7 +33,7 @@ ALLOWED = [
     *[("reconciler", verb, "", "secrets", EVERYWHERE, "a") for verb in ("get", "create")],
     ("reconciler", "get", "", "secrets", HERE, "kubeflow-trainer-webhook-cert"),
     *[("reconciler", verb, group, "podgroups", EVERYWHERE, "a")
-      for group in ("scheduling.x-k8s.io", "scheduling.volcano.sh") for verb in ("get", "create", "patch")],
+      for group in ("scheduling.x-k8s.io", "scheduling.volcano.sh") for verb in ("get", "list", "watch", "create", "patch")],
     ("reconciler", "list", "", "limitranges", EVERYWHERE, ""),
     ("reconciler", "get", "node.k8s.io", "runtimeclasses", EVERYWHERE, "a"),
     *[("reconciler", "get", "resource.k8s.io", kind, EVERYWHERE, "a")

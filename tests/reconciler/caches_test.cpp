@@ -155,3 +155,28 @@ TEST_CASE("nothing is concluded from an absence before every list is complete") 
     woken.caches.cluster_training_runtimes().synced("1");
     CHECK(woken.caches.synced());
 }
+
+TEST_CASE("what happens to the PodGroup of a TrainJob wakes it, but not what its scheduler says of it") {
+    Woken woken;
+    const char* const group_text =
+        R"({"metadata":{"name":"job","namespace":"ns","uid":"g1","generation":1,"ownerReferences":[
+        {"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"job","uid":"u1","controller":true}]}})";
+    for (auto* store : {&woken.caches.pod_groups(), &woken.caches.volcano_pod_groups()}) {
+        const auto wakes = [&](const char* version, void (*change)(Json & metadata)) {
+            Json group = object(group_text);
+            change(group["metadata"]);
+            store->upsert({"ns", "job"}, version, group);
+            return !woken.take().empty();
+        };
+        CHECK(wakes("5", [](Json&) {}));
+        CHECK_FALSE(wakes("6", [](Json& metadata) { metadata["resourceVersion"] = "6"; }));  // its status
+        CHECK(wakes("7", [](Json& metadata) { metadata["generation"] = 2; }));
+        CHECK(wakes("8", [](Json& metadata) { metadata["uid"] = "g2"; }));
+        CHECK(wakes("9", [](Json& metadata) { metadata.erase("ownerReferences"); }));
+        CHECK_FALSE(wakes("10", [](Json& metadata) { metadata.erase("ownerReferences"); }));
+        CHECK(wakes("11", [](Json&) {}));
+        CHECK(store->find({"ns", "job"})->bytes.empty());
+        store->removed({"ns", "job"}, "12");
+        CHECK(woken.take() == std::vector<std::string>{"ns/job"});
+    }
+}

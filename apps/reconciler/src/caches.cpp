@@ -24,6 +24,14 @@ std::optional<Caches::TrainJobFacts> digest_train_job(api::Json& object) {
         .expects_job_set = !api::terminal_condition(job) && lifecycle::had_job_set(job)};
 }
 
+// Volcano makes PodGroups for everybody's Pods.
+std::optional<Caches::PodGroupFacts> digest_pod_group(api::Json& object) {
+    if (controlling_train_job(object).is_null()) return std::nullopt;
+    const Caches::PodGroupFacts facts = {std::as_const(object)["metadata"]["generation"].int_or(0)};
+    object = api::Json();
+    return facts;
+}
+
 std::optional<Caches::RuntimeFacts> digest_runtime(api::Json&) { return Caches::RuntimeFacts(); }
 
 template <class Store>
@@ -49,7 +57,12 @@ Caches::Caches(Wake wake)
           [this] { wake_those_whose_job_set_is_gone(); }),
       training_runtimes_(digest_runtime, [this](const auto& key, auto*, auto*) { wake_users_of(key); }),
       cluster_training_runtimes_(digest_runtime,
-                                 [this](const auto& key, auto*, auto*) { wake_users_of(key); }) {}
+                                 [this](const auto& key, auto*, auto*) { wake_users_of(key); }),
+      pod_groups_(digest_pod_group,
+                  [this](const auto& key, auto* before, auto* after) { wake_gang(key, before, after); }),
+      volcano_pod_groups_(digest_pod_group, [this](const auto& key, auto* before, auto* after) {
+          wake_gang(key, before, after);
+      }) {}
 
 std::optional<api::TrainJob> Caches::train_job(const api::ObjectKey& key) const {
     const auto object = parsed(train_jobs_, key);
@@ -87,6 +100,14 @@ void Caches::wake_those_whose_job_set_is_gone() {
     train_jobs_.for_each([&](const api::ObjectKey& job, const auto& entry) {
         if (entry.facts.expects_job_set && !job_sets_.find(job)) wake_(job);
     });
+}
+
+// Its scheduler writes the status of a gang all the time.
+void Caches::wake_gang(const api::ObjectKey& pod_group, const PodGroupEntry* before,
+                       const PodGroupEntry* after) {
+    const bool same =
+        before && after && before->uid == after->uid && before->facts.generation == after->facts.generation;
+    if (!same) wake_(pod_group);
 }
 
 // A runtime changes rarely and a scan of ten thousand keys takes a millisecond, so there is no index to keep

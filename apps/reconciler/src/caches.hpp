@@ -18,9 +18,9 @@ api::ObjectKey runtime_key(const api::TrainJob& job);
 /// Thread rule: one thread.
 class Caches {
 public:
-    /// Called for every TrainJob that something has happened to, or to its JobSet or its runtime; also when a
-    /// JobSet of somebody else takes its name or gives it back, and when JobSets were listed anew and its own
-    /// is not among them: it may have come and gone unseen.
+    /// Called for every TrainJob that something has happened to, or to its JobSet, its PodGroup or its
+    /// runtime; also when a JobSet of somebody else takes its name or gives it back, and when JobSets were
+    /// listed anew and its own is not among them: it may have come and gone unseen.
     using Wake = std::function<void(const api::ObjectKey& train_job)>;
 
     explicit Caches(Wake wake);
@@ -42,14 +42,22 @@ public:
         std::unique_ptr<const api::JobSet> ours = {};  ///< nullptr: of others only that they are there
     };
     struct RuntimeFacts {};
+    struct PodGroupFacts {
+        std::int64_t generation = 0;
+    };
 
     kube::Store<TrainJobFacts>& train_jobs() { return train_jobs_; }
     kube::Store<JobSetFacts>& job_sets() { return job_sets_; }
     kube::Store<RuntimeFacts>& training_runtimes() { return training_runtimes_; }
     kube::Store<RuntimeFacts>& cluster_training_runtimes() { return cluster_training_runtimes_; }
+    /// Nobody looks into these two: that a PodGroup has changed wakes its TrainJob. Metadata will do;
+    /// synced() does not wait for them, as a cluster may have no such kind.
+    kube::Store<PodGroupFacts>& pod_groups() { return pod_groups_; }
+    kube::Store<PodGroupFacts>& volcano_pod_groups() { return volcano_pod_groups_; }
 
 private:
     using JobSetEntry = kube::Store<JobSetFacts>::Entry;
+    using PodGroupEntry = kube::Store<PodGroupFacts>::Entry;
     // A list tells nothing of what was absent before and is absent now.
     class JobSetStore final : public kube::Store<JobSetFacts> {
     public:
@@ -64,6 +72,7 @@ private:
         std::function<void()> on_list_;
     };
     void wake_owner_of(const api::ObjectKey& job_set, const JobSetEntry* before, const JobSetEntry* after);
+    void wake_gang(const api::ObjectKey& pod_group, const PodGroupEntry* before, const PodGroupEntry* after);
     void wake_users_of(const api::ObjectKey& runtime);
     void wake_those_whose_job_set_is_gone();
 
@@ -79,6 +88,8 @@ private:
     JobSetStore job_sets_;
     kube::Store<RuntimeFacts> training_runtimes_;
     kube::Store<RuntimeFacts> cluster_training_runtimes_;
+    kube::Store<PodGroupFacts> pod_groups_;
+    kube::Store<PodGroupFacts> volcano_pod_groups_;
     mutable LastRuntime last_runtime_;
 };
 

@@ -70,6 +70,10 @@ public:
 private:
     api::Result<> connect(kube::ClusterConfig config);
     void watch(kube::Resource resource, kube::Sink& sink);
+    void watch_once_installed(kube::Resource resource, kube::Sink& sink);
+    void start(std::vector<std::unique_ptr<kube::Reflector>>& to, kube::Scope scope, kube::Sink& sink,
+               kube::Reflector::OnChange on_change);
+    void tell(const kube::Scope& scope, const api::Error* trouble);
     kube::EventCallbacks event_callbacks();
     void elect();
     void wake_all();
@@ -96,6 +100,7 @@ private:
     std::unique_ptr<Pass> pass_;
     std::unique_ptr<Worker> worker_;
     std::vector<std::unique_ptr<kube::Reflector>> reflectors_;
+    std::vector<std::unique_ptr<kube::Reflector>> optional_reflectors_;  // nothing waits for their lists
     std::unique_ptr<kube::LeaderElector> elector_;
     std::unique_ptr<net::HttpServer> admin_;
     bool stopping_ = false;
@@ -110,19 +115,41 @@ api::Result<> Process::connect(kube::ClusterConfig config) {
     return {};
 }
 
+void Process::start(std::vector<std::unique_ptr<kube::Reflector>>& to, kube::Scope scope, kube::Sink& sink,
+                    kube::Reflector::OnChange on_change) {
+    const std::string name = "watch of " + kube::to_string(scope.resource);
+    auto reflector =
+        std::make_unique<kube::Reflector>(*server_, *clock_, sink, std::move(scope), std::move(on_change));
+    supervisor_.start(name, reflector->run());
+    to.push_back(std::move(reflector));
+}
+
 void Process::watch(kube::Resource resource, kube::Sink& sink) {
     const auto on_change = [this](const kube::Scope& scope, const api::Error* trouble) {
-        const std::string what = kube::to_string(scope.resource);
-        if (trouble)
-            log_.warn("cannot watch; trying again", {{"resource", what}, {"error", *trouble}});
-        else
-            log_.info("watching", {{"resource", what}});
+        tell(scope, trouble);
         worker_->look_again();
     };
-    auto reflector = std::make_unique<kube::Reflector>(*server_, *clock_, sink,
-                                                       kube::Scope{.resource = resource}, on_change);
-    supervisor_.start("watch of " + kube::to_string(resource), reflector->run());
-    reflectors_.push_back(std::move(reflector));
+    start(reflectors_, {.resource = resource}, sink, on_change);
+}
+
+// A kind that clusters can do without, and may get later. The reflector looks every half a minute.
+void Process::watch_once_installed(kube::Resource resource, kube::Sink& sink) {
+    const auto on_change = [this](const kube::Scope& scope, const api::Error* trouble) {
+        if (trouble && trouble->code == api::Errc::not_found)
+            log_.info("not installed; it will be watched once it is",
+                      {{"resource", kube::to_string(scope.resource)}});
+        else
+            tell(scope, trouble);
+    };
+    start(optional_reflectors_, {.resource = resource, .metadata_only = true}, sink, on_change);
+}
+
+void Process::tell(const kube::Scope& scope, const api::Error* trouble) {
+    const std::string what = kube::to_string(scope.resource);
+    if (trouble)
+        log_.warn("cannot watch; trying again", {{"resource", what}, {"error", *trouble}});
+    else
+        log_.info("watching", {{"resource", what}});
 }
 
 kube::EventCallbacks Process::event_callbacks() {
@@ -223,6 +250,8 @@ api::Result<> Process::run(kube::ClusterConfig config) {
     watch(kube::resources::job_sets, caches_->job_sets());
     watch(kube::resources::training_runtimes, caches_->training_runtimes());
     watch(kube::resources::cluster_training_runtimes, caches_->cluster_training_runtimes());
+    watch_once_installed(kube::resources::pod_groups, caches_->pod_groups());
+    watch_once_installed(kube::resources::volcano_pod_groups, caches_->volcano_pod_groups());
     elect();
 
     supervisor_.start("worker", worker_->run());
