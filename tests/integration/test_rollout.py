@@ -192,7 +192,7 @@ def test_no_call_fails_in_a_rolling_restart(cluster, self_signed):
 
 
 def test_the_role_allows_the_named_objects_only(cluster, balancer, rest):
-    role = [doc for doc in yaml.safe_load_all((ROOT / "manifests/overlays/self-signed/rbac.yaml").read_text())
+    role = [doc for doc in yaml.safe_load_all((ROOT / "manifests/components/self-signed/rbac.yaml").read_text())
             if doc["kind"].endswith("Role")]
     assert all(rule["resourceNames"] for doc in role for rule in doc["rules"])
     mine = Rest(cluster.service_account_kubeconfig(NAMESPACE, "signalbox-webhook"))

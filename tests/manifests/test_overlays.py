@@ -1,0 +1,122 @@
+"""What each overlay changes, and that every one of them can be installed."""
+
+import json
+import subprocess
+
+import pytest
+
+from conftest import ROOT, build
+
+OVERLAYS = ROOT / "manifests" / "overlays"
+INSTALLABLE = sorted(path.name for path in OVERLAYS.iterdir() if path.name not in ("local-processes", "cert-manager"))
+
+
+@pytest.fixture(scope="session")
+def overlay(plane):
+    """The objects of one overlay, by kind and name."""
+    built = {}
+
+    def objects(name):
+        if name not in built:
+            directory = ROOT / "manifests" / "base" if name == "base" else OVERLAYS / name
+            built[name] = {(obj["kind"], obj["metadata"]["name"]): obj for obj in build(plane, directory)}
+        return built[name]
+    return objects
+
+
+def deployment(objects, program):
+    return objects["Deployment", f"signalbox-{program}"]["spec"]
+
+
+def arguments(objects, program):
+    return deployment(objects, program)["template"]["spec"]["containers"][0]["args"]
+
+
+@pytest.mark.parametrize("name", [*INSTALLABLE, "cert-manager"])
+def test_an_overlay_leaves_out_nothing_of_the_base_and_labels_all(overlay, name):
+    assert overlay("base").keys() <= overlay(name).keys()
+    for obj in overlay(name).values():
+        assert obj["metadata"]["labels"]["app.kubernetes.io/part-of"] == "signalbox"
+
+
+@pytest.mark.parametrize("name", INSTALLABLE)
+def test_an_api_server_takes_all_of_it_by_one_apply(plane, installed, overlay, name):
+    run = subprocess.run([plane.kubectl_path, "--kubeconfig", plane.kubeconfig, "apply", "--server-side", "--dry-run=server",
+                          "--force-conflicts", "-f", "-"], capture_output=True, text=True,
+                         input=json.dumps({"apiVersion": "v1", "kind": "List", "items": list(overlay(name).values())}))
+    assert (run.returncode, run.stderr) == (0, "")
+    assert len(run.stdout.splitlines()) == len(overlay(name))
+
+
+@pytest.mark.parametrize("name", INSTALLABLE)
+def test_no_certificate_has_to_be_made_by_hand(overlay, name):
+    assert "--self-signed" in arguments(overlay(name), "webhook")
+    assert not deployment(overlay(name), "webhook")["template"]["spec"].get("volumes")
+
+
+def test_cert_manager_issues_the_secret_that_the_webhook_mounts(overlay):
+    objects = overlay("cert-manager")
+    volume, = deployment(objects, "webhook")["template"]["spec"]["volumes"]
+    certificate = objects["Certificate", "signalbox-webhook-cert"]
+    assert certificate["spec"]["secretName"] == volume["secret"]["secretName"]
+    for (kind, _), obj in objects.items():
+        if "Webhook" in kind:
+            assert obj["metadata"]["annotations"]["cert-manager.io/inject-ca-from"] == "kubeflow-system/signalbox-webhook-cert"
+
+
+def test_high_availability_keeps_two_of_one_program_off_one_node(overlay):
+    objects = overlay("high-availability")
+    assert deployment(objects, "webhook")["replicas"] == 3
+    for program in ("webhook", "reconciler"):
+        pod = deployment(objects, program)["template"]["spec"]
+        constraints = {each["topologyKey"]: each["whenUnsatisfiable"] for each in pod["topologySpreadConstraints"]}
+        assert constraints == {"kubernetes.io/hostname": "DoNotSchedule", "topology.kubernetes.io/zone": "ScheduleAnyway"}
+        assert pod["priorityClassName"] == "system-cluster-critical"
+
+
+def test_a_single_node_runs_one_of_each_and_can_be_drained(overlay):
+    objects = overlay("single-node")
+    for program in ("webhook", "reconciler"):
+        assert deployment(objects, program)["replicas"] == 1
+        assert objects["PodDisruptionBudget", f"signalbox-{program}"]["spec"]["maxUnavailable"] == 1
+
+
+def test_the_kubeflow_overlay_writes_created_only_on_failure(overlay):
+    assert "--created-condition=on-failure" in arguments(overlay("kubeflow"), "reconciler")
+    assert [*arguments(overlay("self-signed"), "reconciler"), "--created-condition=on-failure"] == \
+        arguments(overlay("kubeflow"), "reconciler")
+
+
+@pytest.mark.parametrize("name", ["base", *INSTALLABLE])
+def test_budgets_policies_and_spreading_speak_of_the_pods_that_there_are(overlay, name):
+    objects = overlay(name)
+    for program in ("webhook", "reconciler"):
+        labels = deployment(objects, program)["template"]["metadata"]["labels"]
+        selectors = [objects["PodDisruptionBudget", f"signalbox-{program}"]["spec"]["selector"],
+                     objects["NetworkPolicy", f"signalbox-{program}"]["spec"]["podSelector"],
+                     *[each["labelSelector"] for each in
+                       deployment(objects, program)["template"]["spec"]["topologySpreadConstraints"]]]
+        assert len(selectors) == 4
+        for selector in selectors:
+            assert selector["matchLabels"] and selector["matchLabels"].items() <= labels.items()
+
+
+def test_policies_open_the_ports_that_the_pods_have_and_no_others(overlay):
+    objects = overlay("base")
+    for program, served in (("webhook", {"webhook", "admin"}), ("reconciler", {"admin"})):
+        policy = objects["NetworkPolicy", f"signalbox-{program}"]["spec"]
+        assert policy["policyTypes"] == ["Ingress", "Egress"]
+        opened = {port["port"] for rule in policy["ingress"] for port in rule["ports"]}
+        container, = deployment(objects, program)["template"]["spec"]["containers"]
+        assert opened == served == {port["name"] for port in container["ports"]}
+
+
+def test_everybody_may_read_which_version_this_is_and_nothing_else(rest, plane, installed):
+    read = rest.get("configmaps", "kubeflow-trainer-public", namespace="kubeflow-system")
+    assert read["data"]["kubeflow_trainer_version"].startswith("v2.")
+    asked = [plane.kubectl_path, "--kubeconfig", plane.kubeconfig, "auth", "can-i", "-n", "kubeflow-system", "--as", "tenant",
+             "--as-group", "system:authenticated"]
+    for verb, name, answer in (("get", "kubeflow-trainer-public", "yes"), ("get", "other", "no"), ("list", "", "no"),
+                               ("update", "kubeflow-trainer-public", "no")):
+        run = subprocess.run([*asked, verb, f"configmaps/{name}" if name else "configmaps"], capture_output=True, text=True)
+        assert run.stdout.strip() == answer, (verb, name)
