@@ -40,10 +40,17 @@ std::optional<Reply> admit_job_set(const Json& before, const Json& after) {
     const bool same = open ? without_mutable_fields(before) == without_mutable_fields(after)
                            : before["spec"]["replicatedJobs"] == after["spec"]["replicatedJobs"];
     if (same) return std::nullopt;
-    return failure(
-        403, "Forbidden",
-        "admission webhook \"vjobset.kb.io\" denied the request: spec.replicatedJobs: Invalid value: "
-        "[]: field is immutable");
+    return failure(422, "Invalid",
+                   "admission webhook \"vjobset.kb.io\" denied the request: JobSet.jobset.x-k8s.io \"" +
+                       name + "\" is invalid: spec.replicatedJobs: Invalid value: []: field is immutable");
+}
+
+bool gains_finalizer(const Json& before, const Json& after) {
+    const auto& there = before["metadata"]["finalizers"].items();
+    const auto& wanted = after["metadata"]["finalizers"].items();
+    return std::any_of(wanted.begin(), wanted.end(), [&](const Json& name) {
+        return std::find(there.begin(), there.end(), name) == there.end();
+    });
 }
 
 void fill(Json& object, const char* name, Json value) {
@@ -52,7 +59,21 @@ void fill(Json& object, const char* name, Json value) {
 
 }  // namespace
 
-void default_fields(const Kind& kind, Json& object) {
+void default_by_schema(const Kind& kind, Json& object) {
+    if (kind.kind != "JobSet") return;
+    if (Json* jobs = object["spec"].find("replicatedJobs"))
+        for (Json& job : jobs->items()) {
+            fill(job, "replicas", 1);
+            fill(job, "groupName", "default");
+        }
+    if (Json* policies = object["spec"].find("volumeClaimPolicies"))
+        for (Json& policy : policies->items()) {
+            fill(policy, "retentionPolicy", Json::object());
+            fill(policy["retentionPolicy"], "whenDeleted", "Delete");
+        }
+}
+
+void default_by_webhook(const Kind& kind, Json& object) {
     if (kind.kind != "JobSet") return;
     Json& spec = object["spec"];
     fill(spec, "network", Json::object());
@@ -62,15 +83,8 @@ void default_fields(const Kind& kind, Json& object) {
     fill(spec["successPolicy"], "operator", "All");
     fill(spec, "startupPolicy", Json::object());
     fill(spec["startupPolicy"], "startupPolicyOrder", "AnyOrder");
-    if (Json* policies = spec.find("volumeClaimPolicies"))
-        for (Json& policy : policies->items()) {
-            fill(policy, "retentionPolicy", Json::object());
-            fill(policy["retentionPolicy"], "whenDeleted", "Delete");
-        }
     if (Json* jobs = spec.find("replicatedJobs"))
         for (Json& job : jobs->items()) {
-            fill(job, "replicas", 1);
-            fill(job, "groupName", "default");
             fill(job["template"]["spec"], "completionMode", "Indexed");
             fill(job["template"]["spec"]["template"]["spec"], "restartPolicy", "OnFailure");
         }
@@ -85,6 +99,11 @@ std::optional<Reply> admit(const Kind& kind, const Json& before, const Json& aft
                            " is invalid: metadata.ownerReferences: Invalid value: []: Only one "
                            "reference can have Controller set to true");
     if (before.is_null()) return std::nullopt;
+    if (before["metadata"].contains("deletionTimestamp") && gains_finalizer(before, after))
+        return failure(422, "Invalid",
+                       std::string(kind.kind) +
+                           " is invalid: metadata.finalizers: Forbidden: no new finalizers can be added if "
+                           "the object is being deleted");
     if (kind.kind == "JobSet") return admit_job_set(before, after);
     if (kind.kind == "ConfigMap" && before["immutable"].bool_or(false) && before["data"] != after["data"])
         return failure(422, "Invalid",

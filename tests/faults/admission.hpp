@@ -5,9 +5,11 @@
 
 namespace faults {
 
-/// What the CRD of JobSet 0.12 and its webhook fill in, as far as it makes an object another one than was
-/// sent.
-void default_fields(const Kind& kind, api::Json& object);
+/// What the CRD of JobSet 0.12 fills in, as far as it makes an object another one than was sent. Whoever
+/// creates by POST owns it.
+void default_by_schema(const Kind& kind, api::Json& object);
+/// What its webhook fills in. Nobody owns it.
+void default_by_webhook(const Kind& kind, api::Json& object);
 
 /// What may not change: runtime.md's table of JobSet's fields, and immutable ConfigMaps. `before` is null for
 /// a create.

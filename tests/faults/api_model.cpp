@@ -11,20 +11,6 @@ namespace {
 
 using api::Json;
 
-constexpr Kind kinds[] = {
-    {"trainjobs.trainer.kubeflow.org", api::trainer_api_version, "TrainJob", true, true, false},
-    {"trainingruntimes.trainer.kubeflow.org", api::trainer_api_version, "TrainingRuntime", false, true,
-     false},
-    {"clustertrainingruntimes.trainer.kubeflow.org", api::trainer_api_version, "ClusterTrainingRuntime",
-     false, true, false},
-    {"jobsets.jobset.x-k8s.io", api::job_set_api_version, "JobSet", true, true, true},
-    {"jobs.batch", "batch/v1", "Job", true, true, false},
-    {"configmaps", "v1", "ConfigMap", false, false, true},
-    {"secrets", "v1", "Secret", false, false, true},
-    {"podgroups.scheduling.x-k8s.io", "scheduling.x-k8s.io/v1alpha1", "PodGroup", true, true, true},
-    {"events.events.k8s.io", "events.k8s.io/v1", "Event", false, false, false},
-};
-
 // RFC 7396.
 void merge_into(Json& target, const Json& patch) {
     if (!patch.is_object()) {
@@ -76,6 +62,17 @@ std::optional<Reply> check_preconditions(const Kind& kind, const Json& wanted, c
     return std::nullopt;
 }
 
+// As a patch does: a UID is no precondition there, but a field that cannot change. That of a status is not
+// even looked at.
+std::optional<Reply> check_versions(const Kind& kind, const Json& patched, const Json& live, bool status) {
+    Json versions = patched;
+    versions.erase("uid");
+    if (auto refused = check_preconditions(kind, versions, live)) return refused;
+    const std::string_view uid = patched["uid"].as_string();
+    if (status || uid.empty() || uid == live["metadata"]["uid"].as_string()) return std::nullopt;
+    return failure(422, "Invalid", std::string(kind.kind) + " is invalid: metadata.uid: field is immutable");
+}
+
 void forget_nothing_owned(std::map<Manager, FieldSet>& managers) {
     std::erase_if(managers, [](const auto& entry) { return entry.second.empty(); });
 }
@@ -97,19 +94,13 @@ Json spec_only(const Json& object) {
 
 }  // namespace
 
-const Kind* kind_of(std::string_view resource) {
-    const auto* at = std::find_if(std::begin(kinds), std::end(kinds),
-                                  [&](const Kind& kind) { return kind.resource == resource; });
-    return at == std::end(kinds) ? nullptr : at;
-}
-
 Reply failure(int code, std::string_view reason, const std::string& message) {
-    const Json status = Json::object({{"kind", "Status"},
-                                      {"apiVersion", "v1"},
-                                      {"status", "Failure"},
-                                      {"message", message},
-                                      {"reason", reason},
-                                      {"code", code}});
+    Json status = Json::object({{"kind", "Status"},
+                                {"apiVersion", "v1"},
+                                {"status", "Failure"},
+                                {"message", message},
+                                {"code", code}});
+    if (!reason.empty()) status["reason"] = reason;
     return {.status = code, .body = to_json(status)};
 }
 
@@ -206,16 +197,16 @@ Reply ApiModel::create(const Target& target, Json object, const Manager& manager
     if (find(kind.resource, target.key))
         return failure(409, "AlreadyExists",
                        std::string(kind.resource) + " \"" + target.key.name + "\" already exists");
-    if (!std::as_const(object)["metadata"]["resourceVersion"].as_string().empty())
-        return applied
-                   ? failure(409, "Conflict", "the object to be applied does not exist")
-                   : failure(400, "BadRequest", "resourceVersion should not be set on objects to be created");
+    if (!applied && !std::as_const(object)["metadata"]["resourceVersion"].as_string().empty())
+        return failure(500, "", "resourceVersion should not be set on objects to be created");
     if (applied && !std::as_const(object)["metadata"]["uid"].as_string().empty())
         return failure(409, "Conflict",
                        "uid mismatch: the provided object specified a uid, and no existing object was found");
-    const FieldSet fields = fields_of(object);
     if (kind.has_status) object.erase("status");
-    default_fields(kind, object);
+    const FieldSet applied_fields = fields_of(object);
+    default_by_schema(kind, object);
+    const FieldSet fields = applied ? applied_fields : fields_written(object);
+    default_by_webhook(kind, object);
     if (auto refused = admit(kind, Json(), object)) return *refused;
     if (admit_create)
         if (auto refused = admit_create(kind, object)) return *refused;
@@ -230,6 +221,7 @@ Reply ApiModel::create(const Target& target, Json object, const Manager& manager
     object["kind"] = kind.kind;
     std::map<Manager, FieldSet> managers;
     if (kind.tracks_fields) managers[manager] = fields;
+    forget_nothing_owned(managers);
     Reply reply = store(target, Json(), std::move(object), std::move(managers));
     reply.status = 201;
     return reply;
@@ -239,9 +231,9 @@ Reply ApiModel::merge_patch(const Target& target, const Json& patch) {
     const Json& live = find(target.kind->resource, target.key)->object;
     Json object = live;
     merge_into(object, patch);
-    object["metadata"]["uid"] =
-        patch["metadata"]["uid"].is_null() ? live["metadata"]["uid"] : patch["metadata"]["uid"];
     if (patch["metadata"]["resourceVersion"].is_null()) object["metadata"].erase("resourceVersion");
+    if (auto refused = check_versions(*target.kind, patch["metadata"], live, target.status)) return *refused;
+    object["metadata"].erase("uid");
     return replace(target, object);
 }
 
@@ -254,7 +246,10 @@ Reply ApiModel::replace(const Target& target, const Json& wanted) {
     if (target.status) {
         Json status = std::as_const(object)["status"];
         object = stored.object;
-        object["status"] = std::move(status);
+        if (status.is_null())
+            object.erase("status");
+        else
+            object["status"] = std::move(status);
     } else if (kind.has_status) {
         if (stored.object.contains("status"))
             object["status"] = stored.object["status"];
@@ -262,11 +257,13 @@ Reply ApiModel::replace(const Target& target, const Json& wanted) {
             object.erase("status");
     }
     if (!target.status) {
-        default_fields(kind, object);
+        default_by_schema(kind, object);
+        default_by_webhook(kind, object);
         if (auto refused = admit(kind, stored.object, object)) return *refused;
     }
     std::map<Manager, FieldSet> managers = stored.managers;
-    if (kind.tracks_fields)
+    // Who began without fields is not followed until somebody applies.
+    if (kind.tracks_fields && !managers.empty())
         note_update(managers, {target.query.at("fieldManager"), false, target.status ? "status" : ""},
                     difference(stored.object, object));
     const Json before = stored.object;
@@ -278,11 +275,12 @@ Reply ApiModel::apply(const Target& target, const Json& config) {
     const Manager applier = {.name = target.query.at("fieldManager"), .applies = true};
     const Stored* stored = find(kind.resource, target.key);
     if (!stored) return create(target, config, applier, true);
-    if (auto refused = check_preconditions(kind, config["metadata"], stored->object)) return *refused;
+    if (auto refused = check_versions(kind, config["metadata"], stored->object, false)) return *refused;
 
     Json bare = config;
     if (kind.has_status) bare.erase("status");
     std::map<Manager, FieldSet> managers = stored->managers;
+    if (managers.empty()) managers[{"before-first-apply"}] = fields_written(stored->object);
     const FieldSet before = managers.contains(applier) ? managers[applier] : FieldSet();
     managers[applier] = fields_of(bare);
     FieldSet owned;
@@ -302,7 +300,8 @@ Reply ApiModel::apply(const Target& target, const Json& config) {
         target.query.at("force") != "true")
         return failure(409, "Conflict", "Apply failed with conflicts: conflicts with " + conflicts);
     forget_nothing_owned(managers);
-    default_fields(kind, object);
+    default_by_schema(kind, object);
+    default_by_webhook(kind, object);
     if (auto refused = admit(kind, stored->object, object)) return *refused;
     const Json live = stored->object;
     return store(target, live, std::move(object), std::move(managers));

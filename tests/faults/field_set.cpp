@@ -36,10 +36,18 @@ bool is_atomic_map(std::string_view name) {
     return name == "nodeSelector" || name == "selector" || name == "labelSelector";
 }
 
+// Whose items are their own keys.
+bool is_set(std::string_view list) { return list == "finalizers"; }
+
 // Items that are taken as a whole.
-bool is_atomic_item(std::string_view list) { return list == "ownerReferences" || list == "imagePullSecrets"; }
+bool is_atomic_item(std::string_view list) {
+    return list == "ownerReferences" || list == "imagePullSecrets" || is_set(list);
+}
+
+bool is_keyed(std::string_view list) { return is_set(list) || !list_keys(list).empty(); }
 
 std::string item_key(const Json& item, const Keys& keys) {
+    if (keys.empty()) return "v:" + to_json(item);
     Json key = Json::object();
     for (const std::string_view name : keys) key[name] = item[name];
     return "k:" + to_json(key);
@@ -47,15 +55,21 @@ std::string item_key(const Json& item, const Keys& keys) {
 
 std::string field(std::string_view name) { return std::string("f:").append(name); }
 
+// Whether its parts have owners of their own.
+bool is_divisible(std::string_view name, const Json& value) {
+    return value.is_object() ? !is_atomic_map(name) : value.is_array() && is_keyed(name);
+}
+
 bool descends(std::string_view name, const Json& value) {
-    if (value.is_object()) return !is_atomic_map(name) && !value.empty();
-    return value.is_array() && !list_keys(name).empty();
+    return is_divisible(name, value) && !(value.is_object() && value.empty());
 }
 
 const Json* find_item(const Json& list, const Keys& keys, const Json& like) {
     const auto& items = list.items();
     const auto at = std::find_if(items.begin(), items.end(), [&](const Json& item) {
-        return std::all_of(keys.begin(), keys.end(), [&](auto key) { return item[key] == like[key]; });
+        return keys.empty()
+                   ? item == like
+                   : std::all_of(keys.begin(), keys.end(), [&](auto key) { return item[key] == like[key]; });
     });
     return at == items.end() ? nullptr : &*at;
 }
@@ -81,7 +95,7 @@ Json merge(std::string_view name, const Json& live, const Json& config) {
         return result;
     }
     const Keys& keys = list_keys(name);
-    if (!config.is_array() || !live.is_array() || keys.empty()) return config;
+    if (!config.is_array() || !live.is_array() || !is_keyed(name)) return config;
     Json result = Json::array();
     for (const Json& item : live.items()) {
         const Json* with = find_item(config, keys, item);
@@ -109,7 +123,7 @@ std::optional<Json> prune(std::string_view name, const Json& value, const FieldS
             if (auto left = prune(key, child, below(gone, step), below(kept, step)))
                 result[key] = std::move(*left);
         }
-        if (result.empty() && !value.empty()) return std::nullopt;
+        if (result.empty() && !value.empty() && !kept.member) return std::nullopt;
         return result;
     }
     Json result = Json::array();
@@ -118,7 +132,7 @@ std::optional<Json> prune(std::string_view name, const Json& value, const FieldS
         if (auto left = prune({}, item, below(gone, step), below(kept, step)))
             result.push_back(std::move(*left));
     }
-    if (result.empty() && !value.empty()) return std::nullopt;
+    if (result.empty() && !value.empty() && !kept.member) return std::nullopt;
     return result;
 }
 
@@ -135,12 +149,16 @@ void compare_step(std::string_view name, const std::string& step, const Json* be
 void compare(std::string_view name, const Json* before, const Json* after, FieldSet& changed,
              FieldSet& removed) {
     if (before && after && *before == *after) return;
-    const bool deep = (!before || descends(name, *before)) && (!after || descends(name, *after)) &&
-                      (!before || !after || before->is_object() == after->is_object());
+    const bool both = before && after && is_divisible(name, *before) && is_divisible(name, *after) &&
+                      before->is_object() == after->is_object();
+    const bool deep = both || (!before && descends(name, *after)) || (!after && descends(name, *before));
     if (!deep) {
         (after ? changed : removed).member = true;
         return;
     }
+    // Who makes a map or a list owns it as such, besides what is in it.
+    changed.member = changed.member || !before;
+    removed.member = removed.member || !after;
     static const Json none;
     const Json& old = before ? *before : none;
     const Json& now = after ? *after : none;
@@ -210,6 +228,8 @@ Json to_json_tree(const FieldSet& set) {
     return tree;
 }
 
+FieldSet fields_written(const Json& object) { return difference(Json::object(), object).changed; }
+
 FieldSet fields_of(const Json& object) {
     FieldSet set;
     for (const auto& [key, value] : object.members())
@@ -232,12 +252,11 @@ Difference difference(const Json& before, const Json& after) {
     const auto reduced = [](const Json& object) {
         Json tree = object;
         for (const char* name : {"apiVersion", "kind"}) tree.erase(name);
-        Json* metadata = tree.find("metadata");
+        const Json* metadata = object.find("metadata");
         Json kept = Json::object();
         for (const char* name : {"labels", "annotations", "ownerReferences", "finalizers"})
             if (metadata && metadata->contains(name)) kept[name] = (*metadata)[name];
-        tree.erase("metadata");
-        if (!kept.empty()) tree["metadata"] = std::move(kept);
+        tree["metadata"] = std::move(kept);  // as a map, everybody has it
         return tree;
     };
     const Json old = reduced(before);

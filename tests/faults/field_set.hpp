@@ -27,6 +27,9 @@ api::Json to_json_tree(const FieldSet& set);
 /// The fields that a configuration which is applied names, but for those that identify it.
 FieldSet fields_of(const api::Json& object);
 
+/// The fields of whoever makes the object in another way: maps and lists count besides what is in them.
+FieldSet fields_written(const api::Json& object);
+
 /// `live` with what `config` says: members one by one, items of a list that is a map by key, the rest as a
 /// whole.
 api::Json merged(const api::Json& live, const api::Json& config);

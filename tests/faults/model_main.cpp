@@ -1,18 +1,38 @@
-// The modelled API server as a program: one request a line as JSON, one answer a line. For the comparison with a real one.
+// The modelled API server as a program: one request a line as JSON, one answer a line. For the comparison
+// with a real one.
 #include <iostream>
 
 #include "surroundings.hpp"
+#include "watching.hpp"
+
+namespace {
+
+// Everything that a watch shows by now.
+faults::Reply watch(const faults::ApiModel& model, const std::string& target) {
+    const faults::WatchStart start = faults::start_watch(model, target);
+    faults::Reply reply;
+    for (const std::string& line : start.lines) reply.body += line + "\n";
+    const auto& history = model.history(kube::resource_of(target));
+    for (std::size_t i = start.next_change; i < history.size() && !start.ended; ++i)
+        reply.body += faults::event_line(history[i]) + "\n";
+    return reply;
+}
+
+}  // namespace
 
 int main() {
     using api::Json;
     faults::Agenda agenda;
     faults::ApiModel model([&] { return agenda.wall_seconds(); });
+    // A kind that is younger than its server: nobody can watch it from the beginning of all changes.
+    model.compact("jobsets.jobset.x-k8s.io");
     faults::GarbageCollector garbage_collector(model, agenda, [] { return std::chrono::milliseconds(0); });
     for (std::string line; std::getline(std::cin, line);) {
         const Json command = api::parse_json(line).value();
         if (command["collect"].bool_or(false)) {
             // Each sweep may make room for the next.
-            for (int sweeps = 0; sweeps < 20 && garbage_collector.sweep(); ++sweeps) agenda.run_for(std::chrono::seconds(1));
+            for (int sweeps = 0; sweeps < 20 && garbage_collector.sweep(); ++sweeps)
+                agenda.run_for(std::chrono::seconds(1));
             std::cout << "{}" << std::endl;
             continue;
         }
@@ -22,8 +42,8 @@ int main() {
                                        .target = std::string(command["target"].as_string()),
                                        .content_type = std::string(command["type"].as_string()),
                                        .body = body.is_null() ? "" : to_json(body)};
-        const faults::Reply reply = model.handle(request);
-        std::cout << to_json(Json::object({{"status", reply.status}, {"body", api::parse_json(reply.body).value()}}))
-                  << std::endl;
+        const bool watches = request.target.find("watch=true") != std::string::npos;
+        const faults::Reply reply = watches ? watch(model, request.target) : model.handle(request);
+        std::cout << to_json(Json::object({{"status", reply.status}, {"text", reply.body}})) << std::endl;
     }
 }

@@ -1,12 +1,13 @@
 #include "process.hpp"
 
-#include "runtime/pipeline.hpp"
-
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
+
+#include "runtime/pipeline.hpp"
+#include "watching.hpp"
 
 namespace faults {
 namespace {
@@ -24,12 +25,6 @@ api::Error lost() { return {.code = api::Errc::unavailable, .message = "connecti
 int number_after(const std::string& text, std::string_view name, int otherwise) {
     const auto at = text.find(name);
     return at == std::string::npos ? otherwise : std::stoi(text.substr(at + name.size()));
-}
-
-std::string event_line(const Change& change) {
-    constexpr const char* types[] = {"ADDED", "MODIFIED", "DELETED"};
-    return std::string(R"({"type":")") + types[static_cast<int>(change.type)] + R"(","object":)" +
-           *change.text + "}";
 }
 
 }  // namespace
@@ -53,20 +48,10 @@ OpenWatch::OpenWatch(World& world, Process& process, const kube::Request& reques
       process_(process),
       resource_(kube::resource_of(request.target)),
       news_(make_signal(process.context())) {
-    const auto& history = world_.api.history(resource_);
-    if (request.target.find("sendInitialEvents") != std::string::npos) {
-        for (const auto& [key, stored] : world_.api.all(resource_))
-            put(R"({"type":"ADDED","object":)" + *stored.text + "}");
-        put(R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":")" +
-            std::to_string(world_.api.version()) +
-            R"(","annotations":{"k8s.io/initial-events-end":"true"}}}})");
-        next_change_ = history.size();
-    } else {
-        const std::uint64_t after =
-            std::stoull(request.target.substr(request.target.find("resourceVersion=") + 16));
-        while (next_change_ < history.size() && history[next_change_].version <= after) ++next_change_;
-        if (after < world_.api.compacted(resource_)) expire();
-    }
+    const WatchStart start = start_watch(world_.api, request.target);
+    next_change_ = start.next_change;
+    lines_.assign(start.lines.begin(), start.lines.end());
+    if (start.ended) close();
     const std::chrono::seconds timeout(number_after(request.target, "timeoutSeconds=", 300));
     world_.agenda.after(timeout, [this, alive = alive_] {
         if (*alive) close();
@@ -92,8 +77,7 @@ void OpenWatch::close() {
 }
 
 void OpenWatch::expire() {
-    put(R"({"type":"ERROR","object":{"kind":"Status","status":"Failure","message":"too old resource version",)"
-        R"("reason":"Expired","code":410}})");
+    put(expired_line());
     close();
 }
 

@@ -15,7 +15,7 @@ from rest import ApiError, path_of, wait_for
 MODEL = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "fault_model"
 STORIES = yaml.safe_load((pathlib.Path(__file__).parent / "model_stories.yaml").read_text())
 # Of others, such as the JobSet controller, the stories do not tell.
-MANAGERS = {"trainer", "kubectl", "other"}
+MANAGERS = {"trainer", "kubectl", "other", "before-first-apply"}
 TYPES = {"apply": "application/apply-patch+yaml", "merge": "application/merge-patch+json"}
 
 
@@ -32,7 +32,10 @@ class Model:
 
     def send(self, method, target, body, kind):
         answer = self._ask({"method": method, "target": target, "body": body, "type": kind})
-        return answer["status"], answer["body"]
+        return answer["status"], json.loads(answer["text"])
+
+    def watch(self, target):
+        return self._ask({"method": "GET", "target": target})["text"]
 
     def settle(self, _until):
         self._ask({"collect": True})
@@ -54,6 +57,14 @@ class Real:
         except ApiError as error:
             return error.code, error.status
 
+    def watch(self, target):
+        connection = self._rest.connection()
+        try:
+            connection.request("GET", target, headers={"Accept": "application/json"})
+            return connection.getresponse().read().decode()
+        finally:
+            connection.close()
+
     def settle(self, until):
         wait_for("the garbage collector", until)
 
@@ -73,6 +84,8 @@ class Side:
         if "settled" in step:
             self._server.settle(lambda: self._looks(step["settled"]) == step["settled"])
             return self._looks(step["settled"])
+        if "watch" in step:
+            return self._watched(step)
         kind, name = step["of"].split("/")
         method, how, _ = (step["do"] + "  ").split(" ", 2)
         body = self._filled(copy.deepcopy(step.get("body")), f"{kind}/{name}")
@@ -83,7 +96,9 @@ class Side:
         code, answer = self._server.send(method, target, body, TYPES.get(how.split("-")[0], "application/json"))
         outcome = {"code": min(code, 299) // 100 if code < 300 else code}
         if code >= 300:
-            return {**outcome, "reason": answer.get("reason")}
+            return {**outcome, "reason": answer.get("reason"), "immutable": _speaks_of_immutable(answer)}
+        if step.get("only") == "code":
+            return outcome
         seen = self._server.send("GET", path_of(kind, "default", name), None, "application/json")
         if seen[0] != 200:
             return {**outcome, "gone": True}
@@ -99,6 +114,27 @@ class Side:
             if meta.get("deletionTimestamp"):
                 found[of] = "ending"
         return found
+
+    def _watched(self, step):
+        """What a watch says of the object, and how it begins or ends."""
+        kind, name = step["watch"].split("/")
+        since = self._filled(step.get("from"), step["watch"])
+        how = f"resourceVersion={since}" if since else "sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+        target = path_of(kind, "default") + f"?watch=true&allowWatchBookmarks=true&timeoutSeconds=1&{how}"
+        seen, last = [], 0
+        for line in self._server.watch(target).splitlines():
+            event = json.loads(line)
+            meta = event["object"].get("metadata", {})
+            if event["type"] == "ERROR":
+                seen.append(["ERROR", event["object"]["code"], event["object"]["reason"]])
+            elif event["type"] == "BOOKMARK":
+                if meta.get("annotations", {}).get("k8s.io/initial-events-end") == "true":
+                    seen.append(["LIST ENDS", int(meta["resourceVersion"]) >= last])
+            elif meta["name"] == name:
+                version = int(meta["resourceVersion"])
+                seen.append([event["type"], meta.get("labels", {}), "deletionTimestamp" in meta, version > last])
+                last = version
+        return {"seen": seen}
 
     def _filled(self, tree, of):
         if isinstance(tree, dict):
@@ -126,6 +162,7 @@ class Side:
         if of.startswith("jobsets/"):
             job = answer["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
             digest["generation"] = meta["generation"]
+            digest["status"] = None if "managedBy" not in answer["spec"] else answer.get("status")
             digest["suspend"] = answer["spec"].get("suspend", False)
             digest["pod"] = {"labels": job.get("metadata", {}).get("labels", {}),
                              **{name: job["spec"].get(name) for name in ("nodeSelector", "tolerations")},
@@ -134,6 +171,10 @@ class Side:
         else:
             digest["written"] = meta["resourceVersion"] != before.get("version")
         return digest
+
+
+def _speaks_of_immutable(answer):
+    return any(words in answer.get("message", "") for words in ("field is immutable", "Value is immutable"))
 
 
 def _managers(meta):
@@ -145,7 +186,7 @@ def _managers(meta):
 
 def _leaves(fields, path, uid):
     below = {name: tree for name, tree in fields.items() if name != "."}
-    if not below:
+    if not below or "." in fields:
         yield path
     for name, tree in below.items():
         # An owner is named by its UID, which differs.
@@ -165,7 +206,7 @@ def test_the_modelled_api_server_answers_as_the_real_one(cluster, rest, story):
                 assert {key: theirs.get(key) for key in step["want"]} == step["want"], f"step {number}"
     finally:
         model.close()
-        for of in {step["of"] for step in story["steps"] if "of" in step}:
+        for of in {step["of"]: None for step in reversed(story["steps"]) if "of" in step}:
             kind, name = of.split("/")
             if rest.get(kind, name):
                 rest.patch(kind, name, {"metadata": {"finalizers": None}})

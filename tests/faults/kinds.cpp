@@ -1,0 +1,31 @@
+#include <algorithm>
+
+#include "api/names.hpp"
+#include "api_model.hpp"
+
+namespace faults {
+namespace {
+
+constexpr Kind kinds[] = {
+    {"trainjobs.trainer.kubeflow.org", api::trainer_api_version, "TrainJob", true, true, false},
+    {"trainingruntimes.trainer.kubeflow.org", api::trainer_api_version, "TrainingRuntime", false, true,
+     false},
+    {"clustertrainingruntimes.trainer.kubeflow.org", api::trainer_api_version, "ClusterTrainingRuntime",
+     false, true, false},
+    {"jobsets.jobset.x-k8s.io", api::job_set_api_version, "JobSet", true, true, true},
+    {"jobs.batch", "batch/v1", "Job", true, true, false},
+    {"configmaps", "v1", "ConfigMap", false, false, true},
+    {"secrets", "v1", "Secret", false, false, true},
+    {"podgroups.scheduling.x-k8s.io", "scheduling.x-k8s.io/v1alpha1", "PodGroup", true, true, true},
+    {"events.events.k8s.io", "events.k8s.io/v1", "Event", false, false, false},
+};
+
+}  // namespace
+
+const Kind* kind_of(std::string_view resource) {
+    const auto* at = std::find_if(std::begin(kinds), std::end(kinds),
+                                  [&](const Kind& kind) { return kind.resource == resource; });
+    return at == std::end(kinds) ? nullptr : at;
+}
+
+}  // namespace faults

@@ -1,0 +1,42 @@
+#include "watching.hpp"
+
+#include "kube/api_server.hpp"
+
+namespace faults {
+
+WatchStart start_watch(const ApiModel& api, const std::string& target) {
+    const std::string resource = kube::resource_of(target);
+    const auto& history = api.history(resource);
+    WatchStart start;
+    if (target.find("sendInitialEvents") != std::string::npos) {
+        for (const auto& [key, stored] : api.all(resource))
+            start.lines.push_back(R"({"type":"ADDED","object":)" + *stored.text + "}");
+        start.lines.push_back(R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":")" +
+                              std::to_string(api.version()) +
+                              R"(","annotations":{"k8s.io/initial-events-end":"true"}}}})");
+        start.next_change = history.size();
+        return start;
+    }
+    constexpr std::string_view name = "resourceVersion=";
+    const std::uint64_t after = std::stoull(target.substr(target.find(name) + name.size()));
+    while (start.next_change < history.size() && history[start.next_change].version <= after)
+        ++start.next_change;
+    if (after < api.compacted(resource)) {
+        start.lines.push_back(expired_line());
+        start.ended = true;
+    }
+    return start;
+}
+
+std::string event_line(const Change& change) {
+    constexpr const char* types[] = {"ADDED", "MODIFIED", "DELETED"};
+    return std::string(R"({"type":")") + types[static_cast<int>(change.type)] + R"(","object":)" +
+           *change.text + "}";
+}
+
+std::string expired_line() {
+    return R"({"type":"ERROR","object":{"kind":"Status","status":"Failure","message":"too old resource version",)"
+           R"("reason":"Expired","code":410}})";
+}
+
+}  // namespace faults
