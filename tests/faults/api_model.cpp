@@ -166,6 +166,11 @@ const Stored* ApiModel::find(std::string_view resource, const api::ObjectKey& ke
     return at == objects.end() ? nullptr : &at->second;
 }
 
+const Stored* ApiModel::find_target(const std::string& text) const {
+    const Target of = parse(text);
+    return of.kind ? find(of.kind->resource, of.key) : nullptr;
+}
+
 const std::map<api::ObjectKey, Stored>& ApiModel::all(std::string_view resource) const {
     static const Objects none;
     const auto at = objects_.find(resource);

@@ -73,6 +73,8 @@ public:
 
     /// nullptr if there is none; valid until the next request.
     const Stored* find(std::string_view resource, const api::ObjectKey& key) const;
+    /// What a request is about; nullptr if it does not exist.
+    const Stored* find_target(const std::string& target) const;
     const std::map<api::ObjectKey, Stored>& all(std::string_view resource) const;
     std::uint64_t version() const { return version_; }
 

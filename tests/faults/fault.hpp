@@ -11,13 +11,15 @@ struct Fault {
         none,
         crash,  ///< right after write `write` has been carried out; back after `downtime`
         late,   ///< the sender of write `write` dies as it sends it; it arrives when its successor is at work
+        slow,   ///< write `write` takes long to arrive, and its sender waits for the answer
         lose_answer,   ///< of write `write`: it was carried out, and the connection is lost
         lose_request,  ///< write `write` is not carried out, and the connection is lost
         refuse,        ///< write `write` is answered with `status`
-        freeze,  ///< the watch of `resource` stops after its `change`th change, until write `write` is done
-        drop,    ///< the watch of `resource` leaves out its `change`th change; there is a re-list a minute
-                 ///< later
-        relist   ///< as freeze; then the history is gone, and everything is listed again
+        freeze,  ///< the watch of `resource` stops after its `change`th change, until write `write` is done;
+                 ///< of two reconcilers only the first one's
+        drop,   ///< the watch of `resource` leaves out its `change`th change; there is a re-list a minute
+                ///< later
+        relist  ///< as freeze; then the history is gone, and everything is listed again
     };
     Kind kind = Kind::none;
     int write = -1;
@@ -25,10 +27,12 @@ struct Fault {
     int change = -1;
     int status = 0;
     std::chrono::milliseconds downtime{1000};
-    std::chrono::milliseconds delay{10'000};  ///< of what is late
+    std::chrono::milliseconds delay{10'000};  ///< of what is late or slow
     int reconcilers = 1;
+    std::chrono::seconds clock_skew{0};  ///< how far the clocks of reconcilers are ahead and behind, in turn
 
     std::string name() const;
+    bool is_none() const { return kind == Kind::none && reconcilers == 1 && clock_skew.count() == 0; }
 };
 
 }  // namespace faults

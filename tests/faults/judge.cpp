@@ -38,8 +38,9 @@ void Judge::complain(std::string what) {
 
 void Judge::logged(std::string_view line) { complain("logged: " + std::string(line)); }
 
-void Judge::asked(int reconciler, const kube::Request& request, bool alive) {
+void Judge::asked(int reconciler, const kube::Request& request, bool alive, const Meant& meant) {
     asking_ = reconciler;
+    meant_ = meant;
     late_first_apply_ = !alive && request.target.find("force=false") != std::string::npos;
     reconcilers_ = std::max(reconcilers_, reconciler + 1);
     if (request.method != "GET") ++writes_;
@@ -69,10 +70,24 @@ void Judge::changed(const Kind& kind, const api::ObjectKey& key, const Json& bef
         if (by_reconciler) judge_runtime(before, after);
     }
     if (!by_reconciler || late_first_apply_) return;
-    if (kind.kind == "Event") judge_event(after);
+    if (kind.kind == "Event") return judge_event(after);
+    judge_aim(kind, key, before, after);
     if (kind.kind == "JobSet") judge_job_set(key, before, after);
     if (kind.kind == "JobSet" || kind.kind == "ConfigMap" || kind.kind == "Secret" || kind.kind == "PodGroup")
         judge_owned(kind, key, before, after);
+}
+
+// Whoever was sent a while ago must not meet another object than the one that was meant, nor undo what
+// happened to it since. That an unfinished JobSet or a snapshot has to go does not depend on what is in it.
+void Judge::judge_aim(const Kind& kind, const api::ObjectKey& key, const Json& before, const Json& after) {
+    if (before.is_null()) return;
+    const std::string name = std::string(kind.kind) + " " + text(key);
+    const api::ObjectMeta there = api::parse_meta(before);
+    const bool removed = after.is_null() || (!there.deletion && api::parse_meta(after).deletion);
+    if (there.uid != meant_.uid)
+        complain("a write hit " + name + " that was meant for another one");
+    else if (there.resource_version != meant_.version && !(removed && kind.resource != train_jobs_name))
+        complain("a write hit " + name + " that did not know of its latest change");
 }
 
 void Judge::judge_train_job(const api::ObjectKey& key, const Json& before, const Json& after,
@@ -81,6 +96,9 @@ void Judge::judge_train_job(const api::ObjectKey& key, const Json& before, const
     const api::ObjectMeta meta = api::parse_meta(there);
     Life& life = lives_[meta.uid];
     life.ours = is_managed_by_us(there);
+    const bool suspend = there["spec"]["suspend"].bool_or(false);
+    if (life.suspends.empty() || life.suspends.back().second != suspend)
+        life.suspends.emplace_back(agenda_.wall_seconds(), suspend);
     if (!after.is_null() && !before.is_null()) {
         const api::TrainJob was = api::parse_train_job(before);
         const api::TrainJob now = api::parse_train_job(after);
@@ -165,6 +183,14 @@ void Judge::judge_job_set(const api::ObjectKey& key, const Json& before, const J
         if (ran && (!suspends || expected != after["spec"]) && before["spec"] != after["spec"])
             complain("the running " + name + " was changed");
     }
+    judge_suspension(key, before, after);
+    if (!before.is_null() && api::parse_meta(before).deletion && !after.is_null() &&
+        before["spec"] != after["spec"] && !after["spec"]["suspend"].bool_or(false))
+        complain("the " + name + " that is being deleted was changed");
+    if (!before.is_null() && !after.is_null() && before["spec"]["suspend"].bool_or(false) &&
+        after["spec"]["suspend"].bool_or(false) && before["spec"] != after["spec"] &&
+        api::parse_job_set(before).any_active())
+        complain("the suspended " + name + " was changed while its pods were active");
     if (!before.is_null() && api::parse_meta(before).deletion &&
         before["metadata"]["finalizers"] != after["metadata"]["finalizers"])
         complain("how " + name + " is deleted was changed");
@@ -185,6 +211,30 @@ void Judge::judge_job_set(const api::ObjectKey& key, const Json& before, const J
     for (const auto& [other, stored] : api_.all(job_sets_name))
         same_owner += api::parse_meta(stored.object).controller_uid == api::parse_meta(after).controller_uid;
     if (same_owner > 1) complain("two JobSets of one TrainJob");
+}
+
+// A JobSet follows what its TrainJob said not long before the write was sent.
+void Judge::judge_suspension(const api::ObjectKey& key, const Json& before, const Json& after) {
+    constexpr std::chrono::seconds longest_look{25};
+    if (after.is_null()) return;
+    const bool suspends = after["spec"]["suspend"].bool_or(false);
+    if (!before.is_null() && before["spec"]["suspend"].bool_or(false) == suspends) return;
+    const auto life = lives_.find(api::parse_meta(after).controller_uid);
+    if (life == lives_.end() || life->second.suspends.empty()) return;
+    bool said = false;
+    const auto& said_since = life->second.suspends;
+    for (std::size_t i = 0; i < said_since.size(); ++i) {
+        const bool until_later =
+            i + 1 == said_since.size() || said_since[i + 1].first + longest_look >= meant_.at;
+        said = said || (said_since[i].second == suspends && said_since[i].first <= meant_.at && until_later);
+    }
+    if (!said)
+        complain("JobSet " + text(key) + (suspends ? " was suspended" : " was set going") +
+                 " although its TrainJob says otherwise");
+    if (!before.is_null() || !train_job_of(life->first)) return;
+    // What it runs as must be known to the next one.
+    if (!api_.find("configmaps", {key.ns, key.name + "-runtime-snapshot"}))
+        complain("JobSet " + text(key) + " was created without a snapshot");
 }
 
 void Judge::judge_owned(const Kind& kind, const api::ObjectKey& key, const Json& before, const Json& after) {

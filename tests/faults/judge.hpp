@@ -14,10 +14,17 @@ namespace faults {
 /// Watches every step of a run for what must never happen, whatever fails. What it finds is in complaints().
 class Judge {
 public:
+    /// What a write of a reconciler was meant for, as it was sent; empty if there was nothing.
+    struct Meant {
+        std::string uid = {};
+        std::string version = {};
+        api::Time at = {};
+    };
+
     Judge(const ApiModel& api, const Agenda& agenda) : api_(api), agenda_(agenda) {}
 
     /// Before and after a request of a reconciler.
-    void asked(int reconciler, const kube::Request& request, bool alive);
+    void asked(int reconciler, const kube::Request& request, bool alive, const Meant& meant);
     void answered(int reconciler, const kube::Request& request, const Reply& reply);
     /// After every change; `by_reconciler` or by anybody else.
     void changed(const Kind& kind, const api::ObjectKey& key, const api::Json& before, const api::Json& after,
@@ -39,7 +46,8 @@ private:
     struct Life {
         bool ours = true;
         std::optional<api::Time> resumed = {};
-        std::set<std::string> reasons = {};  // that its conditions had at some time
+        std::set<std::string> reasons = {};                     // that its conditions had at some time
+        std::vector<std::pair<api::Time, bool>> suspends = {};  // what its spec said since when
     };
     struct Policy {
         api::Time until = api::Time::max();
@@ -53,6 +61,9 @@ private:
     void judge_job_set(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
     void judge_owned(const Kind& kind, const api::ObjectKey& key, const api::Json& before,
                      const api::Json& after);
+    void judge_aim(const Kind& kind, const api::ObjectKey& key, const api::Json& before,
+                   const api::Json& after);
+    void judge_suspension(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
     void judge_runtime(const api::Json& before, const api::Json& after);
     void judge_event(const api::Json& event);
     std::optional<api::TrainJob> train_job_of(const std::string& uid) const;
@@ -66,6 +77,7 @@ private:
     std::vector<std::string> complaints_;
     int writes_ = 0;
     int asking_ = -1;
+    Meant meant_;
     // The API server knows no apply that only creates: what a dead process has sent may still change the
     // JobSet that its successor has made. The successor puts it right again, which the end of the run shows.
     bool late_first_apply_ = false;

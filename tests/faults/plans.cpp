@@ -4,7 +4,8 @@ namespace faults {
 
 std::vector<Fault> plans(const World& recorded) {
     using What = Fault::Kind;
-    std::vector<Fault> all = {{.reconcilers = 2}};
+    std::vector<Fault> all = {
+        {.reconcilers = 2}, {.clock_skew = 20s}, {.clock_skew = -20s}, {.reconcilers = 2, .clock_skew = 20s}};
     for (int write = 0; write < recorded.writes(); ++write) {
         all.push_back({.kind = What::crash, .write = write});
         // Long enough for every deadline to pass.
@@ -12,6 +13,8 @@ std::vector<Fault> plans(const World& recorded) {
         all.push_back({.kind = What::crash, .write = write, .reconcilers = 2});
         for (const auto delay : {3s, 10s, 60s})
             all.push_back({.kind = What::late, .write = write, .delay = delay});
+        for (const auto delay : {5s, 20s})
+            all.push_back({.kind = What::slow, .write = write, .delay = delay});
         all.push_back({.kind = What::lose_answer, .write = write});
         all.push_back({.kind = What::lose_request, .write = write});
         for (const int status : {409, 429, 500, 503})
@@ -22,8 +25,10 @@ std::vector<Fault> plans(const World& recorded) {
                     all.push_back({.kind = kind, .write = write, .resource = resource, .change = change});
     }
     for (const std::string& resource : World::watched_resources())
-        for (int change = 0; change < recorded.changes(resource); ++change)
+        for (int change = 0; change < recorded.changes(resource); ++change) {
             all.push_back({.kind = What::drop, .resource = resource, .change = change});
+            all.push_back({.kind = What::freeze, .resource = resource, .change = change, .reconcilers = 2});
+        }
     return all;
 }
 

@@ -94,7 +94,7 @@ void OpenWatch::deliver() {
     planned_ = false;
     const auto& history = world_.api.history(resource_);
     if (closed_ || !process_.alive() || next_change_ >= history.size()) return;
-    const auto show = world_.show(resource_, static_cast<int>(next_change_));
+    const auto show = world_.show(process_.number(), resource_, static_cast<int>(next_change_));
     if (show == World::Show::later) return;
     const Change& change = history[next_change_++];
     look();

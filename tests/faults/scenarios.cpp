@@ -316,6 +316,12 @@ std::vector<std::string> run(const Scenario& scenario, World& world) {
 
     std::vector<std::string> wrong = world.judge.complaints();
     const std::string end = summary(world.api, the_job);
+    if (world.is_unharmed()) {
+        if (end != scenario.ends.front())
+            wrong.push_back("though nothing failed, it ends in \"" + end + "\"");
+        for (const std::string& event : scenario.events)
+            if (!world.judge.events().contains(event)) wrong.push_back("there was no event " + event);
+    }
     if (std::find(scenario.ends.begin(), scenario.ends.end(), end) == scenario.ends.end())
         wrong.push_back("it ends in \"" + end + "\"");
     else if (scenario.check)

@@ -34,17 +34,20 @@ struct World::Sent {
     kube::Request request = {};
     Answer answer = {};
     int write = -1;
+    Judge::Meant meant = {};
 };
 
 std::string Fault::name() const {
     const std::string at = "write " + std::to_string(write);
     const std::string view = resource + " at change " + std::to_string(change);
-    const std::string with = reconcilers > 1 ? ", " + std::to_string(reconcilers) + " reconcilers" : "";
+    std::string with = reconcilers > 1 ? ", " + std::to_string(reconcilers) + " reconcilers" : "";
+    if (clock_skew.count() != 0) with += ", clocks wrong by " + std::to_string(clock_skew.count()) + " s";
     switch (kind) {
         case Kind::none: return "no fault" + with;
         case Kind::crash:
             return "crash after " + at + " for " + std::to_string(downtime.count() / 1000) + " s" + with;
         case Kind::late: return at + " late by " + std::to_string(delay.count() / 1000) + " s" + with;
+        case Kind::slow: return at + " slow by " + std::to_string(delay.count() / 1000) + " s" + with;
         case Kind::lose_answer: return "answer lost of " + at + with;
         case Kind::lose_request: return "request lost of " + at + with;
         case Kind::refuse: return std::to_string(status) + " for " + at + with;
@@ -63,6 +66,7 @@ World::World(Fault plan, Chance chance)
       fault(std::move(plan)),
       chance_(chance),
       random_(chance.seed) {
+    judge.clock_skew = std::chrono::abs(fault.clock_skew);
     api.changed = [this](const Kind& kind, const api::ObjectKey& key, const api::Json& before,
                          const api::Json& after) { spread(kind, key, before, after); };
 }
@@ -84,7 +88,9 @@ bool World::chance(double probability) {
     return chance_.random && static_cast<double>(random_() % 1'000'000) < probability * 1e6;
 }
 
-void World::start_reconciler(std::chrono::seconds clock_skew) {
+void World::start_reconciler() {
+    // One ahead, one behind.
+    const auto clock_skew = processes_.size() % 2 == 0 ? fault.clock_skew : -fault.clock_skew;
     if (processes_.empty())
         for (const auto resource : watched)
             first_change_[std::string(resource)] = static_cast<int>(api.history(resource).size());
@@ -127,7 +133,8 @@ void World::spread(const Kind& kind, const api::ObjectKey& key, const api::Json&
 void World::opened(OpenWatch& watch) { watches_.push_back(&watch); }
 void World::closed(OpenWatch& watch) { std::erase(watches_, &watch); }
 
-World::Show World::show(const std::string& resource, int change) {
+World::Show World::show(int reconciler, const std::string& resource, int change) {
+    if (fault.reconcilers > 1 && reconciler > 0) return Show::yes;
     const auto first = first_change_.find(resource);
     if (fault.resource != resource || first == first_change_.end() || happened_) return Show::yes;
     const int number = change - first->second;
@@ -163,7 +170,16 @@ void World::submit(Process& process, kube::Request request, Answer answer) {
         Changes& now = changes_at_writes_.emplace_back();
         for (const auto resource : watched) now[std::string(resource)] = changes(resource);
     }
+    if (const Stored* stored = sent->write >= 0 ? api.find_target(sent->request.target) : nullptr) {
+        const api::ObjectMeta meta = api::parse_meta(stored->object);
+        sent->meant = {meta.uid, meta.resource_version};
+    }
+    sent->meant.at = agenda.wall_seconds();
     auto delay = lag(2, 1500);
+    if (sent->write >= 0 && sent->write == fault.write && fault.kind == Fault::Kind::slow) {
+        happened_ = true;
+        delay = fault.delay;
+    }
     if (sent->write >= 0 && sent->write == fault.write && fault.kind == Fault::Kind::late) {
         happened_ = true;
         delay = fault.delay;
@@ -190,7 +206,7 @@ void World::arrived(const std::shared_ptr<Sent>& sent) {
     if (chance(0.02))
         return answered(sent, chance(0.5) ? api::Result<kube::Response>(lost())
                                           : to_result(failure(500, "InternalError", "no")));
-    judge.asked(sent->from->number(), sent->request, sent->from->alive());
+    judge.asked(sent->from->number(), sent->request, sent->from->alive(), sent->meant);
     acting_ = sent->from;
     Reply reply = api.handle(sent->request);
     acting_ = nullptr;

@@ -29,7 +29,7 @@ public:
     World& operator=(const World&) = delete;
 
     /// Starts a reconciler that believes it leads.
-    void start_reconciler(std::chrono::seconds clock_skew = {});
+    void start_reconciler();
     /// All that run: as SIGKILL would, whatever they have under way.
     void kill_reconcilers();
 
@@ -47,6 +47,8 @@ public:
         return static_cast<int>(changes_at_writes_.size());
     }                                            ///< of reconcilers, without events
     bool happened() const { return happened_; }  ///< the fault
+    /// Nothing is to go wrong, neither on purpose nor by chance.
+    bool is_unharmed() const { return fault.is_none() && !chance_.random; }
     /// How many changes of a watched resource there had been since reconcilers run: by now, and as each write
     /// was sent.
     int changes(std::string_view resource) const;
@@ -64,9 +66,9 @@ public:
     void submit(Process& process, kube::Request request, Answer answer);
     void opened(OpenWatch& watch);
     void closed(OpenWatch& watch);
-    /// Whether the watch may show that change now, must leave it out, or has to wait.
+    /// Whether a watch of a reconciler may show that change now, must leave it out, or has to wait.
     enum class Show { yes, never, later };
-    Show show(const std::string& resource, int change);
+    Show show(int reconciler, const std::string& resource, int change);
 
 private:
     struct Sent;
