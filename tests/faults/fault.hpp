@@ -17,9 +17,9 @@ struct Fault {
         refuse,        ///< write `write` is answered with `status`
         freeze,  ///< the watch of `resource` stops after its `change`th change, until write `write` is done;
                  ///< of two reconcilers only the first one's
-        drop,   ///< the watch of `resource` leaves out its `change`th change; there is a re-list a minute
-                ///< later
-        relist  ///< as freeze; then the history is gone, and everything is listed again
+        drop,    ///< the watch of `resource` leaves out its `change`th change; there is a re-list a minute
+                 ///< later
+        relist   ///< as freeze; then the history is gone, and everything is listed again
     };
     Kind kind = Kind::none;
     int write = -1;

@@ -1,0 +1,37 @@
+#include "preconditions.hpp"
+
+namespace faults {
+
+using api::Json;
+
+std::optional<Reply> check_preconditions(const Kind& kind, const Json& wanted, const Json& live) {
+    const auto differs = [&](const char* name) {
+        return !wanted[name].as_string().empty() &&
+               wanted[name].as_string() != live["metadata"][name].as_string();
+    };
+    const std::string name(live["metadata"]["name"].as_string());
+    const std::string what =
+        "Operation cannot be fulfilled on " + std::string(kind.resource) + " \"" + name + "\": ";
+    if (differs("uid"))
+        return failure(
+            409, "Conflict",
+            what + "Precondition failed: UID in precondition: " + std::string(wanted["uid"].as_string()) +
+                ", UID in object meta: " + std::string(live["metadata"]["uid"].as_string()));
+    if (differs("resourceVersion"))
+        return failure(409, "Conflict",
+                       what +
+                           "the object has been modified; please apply your changes to the latest version "
+                           "and try again");
+    return std::nullopt;
+}
+
+std::optional<Reply> check_versions(const Kind& kind, const Json& patched, const Json& live, bool status) {
+    Json versions = patched;
+    versions.erase("uid");
+    if (auto refused = check_preconditions(kind, versions, live)) return refused;
+    const std::string_view uid = patched["uid"].as_string();
+    if (status || uid.empty() || uid == live["metadata"]["uid"].as_string()) return std::nullopt;
+    return failure(422, "Invalid", std::string(kind.kind) + " is invalid: metadata.uid: field is immutable");
+}
+
+}  // namespace faults
