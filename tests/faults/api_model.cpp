@@ -41,6 +41,19 @@ void keep_identity(Json& object, const Json& live) {
     object["kind"] = live["kind"];
 }
 
+Reply must_be_specified(const Kind& kind, const api::ObjectKey& key) {
+    const std::string what = "Invalid value: 0: must be specified for an update";
+    const std::string field = "metadata.resourceVersion";
+    Reply reply =
+        failure(422, "Invalid",
+                std::string(kind.resource) + " \"" + key.name + "\" is invalid: " + field + ": " + what);
+    Json status = api::parse_json(reply.body).value();
+    status["details"]["causes"] =
+        Json::array({Json::object({{"reason", "FieldValueInvalid"}, {"field", field}, {"message", what}})});
+    reply.body = to_json(status);
+    return reply;
+}
+
 void forget_nothing_owned(std::map<Manager, FieldSet>& managers) {
     std::erase_if(managers, [](const auto& entry) { return entry.second.empty(); });
 }
@@ -248,7 +261,10 @@ Reply ApiModel::apply(const Target& target, const Json& config) {
     const Manager applier = {.name = target.query.at("fieldManager"), .applies = true};
     const Stored* stored = find(kind.resource, target.key);
     if (!stored) return create(target, config, applier, true);
-    if (auto refused = check_versions(kind, config["metadata"], stored->object, false)) return *refused;
+    Json asked = config["metadata"];
+    const bool unversioned = asked["resourceVersion"].as_string() == "0";
+    if (unversioned) asked.erase("resourceVersion");
+    if (auto refused = check_versions(kind, asked, stored->object, false)) return *refused;
 
     Json bare = config;
     if (kind.has_status) bare.erase("status");
@@ -272,6 +288,9 @@ Reply ApiModel::apply(const Target& target, const Json& config) {
     if (!conflicts.empty() && target.query.find("force") != target.query.end() &&
         target.query.at("force") != "true")
         return failure(409, "Conflict", "Apply failed with conflicts: conflicts with " + conflicts);
+    // Of custom resources there is no unconditional update.
+    if (unversioned && kind.resource.find('.') != kind.resource.npos)
+        return must_be_specified(kind, target.key);
     forget_nothing_owned(managers);
     default_by_schema(kind, object);
     default_by_webhook(kind, object);

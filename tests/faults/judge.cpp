@@ -41,7 +41,7 @@ void Judge::logged(std::string_view line) { complain("logged: " + std::string(li
 void Judge::asked(int reconciler, const kube::Request& request, bool alive, const Meant& meant) {
     asking_ = reconciler;
     meant_ = meant;
-    late_first_apply_ = !alive && request.target.find("force=false") != std::string::npos;
+    from_the_dead_ = !alive;
     reconcilers_ = std::max(reconcilers_, reconciler + 1);
     if (request.method != "GET") ++writes_;
 }
@@ -69,7 +69,9 @@ void Judge::changed(const Kind& kind, const api::ObjectKey& key, const Json& bef
         if (!after.is_null()) policies.push_back({.ttl = after["spec"]["ttlSecondsAfterFinished"].as_int()});
         if (by_reconciler) judge_runtime(before, after);
     }
-    if (!by_reconciler || late_first_apply_) return;
+    if (!by_reconciler) return;
+    // Nothing keeps what a dead process has sent from creating something once there is nothing.
+    if (from_the_dead_ && before.is_null()) return;
     if (kind.kind == "Event") return judge_event(after);
     judge_aim(kind, key, before, after);
     if (kind.kind == "JobSet") judge_job_set(key, before, after);

@@ -78,9 +78,7 @@ private:
     int writes_ = 0;
     int asking_ = -1;
     Meant meant_;
-    // The API server knows no apply that only creates: what a dead process has sent may still change the
-    // JobSet that its successor has made. The successor puts it right again, which the end of the run shows.
-    bool late_first_apply_ = false;
+    bool from_the_dead_ = false;
     int reconcilers_ = 0;
 };
 

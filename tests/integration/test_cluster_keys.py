@@ -70,6 +70,19 @@ def test_keys_are_made_once_and_outlive_suspension_and_the_reconciler(signalbox,
     assert all(text != other[key] for key, text in files(secret).items())
 
 
+def test_the_host_file_is_put_right_and_what_others_wrote_about_it_stays(signalbox, rest):
+    def host_file():
+        return rest.get("configmaps", "edited-mpi-hostfile")
+    create(rest, "mpi", "edited", seconds="never", nodes=2, suspend=True)
+    before = wait_for("the host file", host_file)["data"]
+    until(rest, "edited", "Suspended")
+    rest.patch("configmaps", "edited-mpi-hostfile", {"metadata": {"labels": {"example.com/theirs": "yes"}},
+                                                     "data": {"hostfile": "nobody", "more": "text"}})
+    rest.patch("trainjobs", "edited", {"spec": {"suspend": False}})
+    wait_for("the host file to be put right", lambda: host_file()["data"] == before)
+    assert host_file()["metadata"]["labels"] == {"example.com/theirs": "yes"}
+
+
 @pytest.mark.parametrize("framework", SECRETS)
 def test_no_part_of_a_key_is_logged(signalbox, rest, framework):
     create(rest, framework, "quiet", nodes=2)

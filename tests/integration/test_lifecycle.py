@@ -34,6 +34,19 @@ def test_four_torch_nodes_run_to_complete(signalbox, rest):
         {"name": "node", "ready": 0, "succeeded": 1, "failed": 0, "active": 0, "suspended": 0}]
 
 
+def test_the_job_set_is_the_field_manager_trainers_by_server_side_apply(signalbox, rest):
+    rest.create(runtime())
+    rest.create(train_job("managed", suspend=True))
+    until(rest, "managed", "Suspended")
+    wait_for("its JobSet", lambda: rest.get("jobsets", "managed"))
+    rest.patch("trainjobs", "managed", {"spec": {"suspend": False}})
+    until(rest, "managed", "Complete")
+    entries = rest.get("jobsets", "managed")["metadata"]["managedFields"]
+    ours = [entry for entry in entries if entry["manager"] == "trainer"]
+    assert [(entry["operation"], "subresource" in entry) for entry in ours] == [("Apply", False)]
+    assert {"f:suspend", "f:replicatedJobs"} <= set(ours[0]["fieldsV1"]["f:spec"])
+
+
 def test_a_failing_pod_makes_the_train_job_failed(signalbox, rest):
     rest.create(runtime())
     rest.create(train_job("doomed", outcome="failed"))

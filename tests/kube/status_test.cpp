@@ -46,6 +46,20 @@ TEST_CASE("every answer says what to do", "[kube]") {
     }
 }
 
+TEST_CASE("an object that is there although the request says that it is not is a conflict", "[kube]") {
+    const auto taken = error(
+        422,
+        status(
+            422, "Invalid",
+            "jobsets \\\"a\\\" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified",
+            R"({"causes":[{"reason":"FieldValueInvalid","field":"metadata.resourceVersion","message":"Invalid value: 0: must be specified"}]})"));
+    CHECK(taken.code == Errc::conflict);
+    CHECK(taken.http_status == 422);
+    const auto other =
+        R"({"causes":[{"reason":"FieldValueInvalid","field":"metadata.name","message":"no"}]})";
+    CHECK(error(422, status(422, "Invalid", "no", other)).code == Errc::invalid);
+}
+
 TEST_CASE("the server's words are kept", "[kube]") {
     SECTION("message and reason") {
         const auto got = error(409, status(409, "AlreadyExists", "jobsets \\\"x\\\" already exists"));

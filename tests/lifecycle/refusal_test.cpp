@@ -46,6 +46,9 @@ TEST_CASE("whether the object or the world is to blame", "[refusal]") {
         INFO(row.name);
         CHECK(refuses_object(server_error(row.status, row.message)) == row.want);
     }
+    api::Error taken = server_error(422, "metadata.resourceVersion: Invalid value: 0");
+    taken.code = api::Errc::conflict;
+    CHECK_FALSE(refuses_object(taken));
 }
 
 }  // namespace lifecycle

@@ -29,7 +29,7 @@ ALLOWED = [
       for verb in ("get", "list", "watch") for kind in ("trainingruntimes", "clustertrainingruntimes")],
     *[("reconciler", verb, JOBSET, "jobsets", EVERYWHERE, "")
       for verb in ("get", "list", "watch", "create", "patch", "delete")],
-    *[("reconciler", verb, "", "configmaps", EVERYWHERE, "a") for verb in ("get", "create", "patch", "delete")],
+    *[("reconciler", verb, "", "configmaps", EVERYWHERE, "a") for verb in ("get", "create", "update", "delete")],
     *[("reconciler", verb, "", "secrets", EVERYWHERE, "a") for verb in ("get", "create")],
     ("reconciler", "get", "", "secrets", HERE, "kubeflow-trainer-webhook-cert"),
     *[("reconciler", verb, group, "podgroups", EVERYWHERE, "a")

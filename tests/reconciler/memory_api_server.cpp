@@ -59,7 +59,10 @@ api::Result<kube::Response> MemoryApiServer::answer(const kube::Request& request
         return status(404, api::Errc::not_found, "NotFound");
     }
     if (request.method == "GET") return kube::Response{200, to_json(objects_[path])};
+    if (request.method == "PATCH" && body["metadata"]["resourceVersion"].as_string() == "0")
+        return status(422, api::Errc::conflict, "Invalid");
     if (request.method == "PATCH") return change(path, body);
+    if (request.method == "PUT") return replace(path, body);
     if (request.method == "DELETE") return remove(path, body["preconditions"]);
     return status(405, api::Errc::internal, "MethodNotAllowed");
 }
@@ -76,13 +79,19 @@ api::Result<kube::Response> MemoryApiServer::create(const std::string& path, Jso
 }
 
 api::Result<kube::Response> MemoryApiServer::change(const std::string& path, const Json& patch) {
+    Json wanted = objects_[path];
+    merge(wanted, patch);
+    return replace(path, std::move(wanted));
+}
+
+api::Result<kube::Response> MemoryApiServer::replace(const std::string& path, Json wanted) {
     Json& stored = objects_[path];
-    const Json& seen = patch["metadata"];
+    const Json& seen = std::as_const(wanted)["metadata"];
     if (mismatch(seen["uid"], stored["metadata"]["uid"]) ||
         mismatch(seen["resourceVersion"], stored["metadata"]["resourceVersion"]))
         return status(409, api::Errc::conflict, "Conflict");
     const Json spec = std::as_const(stored)["spec"];
-    merge(stored, patch);
+    stored = std::move(wanted);
     if (std::as_const(stored)["spec"] != spec)
         stored["metadata"]["generation"] = std::as_const(stored)["metadata"]["generation"].int_or(0) + 1;
     stored["metadata"]["resourceVersion"] = std::to_string(++version_);

@@ -39,6 +39,7 @@ private:
     api::Result<kube::Response> answer(const kube::Request& request);
     api::Result<kube::Response> create(const std::string& path, api::Json object);
     api::Result<kube::Response> change(const std::string& path, const api::Json& patch);
+    api::Result<kube::Response> replace(const std::string& path, api::Json wanted);
     api::Result<kube::Response> remove(const std::string& path, const api::Json& options);
     void show(const kube::Resource& resource, kube::Sink& sink);
 

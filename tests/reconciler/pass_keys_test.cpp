@@ -41,10 +41,11 @@ TEST_CASE("keys are made before the Pods that mount them, once, and settled jobs
             const auto place = [&](const std::string& write) {
                 return std::find(writes.begin(), writes.end(), write) - writes.begin();
             };
-            const auto config_map = place("PATCH " + config_maps_path + "/" + framework.config_map);
-            CHECK(place("POST " + secrets_path) < config_map);
-            CHECK(config_map < place("PATCH " + job_set_path));
+            CHECK(place("POST " + secrets_path) < place("PATCH " + job_set_path));
             CHECK(place("PATCH " + job_set_path) < static_cast<std::ptrdiff_t>(writes.size()));
+            // The snapshot, and theirs.
+            CHECK(std::count(writes.begin(), writes.end(), "POST " + config_maps_path) == 2);
+            CHECK(life.server.find(config_maps, {"ns", framework.config_map}));
             const Json secret = secret_on(life, framework);
             CHECK_FALSE(secret["data"][framework.data_key].as_string().empty());
             CHECK(secret["metadata"]["annotations"].is_null());

@@ -48,7 +48,7 @@ TEST_CASE("the CA is there before the Pods, and settled jobs write nothing", "[s
     Reporting life;
     life.set_ca("one");
     life.pass();
-    CHECK(life.server.take_writes() == Writes{"POST " + config_maps_path, "PATCH " + map_path,
+    CHECK(life.server.take_writes() == Writes{"POST " + config_maps_path, "POST " + config_maps_path,
                                               "PATCH " + job_set_path, "PATCH " + status_path});
     CHECK(life.ca_of_job() == pem("one"));
     life.pass();
@@ -72,7 +72,7 @@ TEST_CASE("a running job follows a CA that is rotated, which is read every ten m
     CHECK(life.ca_reads == 2);
     CHECK(life.changes == 1);
     CHECK(life.ca_of_job() == pem("two"));
-    CHECK(life.server.take_writes() == Writes{"PATCH " + map_path});
+    CHECK(life.server.take_writes() == Writes{"PUT " + map_path});
 }
 
 TEST_CASE("the CA is read again without any pass, and all jobs are woken when it differs", "[status]") {

@@ -113,25 +113,32 @@ TEST_CASE("the snapshot's TTL counts once the runtime is gone") {
     CHECK(life.server.take_writes() == Writes{"DELETE " + job_path});
 }
 
-TEST_CASE("an apply that met an existing JobSet is not taken for its creation") {
+TEST_CASE("a new TrainJob costs no look for a snapshot that it cannot have") {
+    Life life;
+    std::vector<std::string> reads;
+    life.server.refuse_read = [&](const kube::Request& request) -> std::optional<api::Error> {
+        reads.push_back(request.target);
+        return std::nullopt;
+    };
+    life.pass();
+    CHECK(reads == std::vector<std::string>{job_path, job_set_path, runtime_path});
+}
+
+TEST_CASE("a JobSet that has come meanwhile is not changed by the request that was to create one") {
     Life life;
     life.server.show(life.caches);
     life.frozen = true;
-    const api::ObjectMeta meta = api::parse_meta(life.job());
-    bool planted = false;
+    const Json theirs =
+        api::parse_json(R"({"metadata":{"name":"job","namespace":"ns","uid":"theirs"}})").value();
     life.server.refuse = [&](const kube::Request& request) -> std::optional<api::Error> {
-        // Between our look and our apply, somebody makes a JobSet of that name.
-        if (!planted && request.method == "PATCH" && request.target == job_set_path) {
-            planted = true;
-            life.server.put(job_sets,
-                            api::parse_json(R"({"metadata":{"name":"job","namespace":"ns"}})").value());
-        }
+        if (request.method == "PATCH" && request.target == job_set_path) life.server.put(job_sets, theirs);
         return std::nullopt;
     };
     const auto report = life.pass();
     REQUIRE(report.trouble);
     CHECK(report.trouble->code == api::Errc::conflict);
     CHECK(life.condition("Created").empty());
+    CHECK(life.job_set()["spec"].is_null());
 }
 
 TEST_CASE("a missing runtime is told, and the job goes on when it appears") {
@@ -159,9 +166,9 @@ TEST_CASE("a runtime that is corrected before anything was created replaces the 
     (*life.server.find(cluster_training_runtimes, {"", "torch"}))["spec"]["mlPolicy"]["numNodes"] = 5;
     life.server.take_writes();
     life.pass();
-    CHECK(life.server.take_writes() == Writes{"DELETE " + config_maps_path + "/job-runtime-snapshot",
-                                              "POST " + config_maps_path, "PATCH " + job_set_path,
-                                              "PATCH " + status_path});
+    CHECK(life.server.take_writes() ==
+          Writes{"POST " + config_maps_path, "DELETE " + config_maps_path + "/job-runtime-snapshot",
+                 "POST " + config_maps_path, "PATCH " + job_set_path, "PATCH " + status_path});
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 
@@ -172,7 +179,7 @@ TEST_CASE("a snapshot of somebody else is not overwritten") {
         api::parse_json(R"({"metadata":{"name":"job-runtime-snapshot","namespace":"ns"}})").value());
     life.pass();
     CHECK(life.condition("Created") == "False/JobsCreationFailed");
-    CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
+    CHECK(life.server.take_writes() == Writes{"POST " + config_maps_path, "PATCH " + status_path});
 }
 
 TEST_CASE("a snapshot of an earlier TrainJob of the name is not overwritten but awaited") {
@@ -186,7 +193,7 @@ TEST_CASE("a snapshot of an earlier TrainJob of the name is not overwritten but 
     CHECK(life.condition("Created") == "False/JobsCreationFailed");
     CHECK_THAT(life.message("Created"),
                Catch::EndsWith("but to an earlier one of this name; it will be collected"));
-    CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
+    CHECK(life.server.take_writes() == Writes{"POST " + config_maps_path, "PATCH " + status_path});
 }
 
 TEST_CASE("a lost status write ends the pass in trouble and tells no event") {

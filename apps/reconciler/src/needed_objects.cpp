@@ -99,9 +99,9 @@ std::optional<Failure> taken_by_others(const Need& need, const api::TrainJob& jo
 
 }  // namespace
 
-std::optional<kube::Resource> resource_of_kind(std::string_view api_version, std::string_view kind) {
+const kube::Resource* resource_of_kind(std::string_view api_version, std::string_view kind) {
     const KindRow* row = row_of(api_version, kind);
-    return row ? std::optional(row->resource) : std::nullopt;
+    return row ? &row->resource : nullptr;
 }
 
 std::string described(const Need& need) { return need.kind + " " + to_string(need.key); }

@@ -1,6 +1,5 @@
 #include "object_writer.hpp"
 
-#include "kube/status.hpp"
 #include "runtime/applied_hash.hpp"
 
 namespace reconciler {
@@ -16,40 +15,52 @@ runtime::Need need_of(const Json& object) {
             .key = api::parse_meta(object).key()};
 }
 
-// What to apply to make `live` (nullptr: nothing yet) the object; nullopt if it is that already.
-std::optional<Json> change_of(const runtime::BuiltObject& built, const Json* live) {
-    Json wanted = runtime::with_applied_hash(built.object);
-    if (!live) return wanted;
-    if (runtime::is_applied(wanted, *live)) return std::nullopt;
-    const api::ObjectMeta seen = api::parse_meta(*live);
-    wanted["metadata"]["uid"] = seen.uid;
-    wanted["metadata"]["resourceVersion"] = seen.resource_version;
+const kube::Resource& resource_of(const runtime::Need& name) {
+    const kube::Resource* resource = resource_of_kind(name.api_version, name.kind);
+    if (!resource) throw std::logic_error("a plugin builds a kind without a resource: " + name.kind);
+    return *resource;
+}
+
+// Kubernetes' own kinds know no apply that only creates.
+bool can_be_applied(const kube::Resource& resource) { return !resource.group.empty(); }
+
+// What is not there: touches nothing that others have made since we looked, whatever is in it.
+kube::Request creation(const kube::Resource& resource, Json wanted) {
+    return can_be_applied(resource) ? kube::apply_new(resource, std::move(wanted))
+                                    : kube::create(resource, wanted);
+}
+
+// As a whole, since without an apply nothing tells which of the fields of `live` are ours to withdraw. Others
+// may have put something into its metadata.
+Json replacement(Json wanted, const Json& live) {
+    Json metadata = live["metadata"];
+    metadata.erase("managedFields");
+    for (const char* name : {"labels", "annotations"})
+        for (const auto& [key, value] : std::as_const(wanted)["metadata"][name].members())
+            metadata[name][key] = value;
+    wanted["metadata"] = std::move(metadata);
     return wanted;
 }
 
-// By POST, which touches nothing that others have made since we looked, whatever is in it.
-kube::Task<Failure> create(kube::ApiServer& server, const Json& wanted) {
-    const runtime::Need name = need_of(wanted);
-    const auto resource = resource_of_kind(name.api_version, name.kind);
-    if (!resource) throw std::logic_error("a plugin builds a kind without a resource: " + name.kind);
-    kube::Request request = kube::create(*resource, wanted);
-    const auto created = co_await server.send(std::move(request));
-    if (!created) co_return WriteFailed{described(name), created.error()};
-    co_return lifecycle::Done();
+// As it was seen.
+kube::Request change(const kube::Resource& resource, Json wanted, const Json& live) {
+    if (!can_be_applied(resource)) return kube::replace(resource, replacement(std::move(wanted), live));
+    const api::ObjectMeta seen = api::parse_meta(live);
+    wanted["metadata"]["uid"] = seen.uid;
+    wanted["metadata"]["resourceVersion"] = seen.resource_version;
+    return kube::apply(resource, wanted, true);
 }
 
-kube::Task<Failure> apply(kube::ApiServer& server, const Json& wanted, bool exists) {
-    const runtime::Need name = need_of(wanted);
-    const auto resource = resource_of_kind(name.api_version, name.kind);
-    if (!resource) throw std::logic_error("a plugin builds a kind without a resource: " + name.kind);
-    kube::Request request = kube::apply(*resource, wanted, exists);
-    const auto applied = co_await server.send(std::move(request));
-    if (!applied) co_return WriteFailed{described(name), applied.error()};
-    if (!exists && applied->status != 201) {
-        const api::Error error = {.code = api::Errc::conflict, .message = "it exists already; looking again"};
-        co_return WriteFailed{described(name), error};
-    }
-    co_return lifecycle::Done();
+// nullopt if `live` (nullptr: nothing yet) is as it should be.
+std::optional<kube::Request> request_for(const runtime::BuiltObject& built, const runtime::Need& name,
+                                         const Json* live) {
+    const kube::Resource& resource = resource_of(name);
+    const bool once = built.when == Applied::once;
+    if (once && live) return std::nullopt;
+    Json wanted = once ? built.object : runtime::with_applied_hash(built.object);
+    if (!live) return creation(resource, std::move(wanted));
+    if (runtime::is_applied(wanted, *live)) return std::nullopt;
+    return change(resource, std::move(wanted), *live);
 }
 
 }  // namespace
@@ -59,14 +70,11 @@ kube::Task<Failure> apply_objects(kube::ApiServer& server, const runtime::Built&
     for (std::size_t i = 0; i + 1 < built.objects.size(); ++i) {
         const runtime::BuiltObject& each = built.objects[i];
         if (each.when == Applied::with_job_set && !with_job_set) continue;
-        const Json* live = runtime::find_observed(found.observed, need_of(each.object));
-        Failure written = lifecycle::Done();
-        if (each.when == Applied::once) {
-            if (!live) written = co_await create(server, each.object);
-        } else if (const auto wanted = change_of(each, live)) {
-            written = co_await apply(server, *wanted, live != nullptr);
-        }
-        if (!std::holds_alternative<lifecycle::Done>(written)) co_return written;
+        const runtime::Need name = need_of(each.object);
+        auto request = request_for(each, name, runtime::find_observed(found.observed, name));
+        if (!request) continue;
+        const auto written = co_await server.send(std::move(*request));
+        if (!written) co_return WriteFailed{described(name), written.error()};
     }
     co_return lifecycle::Done();
 }

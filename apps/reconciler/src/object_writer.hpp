@@ -3,8 +3,9 @@
 
 namespace reconciler {
 
-/// Applies the objects before the JobSet, in their order, up to the first failure; those whose time it is.
-/// What is as it should be is not written again. References must live until the coroutine ends.
+/// Writes the objects before the JobSet, in their order, up to the first failure; those whose time it is.
+/// What is as it should be is not written again. However late a request arrives, it changes nothing that has
+/// come or changed since we looked. References must live until the coroutine ends.
 kube::Task<Failure> apply_objects(kube::ApiServer& server, const runtime::Built& built,
                                   const NeededObjects& found, bool with_job_set);
 

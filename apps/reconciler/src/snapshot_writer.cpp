@@ -36,10 +36,9 @@ api::Error no_snapshot(const api::ObjectKey& key) {
                             "the TrainJob and create it again");
 }
 
-}  // namespace
-
-kube::Task<std::variant<ChosenRuntime, Failure>> choose_runtime(kube::ApiServer& server, const View& view,
-                                                                lifecycle::RuntimeSource source) {
+// By the snapshot that is there.
+kube::Task<std::variant<ChosenRuntime, Failure>> look_and_choose(kube::ApiServer& server, const View& view,
+                                                                 lifecycle::RuntimeSource source) {
     const api::TrainJob& job = *view.observed.job;
     const api::ObjectKey key = snapshot_key(job.meta.key());
     auto config_map = co_await read(server, kube::resources::config_maps, key);
@@ -69,25 +68,57 @@ kube::Task<std::variant<ChosenRuntime, Failure>> choose_runtime(kube::ApiServer&
     co_return chosen;
 }
 
-kube::Task<Failure> store_snapshot(kube::ApiServer& server, const api::TrainJob& job,
-                                   const ChosenRuntime& chosen) {
-    if (chosen.plan.store == SnapshotPlan::Store::keep) co_return lifecycle::Done();
-    const api::ObjectKey key = snapshot_key(job.meta.key());
-    if (chosen.plan.store == SnapshotPlan::Store::replace) {
+kube::Task<Failure> create_snapshot(kube::ApiServer& server, const api::TrainJob& job,
+                                    const api::Json& runtime) {
+    const api::Json wanted = runtime::make_snapshot(job, runtime);
+    kube::Request creation = kube::create(kube::resources::config_maps, wanted);
+    const auto created = co_await server.send(std::move(creation));
+    if (!created) co_return lifecycle::WriteFailed{described(snapshot_key(job.meta.key())), created.error()};
+    co_return lifecycle::Done();
+}
+
+bool is_there_already(const Failure& outcome) {
+    const auto* failed = std::get_if<lifecycle::WriteFailed>(&outcome);
+    return failed && kube::is_already_exists(failed->error);
+}
+
+}  // namespace
+
+kube::Task<std::variant<ChosenRuntime, Failure>> choose_runtime(kube::ApiServer& server, const View& view,
+                                                                lifecycle::RuntimeSource source) {
+    // Most jobs are new and have no snapshot: trying to create it tells as much as a look.
+    if (source == lifecycle::RuntimeSource::live && view.runtime)
+        co_return ChosenRuntime{.runtime = *view.runtime,
+                                .plan = {SnapshotPlan::BuildFrom::live, SnapshotPlan::Store::create},
+                                .snapshot_seen = false};
+    co_return co_await look_and_choose(server, view, source);
+}
+
+kube::Task<Failure> store_snapshot(kube::ApiServer& server, const View& view, const ChosenRuntime& chosen) {
+    const api::TrainJob& job = *view.observed.job;
+    lifecycle::SnapshotPlan plan = chosen.plan;
+    std::string uid = chosen.snapshot_uid;
+    if (plan.store == SnapshotPlan::Store::create) {
+        // Whoever was faster may have been ourselves, before a crash.
+        Failure created = co_await create_snapshot(server, job, chosen.runtime);
+        if (chosen.snapshot_seen || !is_there_already(created)) co_return created;
+        auto again = co_await look_and_choose(server, view, lifecycle::RuntimeSource::live);
+        if (auto* failure = std::get_if<Failure>(&again)) co_return std::move(*failure);
+        plan = std::get<ChosenRuntime>(again).plan;
+        uid = std::get<ChosenRuntime>(again).snapshot_uid;
+    }
+    if (plan.store == SnapshotPlan::Store::replace) {
         // It is immutable. The UID keeps us from deleting the one that somebody else has put there meanwhile.
-        const kube::Preconditions this_one = {.uid = chosen.snapshot_uid};
+        const kube::Preconditions this_one = {.uid = uid};
+        const api::ObjectKey key = snapshot_key(job.meta.key());
         kube::Request removal =
             kube::remove(kube::resources::config_maps, key, kube::Propagation::background, this_one);
         const auto removed = co_await server.send(std::move(removal));
         if (!removed && removed.error().code != api::Errc::not_found)
             co_return lifecycle::WriteFailed{described(key), removed.error(), lifecycle::Write::remove};
     }
-    const api::Json wanted = runtime::make_snapshot(job, chosen.runtime);
-    kube::Request creation = kube::create(kube::resources::config_maps, wanted);
-    const auto created = co_await server.send(std::move(creation));
-    // Whoever was faster may have been ourselves, before a crash: the next pass reads it and judges.
-    if (!created) co_return lifecycle::WriteFailed{described(key), created.error()};
-    co_return lifecycle::Done();
+    if (plan.store == SnapshotPlan::Store::keep) co_return lifecycle::Done();
+    co_return co_await create_snapshot(server, job, chosen.runtime);
 }
 
 }  // namespace reconciler

@@ -13,15 +13,15 @@ namespace reconciler {
 struct ChosenRuntime {
     api::Json runtime = {};
     lifecycle::SnapshotPlan plan = {};
+    bool snapshot_seen = true;      ///< false: whether there is one is yet to be found out
     std::string snapshot_uid = {};  ///< of the ConfigMap that is there now
 };
 
-/// Reads the snapshot and chooses. The failure is ReadFailed, BuildFailed or ForeignObject.
+/// Chooses, by the snapshot where it matters. The failure is ReadFailed, BuildFailed or ForeignObject.
 kube::Task<std::variant<ChosenRuntime, Failure>> choose_runtime(kube::ApiServer& server, const View& view,
                                                                 lifecycle::RuntimeSource source);
 
 /// Creates or replaces the snapshot as planned. Done, or why not.
-kube::Task<Failure> store_snapshot(kube::ApiServer& server, const api::TrainJob& job,
-                                   const ChosenRuntime& chosen);
+kube::Task<Failure> store_snapshot(kube::ApiServer& server, const View& view, const ChosenRuntime& chosen);
 
 }  // namespace reconciler

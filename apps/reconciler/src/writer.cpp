@@ -110,7 +110,7 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
     for (const runtime::Notice& notice : built->notices)
         outcome.remarks.push_back(lifecycle::warning_event(notice.reason, notice.note));
 
-    if (auto stored = co_await store_snapshot(server_, job(), chosen); !std::holds_alternative<Done>(stored))
+    if (auto stored = co_await store_snapshot(server_, view_, chosen); !std::holds_alternative<Done>(stored))
         co_return ended(std::move(stored));
 
     Outcome applied;
@@ -152,14 +152,10 @@ kube::Async<> Writer::suspend_job_set() {
 kube::Task<Outcome> Writer::create(const runtime::Built& built, const NeededObjects& found) {
     auto others = co_await apply_objects(server_, built, found, true);
     if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
-    const api::Json wanted = runtime::with_applied_hash(built.objects.back().object);
-    kube::Request request = kube::apply(kube::resources::job_sets, wanted, false);
+    api::Json wanted = runtime::with_applied_hash(built.objects.back().object);
+    kube::Request request = kube::apply_new(kube::resources::job_sets, std::move(wanted));
     const auto applied = co_await server_.send(std::move(request));
     if (!applied) co_return ended(WriteFailed{job_set_named(key()), applied.error()});
-    if (applied->status != 201) {
-        const api::Error error = {.code = api::Errc::conflict, .message = "it exists already; looking again"};
-        co_return ended(WriteFailed{job_set_named(key()), error});
-    }
     written_.job_set = version_of(*applied);
     Outcome outcome;
     outcome.job_set_written = true;

@@ -107,6 +107,11 @@ Request apply(const Resource& resource, const api::Json& object, bool force) {
     return patch(target + (force ? "&force=true" : "&force=false"), "application/apply-patch+yaml", object);
 }
 
+Request apply_new(const Resource& resource, api::Json object) {
+    object["metadata"]["resourceVersion"] = "0";
+    return apply(resource, object, false);
+}
+
 Request merge_patch(const Resource& resource, const api::ObjectKey& key, api::Json patch,
                     const Preconditions& only_if) {
     return patch_if(path(resource, key), std::move(patch), only_if);

@@ -46,6 +46,15 @@ std::string reason_of(const api::Json& status) {
     return std::string(status["reason"].as_string());
 }
 
+// Of a custom resource that exists, where the request says that it does not (apply_new): a 422, where the API
+// server's own kinds get a 409.
+bool blames_resource_version(const api::Json& status) {
+    const auto& causes = status["details"]["causes"].items();
+    return std::any_of(causes.begin(), causes.end(), [](const api::Json& cause) {
+        return cause["field"].as_string() == "metadata.resourceVersion";
+    });
+}
+
 // An hour at most, so that a broken proxy cannot put us to sleep.
 std::optional<std::chrono::seconds> bounded(std::int64_t seconds) {
     if (seconds < 0) return std::nullopt;
@@ -110,6 +119,7 @@ api::Error error_from_status(const api::Json& status) {
                         .reason = reason_of(status),
                         .http_status = http};
     if (error.reason == "Expired" || error.reason == "Gone") error.code = api::Errc::gone;
+    if (http == 422 && blames_resource_version(status)) error.code = api::Errc::conflict;
     if (const auto seconds = status["details"]["retryAfterSeconds"].as_int(); seconds && *seconds > 0)
         error.retry_after = bounded(*seconds);
     if (error.message.empty())
@@ -126,7 +136,8 @@ api::Error error_from(const net::HttpResponse& response) {
         const std::string text = quoted(response.body);
         error.message = "HTTP status " + std::to_string(response.status) + (text.empty() ? "" : ": " + text);
     }
-    if (error.code != api::Errc::gone) error.code = code_for(response.status);
+    const bool is_taken = response.status == 422 && error.code == api::Errc::conflict;
+    if (error.code != api::Errc::gone && !is_taken) error.code = code_for(response.status);
     error.http_status = response.status;
     if (const auto seconds = retry_after(response.headers)) error.retry_after = seconds;
     return error;

@@ -28,6 +28,7 @@ bool namespace_terminates(std::string_view message) {
 bool refuses_object(const api::Error& error) {
     constexpr std::array transient = {401, 408, 409, 429};
     const int status = error.http_status;
+    if (error.code == api::Errc::conflict) return false;
     if (status < 400 || status >= 500 || std::count(transient.begin(), transient.end(), status)) return false;
     return status != 403 || !(lacks_permission(error.message) || namespace_terminates(error.message));
 }

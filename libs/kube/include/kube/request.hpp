@@ -73,6 +73,10 @@ Request create(const Resource& resource, const api::Json& object);
 /// Server-side apply as field manager `trainer`. The object must carry apiVersion, kind and name, and neither
 /// managedFields nor status. With a uid and a resourceVersion in its metadata, a mismatch is `conflict`.
 Request apply(const Resource& resource, const api::Json& object, bool force);
+/// The same, but it only creates: whatever is there when it arrives, late as it may be, stays as it is, and
+/// the answer is `conflict`. Of custom resources only; for others the API server takes the version 0 for
+/// none.
+Request apply_new(const Resource& resource, api::Json object);
 /// JSON merge patch as field manager `trainer`; uid and resourceVersion go into the patch when they are set.
 Request merge_patch(const Resource& resource, const api::ObjectKey& key, api::Json patch,
                     const Preconditions& only_if = {});

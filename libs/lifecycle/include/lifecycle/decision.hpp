@@ -45,7 +45,7 @@ struct Expire {
 enum class JobSetStep {
     leave,            ///< it runs (then it is not touched), is being suspended, or its pods still end
     wait_until_gone,  ///< it is being deleted; once it is gone it is built again
-    create,           ///< there is none: apply with force=false; an answer other than 201 is a conflict
+    create,           ///< there is none: an apply that only creates
     update,           ///< suspended and stays so, no pod active: apply with its uid and resourceVersion
     resume,           ///< as `update`; the built object says `suspend: false`
     refuse            ///< it belongs to somebody else

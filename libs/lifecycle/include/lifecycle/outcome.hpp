@@ -28,8 +28,8 @@ struct BuildFailed {
 
 enum class Write { apply, suspend, remove };
 
-/// A write failed; it was the last one of the pass. An apply that should have created an object and was not
-/// answered with 201 is reported here with Errc::conflict.
+/// A write failed; it was the last one of the pass. Where something is to be created and is there already,
+/// the error is Errc::conflict.
 struct WriteFailed {
     std::string object = {};  ///< "JobSet default/job"
     api::Error error = {};
