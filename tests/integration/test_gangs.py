@@ -6,55 +6,22 @@ import json
 
 import pytest
 
+from gangs import GROUPS, install_pod_groups, path_of_pod_group
 from jobs import runtime, train_job
 from rest import conditions, wait_for
-
-GROUPS = {
-    "coscheduling": ("scheduling.x-k8s.io", "v1alpha1"),
-    "volcano": ("scheduling.volcano.sh", "v1beta1"),
-}
-
-
-def pod_group_definition(group, version):
-    """As small as one can be; what is in a PodGroup is the schedulers' business."""
-    keep = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"podgroups.{group}",
-                     "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"}},
-        "spec": {"group": group, "scope": "Namespaced",
-                 "names": {"kind": "PodGroup", "listKind": "PodGroupList", "plural": "podgroups", "singular": "podgroup"},
-                 "versions": [{"name": version, "served": True, "storage": True,
-                               "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": keep}}}}]}}
 
 
 @pytest.fixture(scope="module")
 def pod_groups(installed, admin):
-    for group, version in GROUPS.values():
-        definition = pod_group_definition(group, version)
-        admin.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
-    for group, version in GROUPS.values():
-        wait_for(f"PodGroups of {group}", lambda: served(admin, group, version))
-
-
-def served(rest, group, version):
-    try:
-        return rest.request("GET", f"/apis/{group}/{version}/namespaces/default/podgroups")["items"] is not None
-    except Exception:  # 404 until the API server has learned of it
-        return False
-
-
-def path(policy, name):
-    group, version = GROUPS[policy]
-    return f"/apis/{group}/{version}/namespaces/default/podgroups/{name}"
+    install_pod_groups(admin)
 
 
 def pod_group(rest, policy, name):
-    return rest.request("GET", path(policy, name))
+    return rest.request("GET", path_of_pod_group(policy, name))
 
 
 def there(rest, policy, name):
-    return next((group for group in rest.request("GET", path(policy, "").rstrip("/"))["items"]
+    return next((group for group in rest.request("GET", path_of_pod_group(policy, ""))["items"]
                  if group["metadata"]["name"] == name), None)
 
 
@@ -82,12 +49,12 @@ def test_what_others_do_to_the_group_of_a_suspended_job_is_undone(signalbox, pod
     signalbox.wait_until_idle()
 
     first = pod_group(rest, policy, "guarded")
-    rest.request("DELETE", path(policy, "guarded"))
+    rest.request("DELETE", path_of_pod_group(policy, "guarded"))
     again = wait_for("another PodGroup", lambda: there(rest, policy, "guarded"))
     assert again["metadata"]["uid"] != first["metadata"]["uid"]
     assert again["spec"] == first["spec"]
 
-    rest.request("PATCH", path(policy, "guarded"), {"spec": {"minMember": 7}}, "application/merge-patch+json")
+    rest.request("PATCH", path_of_pod_group(policy, "guarded"), {"spec": {"minMember": 7}}, "application/merge-patch+json")
     wait_for("the right size", lambda: pod_group(rest, policy, "guarded")["spec"] == first["spec"])
 
 

@@ -1,0 +1,5 @@
+"""Says what torchrun has told this process."""
+
+import os
+
+print(*(os.environ[name] for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "GROUP_RANK", "MASTER_ADDR")), flush=True)

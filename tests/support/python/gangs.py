@@ -1,0 +1,40 @@
+"""PodGroups of the two gang schedulers, as kinds that the test bed's API server knows."""
+
+from rest import wait_for
+
+GROUPS = {
+    "coscheduling": ("scheduling.x-k8s.io", "v1alpha1"),
+    "volcano": ("scheduling.volcano.sh", "v1beta1"),
+}
+
+
+def install_pod_groups(rest):
+    for group, version in GROUPS.values():
+        rest.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", _definition(group, version))
+    for group, version in GROUPS.values():
+        wait_for(f"PodGroups of {group}", lambda: _served(rest, group, version))
+
+
+def path_of_pod_group(policy, name, namespace="default"):
+    group, version = GROUPS[policy]
+    return f"/apis/{group}/{version}/namespaces/{namespace}/podgroups" + (f"/{name}" if name else "")
+
+
+def _definition(group, version):
+    """As small as one can be; what is in a PodGroup is the schedulers' business."""
+    keep = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"podgroups.{group}",
+                     "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"}},
+        "spec": {"group": group, "scope": "Namespaced",
+                 "names": {"kind": "PodGroup", "listKind": "PodGroupList", "plural": "podgroups", "singular": "podgroup"},
+                 "versions": [{"name": version, "served": True, "storage": True,
+                               "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": keep}}}}]}}
+
+
+def _served(rest, group, version):
+    try:
+        return rest.request("GET", f"/apis/{group}/{version}/namespaces/default/podgroups")["items"] is not None
+    except Exception:  # 404 until the API server has learned of it
+        return False
