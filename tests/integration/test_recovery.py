@@ -138,6 +138,71 @@ def test_a_suspended_job_takes_a_change_that_its_job_set_refuses(signalbox, rest
     assert after["spec"]["replicatedJobs"][0]["template"]["metadata"]["labels"]["example.com/team"] == "blue"
 
 
+def pods(spec=None, **metadata):
+    return {"template": {"spec": {"template": {"metadata": metadata, "spec": spec or {}}}}}
+
+
+# What a patch changes in the job that trains, of which a JobSet lets five things change while it is suspended; and
+# whether it stays the same JobSet.
+CHANGES = {
+    "pod labels": (pods(labels={"example.com/a": "b"}), True),
+    "pod annotations": (pods(annotations={"example.com/a": "b"}), True),
+    "node selector": (pods({"nodeSelector": {"a": "b"}}), True),
+    "tolerations": (pods({"tolerations": [{"key": "a", "operator": "Exists"}]}), True),
+    "scheduling gates": (pods({"schedulingGates": [{"name": "example.com/a"}]}), True),
+    "all five": (pods({"nodeSelector": {"a": "b"}, "tolerations": [{"key": "a", "operator": "Exists"}],
+                       "schedulingGates": [{"name": "example.com/a"}]}, labels={"c": "d"}, annotations={"e": "f"}), True),
+    "job labels": ({"template": {"metadata": {"labels": {"example.com/a": "b"}}}}, False),
+    "job annotations": ({"template": {"metadata": {"annotations": {"example.com/a": "b"}}}}, False),
+    "affinity": (pods({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+        {"matchExpressions": [{"key": "kubernetes.io/os", "operator": "Exists"}]}]}}}}), False),
+    "service account": (pods({"serviceAccountName": "default"}), False),
+    "image pull secrets": (pods({"imagePullSecrets": [{"name": "a"}]}), False),
+    "security context": (pods({"securityContext": {"runAsUser": 1000}}), False),
+    "volumes": (pods({"volumes": [{"name": "scratch", "emptyDir": {}}],
+                      "containers": [{"name": "node", "volumeMounts": [{"name": "scratch", "mountPath": "/s"}]}]}), False),
+    "environment": (pods({"containers": [{"name": "sidecar", "env": [{"name": "A", "value": "b"}]}]}), False),
+    "one of each kind": (pods({"nodeSelector": {"a": "b"}, "serviceAccountName": "default"}), False),
+}
+# Taken back while suspended: JobSet would leave them with the Jobs that it has made.
+FIVE = ("pod labels", "pod annotations", "node selector", "tolerations", "scheduling gates")
+
+
+def has(obj, part):
+    """Whether all that `part` says is so in `obj`; lists by any of their items."""
+    if isinstance(part, dict):
+        return isinstance(obj, dict) and all(key in obj and has(obj[key], value) for key, value in part.items())
+    if isinstance(part, list):
+        return isinstance(obj, list) and all(any(has(there, item) for there in obj) for item in part)
+    return obj == part
+
+
+def test_what_a_suspended_job_set_may_change_is_changed_and_all_else_makes_it_anew(signalbox, rest):
+    blueprint = runtime()
+    template = blueprint["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    template["spec"]["containers"].append({"name": "sidecar", "image": "registry.example.com/sidecar:1"})
+    rest.create(blueprint)
+    # job: the patch before, the patch after, what there is to see then, whether the JobSet stays
+    rows = {name.replace(" ", "-"): (None, change, change, stays) for name, (change, stays) in CHANGES.items()}
+    rows |= {f"no-{name}".replace(" ", "-"): (CHANGES[name][0], pods(), {}, False) for name in FIVE}
+    for name, (before, *_) in rows.items():
+        rest.create(train_job(name, suspend=True, **({"runtimePatches": [patch_of(before)]} if before else {})))
+    old = {name: uid(until_held(rest, name)) for name in rows}
+    for name, (_, after, *_) in rows.items():
+        rest.patch("trainjobs", name, {"spec": {"runtimePatches": [patch_of(after)]}})
+
+    def changed(name):
+        _, _, visible, stays = rows[name]
+        job_set = rest.get("jobsets", name)
+        there = job_set and has(job_set["spec"]["replicatedJobs"][0], visible)
+        return job_set if there and (stays or uid(job_set) != old[name]) else None
+    new = {name: wait_for(f"the change of {name}", lambda: changed(name)) for name in rows}
+    assert {name: uid(new[name]) == old[name] for name in rows} == {name: row[3] for name, row in rows.items()}
+    for name in FIVE:
+        withdrawn, _ = CHANGES[name]
+        assert not has(new[f"no-{name}".replace(" ", "-")]["spec"]["replicatedJobs"][0], withdrawn)
+
+
 @contextlib.contextmanager
 def a_disk(rest):
     """What the volume claim of storing() gets."""

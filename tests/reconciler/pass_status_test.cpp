@@ -55,6 +55,18 @@ TEST_CASE("the CA is there before the Pods, and settled jobs write nothing", "[s
     CHECK(life.server.take_writes() == Writes{});
 }
 
+TEST_CASE("a CA under our name that somebody else made stops the job before the first write", "[status]") {
+    Reporting life;
+    life.set_ca("one");
+    life.server.put(config_maps, api::parse_json(R"({"apiVersion": "v1", "kind": "ConfigMap", "metadata":
+        {"name": "job-tls-config", "namespace": "ns"}, "data": {"ca.crt": "theirs"}})")
+                                     .value());
+    life.pass();
+    CHECK(life.condition("Created") == "False/JobsCreationFailed");
+    CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
+    CHECK(life.ca_of_job() == "theirs");
+}
+
 TEST_CASE("a running job follows a CA that is rotated, which is read every ten minutes at most", "[status]") {
     Reporting life;
     life.set_ca("one");
