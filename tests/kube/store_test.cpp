@@ -25,16 +25,18 @@ Json object(const std::string& uid, const std::string& color) {
 
 struct Room {
     std::vector<std::string> told;
-    Store store{[](Json& o) -> std::optional<Facts> {
-                    const std::string color(std::as_const(o)["spec"]["color"].as_string());
-                    if (color == "grey") return std::nullopt;
-                    if (color == "glass") o = Json();
-                    return Facts{color};
-                },
-                [this](const api::ObjectKey& key, const Store::Entry* before, const Store::Entry* after) {
-                    told.push_back(key.name + ":" + (before ? before->uid + "=" + before->facts.color : "-") +
-                                   ">" + (after ? after->uid + "=" + after->facts.color : "-"));
-                }};
+    Store store{
+        [](Json& o) -> std::optional<Facts> {
+            const std::string color(std::as_const(o)["spec"]["color"].as_string());
+            if (color == "grey") return std::nullopt;
+            if (color == "glass") o = Json();
+            return Facts{color};
+        },
+        [this](const api::ObjectKey& key, const Store::Entry* before, const Store::Entry* after) {
+            told.push_back(key.name + ":" +
+                           (before ? std::string(before->object.uid()) + "=" + before->facts.color : "-") +
+                           ">" + (after ? std::string(after->object.uid()) + "=" + after->facts.color : "-"));
+        }};
     std::vector<std::string> take() { return std::exchange(told, {}); }
     // With object a at version 5 and b at 6, complete at 9.
     Room& settled() {
@@ -63,9 +65,9 @@ TEST_CASE("a store keeps bytes, facts and versions", "[kube]") {
     CHECK(room.told == Told{"a:->ua=red"});
     const auto* entry = room.store.find(a);
     REQUIRE(entry);
-    CHECK(entry->uid == "ua");
-    CHECK(entry->resource_version == "5");
-    CHECK(entry->bytes == R"({"metadata":{"uid":"ua"},"spec":{"color":"red"}})");
+    CHECK(entry->object.uid() == "ua");
+    CHECK(entry->object.resource_version() == "5");
+    CHECK(entry->object.bytes() == R"({"metadata":{"uid":"ua"},"spec":{"color":"red"}})");
     CHECK(entry->facts.color == "red");
     CHECK(!room.store.find(b));
     CHECK(room.store.size() == 1);
@@ -78,7 +80,7 @@ TEST_CASE("a store tells what changed", "[kube]") {
     SECTION("updated") {
         store.upsert(a, "10", object("ua", "green"));
         CHECK(room.told == Told{"a:ua=red>ua=green"});
-        CHECK(store.find(a)->resource_version == "10");
+        CHECK(store.find(a)->object.resource_version() == "10");
     }
     SECTION("the same version again") {
         store.upsert(a, "5", object("ua", "green"));
@@ -109,8 +111,8 @@ TEST_CASE("a store tells what changed", "[kube]") {
     }
     SECTION("worth its facts only") {
         store.upsert(a, "10", object("ua", "glass"));
-        CHECK(store.find(a)->bytes.empty());
-        CHECK(store.find(a)->uid == "ua");
+        CHECK(store.find(a)->object.bytes().empty());
+        CHECK(store.find(a)->object.uid() == "ua");
     }
 }
 
@@ -166,7 +168,8 @@ TEST_CASE("all entries can be walked", "[kube]") {
     Room room;
     room.settled();
     std::string names;
-    room.store.for_each(
-        [&](const api::ObjectKey& key, const Store::Entry& entry) { names += key.name + entry.uid + " "; });
+    room.store.for_each([&](const api::ObjectKey& key, const Store::Entry& entry) {
+        names += key.name + std::string(entry.object.uid()) + " ";
+    });
     CHECK((names == "aua bub " || names == "bub aua "));
 }

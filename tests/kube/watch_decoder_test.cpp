@@ -31,6 +31,17 @@ TEST_CASE("watch lines become events", "[kube]") {
         CHECK(api::to_json(got->object["metadata"]) ==
               R"({"labels":{"managedFields":"mine"},"name":"x","resourceVersion":"1"})");
     }
+    SECTION("without what the reader has no use for") {
+        static constexpr std::string_view path[] = {"object", "spec", "big"};
+        static constexpr api::JsonPath left_out[] = {path};
+        const auto got = kube::decode_watch_line(
+            R"({"type":"ADDED","object":{"metadata":{"name":"x","resourceVersion":"1","managedFields":[]},
+                "spec":{"big":[{"a":1}],"small":2}}})",
+            left_out);
+        REQUIRE(got);
+        CHECK(api::to_json(got->object) ==
+              R"({"metadata":{"name":"x","resourceVersion":"1"},"spec":{"small":2}})");
+    }
     SECTION("cluster-scoped objects") {
         const auto got = kube::decode_watch_line(
             R"({"type":"ADDED","object":{"metadata":{"name":"x","resourceVersion":"1"}}})");

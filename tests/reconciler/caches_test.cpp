@@ -58,7 +58,70 @@ TEST_CASE("a JobSet that no TrainJob controls is not shown, and wakes nobody who
     CHECK(woken.take() == std::vector<std::string>{"ns/job"});
     REQUIRE(woken.caches.job_set({"ns", "job"}));
     CHECK(woken.caches.job_set({"ns", "job"})->meta.controller_uid == "u1");
-    CHECK(woken.caches.job_sets().find({"ns", "job"})->bytes.empty());
+}
+
+TEST_CASE("what is kept of a JobSet is all that decisions need, and little of the rest") {
+    const Json whole = object(R"({
+        "apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet",
+        "metadata":{"name":"job","namespace":"ns","uid":"j1","resourceVersion":"50","generation":3,
+            "creationTimestamp":"2026-01-15T10:00:00Z","deletionTimestamp":"2026-01-15T11:00:00Z",
+            "finalizers":["foregroundDeletion"],"annotations":{"team":"vision"},"labels":{"a":"b"},
+            "ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"x","uid":"n1"},
+                {"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"job","uid":"u1",
+                 "controller":true,"blockOwnerDeletion":true}]},
+        "spec":{"suspend":true,"replicatedJobs":[{"name":"node","template":{}}]},
+        "status":{"restarts":2,"terminalState":"Failed",
+            "conditions":[{"type":"StartupPolicyCompleted","status":"True"},
+                {"type":"Failed","status":"True","reason":"FailedJobs","message":"node failed",
+                 "lastTransitionTime":"2026-01-15T10:30:00Z"}],
+            "replicatedJobsStatus":[{"name":"node","ready":1,"succeeded":2,"failed":3,"active":4,"suspended":5}]}})");
+    Woken woken;
+    woken.caches.job_sets().upsert({"ns", "job"}, "50", whole);
+    const auto kept = woken.caches.job_set({"ns", "job"});
+    REQUIRE(kept);
+    const api::JobSet want = api::parse_job_set(whole);
+    const auto told = [](const api::ObjectMeta& meta) {
+        return std::tuple(meta.name, meta.ns, meta.uid, meta.resource_version, meta.generation, meta.creation,
+                          meta.deletion, meta.controller_uid, meta.finalizers);
+    };
+    CHECK(told(kept->meta) == told(want.meta));
+    CHECK(kept->suspend);
+    CHECK(kept->finished == want.finished);
+    CHECK(kept->replicated_jobs == want.replicated_jobs);
+    const auto bytes = woken.caches.job_sets().find({"ns", "job"})->object.bytes();
+    for (const char* part : {"replicatedJobs\"", "team", "labels", "terminalState", "Node", "\"u2\""})
+        CHECK(bytes.find(part) == bytes.npos);
+}
+
+TEST_CASE(
+    "what is kept of a TrainJob is all that a pass needs, and not what others wrote into its metadata") {
+    const Json whole = object(R"({
+        "apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob",
+        "metadata":{"name":"job","namespace":"ns","uid":"u1","resourceVersion":"7","generation":3,
+            "creationTimestamp":"2026-01-15T10:00:00Z","deletionTimestamp":"2026-01-15T11:00:00Z",
+            "finalizers":["foregroundDeletion"],"labels":{"a":"b"},
+            "annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{as long as the rest}"}},
+        "spec":{"suspend":true,"activeDeadlineSeconds":60,"runtimeRef":{"name":"torch"},
+            "trainer":{"args":["x"]},"unknown":1},
+        "status":{"conditions":[{"type":"Created","status":"True","reason":"r","message":"m"}],
+            "jobsStatus":[{"name":"node","ready":1}],"trainerStatus":{"progressPercentage":3}}})");
+    Woken woken;
+    woken.caches.train_jobs().upsert({"ns", "job"}, "7", whole);
+    const auto kept = woken.caches.train_job({"ns", "job"});
+    REQUIRE(kept);
+    const api::TrainJob want = api::parse_train_job(whole);
+    const auto told = [](const api::TrainJob& job) {
+        const api::ObjectMeta& meta = job.meta;
+        return std::tuple(meta.name, meta.ns, meta.uid, meta.resource_version, meta.generation, meta.creation,
+                          meta.deletion, meta.controller_uid, meta.finalizers, job.runtime_ref.name,
+                          job.runtime_ref.kind, job.suspend, job.active_deadline_seconds, job.managed_by);
+    };
+    CHECK(told(*kept) == told(want));
+    CHECK(kept->spec == want.spec);
+    CHECK(kept->conditions == want.conditions);
+    CHECK(kept->jobs_status == want.jobs_status);
+    const auto bytes = woken.caches.train_jobs().find({"ns", "job"})->object.bytes();
+    CHECK(bytes.find("last-applied") == bytes.npos);
 }
 
 TEST_CASE("a JobSet of somebody else wakes the TrainJob of its name when it comes and when it goes") {
@@ -69,7 +132,7 @@ TEST_CASE("a JobSet of somebody else wakes the TrainJob of its name when it come
     woken.caches.job_sets().upsert({"ns", "job"}, "5", job_set);
     CHECK(woken.take() == std::vector<std::string>{"ns/job"});
     CHECK(!woken.caches.job_set({"ns", "job"}));
-    CHECK(woken.caches.job_sets().find({"ns", "job"})->bytes.empty());
+    CHECK(woken.caches.job_sets().find({"ns", "job"})->object.bytes().empty());
     CHECK(!woken.caches.job_sets().find({"ns", "job"})->facts.ours);
 
     // What becomes of it meanwhile is of no interest.
@@ -175,7 +238,7 @@ TEST_CASE("what happens to the PodGroup of a TrainJob wakes it, but not what its
         CHECK(wakes("9", [](Json& metadata) { metadata.erase("ownerReferences"); }));
         CHECK_FALSE(wakes("10", [](Json& metadata) { metadata.erase("ownerReferences"); }));
         CHECK(wakes("11", [](Json&) {}));
-        CHECK(store->find({"ns", "job"})->bytes.empty());
+        CHECK(store->find({"ns", "job"})->object.bytes().empty());
         store->removed({"ns", "job"}, "12");
         CHECK(woken.take() == std::vector<std::string>{"ns/job"});
     }

@@ -1,45 +1,82 @@
 #include "caches.hpp"
 
+#include <algorithm>
+
 #include "api/names.hpp"
+#include "api/train_job_reader.hpp"
 #include "lifecycle/observed.hpp"
 #include "owner.hpp"
 
 namespace reconciler {
 namespace {
 
-// Of a JobSet only what decisions need is kept: null keeps no bytes. JobSets of nobody, or of others than
-// TrainJobs, matter only in so far as they stand in the way of a TrainJob of that name.
-std::optional<Caches::JobSetFacts> digest_job_set(api::Json& object) {
-    const bool ours = !controlling_train_job(object).is_null();
-    Caches::JobSetFacts facts;
-    if (ours) facts.ours = std::make_unique<const api::JobSet>(api::parse_job_set(object));
-    object = api::Json();
-    return facts;
+using api::Json;
+
+void keep_only(Json* tree, std::initializer_list<std::string_view> names) {
+    if (!tree || !tree->is_object()) return;
+    tree->members().erase_if([&](const api::JsonObject::Member& member) {
+        return std::find(names.begin(), names.end(), member.key) == names.end();
+    });
 }
 
-std::optional<Caches::TrainJobFacts> digest_train_job(api::Json& object) {
-    const api::TrainJob job = api::parse_train_job(object);
+// Key and entry have the rest of the metadata: identify() puts it back.
+void keep_what_decisions_need(Json& object) {
+    keep_only(&object, {"metadata", "spec", "status"});
+    keep_only(object.find("metadata"),
+              {"generation", "creationTimestamp", "deletionTimestamp", "finalizers", "ownerReferences"});
+}
+
+void identify(api::ObjectMeta& meta, const api::ObjectKey& key, const kube::StoredObject& object) {
+    meta.ns = key.ns;
+    meta.name = key.name;
+    meta.uid = object.uid();
+    meta.resource_version = object.resource_version();
+}
+
+// Null keeps no bytes. JobSets of nobody, or of others than TrainJobs, matter only in so far as they stand in
+// the way of a TrainJob of that name.
+std::optional<Caches::JobSetFacts> digest_job_set(Json& object) {
+    const bool ours = !controlling_train_job(object).is_null();
+    if (!ours) {
+        object = Json();
+        return Caches::JobSetFacts{};
+    }
+    keep_what_decisions_need(object);
+    for (Json& owner : object["metadata"]["ownerReferences"].items())
+        keep_only(&owner, {"controller", "uid"});
+    keep_only(object.find("spec"), {"suspend"});
+    keep_only(object.find("status"), {"conditions", "replicatedJobsStatus"});
+    return Caches::JobSetFacts{.ours = true};
+}
+
+std::optional<Caches::TrainJobFacts> digest_train_job(Json& object) {
+    // Most of the object, and of no interest here: not to be copied.
+    Json* const spec_in_object = object.find("spec");
+    Json spec = spec_in_object ? std::move(*spec_in_object) : Json();
+    api::TrainJob job = api::parse_train_job(object);
+    job.runtime_ref = api::parse_runtime_ref(spec);
+    if (spec_in_object) *spec_in_object = std::move(spec);
+    keep_what_decisions_need(object);
+    keep_only(object.find("status"), {"conditions", "jobsStatus"});
     return Caches::TrainJobFacts{
-        .runtime = runtime_key(job),
+        .runtime_hash = std::hash<api::ObjectKey>()(runtime_key(job)),
         .expects_job_set = !api::terminal_condition(job) && lifecycle::had_job_set(job)};
 }
 
 // Volcano makes PodGroups for everybody's Pods.
-std::optional<Caches::PodGroupFacts> digest_pod_group(api::Json& object) {
+std::optional<Caches::PodGroupFacts> digest_pod_group(Json& object) {
     if (controlling_train_job(object).is_null()) return std::nullopt;
     const Caches::PodGroupFacts facts = {std::as_const(object)["metadata"]["generation"].int_or(0)};
-    object = api::Json();
+    object = Json();
     return facts;
 }
 
+constexpr std::string_view replicated_jobs[] = {"object", "spec", "replicatedJobs"};
+constexpr api::JsonPath parts_of_job_sets[] = {replicated_jobs};
+
 std::optional<Caches::RuntimeFacts> digest_runtime(api::Json&) { return Caches::RuntimeFacts(); }
 
-template <class Store>
-std::optional<api::Json> parsed(const Store& store, const api::ObjectKey& key) {
-    const auto* entry = store.find(key);
-    if (!entry) return std::nullopt;
-    return api::parse_json(entry->bytes).value();
-}
+Json tree_of(const kube::StoredObject& object) { return api::parse_json(object.bytes()).value(); }
 
 }  // namespace
 
@@ -47,6 +84,8 @@ api::ObjectKey runtime_key(const api::TrainJob& job) {
     const bool namespaced = job.runtime_ref.kind == api::training_runtime_kind;
     return {namespaced ? job.meta.ns : std::string(), job.runtime_ref.name};
 }
+
+const api::JsonPaths Caches::unwanted_of_job_sets = parts_of_job_sets;
 
 Caches::Caches(Wake wake)
     : wake_(std::move(wake)),
@@ -65,21 +104,29 @@ Caches::Caches(Wake wake)
       }) {}
 
 std::optional<api::TrainJob> Caches::train_job(const api::ObjectKey& key) const {
-    const auto object = parsed(train_jobs_, key);
-    return object ? std::optional(api::parse_train_job(*object)) : std::nullopt;
+    const auto* entry = train_jobs_.find(key);
+    if (!entry) return std::nullopt;
+    api::TrainJob job = api::take_train_job(tree_of(entry->object));
+    identify(job.meta, key, entry->object);
+    return job;
 }
 
 std::optional<api::JobSet> Caches::job_set(const api::ObjectKey& key) const {
     const auto* entry = job_sets_.find(key);
-    return entry && entry->facts.ours ? std::optional(*entry->facts.ours) : std::nullopt;
+    if (!entry || !entry->facts.ours) return std::nullopt;
+    api::JobSet job_set = api::parse_job_set(tree_of(entry->object));
+    identify(job_set.meta, key, entry->object);
+    return job_set;
 }
 
-std::optional<api::Json> Caches::runtime(const api::TrainJob& job) const {
+std::shared_ptr<const api::Json> Caches::runtime(const api::TrainJob& job) const {
     const api::ObjectKey key = runtime_key(job);
     const auto* entry = key.ns.empty() ? cluster_training_runtimes_.find(key) : training_runtimes_.find(key);
-    if (!entry) return std::nullopt;
-    if (last_runtime_.uid != entry->uid || last_runtime_.resource_version != entry->resource_version)
-        last_runtime_ = {entry->uid, entry->resource_version, api::parse_json(entry->bytes).value()};
+    if (!entry) return nullptr;
+    const kube::StoredObject& object = entry->object;
+    if (last_runtime_.uid != object.uid() || last_runtime_.resource_version != object.resource_version())
+        last_runtime_ = {std::string(object.uid()), std::string(object.resource_version()),
+                         std::make_shared<const Json>(tree_of(object))};
     return last_runtime_.tree;
 }
 
@@ -105,16 +152,17 @@ void Caches::wake_those_whose_job_set_is_gone() {
 // Its scheduler writes the status of a gang all the time.
 void Caches::wake_gang(const api::ObjectKey& pod_group, const PodGroupEntry* before,
                        const PodGroupEntry* after) {
-    const bool same =
-        before && after && before->uid == after->uid && before->facts.generation == after->facts.generation;
+    const bool same = before && after && before->object.uid() == after->object.uid() &&
+                      before->facts.generation == after->facts.generation;
     if (!same) wake_(pod_group);
 }
 
 // A runtime changes rarely and a scan of ten thousand keys takes a millisecond, so there is no index to keep
 // true.
 void Caches::wake_users_of(const api::ObjectKey& runtime) {
+    const std::size_t hash = std::hash<api::ObjectKey>()(runtime);
     train_jobs_.for_each([&](const api::ObjectKey& job, const auto& entry) {
-        if (entry.facts.runtime == runtime) wake_(job);
+        if (entry.facts.runtime_hash == hash) wake_(job);
     });
 }
 

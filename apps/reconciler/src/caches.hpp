@@ -28,23 +28,27 @@ public:
     std::optional<api::TrainJob> train_job(const api::ObjectKey& key) const;
     /// The JobSet of that name, if a TrainJob controls it.
     std::optional<api::JobSet> job_set(const api::ObjectKey& key) const;
-    /// The live runtime that the TrainJob names; nullopt if there is none.
-    std::optional<api::Json> runtime(const api::TrainJob& job) const;
+    /// The live runtime that the TrainJob names; nullptr if there is none.
+    std::shared_ptr<const api::Json> runtime(const api::TrainJob& job) const;
 
     /// Every store has had its first list; until then nothing may be concluded from an absence.
     bool synced() const;
 
     struct TrainJobFacts {
-        api::ObjectKey runtime = {};   ///< as runtime_key()
+        /// Of runtime_key(). Where two runtimes share one, a TrainJob gets a pass for nothing.
+        std::size_t runtime_hash = 0;
         bool expects_job_set = false;  ///< it goes on, and has had one
     };
     struct JobSetFacts {
-        std::unique_ptr<const api::JobSet> ours = {};  ///< nullptr: of others only that they are there
+        bool ours = false;  ///< of others only that they are there
     };
     struct RuntimeFacts {};
     struct PodGroupFacts {
         std::int64_t generation = 0;
     };
+
+    /// What a watch of JobSets may leave out: most of each.
+    static const api::JsonPaths unwanted_of_job_sets;
 
     kube::Store<TrainJobFacts>& train_jobs() { return train_jobs_; }
     kube::Store<JobSetFacts>& job_sets() { return job_sets_; }
@@ -80,7 +84,7 @@ private:
     struct LastRuntime {
         std::string uid = {};
         std::string resource_version = {};
-        api::Json tree = {};
+        std::shared_ptr<const api::Json> tree = {};
     };
 
     Wake wake_;

@@ -1,6 +1,7 @@
 #include "observe.hpp"
 
 #include "api/names.hpp"
+#include "api/train_job_reader.hpp"
 #include "lifecycle/ttl.hpp"
 #include "runtime/snapshot.hpp"
 
@@ -12,16 +13,23 @@ kube::Resource runtime_resource(const api::TrainJob& job) {
                                                               : kube::resources::cluster_training_runtimes;
 }
 
+constexpr std::string_view path_of_managed_fields[] = {"metadata", "managedFields"};
+constexpr std::string_view path_of_replicated_jobs[] = {"spec", "replicatedJobs"};
+constexpr api::JsonPath only_managed_fields[] = {path_of_managed_fields};
+constexpr api::JsonPath rest_of_job_set[] = {path_of_managed_fields, path_of_replicated_jobs};
+
 }  // namespace
+
+const api::JsonPaths managed_fields = only_managed_fields;
 
 api::ObjectKey snapshot_key(const api::ObjectKey& train_job) {
     return {train_job.ns, runtime::snapshot_name(train_job.name)};
 }
 
 kube::Async<std::optional<api::Json>> read(kube::ApiServer& server, kube::Resource resource,
-                                           api::ObjectKey key) {
+                                           api::ObjectKey key, api::JsonPaths left_out) {
     kube::Request request = kube::get(resource, key);
-    auto object = co_await kube::fetch(server, std::move(request));
+    auto object = co_await kube::fetch(server, std::move(request), left_out);
     if (object) co_return std::move(*object);
     if (object.error().code == api::Errc::not_found) co_return std::nullopt;
     co_return object.error();
@@ -59,19 +67,19 @@ kube::Task<std::optional<lifecycle::ReadFailed>> look_up_ttl(kube::ApiServer& se
 kube::Async<View> live_view(kube::ApiServer& server, api::ObjectKey key) {
     View view;
     view.live = true;
-    const auto job = co_await read(server, kube::resources::train_jobs, key);
+    auto job = co_await read(server, kube::resources::train_jobs, key, managed_fields);
     if (!job) co_return job.error();
     if (!*job) co_return view;
-    view.observed.job = api::parse_train_job(**job);
-    const auto job_set = co_await read(server, kube::resources::job_sets, key);
+    view.observed.job = api::take_train_job(std::move(**job));
+    const auto job_set = co_await read(server, kube::resources::job_sets, key, rest_of_job_set);
     if (!job_set) co_return job_set.error();
     if (*job_set) view.observed.job_set = api::parse_job_set(**job_set);
     if (api::is_supported(view.observed.job->runtime_ref)) {
         const api::ObjectKey name = runtime_key(*view.observed.job);
-        auto runtime = co_await read(server, runtime_resource(*view.observed.job), name);
-        if (runtime)
-            view.runtime = std::move(*runtime);
-        else
+        auto runtime = co_await read(server, runtime_resource(*view.observed.job), name, managed_fields);
+        if (runtime && *runtime)
+            view.runtime = std::make_shared<const api::Json>(std::move(**runtime));
+        else if (!runtime)
             view.runtime_unread = lifecycle::ReadFailed{
                 view.observed.job->runtime_ref.kind + " " + to_string(name), runtime.error()};
     }

@@ -11,15 +11,18 @@ namespace reconciler {
 /// What a pass knows of one TrainJob.
 struct View {
     lifecycle::Observed observed = {};
-    std::optional<api::Json> runtime = {};  ///< the live one; nullopt if there is none
+    std::shared_ptr<const api::Json> runtime = {};  ///< the live one; nullptr if there is none
     /// Why that is not known. It stops what needs the runtime, and nothing else.
     std::optional<lifecycle::ReadFailed> runtime_unread = {};
     bool live = false;  ///< read from the API server in this pass, not from the caches
 };
 
-/// Reads an object; nullopt if it does not exist.
+/// Reads an object; nullopt if it does not exist. `left_out` as in kube::fetch().
 kube::Async<std::optional<api::Json>> read(kube::ApiServer& server, kube::Resource resource,
-                                           api::ObjectKey key);
+                                           api::ObjectKey key, api::JsonPaths left_out = {});
+
+/// What only the API server needs of an object, for read() and fetch().
+extern const api::JsonPaths managed_fields;
 
 /// The caches' view, without the TTL.
 View cached_view(const Caches& caches, const api::ObjectKey& key);

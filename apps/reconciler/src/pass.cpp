@@ -1,6 +1,7 @@
 #include "pass.hpp"
 
 #include "api/names.hpp"
+#include "api/train_job_reader.hpp"
 #include "runtime/conditions.hpp"
 
 namespace reconciler {
@@ -90,9 +91,9 @@ kube::Task<bool> Pass::conclude(View& view, const lifecycle::Decision& decision,
                                              .resource_version = job.meta.resource_version};
         kube::Request request =
             kube::merge_patch_status(kube::resources::train_jobs, job.meta.key(), std::move(patch), as_seen);
-        const auto patched = co_await kube::fetch(server_, std::move(request));
+        auto patched = co_await kube::fetch(server_, std::move(request), managed_fields);
         if (patched) {
-            answer = api::parse_train_job(*patched);
+            answer = api::take_train_job(std::move(*patched));
             written.train_job = answer->meta.resource_version;
         } else {
             report.trouble = patched.error();

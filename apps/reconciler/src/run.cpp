@@ -69,7 +69,7 @@ public:
 
 private:
     api::Result<> connect(kube::ClusterConfig config);
-    void watch(kube::Resource resource, kube::Sink& sink);
+    void watch(kube::Resource resource, kube::Sink& sink, api::JsonPaths left_out = {});
     void watch_once_installed(kube::Resource resource, kube::Sink& sink);
     void start(std::vector<std::unique_ptr<kube::Reflector>>& to, kube::Scope scope, kube::Sink& sink,
                kube::Reflector::OnChange on_change);
@@ -124,12 +124,12 @@ void Process::start(std::vector<std::unique_ptr<kube::Reflector>>& to, kube::Sco
     to.push_back(std::move(reflector));
 }
 
-void Process::watch(kube::Resource resource, kube::Sink& sink) {
+void Process::watch(kube::Resource resource, kube::Sink& sink, api::JsonPaths left_out) {
     const auto on_change = [this](const kube::Scope& scope, const api::Error* trouble) {
         tell(scope, trouble);
         worker_->look_again();
     };
-    start(reflectors_, {.resource = resource}, sink, on_change);
+    start(reflectors_, {.resource = resource, .left_out = left_out}, sink, on_change);
 }
 
 // A kind that clusters can do without, and may get later. The reflector looks every half a minute.
@@ -247,7 +247,7 @@ api::Result<> Process::run(kube::ClusterConfig config) {
     admin_ = std::move(*admin);
 
     watch(kube::resources::train_jobs, caches_->train_jobs());
-    watch(kube::resources::job_sets, caches_->job_sets());
+    watch(kube::resources::job_sets, caches_->job_sets(), Caches::unwanted_of_job_sets);
     watch(kube::resources::training_runtimes, caches_->training_runtimes());
     watch(kube::resources::cluster_training_runtimes, caches_->cluster_training_runtimes());
     watch_once_installed(kube::resources::pod_groups, caches_->pod_groups());

@@ -49,7 +49,7 @@ kube::Task<std::variant<ChosenRuntime, Failure>> look_and_choose(kube::ApiServer
     ChosenRuntime chosen;
     if (*config_map) chosen.snapshot_uid = api::parse_meta(**config_map).uid;
     const SnapshotState state = state_of(*config_map, snapshot, view);
-    chosen.plan = lifecycle::plan_snapshot(source, view.runtime.has_value(), state);
+    chosen.plan = lifecycle::plan_snapshot(source, view.runtime != nullptr, state);
     // What is not known about the runtime matters only if it makes a difference.
     if (view.runtime_unread && chosen.plan != lifecycle::plan_snapshot(source, true, state))
         co_return Failure(*view.runtime_unread);

@@ -141,7 +141,7 @@ net::Task<> Worker::run_pass(api::ObjectKey key) {
 // By the caches, as the pass begins; "" if there is none (any more).
 std::string Worker::uid_of(const api::ObjectKey& key) const {
     const auto* entry = caches_.train_jobs().find(key);
-    return entry ? entry->uid : std::string();
+    return entry ? std::string(entry->object.uid()) : std::string();
 }
 
 lifecycle::Episode Worker::episode_of(const api::ObjectKey& key, const std::string& uid) {

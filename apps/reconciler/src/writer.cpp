@@ -1,5 +1,6 @@
 #include "writer.hpp"
 
+#include "api/json_reader.hpp"
 #include "api/names.hpp"
 #include "key_material.hpp"
 #include "kube/status.hpp"
@@ -51,8 +52,13 @@ api::Error would_delete_claims(const std::string& why) {
             .http_status = 422};
 }
 
+constexpr std::string_view path_of_spec[] = {"spec"};
+constexpr std::string_view path_of_status[] = {"status"};
+constexpr std::string_view path_of_managed_fields[] = {"metadata", "managedFields"};
+constexpr api::JsonPath all_but_metadata[] = {path_of_spec, path_of_status, path_of_managed_fields};
+
 std::string version_of(const kube::Response& response) {
-    const auto object = api::parse_json(response.body);
+    const auto object = api::parse_json_without(response.body, all_but_metadata);
     return object ? api::parse_meta(*object).resource_version : std::string();
 }
 

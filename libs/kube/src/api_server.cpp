@@ -2,11 +2,11 @@
 
 namespace kube {
 
-Async<api::Json> fetch(ApiServer& server, Request request) {
+Async<api::Json> fetch(ApiServer& server, Request request, api::JsonPaths left_out) {
     const std::string what = request.method + " " + request.target;
     const auto response = co_await server.send(std::move(request));
     if (!response) co_return response.error();
-    auto object = api::parse_json(response->body);
+    auto object = api::parse_json_without(response->body, left_out);
     if (!object) {
         co_return api::Error{
             .code = api::Errc::internal,

@@ -1,6 +1,5 @@
 #include "kube/watch_decoder.hpp"
 
-#include "api/json_reader.hpp"
 #include "kube/status.hpp"
 
 namespace kube {
@@ -10,14 +9,15 @@ api::Error broken(std::string what) { return {.code = api::Errc::invalid, .messa
 
 // Half of most objects, and only the API server needs it.
 constexpr std::string_view managed_fields[] = {"object", "metadata", "managedFields"};
-constexpr api::JsonPath unwanted[] = {managed_fields};
 
 // The start of something that is not what it should be, for an error.
 std::string excerpt(std::string_view text) { return std::string(text.substr(0, 80)); }
 
 }  // namespace
 
-api::Result<WatchEvent> decode_watch_line(std::string_view line) {
+api::Result<WatchEvent> decode_watch_line(std::string_view line, api::JsonPaths left_out) {
+    std::vector<api::JsonPath> unwanted(left_out.begin(), left_out.end());
+    unwanted.emplace_back(managed_fields);
     auto parsed = api::parse_json_without(line, unwanted);
     if (!parsed) return broken("a watch sent a line that is " + parsed.error().message);
     const std::string_view type = std::as_const(*parsed)["type"].as_string();

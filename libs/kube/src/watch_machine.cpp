@@ -101,7 +101,7 @@ void WatchMachine::opened(Sink& sink) {
 }
 
 bool WatchMachine::line(std::string_view line, Sink& sink) {
-    auto event = decode_watch_line(line);
+    auto event = decode_watch_line(line, scope_.left_out);
     if (!event) {
         refused(event.error());
         return false;

@@ -2,7 +2,7 @@
 #include <memory>
 #include <string>
 
-#include "api/json.hpp"
+#include "api/json_reader.hpp"
 #include "kube/request.hpp"
 #include "net/async.hpp"
 
@@ -37,7 +37,7 @@ public:
     virtual Async<std::unique_ptr<Watch>> watch(Request request) = 0;
 };
 
-/// send() and parse.
-Async<api::Json> fetch(ApiServer& server, Request request);
+/// send() and parse, without what nobody asks for: paths from the answer's root, which must outlive it.
+Async<api::Json> fetch(ApiServer& server, Request request, api::JsonPaths left_out = {});
 
 }  // namespace kube

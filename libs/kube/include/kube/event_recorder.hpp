@@ -1,5 +1,6 @@
 #pragma once
 #include <boost/asio/any_io_executor.hpp>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -41,8 +42,10 @@ public:
     void forget(const Regarding& regarding, const EventText& text);
 
 private:
+    // Without the texts, which are most of an event: the name is made again from when it began.
     struct Series {
-        std::string name = {};
+        MicroTime began = {};
+        unsigned sequence = 0;
         int count = 1;
         SteadyTime last_seen = {};
         SteadyTime last_sent = {};
@@ -50,7 +53,7 @@ private:
     void sweep(SteadyTime now);
 
     std::string instance_;
-    std::unordered_map<std::string, Series> series_;
+    std::unordered_map<std::uint64_t, Series> series_;  // by hash_of()
     SteadyTime swept_at_ = {};
     unsigned sequence_ = 0;
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kube/resource_version.hpp"
+#include "kube/stored_object.hpp"
 #include "kube/watch_machine.hpp"
 
 namespace kube {
@@ -18,9 +19,7 @@ template <class Facts>
 class Store : public Sink {
 public:
     struct Entry {
-        std::string uid = {};
-        std::string resource_version = {};
-        std::string bytes = {};  ///< compact JSON without managedFields, as `digest` left it
+        StoredObject object = {};
         Facts facts = {};
 
     private:
@@ -66,10 +65,10 @@ public:
     void upsert(const api::ObjectKey& key, const std::string& resource_version, api::Json object) override {
         const auto at = entries_.find(key);
         const std::string_view uid = std::as_const(object)["metadata"]["uid"].as_string();
-        if (at != entries_.end() && at->second.uid == uid) {
+        if (at != entries_.end() && at->second.object.uid() == uid) {
             at->second.listing_ = listing_;
             // Within a list, an older version is the truth as well: the server came back from a backup.
-            const auto order = compare_versions(resource_version, at->second.resource_version);
+            const auto order = compare_versions(resource_version, at->second.object.resource_version());
             if (order == VersionOrder::same || (order == VersionOrder::older && !in_list_)) return;
         }
         if (!in_list_) note(resource_version);
@@ -107,9 +106,8 @@ private:
             return;
         }
         Entry entry;
-        entry.uid = std::move(uid);
-        entry.resource_version = resource_version;
-        if (!object.is_null()) entry.bytes = api::to_json(object);
+        const std::string bytes = object.is_null() ? std::string() : api::to_json(object);
+        entry.object = StoredObject(uid, resource_version, bytes);
         entry.facts = std::move(*facts);
         entry.listing_ = listing_;
         if (at == entries_.end()) {

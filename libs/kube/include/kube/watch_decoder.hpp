@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/json.hpp"
+#include "api/json_reader.hpp"
 #include "api/object_key.hpp"
 
 namespace kube {
@@ -20,7 +20,8 @@ struct WatchEvent {
 };
 
 /// Fails with `invalid` on what is no watch event: the stream is broken, resume it.
-api::Result<WatchEvent> decode_watch_line(std::string_view line);
+/// Of `left_out`, paths from the event ("object" first), no tree is made.
+api::Result<WatchEvent> decode_watch_line(std::string_view line, api::JsonPaths left_out = {});
 
 /// One page of a list.
 struct ListPage {

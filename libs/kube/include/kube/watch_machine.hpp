@@ -3,6 +3,7 @@
 #include <string>
 #include <variant>
 
+#include "api/json_reader.hpp"
 #include "kube/clock.hpp"
 #include "kube/request.hpp"
 
@@ -14,6 +15,9 @@ struct Scope {
     std::string ns = {};  ///< empty = all namespaces
     std::string label_selector = {};
     bool metadata_only = false;  ///< objects come as PartialObjectMetadata
+    /// What the sink has no use for, as decode_watch_line() takes it; pages have it nevertheless. The texts
+    /// must outlive the watch.
+    api::JsonPaths left_out = {};
 };
 
 /// Where a reflector delivers. Called between two awaits, in order; must not throw.
