@@ -5,6 +5,7 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 option(SIGNALBOX_FUZZ "Build the libFuzzer targets, and nothing else; needs clang" OFF)
+option(SIGNALBOX_NEAR_STATIC "Link statically what Debian has as static libraries, but the C and C++ libraries" OFF)
 set(SIGNALBOX_SANITIZE "" CACHE STRING "Comma-separated -fsanitize list: address,undefined or thread")
 
 find_program(CCACHE ccache)
@@ -19,6 +20,11 @@ target_compile_options(project_options INTERFACE
 target_compile_options(project_options INTERFACE $<$<CONFIG:Release>:-Wno-restrict>)
 # Line tables are enough to read a sanitizer's report, and halve the link time of a debug build.
 target_compile_options(project_options INTERFACE $<$<CONFIG:Debug>:-g1>)
+
+if(SIGNALBOX_NEAR_STATIC)
+    target_link_options(project_options INTERFACE
+        -Wl,--as-needed -Wl,--gc-sections -Wl,-z,pack-relative-relocs)
+endif()
 
 if(SIGNALBOX_FUZZ)
     target_compile_options(project_options INTERFACE -fsanitize=fuzzer-no-link

@@ -1,7 +1,11 @@
 #include "heap.hpp"
 
+#include <link.h>
 #include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <optional>
 #include <utility>
 
 namespace reconciler {
@@ -12,6 +16,21 @@ constexpr std::chrono::seconds calm{5};
 // the limit by itself after the first long answer, and then mix those with what stays for days.
 constexpr int pages_of_their_own = 128 * 1024;
 
+// What the start touched of code and constants, most of it once: parsers of options and certificates, the
+// tables of OpenSSL's algorithms. Read-only segments are never written, so nothing can be lost.
+int unmap_unused(dl_phdr_info* file, std::size_t, void*) {
+    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    for (int i = 0; i < file->dlpi_phnum; ++i) {
+        const auto& segment = file->dlpi_phdr[i];
+        if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W)) continue;
+        const std::uintptr_t begin = (file->dlpi_addr + segment.p_vaddr) & ~(page - 1);
+        const std::uintptr_t end = file->dlpi_addr + segment.p_vaddr + segment.p_memsz;
+        // It is advice: what cannot be given back stays.
+        (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+    }
+    return 0;
+}
+
 }  // namespace
 
 void keep_heap_small() {
@@ -21,8 +40,8 @@ void keep_heap_small() {
 
 net::Task<> trim_heap_when_calm(kube::Clock& clock, std::function<std::uint64_t()> work_done,
                                 std::function<void()> trim) {
-    if (!trim) trim = [] { malloc_trim(0); };
-    std::uint64_t trimmed_after = 0;
+    if (!trim) trim = give_memory_back;
+    std::optional<std::uint64_t> trimmed_after;
     std::uint64_t before = 0;
     for (;;) {
         co_await clock.sleep_until(clock.now() + calm);
@@ -32,6 +51,11 @@ net::Task<> trim_heap_when_calm(kube::Clock& clock, std::function<std::uint64_t(
         trimmed_after = now;
         trim();
     }
+}
+
+void give_memory_back() {
+    malloc_trim(0);
+    dl_iterate_phdr(unmap_unused, nullptr);
 }
 
 }  // namespace reconciler

@@ -10,9 +10,14 @@ namespace reconciler {
 /// Sets up malloc for a process that lives for months on one thread. Call it first of all.
 void keep_heap_small();
 
-/// Gives memory back to the kernel whenever work has been done and then none for a few seconds: lists and
-/// many passes at a time leave a heap full of holes. `work_done` counts. Ends by cancellation only.
+/// Gives memory back to the kernel when it has started, and whenever work has been done and then none for a
+/// few seconds: lists and many passes at a time leave a heap full of holes, and what ran once is not needed
+/// in memory. `work_done` counts. Ends by cancellation only.
 net::Task<> trim_heap_when_calm(kube::Clock& clock, std::function<std::uint64_t()> work_done,
                                 std::function<void()> trim = {});
+
+/// The heap's free pages, and the pages of our program files: those that are used come back from the page
+/// cache one by one.
+void give_memory_back();
 
 }  // namespace reconciler
