@@ -28,8 +28,9 @@ class Fault:
 class Request:
     """What a fault is chosen by."""
 
-    def __init__(self, method, target):
+    def __init__(self, method, target, authorization=""):
         self.method = method
+        self.authorization = authorization
         self.path, _, query = target.partition("?")
         self.query = urllib.parse.parse_qs(query)
 
@@ -53,7 +54,7 @@ class FaultProxy:
         self._upstream = (server.hostname, server.port)
         cert, key = plane.authority.issue("fault-proxy", "kube-apiserver", hosts=["127.0.0.1"])
         self._inner_tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._inner_tls.load_cert_chain(cert, key)
+        self.present(cert, key)
         self._outer_tls = ssl.create_default_context(cafile=plane.ca_file)
         self._loop = asyncio.new_event_loop()
         self._tasks = set()
@@ -77,6 +78,10 @@ class FaultProxy:
             for task in self._tasks:
                 task.cancel()
         self._call(reset())
+
+    def present(self, cert, key):
+        """The certificate that new connections are shown."""
+        self._inner_tls.load_cert_chain(cert, key)
 
     def _call(self, coroutine):
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
@@ -111,7 +116,7 @@ class FaultProxy:
         head = await reader.readuntil(b"\r\n\r\n")
         method, target, _ = head.split(b"\r\n", 1)[0].decode().split(" ")
         body = await reader.readexactly(int(_field(head, b"content-length") or 0))
-        request = Request(method, target)
+        request = Request(method, target, (_field(head, b"authorization") or b"").decode())
         fault = self.choose(request) or Fault()
         self.faults += fault != Fault()
         if fault.hold:

@@ -1,0 +1,153 @@
+"""How the reconciler uses the API server: options that bound it, credentials that change while it runs, dead connections."""
+
+import os
+import pathlib
+import ssl
+import threading
+import time
+
+import pytest
+
+from controlplane.certificates import Authority
+from controlplane.kubeconfig import write_kubeconfig
+from deployment import NAMESPACE, Program
+from fault_proxy import Fault, FaultProxy
+from jobs import runtime, train_job
+from lean import LeanPlane
+from rest import Rest, wait_for
+
+BINARIES = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"])
+KEEPALIVE_TIMER = "02"  # in /proc/net/tcp
+LONGEST_SILENCE = 15 * 100  # ticks until a quiet connection is probed
+
+
+@pytest.fixture(scope="module")
+def plane():
+    with LeanPlane() as lean:
+        Rest(lean.kubeconfig).create(runtime())
+        yield lean
+
+
+@pytest.fixture
+def rest(plane):
+    client = Rest(plane.kubeconfig)
+    yield client
+    for job in client.list("trainjobs"):
+        client.delete("trainjobs", job["metadata"]["name"])
+    for job_set in client.list("jobsets"):
+        client.delete("jobsets", job_set["metadata"]["name"])
+
+
+@pytest.fixture
+def proxy(plane):
+    with FaultProxy(plane) as between:
+        yield between
+
+
+@pytest.fixture
+def start(plane):
+    """Starts a reconciler that leads. It must end in order."""
+    started = []
+
+    def begin(kubeconfig, *options):
+        program = Program(BINARIES / "signalbox-reconciler", plane.directory / f"client-{time.monotonic_ns()}.log",
+                          ["--kubeconfig", kubeconfig, "--admin-listen", "127.0.0.1:0", *options])
+        started.append(program)
+        program.wait_until_ready()
+        wait_for("the lease", lambda: program.metric("signalbox_leader") == 1)
+        return program
+    yield begin
+    assert [problem for program in started if program.running() for problem in program.stop()] == []
+
+
+def is_of_a_pass(request):
+    """Not of a watch, the lease, or an event: those wait for nobody."""
+    return not request.is_watch and "/leases" not in request.path and "/events" not in request.path
+
+
+@pytest.mark.parametrize("options, at_a_time", [(["--concurrency", "2"], 2), ([], 5)])
+def test_as_many_train_jobs_are_worked_on_at_a_time_as_concurrency_says(plane, rest, proxy, start, options, at_a_time):
+    let_go = threading.Event()
+    held = set()
+
+    def choose(request):
+        if request.method in ("POST", "PATCH") and "/jobsets" in request.path:
+            held.add(request)
+            return Fault(hold=let_go)
+        return None
+    proxy.choose = choose
+    try:
+        reconciler = start(plane.reconciler_kubeconfig(proxy.url), *options)
+        for number in range(5):
+            rest.create(train_job(f"job-{at_a_time}-{number}"))
+        wait_for("passes", lambda: len(held) == at_a_time
+                 and reconciler.metric("signalbox_queue_depth") == 5 - at_a_time)
+        assert not rest.list("jobsets")
+    finally:
+        let_go.set()
+    wait_for("all JobSets", lambda: len(rest.list("jobsets")) == 5)
+
+
+def test_qps_bounds_the_requests_of_passes_and_burst_lets_some_of_them_come_at_once(plane, rest, proxy, start):
+    came = []
+
+    def choose(request):
+        if is_of_a_pass(request):
+            came.append(time.monotonic())
+    proxy.choose = choose
+    start(plane.reconciler_kubeconfig(proxy.url), "--qps", "1", "--burst", "6")
+    for number in range(2):
+        rest.create(train_job(f"slow-{number}"))
+    wait_for("twelve requests", lambda: len(came) >= 12, timeout=60)
+    assert came[5] - came[0] < 4, "with a burst of one it takes five seconds"
+    assert came[11] - came[0] > 5, "six permits, and then one a second"
+
+
+def test_a_token_that_was_rotated_is_read_again_at_once_when_the_old_one_is_refused(plane, rest, proxy, start):
+    kubeconfig = plane.reconciler_kubeconfig(proxy.url)
+    token_file = plane.directory / f"{NAMESPACE}-signalbox-reconciler.token"
+    reconciler = start(kubeconfig)
+    old = token_file.read_text()
+    plane.reconciler_kubeconfig(proxy.url)  # asks for another token
+    new = token_file.read_text()
+    assert new != old
+    used = set()
+
+    def choose(request):
+        used.add(request.authorization)
+        return Fault(status=401) if request.authorization == f"Bearer {old}" else None
+    proxy.choose = choose
+    rest.create(train_job("rotated"))
+    wait_for("its JobSet", lambda: rest.get("jobsets", "rotated"), timeout=20)
+    assert f"Bearer {new}" in used
+    assert reconciler.metric("signalbox_leader") == 1, "nothing was lost meanwhile"
+
+
+def test_a_ca_that_was_replaced_is_trusted_without_a_restart(plane, rest, proxy, start):
+    bundle = plane.directory / "rotating-ca.crt"
+    bundle.write_bytes(plane.ca_file.read_bytes())
+    kubeconfig = plane.directory / "rotating.kubeconfig"
+    token_file = plane.reconciler_kubeconfig(proxy.url).parent / f"{NAMESPACE}-signalbox-reconciler.token"
+    write_kubeconfig(kubeconfig, proxy.url, bundle, {"tokenFile": str(token_file)})
+    start(kubeconfig)
+    successor = Authority(plane.directory / "successor")
+    proxy.present(*successor.issue("fault-proxy", "kube-apiserver", hosts=["127.0.0.1"]))
+    proxy.reset_everything()
+    bundle.write_bytes(successor.cert.read_bytes())
+    rest.create(train_job("trusting"))
+    # Files are read again twice a minute.
+    wait_for("its JobSet", lambda: rest.get("jobsets", "trusting"), timeout=90)
+
+
+def test_a_connection_whose_other_end_has_vanished_is_noticed_within_half_a_minute(plane, start):
+    reconciler = start(plane.reconciler_kubeconfig())
+    port = f":{int(plane.server.rsplit(':', 1)[1]):04X}"
+    inodes = {os.readlink(f"/proc/{reconciler.pid}/fd/{number}") for number in os.listdir(f"/proc/{reconciler.pid}/fd")}
+
+    def probed():
+        lines = [line.split() for line in pathlib.Path(f"/proc/{reconciler.pid}/net/tcp").read_text().splitlines()[1:]]
+        timers = [line[5].split(":") for line in lines if line[2].endswith(port) and f"socket:[{line[9]}]" in inodes]
+        # Only what has nothing to send is waiting to be probed.
+        return [int(when, 16) for kind, when in timers if kind == KEEPALIVE_TIMER]
+    timers = wait_for("quiet connections", probed)
+    assert max(timers) <= LONGEST_SILENCE
