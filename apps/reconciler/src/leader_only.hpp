@@ -13,16 +13,19 @@ public:
         : server_(server), leading_(std::move(leading)) {}
 
     kube::Async<kube::Response> send(kube::Request request) override {
-        if (request.method != "GET" && !leading_())
-            co_return api::Error{.code = api::Errc::unavailable,
-                                 .message = "this process holds no lease any more"};
-        co_return co_await server_.send(std::move(request));
+        const bool may = request.method == "GET" || leading_();
+        return may ? server_.send(std::move(request)) : refuse();
     }
     kube::Async<std::unique_ptr<kube::Watch>> watch(kube::Request request) override {
         return server_.watch(std::move(request));
     }
 
 private:
+    static kube::Async<kube::Response> refuse() {
+        co_return api::Error{.code = api::Errc::unavailable,
+                             .message = "this process holds no lease any more"};
+    }
+
     kube::ApiServer& server_;
     std::function<bool()> leading_;
 };
