@@ -26,7 +26,7 @@ ALLOWED = [
     ("reconciler", "patch", OURS, "trainjobs/status", EVERYWHERE, "a"),
     ("reconciler", "update", OURS, "trainjobs/finalizers", EVERYWHERE, "a"),
     *[("reconciler", verb, OURS, kind, EVERYWHERE, "")
-      for verb in ("get", "list", "watch") for kind in ("trainingruntimes", "clustertrainingruntimes")],
+      for verb in ("get", "list", "watch", "patch") for kind in ("trainingruntimes", "clustertrainingruntimes")],
     *[("reconciler", verb, JOBSET, "jobsets", EVERYWHERE, "")
       for verb in ("get", "list", "watch", "create", "patch", "delete")],
     *[("reconciler", verb, "", "configmaps", EVERYWHERE, "a") for verb in ("get", "create", "update", "delete")],

@@ -42,7 +42,9 @@ public:
     struct JobSetFacts {
         bool ours = false;  ///< of others only that they are there
     };
-    struct RuntimeFacts {};
+    struct RuntimeFacts {
+        bool has_legacy_finalizer = false;
+    };
     struct PodGroupFacts {
         std::int64_t generation = 0;
     };

@@ -14,6 +14,7 @@
 #include "kube/reflector.hpp"
 #include "kube/throttle.hpp"
 #include "leader_only.hpp"
+#include "legacy_finalizers.hpp"
 #include "net/admin_server.hpp"
 #include "net/supervisor.hpp"
 #include "pass.hpp"
@@ -256,6 +257,8 @@ api::Result<> Process::run(kube::ClusterConfig config) {
 
     supervisor_.start("worker", worker_->run());
     supervisor_.start("shared objects", shared_->keep_fresh(*throttled_));
+    supervisor_.start("finalizers of runtimes",
+                      release_runtimes(*throttled_, *caches_, *clock_, log_, [this] { return leading(); }));
     supervisor_.start("heap", trim_heap_when_calm(*clock_, [this] { return worker_->passes(); }));
     auto lived = supervisor_.run([this](bool hurry) { return end(hurry); });
     ignore_orders_to_end();
