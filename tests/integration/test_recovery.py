@@ -286,6 +286,62 @@ def test_what_others_put_into_a_suspended_job_set_does_not_cost_it_its_life(sign
     assert uid(rest.get("jobsets", "guest")) == uid(before)
 
 
+def pod_patch(manager, **pod_spec):
+    return {**patch_of({"template": {"spec": {"template": {"spec": pod_spec}}}}), "manager": manager}
+
+
+def add_to_job_set(rest, name, key):
+    """As somebody else: a toleration and a node selector next to ours."""
+    job_set = rest.get("jobsets", name)
+    pod = job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    pod["nodeSelector"]["kubernetes.io/os"] = "linux"
+    pod["tolerations"].append({"key": key, "operator": "Exists"})
+    rest.replace("jobsets", job_set)
+
+
+def tolerated(pod):
+    return {toleration["key"] for toleration in pod["spec"]["tolerations"]}
+
+
+def test_what_others_put_next_to_our_node_selector_and_tolerations_stays(signalbox, rest):
+    rest.create(runtime())
+    ours = pod_patch("signalbox.test/ours", nodeSelector={"kubernetes.io/hostname": "node-1"},
+                     tolerations=[{"key": "example.com/ours", "operator": "Exists"}])
+    rest.create(train_job("shared", seconds="never", suspend=True, runtimePatches=[ours]))
+    before = uid(until_held(rest, "shared"))
+    add_to_job_set(rest, "shared", "example.com/theirs")
+    rest.patch("trainjobs", "shared", {"metadata": {"labels": {"any": "change"}}})
+    signalbox.wait_until_idle()
+    written = signalbox.writes()
+    rest.patch("trainjobs", "shared", {"metadata": {"labels": {"any": "other"}}})
+    signalbox.wait_until_idle()
+    assert signalbox.writes() == written
+    resume(rest, "shared")
+    until_runs(rest, "shared")
+    (pod,) = running_pods(rest, "shared")
+    assert {"example.com/ours", "example.com/theirs"} <= tolerated(pod)
+    assert pod["spec"]["nodeSelector"] == {"kubernetes.io/hostname": "node-1", "kubernetes.io/os": "linux"}
+    assert uid(rest.get("jobsets", "shared")) == before
+
+
+def test_what_we_withdraw_is_gone_also_where_others_have_written(signalbox, rest):
+    rest.create(runtime())
+    ours = pod_patch("signalbox.test/ours", nodeSelector={"kubernetes.io/hostname": "node-1"},
+                     tolerations=[{"key": "example.com/ours", "operator": "Exists"},
+                                  {"key": "example.com/kept", "operator": "Exists"}])
+    rest.create(train_job("narrowed", seconds="never", suspend=True, runtimePatches=[ours]))
+    until_held(rest, "narrowed")
+    add_to_job_set(rest, "narrowed", "example.com/theirs")
+    less = pod_patch("signalbox.test/ours", nodeSelector={"kubernetes.io/os": "linux"},
+                     tolerations=[{"key": "example.com/kept", "operator": "Exists"}])
+    others = [p for p in rest.get("trainjobs", "narrowed")["spec"]["runtimePatches"] if p["manager"] != ours["manager"]]
+    rest.patch("trainjobs", "narrowed", {"spec": {"suspend": False, "runtimePatches": [*others, less]}})
+    until_runs(rest, "narrowed")
+    (pod,) = running_pods(rest, "narrowed")
+    assert "example.com/ours" not in tolerated(pod) and "example.com/kept" in tolerated(pod)
+    assert pod["spec"]["nodeSelector"] == {"kubernetes.io/os": "linux"}
+
+
 def test_a_label_that_we_withdraw_from_a_suspended_job_set_is_gone_from_its_pods(signalbox, rest):
     rest.create(runtime())
     labelled = patch_of({"template": {"spec": {"template": {"metadata": {"labels": {"example.com/ours": "yes"}}}}}})
@@ -324,6 +380,25 @@ def test_a_running_job_does_not_mind_that_its_runtime_and_its_snapshot_are_gone(
     rest.patch("trainjobs", "settled", {"spec": {"suspend": True}})
     until(rest, "settled", "Suspended")
     wait_for("its pods to go", lambda: not running_pods(rest, "settled"))
+
+
+def test_runtimes_lose_the_finalizer_of_older_controllers_and_can_be_deleted(signalbox, rest):
+    def finalizers(kind, name):
+        return rest.get(kind, name)["metadata"].get("finalizers", [])
+    legacy = "trainer.kubeflow.org/resource-in-use"
+    old = runtime("old")
+    old["metadata"]["finalizers"] = [legacy]
+    shared = runtime("shared", kind="TrainingRuntime")
+    shared["metadata"]["finalizers"] = [legacy, HOLD]
+    signalbox.stop_reconciler()
+    rest.create(old)
+    rest.create(shared)
+    rest.delete("clustertrainingruntimes", "old")
+    assert rest.get("clustertrainingruntimes", "old")["metadata"]["deletionTimestamp"]
+    signalbox.start_reconciler()
+    wait_for("the deleted runtime to go", lambda: rest.get("clustertrainingruntimes", "old") is None)
+    wait_for("only the other finalizer", lambda: finalizers("trainingruntimes", "shared") == [HOLD])
+    rest.patch("trainingruntimes", "shared", {"metadata": {"finalizers": None}})
 
 
 def test_a_name_that_is_used_again_waits_for_the_old_job_set_to_go(signalbox, rest):

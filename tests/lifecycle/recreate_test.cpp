@@ -137,6 +137,44 @@ TEST_CASE("what others put into a JobSet is not withdrawn by us", "[recreate]") 
     }
 }
 
+namespace {
+
+// As if we had applied these fields to the pods of `node`, whoever else has written to them since.
+api::Json noted(api::Json job_set, const std::string& pod_spec) {
+    job_set["metadata"]["annotations"]["trainer.kubeflow.org/applied-hash"] =
+        "0123456789abcdef {\"node\":" + pod_spec + "}";
+    return job_set;
+}
+
+}  // namespace
+
+TEST_CASE("our note tells apart what others put into a node selector or tolerations of ours", "[recreate]") {
+    const std::string path = "spec.replicatedJobs[0].template.spec.template.spec.";
+    const std::string ours = R"({"nodeSelector":{"a":"1","b":"2"},"tolerations":[{"key":"e"},{"key":"f"}]})";
+    const auto live = noted(job_set("{}", R"({"nodeSelector":{"a":"1","b":"2","theirs":"3"},
+        "tolerations":[{"key":"theirs"},{"key":"e"},{"key":"f"}]})"),
+                            ours);
+    using Paths = std::vector<std::string>;
+    const auto same = job_set("{}", ours);
+    CHECK(withdrawn_fields(live, same).empty());
+    CHECK(with_entries_of_others(same, live)["spec"] == live["spec"]);
+
+    const auto less = job_set("{}", R"({"nodeSelector":{"a":"1"},"tolerations":[{"key":"f"},{"key":"g"}]})");
+    CHECK(withdrawn_fields(live, less) == Paths{path + "nodeSelector[b]", path + "tolerations[1]"});
+    CHECK(with_entries_of_others(less, live)["spec"] ==
+          job_set("{}", R"({"nodeSelector":{"a":"1","theirs":"3"},
+              "tolerations":[{"key":"theirs"},{"key":"f"},{"key":"g"}]})")["spec"]);
+
+    const auto none = job_set("{}", "{}");
+    CHECK(withdrawn_fields(live, none).size() == 4);
+    CHECK(with_entries_of_others(none, live) == none);
+    // Of what somebody else wrote where we have nothing, and after somebody broke the note.
+    const auto foreign = noted(job_set("{}", R"({"nodeSelector":{"theirs":"3"}})"), "{}");
+    CHECK(withdrawn_fields(foreign, none).empty());
+    CHECK(with_entries_of_others(none, foreign) == none);
+    CHECK(withdrawn_fields(noted(job_set("{}", "{}"), "broken"), none).empty());
+}
+
 TEST_CASE("a JobSet has certainly not run if it is as created, or only our applies ever suspended it",
           "[recreate]") {
     const auto never_ran = [](const char* text) { return !may_have_run(*api::parse_json(text)); };

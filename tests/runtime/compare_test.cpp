@@ -78,6 +78,14 @@ TEST_CASE("the applied hash tells what was applied last", "[runtime]") {
     const Json wanted = runtime::with_applied_hash(object);
     CHECK(runtime::applied_hash(wanted).size() == 16);
     CHECK(runtime::applied_hash(object).empty());
+    const auto placed =
+        runtime::with_applied_hash(tree("{metadata: {name: a}, spec: {replicatedJobs: [{name: node, "
+                                        "template: {spec: {template: {spec: {nodeSelector: "
+                                        "{zone: b}, tolerations: []}}}}}, {name: other}]}}"));
+    CHECK(runtime::applied_hash(placed).size() == 16);
+    CHECK(placed["metadata"]["annotations"]["trainer.kubeflow.org/applied-hash"].as_string().substr(16) ==
+          R"( {"node":{"nodeSelector":{"zone":"b"}}})");
+    CHECK(runtime::is_applied(placed, placed));
     CHECK(runtime::applied_hash(runtime::with_applied_hash(wanted)) == runtime::applied_hash(wanted));
 
     const Json live = changed(wanted, {{"metadata.uid", "u"},

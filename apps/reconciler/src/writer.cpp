@@ -175,10 +175,11 @@ kube::Task<Outcome> Writer::change(const runtime::Built& built, const NeededObje
         const api::Error error = {.code = api::Errc::conflict, .message = "it was replaced; looking again"};
         co_return ended(WriteFailed{job_set_named(key()), error});
     }
-    api::Json wanted = runtime::with_applied_hash(built.objects.back().object);
+    const api::Json ours = runtime::with_applied_hash(built.objects.back().object);
+    api::Json wanted = lifecycle::with_entries_of_others(ours, **live);
     const bool as_it_should_be = runtime::is_applied(wanted, **live);
     lifecycle::SuspendedChange obstacle;
-    if (!as_it_should_be) obstacle = obstacles(**live, wanted);
+    if (!as_it_should_be) obstacle = obstacles(**live, ours);
     // A JobSet that has to wait, or to go first, keeps the others waiting: they are for its Pods.
     if (lifecycle::recreation(obstacle) == lifecycle::Recreation::needless) {
         auto others = co_await apply_objects(server_, built, found, true);

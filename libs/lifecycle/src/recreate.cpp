@@ -5,22 +5,28 @@
 #include "api/meta.hpp"
 #include "lifecycle/refusal.hpp"
 #include "ownership.hpp"
+#include "placement.hpp"
 
 namespace lifecycle {
 namespace {
 
-void add_withdrawn_keys(const api::Json& live, const api::Json& wanted, const Ownership& ours,
-                        const std::string& path, std::vector<std::string>& found) {
+template <class IsOurs>
+void add_withdrawn_keys(const api::Json& live, const api::Json& wanted, const std::string& path,
+                        std::vector<std::string>& found, IsOurs is_ours) {
     for (const auto& [key, value] : live.members())
-        if (!wanted.contains(key) && ours.has_member(key)) found.push_back(path + "[" + key + "]");
+        if (!wanted.contains(key) && is_ours(key)) found.push_back(path + "[" + key + "]");
 }
 
-void add_withdrawn_items(const api::Json& live, const api::Json& wanted, const Ownership& ours,
-                         const std::string& path, std::vector<std::string>& found) {
-    const auto& kept = wanted.items();
+bool has_item(const api::Json& list, const api::Json& item) {
+    const auto& items = list.items();
+    return std::find(items.begin(), items.end(), item) != items.end();
+}
+
+template <class IsOurs>
+void add_withdrawn_items(const api::Json& live, const api::Json& wanted, const std::string& path,
+                         std::vector<std::string>& found, IsOurs is_ours) {
     for (std::size_t i = 0; i < live.items().size(); ++i)
-        if (std::find(kept.begin(), kept.end(), live[i]) == kept.end() &&
-            ours.has_item(live[i]["name"].as_string()))
+        if (!has_item(wanted, live[i]) && is_ours(live[i]))
             found.push_back(path + "[" + std::to_string(i) + "]");
 }
 
@@ -60,6 +66,7 @@ bool may_have_run(const api::Json& live) {
 std::vector<std::string> withdrawn_fields(const api::Json& live, const api::Json& wanted) {
     std::vector<std::string> found;
     const Ownership jobs_of_ours = applied_by_us(live).member("spec").member("replicatedJobs");
+    const Placement placement(live);
     const api::Json& live_jobs = live["spec"]["replicatedJobs"];
     for (std::size_t i = 0; i < live_jobs.items().size(); ++i) {
         // One that is missing altogether is refused by the API server.
@@ -71,18 +78,51 @@ std::vector<std::string> withdrawn_fields(const api::Json& live, const api::Json
         const std::string path = "spec.replicatedJobs[" + std::to_string(i) + "].template.spec.template.";
         const Ownership ours =
             jobs_of_ours.item(job_name).member("template").member("spec").member("template");
-        for (const char* name : {"labels", "annotations"})
-            add_withdrawn_keys(before["metadata"][name], after["metadata"][name],
-                               ours.member("metadata").member(name), path + "metadata." + name, found);
-        const Ownership of_pod = ours.member("spec");
+        for (const char* name : {"labels", "annotations"}) {
+            const Ownership of_map = ours.member("metadata").member(name);
+            add_withdrawn_keys(before["metadata"][name], after["metadata"][name], path + "metadata." + name,
+                               found, [&](const std::string& key) { return of_map.has_member(key); });
+        }
         add_withdrawn_keys(before["spec"]["nodeSelector"], after["spec"]["nodeSelector"],
-                           of_pod.member("nodeSelector").of_atomic(), path + "spec.nodeSelector", found);
+                           path + "spec.nodeSelector", found,
+                           [&](const std::string& key) { return placement.has_selector(job_name, key); });
         add_withdrawn_items(before["spec"]["tolerations"], after["spec"]["tolerations"],
-                            of_pod.member("tolerations").of_atomic(), path + "spec.tolerations", found);
+                            path + "spec.tolerations", found,
+                            [&](const api::Json& item) { return placement.has_toleration(job_name, item); });
+        const Ownership gates = ours.member("spec").member("schedulingGates");
         add_withdrawn_items(before["spec"]["schedulingGates"], after["spec"]["schedulingGates"],
-                            of_pod.member("schedulingGates"), path + "spec.schedulingGates", found);
+                            path + "spec.schedulingGates", found,
+                            [&](const api::Json& gate) { return gates.has_item(gate["name"].as_string()); });
     }
     return found;
+}
+
+api::Json with_entries_of_others(api::Json wanted, const api::Json& live) {
+    const Placement ours(live);
+    api::Json* jobs = wanted["spec"].find("replicatedJobs");
+    if (!jobs) return wanted;
+    for (api::Json& job : jobs->items()) {
+        const std::string name(std::as_const(job)["name"].as_string());
+        const api::Json* live_job = find_named(live["spec"]["replicatedJobs"], name);
+        const api::Json& as_built = pod_template(job)["spec"];
+        if (!live_job) continue;
+        const api::Json& there = pod_template(*live_job)["spec"];
+        // A field that we do not send at all is left to them by the apply.
+        api::Json selector = as_built["nodeSelector"], tolerations = api::Json::array();
+        if (!selector.empty()) {
+            for (const auto& [key, value] : there["nodeSelector"].members())
+                if (!selector.contains(key) && !ours.has_selector(name, key)) selector[key] = value;
+            job["template"]["spec"]["template"]["spec"]["nodeSelector"] = std::move(selector);
+        }
+        if (as_built["tolerations"].empty()) continue;
+        for (const api::Json& item : there["tolerations"].items())
+            if (has_item(as_built["tolerations"], item) || !ours.has_toleration(name, item))
+                tolerations.push_back(item);
+        for (const api::Json& item : as_built["tolerations"].items())
+            if (!has_item(std::as_const(tolerations), item)) tolerations.push_back(item);
+        job["template"]["spec"]["template"]["spec"]["tolerations"] = std::move(tolerations);
+    }
+    return wanted;
 }
 
 bool deletes_volume_claims(const api::Json& job_set_spec) {

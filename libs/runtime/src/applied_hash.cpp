@@ -33,6 +33,17 @@ std::string hex(std::uint64_t value) {
     return text;
 }
 
+// Where Pods may run, by replicated job: see with_applied_hash. Null if they may run anywhere.
+Json placement_of(const Json& job_set) {
+    Json noted;
+    for (const Json& job : job_set["spec"]["replicatedJobs"].items()) {
+        const Json& pod = job["template"]["spec"]["template"]["spec"];
+        for (const char* field : {"nodeSelector", "tolerations"})
+            if (!pod[field].empty()) noted[job["name"].as_string()][field] = pod[field];
+    }
+    return noted;
+}
+
 }  // namespace
 
 Json with_applied_hash(Json object) {
@@ -45,6 +56,8 @@ Json with_applied_hash(Json object) {
         if (annotations->empty()) metadata.erase("annotations");
     }
     std::string hash = hex(fnv1a(to_json(object)));
+    if (const Json placement = placement_of(object); !placement.is_null())
+        hash.append(" ").append(to_json(placement));
     metadata["annotations"][api::applied_hash_annotation] = std::move(hash);
     if (!uid.is_null()) metadata["uid"] = std::move(uid);
     if (!version.is_null()) metadata["resourceVersion"] = std::move(version);
@@ -52,7 +65,8 @@ Json with_applied_hash(Json object) {
 }
 
 std::string applied_hash(const Json& object) {
-    return std::string(object["metadata"]["annotations"][api::applied_hash_annotation].as_string());
+    const std::string_view note = object["metadata"]["annotations"][api::applied_hash_annotation].as_string();
+    return std::string(note.substr(0, note.find(' ')));
 }
 
 bool is_applied(const Json& wanted, const Json& live) {

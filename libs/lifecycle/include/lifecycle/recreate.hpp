@@ -39,9 +39,13 @@ bool may_have_run(const api::Json& live);
 
 /// Paths of labels, annotations, nodeSelector keys, tolerations and scheduling gates of pod templates that we
 /// once applied to `live` and that `wanted` lacks (both: a JobSet). JobSet would leave them on its Jobs for
-/// ever. What others added to `live` is theirs, as its managedFields tell; where those say nothing of us,
-/// everything counts as ours.
+/// ever. What others added to `live` is theirs, as its managedFields tell and our note of what we applied;
+/// where those say nothing of us, everything counts as ours.
 std::vector<std::string> withdrawn_fields(const api::Json& live, const api::Json& wanted);
+
+/// `wanted` with the nodeSelector keys and tolerations that others have put next to ours in `live`: an apply
+/// writes each of these fields as a whole.
+api::Json with_entries_of_others(api::Json wanted, const api::Json& live);
 
 /// Whether deleting the JobSet also deletes volume claims of its `spec.volumeClaimPolicies`.
 bool deletes_volume_claims(const api::Json& job_set_spec);

@@ -6,10 +6,13 @@
 namespace runtime {
 
 /// The object with the annotation that remembers what was applied: a hash of the object itself, without that
-/// annotation, uid and resourceVersion.
+/// annotation, uid and resourceVersion. After it, for a JobSet, the node selectors and tolerations of its
+/// Pods as JSON: `{"<replicated job>": {"nodeSelector": {}, "tolerations": []}}`, those that are not empty.
+/// Each of them is one field to server-side apply, whose managedFields forget us once somebody else writes
+/// into it.
 api::Json with_applied_hash(api::Json object);
 
-/// What that annotation says; empty when there is none.
+/// The hash in that annotation; empty when there is none.
 std::string applied_hash(const api::Json& object);
 
 /// Nothing to write: `wanted`, which carries its hash, is what was applied last, and `live` still contains

@@ -1,0 +1,35 @@
+#include "placement.hpp"
+
+#include <algorithm>
+
+#include "api/names.hpp"
+
+namespace lifecycle {
+
+Placement::Placement(const api::Json& live) {
+    const std::string_view note = live["metadata"]["annotations"][api::applied_hash_annotation].as_string();
+    if (note.empty()) jobs_ = applied_by_us(live).member("spec").member("replicatedJobs");
+    const auto space = note.find(' ');
+    if (space == note.npos) return;
+    // Somebody may have edited it.
+    if (auto noted = api::parse_json(note.substr(space + 1))) noted_ = std::move(*noted);
+}
+
+Ownership Placement::by_managed_fields(std::string_view job, std::string_view field) const {
+    const Ownership of_template = jobs_->item(job).member("template").member("spec").member("template");
+    return of_template.member("spec").member(field).of_atomic();
+}
+
+bool Placement::has_selector(std::string_view job, std::string_view key) const {
+    if (jobs_) return by_managed_fields(job, "nodeSelector").has_member(key);
+    return noted_[job]["nodeSelector"].contains(key);
+}
+
+bool Placement::has_toleration(std::string_view job, const api::Json& toleration) const {
+    // Of a list that is one field, all is ours or nothing.
+    if (jobs_) return by_managed_fields(job, "tolerations").has_item("");
+    const auto& items = noted_[job]["tolerations"].items();
+    return std::find(items.begin(), items.end(), toleration) != items.end();
+}
+
+}  // namespace lifecycle

@@ -1,0 +1,27 @@
+#pragma once
+#include <optional>
+#include <string_view>
+
+#include "ownership.hpp"
+
+namespace lifecycle {
+
+/// Which node selectors and tolerations of a JobSet's pods we applied last. Each of these is one field to
+/// server-side apply, and belongs to whoever wrote into it last; so a note next to the hash of what we
+/// applied (runtime/applied_hash.hpp) tells it. A JobSet without such an annotation is another release's:
+/// there managedFields have to do. Refers to the JobSet that it was read from.
+class Placement {
+public:
+    explicit Placement(const api::Json& live);
+
+    bool has_selector(std::string_view job, std::string_view key) const;
+    bool has_toleration(std::string_view job, const api::Json& toleration) const;
+
+private:
+    Ownership by_managed_fields(std::string_view job, std::string_view field) const;
+
+    api::Json noted_ = {};
+    std::optional<Ownership> jobs_ = {};  // where nothing could be noted
+};
+
+}  // namespace lifecycle
