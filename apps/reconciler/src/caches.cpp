@@ -74,9 +74,9 @@ std::optional<Caches::PodGroupFacts> digest_pod_group(Json& object) {
 constexpr std::string_view replicated_jobs[] = {"object", "spec", "replicatedJobs"};
 constexpr api::JsonPath parts_of_job_sets[] = {replicated_jobs};
 
-std::optional<Caches::RuntimeFacts> digest_runtime(api::Json& object) {
+std::optional<Caches::RuntimeFacts> digest_runtime(Json& object) {
     const auto& finalizers = std::as_const(object)["metadata"]["finalizers"].items();
-    const bool held = std::any_of(finalizers.begin(), finalizers.end(), [](const api::Json& name) {
+    const bool held = std::any_of(finalizers.begin(), finalizers.end(), [](const Json& name) {
         return name.as_string() == api::legacy_runtime_finalizer;
     });
     return Caches::RuntimeFacts{.has_legacy_finalizer = held};

@@ -1,0 +1,96 @@
+"""A restart over hundreds of TrainJobs that want nothing: it reads, and writes nothing. Counted by the API server."""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import time
+
+import pytest
+
+from deployment import Program
+from jobs import runtime, train_job
+from lean import LeanPlane, finished
+from rest import Rest, conditions, true_conditions, wait_for
+
+BINARIES = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"])
+JOBS = 500
+CLIENTS = 8
+WRITES = {"POST", "PUT", "PATCH", "APPLY", "DELETE"}
+
+
+def name(number):
+    return f"job-{number:03}"
+
+
+def kind_of(number):
+    """Most have ended; some rest, some run."""
+    return {0: "suspended", 1: "running", 2: "failed"}.get(number % 10, "complete")
+
+
+def all_of(function, numbers):
+    with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:
+        list(pool.map(function, numbers))
+
+
+def end(rest, number):
+    verdict = {"complete": "Completed", "failed": "Failed"}.get(kind_of(number))
+    if verdict:
+        rest.patch("jobsets", name(number), finished(verdict), subresource="status")
+
+
+def is_settled(job):
+    number = int(job["metadata"]["name"].rpartition("-")[2])
+    want = {"complete": {"Created", "Complete"}, "failed": {"Created", "Failed"}, "suspended": {"Created", "Suspended"},
+            "running": {"Created"}}[kind_of(number)]
+    return set(true_conditions(job)) == want == set(conditions(job))
+
+
+def writes_by_the_server(rest):
+    """{(verb, resource): how many} that changed something or might have, but for leases and tokens."""
+    counts = {}
+    for line in rest.request("GET", "/metrics").splitlines():
+        if not line.startswith("apiserver_request_total{"):
+            continue
+        labels = dict(re.findall(r'(\w+)="([^"]*)"', line))
+        if labels["verb"] in WRITES and labels["resource"] not in ("leases", "serviceaccounts") and not labels["dry_run"]:
+            key = (labels["verb"], labels["resource"] + "/" + labels["subresource"])
+            counts[key] = counts.get(key, 0) + float(line.rsplit(" ", 1)[1])
+    return counts
+
+
+@pytest.fixture(scope="module")
+def plane():
+    with LeanPlane() as lean:
+        yield lean
+
+
+def start(plane):
+    program = Program(BINARIES / "signalbox-reconciler", plane.directory / "reconciler.log", [
+        "--kubeconfig", plane.reconciler_kubeconfig(), "--admin-listen", "127.0.0.1:0"])
+    program.wait_until_ready()
+    wait_for("the lease", lambda: program.metric("signalbox_leader") == 1)
+    return program
+
+
+def test_a_restart_over_500_settled_jobs_writes_nothing(plane):
+    rest = Rest(plane.kubeconfig)
+    rest.create(runtime("settled", ttlSecondsAfterFinished=2**31 - 1))
+    all_of(lambda number: rest.create(train_job(name(number), "settled", suspend=kind_of(number) == "suspended",
+                                                activeDeadlineSeconds=3600)), range(JOBS))
+    first = start(plane)
+    wait_for("all JobSets", lambda: len(rest.list("jobsets")) == JOBS, timeout=120, interval=0.5)
+    all_of(lambda number: end(rest, number), range(JOBS))
+    wait_for("all TrainJobs to be settled", lambda: all(map(is_settled, rest.list("trainjobs"))), timeout=120, interval=0.5)
+    assert first.stop() == []
+    versions = {job["metadata"]["name"]: job["metadata"]["resourceVersion"] for job in rest.list("trainjobs")}
+    before = writes_by_the_server(rest)
+    assert sum(before.values()) > 4 * JOBS  # it does count
+
+    second = start(plane)
+    wait_for("a pass over each", lambda: second.metric("signalbox_passes_total") >= JOBS)
+    time.sleep(2)  # what comes late would come now
+    assert second.metric("signalbox_passes_total", 'result="done"') == second.metric("signalbox_passes_total")
+    assert writes_by_the_server(rest) == before
+    assert {job["metadata"]["name"]: job["metadata"]["resourceVersion"] for job in rest.list("trainjobs")} == versions
+    assert second.stop() == []
