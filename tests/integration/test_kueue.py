@@ -151,9 +151,9 @@ def until_runs(kueue, rest, flavor, count):
     assert all(pod["spec"]["nodeName"] == flavor for pod in pods(rest))
 
 
-def traces(job_set, flavor):
-    """Where the JobSet still speaks of a flavor."""
-    return flavor in str(job_set["spec"])
+def is_rid_of(job_set, flavor):
+    """Whether it is there, suspended, and speaks of that flavor no more."""
+    return job_set and job_set["spec"]["suspend"] and flavor not in str(job_set["spec"])
 
 
 def test_a_job_is_held_admitted_evicted_admitted_elsewhere_and_finished(kueue, rest):
@@ -167,8 +167,7 @@ def test_a_job_is_held_admitted_evicted_admitted_elsewhere_and_finished(kueue, r
 
     kueue.evict()
     wait_for("the pods to go", lambda: not pods(rest))
-    wait_for("a suspended JobSet without that flavor", lambda: kueue.job_set() and kueue.job_set()["spec"]["suspend"]
-             and not traces(kueue.job_set(), "node-1"))
+    wait_for("a suspended JobSet without that flavor", lambda: is_rid_of(kueue.job_set(), "node-1"))
     assert not kueue.finished()
 
     kueue.admit("node-2")
