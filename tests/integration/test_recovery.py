@@ -83,6 +83,23 @@ def test_a_job_set_that_is_deleted_mid_run_is_built_again(signalbox, rest):
     assert not {"Complete", "Failed"} & set(conditions(rest.get("trainjobs", "robbed")))
 
 
+def test_a_job_set_is_built_again_although_pods_of_the_old_one_still_end(signalbox, rest):
+    rest.create(runtime())
+    rest.create(train_job("haunted", seconds=8))
+    until_runs(rest, "haunted")
+    (ghost,) = running_pods(rest, "haunted")
+    before = uid(rest.get("jobsets", "haunted"))
+    with held_back(rest, "pods", ghost["metadata"]["name"]):
+        rest.delete("jobsets", "haunted")
+        wait_for("a new JobSet", lambda: uid(rest.get("jobsets", "haunted")) not in (None, before))
+        wait_for("the old pod to be ending", lambda: "deletionTimestamp" in rest.get(
+            "pods", ghost["metadata"]["name"])["metadata"])
+        signalbox.wait_until_idle()
+        assert not {"Complete", "Failed"} & set(conditions(rest.get("trainjobs", "haunted")))
+    until(rest, "haunted", "Complete", timeout=60)
+    assert uid(rest.get("jobsets", "haunted")) != before
+
+
 def test_a_job_that_is_being_deleted_still_meets_its_deadline_and_gets_no_new_job_set(signalbox, rest):
     rest.create(runtime())
     rest.create(train_job("stuck", seconds="never", activeDeadlineSeconds=4))
