@@ -24,8 +24,8 @@ public:
     }
 };
 
-api::Result<std::unique_ptr<kube::ApiServer>> nobody(boost::asio::any_io_executor, kube::Clock&) {
-    return std::unique_ptr<kube::ApiServer>(std::make_unique<EmptyApiServer>());
+api::Result<webhook::Upstream> nobody(boost::asio::any_io_executor, kube::Clock&) {
+    return webhook::Upstream{.lookups = std::make_unique<EmptyApiServer>()};
 }
 
 struct Fixture {
@@ -35,7 +35,9 @@ struct Fixture {
     webhook::ReviewMetrics review_metrics{metrics};
     net::ServerConfig config{.host = "127.0.0.1"};
 
-    webhook::LaneTools tools() { return {review_metrics, log, runtime::default_pipeline()}; }
+    webhook::CallerRules callers;
+
+    webhook::LaneTools tools() { return {review_metrics, log, runtime::default_pipeline(), callers}; }
     void run(net::Task<> task) {
         bool done = false;
         boost::asio::co_spawn(context, std::move(task), [&](std::exception_ptr thrown) {

@@ -60,6 +60,14 @@ TEST_CASE("settings that make no sense are refused with the option's name", "[se
              s.feature_gates = {{"TrainJobStats", true}};
          },
          "TrainJobStats"},
+        {"users without an audience", [](auto& s) { s.token_users = "alice"; },
+         "--token-audience is missing"},
+        {"nobody's tokens",
+         [](auto& s) {
+             s.token_audience = "webhook";
+             s.token_users = ",";
+         },
+         "--token-users names nobody"},
         {"too many threads", [](auto& s) { s.threads = 257; }, "--threads"},
     };
     for (const Case& c : cases) {
@@ -82,6 +90,8 @@ TEST_CASE("every option sets what it names", "[settings]") {
                                      "--tls-cert=c",
                                      "--tls-key=y",
                                      "--client-ca=a",
+                                     "--token-audience=w",
+                                     "--token-users=x,y",
                                      "--admin-listen=:2",
                                      "--threads=3",
                                      "--log-level=debug",
@@ -105,6 +115,8 @@ TEST_CASE("every option sets what it names", "[settings]") {
     CHECK(settings.tls_cert == "c");
     CHECK(settings.tls_key == "y");
     CHECK(settings.client_ca == "a");
+    CHECK(settings.token_audience == "w");
+    CHECK(settings.token_users == "x,y");
     CHECK(settings.admin_listen.port == 2);
     CHECK(settings.threads == 3);
     CHECK(settings.limits.max_connections == 7);
@@ -134,4 +146,19 @@ TEST_CASE("threads share the limits of the process", "[settings]") {
     CHECK(webhook::share(limits, 2).total_bytes == 8 * 1024 * 1024);
     // Every thread can take the largest body.
     CHECK(webhook::share(limits, 4).total_bytes == limits.body_bytes);
+}
+
+TEST_CASE("users are separated by commas", "[settings]") {
+    const std::pair<const char*, std::set<std::string>> cases[] = {
+        {"", {}},
+        {"a", {"a"}},
+        {"a,b", {"a", "b"}},
+        {",a,,b,", {"a", "b"}},
+        {"system:serviceaccount:x:y", {"system:serviceaccount:x:y"}}};
+    for (const auto& [text, want] : cases) {
+        CAPTURE(text);
+        webhook::Settings settings;
+        settings.token_users = text;
+        CHECK(webhook::caller_rules(settings).users == want);
+    }
 }

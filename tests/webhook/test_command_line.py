@@ -123,7 +123,7 @@ def test_the_port_of_another_webhook_is_in_use_as_well(files, tmp_path):
 def test_help_names_every_option(files):
     result = run("--help")
     assert result.returncode == 0 and result.stderr == ""
-    for option in ("kubeconfig", "listen", "tls-cert", "tls-key", "client-ca", "admin-listen", "threads", "log-level",
+    for option in ("kubeconfig", "listen", "tls-cert", "tls-key", "client-ca", "token-audience", "token-users", "admin-listen", "threads", "log-level",
                    "self-signed", "cert-secret", "service", "cert-lifetime", "max-connections", "max-bytes-in-flight",
                    "header-timeout", "shutdown-delay", "log-format", "config", "version", "help"):
         assert f"--{option} " in result.stdout or f"--{option}\n" in result.stdout

@@ -18,18 +18,57 @@ net::Task<net::HttpResponse> answer_within(net::Task<net::HttpResponse> answer, 
 
 }  // namespace
 
-Lane::Lane(boost::asio::any_io_executor executor, std::unique_ptr<kube::Clock> clock,
-           std::unique_ptr<kube::ApiServer> server, net::ServerConfig config, LaneTools tools)
+Lane::Lane(boost::asio::any_io_executor executor, std::unique_ptr<kube::Clock> clock, Upstream upstream,
+           net::ServerConfig config, LaneTools tools)
     : executor_(executor),
       clock_(std::move(clock)),
-      server_(std::move(server)),
+      upstream_(std::move(upstream)),
       budget_(config.limits.total_bytes),
       metrics_(tools.metrics),
-      facts_(runtimes_, *server_, tools.pipeline),
+      facts_(runtimes_, *upstream_.lookups, tools.pipeline),
       handler_(facts_, *clock_, tools.metrics, tools.log, tools.pipeline),
       http_(net::make_http_server(
-          executor, std::move(config), [this](net::HttpRequest& request) { return admit(request); },
-          tools.log)) {}
+          executor, std::move(config), [this](net::HttpRequest& request) { return receive(request); },
+          tools.log)) {
+    if (upstream_.token_reviews)
+        callers_.emplace(*upstream_.token_reviews, *clock_, tools.log, tools.callers);
+}
+
+net::Answer Lane::receive(net::HttpRequest& request) {
+    if (!callers_) return admit(request);
+    const std::string_view token = bearer_token(request);
+    const auto standing = callers_->at_hand(token);
+    if (!standing) return ask_and_admit(request, std::string(token));
+    if (*standing != Standing::admitted) return turn_away(*standing);
+    return admit(request);
+}
+
+net::Task<net::HttpResponse> Lane::ask_and_admit(net::HttpRequest& request, std::string token) {
+    // Half of the time is for the review itself.
+    const auto deadline = clock_->now() + budget_of(request.target) / 2;
+    const Standing standing = co_await callers_->ask(std::move(token), deadline);
+    if (standing != Standing::admitted) co_return turn_away(standing);
+    auto answer = admit(request);
+    if (auto* later = std::get_if<net::Task<net::HttpResponse>>(&answer))
+        co_return co_await std::move(*later);
+    co_return std::move(std::get<net::HttpResponse>(answer));
+}
+
+// Whoever is turned away learns what to bring, and nothing about those who may call.
+net::HttpResponse Lane::turn_away(Standing standing) {
+    if (standing == Standing::unknown) {
+        metrics_.count_refused(Outcome::unchecked);
+        return no_verdict(503, "who calls cannot be checked now, try again");
+    }
+    if (standing == Standing::forbidden) {
+        metrics_.count_refused(Outcome::forbidden);
+        return no_verdict(403, "this user may not call");
+    }
+    metrics_.count_refused(Outcome::unauthorized);
+    auto response = no_verdict(401, "a valid bearer token is needed");
+    response.headers.emplace_back("WWW-Authenticate", "Bearer");
+    return response;
+}
 
 // A body is at most as large as the server allows, but its trees can be forty times that.
 net::Answer Lane::admit(net::HttpRequest& request) {
@@ -59,7 +98,7 @@ void Lane::retire() {
 net::Task<> Lane::drain_here(Lane& lane, std::chrono::milliseconds grace) {
     co_await lane.http_->drain(grace);
     // Ends its idle connections, so that nothing keeps the thread busy.
-    lane.server_.reset();
+    lane.upstream_ = {};
 }
 
 net::Task<> Lane::drain(std::chrono::milliseconds grace) {

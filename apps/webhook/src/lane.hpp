@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 
+#include "caller_check.hpp"
 #include "facts.hpp"
 #include "kube/api_server.hpp"
 #include "kube/clock.hpp"
@@ -16,6 +17,13 @@ struct LaneTools {
     ReviewMetrics& metrics;
     net::Log& log;
     const runtime::Pipeline& pipeline;
+    const CallerRules& callers;
+};
+
+/// A lane's ways to the API server. Token reviews have one of their own: strangers hold up no lookup.
+struct Upstream {
+    std::unique_ptr<kube::ApiServer> lookups = {};
+    std::unique_ptr<kube::ApiServer> token_reviews = {};  ///< null: everybody may call
 };
 
 /// One thread's share of the work: a server with its own connections, its own view of the runtimes, its own
@@ -23,8 +31,8 @@ struct LaneTools {
 /// otherwise.
 class Lane {
 public:
-    Lane(boost::asio::any_io_executor executor, std::unique_ptr<kube::Clock> clock,
-         std::unique_ptr<kube::ApiServer> server, net::ServerConfig config, LaneTools tools);
+    Lane(boost::asio::any_io_executor executor, std::unique_ptr<kube::Clock> clock, Upstream upstream,
+         net::ServerConfig config, LaneTools tools);
 
     /// Begins to accept; returns the port. Called before the thread runs.
     api::Result<std::uint16_t> start() { return http_->start(); }
@@ -39,12 +47,17 @@ public:
     const net::ServerStats& stats() const { return http_->stats(); }  ///< any thread
 
 private:
+    /// Looks at who calls first.
+    net::Answer receive(net::HttpRequest& request);
+    net::Task<net::HttpResponse> ask_and_admit(net::HttpRequest& request, std::string token);
+    net::HttpResponse turn_away(Standing standing);
     net::Answer admit(net::HttpRequest& request);
     static net::Task<> drain_here(Lane& lane, std::chrono::milliseconds grace);
 
     boost::asio::any_io_executor executor_;
     std::unique_ptr<kube::Clock> clock_;
-    std::unique_ptr<kube::ApiServer> server_;
+    Upstream upstream_;
+    std::optional<CallerCheck> callers_ = {};
     RuntimeView runtimes_ = {};
     ReviewBudget budget_;
     ReviewMetrics& metrics_;

@@ -43,10 +43,10 @@ api::Result<std::uint16_t> Lanes::start(int count, const net::ServerConfig& want
         boost::asio::any_io_executor executor = first_;
         if (i > 0) executor = threads_.emplace_back(std::make_unique<Thread>())->context.get_executor();
         auto clock = kube::make_clock(executor);
-        auto server = connect(executor, *clock);
-        if (!server) return server.error();
+        auto upstream = connect(executor, *clock);
+        if (!upstream) return upstream.error();
         lanes_.push_back(
-            std::make_unique<Lane>(executor, std::move(clock), std::move(*server), config, tools_));
+            std::make_unique<Lane>(executor, std::move(clock), std::move(*upstream), config, tools_));
         const auto port = lanes_.back()->start();
         if (!port) return port.error();
         config.port = *port;

@@ -13,8 +13,8 @@ namespace webhook {
 class Lanes {
 public:
     /// Called once per lane, with its executor.
-    using Connect = std::function<api::Result<std::unique_ptr<kube::ApiServer>>(
-        boost::asio::any_io_executor executor, kube::Clock& clock)>;
+    using Connect =
+        std::function<api::Result<Upstream>(boost::asio::any_io_executor executor, kube::Clock& clock)>;
 
     Lanes(boost::asio::any_io_executor first, LaneTools tools) : first_(std::move(first)), tools_(tools) {}
     ~Lanes();

@@ -21,7 +21,10 @@ const std::array<Row, outcome_count>& rows() {
                                                           {Outcome::no_route, "none", "404"},
                                                           {Outcome::failed, "none", "500"},
                                                           {Outcome::too_large, "none", "413"},
-                                                          {Outcome::overloaded, "none", "503"}}};
+                                                          {Outcome::overloaded, "none", "503"},
+                                                          {Outcome::unauthorized, "none", "401"},
+                                                          {Outcome::forbidden, "none", "403"},
+                                                          {Outcome::unchecked, "none", "503"}}};
     return table;
 }
 
@@ -34,7 +37,7 @@ std::size_t index(auto value) { return static_cast<std::size_t>(value); }
 
 // These never get as far as their path.
 bool is_before_routing(Outcome outcome) {
-    return outcome == Outcome::no_route || outcome == Outcome::too_large || outcome == Outcome::overloaded;
+    return outcome == Outcome::no_route || outcome >= Outcome::too_large;
 }
 
 }  // namespace

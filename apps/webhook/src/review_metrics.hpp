@@ -24,8 +24,11 @@ enum class Outcome {
     failed,      ///< an exception
     too_large,   ///< more values than a review may hold
     overloaded,  ///< no memory to spare
+    unauthorized,
+    forbidden,
+    unchecked,  ///< nobody could say who calls
 };
-inline constexpr std::size_t outcome_count = 12;
+inline constexpr std::size_t outcome_count = 15;
 
 Outcome outcome_of(const api::Verdict& verdict);
 

@@ -26,6 +26,8 @@ constexpr auto certificate_poll_interval = 5s;
 constexpr auto drain_time = 22s;
 constexpr auto drain_time_after_bug = 3s;
 constexpr auto admin_drain_time = 500ms;
+// Of each thread; what strangers can make us ask the API server. One review takes about a millisecond.
+constexpr std::size_t token_reviews_at_once = 8;
 
 // Shown until the real one is in use, when we are not ready yet.
 std::shared_ptr<net::Tls> stand_in() {
@@ -60,7 +62,7 @@ public:
           clock_(kube::make_clock(context_.get_executor())),
           files_(std::move(files)),
           tls_(files_ ? files_->tls() : stand_in()),
-          lanes_(context_.get_executor(), {review_metrics_, log_, pipeline_}) {
+          lanes_(context_.get_executor(), {review_metrics_, log_, pipeline_, callers_}) {
         net::add_process_metrics(metrics_);
     }
 
@@ -70,6 +72,8 @@ private:
     api::Result<std::unique_ptr<kube::ApiServer>> connect(boost::asio::any_io_executor executor,
                                                           kube::Clock& clock,
                                                           const kube::ClusterConfig& config);
+    api::Result<Upstream> connect_lane(boost::asio::any_io_executor executor, kube::Clock& clock,
+                                       const kube::ClusterConfig& config);
     api::Result<> start(const kube::ClusterConfig& config);
     void add_server_metrics();
     void note_watch(const kube::Scope& scope, const api::Error* trouble);
@@ -86,6 +90,7 @@ private:
     net::Supervisor supervisor_;
     std::unique_ptr<kube::Clock> clock_;
     const runtime::Pipeline pipeline_ = runtime::make_pipeline(features_of(settings_));
+    const CallerRules callers_ = caller_rules(settings_);
     std::optional<net::TlsFileWatcher> files_;
     std::shared_ptr<net::Tls> tls_;
     std::unique_ptr<kube::ApiServer> server_;
@@ -100,6 +105,20 @@ api::Result<std::unique_ptr<kube::ApiServer>> Process::connect(boost::asio::any_
                                                                kube::Clock& clock,
                                                                const kube::ClusterConfig& config) {
     return kube::make_https_api_server(std::move(executor), clock, config, api_reporter_.options());
+}
+
+api::Result<Upstream> Process::connect_lane(boost::asio::any_io_executor executor, kube::Clock& clock,
+                                            const kube::ClusterConfig& config) {
+    auto lookups = connect(executor, clock, config);
+    if (!lookups) return lookups.error();
+    Upstream upstream = {.lookups = std::move(*lookups)};
+    if (callers_.audience.empty()) return upstream;
+    auto options = api_reporter_.options();
+    options.max_connections = token_reviews_at_once;
+    auto reviews = kube::make_https_api_server(std::move(executor), clock, config, std::move(options));
+    if (!reviews) return reviews.error();
+    upstream.token_reviews = std::move(*reviews);
+    return upstream;
 }
 
 void Process::note_watch(const kube::Scope& scope, const api::Error* trouble) {
@@ -179,7 +198,7 @@ api::Result<> Process::start(const kube::ClusterConfig& config) {
                                       .limits = share(settings_.limits, settings_.threads)};
     const auto port = lanes_.start(settings_.threads, listen,
                                    [&](boost::asio::any_io_executor executor, kube::Clock& clock) {
-                                       return connect(std::move(executor), clock, config);
+                                       return connect_lane(std::move(executor), clock, config);
                                    });
     if (!port) return port.error();
     auto admin = net::start_admin_server(

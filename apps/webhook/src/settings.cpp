@@ -63,6 +63,11 @@ void add_options(net::Options& options, Settings& settings) {
                 "how long a certificate lasts; it is renewed after two thirds; with --self-signed");
     options.add("client-ca", "FILE", settings.client_ca,
                 "demand a client certificate of one of these CAs; without it, everybody may call");
+    options.add("token-audience", "AUDIENCE", settings.token_audience,
+                "demand a bearer token for this audience; the API server says whose it is (TokenReview)");
+    options.add("token-users", "LIST", settings.token_users,
+                "whose tokens are taken, such as system:serviceaccount:NAMESPACE:NAME, separated by commas; "
+                "without it, everybody's for that audience");
     options.add("admin-listen", "HOST:PORT", settings.admin_listen,
                 "where /healthz, /readyz and /metrics are served; port 0 takes a free one and logs it");
     options.add("threads", "N", settings.threads, "how many threads answer; by default one per core");
@@ -101,6 +106,10 @@ api::Result<> check(const Settings& settings) {
             std::string(settings.tls_cert.empty() ? "--tls-cert" : "--tls-key") +
             " is missing: the API server calls webhooks over TLS only, so give a certificate and its "
             "key");
+    if (settings.token_audience.empty() && !settings.token_users.empty())
+        return usage("--token-audience is missing: --token-users says whose tokens for it are taken");
+    if (!settings.token_users.empty() && caller_rules(settings).users.empty())
+        return usage("--token-users names nobody: leave it away, or give names separated by commas");
     if (settings.threads < 1 || settings.threads > max_threads)
         return usage("--threads must be from 1 to " + std::to_string(max_threads));
     if (settings.limits.max_connections < std::size_t(settings.threads))
@@ -116,6 +125,17 @@ api::Result<> check(const Settings& settings) {
         settings.shutdown_delay > max_shutdown_delay)
         return usage("--shutdown-delay must be from 0s to 10m");
     return runtime::check_gates(settings.feature_gates);
+}
+
+CallerRules caller_rules(const Settings& settings) {
+    CallerRules rules = {.audience = settings.token_audience};
+    std::string_view rest = settings.token_users;
+    while (!rest.empty()) {
+        const auto comma = std::min(rest.find(','), rest.size());
+        if (comma > 0) rules.users.emplace(rest.substr(0, comma));
+        rest.remove_prefix(std::min(comma + 1, rest.size()));
+    }
+    return rules;
 }
 
 net::ServerLimits share(const net::ServerLimits& limits, int threads) {

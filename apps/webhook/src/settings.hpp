@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 
+#include "caller_check.hpp"
 #include "net/http_server.hpp"
 #include "net/option_types.hpp"
 #include "net/options.hpp"
@@ -18,7 +19,9 @@ struct Settings {
     api::ObjectKey cert_secret = {};  ///< with self_signed only, like the next two
     api::ObjectKey service = {};
     std::chrono::seconds cert_lifetime{90 * 24 * 3600};
-    std::string client_ca = {};  ///< empty = clients need no certificate
+    std::string client_ca = {};       ///< empty = clients need no certificate
+    std::string token_audience = {};  ///< empty = clients need no token
+    std::string token_users = {};     ///< comma-separated; empty = all that have one
     net::HostPort admin_listen{"0.0.0.0", 8080};
     int threads = 1;
     /// Enough for five API servers; with it the process stays below the limit of our Deployment (256Mi).
@@ -43,6 +46,9 @@ void add_options(net::Options& options, Settings& settings);
 /// What one of so many threads grants, so that all of them together keep to the limits; room for one body at
 /// least.
 net::ServerLimits share(const net::ServerLimits& limits, int threads);
+
+/// Who may call.
+CallerRules caller_rules(const Settings& settings);
 
 /// What the types of the options cannot say.
 api::Result<> check(const Settings& settings);

@@ -11,6 +11,12 @@ namespace {
 // Texts name objects at times: without a bound, a busy cluster would fill the memory.
 constexpr std::size_t max_remembered_warnings = 1000;
 
+net::ClientConfig connection_of(const Credentials& credentials, const HttpsApiServerOptions& options) {
+    net::ClientConfig config = credentials.connection();
+    config.max_connections = options.max_connections;
+    return config;
+}
+
 class HttpsWatch final : public Watch {
 public:
     explicit HttpsWatch(std::unique_ptr<net::ByteStream> stream) : stream_(std::move(stream)) {}
@@ -96,7 +102,7 @@ private:
             if (!problem.empty() && options_.on_problem) options_.on_problem(problem);
         }
         const bool reconnect = outcome && *outcome == Credentials::Outcome::connection_changed;
-        if (reconnect) client_->reconfigure(credentials_.connection());
+        if (reconnect) client_->reconfigure(connection_of(credentials_, options_));
         return reconnect;
     }
 
@@ -148,7 +154,7 @@ api::Result<std::unique_ptr<ApiServer>> make_https_api_server(boost::asio::any_i
     };
     Credentials credentials(std::move(config));
     if (const auto read = credentials.refresh(clock.now()); !read) return blame(read.error());
-    auto client = net::make_http_client(std::move(executor), credentials.connection());
+    auto client = net::make_http_client(std::move(executor), connection_of(credentials, options));
     if (!client) return blame(client.error());
     return make_https_api_server(std::move(*client), std::move(credentials), clock, std::move(options));
 }

@@ -29,16 +29,17 @@ class ControlPlane:
     nodes: how many nodes pods can run on. lean: only etcd and the API server. outlive: go on after this process has
     ended; the directory's pids.json says for stop_by_id what is to be ended then. Without it, everything ends together
     with the thread that called start(). directory: for its state; by default a new temporary one, which stop() removes
-    unless keep_logs is set.
+    unless keep_logs is set. api_server_options: more of them.
     """
 
-    def __init__(self, nodes=4, lean=False, outlive=False, directory=None):
+    def __init__(self, nodes=4, lean=False, outlive=False, directory=None, api_server_options=()):
         self.directory = pathlib.Path(directory or tempfile.mkdtemp(prefix="signalbox-cluster-"))
         self.keep_logs = directory is not None
         self.kubeconfig = self.directory / "admin.kubeconfig"
         self.ca_file = self.directory / "certs" / "ca.crt"
         self.server = None  # its URL
         self.nodes = 0 if lean else nodes
+        self.api_server_options = api_server_options
         self.seconds_to_start = None
         self._lean = lean
         self._outlive = outlive

@@ -21,7 +21,7 @@ def start(plane):
         "--service-account-signing-key-file", plane.service_account_key,
         # The loopback address is no endpoint that the Service "kubernetes" may have.
         "--endpoint-reconciler-type", "none",
-        "--allow-privileged=true", "--profiling=false")
+        "--allow-privileged=true", "--profiling=false", *plane.api_server_options)
     return f"https://127.0.0.1:{secure}"
 
 

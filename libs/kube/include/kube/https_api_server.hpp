@@ -11,7 +11,8 @@
 namespace kube {
 
 struct HttpsApiServerOptions {
-    std::string user_agent = {};  ///< empty = signalbox/<version>
+    std::string user_agent = {};        ///< empty = signalbox/<version>
+    std::size_t max_connections = 128;  ///< further requests wait for a free one
     /// A `Warning:` header of the API server; each text comes once.
     std::function<void(const std::string& text)> on_warning = {};
     /// Trouble that is not a request's own: files of the credentials that cannot be read now. Each text once

@@ -1,0 +1,80 @@
+#pragma once
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "kube/api_server.hpp"
+#include "kube/clock.hpp"
+#include "net/digest.hpp"
+#include "net/http.hpp"
+#include "net/log.hpp"
+
+namespace webhook {
+
+/// What is known of somebody who calls.
+enum class Standing {
+    admitted,
+    unauthorized,  ///< no token, or one that nobody stands for
+    forbidden,     ///< somebody else than those who may call
+    unknown        ///< the API server did not say: nobody is let in
+};
+
+/// Whose tokens are taken.
+struct CallerRules {
+    std::string audience = {};         ///< empty = everybody may call
+    std::set<std::string> users = {};  ///< empty = whoever has a token for the audience
+};
+
+/// The token of `Authorization: Bearer ...`; empty if there is none.
+std::string_view bearer_token(const net::HttpRequest& request);
+
+/// Asks the API server whose a bearer token is (authentication.k8s.io/v1 TokenReview), and remembers the
+/// answer for `remembered_for`. Tokens are not kept, only their digests. All arguments but the rules must
+/// outlive it and its answers. Thread rule: one thread.
+class CallerCheck {
+public:
+    CallerCheck(kube::ApiServer& server, kube::Clock& clock, net::Log& log, CallerRules rules)
+        : server_(server), clock_(clock), log_(log), rules_(std::move(rules)) {}
+
+    /// nullopt: somebody has to ask().
+    std::optional<Standing> at_hand(std::string_view token);
+    /// Several who ask for the same token make one request. `unknown` at `deadline` at the latest.
+    net::Task<Standing> ask(std::string token, kube::SteadyTime deadline);
+
+    /// As API servers do for the tokens that they have others check.
+    static constexpr std::chrono::seconds remembered_for{10};
+    /// Of either kind: strangers with ever new tokens drive out other strangers, never those who may call.
+    static constexpr std::size_t most_remembered = 256;
+
+private:
+    struct Known {
+        Standing standing = {};
+        kube::SteadyTime until = {};
+    };
+    /// In the order in which they were learnt, which is the order in which they end.
+    struct Memory {
+        std::map<net::Digest, Known> known = {};
+        std::list<net::Digest> order = {};
+    };
+    class Question;
+
+    net::Async<Standing> review(std::string token);
+    std::optional<Standing> recall(const net::Digest& digest);
+    void remember(const net::Digest& digest, Standing standing);
+    void note(const api::Error* error);
+    Memory& memory_of(Standing standing) { return standing == Standing::admitted ? admitted_ : refused_; }
+
+    kube::ApiServer& server_;
+    kube::Clock& clock_;
+    net::Log& log_;
+    CallerRules rules_;
+    Memory admitted_ = {};
+    Memory refused_ = {};
+    std::map<net::Digest, std::shared_ptr<Question>> open_ = {};
+    bool fails_ = false;  // what the log was told last
+};
+
+}  // namespace webhook

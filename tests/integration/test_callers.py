@@ -1,0 +1,117 @@
+"""A webhook that demands bearer tokens, behind an API server that sends one and says whose the others are."""
+
+import json
+import os
+import ssl
+import urllib.error
+import urllib.request
+
+import pytest
+
+from controlplane import ControlPlane
+from deployment import NAMESPACE, ROOT, Signalbox
+from jobs import runtime, train_job
+from rest import ApiError, Rest, wait_for
+
+AUDIENCE = "signalbox-webhook"
+CALLER = "api-server"  # the service account whose token the API server sends
+PATH = "/validate-trainer-kubeflow-org-v1alpha1-trainjob"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """The API server and the webhook; the file with the token that the former sends."""
+    directory = tmp_path_factory.mktemp("callers")
+    token_file, kubeconfig, admission = (directory / name for name in ("token", "kubeconfig", "admission"))
+    # It is read at the first call: there is no token before there is an API server to make it.
+    kubeconfig.write_text(json.dumps({"apiVersion": "v1", "kind": "Config", "users": [
+        {"name": "*", "user": {"tokenFile": str(token_file)}}]}))
+    plugin = {"apiVersion": "apiserver.config.k8s.io/v1", "kind": "WebhookAdmissionConfiguration", "kubeConfigFile": str(kubeconfig)}
+    admission.write_text(json.dumps({"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration", "plugins": [
+        {"name": name, "configuration": plugin} for name in ("ValidatingAdmissionWebhook", "MutatingAdmissionWebhook")]}))
+    with ControlPlane(lean=True, api_server_options=["--admission-control-config-file", admission]) as cluster:
+        signalbox = Signalbox(cluster, os.environ["SIGNALBOX_BIN_DIR"])
+        signalbox.install()
+        rest = Rest(cluster.kubeconfig)
+        rest.request("POST", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", {
+            "apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": CALLER}})
+        token_file.write_text(token(rest, CALLER, AUDIENCE))
+        signalbox.start_webhook(f"--token-audience={AUDIENCE}", f"--token-users=system:serviceaccount:{NAMESPACE}:{CALLER}")
+        try:
+            signalbox.configure_webhooks()
+            yield cluster, signalbox, rest
+        finally:
+            problems = signalbox.stop()
+        assert problems == []
+
+
+@pytest.fixture
+def permission(place):
+    cluster = place[0]
+    cluster.kubectl("apply", "--server-side", "-f", ROOT / "manifests" / "components" / "bearer-tokens" / "rbac.yaml")
+
+
+def token(rest, account, *audiences):
+    request = {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", "metadata": {"name": account},
+               "spec": {"audiences": list(audiences), "expirationSeconds": 3600}}
+    return rest.request("POST", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{account}/token", request)["status"]["token"]
+
+
+def call(signalbox, bearer):
+    """Status and text of what somebody with that token gets."""
+    trust = ssl.create_default_context(cafile=signalbox._certificates / "ca.crt")
+    headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {bearer}"} if bearer else {})}
+    request = urllib.request.Request(f"https://127.0.0.1:{signalbox.webhook.port_of('admission')}{PATH}", b"{}", headers)
+    try:
+        with urllib.request.urlopen(request, context=trust, timeout=10) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def created(rest, obj):
+    try:
+        return rest.create(obj, dry_run=True)
+    except ApiError as error:
+        return str(error)
+
+
+def test_without_the_permission_to_ask_nobody_is_let_in(place):
+    _, signalbox, rest = place
+    # Also nobody whom the API server sends.
+    wait_for("the API server to call the webhook",
+             lambda: "unable to handle the request" in str(created(rest, runtime())), interval=0.5)
+    assert call(signalbox, token(rest, CALLER, AUDIENCE))[0] == 503
+    assert "a permission is missing" in signalbox.webhook.text()
+    assert signalbox.webhook.metric("signalbox_admission_requests_total", 'code="503"') > 0
+
+
+def test_the_api_server_with_its_token_is_let_in(place, permission):
+    _, signalbox, rest = place
+    wait_for("the permission to be known", lambda: isinstance(created(rest, runtime()), dict))
+    rest.create(runtime())
+    rest.create(train_job("welcome"))
+    rest.delete("trainjobs", "welcome")
+    refused = created(rest, train_job("nowhere", runtime_name="nowhere"))
+    assert "spec.runtimeRef" in refused
+    assert "eyJ" not in signalbox.webhook.text()  # how every such token begins
+
+
+def test_tokens_for_others_or_of_others_are_refused(place, permission):
+    _, signalbox, rest = place
+    wait_for("the permission to be known", lambda: call(signalbox, token(rest, CALLER, AUDIENCE))[0] == 400)
+    own = "https://kubernetes.default.svc"
+    assert call(signalbox, token(rest, CALLER, own))[0] == 401
+    assert call(signalbox, token(rest, CALLER, AUDIENCE, own))[0] == 400
+    assert call(signalbox, token(rest, "signalbox-webhook", AUDIENCE)) == (403, "this user may not call\n")
+    good = token(rest, CALLER, AUDIENCE)
+    for bearer in (None, "made-up", good[:-8] + "AAAAAAAA", good.rpartition(".")[0] + "."):
+        assert call(signalbox, bearer) == (401, "a valid bearer token is needed\n")
+
+
+def test_a_token_of_an_account_that_is_deleted_ends_soon(place, permission):
+    _, signalbox, rest = place
+    good = token(rest, CALLER, AUDIENCE)
+    wait_for("the permission to be known", lambda: call(signalbox, good)[0] == 400)
+    rest.request("DELETE", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{CALLER}")
+    wait_for("it to be refused", lambda: call(signalbox, good)[0] == 401, timeout=30)
