@@ -86,6 +86,7 @@ private:
         row.asked = true;
         const Json& says = webhook->as_string() == "same" ? source : *webhook;
         row.because = says["because"].as_string();
+        row.rule = says["rule"].as_string();
         row.warns = says["warns"].as_string();
         const Json& refused = says["refused"];
         for (const Json& field : refused.is_array() ? refused.items() : Json::Array{refused})

@@ -16,7 +16,8 @@ struct Row {
 
     bool asked = true;  ///< false: the schema refuses the object already, or it is the status that changes
     std::string errors =
-        {};  ///< "Reason field, Reason field" in order, as `described` writes it; empty: none
+        {};                 ///< "Reason field, Reason field" in order, as `described` writes it; empty: none
+    std::string rule = {};  ///< that all errors are of; empty: not said
     std::string because = {};  ///< part of an error's text
     std::string warns = {};    ///< part of the one warning; empty: there is none
 };

@@ -2,6 +2,12 @@
 // the schema refuses, tests/manifests/test_rows.py shows on a real API server.
 #include "rows.hpp"
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+
 #include "fixtures.hpp"
 #include "runtime/admission.hpp"
 
@@ -9,15 +15,23 @@ using api::Json;
 
 namespace {
 
+// With everything that can be tried out, so that all rules are there.
+const runtime::Pipeline& whole_pipeline() {
+    static const runtime::Pipeline pipeline =
+        runtime::make_pipeline({.status_server = runtime::StatusServer{}});
+    return pipeline;
+}
+
 runtime::Findings review(const Row& row) {
     if (row.object["kind"].as_string() != "TrainJob")
-        return runtime::review_runtime(row.object, row.old_object);
+        return runtime::review_runtime(row.object, row.old_object, whole_pipeline());
     const runtime::Lookups lookups = runtime::lookups_for(row.object, row.old_object);
     return runtime::review_train_job(
         {.object = row.object,
          .old_object = row.old_object,
          .runtime = lookups.runtime && !row.runtime.is_null() ? &row.runtime : nullptr,
-         .job_set = lookups.job_set && row.job_set ? &*row.job_set : nullptr});
+         .job_set = lookups.job_set && row.job_set ? &*row.job_set : nullptr},
+        whole_pipeline());
 }
 
 std::string described(const api::FieldErrors& errors) {
@@ -42,6 +56,32 @@ TEST_CASE("the webhook says what the rows say", "[admission]") {
         for (const std::string& warning : findings.warnings)
             CHECK(warning.find(row.warns) != std::string::npos);
     }
+}
+
+TEST_CASE("errors say which rule they are of, and every rule refuses some row", "[admission]") {
+    std::set<std::string> seen;
+    for (const Row& row : all_rows()) {
+        INFO(row.name);
+        for (const api::FieldError& error : review(row).errors) {
+            INFO(describe(api::FieldErrors{error}));
+            CHECK_FALSE(error.rule.empty());
+            if (!row.rule.empty()) CHECK(error.rule == row.rule);
+            seen.emplace(error.rule);
+        }
+    }
+    // The names are where the rules are implemented.
+    std::set<std::string> implemented = {"shape"};
+    const std::regex name("\"([JT][0-9]+)\"");
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(SIGNALBOX_TEST_DATA "/../../libs/runtime/src")) {
+        if (!entry.is_regular_file()) continue;
+        std::ifstream file(entry.path());
+        const std::string text{std::istreambuf_iterator<char>(file), {}};
+        for (std::sregex_iterator at(text.begin(), text.end(), name), end; at != end; ++at)
+            implemented.insert((*at)[1]);
+    }
+    CHECK(implemented.size() == 24);
+    CHECK(seen == implemented);
 }
 
 TEST_CASE("defaulting a TrainJob stamps patches and nothing else, whatever the object looks like",

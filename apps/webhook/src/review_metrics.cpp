@@ -1,5 +1,7 @@
 #include "review_metrics.hpp"
 
+#include <algorithm>
+
 namespace webhook {
 namespace {
 
@@ -48,7 +50,7 @@ Outcome outcome_of(const api::Verdict& verdict) {
     return verdict.denial->code == 400 ? Outcome::bad : Outcome::invalid;
 }
 
-ReviewMetrics::ReviewMetrics(net::Metrics& metrics) : series_(routes().size() + 1) {
+ReviewMetrics::ReviewMetrics(net::Metrics& metrics) : metrics_(metrics), series_(routes().size() + 1) {
     for (std::size_t i = 0; i < series_.size(); ++i) {
         const bool known = i < routes().size();
         const std::string path = known ? std::string(routes()[i].path) : "other";
@@ -82,7 +84,18 @@ void ReviewMetrics::count(const Route* route, Outcome outcome, double seconds) {
 }
 
 void ReviewMetrics::count_causes(const Route& route, const api::FieldErrors& causes) {
-    for (const api::FieldError& cause : causes) of(&route).causes[index(cause.type)].add();
+    std::vector<std::string_view> rules;
+    for (const api::FieldError& cause : causes) {
+        of(&route).causes[index(cause.type)].add();
+        if (std::ranges::find(rules, cause.rule) == rules.end()) rules.push_back(cause.rule);
+    }
+    // Found by their names: denials are rare, and rules are known where they are implemented only.
+    for (const std::string_view rule : rules)
+        metrics_
+            .counter("signalbox_admission_rejections_total",
+                     "Denied reviews by the rule that their object breaks, once for each of several.",
+                     {{"path", std::string(route.path)}, {"rule", std::string(rule)}})
+            .add();
 }
 
 }  // namespace webhook

@@ -32,8 +32,8 @@ inline constexpr std::size_t outcome_count = 15;
 
 Outcome outcome_of(const api::Verdict& verdict);
 
-/// Counts requests by path, verdict and code, and how long they took. All series exist from the start, so
-/// that no input can add one. Thread rule: any thread.
+/// Counts requests by path, verdict and code, and how long they took. These series exist from the start, and
+/// others are labelled by the names of rules: no input can add one. Thread rule: any thread.
 class ReviewMetrics {
 public:
     explicit ReviewMetrics(net::Metrics& metrics);
@@ -42,7 +42,7 @@ public:
     void count(const Route* route, Outcome outcome, double seconds);
     /// One that was turned away unread.
     void count_refused(Outcome outcome) { of(nullptr).outcomes[static_cast<std::size_t>(outcome)].add(); }
-    /// What was wrong, by kind of error.
+    /// What was wrong, by kind of error and by rule.
     void count_causes(const Route& route, const api::FieldErrors& causes);
 
 private:
@@ -54,6 +54,7 @@ private:
     };
     Series& of(const Route* route);
 
+    net::Metrics& metrics_;
     std::vector<Series> series_;  // one per route, and one for all other paths
 };
 

@@ -35,10 +35,11 @@ void initializers_have_jobs(const ReviewCase& review, api::FieldErrors& errors) 
     struct Step {
         std::string_view member;
         std::string_view name;
+        std::string_view rule;
     };
-    constexpr Step steps[] = {{"dataset", api::ancestor_dataset_initializer},
-                              {"model", api::ancestor_model_initializer}};
-    for (const auto& [member, name] : steps) {
+    constexpr Step steps[] = {{"dataset", api::ancestor_dataset_initializer, "J5"},
+                              {"model", api::ancestor_model_initializer, "J6"}};
+    for (const auto& [member, name, rule] : steps) {
         if (!review.job.spec["initializer"][member].is_object()) continue;
         const std::string missing = missing_for(name, review.merged_spec);
         if (!missing.empty())
@@ -47,7 +48,8 @@ void initializers_have_jobs(const ReviewCase& review, api::FieldErrors& errors) 
                               review.job.runtime_ref.name,
                               "the runtime has no " + missing + ", which spec.initializer." +
                                   std::string(member) + " needs",
-                              {}});
+                              {},
+                              rule});
     }
 }
 

@@ -28,6 +28,11 @@ bool is_harmless_update(const Json& object, const Json& old_object) {
            is_equivalent_but_for("suspend", object["spec"], old_object["spec"]);
 }
 
+void name_rule(api::FieldErrors& errors, std::size_t begin, std::string_view rule) {
+    for (std::size_t i = begin; i < errors.size(); ++i)
+        if (errors[i].rule.empty()) errors[i].rule = rule;
+}
+
 Lookups lookups_for(const Json& object, const Json& old_object) {
     if (is_harmless_update(object, old_object)) return {};
     const Json& spec = object["spec"];

@@ -29,14 +29,20 @@ bool patches_differ(const api::Json& left, const api::Json& right);
 /// `suspend` changes in its spec.
 bool is_harmless_update(const api::Json& object, const api::Json& old_object);
 
+/// Objects of a shape that the schema would refuse: the webhook may be asked before it is.
+inline constexpr std::string_view shape_rule = "shape";
+
+/// Says of the errors from position `begin` on which rule they are of, unless they say so themselves.
+void name_rule(api::FieldErrors& errors, std::size_t begin, std::string_view rule);
+
 using Rule = void (*)(const ReviewCase&, api::FieldErrors&);
-void names_fit(const ReviewCase& review, api::FieldErrors& errors);                 // J4
-void initializers_have_jobs(const ReviewCase& review, api::FieldErrors& errors);    // J5, J6
-void patches_name_what_exists(const ReviewCase& review, api::FieldErrors& errors);  // J7
-void managers_are_paths(const ReviewCase& review, api::FieldErrors& errors);        // J8
-void patches_wait_for_pods(const ReviewCase& review, api::FieldErrors& errors);     // J9
-void deadline_is_immutable(const ReviewCase& review, api::FieldErrors& errors);     // J10
-void claims_are_there(const ReviewCase& review, api::FieldErrors& errors);          // J11
+void names_fit(const ReviewCase& review, api::FieldErrors& errors);
+void initializers_have_jobs(const ReviewCase& review, api::FieldErrors& errors);
+void patches_name_what_exists(const ReviewCase& review, api::FieldErrors& errors);
+void managers_are_paths(const ReviewCase& review, api::FieldErrors& errors);
+void patches_wait_for_pods(const ReviewCase& review, api::FieldErrors& errors);
+void deadline_is_immutable(const ReviewCase& review, api::FieldErrors& errors);
+void claims_are_there(const ReviewCase& review, api::FieldErrors& errors);
 
 using Warn = void (*)(const ReviewCase&, std::vector<std::string>&);
 void warn_of_deprecated_runtime(const ReviewCase& review, std::vector<std::string>& warnings);        // W2

@@ -42,7 +42,7 @@ bool is_dns_label(std::string_view name) {
            std::all_of(name.begin(), name.end(), [&](char c) { return c == '-' || letter_or_digit(c); });
 }
 
-// The job's name of T4: it is a part of host names and of label values.
+// It is a part of host names and of label values.
 void check_job_name(const Json& job, const PodSet& pods, Violations& found) {
     std::string rule;
     if (!is_dns_label(pods.name))
@@ -51,8 +51,8 @@ void check_job_name(const Json& job, const PodSet& pods, Violations& found) {
         rule = "must be shorter by " + std::to_string(1 - left) +
                " characters at least: no TrainJob's name is short enough for its Pods to have valid names";
     if (!rule.empty())
-        add(found, {FieldErrorType::invalid, job_path(pods.index) + ".name", pods.name, rule, {}}, pods.name,
-            "name");
+        add(found, {FieldErrorType::invalid, job_path(pods.index) + ".name", pods.name, rule, {}, "T4"},
+            pods.name, "name");
 }
 
 Json names_of(const Json& list) {
@@ -61,7 +61,6 @@ Json names_of(const Json& list) {
     return names;
 }
 
-// T1, T2
 void check_job(const Json& job, std::size_t index, Violations& found) {
     const std::string_view name = job["name"].as_string();
     const Json& replicas = job["replicas"];
@@ -73,7 +72,8 @@ void check_job(const Json& job, std::size_t index, Violations& found) {
              job_path(index) + ".replicas",
              replicas,
              "must be 1 for a job with the label " + std::string(api::ancestor_label) + ": " + ancestor,
-             {}},
+             {},
+             "T1"},
             name, "replicas");
     const std::string container(ancestor == api::ancestor_trainer ? api::node_container
                                                                   : std::string_view(ancestor));
@@ -84,12 +84,13 @@ void check_job(const Json& job, std::size_t index, Violations& found) {
                           names_of(containers),
                           "must have a container \"" + container + "\" in a job with the label " +
                               std::string(api::ancestor_label) + ": " + ancestor,
-                          {}},
+                          {},
+                          "T2"},
                          // Whatever containers there are instead.
                          std::string(name) + "|container " + container});
 }
 
-// T4: the original's schema admits an empty one, and its reconciler fails on it.
+// The original's schema admits an empty one, and its reconciler fails on it.
 void check_mpi(const Json& runtime, Violations& found) {
     const Json& implementation = runtime["spec"]["mlPolicy"]["mpi"]["mpiImplementation"];
     if (implementation.is_string() && implementation.as_string().empty())
@@ -98,11 +99,11 @@ void check_mpi(const Json& runtime, Violations& found) {
              "spec.mlPolicy.mpi.mpiImplementation",
              implementation,
              "must not be empty: leave it out for OpenMPI",
-             {}},
+             {},
+             "T4"},
             {}, "mpiImplementation");
 }
 
-// T3
 void check_forbidden_fields(const Json& job_set_spec, Violations& found) {
     for (const ForbiddenField& field : forbidden_fields(job_set_spec)) {
         const bool deadline = field.member == "activeDeadlineSeconds";
@@ -112,7 +113,8 @@ void check_forbidden_fields(const Json& job_set_spec, Violations& found) {
              field.value,
              deadline ? "set spec.activeDeadlineSeconds of the TrainJob instead"
                       : "set spec.ttlSecondsAfterFinished of the runtime instead",
-             {}},
+             {},
+             "T3"},
             field.job, field.member);
     }
 }
@@ -128,6 +130,7 @@ Violations violations_of(const Json& runtime, const Pipeline& pipeline) {
     check_mpi(runtime, found);
     FieldErrors faults = runtime_faults(runtime);
     for (const auto& plugin : pipeline) plugin->validate_runtime(runtime, faults);
+    name_rule(faults, 0, "T4");
     for (FieldError& fault : faults) add(found, fault, {}, fault.detail);
     return found;
 }
@@ -148,7 +151,7 @@ Findings review_runtime(const Json& object, const Json& old_object, const Pipeli
     Findings findings;
     if (const auto shape = check_runtime_shape(object); !shape) {
         findings.errors.push_back(
-            {FieldErrorType::invalid, shape.error().field, {}, shape.error().message, {}});
+            {FieldErrorType::invalid, shape.error().field, {}, shape.error().message, {}, shape_rule});
         return findings;
     }
     const Json nothing;

@@ -13,20 +13,27 @@ using api::Json;
 
 const Json nothing;
 
+// It holds where no other rule is asked as well.
+constexpr std::string_view immutable_deadline = "J10";
+
 // What a rule looks at besides the TrainJob itself.
 enum class Wants { job, runtime, merged_template };
 
 struct RuleRow {
+    std::string_view name;  // of errors that say no other
     Rule rule;
     Wants wants;
 };
 
-// J4 to J11, in the order in which errors are reported.
+// In the order in which errors are reported.
 constexpr RuleRow rules[] = {
-    {names_fit, Wants::merged_template},        {initializers_have_jobs, Wants::merged_template},
-    {patches_name_what_exists, Wants::runtime}, {managers_are_paths, Wants::job},
-    {patches_wait_for_pods, Wants::job},        {deadline_is_immutable, Wants::job},
-    {claims_are_there, Wants::merged_template},
+    {"J4", names_fit, Wants::merged_template},
+    {"J5", initializers_have_jobs, Wants::merged_template},
+    {"J7", patches_name_what_exists, Wants::runtime},
+    {"J8", managers_are_paths, Wants::job},
+    {"J9", patches_wait_for_pods, Wants::job},
+    {immutable_deadline, deadline_is_immutable, Wants::job},
+    {"J11", claims_are_there, Wants::merged_template},
 };
 
 struct WarningRow {
@@ -55,7 +62,8 @@ void find_runtime(const api::TrainJob& job, const Json* runtime, FieldErrors& er
                           ref.kind + "." + ref.api_group,
                           "unsupported runtime: must be a ClusterTrainingRuntime or TrainingRuntime of "
                           "trainer.kubeflow.org",
-                          {}});
+                          {},
+                          "J1"});
     else if (!runtime)
         errors.push_back(
             {FieldErrorType::invalid,
@@ -64,11 +72,12 @@ void find_runtime(const api::TrainJob& job, const Json* runtime, FieldErrors& er
              ref.kind + " not found" +
                  (ref.kind == api::training_runtime_kind ? " in namespace \"" + job.meta.ns + "\"" : "") +
                  ": it must be created before the TrainJob",
-             {}});
+             {},
+             "J2"});
 }
 
-void add_error(const api::Error& error, FieldErrors& errors) {
-    errors.push_back({FieldErrorType::invalid, error.field, {}, error.message, {}});
+void add_error(std::string_view rule, const api::Error& error, FieldErrors& errors) {
+    errors.push_back({FieldErrorType::invalid, error.field, {}, error.message, {}, rule});
 }
 
 }  // namespace
@@ -88,10 +97,11 @@ Findings review_train_job(TrainJobReview review, const Pipeline& pipeline) {
     Findings findings;
     if (harmless) {
         deadline_is_immutable({job, &*old_job, nothing, nothing}, findings.errors);
+        name_rule(findings.errors, 0, immutable_deadline);
         return findings;
     }
     if (const auto shape = check_train_job_shape(job.spec); !shape) {
-        add_error(shape.error(), findings.errors);
+        add_error(shape_rule, shape.error(), findings.errors);
         return findings;
     }
 
@@ -106,11 +116,12 @@ Findings review_train_job(TrainJobReview review, const Pipeline& pipeline) {
                                        "spec.runtimeRef",
                                        job.runtime_ref.name,
                                        "the runtime is broken: " + describe(shape.error()),
-                                       {}});
+                                       {},
+                                       shape_rule});
         } else if (auto patched = patched_template(*runtime, job.spec)) {
             merged = std::move(patched->spec);
         } else {
-            add_error(patched.error(), findings.errors);  // J3
+            add_error("J3", patched.error(), findings.errors);
         }
     }
 
@@ -119,13 +130,19 @@ Findings review_train_job(TrainJobReview review, const Pipeline& pipeline) {
                               .runtime = runtime ? *runtime : nothing,
                               .merged_spec = merged,
                               .job_set = review.job_set};
-    for (const RuleRow& row : rules)
+    for (const RuleRow& row : rules) {
+        const std::size_t before = findings.errors.size();
         if (has_what_it_wants(facts, row.wants)) row.rule(facts, findings.errors);
+        name_rule(findings.errors, before, row.name);
+    }
     if (runtime)
-        for (const auto& plugin : pipeline)
+        for (const auto& plugin : pipeline) {
+            const std::size_t before = findings.errors.size();
             plugin->validate(
                 {.job = job, .runtime = *runtime, .merged_spec = merged, .observed = review.observed},
                 findings.errors);
+            name_rule(findings.errors, before, plugin->rule());
+        }
     for (const WarningRow& row : warnings)
         if (has_what_it_wants(facts, row.wants)) row.warn(facts, findings.warnings);
     return findings;

@@ -109,6 +109,7 @@ Json certificate_secret(const api::TrainJob& job, const CurveKeyPair& keys) {
 class Flux final : public Plugin {
 public:
     std::string_view name() const override { return "flux"; }
+    std::string_view rule() const override { return "J18"; }
 
     void add_needs(const NeedsContext& context, Needs& needs) const override {
         const api::TrainJob& job = context.job;
@@ -125,7 +126,6 @@ public:
         needs.curve_key_pair = needs.curve_key_pair || !find_observed(context.observed, keys);
     }
 
-    // J18
     void validate(const ReviewContext& review, FieldErrors& errors) const override {
         const Json& ml_policy = review.runtime["spec"]["mlPolicy"];
         if (!ml_policy["flux"].is_object() || review.merged_spec.is_null()) return;

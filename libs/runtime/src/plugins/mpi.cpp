@@ -163,6 +163,7 @@ Json host_file_map(const api::TrainJob& job, std::string lines) {
 class Mpi final : public Plugin {
 public:
     std::string_view name() const override { return "mpi"; }
+    std::string_view rule() const override { return "J15"; }
 
     void add_needs(const NeedsContext& context, Needs& needs) const override {
         const api::TrainJob& job = context.job;
@@ -179,7 +180,6 @@ public:
         needs.ssh_key_pair = needs.ssh_key_pair || !find_observed(context.observed, keys);
     }
 
-    // J15
     void validate(const ReviewContext& review, FieldErrors& errors) const override {
         const Json& mpi = review.runtime["spec"]["mlPolicy"]["mpi"];
         if (!mpi.is_object()) return;

@@ -52,6 +52,7 @@ public:
     explicit Status(StatusServer server) : server_(std::move(server)) {}
 
     std::string_view name() const override { return "status"; }
+    std::string_view rule() const override { return "J19"; }
 
     void add_needs(const NeedsContext& context, Needs& needs) const override {
         needs.objects.push_back(ca_need());
@@ -61,7 +62,6 @@ public:
                                  .ours = Applied::every_pass});
     }
 
-    // J19
     void validate(const ReviewContext& review, api::FieldErrors& errors) const override {
         for_each_reserved(review.job.spec["trainer"]["env"], [&](std::string path) {
             errors.push_back(

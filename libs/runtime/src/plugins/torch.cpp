@@ -90,8 +90,8 @@ std::vector<Missing> missing_targets(const Json& targets, const Json& job_set_sp
 class Torch final : public Plugin {
 public:
     std::string_view name() const override { return "torch"; }
+    std::string_view rule() const override { return "J12"; }
 
-    // J12 to J14
     void validate(const ReviewContext& review, FieldErrors& errors) const override {
         const Json& torch = review.runtime["spec"]["mlPolicy"]["torch"];
         if (!torch.is_object()) return;
@@ -114,11 +114,11 @@ public:
                      "spec.runtimeRef",
                      review.job.runtime_ref.name,
                      "the runtime wants torch's environment in " + target.what + ", which does not exist",
-                     {}});
+                     {},
+                     "J13"});
         if (is_torch_tune(review.job.spec["trainer"])) validate_torch_tune(review, errors);
     }
 
-    // T4
     void validate_runtime(const Json& runtime, FieldErrors& errors) const override {
         const Json& targets = runtime["spec"]["mlPolicy"]["torch"]["envInjection"]["targets"];
         for (const Missing& target : missing_targets(targets, runtime["spec"]["template"]["spec"]))

@@ -66,7 +66,8 @@ public:
 
 private:
     void refuse(std::string field, Json value, std::string rule) {
-        errors_.push_back({FieldErrorType::invalid, std::move(field), std::move(value), std::move(rule), {}});
+        errors_.push_back(
+            {FieldErrorType::invalid, std::move(field), std::move(value), std::move(rule), {}, "J14"});
     }
 
     const api::TrainJob& job_;

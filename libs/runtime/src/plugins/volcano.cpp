@@ -65,6 +65,7 @@ api::Result<std::string> priority_class(const Json& job_set_spec) {
 class Volcano final : public Plugin {
 public:
     std::string_view name() const override { return "volcano"; }
+    std::string_view rule() const override { return "J17"; }
 
     void add_needs(const NeedsContext& context, Needs& needs) const override {
         if (context.runtime["spec"]["podGroupPolicy"]["volcano"].is_object())
@@ -77,7 +78,6 @@ public:
             if (!is_system_class(name)) needs.push_back(priority_class_need(name));
     }
 
-    // J17
     void validate(const ReviewContext& review, api::FieldErrors& errors) const override {
         if (!review.runtime["spec"]["podGroupPolicy"]["volcano"].is_object()) return;
         const auto refuse = [&](std::string why) {

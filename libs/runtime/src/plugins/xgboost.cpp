@@ -20,8 +20,8 @@ constexpr std::string_view reserved[] = {"DMLC_TRACKER_URI", "DMLC_TRACKER_PORT"
 class XgBoost final : public Plugin {
 public:
     std::string_view name() const override { return "xgboost"; }
+    std::string_view rule() const override { return "J16"; }
 
-    // J16
     void validate(const ReviewContext& review, api::FieldErrors& errors) const override {
         if (!review.runtime["spec"]["mlPolicy"]["xgboost"].is_object()) return;
         const auto& env = review.job.spec["trainer"]["env"].items();

@@ -1,0 +1,148 @@
+"""What /metrics tells whoever runs the webhook. Each series is seen to move."""
+
+import contextlib
+import json
+import re
+import socket
+import ssl
+import subprocess
+import time
+
+import pytest
+from surroundings import (MUTATE_PATH, RUNTIME_PATH, TRAIN_JOB_PATH, ApiServer, Webhook, make_certificate, review, runtime,
+                          train_job, wait_for)
+
+
+@pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
+def place(request, tmp_path):
+    with ApiServer() as api, Webhook(tmp_path, api.port, f"--threads={request.param}", "--header-timeout=500ms") as webhook:
+        webhook.wait_until_ready()
+        yield api, webhook
+
+
+@pytest.fixture
+def webhook(place):
+    return place[1]
+
+
+def requests(webhook, path, verdict, code):
+    return webhook.metric(f'signalbox_admission_requests_total{{code="{code}",path="{path}",verdict="{verdict}"}}')
+
+
+def rejections(webhook, path=RUNTIME_PATH):
+    """By rule."""
+    pattern = re.compile(r'signalbox_admission_rejections_total\{path="([^"]+)",rule="([^"]+)"\} (\d+)')
+    return {rule: int(count) for where, rule, count in pattern.findall(webhook.admin("/metrics")[1]) if where == path}
+
+
+def test_requests_are_counted_by_path_verdict_and_code(webhook):
+    stamped = train_job()
+    stamped["spec"]["runtimePatches"] = [{"manager": "acme.io/team"}]
+    calls = [
+        (RUNTIME_PATH, review(runtime()), "allowed", 200), (MUTATE_PATH, review(stamped), "patched", 200),
+        (RUNTIME_PATH, review(runtime(replicas=2)), "denied", 422), (TRAIN_JOB_PATH, review(runtime()), "denied", 400),
+        (TRAIN_JOB_PATH, "[", "none", 400), (MUTATE_PATH, "{}", "none", 400),
+    ]
+    for path, body, verdict, code in calls:
+        before = requests(webhook, path, verdict, code)
+        webhook.post(path, body)
+        assert requests(webhook, path, verdict, code) == before + 1
+    webhook.post(RUNTIME_PATH, "{}", {"Content-Type": "text/plain"})
+    assert requests(webhook, RUNTIME_PATH, "none", 415) == 1
+    webhook.post("/other", "{}")
+    assert requests(webhook, "other", "none", 404) == 1
+    webhook.post(RUNTIME_PATH, "[" + "0," * 600_000 + "0]")
+    assert requests(webhook, "other", "none", 413) == 1
+
+
+def test_how_long_requests_took_is_told_in_buckets(webhook):
+    for _ in range(10):
+        webhook.post(RUNTIME_PATH, review(runtime()))
+    series = f'signalbox_admission_duration_seconds_{{}}{{{{path="{RUNTIME_PATH}"{{}}}}}}'
+    assert webhook.metric(series.format("count", "")) == 10
+    assert 0 < webhook.metric(series.format("sum", "")) < 10
+    assert webhook.metric(series.format("bucket", ',le="+Inf"')) == 10
+    # The server's time alone, without the connection's.
+    assert webhook.metric(series.format("bucket", ',le="1"')) == 10
+
+
+def test_rejections_are_counted_by_rule_once_for_each_review(webhook):
+    assert rejections(webhook) == {}
+    offender = runtime(replicas=2)
+    webhook.post(RUNTIME_PATH, review(offender))
+    assert rejections(webhook) == {"T1": 1}
+    spec = offender["spec"]["template"]["spec"]
+    spec["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"][0]["name"] = "other"
+    spec["replicatedJobs"].append(json.loads(json.dumps({**spec["replicatedJobs"][0], "name": "second"})))
+    causes = webhook.post(RUNTIME_PATH, review(offender))[2]["response"]["status"]["details"]["causes"]
+    assert len(causes) == 5
+    assert rejections(webhook) == {"T1": 2, "T2": 1, "T4": 1}
+    webhook.post(TRAIN_JOB_PATH, review(train_job("missing")))
+    assert rejections(webhook, TRAIN_JOB_PATH) == {"J2": 1}
+
+
+def test_what_is_under_way_and_who_is_connected_is_counted(place):
+    api, webhook = place
+    api.delay = 20
+    with contextlib.ExitStack() as stack:
+        body = json.dumps(review(train_job("somewhere")))
+        for _ in range(3):
+            connection = stack.enter_context(webhook.socket())
+            connection.sendall((f"POST {TRAIN_JOB_PATH}?timeout=30s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                                f"Content-Length: {len(body)}\r\n\r\n{body}").encode())
+        stack.enter_context(webhook.socket())
+        wait_for("three reviews", lambda: webhook.metric("signalbox_admission_in_flight") == 3)
+        wait_for("four connections", lambda: webhook.metric("signalbox_connections") == 4)
+        assert webhook.metric("signalbox_connections_accepted") == 4
+    api.ended.set()
+    wait_for("none", lambda: webhook.metric("signalbox_admission_in_flight") == 0)
+    wait_for("nobody", lambda: webhook.metric("signalbox_connections") == 0)
+
+
+def test_handshakes_that_fail_are_counted(webhook):
+    with socket.create_connection(("127.0.0.1", webhook.port)) as plain:
+        plain.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        wait_for("it to be counted", lambda: webhook.metric("signalbox_tls_handshake_errors") == 1)
+    stranger = ssl.create_default_context()
+    with pytest.raises(ssl.SSLCertVerificationError), socket.create_connection(("127.0.0.1", webhook.port)) as plain:
+        stranger.wrap_socket(plain, server_hostname="127.0.0.1")
+    # A client that trusts somebody else says so, but in TLS 1.3 it has had its handshake by then.
+    assert webhook.metric("signalbox_tls_handshake_errors") in (1, 2)
+
+
+def test_what_is_no_http_is_counted(webhook):
+    for count, text in enumerate((b"hello\r\n\r\n", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n"), 1):
+        with webhook.socket() as connection:
+            connection.sendall(text)
+            assert b"400" in connection.recv(1000)
+        assert webhook.metric("signalbox_http_protocol_errors") == count
+
+
+def test_who_is_too_slow_is_counted(webhook):
+    with webhook.socket() as connection:
+        connection.sendall(b"POST / HTT")
+        assert b"408" in connection.recv(1000)
+    assert webhook.metric("signalbox_http_timeouts") == 1
+
+
+def test_the_end_of_the_certificate_is_told_also_of_a_new_one(webhook, tmp_path):
+    def end_of(cert):
+        text = subprocess.run(["openssl", "x509", "-noout", "-enddate", "-in", cert], capture_output=True, text=True, check=True)
+        return ssl.cert_time_to_seconds(text.stdout.strip().partition("=")[2])
+    assert webhook.metric("signalbox_tls_certificate_not_after_seconds") == end_of(webhook.cert)
+    (tmp_path / "new").mkdir()
+    cert, key = make_certificate(tmp_path / "new", days=9)
+    want = end_of(cert)
+    key.rename(webhook.key)
+    cert.rename(webhook.cert)
+    wait_for("the new one", lambda: webhook.metric("signalbox_tls_certificate_not_after_seconds") == want)
+    assert want > time.time() + 8 * 86400
+
+
+def test_no_input_makes_more_than_a_series_for_each_rule(webhook):
+    for number in range(30):
+        webhook.post(RUNTIME_PATH, review(runtime(name=f"name-{number}", replicas=number + 2)))
+        webhook.post(f"{RUNTIME_PATH}?x={number}", review(runtime(), operation=f"OPERATION-{number}"))
+        webhook.post(f"/{number}", "{}")
+    assert rejections(webhook) == {"T1": 30}
+    assert webhook.admin("/metrics")[1].count("signalbox_admission_rejections_total{") == 1
