@@ -77,6 +77,8 @@ def test_who_has_none_learns_only_that_he_needs_one(place, token):
         status, headers, text = call(webhook, token, path, body)
         assert status == 401
         assert headers["WWW-Authenticate"] == "Bearer"
+        # Connections are for those who may call.
+        assert headers["Connection"] == "close"
         texts.add(text)
     assert texts == {"a valid bearer token is needed\n"}
     assert turned_away(webhook, 401) == 4

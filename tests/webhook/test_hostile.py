@@ -420,3 +420,38 @@ def flood(connection, text):
     with contextlib.suppress(OSError, ssl.SSLError):
         while True:
             connection.sendall(text)
+
+
+def plain_flood(port, text, over):
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=HONEST_TIMEOUT) as connection:
+        connection.settimeout(0.1)
+        while not over.is_set():
+            with contextlib.suppress(TimeoutError):
+                connection.sendall(text)
+            with contextlib.suppress(TimeoutError):
+                connection.recv(1 << 20)
+
+
+@pytest.mark.parametrize("text", [b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 20, b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n" * 200, b"X"],
+                         ids=["metrics", "readiness", "nothing"])
+def test_who_floods_the_admin_port_holds_up_neither_calls_nor_probes(webhook, text):
+    over = threading.Event()
+    threads = [threading.Thread(target=plain_flood, args=(webhook.admin_port, text, over)) for _ in range(80)]
+    with honest_calls(webhook):
+        for thread in threads:
+            thread.start()
+        try:
+            for _ in range(25):
+                assert webhook.admin("/readyz")[0] == 200
+        finally:
+            over.set()
+            for thread in threads:
+                thread.join()
+
+
+def test_idle_connections_to_the_admin_port_hold_up_nobody(webhook):
+    with honest_calls(webhook), contextlib.ExitStack() as stack:
+        for _ in range(2_000):
+            stack.enter_context(socket.create_connection(("127.0.0.1", webhook.admin_port)))
+        for _ in range(25):
+            assert webhook.admin("/healthz")[0] == 200

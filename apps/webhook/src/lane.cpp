@@ -12,6 +12,13 @@ net::HttpResponse no_verdict(int status, const char* text) {
             .body = std::string(text) + "\n"};
 }
 
+// Nor keep a connection: they are for those who may call.
+net::HttpResponse go_away(int status, const char* text) {
+    net::HttpResponse response = no_verdict(status, text);
+    response.close = true;
+    return response;
+}
+
 net::Task<net::HttpResponse> answer_within(net::Task<net::HttpResponse> answer, ReviewBudget::Share) {
     co_return co_await std::move(answer);
 }
@@ -62,10 +69,10 @@ net::HttpResponse Lane::turn_away(Standing standing) {
     }
     if (standing == Standing::forbidden) {
         metrics_.count_refused(Outcome::forbidden);
-        return no_verdict(403, "this user may not call");
+        return go_away(403, "this user may not call");
     }
     metrics_.count_refused(Outcome::unauthorized);
-    auto response = no_verdict(401, "a valid bearer token is needed");
+    auto response = go_away(401, "a valid bearer token is needed");
     response.headers.emplace_back("WWW-Authenticate", "Bearer");
     return response;
 }

@@ -3,10 +3,13 @@
 namespace net {
 namespace {
 
+// One answer per connection: whoever asks all the time queues up anew, and keeps no place from those who
+// probe now and then.
 HttpResponse plain(int status, std::string body) {
     return {.status = status,
             .headers = {{"Content-Type", "text/plain; charset=utf-8"}, {"Cache-Control", "no-store"}},
-            .body = std::move(body)};
+            .body = std::move(body),
+            .close = true};
 }
 
 HttpResponse ready_or_not(const std::vector<std::string>& reasons) {
