@@ -10,6 +10,7 @@
 
 #include "fixtures.hpp"
 #include "runtime/admission.hpp"
+#include "runtime/plugin.hpp"
 
 using api::Json;
 
