@@ -148,6 +148,36 @@ TEST_CASE("a crowd that never asks for anything does not push out who does", "[n
     CHECK(server.stats().refused == 91);
 }
 
+TEST_CASE("a crowd that begins to ask and does not go on pushes out neither who does nor who has just come",
+          "[net]") {
+    const std::string beginnings[] = {"GET / HTTP/1.1\r\nX: ",
+                                      "POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 9\r\n\r\nx"};
+    for (const std::string& beginning : beginnings) {
+        net::ServerLimits limits;
+        limits.max_connections = 10;
+        limits.slow_after = 1h;
+        TestServer server({.limits = limits});
+        server.run([&]() -> net::Task<> {
+            const auto in_use = co_await server.connect();
+            const auto first = co_await in_use->ask(request);
+            CHECK(status_of(first) == 200);
+            std::vector<test::PeerPtr> crowd;
+            test::PeerPtr newcomer;
+            for (int i = 0; i < 30; ++i) {
+                crowd.push_back(co_await server.connect());
+                co_await crowd.back()->send(beginning);
+                for (int k = 0; k < 20; ++k) co_await test::let_others_run();
+                if (i == 25) newcomer = co_await server.connect();
+            }
+            const auto second = co_await in_use->ask(request);
+            CHECK(status_of(second) == 200);
+            const auto third = co_await newcomer->ask(request);
+            CHECK(status_of(third) == 200);
+        });
+        CHECK(server.stats().refused == 22);
+    }
+}
+
 TEST_CASE("a crowd that never says hello does not push out who has a connection", "[net]") {
     net::ServerLimits limits;
     limits.max_connections = 10;

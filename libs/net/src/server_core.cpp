@@ -1,5 +1,7 @@
 #include "server_core.hpp"
 
+#include <algorithm>
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
@@ -144,13 +146,19 @@ Tracked* ServerCore::oldest(std::initializer_list<Phase> phases) {
     return found;
 }
 
-// Somebody slow first. Then who has not asked for anything yet, the longest there: a crowd pays with its own,
-// and pushes out neither who is in use nor who has just come. Whoever is being served stays.
+// Somebody slow first. Then who has not had an answer yet, the longest there, whether or not he has begun to
+// ask: a crowd pays with its own, and pushes out neither who is in use nor who has just come. Whoever is
+// being served stays.
 bool ServerCore::make_room() {
     const auto slow_since = std::chrono::steady_clock::now() - config.limits.slow_after;
     Tracked* chosen = oldest({Phase::greeting, Phase::handshake, Phase::header, Phase::body, Phase::linger});
     if (!chosen || chosen->entered >= slow_since) {
         chosen = oldest({Phase::greeting, Phase::handshake, Phase::fresh, Phase::linger});
+        for (const auto phase : {Phase::header, Phase::body}) {
+            const auto stranger = std::ranges::find(list(phase), false, &Tracked::served);
+            if (stranger != list(phase).end() && (!chosen || stranger->entered < chosen->entered))
+                chosen = &*stranger;
+        }
         if (!chosen) chosen = oldest({Phase::idle});
         if (!chosen) chosen = oldest({Phase::header, Phase::body});
     }
