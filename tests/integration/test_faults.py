@@ -168,10 +168,12 @@ class Chaos:
         dice = self._random
         if request.is_watch:
             return dice.choice([
-                Fault(lost=True), Fault(cut_after=dice.randrange(3000)), Fault(lag=dice.uniform(0.1, 1)),
+                Fault(lost=True), Fault(cut_after=dice.randrange(3000)), Fault(stall_after=dice.randrange(3000)),
+                Fault(lag=dice.uniform(0.1, 1)),
                 Fault(status=dice.choice([410, 429, 500, 503, 504]), retry_after=dice.choice([None, 0, 1]))])
         return dice.choice([
-            Fault(lost=True), Fault(unanswered=True), Fault(cut_after=dice.randrange(400)), Fault(delay=dice.uniform(0, 1)),
+            Fault(lost=True), Fault(unanswered=True), Fault(cut_after=dice.randrange(400)),
+            Fault(stall_after=dice.randrange(400)), Fault(delay=dice.uniform(0, 1)),
             Fault(delay=dice.uniform(0, 1), unanswered=True),
             Fault(status=dice.choice([401, 408, 429, 500, 502, 503, 504]), retry_after=dice.choice([None, 0, 1]))])
 
@@ -209,8 +211,12 @@ def test_every_train_job_reaches_its_end_whatever_happens_on_the_way_and_nothing
         memory.append(reconciler.metric("process_resident_memory_bytes") / 2**20)
         assert proxy.open_connections <= CONNECTIONS
         assert reconciler.metric("process_open_fds") <= CONNECTIONS + 16
-    print(f"{SEEDS} histories, {proxy.faults} faults, {memory[0]:.0f} MiB after the first and {memory[-1]:.0f} after the last")
+    print(f"{SEEDS} histories, faults: {dict(proxy.faults)}, {memory[0]:.0f} MiB after the first and {memory[-1]:.0f} after the last")
     wait_for("the queue to be empty", lambda: reconciler.metric("signalbox_queue_depth") == 0)
+    wait_for("the last pass to end", lambda: reconciler.metric("signalbox_passes_running") == 0)
+    kinds = {"lost", "unanswered", "cut_after", "stall_after", "delay", "lag"}
+    assert SEEDS < 6 or kinds <= set(proxy.faults)
+    assert SEEDS < 50 or {401, 410, 429, 500, 503} <= set(proxy.faults)
     assert reconciler.metric("signalbox_passes_total", 'result="exception"') == 0
     # What malloc keeps from the worst moment so far; a leak of a few KiB per history would show in a long run.
     assert memory[-1] < memory[min(len(memory) - 1, 19)] * 1.3 + 8

@@ -160,6 +160,24 @@ TEST_CASE("many TrainJobs are worked on, each to its JobSet") {
     for (int i = 0; i < 20; ++i) CHECK(shop.server.find(job_sets, {"ns", "job-" + std::to_string(i)}));
 }
 
+TEST_CASE("no more TrainJobs are worked on at a time than the limit says, and the metrics tell how many") {
+    Shop shop;
+    shop.delay = 5s;
+    for (int i = 0; i < 5; ++i) shop.submit("job-" + std::to_string(i));
+    shop.server.show(shop.caches);
+    shop.settle();
+    CHECK(shop.in_flight == 2);
+    const auto told = [&](const std::string& line) {
+        return shop.metrics.expose().find(line) != std::string::npos;
+    };
+    CHECK(told("signalbox_passes_running 2\n"));
+    CHECK(told("signalbox_queue_depth 3\n"));
+    shop.delay = 0s;
+    shop.time.run_for(1min);
+    CHECK(told("signalbox_passes_running 0\n"));
+    CHECK(told("signalbox_queue_depth 0\n"));
+}
+
 TEST_CASE("nothing starts before the caches are complete, and everything once they are") {
     Shop shop;
     shop.submit("job");

@@ -39,7 +39,11 @@ Worker::Worker(boost::asio::any_io_executor executor, kube::Clock& clock, Caches
       durations_(metrics.histogram("signalbox_pass_duration_seconds", "How long a pass took.",
                                    {0.001, 0.005, 0.02, 0.1, 0.5, 2, 10})) {
     depth_ = metrics.gauge("signalbox_queue_depth", "TrainJobs that wait for a pass and are due.");
-    metrics.before_expose([this] { depth_.set(static_cast<double>(queue_.ready())); });
+    under_way_ = metrics.gauge("signalbox_passes_running", "Passes that are under way.");
+    metrics.before_expose([this] {
+        depth_.set(static_cast<double>(queue_.ready()));
+        under_way_.set(static_cast<double>(running_.size()));
+    });
 }
 
 void Worker::wake(const api::ObjectKey& train_job) {

@@ -83,6 +83,7 @@ private:
     net::Counter exceptions_;
     net::Histogram durations_;
     net::Gauge depth_;
+    net::Gauge under_way_;
 };
 
 }  // namespace reconciler

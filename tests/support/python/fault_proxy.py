@@ -2,6 +2,7 @@
 busy servers do. What goes wrong is chosen per request by whoever runs it."""
 
 import asyncio
+import collections
 import dataclasses
 import json
 import ssl
@@ -21,6 +22,7 @@ class Fault:
     lost: bool = False  # the connection is reset, and nothing is passed on
     unanswered: bool = False  # passed on and carried out, but the connection is reset before the answer
     cut_after: int = None  # the connection is reset after so many bytes of the answer's body; for a watch, of its stream
+    stall_after: int = None  # so many bytes of the answer's body come, and then nothing, for ever
     lag: float = 0  # of a watch: each piece comes so many seconds late
     hold: threading.Event = None  # passed on when that is set
 
@@ -49,7 +51,7 @@ class FaultProxy:
     def __init__(self, plane, choose=lambda request: None):
         self.choose = choose
         self.open_connections = 0  # of our programs
-        self.faults = 0  # that were done
+        self.faults = collections.Counter()  # that were done, by kind; of those with a status, by that
         server = urllib.parse.urlsplit(plane.server)
         self._upstream = (server.hostname, server.port)
         cert, key = plane.authority.issue("fault-proxy", "kube-apiserver", hosts=["127.0.0.1"])
@@ -118,7 +120,9 @@ class FaultProxy:
         body = await reader.readexactly(int(_field(head, b"content-length") or 0))
         request = Request(method, target, (_field(head, b"authorization") or b"").decode())
         fault = self.choose(request) or Fault()
-        self.faults += fault != Fault()
+        for field in dataclasses.fields(Fault):
+            if getattr(fault, field.name) != field.default and field.name != "retry_after":
+                self.faults[fault.status if field.name == "status" else field.name] += 1
         if fault.hold:
             await self._loop.run_in_executor(None, fault.hold.wait)
         if fault.delay:
@@ -135,13 +139,15 @@ class FaultProxy:
         if fault.unanswered:
             return False
         writer.write(answer)
-        left = fault.cut_after
+        left = fault.stall_after if fault.cut_after is None else fault.cut_after
         async for piece in _body(answer, server_reader):
             if request.is_watch and fault.lag:
                 await asyncio.sleep(fault.lag)
             if left is not None and len(piece) > left:
                 writer.write(piece[:left])
                 await writer.drain()
+                if fault.cut_after is None:
+                    await asyncio.Event().wait()
                 return False
             left = None if left is None else left - len(piece)
             writer.write(piece)

@@ -23,6 +23,8 @@ public:
     /// Nothing happens once the group is cancelled.
     void start(Task<> task, OnEnd on_end);
     bool empty() const { return signals_.empty(); }
+    /// Tasks that have not ended.
+    std::size_t size() const { return signals_.size(); }
 
     /// For good.
     void cancel();
