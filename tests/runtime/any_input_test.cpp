@@ -9,7 +9,7 @@ using api::Json;
 
 namespace {
 
-constexpr const char* policies[] = {"none", "torch", "jax", "xgboost"};
+constexpr const char* policies[] = {"none", "torch", "jax", "xgboost", "mpi", "flux"};
 constexpr const char* pod = "spec.template.spec.replicatedJobs[0].template.spec.template.spec";
 constexpr const char* container =
     "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]";
@@ -76,6 +76,36 @@ TEST_CASE("the order of members in what was sent does not show in what is built"
     }
 }
 
+TEST_CASE("what is built beside the JobSet has an owner, but labels and annotations of nobody", "[runtime]") {
+    for (const char* policy : {"spec.mlPolicy.mpi", "spec.mlPolicy.flux", "spec.podGroupPolicy.coscheduling",
+                               "spec.podGroupPolicy.volcano"}) {
+        DYNAMIC_SECTION(policy) {
+            const char* const tags = "{labels: {a: b}, annotations: {c: d}}";
+            const Json runtime =
+                changed(plain_runtime(),
+                        {{policy, "{}"}, {"metadata.labels", "{e: f}"}, {"spec.template.metadata", tags}});
+            Json train =
+                changed(train_job(), {{"metadata.labels", "{g: h}"}, {"metadata.annotations", "{i: j}"}});
+            train["spec"]["runtimePatches"] =
+                tree("[{manager: a.io/x, trainingRuntimeSpec: {template: {metadata: {labels: {k: l}}}}}]");
+            const api::TrainJob job = api::parse_train_job(train);
+            const auto built = runtime::build(
+                {.job = job,
+                 .runtime = runtime,
+                 .ssh_key_pair = runtime::SshKeyPair{"private", "public"},
+                 .curve_key_pair = runtime::CurveKeyPair{std::string(32, 'p'), std::string(32, 's')}});
+            REQUIRE(built.has_value());
+            REQUIRE(built->objects.size() > 1);
+            for (std::size_t i = 0; i + 1 < built->objects.size(); ++i) {
+                std::string members;
+                for (const auto& [name, value] : built->objects[i].object["metadata"].members())
+                    members += name + " ";
+                CHECK(members == "name namespace ownerReferences ");
+            }
+        }
+    }
+}
+
 TEST_CASE("a job built from its snapshot is the job built from the runtime", "[runtime]") {
     for (const char* policy : policies) {
         DYNAMIC_SECTION(policy) {
@@ -130,7 +160,9 @@ TEST_CASE("a trainer may leave out anything under any policy", "[runtime]") {
     const std::pair<const char*, const char*> variables[] = {{"none", ""},
                                                              {"torch", "PET_NNODES="},
                                                              {"jax", "JAX_NUM_PROCESSES="},
-                                                             {"xgboost", "DMLC_NUM_WORKER="}};
+                                                             {"xgboost", "DMLC_NUM_WORKER="},
+                                                             {"mpi", ""},
+                                                             {"flux", ""}};
     for (const auto& [policy, variable] : variables)
         for (const Json& trainer : trainers) {
             DYNAMIC_SECTION(policy << " with " << trainer) {

@@ -158,6 +158,42 @@ TEST_CASE("the host file has a line per host that computes", "[mpi]") {
     }
 }
 
+TEST_CASE("nodes follow the TrainJob, and the launcher follows the policy", "[mpi]") {
+    struct Case {
+        const char* name;
+        std::vector<Change> job;
+        std::vector<Change> runtime;
+        int nodes;
+        int launchers;
+    };
+    const Change as_node = {"spec.mlPolicy.mpi.runLauncherAsNode", "true"};
+    const Change two = {"spec.mlPolicy.numNodes", "2"};
+    const Change three_in_template = {"spec.template.spec.replicatedJobs[0].template.spec.parallelism", "3"};
+    const auto n = [](const char* number) { return std::vector<Change>{{"spec.trainer.numNodes", number}}; };
+    const Case cases[] = {
+        {"nobody says anything", {}, {}, 1, 1},
+        {"the template says how many nodes", {}, {three_in_template}, 3, 1},
+        {"the policy speaks of launchers only", {}, {two}, 1, 2},
+        {"no node", n("0"), {three_in_template}, 0, 1},
+        {"one node", n("1"), {three_in_template}, 1, 1},
+        {"four nodes", n("4"), {three_in_template, two}, 4, 2},
+        {"no node but the launcher", n("0"), {as_node}, 1, 1},
+        {"one node and the launcher", n("1"), {as_node}, 1, 1},
+        {"the launcher is one of four", n("4"), {as_node}, 3, 1},
+        {"several launchers count as one node", n("4"), {as_node, two}, 3, 2},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            const Outcome built = build(c.job, c.runtime);
+            const Json& jobs = built.job_set()["spec"]["replicatedJobs"];
+            for (const char* const member : {"parallelism", "completions"}) {
+                CHECK(jobs[0]["template"]["spec"][member] == c.nodes);
+                CHECK(jobs[1]["template"]["spec"][member] == c.launchers);
+            }
+        }
+    }
+}
+
 TEST_CASE("the launcher's environment is that of its implementation", "[mpi]") {
     struct Case {
         const char* implementation;

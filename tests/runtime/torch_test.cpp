@@ -136,6 +136,17 @@ TEST_CASE("other containers get the environment if the runtime wants it", "[runt
     }
 }
 
+TEST_CASE("containers that the runtime names get the environment even where nobody trains", "[runtime]") {
+    const Json node =
+        node_of({{"spec.trainer.numNodes", "3"}},
+                {{"spec.template.spec.replicatedJobs[0].template.metadata", "{}"},
+                 {"spec.mlPolicy.torch.envInjection.targets", "[{jobName: node, containerNames: [node]}]"}});
+    CHECK(env_text(node) ==
+          "PET_NNODES=1 PET_NPROC_PER_NODE=1 PET_NODE_RANK=<field> PET_MASTER_ADDR=job-node-0-0.job "
+          "PET_MASTER_PORT=29500");
+    CHECK(node["ports"].is_null());
+}
+
 TEST_CASE("an unknown target of the environment is an error", "[runtime]") {
     struct Case {
         const char* targets;

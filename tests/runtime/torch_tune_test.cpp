@@ -51,6 +51,7 @@ TEST_CASE("torchtune's recipe follows nodes, devices and method", "[runtime]") {
          "lora_finetune_distributed --config llama3_2/1B_qlora"},
         {"two nodes", "2", one_gpu, lora, true,
          "full_finetune_distributed --config llama3_2/1B_full_multinode"},
+        {"no node", "0", one_gpu, qlora, false, "full_finetune_distributed --config llama3_2/1B_full"},
         {"one CPU", "1", "{requests: {cpu: 1}}", "[]", false,
          "full_finetune_single_device --config llama3_2/1B_full_single_device"},
         {"two CPUs", "1", "{requests: {cpu: 2}}", "[]", true,

@@ -137,19 +137,20 @@ public:
         if (const auto missing = missing_targets(targets, info.spec); !missing.empty())
             return api::invalid(missing.front().path,
                                 "there is no " + missing.front().what + " in the template");
-        if (!pods) return {};
         const auto processes = processes_per_node(info.trainer, info.ml_policy, info.resources, info.gpus);
         if (!processes) return processes.error();
-        const std::string nodes = std::to_string(pods->count);
+        // Where nobody trains, the containers that the runtime names are alone.
+        const std::int64_t count = pods ? pods->count : 1;
+        const std::string nodes = std::to_string(count);
 
-        if (Json* node = info.container(*pods, api::node_container)) {
+        if (Json* node = pods ? info.container(*pods, api::node_container) : nullptr) {
             const bool tune = is_torch_tune(info.trainer);
             // The user's variables first: ours may not be referred to before they are there.
             add_trainer_env(info, *node);
             add_variables(info, *node, nodes, *processes, !tune);
             if (auto port = upsert_port(*node, Json::object({{"containerPort", master_port}})); !port)
                 return port;
-            if (tune) info.command = torch_tune_command(info, {pods->count, *processes, info.gpus});
+            if (tune) info.command = torch_tune_command(info, {count, *processes, info.gpus});
         }
         for (const Json& target : targets.items())
             if (const PodSet* others = info.pod_set(target["jobName"].as_string()))

@@ -44,6 +44,7 @@ struct Recipe {
 
 Recipe recipe_for(std::int64_t nodes, bool single_device, const TuneMethod& method) {
     if (nodes > 1) return {"full_finetune_distributed", "_full_multinode"};
+    if (nodes < 1) return {"full_finetune_distributed", "_full"};  // nobody runs it
     if (single_device) {
         if (method.quantized_lora) return {"lora_finetune_single_device", "_qlora_single_device"};
         if (method.lora) return {"lora_finetune_single_device", "_lora_single_device"};
