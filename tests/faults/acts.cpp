@@ -169,16 +169,18 @@ Act release(const kube::Resource& resource) {
     return patch(resource, the_job, parsed(R"({"metadata":{"finalizers":null}})"));
 }
 
-Act limit_job_sets(int count) {
-    return [count](World& world) {
-        world.api.admit_create = [count](const Kind& kind, const Json&) -> std::optional<Reply> {
-            if (kind.kind != "JobSet" || count > 0) return std::nullopt;
+Act limit(const char* kind, const char* refusal) {
+    return [=](World& world) {
+        world.api.admit_create = [=](const Kind& of, const Json& object) -> std::optional<Reply> {
+            if (of.kind != kind) return std::nullopt;
+            const std::string name(object["metadata"]["name"].as_string());
             return failure(403, "Forbidden",
-                           "jobsets.jobset.x-k8s.io \"job\" is forbidden: exceeded quota: few, requested: "
-                           "count/jobsets.jobset.x-k8s.io=1, used: count/jobsets.jobset.x-k8s.io=0, limited: "
-                           "count/jobsets.jobset.x-k8s.io=0");
+                           std::string(of.resource) + " \"" + name + "\" is forbidden: " + refusal);
         };
     };
+}
+Act limit_nothing() {
+    return [](World& world) { world.api.admit_create = {}; };
 }
 
 Act refuse_parallelism_over(int count) {
@@ -206,6 +208,13 @@ Act both(Act first, Act second) {
     return [=](World& world) {
         first(world);
         second(world);
+    };
+}
+
+Tweak both(Tweak first, Tweak second) {
+    return [=](Json& object) {
+        first(object);
+        second(object);
     };
 }
 
@@ -259,6 +268,25 @@ Check image_is(const std::string& image) {
 Check never_refused() {
     return [](const World& world) -> std::string {
         return world.judge.events().contains("JobsCreationFailed") ? "the job was refused meanwhile" : "";
+    };
+}
+
+Check runs_as_its_snapshot() {
+    return [](const World& world) -> std::string {
+        const Stored* map = world.api.find("configmaps", {the_job.ns, the_job.name + "-runtime-snapshot"});
+        if (!map) return "there is no snapshot";
+        const Json runtime = parsed(std::string(map->object["data"]["runtime"].as_string()));
+        return job_set_has("parallelism", runtime["spec"]["mlPolicy"]["numNodes"])(world);
+    };
+}
+
+Check made_by(std::chrono::seconds after_start) {
+    return [after_start](const World& world) -> std::string {
+        const Stored* set = world.api.find("jobsets.jobset.x-k8s.io", the_job);
+        if (!set) return "there is no JobSet";
+        const api::Time at = api::parse_meta(set->object).creation;
+        const auto start = std::chrono::floor<std::chrono::seconds>(Agenda::wall_start);
+        return at <= start + after_start ? "" : "the JobSet was made as late as " + api::format_time(at);
     };
 }
 

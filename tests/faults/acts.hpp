@@ -45,7 +45,12 @@ Act make_late_job_set();
 /// A finalizer of somebody else on the job's object of that kind.
 Act hold(const kube::Resource& resource);
 Act release(const kube::Resource& resource);
-Act limit_job_sets(int count);
+/// What the API server says to whoever creates an object of that kind.
+Act limit(const char* kind, const char* refusal);
+Act limit_nothing();
+inline const char* const quota = "exceeded quota: few, requested: 1, used: 0, limited: 0";
+inline const char* const no_permission =
+    R"(User "system:serviceaccount:x:y" cannot create resource in the namespace "ns")";
 Act refuse_parallelism_over(int count);
 Act end_namespace();
 
@@ -53,6 +58,7 @@ Act end_namespace();
 /// after that.
 Act once_suspended(Act act, std::chrono::milliseconds pause = {}, Act next = {});
 Act both(Act first, Act second);
+Tweak both(Tweak first, Tweak second);
 
 using Check = std::function<std::string(const World&)>;
 Check job_set_has(const char* member_of_job_spec, Json value);
@@ -60,5 +66,9 @@ Check pods_have(Json labels, Json node_selector);
 Check image_is(const std::string& image);
 /// `Created` was never False.
 Check never_refused();
+/// Its JobSet has as many pods as the runtime in its snapshot says.
+Check runs_as_its_snapshot();
+/// The JobSet was made not later than that.
+Check made_by(std::chrono::seconds after_start);
 
 }  // namespace faults

@@ -202,9 +202,9 @@ void Judge::judge_job_set(const api::ObjectKey& key, const Json& before, const J
         const api::JobSet was = api::parse_job_set(before);
         const auto job = train_job_of(was.meta.controller_uid);
         const bool ended = job && api::terminal_condition(*job);
-        if (!ended && !was.suspend)
+        if (job && !ended && !was.suspend)
             complain("the running " + name + " of an unfinished TrainJob was deleted");
-        if (!ended && was.suspend && was.any_active())
+        if (job && !ended && was.suspend && was.any_active())
             complain(name + " was deleted while its pods were active");
         if (was.finished) complain("the finished " + name + " was deleted");
     }

@@ -22,6 +22,10 @@ struct Scenario {
     std::chrono::seconds length{600};
     /// Further facts about the end; empty if all is well.
     std::function<std::string(const World&)> check = {};
+    /// The same, where nothing fails.
+    std::function<std::string(const World&)> when_unharmed = {};
+    /// `Created` may be False at times though neither `events` nor `ends` say so.
+    bool may_be_refused = false;
 };
 
 const std::vector<Scenario>& scenarios();

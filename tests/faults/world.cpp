@@ -13,6 +13,8 @@ constexpr std::string_view watched[] = {"trainjobs.trainer.kubeflow.org", "jobse
                                         "trainingruntimes.trainer.kubeflow.org",
                                         "clustertrainingruntimes.trainer.kubeflow.org"};
 
+constexpr int most_writes = 150;
+
 api::Error lost() { return {.code = api::Errc::unavailable, .message = "connection lost"}; }
 
 api::Result<kube::Response> to_result(Reply reply) {
@@ -109,8 +111,14 @@ Reply World::as_user(const kube::Request& request, const std::string& user) {
     kube::Request theirs = request;
     const auto at = theirs.target.find("fieldManager=trainer");
     if (at != std::string::npos) theirs.target.replace(at, 20, "fieldManager=" + user);
-    log.push_back(user + ": " + theirs.method + " " + without_query(theirs.target));
+    note(user + ": " + theirs.method + " " + without_query(theirs.target));
     return api.handle(theirs, user);
+}
+
+void World::note(const std::string& line) {
+    const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(agenda.now() - Agenda::start);
+    std::string time = std::to_string(since.count() + 100'000'000);
+    log.push_back(time.substr(1, 5) + "." + time.substr(6) + " " + line);
 }
 
 int World::changes(std::string_view resource) const {
@@ -161,11 +169,22 @@ void World::thaw() {
     }
 }
 
+void World::judge_sending(const Process& process) {
+    if (under_way_[process.number()] > 0) judge.complain("two passes over one job at once");
+    if (agenda.now() < quiet_until_[process.number()])
+        judge.complain("a write came though the API server had asked for a pause");
+    // Backoff makes many writes of a run that nothing helps impossible; but two that see different things
+    // write about it.
+    if (fault.reconcilers == 1 && writes() == most_writes) judge.complain("there is no end of writes");
+}
+
 void World::submit(Process& process, kube::Request request, Answer answer) {
     auto sent = std::make_shared<Sent>(
         Sent{.from = &process, .request = std::move(request), .answer = std::move(answer)});
     const bool event = kube::resource_of(sent->request.target) == "events.events.k8s.io";
     if (sent->request.method != "GET" && !event) {
+        judge_sending(process);
+        ++under_way_[process.number()];
         sent->write = writes();
         Changes& now = changes_at_writes_.emplace_back();
         for (const auto resource : watched) now[std::string(resource)] = changes(resource);
@@ -185,7 +204,7 @@ void World::submit(Process& process, kube::Request request, Answer answer) {
         delay = fault.delay;
         sent->from->kill();
         agenda.after(fault.downtime, [this] { start_reconciler(); });
-        log.push_back("crash");
+        note("crash");
     }
     agenda.after(delay, [this, sent] { arrived(sent); });
 }
@@ -200,7 +219,10 @@ void World::arrived(const std::shared_ptr<Sent>& sent) {
     if (hit && fault.kind == Fault::Kind::refuse) {
         happened_ = true;
         Reply refusal = failure(fault.status, "Test", "not now");
-        if (fault.status == 429) refusal.retry_after = 7;
+        if (fault.status == 429) {
+            refusal.retry_after = 7;
+            quiet_until_[sent->from->number()] = agenda.now() + std::chrono::seconds(refusal.retry_after);
+        }
         return answered(sent, to_result(std::move(refusal)));
     }
     if (chance(0.02))
@@ -212,8 +234,8 @@ void World::arrived(const std::shared_ptr<Sent>& sent) {
     acting_ = nullptr;
     judge.answered(sent->from->number(), sent->request, reply);
     if (write)
-        log.push_back("reconciler " + std::to_string(sent->from->number()) + ": " + sent->request.method +
-                      " " + without_query(sent->request.target) + " -> " + std::to_string(reply.status));
+        note("reconciler " + std::to_string(sent->from->number()) + ": " + sent->request.method + " " +
+             without_query(sent->request.target) + " -> " + std::to_string(reply.status));
     if (chance(0.02) || (hit && fault.kind == Fault::Kind::lose_answer)) {
         happened_ = happened_ || hit;
         answered(sent, lost());
@@ -224,7 +246,8 @@ void World::arrived(const std::shared_ptr<Sent>& sent) {
 }
 
 void World::answered(const std::shared_ptr<Sent>& sent, api::Result<kube::Response> result) {
-    agenda.after(lag(2, 1500), [sent, result = std::move(result)]() mutable {
+    agenda.after(lag(2, 1500), [this, sent, result = std::move(result)]() mutable {
+        if (sent->write >= 0) --under_way_[sent->from->number()];
         if (sent->from->alive()) sent->answer(std::move(result));
     });
 }
@@ -235,7 +258,7 @@ void World::after_write(const std::shared_ptr<Sent>& sent) {
         happened_ = true;
         sent->from->kill();
         agenda.after(fault.downtime, [this] { start_reconciler(); });
-        log.push_back("crash");
+        note("crash");
     }
     const bool freezes = fault.kind == Fault::Kind::freeze || fault.kind == Fault::Kind::relist;
     // Long enough for the passes that follow the write at once.
@@ -251,7 +274,7 @@ void World::mishap() {
         if (living == processes_.end()) return;
         (*living)->kill();
         agenda.after(lag(500, 20'000), [this] { start_reconciler(); });
-        log.push_back("crash");
+        note("crash");
     }
     if (chance(0.02)) {
         const std::string resource(watched[random_() % std::size(watched)]);
@@ -261,7 +284,7 @@ void World::mishap() {
             for (OpenWatch* watch : watches)
                 if (watch->resource() == resource) watch->expire();
         });
-        log.push_back("history of " + resource + " is gone");
+        note("history of " + resource + " is gone");
     }
 }
 

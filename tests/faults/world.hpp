@@ -33,6 +33,9 @@ public:
     /// All that run: as SIGKILL would, whatever they have under way.
     void kill_reconcilers();
 
+    /// From now on, nothing goes wrong by chance; whether anything might have.
+    bool calm_down() { return std::exchange(chance_.random, false); }
+
     /// Requests of people and of other controllers.
     Reply as_user(const kube::Request& request, const std::string& user = "kubectl");
 
@@ -55,7 +58,7 @@ public:
     using Changes = std::map<std::string, int>;
     const std::vector<Changes>& changes_at_writes() const { return changes_at_writes_; }
     static std::vector<std::string> watched_resources();
-    /// What was written, and by whom: to read when a run goes wrong.
+    /// What was written, by whom, and how many seconds after the start: to read when a run goes wrong.
     std::vector<std::string> log = {};
 
     std::chrono::milliseconds lag(int usual, int longest);
@@ -72,6 +75,8 @@ public:
 
 private:
     struct Sent;
+    void note(const std::string& line);
+    void judge_sending(const Process& process);
     void arrived(const std::shared_ptr<Sent>& sent);
     void answered(const std::shared_ptr<Sent>& sent, api::Result<kube::Response> result);
     void after_write(const std::shared_ptr<Sent>& sent);
@@ -85,6 +90,8 @@ private:
     std::vector<OpenWatch*> watches_;
     std::map<std::string, int, std::less<>> first_change_;  // in the history, once reconcilers run
     const Process* acting_ = nullptr;
+    std::map<int, int> under_way_;  // writes, by the number of their process
+    std::map<int, kube::SteadyTime> quiet_until_;
     std::vector<Changes> changes_at_writes_;
     bool happened_ = false;
     bool frozen_ = false;

@@ -215,6 +215,14 @@ TEST_CASE("a status that could not be written counts as a failed pass", "[conclu
     CHECK(transition.episode == Episode{4, start, true});
     CHECK(transition.requeue_after == 8s);
 
+    // An end that waits to be written is no reason to hurry a server that asked for a pause.
+    Observed overdue = running();
+    overdue.job->active_deadline_seconds = 60;
+    const api::Error busy = {.code = api::Errc::unavailable, .http_status = 429, .retry_after = 7s};
+    const Conclusion paused =
+        after_failed_status_write(conclude_after(overdue, 90s), overdue, busy, start + 90s);
+    CHECK(paused.requeue_after == 7s);
+
     // Once per pass, also if the pass had failed before.
     const Conclusion twice = after_failed_status_write(conclude_after(submitted(), 0s, build_failed()),
                                                        submitted(), lost_connection, start);

@@ -266,6 +266,11 @@ Conclusion after_failed_status_write(Conclusion conclusion, const Observed& obse
     Episode before = observed.episode;
     before.told = before.told || conclusion.episode.told;
     const std::string object = observed.job ? name_of("TrainJob", *observed.job) : "TrainJob";
+    // When to look again after the write is of no interest now; a limit still is.
+    conclusion.requeue_after.reset();
+    if (observed.job)
+        conclusion.requeue_after = sooner(ahead(time_left(*observed.job, now)),
+                                          ahead(time_to_live(*observed.job, observed.ttl, now)));
     report_trouble(conclusion, before, object + " status", error, now);
     return conclusion;
 }

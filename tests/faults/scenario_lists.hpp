@@ -1,0 +1,37 @@
+#pragma once
+#include "scenarios.hpp"
+
+/// The scenarios by what they are about; scenarios() has them all.
+namespace faults {
+
+std::vector<Scenario> beginnings_and_ends();
+std::vector<Scenario> runtimes();
+std::vector<Scenario> refusals();
+std::vector<Scenario> reuse();
+std::vector<Scenario> suspending();
+std::vector<Scenario> time_limits();
+
+/// If nothing fails, its JobSet is there at that time.
+Scenario prompt(Scenario scenario, std::chrono::seconds by);
+/// Somebody else's object may be in the way for a moment.
+Scenario refusable(Scenario scenario);
+
+/// Ends that many of them have.
+namespace ends {
+
+inline const char* const completed = "+JobsCreationSucceeded +AllJobsCompleted; finished; snapshot; 0 active";
+inline const char* const resumed_and_completed =
+    "-Resumed +JobsCreationSucceeded +AllJobsCompleted; finished; snapshot; 0 active";
+inline const char* const gone = "gone; no JobSet; no snapshot; 0 active";
+inline const char* const running = "+JobsCreationSucceeded; running; snapshot; 1 active";
+inline const char* const resumed_and_running = "-Resumed +JobsCreationSucceeded; running; snapshot; 1 active";
+inline const char* const held = "+JobsCreationSucceeded +Suspended; suspended; snapshot; 0 active";
+inline const char* const overdue = "+JobsCreationSucceeded +DeadlineExceeded; no JobSet; snapshot; 0 active";
+// A reconciler that was away until the deadline had passed never made the JobSet.
+inline const char* const overdue_before_it_began = "+DeadlineExceeded; no JobSet; snapshot; 0 active";
+inline const char* const overdue_before_anything = "+DeadlineExceeded; no JobSet; no snapshot; 0 active";
+inline const char* const no_runtime = "-JobsBuildFailed; no JobSet; no snapshot; 0 active";
+
+}  // namespace ends
+
+}  // namespace faults
