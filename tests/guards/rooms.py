@@ -10,7 +10,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-PURE = ("libs/api", "libs/merge", "libs/runtime", "libs/lifecycle")
+PURE = ("libs/api", "libs/crd", "libs/merge", "libs/runtime", "libs/lifecycle")
 
 # (what, pattern, where it may stand)
 RULES = [

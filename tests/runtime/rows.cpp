@@ -66,7 +66,8 @@ public:
         const Json* before = source.find("before");
         Json old_object = changed(base_, {}, before ? *before : Json());
         old_object = change(old_object, source["between"]);
-        row.object = stored_form(change(old_object, source));
+        row.sent = change(old_object, source);
+        row.object = stored_form(row.sent);
         if (before) row.old_object = stored_form(old_object);
         if (const Json* runtime = data_.find("runtime"))
             row.runtime = stored_form(changed(*runtime, {}, source["runtime"]));
@@ -75,6 +76,12 @@ public:
                                       .replicated_jobs = api::parse_jobs_status(*job_set)};
         row.asked = !source.contains("refused") && data_["target"].as_string() != "status";
         expect(row, source);
+        if (source.contains("refused"))
+            row.refused =
+                std::string(source["reason"].as_string()) + " " + full(source["refused"].as_string());
+        row.refused_because = source["because"].as_string();
+        for (const auto& [path, value] : source["stored"].members())
+            row.stored.emplace_back(full(path), value);
         return row;
     }
 
@@ -120,6 +127,25 @@ private:
     const Json& data_;
     Json base_;
 };
+
+}  // namespace
+
+Json value_at(const Json& object, std::string_view path) {
+    const Json* at = &object;
+    while (!path.empty()) {
+        const auto end = std::min(path.find_first_of(".["), path.size());
+        at = &(*at)[path.substr(0, end)];
+        path.remove_prefix(end);
+        while (path.starts_with('[')) {
+            at = &(*at)[static_cast<std::size_t>(std::stoul(std::string(path.substr(1))))];
+            path.remove_prefix(path.find(']') + 1);
+        }
+        if (path.starts_with('.')) path.remove_prefix(1);
+    }
+    return *at;
+}
+
+namespace {
 
 Json read_table(const fs::path& path) {
     std::ifstream file(path);

@@ -20,7 +20,16 @@ struct Row {
     std::string rule = {};  ///< that all errors are of; empty: not said
     std::string because = {};  ///< part of an error's text
     std::string warns = {};    ///< part of the one warning; empty: there is none
+
+    // What the schema makes of it.
+    api::Json sent = {};                                         ///< not in stored form
+    std::string refused = {};                                    ///< "Reason field"; empty: accepted
+    std::string refused_because = {};                            ///< part of the error's text
+    std::vector<std::pair<std::string, api::Json>> stored = {};  ///< values by path; null: nothing is there
 };
+
+/// The value at a path like "spec.env[0].name"; null if there is none.
+api::Json value_at(const api::Json& object, std::string_view path);
 
 /// All rows of all tables, for each of their kinds.
 const std::vector<Row>& all_rows();

@@ -1,0 +1,9 @@
+#pragma once
+#include "crd/crd.hpp"
+#include "node.hpp"
+
+namespace crd {
+
+std::vector<Finding> validate(const Node& root, const api::Json& object, const api::Json& old_object);
+
+}  // namespace crd

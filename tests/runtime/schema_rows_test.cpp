@@ -1,0 +1,46 @@
+// The rows of tests/data/rows again: what libs/crd makes of an object is what a real API server makes of it
+// (tests/manifests/test_rows.py).
+#include <set>
+
+#include "crd/crd.hpp"
+#include "rows.hpp"
+
+#include "fixtures.hpp"
+
+using api::Json;
+
+namespace {
+
+// Each cause once, as the API server's answer is looked at.
+std::string described(const std::vector<crd::Finding>& findings) {
+    std::set<std::string> causes;
+    for (const crd::Finding& finding : findings) causes.insert(finding.reason + " " + finding.field);
+    std::string line;
+    for (const std::string& cause : causes) line += (line.empty() ? "" : ", ") + cause;
+    return line;
+}
+
+std::string messages(const std::vector<crd::Finding>& findings) {
+    std::string text;
+    for (const crd::Finding& finding : findings) text += finding.field + ": " + finding.message + "\n";
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("the schema says without an API server what it says with one", "[crd]") {
+    for (const Row& row : all_rows()) {
+        INFO(row.name);
+        const crd::Crd& crd = *crd::find(row.sent["kind"].as_string());
+        Json object = row.sent;
+        crd.bring_to_stored_form(object);
+        const auto findings = crd.validate(object, row.old_object);
+        INFO(messages(findings));
+        CHECK(described(findings) == row.refused);
+        if (!row.refused.empty()) CHECK(messages(findings).find(row.refused_because) != std::string::npos);
+        for (const auto& [path, value] : row.stored) {
+            INFO(path);
+            CHECK(value_at(object, path) == value);
+        }
+    }
+}
