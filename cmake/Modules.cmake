@@ -33,9 +33,13 @@ add_custom_target(async_tests)
 #
 # A Python test of the built programs, which it finds in SIGNALBOX_BIN_DIR.
 function(add_pytest name file)
-    cmake_parse_arguments(ARG "" "" "LABELS" ${ARGN})
+    cmake_parse_arguments(ARG "WITH_CLIENTS" "" "LABELS" ${ARGN})
+    set(python /usr/bin/python3)
+    if(ARG_WITH_CLIENTS)
+        set(python ${PROJECT_SOURCE_DIR}/scripts/lib/client-python)
+    endif()
     add_test(NAME ${name}
-        COMMAND /usr/bin/python3 -m pytest -q -p no:cacheprovider ${CMAKE_CURRENT_SOURCE_DIR}/${file}
+        COMMAND ${python} -m pytest -q -p no:cacheprovider ${CMAKE_CURRENT_SOURCE_DIR}/${file}
         WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "${ARG_LABELS}" ENVIRONMENT
         "PYTHONDONTWRITEBYTECODE=1;SIGNALBOX_BIN_DIR=${PROJECT_BINARY_DIR}/bin")

@@ -270,7 +270,7 @@ void Judge::judge_event(const Json& event) {
     for (const std::string_view known : {jobs_creation_succeeded, jobs_build_failed, jobs_creation_failed,
                                          suspended, resumed, deadline_exceeded, runtime_not_supported})
         if (reason == known &&
-            !lives_[std::string(event["regarding"]["uid"].as_string())].reasons.contains(reason))
+            !lives_[std::string(event["involvedObject"]["uid"].as_string())].reasons.contains(reason))
             complain("the event " + reason + " came before its condition");
 }
 

@@ -17,7 +17,7 @@ constexpr Kind kinds[] = {
     {"configmaps", "v1", "ConfigMap", false, false, true},
     {"secrets", "v1", "Secret", false, false, true},
     {"podgroups.scheduling.x-k8s.io", "scheduling.x-k8s.io/v1alpha1", "PodGroup", true, true, true},
-    {"events.events.k8s.io", "events.k8s.io/v1", "Event", false, false, false},
+    {"events", "v1", "Event", false, false, false},
 };
 
 }  // namespace

@@ -185,7 +185,7 @@ void World::judge_sending(const Process& process) {
 void World::submit(Process& process, kube::Request request, Answer answer) {
     auto sent = std::make_shared<Sent>(
         Sent{.from = &process, .request = std::move(request), .answer = std::move(answer)});
-    const bool event = kube::resource_of(sent->request.target) == "events.events.k8s.io";
+    const bool event = kube::resource_of(sent->request.target) == "events";
     if (sent->request.method != "GET" && !event) {
         judge_sending(process);
         ++under_way_[process.number()];

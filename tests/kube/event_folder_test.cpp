@@ -23,22 +23,24 @@ Json body(const std::optional<kube::Request>& request) {
 
 }  // namespace
 
-TEST_CASE("an event is a whole events.k8s.io/v1 object", "[kube]") {
+TEST_CASE("an event says the same to readers of core/v1 and of events.k8s.io/v1", "[kube]") {
     kube::EventFolder folder("pod-1");
     const auto request = folder.fold(
         job, {.warning = true, .reason = "JobsBuildFailed", .action = "Build", .note = "why"}, t0, wall);
     REQUIRE(request);
     CHECK(request->method == "POST");
-    CHECK(request->target == "/apis/events.k8s.io/v1/namespaces/ns/events?fieldManager=trainer");
+    CHECK(request->target == "/api/v1/namespaces/ns/events?fieldManager=trainer");
     Json event = body(request);
     const std::string name(std::as_const(event)["metadata"]["name"].as_string());
     CHECK(name.starts_with("job."));
     event["metadata"].erase("name");
-    CHECK(event ==
-          *api::parse_json(R"({"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"namespace":"ns"},
-        "eventTime":"2026-01-15T00:00:01.500000Z","reportingController":"trainer.kubeflow.org/trainjob-controller",
-        "reportingInstance":"pod-1","type":"Warning","reason":"JobsBuildFailed","action":"Build","note":"why",
-        "regarding":{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"job","namespace":"ns",
+    CHECK(event == *api::parse_json(R"({"apiVersion":"v1","kind":"Event","metadata":{"namespace":"ns"},
+        "eventTime":"2026-01-15T00:00:01.500000Z","firstTimestamp":"2026-01-15T00:00:01Z",
+        "lastTimestamp":"2026-01-15T00:00:01Z","count":1,
+        "reportingComponent":"trainer.kubeflow.org/trainjob-controller",
+        "source":{"component":"trainer.kubeflow.org/trainjob-controller"},
+        "reportingInstance":"pod-1","type":"Warning","reason":"JobsBuildFailed","action":"Build","message":"why",
+        "involvedObject":{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"job","namespace":"ns",
                      "resourceVersion":"7","uid":"u1"}})"));
 }
 
@@ -50,9 +52,9 @@ TEST_CASE("equal events become a series", "[kube]") {
     const auto second = folder.fold(job, text, t0 + 10s, wall + 10s);
     REQUIRE(second);
     CHECK(second->method == "PATCH");
-    CHECK(second->target == "/apis/events.k8s.io/v1/namespaces/ns/events/" + name + "?fieldManager=trainer");
-    CHECK(body(second) ==
-          *api::parse_json(R"({"series":{"count":2,"lastObservedTime":"2026-01-15T00:00:11.500000Z"}})"));
+    CHECK(second->target == "/api/v1/namespaces/ns/events/" + name + "?fieldManager=trainer");
+    CHECK(body(second) == *api::parse_json(R"({"count":2,"lastTimestamp":"2026-01-15T00:00:11Z",
+                              "series":{"count":2,"lastObservedTime":"2026-01-15T00:00:11.500000Z"}})"));
 
     SECTION("whose count is sent once a minute") {
         CHECK(!folder.fold(job, text, t0 + 20s, wall));
@@ -94,7 +96,7 @@ TEST_CASE("events keep to the API server's limits", "[kube]") {
                 std::string(lead, 'x') + "\xe2\x82\xac\xf0\x9f\x9a\x82";  // euro sign, locomotive
             kube::EventFolder fresh("i");  // notes that are equal once they are cut make a series
             const auto cut = std::string(
-                body(fresh.fold(job, {.reason = "R", .note = note}, t0, wall))["note"].as_string());
+                body(fresh.fold(job, {.reason = "R", .note = note}, t0, wall))["message"].as_string());
             CHECK(cut.size() <= 1024);
             CHECK(note.starts_with(cut));
             const std::size_t want = lead + 7 <= 1024   ? lead + 7
@@ -119,8 +121,8 @@ TEST_CASE("events keep to the API server's limits", "[kube]") {
         kube::Regarding runtime = {
             .api_version = "v", .kind = "ClusterTrainingRuntime", .key = {"", "torch"}, .uid = "u"};
         const auto request = folder.fold(runtime, {.reason = "R"}, t0, wall);
-        CHECK(request->target == "/apis/events.k8s.io/v1/namespaces/default/events?fieldManager=trainer");
-        CHECK(!body(request)["regarding"].contains("namespace"));
+        CHECK(request->target == "/api/v1/namespaces/default/events?fieldManager=trainer");
+        CHECK(!body(request)["involvedObject"].contains("namespace"));
     }
     SECTION("the memory is bounded") {
         for (int i = 0; i < 10'000; ++i)

@@ -38,7 +38,7 @@ ALLOWED = [
     ("reconciler", "get", "node.k8s.io", "runtimeclasses", EVERYWHERE, "a"),
     *[("reconciler", "get", "resource.k8s.io", kind, EVERYWHERE, "a")
       for kind in ("resourceclaims", "resourceclaimtemplates", "deviceclasses")],
-    *[("reconciler", verb, "events.k8s.io", "events", EVERYWHERE, "") for verb in ("create", "patch")],
+    *[("reconciler", verb, "", "events", EVERYWHERE, "") for verb in ("create", "patch")],
     ("reconciler", "create", LEASES, "leases", HERE, ""),
     *[("reconciler", verb, LEASES, "leases", HERE, "trainer.kubeflow.org") for verb in ("get", "update")],
 ]

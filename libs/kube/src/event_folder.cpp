@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "api/time.hpp"
 #include "kube/event_recorder.hpp"
 
 namespace kube {
@@ -71,18 +72,23 @@ std::optional<Request> EventFolder::fold(const Regarding& regarding, const Event
     if (is_new) series = {.began = wall, .sequence = sequence_++, .last_seen = now, .last_sent = now};
     const std::string name = event_name(regarding.key.name, series.began, series.sequence);
     if (is_new) {
+        const std::string seconds = api::format_time(std::chrono::floor<std::chrono::seconds>(wall));
         const api::Json event =
-            api::Json::object({{"apiVersion", "events.k8s.io/v1"},
+            api::Json::object({{"apiVersion", "v1"},
                                {"kind", "Event"},
                                {"metadata", api::Json::object({{"name", name}, {"namespace", ns}})},
                                {"eventTime", format_micro_time(wall)},
-                               {"reportingController", controller},
+                               {"firstTimestamp", seconds},
+                               {"lastTimestamp", seconds},
+                               {"count", 1},
+                               {"reportingComponent", controller},
                                {"reportingInstance", instance_},
+                               {"source", api::Json::object({{"component", controller}})},
                                {"type", text.warning ? "Warning" : "Normal"},
                                {"reason", cut(text.reason, max_word)},
                                {"action", cut(text.action.empty() ? text.reason : text.action, max_word)},
-                               {"note", cut(text.note, max_note)},
-                               {"regarding", reference(regarding)}});
+                               {"message", cut(text.note, max_note)},
+                               {"involvedObject", reference(regarding)}});
         return create(resources::events, event);
     }
     ++series.count;
@@ -91,7 +97,9 @@ std::optional<Request> EventFolder::fold(const Regarding& regarding, const Event
     if (series.count > 2 && now - series.last_sent < patch_period) return std::nullopt;
     series.last_sent = now;
     api::Json patch = api::Json::object(
-        {{"series",
+        {{"count", series.count},
+         {"lastTimestamp", api::format_time(std::chrono::floor<std::chrono::seconds>(wall))},
+         {"series",
           api::Json::object({{"count", series.count}, {"lastObservedTime", format_micro_time(wall)}})}});
     return merge_patch(resources::events, {ns, name}, std::move(patch));
 }

@@ -28,8 +28,10 @@ struct EventText {
     std::string note = {};             ///< cut to 1024 bytes at a UTF-8 boundary
 };
 
-/// Turns events into writes of events.k8s.io/v1. Equal ones within six minutes become one series: a POST,
-/// then at most one PATCH of its count a minute.
+/// Turns events into writes of core/v1, with all that readers of either API look at: those of
+/// events.k8s.io/v1 see the same objects, but its writers may not set the times that clients of core/v1 go by
+/// (Kubeflow's Python SDK leaves out events without a firstTimestamp). Equal ones within six minutes become
+/// one series: a POST, then at most one PATCH of its count a minute.
 class EventFolder {
 public:
     /// `instance` names this process (the pod); at most 128 bytes are kept.

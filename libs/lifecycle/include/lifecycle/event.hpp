@@ -23,7 +23,7 @@ inline constexpr std::string_view runtime_field_ignored = "RuntimeFieldIgnored";
 
 enum class EventType { normal, warning };
 
-/// An events.k8s.io/v1 Event regarding the TrainJob, as far as policy decides it.
+/// An Event regarding the TrainJob, as far as policy decides it.
 struct Event {
     EventType type = EventType::normal;
     std::string reason = {};
