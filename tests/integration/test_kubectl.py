@@ -63,13 +63,15 @@ def test_each_state_can_be_told_with_kubectl_alone(signalbox, cluster, rest):
         rest.get("trainjobs", "leaving")))
     rest.patch("trainjobs", "leaving", {"metadata": {"finalizers": [HOLD]}})
     rest.delete("trainjobs", "leaving")
+    # A refusal says how much is used: it would be told again when that changes.
+    wait_for("the JobSet of the late one to go", lambda: conditions(rest.get("trainjobs", "late")).get("Failed") and
+             rest.get("jobsets", "late") is None)
     only_jobs(rest, 0)
     try:
         rest.create(train_job("refused"))
         for name, (state, reason, _, _) in WANT.items():
             wait_for(f"{name} to be {state}/{reason}", lambda n=name, w=(state, reason): reason_of(rest, n) == w)
         wait_for("a running pod", lambda: rest.get("trainjobs", "running")["status"]["jobsStatus"][0]["ready"] == 1)
-        wait_for("the JobSet of the late one to go", lambda: rest.get("jobsets", "late") is None)
 
         lines = cluster.kubectl("get", "trainjobs").splitlines()
         assert lines[0].split() == ["NAME", "STATE", "REASON", "AGE"]
