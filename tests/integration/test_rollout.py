@@ -98,7 +98,7 @@ class Load:
 def balancer(cluster):
     """Everything installed but the programs, and a Service that leads to the balancer."""
     cluster.kubectl("apply", "--server-side", "-k", str(ROOT / "manifests" / "overlays" / "local-processes"))
-    cluster.kubectl("apply", "--server-side", "-f", str(ROOT / "manifests" / "overlays" / "self-signed" / "rbac.yaml"))
+    cluster.kubectl("apply", "--server-side", "-f", str(ROOT / "manifests" / "components" / "self-signed" / "rbac.yaml"))
     cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "-l", "app.kubernetes.io/part-of=signalbox")
     with Balancer() as balancer:
         cluster.kubectl("apply", "-f", "-", input=json.dumps({
