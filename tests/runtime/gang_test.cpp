@@ -193,6 +193,14 @@ TEST_CASE("a gang is those Pods that can exist at the same time", "[gang]") {
          "[{name: a, template: {" POD
          "}}, {name: work, dependsOn: [{name: a, status: Ready}], template: {" TRAINER "}}]",
          "", "work", 2},
+        {"equal company on different ways",
+         "[{name: a, template: {" POD "}}, {name: b, template: {" POD
+         "}}, {name: c, dependsOn: [{name: a, status: Ready}], template: {" POD
+         "}}, {name: d, dependsOn: [{name: c, status: Ready}], template: {" POD
+         "}}, {name: e, dependsOn: [{name: b, status: Ready}, {name: c, status: Ready}], template: {" POD
+         "}}, {name: f, dependsOn: [{name: a, status: Ready}, {name: c, status: Ready}], template: {" POD
+         "}}, {name: node, dependsOn: [{name: c, status: Ready}], template: {" TRAINER "}}]",
+         "", "d f node", 4},
         {"replicas count",
          "[{name: a, replicas: 3, template: {" POD "}}, {name: node, template: {" TRAINER "}}]", "", "a node",
          5},
@@ -285,6 +293,43 @@ TEST_CASE("a gang that cannot be is refused with the field", "[gang]") {
     CHECK(error(with_pod("volcano", "{containers: [{name: node, resources: {requests: {cpu: much}}}]}"))
               .starts_with("spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]."
                            "resources.requests.cpu: \"much\" is not a quantity"));
+}
+
+TEST_CASE("a gang of more Pods than can be counted is refused", "[gang]") {
+    Json runtime = gang_runtime("coscheduling");
+    for (int index = 0; index < 3; ++index) {
+        Json job = tree("{replicas: 2147483647, template: {spec: {parallelism: 2147483647, template: {}}}}");
+        job["name"] = "a" + std::to_string(index);
+        at(runtime, "spec.template.spec.replicatedJobs").push_back(std::move(job));
+    }
+    const auto built = build(runtime);
+    REQUIRE_FALSE(built);
+    CHECK(built.error().field == "spec.trainer.numNodes");
+}
+
+// With a set of names for each job, these took gigabytes.
+TEST_CASE("thousands of jobs, each after the one before, are no burden", "[gang]") {
+    Json jobs = Json::array();
+    for (int index = 0; index < 8'000; ++index) {
+        Json job = tree("{template: {spec: {template: {}}}}");
+        job["name"] = "a" + std::to_string(index);
+        jobs.push_back(std::move(job));
+    }
+    Json runtime = gang_runtime("coscheduling");
+    SECTION("by the startup policy") {
+        at(runtime, "spec.template.spec.startupPolicy.startupPolicyOrder") = "InOrder";
+    }
+    SECTION("by what they name") {
+        for (std::size_t index = 1; index < jobs.items().size(); ++index) {
+            Json dependency = Json::object({{"status", "Complete"}});
+            dependency["name"] = "a" + std::to_string(index - 1);
+            jobs.items()[index]["dependsOn"].push_back(std::move(dependency));
+        }
+    }
+    at(runtime, "spec.template.spec.replicatedJobs") = std::move(jobs);
+    const auto built = build(runtime);
+    if (!built) FAIL(built.error());
+    CHECK(marked(built->objects.back().object) == "a0");
 }
 
 TEST_CASE("a gang needs to see its PodGroup, LimitRanges and RuntimeClasses", "[gang]") {

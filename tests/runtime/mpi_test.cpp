@@ -158,6 +158,13 @@ TEST_CASE("the host file has a line per host that computes", "[mpi]") {
     }
 }
 
+TEST_CASE("no nodes make no lines, however many replicas there are of them", "[mpi]") {
+    CHECK(build({{"spec.trainer.numNodes", "0"}},
+                {{"spec.template.spec.replicatedJobs[0].replicas", "2147483647"}})
+              .host_file()
+              .empty());
+}
+
 TEST_CASE("nodes follow the TrainJob, and the launcher follows the policy", "[mpi]") {
     struct Case {
         const char* name;

@@ -11,7 +11,6 @@ namespace runtime {
 namespace {
 
 using api::Json;
-using Names = std::set<std::string_view>;
 
 const Json& pod_spec_of(const Json& job) { return job["template"]["spec"]["template"]["spec"]; }
 
@@ -19,25 +18,60 @@ Need runtime_class(std::string_view name) {
     return {.api_version = "node.k8s.io/v1", .kind = "RuntimeClass", .key = {.name = std::string(name)}};
 }
 
-// Per job, all that must have come before it. A job may depend on earlier ones only.
-std::vector<Names> dependencies(const Json& job_set_spec) {
-    const bool one_by_one = job_set_spec["startupPolicy"]["startupPolicyOrder"].as_string() == "InOrder";
-    std::vector<Names> all;
+using Indexes = std::vector<std::size_t>;
+
+// Per job, the ones that it names. A job may depend on earlier ones only.
+std::vector<Indexes> direct_dependencies(const Json& jobs) {
+    std::vector<Indexes> all;
     std::map<std::string_view, std::size_t> earlier;
-    for (const Json& job : job_set_spec["replicatedJobs"].items()) {
-        Names before;
-        if (one_by_one)
-            for (const auto& [name, index] : earlier) before.insert(name);
-        for (const Json& dependency : job["dependsOn"].items()) {
-            const auto at = earlier.find(dependency["name"].as_string());
-            if (at == earlier.end()) continue;
-            before.insert(at->first);
-            before.insert(all[at->second].begin(), all[at->second].end());
-        }
+    for (const Json& job : jobs.items()) {
+        std::set<std::size_t> named;
+        for (const Json& dependency : job["dependsOn"].items())
+            if (const auto at = earlier.find(dependency["name"].as_string()); at != earlier.end())
+                named.insert(at->second);
         earlier.emplace(job["name"].as_string(), all.size());
-        all.push_back(std::move(before));
+        all.emplace_back(named.begin(), named.end());
     }
     return all;
+}
+
+// Which jobs start when `first` does: those that come after the same jobs, near or far. Takes time and memory
+// in proportion to what the jobs say, whatever they say: a runtime may have thousands.
+std::vector<bool> started_with(const Json& job_set_spec, std::size_t first) {
+    const Json& jobs = job_set_spec["replicatedJobs"];
+    std::vector<bool> chosen(jobs.items().size());
+    // One by one, each comes after more jobs than the one before.
+    if (job_set_spec["startupPolicy"]["startupPolicyOrder"].as_string() == "InOrder") {
+        chosen[first] = true;
+        return chosen;
+    }
+    const std::vector<Indexes> direct = direct_dependencies(jobs);
+    std::vector<bool> before(chosen.size());
+    std::vector<bool> last(chosen.size());  // of those before, the ones that none of them comes after
+    std::size_t lasts = 0;
+    // Dependencies point backwards, so one way back meets each job after all that depend on it.
+    for (const std::size_t index : direct[first]) {
+        before[index] = last[index] = true;
+        ++lasts;
+    }
+    for (std::size_t index = first; index-- > 0;) {
+        if (!before[index]) continue;
+        for (const std::size_t earlier : direct[index]) {
+            before[earlier] = true;
+            if (last[earlier]) --lasts;
+            last[earlier] = false;
+        }
+    }
+    // Who comes after the last ones comes after all of them.
+    for (std::size_t index = 0; index < chosen.size(); ++index) {
+        const Indexes& named = direct[index];
+        const bool none_else =
+            std::all_of(named.begin(), named.end(), [&](auto each) { return before[each]; });
+        const auto named_lasts =
+            std::count_if(named.begin(), named.end(), [&](auto each) { return last[each]; });
+        chosen[index] = none_else && static_cast<std::size_t>(named_lasts) == lasts;
+    }
+    return chosen;
 }
 
 std::string pod_spec_path(std::size_t job) {
@@ -65,9 +99,9 @@ std::vector<const PodSet*> gang_members(Info& info) {
     if (!first && !info.pod_sets.empty()) first = &info.pod_sets.front();
     std::vector<const PodSet*> members;
     if (!first) return members;
-    const std::vector<Names> before = dependencies(info.spec);
+    const std::vector<bool> chosen = started_with(info.spec, first->index);
     for (const PodSet& pods : info.pod_sets)
-        if (before[pods.index] == before[first->index]) members.push_back(&pods);
+        if (chosen[pods.index]) members.push_back(&pods);
     return members;
 }
 
@@ -94,10 +128,10 @@ api::Result<Json> make_pod_group(const Inputs& inputs, Info& info, std::string_v
         const std::int64_t replicas = std::max<std::int64_t>(0, job["replicas"].int_or(1));
         const std::int64_t count = replicas * std::max<std::int64_t>(0, member->count);
         pods += count;
+        if (pods > std::numeric_limits<std::int32_t>::max())
+            return api::invalid("spec.trainer.numNodes", "makes more than 2^31 Pods, which no gang can have");
         for (const auto& [name, quantity] : *requests) sum[name] += count * quantity;
     }
-    if (pods > std::numeric_limits<std::int32_t>::max())
-        return api::invalid("spec.trainer.numNodes", "makes more than 2^31 Pods, which no gang can have");
     Json group = Json::object({{"apiVersion", pod_group_api_version}, {"kind", "PodGroup"}});
     group["metadata"]["name"] = info.job.meta.name;
     group["spec"]["minMember"] = pods;

@@ -130,7 +130,7 @@ api::Result<std::string> host_lines(Info& info, const Implementation& implementa
     for (const PodSet& pods : info.pod_sets) {
         const bool is_host =
             pods.name == node_job || (pods.name == launcher_job && launcher_is_node(info.ml_policy["mpi"]));
-        if (!is_host) continue;
+        if (!is_host || pods.count <= 0) continue;
         for (std::int64_t replica = 0; replica < pods.replicas; ++replica)
             for (std::int64_t index = 0; index < pods.count; ++index) {
                 if (lines.size() > most_host_file_bytes)
