@@ -120,7 +120,8 @@ FieldErrors check_patches(const Json& runtime, const Json& train_job_spec, Patch
         const Place job_set_template = {.outer = &runtime_spec, .member = "template"};
         const Place job_set_spec = {.outer = &job_set_template, .member = "spec"};
         const Json& patched = patches[i]["trainingRuntimeSpec"]["template"];
-        check_directives(check, patched, patch);
+        // One that is stored already is merged literally, for what it says.
+        if (purpose == PatchCheck::admission) check_directives(check, patched, patch);
         check_metadata(check, patched["metadata"], patch);
         check_jobs(check, patched["spec"], runtime["spec"]["template"]["spec"], patch, job_set_spec);
     }

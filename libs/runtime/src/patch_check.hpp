@@ -11,8 +11,9 @@ enum class PatchCheck {
 };
 
 /// What `spec.runtimePatches` of a TrainJob must not do to a runtime's template (shapes checked): name jobs
-/// and containers that the runtime itself lacks, or set keys that mean something to merging or to us; at
-/// admission also the env of the containers that the TrainJob has other fields for.
+/// and containers that the runtime itself lacks, or set keys that mean something to us; at admission also
+/// keys that look like directives of a merge, and the env of the containers that the TrainJob has other
+/// fields for.
 api::FieldErrors check_patches(const api::Json& runtime, const api::Json& train_job_spec, PatchCheck purpose);
 
 }  // namespace runtime
