@@ -155,7 +155,7 @@ def test_events_of_a_job_are_told_in_their_order(client):
     name = client.train(runtime="plain", trainer=CustomTrainerContainer(image=IMAGE))
     client.wait_for_job_status(name, timeout=60, polling_interval=1)
     ours = [event.reason for event in client.get_job_events(name) if event.involved_object_kind == "TrainJob"]
-    assert ours and ours[-1] == "Complete"
+    assert ours == ["JobsCreationSucceeded", "AllJobsCompleted"]
 
 
 @pytest.mark.parametrize("setting, seen", [("always", "Created"), ("on-failure", "Running")])

@@ -13,6 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support" /
 from rest import wait_for  # noqa: E402
 
 BINARY = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "signalbox-reconciler"
+WATCHED_KINDS = 6  # TrainJobs, both kinds of runtimes, JobSets, and both of PodGroups, where there are any
 
 KUBECONFIG = """
 apiVersion: v1
@@ -93,10 +94,10 @@ def test_without_an_api_server_it_keeps_trying_says_so_once_and_ends_with_0_on_s
         def complaints():
             return log.read_text().count("cannot watch")
         try:
-            wait_for("four complaints", lambda: complaints() >= 4, timeout=10)
+            wait_for("a complaint for each watched kind", lambda: complaints() >= WATCHED_KINDS, timeout=10)
             time.sleep(2.5)  # two or three more attempts, which must not be told
             assert process.poll() is None
-            assert complaints() == 4
+            assert complaints() == WATCHED_KINDS
         finally:
             process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=20) == 0
