@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <set>
 #include <stdexcept>
 
@@ -126,36 +125,6 @@ Node compile(const Json& schema) {
     for (const Json& rule : schema["x-kubernetes-validations"].items())
         node.rules.push_back(compile_rule(rule));
     return node;
-}
-
-Json identity(const Node& list, const Json& item) {
-    if (list.list_type != Node::ListType::map) return item;
-    Json keys = Json::object();
-    for (const std::string& key : list.keys)
-        if (const Json* value = item.find(key)) keys[key] = *value;
-    return keys;
-}
-
-Json canonical(const Node& node, const Json& value) {
-    if (value.is_object()) {
-        Json object = Json::object();
-        for (const auto& [key, member] : value.members()) {
-            const auto property = node.properties.find(key);
-            const Node* known = property == node.properties.end() ? node.values.get() : &property->second;
-            object[key] = known ? canonical(*known, member) : member;
-        }
-        return object;
-    }
-    if (!value.is_array() || !node.items) return value;
-    std::vector<std::pair<std::string, Json>> items;
-    for (const Json& item : value.items())
-        items.emplace_back(api::to_json(identity(node, item)), canonical(*node.items, item));
-    if (node.list_type != Node::ListType::atomic)
-        std::stable_sort(items.begin(), items.end(),
-                         [](const auto& left, const auto& right) { return left.first < right.first; });
-    Json list = Json::array();
-    for (auto& [key, item] : items) list.push_back(std::move(item));
-    return list;
 }
 
 }  // namespace crd

@@ -57,6 +57,12 @@ struct Node {
     std::string format = {};
 
     std::vector<Rule> rules = {};
+
+    /// What the schema says of a member; nullptr if it does not know it.
+    const Node* member(std::string_view key) const {
+        const auto property = properties.find(key);
+        return property == properties.end() ? values.get() : &property->second;
+    }
 };
 
 /// Throws std::invalid_argument for what is not covered.

@@ -1,13 +1,10 @@
 #include "node.hpp"
+#include "paths.hpp"
 
 namespace crd {
 namespace {
 
 using api::Json;
-
-std::string below(const std::string& path, std::string_view key) {
-    return path.empty() ? std::string(key) : path + "." + std::string(key);
-}
 
 class StoredForm {
 public:
@@ -18,15 +15,14 @@ public:
             bring_object(node, value, path);
         if (value.is_array() && node.items) {
             std::size_t index = 0;
-            for (Json& item : value.items())
-                bring(*node.items, item, path + "[" + std::to_string(index++) + "]");
+            for (Json& item : value.items()) bring(*node.items, item, at(path, index++));
         }
     }
 
 private:
     void bring_object(const Node& node, Json& object, const std::string& path) {
         object.members().erase_if([&](const auto& member) {
-            const Node* known = known_as(node, member.key);
+            const Node* known = node.member(member.key);
             // What gets a default gets it in place of a null, too.
             if (known) return member.value.is_null() && !known->nullable;
             if (node.keeps_unknown || is_server_s_own(path, member.key)) return false;
@@ -36,13 +32,8 @@ private:
         for (const auto& [key, property] : node.properties)
             if (property.fallback && !object.contains(key)) object[key] = *property.fallback;
         for (auto& [key, value] : object.members())
-            if (const Node* known = known_as(node, key); known && !is_server_s_own(path, key))
+            if (const Node* known = node.member(key); known && !is_server_s_own(path, key))
                 bring(*known, value, below(path, key));
-    }
-
-    static const Node* known_as(const Node& node, std::string_view key) {
-        const auto property = node.properties.find(key);
-        return property == node.properties.end() ? node.values.get() : &property->second;
     }
 
     // CRDs say nothing of these, or cannot say it all.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "paths.hpp"
 #include "scalars.hpp"
 
 namespace crd {
@@ -9,95 +10,97 @@ namespace {
 
 using api::Json;
 
-std::string below(const std::string& path, std::string_view key) {
-    return path.empty() ? std::string(key) : path + "." + std::string(key);
-}
-std::string at(const std::string& path, std::size_t index) {
-    return path + "[" + std::to_string(index) + "]";
+// The same item before the update. Only those of list maps are the same from one update to the next.
+const Json* item_before(const Node& list, const Json& item, const Json* old_list) {
+    if (!old_list || list.list_type != Node::ListType::map) return nullptr;
+    const auto& items = old_list->items();
+    const Json key = identity(list, item);
+    const auto same = std::find_if(items.begin(), items.end(),
+                                   [&](const Json& each) { return identity(list, each) == key; });
+    return same == items.end() ? nullptr : &*same;
 }
 
-// Calls visit(node, value, old value or nullptr, path) for each value that the node's schema speaks of.
+// Calls visit(node, value, old value or nullptr, path) for each value that the schema speaks of, but for what
+// the update leaves as it was (ratcheting), and not below a value for which it returns false.
 template <class Visit>
-void for_each_child(const Node& node, const Json& value, const Json* old_value, const std::string& path,
-                    Visit visit) {
-    for (const auto& [key, member] : value.members()) {
-        const auto property = node.properties.find(key);
-        const Node* known = property == node.properties.end() ? node.values.get() : &property->second;
-        if (known) visit(*known, member, old_value ? old_value->find(key) : nullptr, below(path, key));
-    }
+void walk(const Node& node, const Json& value, const Json* old_value, const std::string& path,
+          const Visit& visit) {
+    if (old_value && *old_value == value) return;
+    if (!visit(node, value, old_value, path)) return;
+    for (const auto& [key, member] : value.members())
+        if (const Node* known = node.member(key))
+            walk(*known, member, old_value ? old_value->find(key) : nullptr, below(path, key), visit);
     if (!node.items) return;
     std::size_t index = 0;
-    for (const Json& item : value.items()) {
-        const Json* old_item = nullptr;
-        // Only the items of list maps are the same ones from one update to the next.
-        if (old_value && node.list_type == Node::ListType::map) {
-            const auto& old_items = old_value->items();
-            const auto same = std::find_if(old_items.begin(), old_items.end(), [&](const Json& each) {
-                return identity(node, each) == identity(node, item);
-            });
-            if (same != old_items.end()) old_item = &*same;
-        }
-        visit(*node.items, item, old_item, at(path, index++));
-    }
+    for (const Json& item : value.items())
+        walk(*node.items, item, item_before(node, item, old_value), at(path, index++), visit);
+}
+
+bool is_misleading(const Finding& finding) {
+    return finding.reason == "FieldValueRequired" || finding.reason == "FieldValueTooLong" ||
+           finding.reason == "FieldValueTooMany" || finding.reason == "FieldValueTypeInvalid";
 }
 
 class Validator {
 public:
     Findings run(const Node& root, const Json& object, const Json* old_object) {
-        check(root, object, old_object, "");
-        const bool misleading = std::any_of(findings_.begin(), findings_.end(), [](const Finding& finding) {
-            return finding.reason == "FieldValueRequired" || finding.reason == "FieldValueTooLong" ||
-                   finding.reason == "FieldValueTooMany" || finding.reason == "FieldValueTypeInvalid";
+        walk(root, object, old_object, "",
+             [this](const Node& node, const Json& value, const Json*, const std::string& path) {
+                 return check_value(node, value, path);
+             });
+        const bool misleading = std::any_of(findings_.begin(), findings_.end(), is_misleading);
+        walk(root, object, old_object, "",
+             [this](const Node& node, const Json& value, const Json*, const std::string& path) {
+                 check_identities(node, value, path);
+                 return true;
+             });
+        if (misleading) return std::move(findings_);
+        walk(root, object, old_object, "", [this](const auto&... visited) {
+            check_rules(visited...);
+            return true;
         });
-        check_identities(root, object, old_object, "");
-        if (!misleading) check_rules(root, object, old_object, "");
         return std::move(findings_);
     }
 
 private:
-    void check(const Node& node, const Json& value, const Json* old_value, const std::string& path) {
-        if (old_value && *old_value == value) return;
-        if (!check_type(node, value, path, findings_)) return;
+    // False if there is nothing more to say of it and of what is in it.
+    bool check_value(const Node& node, const Json& value, const std::string& path) {
+        if (!check_type(node, value, path, findings_)) return false;
         check_scalar(node, value, path, findings_);
         if (value.is_object() || value.is_array()) check_sizes(node, value, path, findings_);
-        if (value.is_object())
-            for (const std::string& key : node.required)
-                if (!value.contains(key))
-                    findings_.push_back({.reason = "FieldValueRequired",
-                                         .field = below(path, key),
-                                         .message = "Required value"});
-        for_each_child(node, value, old_value, path, [&](const auto&... child) { check(child...); });
+        if (!value.is_object()) return true;
+        for (const std::string& key : node.required)
+            if (!value.contains(key))
+                findings_.push_back(
+                    {.reason = "FieldValueRequired", .field = below(path, key), .message = "Required value"});
+        return true;
     }
 
-    void check_identities(const Node& node, const Json& value, const Json* old_value,
-                          const std::string& path) {
-        if (old_value && *old_value == value) return;
-        if (node.list_type != Node::ListType::atomic) {
-            std::vector<Json> seen;
-            std::size_t index = 0;
-            for (const Json& item : value.items()) {
-                Json key = identity(node, item);
-                if (std::find(seen.begin(), seen.end(), key) != seen.end())
-                    findings_.push_back({.reason = "FieldValueDuplicate",
-                                         .field = at(path, index),
-                                         .message = "Duplicate value: " + api::to_json(key)});
-                else
-                    seen.push_back(std::move(key));
-                ++index;
-            }
+    void check_identities(const Node& node, const Json& value, const std::string& path) {
+        if (node.list_type == Node::ListType::atomic) return;
+        std::vector<Json> seen;
+        std::size_t index = 0;
+        for (const Json& item : value.items()) {
+            Json key = identity(node, item);
+            if (std::find(seen.begin(), seen.end(), key) != seen.end())
+                findings_.push_back({.reason = "FieldValueDuplicate",
+                                     .field = at(path, index),
+                                     .message = "Duplicate value: " + api::to_json(key)});
+            else
+                seen.push_back(std::move(key));
+            ++index;
         }
-        for_each_child(node, value, old_value, path,
-                       [&](const auto&... child) { check_identities(child...); });
     }
 
     void check_rules(const Node& node, const Json& value, const Json* old_value, const std::string& path) {
-        if (old_value && *old_value == value) return;
-        for (const Rule& rule : node.rules)
-            if (!rule.compares)
+        for (const Rule& rule : node.rules) {
+            if (!rule.compares) {
                 check_rule(rule, value, nullptr, path);
-            else if (const Json before = old_value ? canonical(node, *old_value) : Json(); old_value)
+            } else if (old_value) {
+                const Json before = canonical(node, *old_value);
                 check_rule(rule, canonical(node, value), &before, path);
-        for_each_child(node, value, old_value, path, [&](const auto&... child) { check_rules(child...); });
+            }
+        }
     }
 
     void check_rule(const Rule& rule, const Json& value, const Json* old_value, const std::string& path) {
