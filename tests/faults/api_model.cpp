@@ -5,26 +5,12 @@
 #include "admission.hpp"
 #include "api/meta.hpp"
 #include "preconditions.hpp"
+#include "support/merge_patch.hpp"
 
 namespace faults {
 namespace {
 
 using api::Json;
-
-// RFC 7396.
-void merge_into(Json& target, const Json& patch) {
-    if (!patch.is_object()) {
-        target = patch;
-        return;
-    }
-    if (!target.is_object()) target = Json::object();
-    for (const auto& [key, value] : patch.members()) {
-        if (value.is_null())
-            target.erase(key);
-        else
-            merge_into(target[key], value);
-    }
-}
 
 // Metadata that the server alone writes, taken from `live`.
 void keep_identity(Json& object, const Json& live) {

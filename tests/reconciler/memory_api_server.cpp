@@ -2,27 +2,14 @@
 
 #include <catch2/catch.hpp>
 
+#include "support/merge_patch.hpp"
+
 using api::Json;
 
 namespace {
 
 api::Error status(int code, api::Errc errc, const std::string& reason) {
     return {.code = errc, .message = reason, .reason = reason, .http_status = code};
-}
-
-// RFC 7396.
-void merge(Json& target, const Json& patch) {
-    if (!patch.is_object()) {
-        target = patch;
-        return;
-    }
-    if (!target.is_object()) target = Json::object();
-    for (const auto& [key, value] : patch.members()) {
-        if (value.is_null())
-            target.erase(key);
-        else
-            merge(target[key], value);
-    }
 }
 
 bool mismatch(const Json& wanted, const Json& actual) {
@@ -80,7 +67,7 @@ api::Result<kube::Response> MemoryApiServer::create(const std::string& path, Jso
 
 api::Result<kube::Response> MemoryApiServer::change(const std::string& path, const Json& patch) {
     Json wanted = objects_[path];
-    merge(wanted, patch);
+    merge_into(wanted, patch);
     return replace(path, std::move(wanted));
 }
 
