@@ -13,14 +13,10 @@ kube::Resource runtime_resource(const api::TrainJob& job) {
                                                               : kube::resources::cluster_training_runtimes;
 }
 
-constexpr std::string_view path_of_managed_fields[] = {"metadata", "managedFields"};
 constexpr std::string_view path_of_replicated_jobs[] = {"spec", "replicatedJobs"};
-constexpr api::JsonPath only_managed_fields[] = {path_of_managed_fields};
-constexpr api::JsonPath rest_of_job_set[] = {path_of_managed_fields, path_of_replicated_jobs};
+constexpr api::JsonPath rest_of_job_set[] = {managed_fields_path, path_of_replicated_jobs};
 
 }  // namespace
-
-const api::JsonPaths managed_fields = only_managed_fields;
 
 api::ObjectKey snapshot_key(const api::ObjectKey& train_job) {
     return {train_job.ns, runtime::snapshot_name(train_job.name)};

@@ -21,8 +21,9 @@ struct View {
 kube::Async<std::optional<api::Json>> read(kube::ApiServer& server, kube::Resource resource,
                                            api::ObjectKey key, api::JsonPaths left_out = {});
 
-/// What only the API server needs of an object, for read() and fetch().
-extern const api::JsonPaths managed_fields;
+/// What only the API server needs of an object; as paths for read() and fetch().
+inline constexpr std::string_view managed_fields_path[] = {"metadata", "managedFields"};
+inline constexpr api::JsonPath managed_fields[] = {managed_fields_path};
 
 /// The caches' view, without the TTL.
 View cached_view(const Caches& caches, const api::ObjectKey& key);

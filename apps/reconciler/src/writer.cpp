@@ -54,8 +54,7 @@ api::Error would_delete_claims(const std::string& why) {
 
 constexpr std::string_view path_of_spec[] = {"spec"};
 constexpr std::string_view path_of_status[] = {"status"};
-constexpr std::string_view path_of_managed_fields[] = {"metadata", "managedFields"};
-constexpr api::JsonPath all_but_metadata[] = {path_of_spec, path_of_status, path_of_managed_fields};
+constexpr api::JsonPath all_but_metadata[] = {path_of_spec, path_of_status, managed_fields_path};
 
 std::string version_of(const kube::Response& response) {
     const auto object = api::parse_json_without(response.body, all_but_metadata);

@@ -69,39 +69,42 @@ std::optional<Request> EventFolder::fold(const Regarding& regarding, const Event
     const std::string ns = event_namespace(regarding);
     const auto [at, is_new] = series_.try_emplace(hash_of(regarding, text));
     Series& series = at->second;
-    if (is_new) series = {.began = wall, .sequence = sequence_++, .last_seen = now, .last_sent = now};
-    const std::string name = event_name(regarding.key.name, series.began, series.sequence);
     if (is_new) {
-        const std::string seconds = api::format_time(std::chrono::floor<std::chrono::seconds>(wall));
-        const api::Json event =
-            api::Json::object({{"apiVersion", "v1"},
-                               {"kind", "Event"},
-                               {"metadata", api::Json::object({{"name", name}, {"namespace", ns}})},
-                               {"eventTime", format_micro_time(wall)},
-                               {"firstTimestamp", seconds},
-                               {"lastTimestamp", seconds},
-                               {"count", 1},
-                               {"reportingComponent", controller},
-                               {"reportingInstance", instance_},
-                               {"source", api::Json::object({{"component", controller}})},
-                               {"type", text.warning ? "Warning" : "Normal"},
-                               {"reason", cut(text.reason, max_word)},
-                               {"action", cut(text.action.empty() ? text.reason : text.action, max_word)},
-                               {"message", cut(text.note, max_note)},
-                               {"involvedObject", reference(regarding)}});
-        return create(resources::events, event);
+        series = {.began = wall, .sequence = sequence_++, .last_seen = now, .last_sent = now};
+    } else {
+        ++series.count;
+        series.last_seen = now;
+        // The first repetition makes it a series; then the count may lag behind a little.
+        if (series.count > 2 && now - series.last_sent < patch_period) return std::nullopt;
+        series.last_sent = now;
     }
-    ++series.count;
-    series.last_seen = now;
-    // The first repetition makes it a series; then the count may lag behind a little.
-    if (series.count > 2 && now - series.last_sent < patch_period) return std::nullopt;
-    series.last_sent = now;
-    api::Json patch = api::Json::object(
-        {{"count", series.count},
-         {"lastTimestamp", api::format_time(std::chrono::floor<std::chrono::seconds>(wall))},
-         {"series",
-          api::Json::object({{"count", series.count}, {"lastObservedTime", format_micro_time(wall)}})}});
-    return merge_patch(resources::events, {ns, name}, std::move(patch));
+    const std::string name = event_name(regarding.key.name, series.began, series.sequence);
+    const std::string time = format_micro_time(wall);
+    const std::string seconds = api::format_time(std::chrono::floor<std::chrono::seconds>(wall));
+    if (!is_new) {
+        api::Json patch = api::Json::object(
+            {{"count", series.count},
+             {"lastTimestamp", seconds},
+             {"series", api::Json::object({{"count", series.count}, {"lastObservedTime", time}})}});
+        return merge_patch(resources::events, {ns, name}, std::move(patch));
+    }
+    const api::Json event =
+        api::Json::object({{"apiVersion", "v1"},
+                           {"kind", "Event"},
+                           {"metadata", api::Json::object({{"name", name}, {"namespace", ns}})},
+                           {"eventTime", time},
+                           {"firstTimestamp", seconds},
+                           {"lastTimestamp", seconds},
+                           {"count", 1},
+                           {"reportingComponent", controller},
+                           {"reportingInstance", instance_},
+                           {"source", api::Json::object({{"component", controller}})},
+                           {"type", text.warning ? "Warning" : "Normal"},
+                           {"reason", cut(text.reason, max_word)},
+                           {"action", cut(text.action.empty() ? text.reason : text.action, max_word)},
+                           {"message", cut(text.note, max_note)},
+                           {"involvedObject", reference(regarding)}});
+    return create(resources::events, event);
 }
 
 void EventFolder::forget(const Regarding& regarding, const EventText& text) {
