@@ -3,6 +3,7 @@
 import os
 import pathlib
 import sys
+import time
 
 import pytest
 
@@ -10,7 +11,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "cluster"), str(ROOT / "tests" / "support" / "python")]
 
 from controlplane import ControlPlane  # noqa: E402
-from deployment import Signalbox  # noqa: E402
+from deployment import Program, Signalbox  # noqa: E402
+from fault_proxy import FaultProxy  # noqa: E402
 from rest import Rest, wait_for  # noqa: E402
 
 
@@ -37,6 +39,29 @@ def admin(cluster):
 @pytest.fixture
 def rest(admin):
     return admin
+
+
+@pytest.fixture
+def proxy(plane):
+    """Between a reconciler and the API server of a `plane` that the file has."""
+    with FaultProxy(plane) as between:
+        yield between
+
+
+@pytest.fixture
+def begin(plane):
+    """Starts reconcilers there and waits until they are ready. They must end in order."""
+    started = []
+
+    def reconciler(kubeconfig, *options):
+        program = Program(pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "signalbox-reconciler",
+                          plane.directory / f"reconciler-{time.monotonic_ns()}.log",
+                          ["--kubeconfig", kubeconfig, "--admin-listen", "127.0.0.1:0", *options])
+        started.append(program)
+        program.wait_until_ready()
+        return program
+    yield reconciler
+    assert [problem for program in started if program.running() for problem in program.stop()] == []
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-import ssl
 import threading
 import time
 
@@ -10,13 +9,12 @@ import pytest
 
 from controlplane.certificates import Authority
 from controlplane.kubeconfig import write_kubeconfig
-from deployment import NAMESPACE, Program
-from fault_proxy import Fault, FaultProxy
+from deployment import NAMESPACE
+from fault_proxy import Fault
 from jobs import runtime, train_job
 from lean import LeanPlane
 from rest import Rest, wait_for
 
-BINARIES = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"])
 KEEPALIVE_TIMER = "02"  # in /proc/net/tcp
 LONGEST_SILENCE = 15 * 100  # ticks until a quiet connection is probed
 
@@ -39,25 +37,13 @@ def rest(plane):
 
 
 @pytest.fixture
-def proxy(plane):
-    with FaultProxy(plane) as between:
-        yield between
-
-
-@pytest.fixture
-def start(plane):
-    """Starts a reconciler that leads. It must end in order."""
-    started = []
-
-    def begin(kubeconfig, *options):
-        program = Program(BINARIES / "signalbox-reconciler", plane.directory / f"client-{time.monotonic_ns()}.log",
-                          ["--kubeconfig", kubeconfig, "--admin-listen", "127.0.0.1:0", *options])
-        started.append(program)
-        program.wait_until_ready()
+def start(begin):
+    """Starts a reconciler that leads."""
+    def leader(kubeconfig, *options):
+        program = begin(kubeconfig, *options)
         wait_for("the lease", lambda: program.metric("signalbox_leader") == 1)
         return program
-    yield begin
-    assert [problem for program in started if program.running() for problem in program.stop()] == []
+    return leader
 
 
 def is_of_a_pass(request):

@@ -4,7 +4,6 @@ SIGNALBOX_FAULT_SEEDS is how many random histories are played (default 6); SIGNA
 """
 
 import os
-import pathlib
 import random
 import signal
 import threading
@@ -12,13 +11,11 @@ import time
 
 import pytest
 
-from deployment import Program
-from fault_proxy import Fault, FaultProxy
+from fault_proxy import Fault
 from jobs import runtime, train_job
 from lean import LeanPlane, finished
 from rest import Rest, true_conditions, wait_for
 
-BINARIES = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"])
 SEEDS = int(os.environ.get("SIGNALBOX_FAULT_SEEDS", 6))
 FIRST_SEED = int(os.environ.get("SIGNALBOX_FAULT_FIRST_SEED", 1))
 STORM_SECONDS = 1.5
@@ -39,24 +36,9 @@ def rest(plane):
 
 
 @pytest.fixture
-def proxy(plane):
-    with FaultProxy(plane) as between:
-        yield between
-
-
-@pytest.fixture
-def start(plane):
-    """Starts reconcilers; `start(url)` one behind a proxy. They must end in order."""
-    started = []
-
-    def begin(url=None):
-        program = Program(BINARIES / "signalbox-reconciler", plane.directory / f"reconciler-{len(started)}.log", [
-            "--kubeconfig", plane.reconciler_kubeconfig(url), "--admin-listen", "127.0.0.1:0"])
-        started.append(program)
-        program.wait_until_ready()
-        return program
-    yield begin
-    assert [problem for program in started if program.running() for problem in program.stop()] == []
+def start(plane, begin):
+    """Starts reconcilers; `start(url)` one behind a proxy."""
+    return lambda url=None: begin(plane.reconciler_kubeconfig(url))
 
 
 def leads(program):
