@@ -1,0 +1,191 @@
+#include "random_input.hpp"
+
+#include <initializer_list>
+#include <set>
+#include <utility>
+
+#include "api/names.hpp"
+
+namespace {
+
+using api::Json;
+
+constexpr unsigned mostly = 85;  // percent
+
+// nullptr if there is no such value.
+Json* find_at(Json& root, std::initializer_list<std::string_view> path) {
+    Json* step = &root;
+    for (const std::string_view name : path)
+        if (step) step = step->find(name);
+    return step;
+}
+
+// The items of the list at `path`; none if there is no list.
+std::vector<Json*> items_at(Json& root, std::initializer_list<std::string_view> path) {
+    std::vector<Json*> found;
+    if (Json* list = find_at(root, path); list && list->is_array())
+        for (Json& item : list->items()) found.push_back(&item);
+    return found;
+}
+
+std::string name_of(const Json& named) { return std::string(named["name"].as_string()); }
+
+std::set<std::string> names_in(const Json& list) {
+    std::set<std::string> names;
+    for (const Json& item : list.items()) names.insert(name_of(item));
+    return names;
+}
+
+const Json& pod_spec_of(const Json& job) { return job["template"]["spec"]["template"]["spec"]; }
+Json* pod_spec_of(Json& job) { return find_at(job, {"template", "spec", "template", "spec"}); }
+
+// Two jobs that train are refused: mostly one is left.
+void leave_one_trainer(SchemaValues& values, Json& runtime_spec) {
+    bool found = false;
+    for (Json* job : items_at(runtime_spec, {"template", "spec", "replicatedJobs"})) {
+        Json* labels = find_at(*job, {"template", "metadata", "labels"});
+        if (!labels || std::as_const(*labels)[api::ancestor_label].as_string() != api::ancestor_trainer)
+            continue;
+        if (found && values.maybe(50)) labels->erase(api::ancestor_label);
+        found = true;
+    }
+}
+
+// What no runtime can have at once, and values that only the CRD's CEL rules refuse.
+void settle_policies(SchemaValues& values, Json& runtime_spec) {
+    if (Json* gang = runtime_spec.find("podGroupPolicy");
+        gang && gang->contains("coscheduling") && gang->contains("volcano") && values.maybe(mostly))
+        gang->erase(values.maybe(50) ? "coscheduling" : "volcano");
+    constexpr std::string_view keywords[] = {"auto", "cpu", "gpu"};
+    if (Json* processes = find_at(runtime_spec, {"mlPolicy", "torch", "numProcPerNode"});
+        processes && !processes->is_integer() && values.maybe(mostly))
+        *processes = keywords[values.below(3)];
+    if (Json* network = find_at(runtime_spec, {"template", "spec", "network"});
+        network && network->contains("enableDNSHostnames") && values.maybe(mostly))
+        (*network)["enableDNSHostnames"] = true;
+    for (Json* target : items_at(runtime_spec, {"mlPolicy", "torch", "envInjection", "targets"})) {
+        const auto& jobs = std::as_const(runtime_spec)["template"]["spec"]["replicatedJobs"].items();
+        if (jobs.empty() || !values.maybe(mostly)) continue;
+        const Json& job = jobs[values.below(jobs.size())];
+        (*target)["jobName"] = job["name"];
+        Json& names = (*target)["containerNames"] = Json::array();
+        for (const char* list : {"initContainers", "containers"})
+            for (const std::string& name : names_in(pod_spec_of(job)[list]))
+                if (values.maybe(60) || names.items().empty()) names.push_back(name);
+    }
+}
+
+// A claim has one source.
+void settle_claim_sources(SchemaValues& values, Json& pod_spec) {
+    for (Json* claim : items_at(pod_spec, {"resourceClaims"})) {
+        if (!values.maybe(mostly)) continue;
+        const bool existing = values.maybe(50);
+        claim->erase(existing ? "resourceClaimTemplateName" : "resourceClaimName");
+        (*claim)[existing ? "resourceClaimName" : "resourceClaimTemplateName"] =
+            values.maybe(50) ? "gpus" : "a";
+    }
+}
+
+// Containers use claims that their Pod has.
+void aim_claims(SchemaValues& values, Json* resources, const std::set<std::string>& claims) {
+    if (!resources || !resources->contains("claims") || !values.maybe(mostly)) return;
+    if (claims.empty()) {
+        resources->erase("claims");
+        return;
+    }
+    std::set<std::string> left = claims;
+    Json& references = (*resources)["claims"];
+    if (references.items().size() > left.size()) references.items().resize(left.size());
+    for (Json& reference : references.items()) reference["name"] = left.extract(left.begin()).value();
+}
+
+void aim_claims_of_containers(SchemaValues& values, Json& pod_spec, const std::set<std::string>& claims) {
+    for (const char* list : {"initContainers", "containers"})
+        for (Json* container : items_at(pod_spec, {list}))
+            aim_claims(values, container->find("resources"), claims);
+}
+
+// Items of a patch that the runtime lacks are refused: mostly they get the names of those that it has.
+void aim_names(SchemaValues& values, Json* list, const Json& base) {
+    if (!list || !list->is_array() || !values.maybe(mostly)) return;
+    const auto names = names_in(base);
+    Json::Array& items = list->items();
+    if (items.size() > names.size()) items.resize(names.size());
+    auto name = names.begin();
+    for (Json& item : items) item["name"] = *name++;
+}
+
+// Labels of our own say who plays which role: they are not for patches.
+void leave_roles(SchemaValues& values, Json* metadata) {
+    if (!metadata || !values.maybe(mostly)) return;
+    for (const char* map : {"labels", "annotations"})
+        if (Json* keys = metadata->find(map); keys && keys->is_object())
+            keys->members().erase_if(
+                [](const auto& member) { return member.key.starts_with("trainer.kubeflow.org/"); });
+}
+
+void aim_patch(SchemaValues& values, Json& patch, const Json& runtime_spec) {
+    Json* patched = find_at(patch, {"trainingRuntimeSpec", "template"});
+    if (!patched) return;
+    leave_roles(values, patched->find("metadata"));
+    const Json& base_jobs = runtime_spec["template"]["spec"]["replicatedJobs"];
+    aim_names(values, find_at(*patched, {"spec", "replicatedJobs"}), base_jobs);
+    for (Json* job : items_at(*patched, {"spec", "replicatedJobs"})) {
+        leave_roles(values, find_at(*job, {"template", "metadata"}));
+        leave_roles(values, find_at(*job, {"template", "spec", "template", "metadata"}));
+        Json* pod_spec = pod_spec_of(*job);
+        if (!pod_spec) continue;
+        static const Json nothing;
+        const Json* base = &nothing;
+        for (const Json& some : base_jobs.items())
+            if (name_of(some) == name_of(*job)) base = &pod_spec_of(some);
+        for (const char* list : {"initContainers", "containers"})
+            aim_names(values, pod_spec->find(list), (*base)[list]);
+        settle_claim_sources(values, *pod_spec);
+        auto claims = names_in((*base)["resourceClaims"]);
+        claims.merge(names_in(std::as_const(*pod_spec)["resourceClaims"]));
+        aim_claims_of_containers(values, *pod_spec, claims);
+    }
+}
+
+void settle_runtime(SchemaValues& values, Json& runtime_spec) {
+    leave_one_trainer(values, runtime_spec);
+    settle_policies(values, runtime_spec);
+    for (Json* job : items_at(runtime_spec, {"template", "spec", "replicatedJobs"}))
+        if (Json* pod_spec = pod_spec_of(*job)) {
+            settle_claim_sources(values, *pod_spec);
+            aim_claims_of_containers(values, *pod_spec, names_in(std::as_const(*pod_spec)["resourceClaims"]));
+        }
+}
+
+void settle_job(SchemaValues& values, Json& job_spec, const Json& runtime_spec) {
+    for (Json* patch : items_at(job_spec, {"runtimePatches"})) aim_patch(values, *patch, runtime_spec);
+    std::set<std::string> claims;  // of the Pods that train
+    for (const Json& job : runtime_spec["template"]["spec"]["replicatedJobs"].items())
+        if (job["template"]["metadata"]["labels"][api::ancestor_label].as_string() == api::ancestor_trainer)
+            claims = names_in(pod_spec_of(job)["resourceClaims"]);
+    aim_claims(values, find_at(job_spec, {"trainer", "resourcesPerNode"}), claims);
+}
+
+}  // namespace
+
+Input make_input(SchemaValues& values, const Json& job_schema, const Json& runtime_schema) {
+    Json runtime_spec = values.make(runtime_schema, "spec");
+    settle_runtime(values, runtime_spec);
+    Json job_spec = values.make(job_schema, "spec");
+    settle_job(values, job_spec, runtime_spec);
+    const std::string runtime_name = values.maybe(20) ? "torchtune-llama3.2-1b" : "runtime";
+    job_spec["runtimeRef"] = Json::object(
+        {{"apiGroup", "trainer.kubeflow.org"}, {"kind", "ClusterTrainingRuntime"}, {"name", runtime_name}});
+    Input input;
+    input.job =
+        Json::object({{"apiVersion", "trainer.kubeflow.org/v1alpha1"},
+                      {"kind", "TrainJob"},
+                      {"metadata", Json::object({{"name", "job"}, {"namespace", "ns"}, {"uid", "u"}})},
+                      {"spec", std::move(job_spec)}});
+    input.runtime = Json::object({{"apiVersion", "trainer.kubeflow.org/v1alpha1"},
+                                  {"kind", "ClusterTrainingRuntime"},
+                                  {"metadata", Json::object({{"name", runtime_name}})},
+                                  {"spec", std::move(runtime_spec)}});
+    return input;
+}

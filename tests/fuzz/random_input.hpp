@@ -1,0 +1,14 @@
+#pragma once
+#include "api/json.hpp"
+#include "schema_values.hpp"
+
+/// A TrainJob and its runtime, both such as their CRDs' schemas admit.
+struct Input {
+    api::Json job = {};
+    api::Json runtime = {};
+};
+
+/// From the schemas of the two specs. What the schemas alone let through but hardly anybody writes (patches
+/// for jobs that are not there, claims without a source, two trainers, ...) is rare, so that most inputs come
+/// as far as being built, and never absent, so that each refusal is met.
+Input make_input(SchemaValues& values, const api::Json& job_schema, const api::Json& runtime_schema);
