@@ -1,4 +1,4 @@
-"""Builds the control plane's programs from their pinned Go modules, once per set of versions.
+"""Builds the control plane's programs, and Helm, from their pinned Go modules, once per set of versions.
 
 They are kept outside the checkout, keyed by what they are made of, so that a second checkout does not build them again.
 """
@@ -17,6 +17,7 @@ import tempfile
 import time
 
 MODULE = pathlib.Path(__file__).resolve().parents[1]  # where go.mod is
+HELM_MODULE = MODULE / "helm"  # a go.mod of its own: a change of it does not build the control plane again
 
 # program: its main package. In this order each one prepares much of the next.
 PROGRAMS = {
@@ -47,8 +48,17 @@ def cache_directory():
 
 
 def build():
-    """The directory with the programs; builds them if they are not there yet."""
-    target = cache_directory() / "cluster" / _key()
+    """The directory with the control plane's programs; builds them if they are not there yet."""
+    return _build(MODULE, PROGRAMS, ASSETS, "the control plane's programs", "about ten minutes on two cores")
+
+
+def build_helm():
+    """The helm program; built if it is not there yet."""
+    return _build(HELM_MODULE, {"helm": "helm.sh/helm/v4/cmd/helm"}, {}, "Helm", "about two minutes") / "helm"
+
+
+def _build(module, programs, assets, what, how_long):
+    target = cache_directory() / "cluster" / _key(module, programs, assets)
     if (target / "complete").exists():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -56,52 +66,52 @@ def build():
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            _say("another process is building the control plane's programs; waiting for it")
+            _say("another process is building for the test bed; waiting for it")
             fcntl.flock(lock, fcntl.LOCK_EX)
         if not (target / "complete").exists():
-            _build_into(target)
+            began = time.monotonic()
+            _say(f"building {what} into {target}, once: {how_long}")
+            _build_into(target, module, programs, assets)
+            _say(f"built in {time.monotonic() - began:.0f} s")
     return target
 
 
-def _key():
+def _key(module, programs, assets):
     digest = hashlib.sha256()
-    for file in (MODULE / "go.mod", MODULE / "go.sum"):
+    for file in (module / "go.mod", module / "go.sum"):
         digest.update(file.read_bytes())
-    digest.update(json.dumps([PROGRAMS, ASSETS, ENVIRONMENT, LINKER_FLAGS]).encode())
+    digest.update(json.dumps([programs, assets, ENVIRONMENT, LINKER_FLAGS]).encode())
     digest.update(go("env", "GOVERSION", "GOARCH").encode())
     return digest.hexdigest()[:16]
 
 
-def _build_into(target):
+def _build_into(target, module, programs, assets):
     # We hold the lock, so whatever half-built directory lies there belongs to a build that was killed.
     for left in target.parent.glob("building-*"):
         shutil.rmtree(left, ignore_errors=True)
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="building-", dir=target.parent))
     try:
-        began = time.monotonic()
-        _say(f"building the control plane's programs into {target}, once: about ten minutes on two cores")
-        stamp = _version_stamp()
-        for number, (program, package) in enumerate(PROGRAMS.items(), start=1):
-            _compile(f"[{number}/{len(PROGRAMS)}] {program}", package, scratch / program, stamp)
-        for name, (module, path) in ASSETS.items():
-            source = pathlib.Path(go("list", "-m", "-f", "{{.Dir}}", module).strip()) / path
+        stamp = _version_stamp() if module == MODULE else ""
+        for number, (program, package) in enumerate(programs.items(), start=1):
+            _compile(module, f"[{number}/{len(programs)}] {program}", package, scratch / program, stamp)
+        for name, (origin, path) in assets.items():
+            source = pathlib.Path(go("list", "-m", "-f", "{{.Dir}}", origin).strip()) / path
             shutil.copytree(source, scratch / name)
             subprocess.run(["chmod", "-R", "u+w", str(scratch / name)], check=True)  # the module cache is read-only
         (scratch / "complete").touch()
         shutil.rmtree(target, ignore_errors=True)
         os.rename(scratch, target)
-        _say(f"built in {time.monotonic() - began:.0f} s")
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
 
 
-def _compile(title, package, output, stamp):
+def _compile(module, title, package, output, stamp):
     """One program; says every few seconds how far it is, as the largest take minutes."""
     began = reported = time.monotonic()
     packages, complaints = 0, collections.deque(maxlen=40)
     command = [_go_program(), "build", "-v", "-ldflags", f"{LINKER_FLAGS} {stamp}", "-o", str(output), package]
-    with subprocess.Popen(command, cwd=MODULE, env={**os.environ, **ENVIRONMENT}, stderr=subprocess.PIPE, text=True) as go:
+    with subprocess.Popen(command, cwd=module, env={**os.environ, **ENVIRONMENT}, stderr=subprocess.PIPE, text=True) as go:
         try:
             for line in go.stderr:
                 if len(line.split()) > 1:  # a line of one word is the name of a package, of which go takes up the next
