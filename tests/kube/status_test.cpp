@@ -185,6 +185,11 @@ TEST_CASE("a refusal tells which permission is missing", "[kube]") {
          kube::Permission{"create", "configmaps"}},
         {"of a subresource", who + R"(patch resource "trainjobs/status" in API group "trainer.kubeflow.org")",
          kube::Permission{"patch", "trainjobs.trainer.kubeflow.org/status"}},
+        {"of an owner's finalizers",
+         "x is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't "
+         "set "
+         "finalizers on: , <nil>",
+         kube::Permission{"update", "finalizers of the owner"}},
         {"cut short", who + "patch resource \"jobsets", std::nullopt},
         {"another policy", "exceeded quota: cannot create more", std::nullopt},
     };

@@ -121,3 +121,24 @@ def test_nothing_is_allowed_that_is_not_listed_above(path, role):
     granted = {(verb, group, resource) for rule in role["rules"] for verb in rule["verbs"]
                for group in rule["apiGroups"] for resource in rule["resources"]}
     assert granted <= listed
+
+
+ALL_RBAC = [*RBAC, *sorted((ROOT / "manifests" / "components").glob("*/rbac.yaml"))]
+
+
+@pytest.mark.parametrize("path", ALL_RBAC, ids=lambda path: path.relative_to(ROOT / "manifests").as_posix())
+def test_the_security_guide_says_what_each_rule_is_worth_to_an_attacker(path):
+    guide = (ROOT / "docs" / "security.md").read_text()
+    rules = [rule for role in yaml.safe_load_all(path.read_text()) for rule in role.get("rules", [])]
+    assert rules
+    for rule in rules:
+        names = f" [{', '.join(rule['resourceNames'])}]" if "resourceNames" in rule else ""
+        assert f"{', '.join(rule['resources'])}: {', '.join(rule['verbs'])}{names}" in guide
+
+
+def test_the_security_guide_lists_no_rule_that_there_is_not():
+    listed = re.findall(r"(?m)^\| (.*?): ([a-z, ]*?)(?: \[.*?\])?(?:, (?:in|for) [a-z-]+)? \|",
+                        (ROOT / "docs" / "security.md").read_text().partition("## Permissions")[2])
+    rules = {(", ".join(rule["resources"]), ", ".join(rule["verbs"])) for path in ALL_RBAC
+             for role in yaml.safe_load_all(path.read_text()) for rule in role.get("rules", [])}
+    assert len(listed) > 20 and set(listed) <= rules

@@ -168,6 +168,9 @@ std::optional<Permission> missing_permission(const api::Error& error) {
     if (error.code != api::Errc::forbidden) return std::nullopt;
     // The authorizer's wording since 1.7: `User "x" cannot list resource "y/status" in API group "z" ...`.
     const std::string_view text = error.message;
+    // Admission plugin OwnerReferencesPermissionEnforcement. It does not say whose finalizers.
+    if (text.find(" cannot set blockOwnerDeletion ") != std::string_view::npos)
+        return Permission{.verb = "update", .resource = "finalizers of the owner"};
     const auto verb = between(text, " cannot ", " ");
     const auto resource = between(text, " resource \"", "\"");
     if (!verb || !resource) return std::nullopt;

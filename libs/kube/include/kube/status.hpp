@@ -23,7 +23,7 @@ std::vector<std::string> warnings_of(const net::Headers& headers);
 /// What RBAC would have to grant.
 struct Permission {
     std::string verb = {};      ///< as in a role: "patch"
-    std::string resource = {};  ///< as resource_of()
+    std::string resource = {};  ///< as resource_of(), or "finalizers of the owner"
 
     auto operator<=>(const Permission&) const = default;
 };
