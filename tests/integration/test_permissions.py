@@ -359,4 +359,4 @@ def test_a_story_that_a_rule_is_for_stops_without_it_and_goes_on_with_it(plane, 
         told = "finalizers of the owner" if story is job_is_owned else what.split(" ")[0].split("/")[0]
         wait_for("the refusal", lambda: told in refusals(program))
         assert story in (gpus_are_counted, job_is_told_of) or not has_come_to_pass()
-    wait_for("the story to go on", has_come_to_pass, timeout=60)
+    wait_for("the story to go on", has_come_to_pass, timeout=120)
