@@ -22,6 +22,9 @@ target_compile_options(project_options INTERFACE $<$<CONFIG:Release>:-Wno-restri
 target_compile_options(project_options INTERFACE $<$<CONFIG:Debug>:-g1>)
 
 if(SIGNALBOX_NEAR_STATIC)
+    # What nobody calls is left out, and no path of this machine is left in.
+    target_compile_options(project_options INTERFACE
+        -ffunction-sections -fdata-sections -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
     target_link_options(project_options INTERFACE
         -Wl,--as-needed -Wl,--gc-sections -Wl,-z,pack-relative-relocs)
 endif()

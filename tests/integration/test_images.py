@@ -1,0 +1,136 @@
+"""The container images: what is in them, that they can be made again, and that the programs run from them as Pods run them:
+as user 65532, with a root that nobody can write to."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import stat
+import subprocess
+import tarfile
+
+import pytest
+
+from controlplane import ControlPlane
+from deployment import ROOT, Signalbox
+from jobs import runtime, train_job
+from rest import ApiError, Rest, true_conditions, wait_for
+
+PROGRAMS = ("webhook", "reconciler")
+VERSION = "1.2.3"
+USER = "65532:65532"
+RUN = """#!/bin/sh
+# {program}, in the image's root, where `shared` is what a Pod would have mounted.
+chmod -R a+rX {shared}
+exec unshare {namespaces} sh -c 'mount --bind {root} {root} && mount --bind {shared} {root}{shared} && mount -o remount,ro,bind {root} &&
+  exec chroot {user} {root} /{program} "$@"' {program} "$@"
+"""
+
+
+def make_images(directory):
+    return subprocess.run([ROOT / "scripts" / "images", directory, "--version", VERSION], check=True, capture_output=True,
+                          text=True).stdout
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("images")
+    make_images(directory)
+    return directory
+
+
+def blob(layout, digest):
+    return layout / "blobs" / "sha256" / digest.removeprefix("sha256:")
+
+
+def manifest_of(images, program):
+    layout = images / f"signalbox-{program}"
+    index = json.loads((layout / "index.json").read_text())
+    return layout, json.loads(blob(layout, index["manifests"][0]["digest"]).read_text())
+
+
+def unpack(images, program, root):
+    layout, manifest = manifest_of(images, program)
+    for layer in manifest["layers"]:
+        with tarfile.open(blob(layout, layer["digest"])) as archive:
+            archive.extractall(root)
+    return root
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_an_image_runs_its_program_and_not_as_root(images, program):
+    layout, manifest = manifest_of(images, program)
+    config = json.loads(blob(layout, manifest["config"]["digest"]).read_text())["config"]
+    assert (config["User"], config["Entrypoint"]) == (USER, [f"/signalbox-{program}"])
+    assert config["Labels"]["org.opencontainers.image.version"] == VERSION
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_an_image_holds_one_program_and_its_libraries_and_no_shell(images, tmp_path, program):
+    root = unpack(images, program, tmp_path)
+    files = [path for path in root.rglob("*") if path.is_file()]
+    others = [path.name for path in files if not re.search(r"\.so[.\d]*$", path.name)]
+    assert others == [f"signalbox-{program}"]
+    assert not [path for path in files if path.stat().st_mode & (stat.S_ISUID | stat.S_ISGID | stat.S_IWOTH)]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_bill_of_materials_names_the_package_of_every_file(images, tmp_path, program):
+    bill = json.loads((images / f"{program}.spdx.json").read_text())
+    packages = {each["name"]: each["versionInfo"] for each in bill["packages"]}
+    for name, version in packages.items():
+        if name != f"signalbox-{program}":
+            asked = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", name], capture_output=True, text=True, check=True)
+            assert asked.stdout == version
+    dynamic = {each["relatedSpdxElement"].removeprefix("SPDXRef-deb-") for each in bill["relationships"]
+               if each["relationshipType"] == "DYNAMIC_LINK"}
+    of = {"libc": "libc6", "libm": "libc6", "ld-linux-x86-64": "libc6", "libgcc_s": "libgcc-s1", "libstdc++": "libstdc--6",
+          "libprometheus-cpp-core": "libprometheus-cpp-core1.0"}
+    libraries = {path.name.partition(".so")[0] for path in unpack(images, program, tmp_path).rglob("*.so*")}
+    assert {of[name] for name in libraries} == dynamic
+    assert {"libssl-dev", "libyaml-cpp-dev"} <= packages.keys()
+
+
+def test_the_same_binaries_make_the_same_images(images, tmp_path):
+    make_images(tmp_path)
+    for program in PROGRAMS:
+        assert manifest_of(images, program)[1] == manifest_of(tmp_path, program)[1]
+
+
+@pytest.fixture(scope="module")
+def plane():
+    with ControlPlane() as control_plane:
+        yield control_plane
+
+
+def runnable(plane, images, directory):
+    """A folder of programs that run from the images' roots."""
+    namespaces, user = ("--mount", f"--userspec={USER}") if os.geteuid() == 0 else ("--map-root-user --mount", "")
+    shared = pathlib.Path(plane.directory)
+    for program in PROGRAMS:
+        root = unpack(images, program, directory / f"{program}-root")
+        (root / shared.relative_to("/")).mkdir(parents=True)
+        script = directory / f"signalbox-{program}"
+        script.write_text(RUN.format(program=f"signalbox-{program}", root=root, shared=shared, namespaces=namespaces, user=user))
+        script.chmod(0o755)
+    return directory
+
+
+def test_both_programs_work_from_their_images(plane, images, tmp_path):
+    with Signalbox(plane, runnable(plane, images, tmp_path)) as signalbox:
+        rest = Rest(plane.kubeconfig)
+        rest.create(runtime())
+        with pytest.raises(ApiError, match="numNodes"):
+            rest.create(train_job("refused", nodes=0))
+        rest.create(train_job("from-images"))
+        wait_for("its end", lambda: "Complete" in true_conditions(rest.get("trainjobs", "from-images")), timeout=60)
+        for program in (signalbox.webhook, signalbox.reconciler):
+            status = pathlib.Path(f"/proc/{program.pid}/status").read_text()
+            if os.geteuid() == 0:
+                assert re.search(r"Uid:\s+65532\s+65532\s+65532\s+65532", status)
+                assert re.search(r"CapEff:\s+0{16}", status)
+            root = pathlib.Path(f"/proc/{program.pid}/root")
+            with pytest.raises(OSError, match="Read-only"):
+                (root / "new").touch()
+    shutil.rmtree(tmp_path, ignore_errors=True)
