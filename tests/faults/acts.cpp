@@ -31,14 +31,6 @@ Act patch(const kube::Resource& resource, api::ObjectKey key, Json body) {
     return [resource, key, body](World& world) { world.as_user(kube::merge_patch(resource, key, body)); };
 }
 
-Act remove(const kube::Resource& resource, api::ObjectKey key, const char* propagation) {
-    return [resource, key, propagation](World& world) {
-        kube::Request request = kube::remove(resource, key, kube::Propagation::background);
-        request.body = to_json(Json::object({{"propagationPolicy", propagation}}));
-        world.as_user(request);
-    };
-}
-
 Json runtime_patch(const char* manager, Json pod_template) {
     Json job = Json::object({{"name", "node"}});
     if (!pod_template.is_null()) job["template"]["spec"]["template"] = std::move(pod_template);
@@ -53,6 +45,20 @@ const Json* first_job(const World& world) {
 }
 
 }  // namespace
+
+Act make(const kube::Resource& resource, const std::string& object) {
+    return [resource, body = parsed(object)](World& world) { world.as_user(kube::create(resource, body)); };
+}
+Act change(const kube::Resource& resource, api::ObjectKey key, const std::string& merge_patch) {
+    return patch(resource, std::move(key), parsed(merge_patch));
+}
+Act remove(const kube::Resource& resource, api::ObjectKey key, const char* propagation) {
+    return [resource, key, propagation](World& world) {
+        kube::Request request = kube::remove(resource, key, kube::Propagation::background);
+        request.body = to_json(Json::object({{"propagationPolicy", propagation}}));
+        world.as_user(request);
+    };
+}
 
 Act make_runtime(Tweak tweak) {
     return [tweak](World& world) {
@@ -162,12 +168,14 @@ Act make_late_job_set() {
     };
 }
 
-Act hold(const kube::Resource& resource) {
-    return patch(resource, the_job, parsed(R"({"metadata":{"finalizers":["example.com/hold"]}})"));
+Act hold(const kube::Resource& resource, api::ObjectKey key) {
+    return change(resource, std::move(key), R"({"metadata":{"finalizers":["example.com/hold"]}})");
 }
-Act release(const kube::Resource& resource) {
-    return patch(resource, the_job, parsed(R"({"metadata":{"finalizers":null}})"));
+Act release(const kube::Resource& resource, api::ObjectKey key) {
+    return change(resource, std::move(key), R"({"metadata":{"finalizers":null}})");
 }
+Act hold(const kube::Resource& resource) { return hold(resource, the_job); }
+Act release(const kube::Resource& resource) { return release(resource, the_job); }
 
 Act limit(const char* kind, const char* refusal) {
     return [=](World& world) {

@@ -45,6 +45,13 @@ Act make_late_job_set();
 /// A finalizer of somebody else on the job's object of that kind.
 Act hold(const kube::Resource& resource);
 Act release(const kube::Resource& resource);
+/// The same of another object.
+Act hold(const kube::Resource& resource, api::ObjectKey key);
+Act release(const kube::Resource& resource, api::ObjectKey key);
+/// Any object, by somebody else.
+Act make(const kube::Resource& resource, const std::string& object);
+Act change(const kube::Resource& resource, api::ObjectKey key, const std::string& merge_patch);
+Act remove(const kube::Resource& resource, api::ObjectKey key, const char* propagation);
 /// What the API server says to whoever creates an object of that kind.
 Act limit(const char* kind, const char* refusal);
 Act limit_nothing();

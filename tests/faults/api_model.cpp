@@ -158,10 +158,22 @@ std::uint64_t ApiModel::compacted(std::string_view resource) const {
 }
 
 Reply ApiModel::get(const Target& target) const {
+    if (target.key.name.empty()) return list(target);
     if (const Stored* stored = find(target.kind->resource, target.key))
         return {.status = 200, .body = *stored->text};
     return failure(404, "NotFound",
                    std::string(target.kind->resource) + " \"" + target.key.name + "\" not found");
+}
+
+Reply ApiModel::list(const Target& target) const {
+    Json items = Json::array();
+    for (const auto& [key, stored] : all(target.kind->resource))
+        if (target.key.ns.empty() || key.ns == target.key.ns) items.push_back(stored.object);
+    Json answer = Json::object({{"apiVersion", target.kind->api_version},
+                                {"kind", std::string(target.kind->kind) + "List"},
+                                {"items", std::move(items)}});
+    answer["metadata"]["resourceVersion"] = std::to_string(version_);
+    return {.status = 200, .body = to_json(answer)};
 }
 
 Reply ApiModel::create(const Target& target, Json object, const Manager& manager, bool applied) {

@@ -102,6 +102,7 @@ private:
 
     static Target parse(const std::string& target);
     Reply get(const Target& target) const;
+    Reply list(const Target& target) const;
     Reply create(const Target& target, api::Json object, const Manager& manager, bool applied);
     Reply merge_patch(const Target& target, const api::Json& patch);
     Reply apply(const Target& target, const api::Json& config);

@@ -19,7 +19,11 @@ struct Fault {
                  ///< of two reconcilers only the first one's
         drop,    ///< the watch of `resource` leaves out its `change`th change; there is a re-list a minute
                  ///< later
-        relist   ///< as freeze; then the history is gone, and everything is listed again
+        relist,  ///< as freeze; then the history is gone, and everything is listed again
+        stop,    ///< the sender of write `write` stands still for `downtime`, and goes on as if nothing were
+        lose_lease,  ///< write `write` takes long, and meanwhile its sender gets nothing through about the
+                     ///< lease
+        split  ///< the same, and somebody deletes the lease: for a while two are right to believe they lead
     };
     Kind kind = Kind::none;
     int write = -1;
@@ -29,10 +33,14 @@ struct Fault {
     std::chrono::milliseconds downtime{1000};
     std::chrono::milliseconds delay{10'000};  ///< of what is late or slow
     int reconcilers = 1;
+    bool elected = false;  ///< they ask for the lease; otherwise each of them believes that it leads
     std::chrono::seconds clock_skew{0};  ///< how far the clocks of reconcilers are ahead and behind, in turn
 
     std::string name() const;
-    bool is_none() const { return kind == Kind::none && reconcilers == 1 && clock_skew.count() == 0; }
+    /// Neither do two of whom only one leads harm each other.
+    bool is_none() const {
+        return kind == Kind::none && (reconcilers == 1 || elected) && clock_skew.count() == 0;
+    }
 };
 
 }  // namespace faults

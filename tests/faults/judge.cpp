@@ -208,11 +208,22 @@ void Judge::judge_job_set(const api::ObjectKey& key, const Json& before, const J
             complain(name + " was deleted while its pods were active");
         if (was.finished) complain("the finished " + name + " was deleted");
     }
-    if (after.is_null()) return;
-    int same_owner = 0;
+    if (removed) removed_job_sets_.insert(api::parse_meta(before).uid);
+    judge_single(key, before, after);
+}
+
+// Never two of one TrainJob, under whatever name; nor the Jobs of two, unless it was somebody else who
+// deleted the first without waiting for them.
+void Judge::judge_single(const api::ObjectKey& key, const Json& before, const Json& after) {
+    if (!before.is_null() || after.is_null()) return;
+    const std::string owner = api::parse_meta(after).controller_uid;
     for (const auto& [other, stored] : api_.all(job_sets_name))
-        same_owner += api::parse_meta(stored.object).controller_uid == api::parse_meta(after).controller_uid;
-    if (same_owner > 1) complain("two JobSets of one TrainJob");
+        if (other != key && api::parse_meta(stored.object).controller_uid == owner)
+            complain("two JobSets of one TrainJob: " + text(other) + " and " + text(key));
+    for (const auto& [name, job] : api_.all("jobs.batch"))
+        if (removed_job_sets_.contains(api::parse_meta(job.object).controller_uid))
+            complain("JobSet " + text(key) + " was created while Job " + text(name) +
+                     " of one that had been deleted for it was there");
 }
 
 // A JobSet follows what its TrainJob said not long before the write was sent.
@@ -248,6 +259,8 @@ void Judge::judge_owned(const Kind& kind, const api::ObjectKey& key, const Json&
         if (!life->second.ours) return complain(name + " of a TrainJob that is not ours was written");
     }
     if (after.is_null() || api::parse_meta(after).deletion) return;
+    // Pods that have begun with them go on using them.
+    if (kind.kind == "Secret" && !before.is_null()) complain("the keys in " + name + " were changed");
     const std::string uid = api::parse_meta(after).controller_uid;
     const auto job = train_job_of(uid);
     if (!job || !api::terminal_condition(*job)) return;

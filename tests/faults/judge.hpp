@@ -63,6 +63,7 @@ private:
                      const api::Json& after);
     void judge_aim(const Kind& kind, const api::ObjectKey& key, const api::Json& before,
                    const api::Json& after);
+    void judge_single(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
     void judge_suspension(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
     void judge_runtime(const api::Json& before, const api::Json& after);
     void judge_event(const api::Json& event);
@@ -72,6 +73,7 @@ private:
     const Agenda& agenda_;
     std::map<std::string, Life> lives_;  // by the TrainJob's UID
     std::map<std::pair<std::string, api::ObjectKey>, std::vector<Policy>> policies_;
+    std::set<std::string> removed_job_sets_;              // UIDs of those that reconcilers have deleted
     std::map<int, std::set<std::string>> told_terminal_;  // by the answers to its own requests
     std::set<std::string> events_;
     std::vector<std::string> complaints_;

@@ -17,7 +17,11 @@ constexpr Kind kinds[] = {
     {"configmaps", "v1", "ConfigMap", false, false, true},
     {"secrets", "v1", "Secret", false, false, true},
     {"podgroups.scheduling.x-k8s.io", "scheduling.x-k8s.io/v1alpha1", "PodGroup", true, true, true},
+    {"podgroups.scheduling.volcano.sh", "scheduling.volcano.sh/v1beta1", "PodGroup", true, true, true},
+    {"limitranges", "v1", "LimitRange", false, false, false},
+    {"resourceclaims.resource.k8s.io", "resource.k8s.io/v1", "ResourceClaim", true, true, false},
     {"events", "v1", "Event", false, false, false},
+    {"leases.coordination.k8s.io", "coordination.k8s.io/v1", "Lease", false, false, false},
 };
 
 }  // namespace

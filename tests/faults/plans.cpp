@@ -4,13 +4,24 @@ namespace faults {
 
 std::vector<Fault> plans(const World& recorded) {
     using What = Fault::Kind;
-    std::vector<Fault> all = {
-        {.reconcilers = 2}, {.clock_skew = 20s}, {.clock_skew = -20s}, {.reconcilers = 2, .clock_skew = 20s}};
+    std::vector<Fault> all = {{.reconcilers = 2},
+                              {.reconcilers = 2, .elected = true},
+                              {.clock_skew = 20s},
+                              {.clock_skew = -20s},
+                              {.reconcilers = 2, .clock_skew = 20s}};
     for (int write = 0; write < recorded.writes(); ++write) {
         all.push_back({.kind = What::crash, .write = write});
         // Long enough for every deadline to pass.
         all.push_back({.kind = What::crash, .write = write, .downtime = 300s});
         all.push_back({.kind = What::crash, .write = write, .reconcilers = 2});
+        all.push_back({.kind = What::stop, .write = write, .downtime = 12s, .reconcilers = 2});
+        for (const What kind : {What::crash, What::stop, What::lose_lease, What::split}) {
+            Fault fault = {.kind = kind, .write = write, .reconcilers = 2, .elected = true};
+            if (kind == What::stop) fault.downtime = 30s;
+            // Until somebody else leads, or while one is not aware yet of the other.
+            fault.delay = kind == What::split ? 5s : 20s;
+            all.push_back(std::move(fault));
+        }
         for (const auto delay : {3s, 10s, 60s})
             all.push_back({.kind = What::late, .write = write, .delay = delay});
         for (const auto delay : {5s, 20s})

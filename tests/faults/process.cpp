@@ -6,6 +6,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
+#include "leadership.hpp"
 #include "runtime/pipeline.hpp"
 #include "watching.hpp"
 
@@ -121,18 +122,23 @@ Process::Process(World& world, int number, std::chrono::seconds clock_skew)
       clock_(world, *this),
       log_(net::LogLevel::error, net::LogFormat::json,
            [this](std::string_view line) { world_.judge.logged(line); }),
-      events_(context_.get_executor(), *this, clock_, "reconciler-" + std::to_string(number)),
+      leader_only_(*this, [this] { return leading(); }),
+      events_(context_.get_executor(), *this, clock_, Leadership::identity(number)),
       caches_([this](const api::ObjectKey& key) { worker_.wake(key); }),
       shared_(clock_),
-      pass_(*this, caches_, events_, log_,
+      pass_(leader_only_, caches_, events_, log_,
             [this, clock_skew] { return world_.agenda.wall_seconds() + clock_skew; }, {},
             {runtime::default_pipeline(), shared_}),
-      worker_(context_.get_executor(), clock_, caches_, pass_, metrics_, log_, [] { return true; }, {}),
+      worker_(context_.get_executor(), clock_, caches_, pass_, metrics_, log_, [this] { return leading(); },
+              {}),
       loops_(context_.get_executor()) {
     follow(kube::resources::train_jobs, caches_.train_jobs());
     follow(kube::resources::job_sets, caches_.job_sets());
     follow(kube::resources::training_runtimes, caches_.training_runtimes());
     follow(kube::resources::cluster_training_runtimes, caches_.cluster_training_runtimes());
+    follow(kube::resources::pod_groups, caches_.pod_groups());
+    follow(kube::resources::volcano_pod_groups, caches_.volcano_pod_groups());
+    if (world.fault.elected) elect();
     loops_.start(worker_.run(), [this](const std::exception_ptr& thrown) {
         world_.judge.complain("the worker ended: " + net::what_of(thrown));
     });
@@ -146,6 +152,17 @@ void Process::follow(kube::Resource resource, kube::Sink& sink) {
         world_.judge.complain("a reflector ended: " + net::what_of(thrown));
     });
     reflectors_.push_back(std::move(reflector));
+}
+
+void Process::elect() {
+    kube::LeaderElector::Callbacks callbacks;
+    callbacks.started = [this] { worker_.look_again(); };
+    callbacks.stopped = [this] { worker_.look_again(); };
+    elector_ = std::make_unique<kube::LeaderElector>(*this, clock_, World::lease,
+                                                     Leadership::identity(number_), std::move(callbacks));
+    loops_.start(elector_->run(), [this](const std::exception_ptr& thrown) {
+        world_.judge.complain("the election ended: " + net::what_of(thrown));
+    });
 }
 
 // Everything that waits is ended in order, so that nothing is left behind; the world sees none of it.
@@ -162,7 +179,13 @@ Process::~Process() {
     context_.poll();
 }
 
+void Process::go_on() {
+    stopped_ = false;
+    if (alive_) poll();
+}
+
 void Process::poll() {
+    if (stopped_) return;
     context_.restart();
     context_.poll();
 }

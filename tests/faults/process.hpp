@@ -4,7 +4,9 @@
 #include <memory>
 
 #include "kube/event_recorder.hpp"
+#include "kube/leader.hpp"
 #include "kube/reflector.hpp"
+#include "leader_only.hpp"
 #include "net/task_group.hpp"
 #include "pass.hpp"
 #include "shared_objects.hpp"
@@ -66,7 +68,11 @@ public:
     ~Process() override;
 
     void kill() { alive_ = false; }
+    /// As SIGSTOP and SIGCONT would: what comes for it waits.
+    void stop() { stopped_ = true; }
+    void go_on();
     bool alive() const { return alive_; }
+    bool stopped() const { return stopped_; }
     int number() const { return number_; }
     boost::asio::io_context& context() { return context_; }
     /// Runs what can run now.
@@ -77,21 +83,26 @@ public:
 
 private:
     void follow(kube::Resource resource, kube::Sink& sink);
+    void elect();
+    bool leading() const { return !elector_ || elector_->leading(); }
 
     World& world_;
     int number_;
     bool alive_ = true;
+    bool stopped_ = false;
     bool ending_ = false;
     boost::asio::io_context context_{1};
     ProcessClock clock_;
     net::Log log_;
     net::Metrics metrics_;
+    reconciler::LeaderOnly leader_only_;
     kube::EventRecorder events_;
     reconciler::Caches caches_;
     reconciler::SharedObjects shared_;
     reconciler::Pass pass_;
     reconciler::Worker worker_;
     std::vector<std::unique_ptr<kube::Reflector>> reflectors_;
+    std::unique_ptr<kube::LeaderElector> elector_;
     net::TaskGroup loops_;
     std::map<std::uint64_t, std::shared_ptr<boost::asio::steady_timer>> calls_;
     std::uint64_t calls_made_ = 0;

@@ -10,6 +10,7 @@ std::vector<Scenario> refusals();
 std::vector<Scenario> reuse();
 std::vector<Scenario> suspending();
 std::vector<Scenario> time_limits();
+std::vector<Scenario> other_objects();
 
 /// If nothing fails, its JobSet is there at that time.
 Scenario prompt(Scenario scenario, std::chrono::seconds by);

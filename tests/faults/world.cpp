@@ -9,10 +9,12 @@
 namespace faults {
 namespace {
 
-constexpr std::string_view watched[] = {"trainjobs.trainer.kubeflow.org", "jobsets.jobset.x-k8s.io",
-                                        "trainingruntimes.trainer.kubeflow.org",
-                                        "clustertrainingruntimes.trainer.kubeflow.org"};
+constexpr std::string_view watched[] = {
+    "trainjobs.trainer.kubeflow.org",        "jobsets.jobset.x-k8s.io",
+    "trainingruntimes.trainer.kubeflow.org", "clustertrainingruntimes.trainer.kubeflow.org",
+    "podgroups.scheduling.x-k8s.io",         "podgroups.scheduling.volcano.sh"};
 
+constexpr std::string_view leases = "leases.coordination.k8s.io";
 constexpr int most_writes = 150;
 constexpr std::chrono::seconds pause{7};
 
@@ -38,12 +40,15 @@ struct World::Sent {
     Answer answer = {};
     int write = -1;
     Judge::Meant meant = {};
+    kube::SteadyTime at = {};
+    bool about_lease = false;
 };
 
 std::string Fault::name() const {
     const std::string at = "write " + std::to_string(write);
     const std::string view = resource + " at change " + std::to_string(change);
     std::string with = reconcilers > 1 ? ", " + std::to_string(reconcilers) + " reconcilers" : "";
+    if (elected) with += " of whom one is elected";
     if (clock_skew.count() != 0) with += ", clocks wrong by " + std::to_string(clock_skew.count()) + " s";
     switch (kind) {
         case Kind::none: return "no fault" + with;
@@ -57,6 +62,10 @@ std::string Fault::name() const {
         case Kind::freeze: return "frozen until " + at + ": " + view + with;
         case Kind::drop: return "dropped: " + view + with;
         case Kind::relist: return "frozen until " + at + " and listed again: " + view + with;
+        case Kind::stop:
+            return "stopped at " + at + " for " + std::to_string(downtime.count() / 1000) + " s" + with;
+        case Kind::lose_lease: return "lease lost during " + at + with;
+        case Kind::split: return "lease deleted during " + at + with;
     }
     return "";
 }
@@ -132,6 +141,8 @@ std::vector<std::string> World::watched_resources() { return {std::begin(watched
 
 void World::spread(const Kind& kind, const api::ObjectKey& key, const api::Json& before,
                    const api::Json& after) {
+    if (kind.resource == leases) return;
+    ++changes_stored_;
     judge.changed(kind, key, before, after, acting_ != nullptr);
     garbage_collector.changed(before, after);
     job_set_controller.changed(kind, key, before, after);
@@ -179,19 +190,26 @@ void World::judge_sending(const Process& process) {
         judge.complain("a write came though the API server had asked for a pause");
     // Backoff makes many writes of a run that nothing helps impossible; but two that see different things
     // write about it.
-    if (fault.reconcilers == 1 && writes() == most_writes) judge.complain("there is no end of writes");
+    if ((fault.reconcilers == 1 || fault.elected) && writes() == most_writes)
+        judge.complain("there is no end of writes");
 }
 
 void World::submit(Process& process, kube::Request request, Answer answer) {
-    auto sent = std::make_shared<Sent>(
-        Sent{.from = &process, .request = std::move(request), .answer = std::move(answer)});
-    const bool event = kube::resource_of(sent->request.target) == "events";
-    if (sent->request.method != "GET" && !event) {
+    auto sent = std::make_shared<Sent>(Sent{
+        .from = &process, .request = std::move(request), .answer = std::move(answer), .at = agenda.now()});
+    const std::string resource = kube::resource_of(sent->request.target);
+    const bool event = resource == "events";
+    sent->about_lease = resource == leases;
+    const bool write = sent->request.method != "GET" && !event && !sent->about_lease;
+    if (fault.elected && !event && !sent->about_lease)
+        if (auto wrong = leadership_.fault_of(process.number(), write, agenda.now()); !wrong.empty())
+            judge.complain(std::move(wrong));
+    if (write) {
         judge_sending(process);
         ++under_way_[process.number()];
         sent->write = writes();
         Changes& now = changes_at_writes_.emplace_back();
-        for (const auto resource : watched) now[std::string(resource)] = changes(resource);
+        for (const auto each : watched) now[std::string(each)] = changes(each);
     }
     if (const Stored* stored = sent->write >= 0 ? api.find_target(sent->request.target) : nullptr) {
         const api::ObjectMeta meta = api::parse_meta(stored->object);
@@ -199,23 +217,46 @@ void World::submit(Process& process, kube::Request request, Answer answer) {
     }
     sent->meant.at = agenda.wall_seconds();
     auto delay = lag(2, 1500);
-    if (sent->write >= 0 && sent->write == fault.write && fault.kind == Fault::Kind::slow) {
-        happened_ = true;
-        delay = fault.delay;
+    if (sent->write >= 0 && sent->write == fault.write) hit(sent, delay);
+    agenda.after(delay, [this, sent] { arrived(sent); });
+}
+
+// The write that is to suffer has been sent.
+void World::hit(const std::shared_ptr<Sent>& sent, std::chrono::milliseconds& delay) {
+    using What = Fault::Kind;
+    Process& sender = *sent->from;
+    const bool loses_lease = fault.kind == What::lose_lease || fault.kind == What::split;
+    const bool delays = fault.kind == What::slow || fault.kind == What::late || loses_lease;
+    if (delays) delay = fault.delay;
+    if (delays || fault.kind == What::stop) happened_ = true;
+    if (fault.kind == What::stop) stop(sender, fault.downtime);
+    if (loses_lease) no_lease_until_[sender.number()] = agenda.now() + 60s;
+    if (fault.kind == What::split) {
+        leadership_.deleted();
+        kube::Request removal = kube::remove(kube::resources::leases, lease, kube::Propagation::background);
+        as_user(removal);
     }
-    if (sent->write >= 0 && sent->write == fault.write && fault.kind == Fault::Kind::late) {
-        happened_ = true;
-        delay = fault.delay;
-        sent->from->kill();
+    if (fault.kind == What::late) {
+        sender.kill();
         agenda.after(fault.downtime, [this] { start_reconciler(); });
         note("crash");
     }
-    agenda.after(delay, [this, sent] { arrived(sent); });
+}
+
+void World::stop(Process& process, std::chrono::milliseconds duration) {
+    process.stop();
+    note("reconciler " + std::to_string(process.number()) + " stands still");
+    agenda.after(duration, [this, &process] {
+        note("reconciler " + std::to_string(process.number()) + " goes on");
+        process.go_on();
+    });
 }
 
 void World::arrived(const std::shared_ptr<Sent>& sent) {
     const bool hit = sent->write >= 0 && sent->write == fault.write;
     const bool write = sent->request.method != "GET";
+    if (sent->about_lease && agenda.now() < no_lease_until_[sent->from->number()])
+        return answered(sent, lost());
     if (hit && fault.kind == Fault::Kind::lose_request) {
         happened_ = true;
         return answered(sent, lost());
@@ -232,12 +273,14 @@ void World::arrived(const std::shared_ptr<Sent>& sent) {
     if (chance(0.02))
         return answered(sent, chance(0.5) ? api::Result<kube::Response>(lost())
                                           : to_result(failure(500, "InternalError", "no")));
-    judge.asked(sent->from->number(), sent->request, sent->from->alive(), sent->meant);
+    if (!sent->about_lease)
+        judge.asked(sent->from->number(), sent->request, sent->from->alive(), sent->meant);
     acting_ = sent->from;
     Reply reply = api.handle(sent->request);
     acting_ = nullptr;
     judge.answered(sent->from->number(), sent->request, reply);
-    if (write)
+    if (write && sent->about_lease && reply.ok()) leadership_.granted(sent->from->number(), sent->at);
+    if (write && !sent->about_lease)
         note("reconciler " + std::to_string(sent->from->number()) + ": " + sent->request.method + " " +
              without_query(sent->request.target) + " -> " + std::to_string(reply.status));
     if (chance(0.02) || (hit && fault.kind == Fault::Kind::lose_answer)) {
@@ -246,7 +289,7 @@ void World::arrived(const std::shared_ptr<Sent>& sent) {
     } else {
         answered(sent, to_result(std::move(reply)));
     }
-    if (write) after_write(sent);
+    if (write && !sent->about_lease) after_write(sent);
 }
 
 void World::answered(const std::shared_ptr<Sent>& sent, api::Result<kube::Response> result) {
@@ -279,6 +322,11 @@ void World::mishap() {
         (*living)->kill();
         agenda.after(lag(500, 20'000), [this] { start_reconciler(); });
         note("crash");
+    }
+    if (chance(0.02)) {
+        const auto living = std::find_if(processes_.begin(), processes_.end(),
+                                         [](const auto& p) { return p->alive() && !p->stopped(); });
+        if (living != processes_.end()) stop(**living, lag(3000, 15'000));
     }
     if (chance(0.02)) {
         const std::string resource(watched[random_() % std::size(watched)]);

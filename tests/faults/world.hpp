@@ -5,6 +5,7 @@
 #include "fault.hpp"
 #include "judge.hpp"
 #include "kube/api_server.hpp"
+#include "leadership.hpp"
 #include "surroundings.hpp"
 
 namespace faults {
@@ -28,7 +29,10 @@ public:
     World(const World&) = delete;
     World& operator=(const World&) = delete;
 
-    /// Starts a reconciler that believes it leads.
+    /// Where elected reconcilers keep who leads.
+    inline static const api::ObjectKey lease = {"system", "lease"};
+
+    /// Starts a reconciler.
     void start_reconciler();
     /// All that run: as SIGKILL would, whatever they have under way.
     void kill_reconcilers();
@@ -52,6 +56,8 @@ public:
     bool happened() const { return happened_; }  ///< the fault
     /// Nothing is to go wrong, neither on purpose nor by chance.
     bool is_unharmed() const { return fault.is_none() && !chance_.random; }
+    /// Changes of anything but the lease, so far.
+    std::uint64_t changes_stored() const { return changes_stored_; }
     /// How many changes of a watched resource there had been since reconcilers run: by now, and as each write
     /// was sent.
     int changes(std::string_view resource) const;
@@ -77,6 +83,8 @@ private:
     struct Sent;
     void note(const std::string& line);
     void judge_sending(const Process& process);
+    void hit(const std::shared_ptr<Sent>& sent, std::chrono::milliseconds& delay);
+    void stop(Process& process, std::chrono::milliseconds duration);
     void arrived(const std::shared_ptr<Sent>& sent);
     void answered(const std::shared_ptr<Sent>& sent, api::Result<kube::Response> result);
     void after_write(const std::shared_ptr<Sent>& sent);
@@ -92,6 +100,9 @@ private:
     const Process* acting_ = nullptr;
     std::map<int, int> under_way_;  // writes, by the number of their process
     std::map<int, kube::SteadyTime> quiet_until_;
+    Leadership leadership_;
+    std::map<int, kube::SteadyTime> no_lease_until_;  // what is sent about it before is lost
+    std::uint64_t changes_stored_ = 0;
     std::vector<Changes> changes_at_writes_;
     bool happened_ = false;
     bool frozen_ = false;

@@ -1,0 +1,21 @@
+#include "leadership.hpp"
+
+namespace faults {
+
+void Leadership::granted(int reconciler, kube::SteadyTime sent) {
+    granted_[reconciler] = sent;
+    holder_ = reconciler;
+}
+
+std::string Leadership::fault_of(int reconciler, bool writes, kube::SteadyTime now) const {
+    const auto at = granted_.find(reconciler);
+    if (at == granted_.end()) return "a pass was run by one who never had the lease";
+    // Passes that have begun may go on looking.
+    if (!writes) return "";
+    if (now >= at->second + kube::LeaseTimes().renew_deadline)
+        return "a write was sent after the lease had lapsed";
+    if (holder_ != reconciler && !deleted_) return "a write was sent while somebody else had the lease";
+    return "";
+}
+
+}  // namespace faults

@@ -1,0 +1,171 @@
+// Jobs with more objects than a JobSet and a snapshot, and jobs that cannot be built at first.
+#include <algorithm>
+
+#include "acts.hpp"
+#include "api/meta.hpp"
+#include "scenario_lists.hpp"
+
+namespace faults {
+namespace {
+
+using namespace ends;
+using kube::resources::pod_groups;
+using kube::resources::resource_claims;
+using kube::resources::secrets;
+using kube::resources::volcano_pod_groups;
+
+const api::ObjectKey keys_of_job = {the_job.ns, "job-mpi-ssh-auth"};
+const api::ObjectKey claim = {the_job.ns, "gpus"};
+const char* const resume = R"({"spec":{"suspend":false}})";
+
+Json parsed(const char* text) { return api::parse_json(text).value(); }
+
+// A launcher next to the nodes.
+Tweak mpi() {
+    return [](Json& runtime) {
+        runtime["spec"]["mlPolicy"] = parsed(R"({"numNodes":2,"mpi":{"mpiImplementation":"OpenMPI",
+            "numProcPerNode":1,"sshAuthMountPath":"/root/.ssh","runLauncherAsNode":false}})");
+        Json& jobs = runtime["spec"]["template"]["spec"]["replicatedJobs"];
+        jobs.items().push_back(parsed(R"({"name":"launcher","template":{"spec":{"template":{"spec":{
+            "containers":[{"name":"node","image":"first"}]}}}}})"));
+    };
+}
+
+Tweak gang(const char* policy) {
+    return [policy](Json& runtime) {
+        runtime["spec"]["podGroupPolicy"] = parsed(policy);
+        runtime["spec"]["mlPolicy"]["numNodes"] = 2;
+    };
+}
+const char* const coscheduling = R"({"coscheduling":{"scheduleTimeoutSeconds":60}})";
+const char* const volcano = R"({"volcano":{}})";
+
+// Its container asks for what the claim has.
+Tweak claiming() {
+    return [](Json& runtime) {
+        runtime["spec"]["mlPolicy"] = parsed(R"({"numNodes":1,"torch":{"numProcPerNode":"auto"}})");
+        Json& jobs = runtime["spec"]["template"]["spec"]["replicatedJobs"];
+        Json& pod = jobs.items().front()["template"]["spec"]["template"]["spec"];
+        pod["resourceClaims"] = parsed(R"([{"name":"gpu","resourceClaimName":"gpus"}])");
+        pod["containers"].items().front()["resources"] = parsed(R"({"claims":[{"name":"gpu"}]})");
+    };
+}
+const char* const claim_text = R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim",
+    "metadata":{"name":"gpus","namespace":"ns"},"spec":{"devices":{"requests":[
+    {"name":"gpu","exactly":{"deviceClassName":"gpu.example.com","count":2}}]}}})";
+
+const char* const foreign_group = R"({"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"PodGroup",
+    "metadata":{"name":"job","namespace":"ns"},"spec":{"minMember":9}})";
+
+// One job too many that trains.
+Tweak two_trainers() {
+    return [](Json& runtime) {
+        Json& jobs = runtime["spec"]["template"]["spec"]["replicatedJobs"];
+        Json second = jobs.items().front();
+        second["name"] = "second";
+        jobs.items().push_back(std::move(second));
+    };
+}
+const char* const one_trainer = R"({"spec":{"template":{"spec":{"replicatedJobs":[{"name":"node",
+    "template":{"metadata":{"labels":{"trainer.kubeflow.org/trainjob-ancestor-step":"trainer"}},
+                "spec":{"template":{"spec":{"containers":[{"name":"node","image":"first"}]}}}}}]}}}})";
+
+Tweak patch_of_no_job() {
+    return set("runtimePatches", R"([{"manager":"example.com/test","trainingRuntimeSpec":{"template":{"spec":{
+        "replicatedJobs":[{"name":"nobody","template":{"metadata":{"labels":{"a":"b"}}}}]}}}}])");
+}
+
+bool is_ours(const World& world, const Json& object) {
+    const Stored* job = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
+    return job && api::parse_meta(object).controller_uid == api::parse_meta(job->object).uid;
+}
+
+Check has_hosts_and_keys(int hosts) {
+    return [hosts](const World& world) -> std::string {
+        const Stored* key_pair = world.api.find("secrets", keys_of_job);
+        const Stored* list = world.api.find("configmaps", {the_job.ns, "job-mpi-hostfile"});
+        if (!key_pair || !is_ours(world, key_pair->object)) return "it has no keys of its own";
+        if (!list || !is_ours(world, list->object)) return "it has no host file of its own";
+        const std::string_view text = list->object["data"]["hostfile"].as_string();
+        const auto lines = std::count(text.begin(), text.end(), '\n');
+        return lines == hosts ? "" : "its host file has " + std::to_string(lines) + " lines";
+    };
+}
+
+Check has_gang(const char* resource) {
+    return [resource](const World& world) -> std::string {
+        const Stored* group = world.api.find(resource, the_job);
+        if (!group || !is_ours(world, group->object)) return "it has no PodGroup of its own";
+        const auto members = group->object["spec"]["minMember"].int_or(0);
+        return members == 2 ? "" : "its PodGroup has " + std::to_string(members) + " members";
+    };
+}
+
+}  // namespace
+
+std::vector<Scenario> other_objects() {
+    return {
+        {"an MPI job is resumed with other nodes",
+         {{1s, make_runtime(mpi())},
+          {2s, make_job(set("suspend", "true"))},
+          {20s, change_job(R"({"spec":{"trainer":{"numNodes":3}}})")},
+          {30s, once_suspended(change_job(resume))}},
+         {resumed_and_completed},
+         {"JobSetDeleted"},
+         900s,
+         has_hosts_and_keys(3)},
+        refusable({"a name of an MPI job is used again while its keys are held",
+                   {{1s, make_runtime(mpi())},
+                    {2s, make_job(with(pods_that("never")))},
+                    {15s, hold(secrets, keys_of_job)},
+                    {20s, remove_job("Background")},
+                    {21s, make_job()},
+                    {80s, release(secrets, keys_of_job)}},
+                   {completed},
+                   {},
+                   900s,
+                   has_hosts_and_keys(2)}),
+        {"others meddle with the PodGroup of a suspended job",
+         {{1s, make_runtime(gang(coscheduling))},
+          {2s, make_job(set("suspend", "true"))},
+          {20s, change(pod_groups, the_job, R"({"spec":{"minMember":7}})")},
+          {30s, remove(pod_groups, the_job, "Background")},
+          {50s, change(pod_groups, the_job, R"({"spec":{"minMember":8}})")}},
+         {held},
+         {"Suspended"},
+         600s,
+         has_gang("podgroups.scheduling.x-k8s.io")},
+        {"a PodGroup of somebody else is in the way, then goes",
+         {{0s, make(volcano_pod_groups, foreign_group)},
+          {1s, make_runtime(gang(volcano))},
+          {2s, make_job()},
+          {45s, remove(volcano_pod_groups, the_job, "Background")}},
+         {completed},
+         {"JobsCreationFailed"},
+         600s,
+         has_gang("podgroups.scheduling.volcano.sh")},
+        {"the claim of a suspended job is being deleted as it is resumed",
+         {{0s, make(resource_claims, claim_text)},
+          {1s, make_runtime(claiming())},
+          {2s, make_job(with(pods_that("never")), set("suspend", "true"))},
+          {10s, hold(resource_claims, claim)},
+          {20s, remove(resource_claims, claim, "Background")},
+          {30s, change_job(resume)},
+          {80s, release(resource_claims, claim)}},
+         {resumed_and_running, running}},
+        prompt({"a TrainJob cannot be built, and is corrected",
+                {{1s, make_runtime()},
+                 {2s, make_job(patch_of_no_job())},
+                 {45s, change_job(R"({"spec":{"runtimePatches":null}})")}},
+                {completed},
+                {"JobsBuildFailed"}},
+               47s),
+        prompt({"a runtime cannot be built from, and is corrected",
+                {{1s, make_runtime(two_trainers())}, {2s, make_job()}, {45s, change_runtime(one_trainer)}},
+                {completed},
+                {"JobsBuildFailed"}},
+               47s),
+    };
+}
+
+}  // namespace faults
