@@ -205,6 +205,32 @@ TEST_CASE("a list of JobSets wakes the unfinished TrainJobs whose own is not in 
     CHECK(woken.take() == std::vector<std::string>{"ns/gone"});
 }
 
+TEST_CASE("a list of PodGroups wakes the suspended TrainJobs that have none in it") {
+    Woken woken;
+    const auto submit = [&](const char* name, bool suspend, const char* condition) {
+        Json job = train_job("ClusterTrainingRuntime", "torch");
+        job["metadata"]["name"] = name;
+        job["spec"]["suspend"] = suspend;
+        job["status"]["conditions"] = Json::array({Json::object({{"type", condition}, {"status", "True"}})});
+        woken.caches.train_jobs().upsert({"ns", name}, "1", job);
+    };
+    submit("robbed", true, "Suspended");
+    submit("complete", true, "Suspended");
+    submit("running", false, "Created");
+    submit("ended", true, "Failed");
+    woken.take();
+    for (auto* groups : {&woken.caches.pod_groups(), &woken.caches.volcano_pod_groups()}) {
+        groups->listing();
+        groups->upsert(
+            {"ns", "complete"}, "3",
+            object(R"({"metadata":{"name":"complete","namespace":"ns","uid":"p1","ownerReferences":[
+            {"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","uid":"u1","controller":true}]}})"));
+        CHECK(woken.take() == std::vector<std::string>{"ns/complete"});
+        groups->synced("4");
+        CHECK(woken.take() == std::vector<std::string>{"ns/robbed"});
+    }
+}
+
 TEST_CASE("nothing is concluded from an absence before every list is complete") {
     Woken woken;
     CHECK(!woken.caches.synced());

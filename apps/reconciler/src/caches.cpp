@@ -55,12 +55,14 @@ std::optional<Caches::TrainJobFacts> digest_train_job(Json& object) {
     Json spec = spec_in_object ? std::move(*spec_in_object) : Json();
     api::TrainJob job = api::parse_train_job(object);
     job.runtime_ref = api::parse_runtime_ref(spec);
+    job.suspend = std::as_const(spec)["suspend"].bool_or(false);
     if (spec_in_object) *spec_in_object = std::move(spec);
     keep_what_decisions_need(object);
     keep_only(object.find("status"), {"conditions", "jobsStatus"});
-    return Caches::TrainJobFacts{
-        .runtime_hash = std::hash<api::ObjectKey>()(runtime_key(job)),
-        .expects_job_set = !api::terminal_condition(job) && lifecycle::had_job_set(job)};
+    const bool goes_on = !api::terminal_condition(job);
+    return Caches::TrainJobFacts{.runtime_hash = std::hash<api::ObjectKey>()(runtime_key(job)),
+                                 .expects_job_set = goes_on && lifecycle::had_job_set(job),
+                                 .is_held = goes_on && job.suspend};
 }
 
 // Volcano makes PodGroups for everybody's Pods.
@@ -103,11 +105,14 @@ Caches::Caches(Wake wake)
       training_runtimes_(digest_runtime, [this](const auto& key, auto*, auto*) { wake_users_of(key); }),
       cluster_training_runtimes_(digest_runtime,
                                  [this](const auto& key, auto*, auto*) { wake_users_of(key); }),
-      pod_groups_(digest_pod_group,
-                  [this](const auto& key, auto* before, auto* after) { wake_gang(key, before, after); }),
-      volcano_pod_groups_(digest_pod_group, [this](const auto& key, auto* before, auto* after) {
-          wake_gang(key, before, after);
-      }) {}
+      pod_groups_(
+          digest_pod_group,
+          [this](const auto& key, auto* before, auto* after) { wake_gang(key, before, after); },
+          [this] { wake_held_without(pod_groups_); }),
+      volcano_pod_groups_(
+          digest_pod_group,
+          [this](const auto& key, auto* before, auto* after) { wake_gang(key, before, after); },
+          [this] { wake_held_without(volcano_pod_groups_); }) {}
 
 std::optional<api::TrainJob> Caches::train_job(const api::ObjectKey& key) const {
     const auto* entry = train_jobs_.find(key);
@@ -152,6 +157,13 @@ void Caches::wake_owner_of(const api::ObjectKey& job_set, const JobSetEntry* bef
 void Caches::wake_those_whose_job_set_is_gone() {
     train_jobs_.for_each([&](const api::ObjectKey& job, const auto& entry) {
         if (entry.facts.expects_job_set && !job_sets_.find(job)) wake_(job);
+    });
+}
+
+// Only of suspended jobs a PodGroup is made again. Whether one should have one, a pass knows.
+void Caches::wake_held_without(const kube::Store<PodGroupFacts>& pod_groups) {
+    train_jobs_.for_each([&](const api::ObjectKey& job, const auto& entry) {
+        if (entry.facts.is_held && !pod_groups.find(job)) wake_(job);
     });
 }
 

@@ -38,6 +38,7 @@ public:
         /// Of runtime_key(). Where two runtimes share one, a TrainJob gets a pass for nothing.
         std::size_t runtime_hash = 0;
         bool expects_job_set = false;  ///< it goes on, and has had one
+        bool is_held = false;          ///< it goes on, and is suspended
     };
     struct JobSetFacts {
         bool ours = false;  ///< of others only that they are there
@@ -65,12 +66,15 @@ private:
     using JobSetEntry = kube::Store<JobSetFacts>::Entry;
     using PodGroupEntry = kube::Store<PodGroupFacts>::Entry;
     // A list tells nothing of what was absent before and is absent now.
-    class JobSetStore final : public kube::Store<JobSetFacts> {
+    template <class Facts>
+    class ListedStore final : public kube::Store<Facts> {
     public:
-        JobSetStore(Digest digest, OnChange on_change, std::function<void()> on_list)
-            : Store(std::move(digest), std::move(on_change)), on_list_(std::move(on_list)) {}
+        using Base = kube::Store<Facts>;
+        ListedStore(typename Base::Digest digest, typename Base::OnChange on_change,
+                    std::function<void()> on_list)
+            : Base(std::move(digest), std::move(on_change)), on_list_(std::move(on_list)) {}
         void synced(const std::string& resource_version) override {
-            Store::synced(resource_version);
+            Base::synced(resource_version);
             on_list_();
         }
 
@@ -81,6 +85,7 @@ private:
     void wake_gang(const api::ObjectKey& pod_group, const PodGroupEntry* before, const PodGroupEntry* after);
     void wake_users_of(const api::ObjectKey& runtime);
     void wake_those_whose_job_set_is_gone();
+    void wake_held_without(const kube::Store<PodGroupFacts>& pod_groups);
 
     // Many TrainJobs use the same runtime, one after the other.
     struct LastRuntime {
@@ -91,11 +96,11 @@ private:
 
     Wake wake_;
     kube::Store<TrainJobFacts> train_jobs_;
-    JobSetStore job_sets_;
+    ListedStore<JobSetFacts> job_sets_;
     kube::Store<RuntimeFacts> training_runtimes_;
     kube::Store<RuntimeFacts> cluster_training_runtimes_;
-    kube::Store<PodGroupFacts> pod_groups_;
-    kube::Store<PodGroupFacts> volcano_pod_groups_;
+    ListedStore<PodGroupFacts> pod_groups_;
+    ListedStore<PodGroupFacts> volcano_pod_groups_;
     mutable LastRuntime last_runtime_;
 };
 
