@@ -105,9 +105,10 @@ std::optional<Reply> admit(const Kind& kind, const Json& before, const Json& aft
                            " is invalid: metadata.finalizers: Forbidden: no new finalizers can be added if "
                            "the object is being deleted");
     if (kind.kind == "JobSet") return admit_job_set(before, after);
-    if (kind.kind == "ConfigMap" && before["immutable"].bool_or(false) && before["data"] != after["data"])
+    const bool may_be_immutable = kind.kind == "ConfigMap" || kind.kind == "Secret";
+    if (may_be_immutable && before["immutable"].bool_or(false) && before["data"] != after["data"])
         return failure(422, "Invalid",
-                       "ConfigMap \"" + std::string(after["metadata"]["name"].as_string()) +
+                       std::string(kind.kind) + " \"" + std::string(after["metadata"]["name"].as_string()) +
                            "\" is invalid: data: Forbidden: field is immutable when `immutable` is set");
     return std::nullopt;
 }

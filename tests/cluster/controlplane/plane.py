@@ -2,9 +2,12 @@
 to run pods. Everything listens on free ports of loopback and keeps its state in one directory, so that several can run
 side by side."""
 
+import contextlib
 import json
+import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -131,6 +134,16 @@ class ControlPlane:
         self._api_server().start()
         self._note_pids()
         self._wait_for_api_server()
+
+    @contextlib.contextmanager
+    def paused(self, name):
+        """One of the programs does nothing for a while."""
+        pid = next(process.pid for process in self._processes if process.name == name)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(pid, signal.SIGCONT)
 
     # For the modules of this package, each of which starts one part.
 

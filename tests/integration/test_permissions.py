@@ -1,0 +1,73 @@
+"""What the API server lets nobody do, or not us: that is no fault of a TrainJob, and says nothing about it."""
+
+import contextlib
+
+from deployment import NAMESPACE
+from jobs import runtime, train_job
+from rest import conditions, true_conditions, wait_for
+
+ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/signalbox-reconciler"
+REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+
+
+def may(rest, verb, group, resource):
+    """Whether the reconciler may do that in the default namespace."""
+    review = {"kind": "SubjectAccessReview", "apiVersion": "authorization.k8s.io/v1", "spec": {
+        "user": f"system:serviceaccount:{NAMESPACE}:signalbox-reconciler",
+        "resourceAttributes": {"namespace": "default", "verb": verb, "group": group, "resource": resource}}}
+    return rest.request("POST", REVIEWS, review)["status"]["allowed"]
+
+
+@contextlib.contextmanager
+def without_permission(rest, verb, group, resource):
+    role = rest.request("GET", ROLE)
+    assert may(rest, verb, group, resource)
+    less = [{**rule, "verbs": [v for v in rule["verbs"] if v != verb]}
+            if group in rule["apiGroups"] and resource in rule["resources"] else rule for rule in role["rules"]]
+
+    def grant(rules):
+        rest.request("PATCH", ROLE, {"rules": rules}, "application/merge-patch+json")
+    grant(less)
+    try:
+        wait_for("the permission to be gone", lambda: not may(rest, verb, group, resource))
+        yield
+    finally:
+        grant(role["rules"])
+
+
+def failed_passes(signalbox):
+    return signalbox.reconciler.metric("signalbox_passes_total", 'result="failed"')
+
+
+def until_tried_again(signalbox):
+    before = failed_passes(signalbox)
+    wait_for("a second attempt", lambda: failed_passes(signalbox) >= before + 2)
+
+
+def test_a_missing_permission_is_no_fault_of_the_job_and_granting_it_helps(signalbox, rest):
+    rest.create(runtime())
+    with without_permission(rest, "create", "jobset.x-k8s.io", "jobsets"):
+        rest.create(train_job("barred"))
+        until_tried_again(signalbox)
+        assert conditions(rest.get("trainjobs", "barred")) == {}
+        assert rest.get("jobsets", "barred") is None
+    wait_for("Complete", lambda: "Complete" in true_conditions(rest.get("trainjobs", "barred")), timeout=60)
+    assert conditions(rest.get("trainjobs", "barred"))["Created"]["reason"] == "JobsCreationSucceeded"
+
+
+def test_nothing_is_said_against_a_job_whose_namespace_ends_and_nothing_keeps_that_from_going(cluster, signalbox, rest):
+    rest.create(runtime())
+    rest.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ending"}})
+    rest.create(train_job("running", namespace="ending", seconds="never"))
+    wait_for("its JobSet", lambda: rest.get("jobsets", "running", namespace="ending"))
+    signalbox.wait_until_idle()
+    signalbox.stop_reconciler()
+    rest.create(train_job("late", namespace="ending"))
+    # Whoever empties namespaces waits, so that this one goes on ending.
+    with cluster.paused("kube-controller-manager"):
+        rest.delete("namespaces", "ending")
+        signalbox.start_reconciler()
+        until_tried_again(signalbox)
+        assert conditions(rest.get("trainjobs", "late", namespace="ending")) == {}
+        assert set(true_conditions(rest.get("trainjobs", "running", namespace="ending"))) == {"Created"}
+    wait_for("the namespace to go", lambda: rest.get("namespaces", "ending") is None, timeout=60)
