@@ -34,9 +34,10 @@ struct Trial {
     }
     void ask(const kube::Request& request) {
         Judge::Meant meant;
-        if (const Stored* there = world.api.find_target(request.target))
-            meant = {there->object["metadata"]["uid"].as_string(),
-                     there->object["metadata"]["resourceVersion"].as_string(), world.agenda.wall_seconds()};
+        if (const Stored* there = world.api.find_target(request.target)) {
+            const api::ObjectMeta meta = api::parse_meta(there->object);
+            meant = {meta.uid, meta.resource_version, world.agenda.wall_seconds()};
+        }
         judge.asked(0, request, true, meant);
         world.api.handle(request);
     }
