@@ -40,6 +40,11 @@ Reply must_be_specified(const Kind& kind, const api::ObjectKey& key) {
     return reply;
 }
 
+bool allows_unconditional_update(const Kind& kind) {
+    // Of the groups that we know, only custom resources and Leases have a dot in them.
+    return kind.api_version.find('.') == std::string_view::npos;
+}
+
 void forget_nothing_owned(std::map<Manager, FieldSet>& managers) {
     std::erase_if(managers, [](const auto& entry) { return entry.second.empty(); });
 }
@@ -121,6 +126,9 @@ Reply ApiModel::handle(const kube::Request& request, const std::string& user) {
         return failure(404, "NotFound",
                        std::string(of.kind->resource) + " \"" + of.key.name + "\" not found");
     if (request.method == "PATCH") return merge_patch(of, body);
+    const bool unconditional = body["metadata"]["resourceVersion"].as_string().empty();
+    if (request.method == "PUT" && unconditional && !allows_unconditional_update(*of.kind))
+        return must_be_specified(*of.kind, of.key);
     if (request.method == "PUT") return replace(of, body);
     if (request.method == "DELETE") return remove(of, body);
     return failure(405, "MethodNotAllowed",
@@ -286,9 +294,7 @@ Reply ApiModel::apply(const Target& target, const Json& config) {
     if (!conflicts.empty() && target.query.find("force") != target.query.end() &&
         target.query.at("force") != "true")
         return failure(409, "Conflict", "Apply failed with conflicts: conflicts with " + conflicts);
-    // Of custom resources there is no unconditional update.
-    if (unversioned && kind.resource.find('.') != kind.resource.npos)
-        return must_be_specified(kind, target.key);
+    if (unversioned && !allows_unconditional_update(kind)) return must_be_specified(kind, target.key);
     forget_nothing_owned(managers);
     default_by_schema(kind, object);
     default_by_webhook(kind, object);
