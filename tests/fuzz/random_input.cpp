@@ -75,6 +75,52 @@ void settle_policies(SchemaValues& values, Json& runtime_spec) {
     }
 }
 
+// The job's container "node"; made of its first one if it has none. nullptr without any.
+Json* node_of(Json& job) {
+    const auto containers =
+        pod_spec_of(job) ? items_at(*pod_spec_of(job), {"containers"}) : std::vector<Json*>();
+    for (Json* container : containers)
+        if (name_of(*container) == api::node_container) return container;
+    if (containers.empty()) return nullptr;
+    (*containers.front())["name"] = api::node_container;
+    return containers.front();
+}
+
+// Flux runs in the job "node".
+void give_flux_a_node(SchemaValues& values, Json& runtime_spec) {
+    if (!find_at(runtime_spec, {"mlPolicy", "flux"}) || !values.maybe(mostly)) return;
+    const auto jobs = items_at(runtime_spec, {"template", "spec", "replicatedJobs"});
+    for (Json* job : jobs)
+        if (name_of(*job) == api::node_container && node_of(*job)) return;
+    for (Json* job : jobs)
+        if (name_of(*job) != api::node_container && node_of(*job)) {
+            for (Json* other : jobs)
+                if (name_of(*other) == api::node_container) (*other)["name"] = "another";
+            (*job)["name"] = api::node_container;
+            return;
+        }
+    runtime_spec["mlPolicy"].erase("flux");
+}
+
+// GPUs behind claims count where no plain resource is one.
+void give_claims(SchemaValues& values, Json& runtime_spec) {
+    const auto jobs = items_at(runtime_spec, {"template", "spec", "replicatedJobs"});
+    if (jobs.empty() || !values.maybe(30)) return;
+    Json* node = node_of(*jobs.front());
+    if (!node) return;
+    (*jobs.front())["template"]["metadata"]["labels"][api::ancestor_label] = api::ancestor_trainer;
+    Json& claims = (*pod_spec_of(*jobs.front()))["resourceClaims"] = Json::array();
+    Json& references = (*node)["resources"] = Json::object();
+    for (const char* name : {"gpus", "a", "b"}) {
+        if (!values.maybe(60)) continue;
+        claims.push_back(Json::object({{"name", name}}));
+        Json reference = Json::object({{"name", name}});
+        if (values.maybe(40)) reference["request"] = values.maybe(50) ? "a" : "run";
+        references["claims"].push_back(std::move(reference));
+    }
+    if (!runtime_spec["mlPolicy"].is_object()) runtime_spec["mlPolicy"] = Json::object();
+}
+
 // A claim has one source.
 void settle_claim_sources(SchemaValues& values, Json& pod_spec) {
     for (Json* claim : items_at(pod_spec, {"resourceClaims"})) {
@@ -149,6 +195,8 @@ void aim_patch(SchemaValues& values, Json& patch, const Json& runtime_spec) {
 }
 
 void settle_runtime(SchemaValues& values, Json& runtime_spec) {
+    give_claims(values, runtime_spec);
+    give_flux_a_node(values, runtime_spec);
     leave_one_trainer(values, runtime_spec);
     settle_policies(values, runtime_spec);
     for (Json* job : items_at(runtime_spec, {"template", "spec", "replicatedJobs"}))
