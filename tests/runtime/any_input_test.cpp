@@ -3,6 +3,7 @@
 #include <random>
 
 #include "fixtures.hpp"
+#include "runtime/admission.hpp"
 #include "runtime/snapshot.hpp"
 
 using api::Json;
@@ -256,4 +257,57 @@ TEST_CASE("a patch that names thousands of items is refused or merged in time", 
     const auto started = std::clock();
     CHECK(build_job_set(job, runtime).has_value());
     CHECK((std::clock() - started) / CLOCKS_PER_SEC < 30);
+}
+
+TEST_CASE("twelve thousand claims are counted, or found wrong, in time", "[runtime]") {
+    constexpr int many = 12'000;
+    Json runtime = runtime_with("xgboost"), job = train_job();
+    Json claims = Json::array(), references = Json::array(), more = Json::array();
+    std::vector<Json> observed;
+    for (int i = 0; i < many; ++i) {
+        const std::string name = "c" + std::to_string(i);
+        claims.push_back(Json::object({{"name", name}, {"resourceClaimName", name}}));
+        (i % 2 == 0 ? references : more).push_back(Json::object({{"name", name}}));
+        Json claim = tree(
+            "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {namespace: ns}, "
+            "spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}}");
+        claim["metadata"]["name"] = name;
+        observed.push_back(std::move(claim));
+    }
+    at(runtime, pod)["resourceClaims"] = std::move(claims);
+    at(runtime, container)["resources"]["claims"] = std::move(references);
+    at(job, "spec.trainer.resourcesPerNode.claims") = std::move(more);
+    const auto started = std::clock();
+    const api::TrainJob train = api::parse_train_job(job);
+    CHECK(runtime::needs(train, runtime, observed).objects.size() == many);
+    const auto built = runtime::build({.job = train, .runtime = runtime, .observed = observed});
+    if (!built) FAIL(built.error());
+    CHECK(env_text(node_container(built->objects.back().object)).find("DMLC_NUM_WORKER=12000") !=
+          std::string::npos);
+
+    // Without any of them, each reference is wrong.
+    at(runtime, pod).erase("resourceClaims");
+    CHECK(
+        runtime::review_train_job({.object = job, .old_object = Json(), .runtime = &runtime}).errors.size() >=
+        many);
+    CHECK((std::clock() - started) / CLOCKS_PER_SEC < 30);
+}
+
+TEST_CASE("patches for many containers of a runtime with very many are looked up in time", "[runtime]") {
+    Json runtime = plain_runtime(), job = train_job();
+    Json& containers = at(runtime, pod)["containers"];
+    for (int i = 0; i < 40'000; ++i) containers.push_back(Json::object({{"name", "c" + std::to_string(i)}}));
+    for (int patch = 0; patch < 16; ++patch) {
+        Json one = patch_of("a.io/x", "{containers: []}");
+        one["manager"] = "a.io/" + std::to_string(patch);
+        Json& patched = at(one,
+                           "trainingRuntimeSpec.template.spec.replicatedJobs[0].template.spec.template.spec."
+                           "containers");
+        for (int i = 0; i < 64; ++i)
+            patched.push_back(Json::object({{"name", "c" + std::to_string(39'999 - 64 * patch - i)}}));
+        job["spec"]["runtimePatches"].push_back(std::move(one));
+    }
+    const auto started = std::clock();
+    CHECK(build_job_set(job, runtime).has_value());
+    CHECK((std::clock() - started) / CLOCKS_PER_SEC < 10);
 }

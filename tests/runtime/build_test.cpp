@@ -165,6 +165,24 @@ TEST_CASE("fields that nobody knows pass through; null and empty structs are not
           tree("{spec: {containers: [{name: node, x: {}}]}}"));
 }
 
+// The API server says what is missing; a null would own the field.
+TEST_CASE("a template without a Pod is sent as it is", "[runtime]") {
+    for (const char* framework : {"torch", "jax", "xgboost", "mpi"})
+        for (const char* pod :
+             {"{}", "{spec: {template: {}}}", "{spec: {template: {metadata: {labels: {a: b}}}}}"}) {
+            DYNAMIC_SECTION(framework << " with " << pod) {
+                Json runtime = runtime_with(framework);
+                Json& job = at(runtime, "spec.template.spec.replicatedJobs[0]");
+                job["name"] = "trainer";
+                job["template"] = tree(pod);
+                job["template"]["metadata"] =
+                    tree("{labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}");
+                const Json job_set = build_job_set(train_job(), runtime).value();
+                CHECK(to_json(job_set).find("null") == std::string::npos);
+            }
+        }
+}
+
 TEST_CASE("the trainer's settings replace the runtime's, and its environment comes last", "[runtime]") {
     const Json runtime = changed(
         plain_runtime(), {{"spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]",

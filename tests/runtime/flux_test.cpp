@@ -261,6 +261,16 @@ TEST_CASE("what Flux could not run is refused, by admission and by the builder a
          "{}",
          {{"spec.template.spec.network.subdomain", "'a\"b'"}},
          "spec.runtimeRef: the runtime's network.subdomain must be a DNS name\n"},
+        {"no job to run in",
+         "{}",
+         {{"spec.template.spec.replicatedJobs[0].name", "worker"}},
+         "spec.runtimeRef: the runtime has no job \"node\" with a container \"node\", in which Flux would "
+         "run\n"},
+        {"no container to run in",
+         "{}",
+         {{container, "{name: worker}"}},
+         "spec.runtimeRef: the runtime has no job \"node\" with a container \"node\", in which Flux would "
+         "run\n"},
         {"the installer's name",
          "{}",
          {{init_containers, "[{name: flux-installer}]"}},

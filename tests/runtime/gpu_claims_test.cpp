@@ -265,6 +265,41 @@ TEST_CASE("what is behind claims is asked for step by step", "[claims]") {
     CHECK(runtime::needs(job, runtime, {object}).objects == std::vector{source, nic, fpga});
 }
 
+TEST_CASE("a wrong claim is blamed on the TrainJob that brings it", "[claims]") {
+    const std::string patch = "spec.runtimePatches[1].trainingRuntimeSpec.template.spec.replicatedJobs[0]";
+    const std::string patched_job = patch + ".name";
+    const std::string patched_pod = patch + ".template.spec.template.spec";
+    const std::string patched_claim = patched_pod + ".resourceClaims[0]";
+    const std::string patched_reference = patched_pod + ".containers[0]";
+    struct Case {
+        const char* name;
+        std::vector<Change> job;
+        std::string want;
+    };
+    const Case cases[] = {
+        {"resourcesPerNode",
+         {{"spec.trainer.resourcesPerNode.claims", "[{name: gpus}, {name: other}]"}},
+         "spec.trainer.resourcesPerNode.claims[1].name"},
+        {"a patch's claim",
+         {{"spec.runtimePatches[0]", "{manager: a.io/x}"},
+          {patched_job.c_str(), "node"},
+          {patched_claim.c_str(), "{name: more}"}},
+         patched_claim},
+        {"a patch's reference",
+         {{"spec.runtimePatches[0]", "{manager: a.io/x}"},
+          {patched_job.c_str(), "node"},
+          {patched_reference.c_str(), "{name: node, resources: {claims: [{name: more}]}}"}},
+         patched_reference + ".resources.claims[0].name"},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            const auto built = build_job_set(changed(train_job(), c.job), runtime_with_claim("xgboost"));
+            REQUIRE_FALSE(built);
+            CHECK(built.error().field == c.want);
+        }
+    }
+}
+
 TEST_CASE("a claim that the Pod does not have, or without exactly one source, builds nothing", "[claims]") {
     const std::string path = "spec.template.spec.replicatedJobs[0].template.spec.template.spec";
     CHECK(counted(runtime_with_claim("xgboost", "{resourceClaimName: x}", "[{name: gpus}, {name: other}]"),

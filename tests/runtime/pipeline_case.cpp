@@ -43,7 +43,8 @@ runtime::Features features_of(const Json& config) {
 PipelineCase load(const fs::path& folder) {
     PipelineCase c;
     c.name = folder.filename().string();
-    c.job = api::parse_train_job(api::parse_yaml(read(folder / "trainjob.yaml")).value());
+    c.train_job = api::parse_yaml(read(folder / "trainjob.yaml")).value();
+    c.job = api::parse_train_job(c.train_job);
     if (fs::exists(folder / "runtime.yaml"))
         c.runtime = api::parse_yaml(read(folder / "runtime.yaml")).value();
     if (fs::exists(folder / "objects.yaml"))

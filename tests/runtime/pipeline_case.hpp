@@ -10,7 +10,8 @@
 /// One directory of tests/data/pipeline: what exists, and what the original makes of it (README.md there).
 struct PipelineCase {
     std::string name = {};
-    api::TrainJob job = {};
+    api::Json train_job = {};  ///< the whole object
+    api::TrainJob job = {};    ///< the same, as building reads it
     std::optional<api::Json> runtime = {};
     std::vector<api::Json> existing = {};
     runtime::Features features = {};  ///< what its configuration turns on

@@ -147,6 +147,25 @@ TEST_CASE("containers that the runtime names get the environment even where nobo
     CHECK(node["ports"].is_null());
 }
 
+// No Pod is called job-node-0-0 then.
+TEST_CASE("where nobody trains and no job is called node, a target is its own master", "[runtime]") {
+    const Json runtime =
+        changed(runtime_with("torch"),
+                {{"spec.mlPolicy.torch.envInjection.targets",
+                  "[{jobName: check, containerNames: [main]}, {jobName: other, containerNames: [main]}]"},
+                 {"spec.template.spec.network.subdomain", "net"},
+                 {"spec.template.spec.replicatedJobs",
+                  "[{name: check, template: {spec: {template: {spec: {containers: [{name: main}]}}}}}, "
+                  "{name: other, template: {spec: {template: {spec: {initContainers: [{name: main}]}}}}}]"}});
+    const Json job_set = build_job_set(train_job(), runtime).value();
+    const auto pod = [&](std::size_t job) -> const Json& {
+        return job_set["spec"]["replicatedJobs"][job]["template"]["spec"]["template"]["spec"];
+    };
+    CHECK(env_text(pod(0)["containers"][0]).find("PET_MASTER_ADDR=job-check-0-0.net ") != std::string::npos);
+    CHECK(env_text(pod(1)["initContainers"][0]).find("PET_MASTER_ADDR=job-other-0-0.net ") !=
+          std::string::npos);
+}
+
 TEST_CASE("an unknown target of the environment is an error", "[runtime]") {
     struct Case {
         const char* targets;

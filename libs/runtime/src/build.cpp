@@ -47,13 +47,20 @@ api::Result<> settle_resources(const Inputs& inputs, Info& info) {
     for (const PodSet& pods : info.pod_sets) {
         Json* node = info.container(pods, api::node_container);
         if (!node || !gets_resources_per_node(info, pods)) continue;
+        const Json& job = std::as_const(info.spec)["replicatedJobs"][pods.index];
+        if (const auto faults = claim_faults_of_trainer(job, per_node); !faults.empty())
+            return to_error(faults.front());
         auto merged = merged_resources(std::as_const(*node)["resources"], per_node);
         if (!merged) return merged.error();
         if (!merged->empty()) (*node)["resources"] = std::move(*merged);
     }
     // Who refers to a claim that is not there would never get a Pod.
-    if (const auto faults = claim_faults(info.spec); !faults.empty()) return to_error(faults.front());
-    return {};
+    auto faults = claim_faults(info.spec);
+    if (faults.empty()) return {};
+    const ClaimPlaces places(inputs.job.spec["runtimePatches"]);
+    if (auto place = places.find(faults.front().value.as_string()); !place.empty())
+        faults.front().field = std::move(place);
+    return to_error(faults.front());
 }
 
 void note_forbidden_fields(const Inputs& inputs, Built& built) {

@@ -1,4 +1,8 @@
 #pragma once
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
 #include "api/field_error.hpp"
 #include "api/json.hpp"
 
@@ -12,5 +16,20 @@ api::FieldErrors claim_faults(const api::Json& job_set_spec);
 /// The same for claims of `spec.trainer.resourcesPerNode` that the container "node" of `job` is to get; paths
 /// are those of the TrainJob.
 api::FieldErrors claim_faults_of_trainer(const api::Json& job, const api::Json& per_node);
+
+/// Where the patches of a TrainJob have a claim, or else a reference to one, so that a fault of the merged
+/// template can be blamed on them. The last patch counts, and its first place. The patches must outlive it.
+class ClaimPlaces {
+public:
+    explicit ClaimPlaces(const api::Json& patches);
+    /// A path in the TrainJob; empty if no patch has the claim.
+    std::string find(std::string_view claim) const;
+
+private:
+    static void add_pod(const api::Json& pod_spec, const std::string& path,
+                        std::unordered_map<std::string_view, std::string>& places);
+
+    std::unordered_map<std::string_view, std::string> places_ = {};
+};
 
 }  // namespace runtime

@@ -22,7 +22,10 @@ std::string_view protocol_of(const Json& port) {
     return port["protocol"].as_string().empty() ? "TCP" : port["protocol"].as_string();
 }
 
-// The original sends no `apiVersion` of field references; v1 is what its absence means.
+// Sources of variables are copied as they are, with this one exception: `apiVersion: v1` of a field
+// reference, which the original leaves out. The API server fills in v1 where it is absent, so the Pods are
+// the same; but a JobSet that the original applied has no such field of ours, and sending one would be a
+// change to it.
 Json without_default_version(Json entry) {
     Json* source = entry.find("valueFrom");
     Json* field = source ? source->find("fieldRef") : nullptr;
@@ -40,6 +43,18 @@ const Json* find_named(const Json& list, std::string_view name) {
 
 Json* find_named(Json* list, std::string_view name) {
     return list ? const_cast<Json*>(find_named(std::as_const(*list), name)) : nullptr;
+}
+
+const Json* NamedItems::find(const Json& list, std::string_view name) {
+    constexpr std::size_t few = 16;
+    const auto& items = list.items();
+    if (items.size() <= few) return find_named(list, name);
+    const auto [at, is_new] = indexes_.try_emplace(&list);
+    Index& index = at->second;
+    if (is_new)
+        for (const Json& item : items) index.emplace(item["name"].as_string(), &item);
+    const auto found = index.find(name);
+    return found == index.end() ? nullptr : found->second;
 }
 
 Json env_value(std::string_view name, std::string value) {

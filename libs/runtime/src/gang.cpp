@@ -116,7 +116,7 @@ api::Result<Json> make_pod_group(const Inputs& inputs, Info& info, std::string_v
     std::int64_t pods = 0;
     ResourceList sum;
     for (const PodSet* member : gang_members(info)) {
-        const Json& spec = info.pod_spec(*member);
+        const Json& spec = pod_spec_of(std::as_const(info.spec)["replicatedJobs"][member->index]);
         const Json* found =
             find_observed(inputs.observed, runtime_class(spec["runtimeClassName"].as_string()));
         defaults.overhead = found ? (*found)["overhead"]["podFixed"] : Json();

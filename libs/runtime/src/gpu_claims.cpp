@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "edit.hpp"
 
@@ -31,10 +33,11 @@ struct Reference {
 
 std::vector<Reference> references(const CountedResources& counted, const std::string& ns) {
     std::vector<Reference> found;
+    NamedItems of_pod;
     if (!counted.pod_spec || gpus(counted.resources).count > 0) return found;
     for (const Json& entry : counted.resources["claims"].items()) {
         const auto name = entry["name"].as_string();
-        const Json* claim = find_named((*counted.pod_spec)["resourceClaims"], name);
+        const Json* claim = of_pod.find((*counted.pod_spec)["resourceClaims"], name);
         if (!claim) continue;  // build() refuses it
         const auto existing = (*claim)["resourceClaimName"].as_string();
         const auto made = (*claim)["resourceClaimTemplateName"].as_string();
@@ -45,6 +48,28 @@ std::vector<Reference> references(const CountedResources& counted, const std::st
     }
     return found;
 }
+
+// The objects among those observed that say something about devices: there may be very many.
+class Devices {
+public:
+    explicit Devices(const std::vector<Json>& observed) {
+        for (const Json& object : observed)
+            if (object["apiVersion"].as_string() == api_version)
+                by_key_.emplace(Key(object["kind"].as_string(), object["metadata"]["namespace"].as_string(),
+                                    object["metadata"]["name"].as_string()),
+                                &object);
+    }
+
+    // nullptr: it does not exist, or cannot be read.
+    const Json* find(const Need& need) const {
+        const auto at = by_key_.find(Key(need.kind, need.key.ns, need.key.name));
+        return at == by_key_.end() ? nullptr : at->second;
+    }
+
+private:
+    using Key = std::tuple<std::string_view, std::string_view, std::string_view>;
+    std::map<Key, const Json*> by_key_ = {};
+};
 
 const Json& devices_of(const Json& source) {
     const Json& spec = source["spec"];
@@ -81,7 +106,7 @@ public:
     explicit Counter(const std::vector<Json>& observed) : observed_(observed) {}
 
     void add(const Reference& reference) {
-        const Json* source = find_observed(observed_, reference.source);
+        const Json* source = observed_.find(reference.source);
         if (!source)
             return add(reference, {.why = named(reference.source) + " does not exist or cannot be read"});
         for (const Json& request : devices_of(*source)["requests"].items()) {
@@ -116,7 +141,7 @@ private:
     Number is_gpu(std::string_view class_name) const {
         if (contains_gpu(class_name)) return {.count = 1};
         const Need need = need_of("DeviceClass", "", class_name);
-        const Json* device_class = class_name.empty() ? nullptr : find_observed(observed_, need);
+        const Json* device_class = class_name.empty() ? nullptr : observed_.find(need);
         if (!device_class) return {.why = named(need) + " does not exist or cannot be read"};
         return {.count = contains_gpu((*device_class)["spec"]["extendedResourceName"].as_string()) ? 1 : 0};
     }
@@ -168,7 +193,7 @@ private:
         return sum;
     }
 
-    const std::vector<Json>& observed_;
+    Devices observed_;
     std::set<std::pair<std::string, std::string>> seen_ = {};
     GpuCount sum_ = {};
 };
@@ -177,13 +202,14 @@ private:
 
 void add_claim_needs(const CountedResources& counted, const std::string& ns,
                      const std::vector<Json>& observed, Needs& needs) {
-    const auto add = [&needs](Need need) {
-        if (std::find(needs.objects.begin(), needs.objects.end(), need) == needs.objects.end())
-            needs.objects.push_back(std::move(need));
+    std::set<std::pair<std::string, api::ObjectKey>> asked;
+    const auto add = [&](const Need& need) {
+        if (asked.emplace(need.kind, need.key).second) needs.objects.push_back(need);
     };
+    const Devices devices(observed);
     for (const Reference& reference : references(counted, ns)) {
         add(reference.source);
-        const Json* source = find_observed(observed, reference.source);
+        const Json* source = devices.find(reference.source);
         if (!source) continue;
         for (const Json& request : devices_of(*source)["requests"].items())
             for (const Json* entry : alternatives(request))

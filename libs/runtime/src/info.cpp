@@ -7,6 +7,19 @@ namespace runtime {
 
 using api::Json;
 
+namespace {
+
+// A list of the Pod; nullptr if there is none. Looking must not make it: a null would be sent.
+Json* list_of_pod(Json& job_template, std::string_view name) {
+    Json* step = &job_template;
+    for (const std::string_view member :
+         {std::string_view("spec"), std::string_view("template"), std::string_view("spec"), name})
+        if (step) step = step->find(member);
+    return step;
+}
+
+}  // namespace
+
 PodSet* Info::trainer_pod_set() {
     for (PodSet& pods : pod_sets)
         if (pods.ancestor == api::ancestor_trainer) return &pods;
@@ -28,11 +41,11 @@ Json& Info::pod_template(const PodSet& pods) { return job_template(pods)["spec"]
 Json& Info::pod_spec(const PodSet& pods) { return pod_template(pods)["spec"]; }
 
 Json* Info::container(const PodSet& pods, std::string_view name) {
-    return find_named(pod_spec(pods).find("containers"), name);
+    return find_named(list_of_pod(job_template(pods), "containers"), name);
 }
 
 Json* Info::init_container(const PodSet& pods, std::string_view name) {
-    return find_named(pod_spec(pods).find("initContainers"), name);
+    return find_named(list_of_pod(job_template(pods), "initContainers"), name);
 }
 
 std::string Info::endpoint(std::string_view pods, std::int64_t replica, std::int64_t index) const {

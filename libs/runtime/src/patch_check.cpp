@@ -16,6 +16,7 @@ using merge::Place;
 struct Check {
     PatchCheck purpose;
     FieldErrors& errors;
+    NamedItems of_runtime = {};
 
     void refuse(const Place& place, const Json& value, std::string rule) {
         errors.push_back({FieldErrorType::invalid, place.text(), value, std::move(rule), {}});
@@ -70,7 +71,7 @@ void check_containers(Check& check, const Json& pod_spec, const Json* base, std:
     for (std::size_t i = 0; i < containers.size(); ++i) {
         const Place place = {.outer = &list_place, .index = i};
         const std::string_view name = containers[i]["name"].as_string();
-        if (base && !find_named((*base)[list], name))
+        if (base && !check.of_runtime.find((*base)[list], name))
             check.refuse({.outer = &place, .member = "name"}, containers[i]["name"],
                          "the runtime's job has no such entry in its " + std::string(list) + ": " +
                              there_are((*base)[list]));
@@ -90,7 +91,7 @@ void check_jobs(Check& check, const Json& patched_spec, const Json& base_spec, c
         const Json& job_template = jobs[i]["template"];
         check_metadata(check, job_template["metadata"], patch);
         check_metadata(check, job_template["spec"]["template"]["metadata"], patch);
-        const Json* base = find_named(base_spec["replicatedJobs"], jobs[i]["name"].as_string());
+        const Json* base = check.of_runtime.find(base_spec["replicatedJobs"], jobs[i]["name"].as_string());
         if (!base)
             check.refuse({.outer = &place, .member = "name"}, jobs[i]["name"],
                          "the runtime has no such job: " + there_are(base_spec["replicatedJobs"]));

@@ -25,12 +25,16 @@ bool request_equals_limit(std::string_view name) {
     return is_extended(name) || name.starts_with("hugepages-");
 }
 
-void level(Json& resources, const Json& per_node, std::string_view overridden, std::string_view other) {
-    for (const auto& [name, quantity] : per_node[overridden].members()) {
-        if (!request_equals_limit(name) || per_node[other].contains(name)) continue;
-        if (Json* side = resources.find(other))
-            if (Json* stale = side->find(name)) *stale = quantity;
+// Kubernetes takes a limit without a request for both, and refuses a request without a limit.
+void level(Json& resources, const Json& per_node) {
+    for (const auto& [name, quantity] : per_node["limits"].members()) {
+        if (!request_equals_limit(name) || per_node["requests"].contains(name)) continue;
+        if (Json* requests = resources.find("requests"))
+            if (Json* stale = requests->find(name)) *stale = quantity;
     }
+    for (const auto& [name, quantity] : per_node["requests"].members())
+        if (request_equals_limit(name) && !per_node["limits"].contains(name))
+            resources["limits"][name] = quantity;
 }
 
 std::string lower(std::string_view text) {
@@ -67,8 +71,7 @@ api::Result<Json> merged_resources(const Json& of_container, const Json& per_nod
     auto merged = merge::strategic_merge(of_container, per_node, merge::resource_requirements());
     if (!merged)
         return api::invalid("spec.trainer.resourcesPerNode." + merged.error().field, merged.error().message);
-    level(*merged, per_node, "limits", "requests");
-    level(*merged, per_node, "requests", "limits");
+    level(*merged, per_node);
     return merged;
 }
 

@@ -10,7 +10,7 @@ namespace runtime {
 
 /// ResourceRequirements of a container with a TrainJob's `resourcesPerNode` merged over it: limits and
 /// requests per key, claims by name. An extended resource or huge pages of which only one side was overridden
-/// get that value on both: the API server wants them equal.
+/// get that value on both: the API server wants them equal, and a limit wherever there is a request.
 api::Result<api::Json> merged_resources(const api::Json& of_container, const api::Json& per_node);
 
 /// What GPUs and CPUs are counted from.

@@ -52,7 +52,7 @@ struct Info {
     PodSet* trainer_pod_set();
     /// nullptr if there is none of that name.
     PodSet* pod_set(std::string_view name);
-    /// Of the PodSet's replicated job.
+    /// Of the PodSet's replicated job; made where the template has none, so for writing only.
     api::Json& job_template(const PodSet& pod_set);
     api::Json& pod_template(const PodSet& pod_set);
     api::Json& pod_spec(const PodSet& pod_set);

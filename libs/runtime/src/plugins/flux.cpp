@@ -86,6 +86,12 @@ api::Error reserved_name() {
                             "\" is reserved: the runtime's job \"node\" must not have one");
 }
 
+// Flux runs there and nowhere else.
+api::Error no_node() {
+    return api::invalid("spec.runtimeRef",
+                        "the runtime has no job \"node\" with a container \"node\", in which Flux would run");
+}
+
 Json scripts_map(const api::TrainJob& job, const FluxSettings& settings) {
     Json map = Json::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
     map["metadata"]["name"] = scripts_name(job);
@@ -133,11 +139,15 @@ public:
         const auto pod_sets = count_pods(review.merged_spec, ml_policy, trainer["numNodes"].as_int());
         const auto pods = std::find_if(pod_sets.begin(), pod_sets.end(),
                                        [](const PodSet& some) { return some.name == flux_job; });
-        if (pods == pod_sets.end()) return;
-        const Json& job = review.merged_spec["replicatedJobs"][pods->index];
-        if (find_named(job["template"]["spec"]["template"]["spec"]["initContainers"], flux_installer))
-            errors.push_back({FieldErrorType::invalid, reserved_name().field, review.job.runtime_ref.name,
-                              reserved_name().message});
+        const auto refuse = [&](const api::Error& error) {
+            errors.push_back(
+                {FieldErrorType::invalid, error.field, review.job.runtime_ref.name, error.message});
+        };
+        if (pods == pod_sets.end()) return refuse(no_node());
+        const Json& pod_spec =
+            review.merged_spec["replicatedJobs"][pods->index]["template"]["spec"]["template"]["spec"];
+        if (!find_named(pod_spec["containers"], api::node_container)) refuse(no_node());
+        if (find_named(pod_spec["initContainers"], flux_installer)) refuse(reserved_name());
         const auto resources = counted_resources(review.merged_spec, trainer["resourcesPerNode"]);
         if (!resources) {
             errors.push_back(
@@ -153,8 +163,10 @@ public:
     }
 
     api::Result<> enforce_ml_policy(const Inputs& inputs, Info& info) const override {
+        if (!info.ml_policy["flux"].is_object()) return {};
         const PodSet* pods = info.pod_set(flux_job);
-        if (!info.ml_policy["flux"].is_object() || !pods) return {};
+        Json* node = pods ? info.container(*pods, api::node_container) : nullptr;
+        if (!node) return no_node();
         if (info.init_container(*pods, flux_installer)) return reserved_name();
         info.note_unknown_gpus();
         FieldErrors errors;
@@ -164,8 +176,6 @@ public:
         Json& pod_spec = info.pod_spec(*pods);
         add_volumes(info.job, pod_spec);
         pod_spec["initContainers"].push_back(installer(settings.view_image));
-        Json* node = info.container(*pods, api::node_container);
-        if (!node) return {};
         add_mounts(*node);
         Json command = wrapped_command(info, *pods, *node);
         node->erase("args");

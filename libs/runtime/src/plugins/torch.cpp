@@ -43,14 +43,22 @@ api::Result<std::string> processes_per_node(const Json& trainer, const Json& ml_
     return devices.count > 0 || !devices.known ? std::string("auto") : cpu_count;
 }
 
-void add_variables(Info& info, Json& container, const std::string& nodes, const std::string& processes,
-                   bool with_master) {
+// No `master`: torchtune is told otherwise.
+void add_variables(Json& container, const std::string& nodes, const std::string& processes,
+                   const std::optional<std::string>& master) {
     upsert_env(container, env_value(nodes_variable, nodes));
     upsert_env(container, env_value(processes_variable, processes));
     upsert_env(container, env_rank(rank_variable));
-    if (!with_master) return;
-    upsert_env(container, env_value(address_variable, info.first_endpoint()));
+    if (!master) return;
+    upsert_env(container, env_value(address_variable, *master));
     upsert_env(container, env_value(port_variable, std::to_string(master_port)));
+}
+
+// Whom a container that does not train is to ask: who trains or, where nobody does, the first Pod of its own
+// job, unless one is called as the trainer's usually is.
+std::string master_for(Info& info, const PodSet& pods) {
+    const bool is_there = info.trainer_pod_set() || info.pod_set(api::node_container);
+    return is_there ? info.first_endpoint() : info.endpoint(pods.name, 0, 0);
 }
 
 std::string target_path(std::size_t target) {
@@ -147,7 +155,8 @@ public:
             const bool tune = is_torch_tune(info.trainer);
             // The user's variables first: ours may not be referred to before they are there.
             add_trainer_env(info, *node);
-            add_variables(info, *node, nodes, *processes, !tune);
+            const std::string master = info.first_endpoint();
+            add_variables(*node, nodes, *processes, tune ? std::nullopt : std::optional(master));
             if (auto port = upsert_port(*node, Json::object({{"containerPort", master_port}})); !port)
                 return port;
             if (tune) info.command = torch_tune_command(info, {count, *processes, info.gpus});
@@ -175,10 +184,11 @@ private:
 
     static void inject(Info& info, const PodSet& pods, const Json& names, const std::string& nodes,
                        const std::string& processes) {
+        const std::string master = master_for(info, pods);
         for (const Json& name : names.items()) {
             Json* container = info.container(pods, name.as_string());
             if (!container) container = info.init_container(pods, name.as_string());
-            if (container) add_variables(info, *container, nodes, processes, true);
+            if (container) add_variables(*container, nodes, processes, master);
         }
     }
 };

@@ -1,5 +1,5 @@
 // Volcano (volcano.sh): an annotation makes Pods a gang; queue, priority and topology are the gang's.
-#include <algorithm>
+#include <unordered_set>
 
 #include "gang.hpp"
 #include "plugins/plugins.hpp"
@@ -27,9 +27,9 @@ Need priority_class_need(std::string_view name) {
 // In order, each once.
 std::vector<std::string_view> priority_classes(const Json& job_set_spec) {
     std::vector<std::string_view> names;
+    std::unordered_set<std::string_view> seen = {""};
     for (const Json& job : job_set_spec["replicatedJobs"].items())
-        if (const auto name = pod_spec_of(job)["priorityClassName"].as_string();
-            !name.empty() && std::find(names.begin(), names.end(), name) == names.end())
+        if (const auto name = pod_spec_of(job)["priorityClassName"].as_string(); seen.insert(name).second)
             names.push_back(name);
     return names;
 }
