@@ -147,6 +147,53 @@ TEST_CASE("a client certificate is sent", "[net]") {
     }
 }
 
+TEST_CASE("a further connection resumes the session of an earlier one, until the configuration changes",
+          "[net]") {
+    const test::Authority authority;
+    for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+        test::Loop loop;
+        std::string seen;
+        const auto answer_one = [&seen](Peer& peer, int) -> net::Task<> {
+            (void)co_await peer.request();
+            seen += std::string(peer.resumed ? "resumed " : "whole ") + peer.common_name + "\n";
+            co_await peer.send(ok);
+            co_await peer.close();
+        };
+        const test::PeerTls tls = {.ca = authority.cert(),
+                                   .identity = authority.issue(),
+                                   .ask_for_certificate = true,
+                                   .max_version = version};
+        auto server = std::make_unique<test::ScriptedServer>(loop.executor(), answer_one, tls);
+        auto config = config_for(*server, authority);
+        const auto identity = authority.issue({.common_name = "us"});
+        config.client_cert_pem = identity.cert;
+        config.client_key_pem = identity.key;
+        const auto client = net::make_http_client(loop.executor(), config).value();
+        for (int i = 0; i < 3; ++i) CHECK(loop.run(client->send({})).has_value());
+        CHECK(seen == "whole us\nresumed us\nresumed us\n");
+
+        // Another trust, another certificate: what was agreed upon before is forgotten.
+        seen.clear();
+        client->reconfigure(config);
+        CHECK(loop.run(client->send({})).has_value());
+        CHECK(seen == "whole us\n");
+        config.ca_pem = test::Authority("another").cert();
+        client->reconfigure(config);
+        const auto refused = loop.run(client->send({}));
+        REQUIRE(refused.has_error());
+        CHECK(refused.error().message.find("certificate not trusted") != std::string::npos);
+
+        // A server that does not know the session, such as another one behind the same address.
+        seen.clear();
+        config.ca_pem = authority.cert();
+        const test::ScriptedServer another(loop.executor(), answer_one, tls);
+        config.port = std::to_string(another.port());
+        client->reconfigure(config);
+        CHECK(loop.run(client->send({})).has_value());
+        CHECK(seen == "whole us\n");
+    }
+}
+
 TEST_CASE("broken PEM texts are refused at once", "[net]") {
     const test::Authority authority;
     const auto good = authority.issue();

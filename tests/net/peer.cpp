@@ -28,6 +28,9 @@ ssl::context context_of(const PeerTls& tls, bool server) {
     if (!tls.ca.empty()) context.add_certificate_authority(asio::buffer(tls.ca));
     if (server ? tls.ask_for_certificate : !tls.ca.empty())
         context.set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert);
+    // Without it, who asks for certificates resumes nothing.
+    constexpr unsigned char sessions[] = "test";
+    SSL_CTX_set_session_id_context(context.native_handle(), sessions, sizeof sessions);
     if (tls.max_version) SSL_CTX_set_max_proto_version(context.native_handle(), tls.max_version);
     if (!tls.ciphers.empty()) SSL_CTX_set_cipher_list(context.native_handle(), tls.ciphers.c_str());
     return context;
@@ -85,6 +88,7 @@ void remember_facts(TlsPeer& peer) {
     SSL* handle = peer.stream.native_handle();
     peer.version = SSL_get_version(handle);
     peer.cipher = SSL_get_cipher_name(handle);
+    peer.resumed = SSL_session_reused(handle) == 1;
     if (X509* certificate = SSL_get0_peer_certificate(handle)) {
         char name[256] = {};
         X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, name, sizeof(name));

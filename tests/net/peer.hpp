@@ -49,6 +49,7 @@ public:
     std::string common_name = {};  ///< of the other side's certificate
     std::string version = {};      ///< "TLSv1.3"
     std::string cipher = {};
+    bool resumed = false;         ///< the handshake went on from an earlier connection's
     bool ended_properly = false;  ///< after receive() gave "": FIN, over TLS behind a close_notify
 
 private:

@@ -200,8 +200,10 @@ Io ClientConnection::read_into(ResponseParser& parser) {
 }
 
 Async<> ClientConnection::read(Ptr self, ResponseParser& parser) {
-    for (;;) {
-        const auto io = self->read_into(parser);
+    // An answer takes its time: right behind the request there is nothing to read yet.
+    bool look = self->heard_ || self->stream_.has_buffered();
+    for (;; look = true) {
+        const auto io = look ? self->read_into(parser) : Io{IoStatus::want_read};
         if (parser.failed()) co_return self->error("the answer is not well-formed HTTP/1.1");
         if (io.status == IoStatus::done) co_return api::Result<>();
         boost::system::error_code failed;

@@ -19,6 +19,11 @@ api::Result<std::shared_ptr<const ClientTls>> ClientTls::make(const ClientConfig
     tls->context_ = make_context(TLS_client_method());
     SSL_CTX& context = *tls->context_;
     static constexpr unsigned char protocols[] = "\x08http/1.1";
+    // The context itself remembers nothing: one session is enough.
+    SSL_CTX_clear_options(&context, SSL_OP_NO_TICKET);
+    SSL_CTX_set_session_cache_mode(&context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+    SSL_CTX_sess_set_new_cb(&context, keep);
+    SSL_CTX_set_app_data(&context, tls.get());
     SSL_CTX_set_alpn_protos(&context, protocols, sizeof(protocols) - 1);
 
     const auto& name = config.server_name.empty() ? config.host : config.server_name;
@@ -54,10 +59,18 @@ api::Result<std::shared_ptr<const ClientTls>> ClientTls::make(const ClientConfig
     return std::shared_ptr<const ClientTls>(std::move(tls));
 }
 
+int ClientTls::keep(SSL* connection, SSL_SESSION* session) {
+    // Whoever has a connection has its ClientTls as well.
+    const auto* self = static_cast<const ClientTls*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(connection)));
+    self->session_.reset(session);
+    return 1;  // it is ours now
+}
+
 SslPtr ClientTls::new_connection() const {
     SslPtr ssl(SSL_new(context_.get()));
     if (!ssl) throw std::bad_alloc();
     SSL_set_connect_state(ssl.get());
+    if (session_) SSL_set_session(ssl.get(), session_.get());
     if (!sni_.empty()) SSL_set_tlsext_host_name(ssl.get(), sni_.c_str());
     return ssl;
 }

@@ -1,6 +1,7 @@
 #include "http_text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <ctime>
 
@@ -15,23 +16,33 @@ std::string_view trimmed(std::string_view text) {
     return text;
 }
 
-bool is_token(std::string_view text) {
+// Which bytes may stand where. As tables: every byte of every header is looked up.
+using Bytes = std::array<bool, 256>;
+
+template <class Predicate>
+consteval Bytes bytes_that(Predicate predicate) {
+    Bytes bytes = {};
+    for (std::size_t byte = 0; byte < bytes.size(); ++byte)
+        bytes[byte] = predicate(static_cast<unsigned char>(byte));
+    return bytes;
+}
+
+constexpr Bytes token_bytes = bytes_that([](unsigned char c) {
     constexpr std::string_view others = "!#$%&'*+-.^_`|~";
-    const auto good = [&](char c) {
-        return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9') ||
-               others.find(c) != std::string_view::npos;
-    };
-    return !text.empty() && std::ranges::all_of(text, good);
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           others.find(static_cast<char>(c)) != std::string_view::npos;
+});
+constexpr Bytes value_bytes =
+    bytes_that([](unsigned char c) { return (c >= 0x20 || c == '\t') && c != 0x7F; });
+constexpr Bytes target_bytes = bytes_that([](unsigned char c) { return c > 0x20 && c < 0x7F; });
+
+bool consists_of(const Bytes& bytes, std::string_view text) {
+    return std::ranges::all_of(text, [&](unsigned char c) { return bytes[c]; });
 }
 
-bool is_field_value(std::string_view text) {
-    return std::ranges::none_of(text, [](unsigned char c) { return (c < 0x20 && c != '\t') || c == 0x7F; });
-}
-
-bool is_target(std::string_view text) {
-    return !text.empty() &&
-           std::ranges::none_of(text, [](unsigned char c) { return c <= 0x20 || c >= 0x7F; });
-}
+bool is_token(std::string_view text) { return !text.empty() && consists_of(token_bytes, text); }
+bool is_field_value(std::string_view text) { return consists_of(value_bytes, text); }
+bool is_target(std::string_view text) { return !text.empty() && consists_of(target_bytes, text); }
 
 // These are ours to decide.
 bool is_framing(std::string_view name) {

@@ -13,12 +13,14 @@ namespace net {
 struct OpenSslFree {
     void operator()(SSL* pointer) const { SSL_free(pointer); }
     void operator()(SSL_CTX* pointer) const { SSL_CTX_free(pointer); }
+    void operator()(SSL_SESSION* pointer) const { SSL_SESSION_free(pointer); }
     void operator()(X509* pointer) const { X509_free(pointer); }
     void operator()(EVP_PKEY* pointer) const { EVP_PKEY_free(pointer); }
     void operator()(BIO* pointer) const { BIO_free(pointer); }
 };
 using SslPtr = std::unique_ptr<SSL, OpenSslFree>;
 using SslContextPtr = std::unique_ptr<SSL_CTX, OpenSslFree>;
+using SslSessionPtr = std::unique_ptr<SSL_SESSION, OpenSslFree>;
 using CertificatePtr = std::unique_ptr<X509, OpenSslFree>;
 using KeyPtr = std::unique_ptr<EVP_PKEY, OpenSslFree>;
 
