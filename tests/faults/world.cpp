@@ -20,6 +20,15 @@ constexpr std::chrono::seconds pause{7};
 
 api::Error lost() { return {.code = api::Errc::unavailable, .message = "connection lost"}; }
 
+// What kube::without_object() asks for.
+std::string as_table(const std::string& body) {
+    const api::Json object = api::parse_json(body).value();
+    return to_json(api::Json::object(
+        {{"kind", "Table"},
+         {"metadata", api::Json::object({{"resourceVersion", object["metadata"]["resourceVersion"]}})},
+         {"rows", api::Json::array()}}));
+}
+
 api::Result<kube::Response> to_result(Reply reply) {
     if (reply.ok()) return kube::Response{reply.status, std::move(reply.body)};
     net::HttpResponse response;
@@ -279,6 +288,8 @@ void World::arrived(const std::shared_ptr<Sent>& sent) {
     Reply reply = api.handle(sent->request);
     acting_ = nullptr;
     judge.answered(sent->from->number(), sent->request, reply);
+    if (reply.ok() && sent->request.accept.find("as=Table") != std::string::npos)
+        reply.body = as_table(reply.body);
     if (write && sent->about_lease && reply.ok()) leadership_.granted(sent->from->number(), sent->at);
     if (write && !sent->about_lease)
         note("reconciler " + std::to_string(sent->from->number()) + ": " + sent->request.method + " " +

@@ -27,7 +27,16 @@ kube::Async<kube::Response> MemoryApiServer::send(kube::Request request) {
     } else if (refuse_read) {
         if (const auto refused = refuse_read(request)) co_return *refused;
     }
-    co_return answer(request);
+    auto answered = answer(request);
+    // As a Table: of the object, the resource version only.
+    if (answered && request.accept.find("as=Table") != std::string::npos) {
+        const Json object = api::parse_json(answered->body).value();
+        answered->body = to_json(Json::object(
+            {{"kind", "Table"},
+             {"metadata", Json::object({{"resourceVersion", object["metadata"]["resourceVersion"]}})},
+             {"rows", Json::array()}}));
+    }
+    co_return answered;
 }
 
 kube::Async<std::unique_ptr<kube::Watch>> MemoryApiServer::watch(kube::Request) {

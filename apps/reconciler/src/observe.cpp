@@ -60,7 +60,7 @@ kube::Task<std::optional<lifecycle::ReadFailed>> look_up_ttl(kube::ApiServer& se
     co_return std::nullopt;
 }
 
-kube::Async<View> live_view(kube::ApiServer& server, api::ObjectKey key) {
+kube::Async<View> live_view(kube::ApiServer& server, LiveRuntimes& runtimes, api::ObjectKey key) {
     View view;
     view.live = true;
     auto job = co_await read(server, kube::resources::train_jobs, key, managed_fields);
@@ -72,10 +72,10 @@ kube::Async<View> live_view(kube::ApiServer& server, api::ObjectKey key) {
     if (*job_set) view.observed.job_set = api::parse_job_set(**job_set);
     if (api::is_supported(view.observed.job->runtime_ref)) {
         const api::ObjectKey name = runtime_key(*view.observed.job);
-        auto runtime = co_await read(server, runtime_resource(*view.observed.job), name, managed_fields);
-        if (runtime && *runtime)
-            view.runtime = std::make_shared<const api::Json>(std::move(**runtime));
-        else if (!runtime)
+        const auto runtime = co_await runtimes.read(server, runtime_resource(*view.observed.job), name);
+        if (runtime)
+            view.runtime = *runtime;
+        else
             view.runtime_unread = lifecycle::ReadFailed{
                 view.observed.job->runtime_ref.kind + " " + to_string(name), runtime.error()};
     }

@@ -5,6 +5,7 @@
 #include "kube/api_server.hpp"
 #include "lifecycle/observed.hpp"
 #include "lifecycle/outcome.hpp"
+#include "live_runtimes.hpp"
 
 namespace reconciler {
 
@@ -34,7 +35,7 @@ kube::Task<std::optional<lifecycle::ReadFailed>> look_up_ttl(kube::ApiServer& se
 
 /// The API server's view: TrainJob, JobSet and runtime as they are now, without the TTL. A runtime that
 /// cannot be read is no failure: see View::runtime_unread.
-kube::Async<View> live_view(kube::ApiServer& server, api::ObjectKey key);
+kube::Async<View> live_view(kube::ApiServer& server, LiveRuntimes& runtimes, api::ObjectKey key);
 
 /// The ConfigMap with the snapshot of a TrainJob's runtime.
 api::ObjectKey snapshot_key(const api::ObjectKey& train_job);

@@ -2,6 +2,7 @@
 
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
+#include "kube/without_object.hpp"
 #include "runtime/conditions.hpp"
 
 namespace reconciler {
@@ -61,7 +62,7 @@ kube::Task<PassReport> Pass::run(api::ObjectKey key, lifecycle::Episode episode)
                 outcome.result = std::move(*unseen);
         }
         if (look_live) {
-            auto live = co_await live_view(server_, key);
+            auto live = co_await live_view(server_, live_runtimes_, key);
             if (live) {
                 view = std::move(*live);
                 view.observed.episode = episode;
@@ -86,19 +87,14 @@ kube::Task<bool> Pass::conclude(View& view, const lifecycle::Decision& decision,
         lifecycle::conclude(view.observed, decision, outcome, now_(), options_);
     std::optional<api::TrainJob> answer;
     if (conclusion.status_changed) {
-        api::Json patch = lifecycle::status_patch(job, conclusion);
-        const kube::Preconditions as_seen = {.uid = job.meta.uid,
-                                             .resource_version = job.meta.resource_version};
-        kube::Request request =
-            kube::merge_patch_status(kube::resources::train_jobs, job.meta.key(), std::move(patch), as_seen);
-        auto patched = co_await kube::fetch(server_, std::move(request), managed_fields);
-        if (patched) {
-            answer = api::take_train_job(std::move(*patched));
-            written.train_job = answer->meta.resource_version;
+        auto stored = co_await write_status(job, conclusion);
+        if (stored) {
+            answer = std::move(stored->job);
+            written.train_job = std::move(stored->version);
         } else {
-            report.trouble = patched.error();
+            report.trouble = stored.error();
             conclusion = lifecycle::after_failed_status_write(std::move(conclusion), view.observed,
-                                                              patched.error(), now_());
+                                                              stored.error(), now_());
         }
     }
     tell(job, conclusion);
@@ -108,6 +104,27 @@ kube::Task<bool> Pass::conclude(View& view, const lifecycle::Decision& decision,
     if (!conclusion.decide_again || !answer) co_return false;
     job = std::move(*answer);
     co_return true;
+}
+
+kube::Async<Pass::Stored> Pass::write_status(const api::TrainJob& job,
+                                             const lifecycle::Conclusion& conclusion) {
+    api::Json patch = lifecycle::status_patch(job, conclusion);
+    const kube::Preconditions as_seen = {.uid = job.meta.uid, .resource_version = job.meta.resource_version};
+    kube::Request request =
+        kube::merge_patch_status(kube::resources::train_jobs, job.meta.key(), std::move(patch), as_seen);
+    Stored stored;
+    if (conclusion.decide_again) {
+        auto answer = co_await kube::fetch(server_, std::move(request), managed_fields);
+        if (!answer) co_return answer.error();
+        stored.job = api::take_train_job(std::move(*answer));
+        stored.version = stored.job->meta.resource_version;
+    } else {
+        request = kube::without_object(std::move(request));
+        const auto answer = co_await server_.send(std::move(request));
+        if (!answer) co_return answer.error();
+        stored.version = kube::version_of(*answer);
+    }
+    co_return stored;
 }
 
 void Pass::tell(const api::TrainJob& job, const lifecycle::Conclusion& conclusion) {

@@ -6,6 +6,7 @@
 #include "caches.hpp"
 #include "kube/event_recorder.hpp"
 #include "lifecycle/conclusion.hpp"
+#include "live_runtimes.hpp"
 #include "net/log.hpp"
 #include "writer.hpp"
 
@@ -43,6 +44,12 @@ private:
                                                                  lifecycle::Outcome& outcome);
     kube::Task<bool> conclude(View& view, const lifecycle::Decision& decision,
                               const lifecycle::Outcome& outcome, Written& written, PassReport& report);
+    /// What the API server has made of a status.
+    struct Stored {
+        std::string version = {};
+        std::optional<api::TrainJob> job = {};  ///< only where the conclusion asks for another decision
+    };
+    kube::Async<Stored> write_status(const api::TrainJob& job, const lifecycle::Conclusion& conclusion);
     void tell(const api::TrainJob& job, const lifecycle::Conclusion& conclusion);
 
     kube::ApiServer& server_;
@@ -52,6 +59,7 @@ private:
     Now now_;
     lifecycle::Options options_;
     Building building_;
+    LiveRuntimes live_runtimes_ = {};
 };
 
 }  // namespace reconciler

@@ -54,8 +54,10 @@ kube::Task<std::variant<ChosenRuntime, Failure>> look_and_choose(kube::ApiServer
     if (view.runtime_unread && chosen.plan != lifecycle::plan_snapshot(source, true, state))
         co_return Failure(*view.runtime_unread);
     switch (chosen.plan.build_from) {
-        case SnapshotPlan::BuildFrom::live: chosen.runtime = *view.runtime; break;
-        case SnapshotPlan::BuildFrom::snapshot: chosen.runtime = std::move(*snapshot); break;
+        case SnapshotPlan::BuildFrom::live: chosen.runtime = view.runtime; break;
+        case SnapshotPlan::BuildFrom::snapshot:
+            chosen.runtime = std::make_shared<const api::Json>(std::move(*snapshot));
+            break;
         case SnapshotPlan::BuildFrom::nothing:
             if (state == SnapshotState::foreign) {
                 lifecycle::ForeignObject foreign = {described(key), is_leftover(**config_map, job)};
@@ -88,7 +90,7 @@ kube::Task<std::variant<ChosenRuntime, Failure>> choose_runtime(kube::ApiServer&
                                                                 lifecycle::RuntimeSource source) {
     // Most jobs are new and have no snapshot: trying to create it tells as much as a look.
     if (source == lifecycle::RuntimeSource::live && view.runtime)
-        co_return ChosenRuntime{.runtime = *view.runtime,
+        co_return ChosenRuntime{.runtime = view.runtime,
                                 .plan = {SnapshotPlan::BuildFrom::live, SnapshotPlan::Store::create},
                                 .snapshot_seen = false};
     co_return co_await look_and_choose(server, view, source);
@@ -100,7 +102,7 @@ kube::Task<Failure> store_snapshot(kube::ApiServer& server, const View& view, co
     std::string uid = chosen.snapshot_uid;
     if (plan.store == SnapshotPlan::Store::create) {
         // Whoever was faster may have been ourselves, before a crash.
-        Failure created = co_await create_snapshot(server, job, chosen.runtime);
+        Failure created = co_await create_snapshot(server, job, *chosen.runtime);
         if (chosen.snapshot_seen || !is_there_already(created)) co_return created;
         auto again = co_await look_and_choose(server, view, lifecycle::RuntimeSource::live);
         if (auto* failure = std::get_if<Failure>(&again)) co_return std::move(*failure);
@@ -118,7 +120,7 @@ kube::Task<Failure> store_snapshot(kube::ApiServer& server, const View& view, co
             co_return lifecycle::WriteFailed{described(key), removed.error(), lifecycle::Write::remove};
     }
     if (plan.store == SnapshotPlan::Store::keep) co_return lifecycle::Done();
-    co_return co_await create_snapshot(server, job, chosen.runtime);
+    co_return co_await create_snapshot(server, job, *chosen.runtime);
 }
 
 }  // namespace reconciler

@@ -8,10 +8,10 @@
 
 namespace reconciler {
 
-/// The runtime that a TrainJob is built from, and what is to be done about its snapshot once the build has
-/// succeeded.
+/// The runtime that a TrainJob is built from, never nullptr, and what is to be done about its snapshot once
+/// the build has succeeded.
 struct ChosenRuntime {
-    api::Json runtime = {};
+    std::shared_ptr<const api::Json> runtime = {};
     lifecycle::SnapshotPlan plan = {};
     bool snapshot_seen = true;      ///< false: whether there is one is yet to be found out
     std::string snapshot_uid = {};  ///< of the ConfigMap that is there now

@@ -1,9 +1,9 @@
 #include "writer.hpp"
 
-#include "api/json_reader.hpp"
 #include "api/names.hpp"
 #include "key_material.hpp"
 #include "kube/status.hpp"
+#include "kube/without_object.hpp"
 #include "lifecycle/event.hpp"
 #include "lifecycle/recreate.hpp"
 #include "object_writer.hpp"
@@ -52,15 +52,6 @@ api::Error would_delete_claims(const std::string& why) {
             .http_status = 422};
 }
 
-constexpr std::string_view path_of_spec[] = {"spec"};
-constexpr std::string_view path_of_status[] = {"status"};
-constexpr api::JsonPath all_but_metadata[] = {path_of_spec, path_of_status, managed_fields_path};
-
-std::string version_of(const kube::Response& response) {
-    const auto object = api::parse_json_without(response.body, all_but_metadata);
-    return object ? api::parse_meta(*object).resource_version : std::string();
-}
-
 }  // namespace
 
 kube::Task<Outcome> Writer::act(const lifecycle::Decision& decision) {
@@ -102,11 +93,11 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
     if (auto* failure = std::get_if<Failure>(&choice)) co_return ended(std::move(*failure));
     const auto& chosen = std::get<ChosenRuntime>(choice);
 
-    auto observation = co_await observe_needs(server_, job(), chosen.runtime, building_);
+    auto observation = co_await observe_needs(server_, job(), *chosen.runtime, building_);
     if (auto* failure = std::get_if<Failure>(&observation)) co_return ended(std::move(*failure));
     auto& found = std::get<NeededObjects>(observation);
 
-    runtime::Inputs inputs = {.job = job(), .runtime = chosen.runtime, .observed = found.observed};
+    runtime::Inputs inputs = {.job = job(), .runtime = *chosen.runtime, .observed = found.observed};
     if (const auto made = make_key_material(found.needs, inputs); !made)
         co_return ended(WriteFailed{"a key pair for TrainJob " + to_string(key()), made.error()});
     const auto built = runtime::build(inputs, building_.pipeline);
@@ -148,9 +139,10 @@ kube::Async<> Writer::suspend_job_set() {
     api::Json patch;
     patch["spec"]["suspend"] = true;
     kube::Request request = kube::merge_patch(kube::resources::job_sets, key(), std::move(patch), as_seen);
+    request = kube::without_object(std::move(request));
     const auto patched = co_await server_.send(std::move(request));
     if (!patched) co_return patched.error();
-    written_.job_set = version_of(*patched);
+    written_.job_set = kube::version_of(*patched);
     co_return api::Result<>();
 }
 
@@ -159,9 +151,10 @@ kube::Task<Outcome> Writer::create(const runtime::Built& built, const NeededObje
     if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
     api::Json wanted = runtime::with_applied_hash(built.objects.back().object);
     kube::Request request = kube::apply_new(kube::resources::job_sets, std::move(wanted));
+    request = kube::without_object(std::move(request));
     const auto applied = co_await server_.send(std::move(request));
     if (!applied) co_return ended(WriteFailed{job_set_named(key()), applied.error()});
-    written_.job_set = version_of(*applied);
+    written_.job_set = kube::version_of(*applied);
     Outcome outcome;
     outcome.job_set_written = true;
     co_return outcome;
@@ -201,9 +194,10 @@ kube::Task<Outcome> Writer::change(const runtime::Built& built, const NeededObje
             case lifecycle::Recreation::needless: break;
         }
         kube::Request request = kube::apply(kube::resources::job_sets, wanted, true);
+        request = kube::without_object(std::move(request));
         const auto applied = co_await server_.send(std::move(request));
         if (applied) {
-            written_.job_set = version_of(*applied);
+            written_.job_set = kube::version_of(*applied);
             Outcome outcome;
             outcome.job_set_written = true;
             co_return outcome;

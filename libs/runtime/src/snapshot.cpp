@@ -24,6 +24,22 @@ api::Result<Json> parse(std::string_view text) {
     return json ? json : api::parse_yaml(text);
 }
 
+// Most runtimes are stored as they are.
+bool is_complete(const Json& runtime) {
+    return !runtime["apiVersion"].as_string().empty() && !runtime["kind"].as_string().empty() &&
+           !runtime["metadata"].contains("managedFields");
+}
+
+std::string text_of(const api::TrainJob& job, const Json& runtime) {
+    if (is_complete(runtime)) return to_json(runtime);
+    Json stored = runtime.is_object() ? runtime : Json::object();
+    // Items of a list do not say what they are.
+    if (stored["apiVersion"].as_string().empty()) stored["apiVersion"] = api::trainer_api_version;
+    if (stored["kind"].as_string().empty()) stored["kind"] = job.runtime_ref.kind;
+    if (Json* metadata = stored.find("metadata")) metadata->erase("managedFields");
+    return to_json(stored);
+}
+
 }  // namespace
 
 std::string snapshot_name(std::string_view train_job_name) {
@@ -31,11 +47,6 @@ std::string snapshot_name(std::string_view train_job_name) {
 }
 
 Json make_snapshot(const api::TrainJob& job, const Json& runtime) {
-    Json stored = runtime.is_object() ? runtime : Json::object();
-    // Items of a list do not say what they are.
-    if (stored["apiVersion"].as_string().empty()) stored["apiVersion"] = api::trainer_api_version;
-    if (stored["kind"].as_string().empty()) stored["kind"] = job.runtime_ref.kind;
-    if (Json* metadata = stored.find("metadata")) metadata->erase("managedFields");
     const Json metadata =
         Json::object({{"name", snapshot_name(job.meta.name)},
                       {"namespace", job.meta.ns},
@@ -44,7 +55,7 @@ Json make_snapshot(const api::TrainJob& job, const Json& runtime) {
                          {"kind", "ConfigMap"},
                          {"metadata", metadata},
                          {"immutable", true},
-                         {"data", Json::object({{api::snapshot_data_key, to_json(stored)}})}});
+                         {"data", Json::object({{api::snapshot_data_key, text_of(job, runtime)}})}});
 }
 
 api::Result<Json> read_snapshot(const Json& config_map, const api::TrainJob& job) {

@@ -1,0 +1,100 @@
+#include "live_runtimes.hpp"
+
+#include <boost/asio/this_coro.hpp>
+#include <list>
+#include <map>
+#include <optional>
+
+#include "net/timer.hpp"
+#include "observe.hpp"
+
+namespace reconciler {
+
+/// One request, for all who asked before it was sent.
+struct LiveRuntimes::Reading {
+    std::optional<api::Result<Tree>> answer = {};
+};
+
+/// Those who ask for one runtime.
+struct LiveRuntimes::Line {
+    bool is_being_read = false;
+    std::shared_ptr<Reading> next = std::make_shared<Reading>();
+    std::list<net::Wakeup> waiting = {};
+    int people = 0;  ///< in this line, the one who reads included
+};
+
+struct LiveRuntimes::State {
+    std::map<std::string, Line> lines = {};
+};
+
+/// One reads, the others wait; also when the one that reads is cut.
+class LiveRuntimes::Turn {
+public:
+    explicit Turn(Line& line) : line_(line) { line_.is_being_read = true; }
+    ~Turn() {
+        line_.is_being_read = false;
+        for (net::Wakeup& waiting : line_.waiting) waiting.notify();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+private:
+    Line& line_;
+};
+
+LiveRuntimes::LiveRuntimes() : state_(std::make_shared<State>()) {}
+
+kube::Async<LiveRuntimes::Tree> LiveRuntimes::read(kube::ApiServer& server, kube::Resource resource,
+                                                   api::ObjectKey key) {
+    return read_in_turn(state_, server, resource, std::move(key));
+}
+
+kube::Async<LiveRuntimes::Tree> LiveRuntimes::read_in_turn(std::shared_ptr<State> state,
+                                                           kube::ApiServer& server, kube::Resource resource,
+                                                           api::ObjectKey key) {
+    // The last one to leave takes the line away: names of runtimes that nobody has come from users.
+    struct Visit {
+        Visit(State& of, const std::string& path) : lines(of.lines), at(lines.try_emplace(path).first) {
+            ++at->second.people;
+        }
+        ~Visit() {
+            if (--at->second.people == 0) lines.erase(at);
+        }
+        Visit(const Visit&) = delete;
+        Visit& operator=(const Visit&) = delete;
+        std::map<std::string, Line>& lines;
+        std::map<std::string, Line>::iterator at;
+    };
+    struct Place {
+        Place(std::list<net::Wakeup>& queue, const boost::asio::any_io_executor& executor)
+            : list(queue), at(list.emplace(list.end(), executor)) {}
+        ~Place() { list.erase(at); }
+        Place(const Place&) = delete;
+        Place& operator=(const Place&) = delete;
+        std::list<net::Wakeup>& list;
+        std::list<net::Wakeup>::iterator at;
+    };
+
+    const auto executor = co_await boost::asio::this_coro::executor;
+    const std::string path = kube::path(resource, key);
+    const Visit visit(*state, path);
+    Line& line = visit.at->second;
+    const std::shared_ptr<Reading> reading = line.next;
+    while (!reading->answer) {
+        if (line.is_being_read) {
+            Place place(line.waiting, executor);
+            co_await place.at->wait();
+            continue;
+        }
+        const Turn turn(line);
+        if (line.next == reading) line.next = std::make_shared<Reading>();
+        auto object = co_await reconciler::read(server, resource, key, managed_fields);
+        if (!object)
+            reading->answer = object.error();
+        else
+            reading->answer = *object ? std::make_shared<const api::Json>(std::move(**object)) : nullptr;
+    }
+    co_return *reading->answer;
+}
+
+}  // namespace reconciler
