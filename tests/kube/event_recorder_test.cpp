@@ -90,15 +90,28 @@ TEST_CASE("events are sent without waiting, and trouble with them is harmless", 
     SECTION("more than the server takes") {
         server.delay = 10s;
         server.answer = [](const kube::Request&) { return kube::Response{.status = 201}; };
-        for (int i = 0; i < 70; ++i) recorder.record(job, {.reason = "R" + std::to_string(i)});
-        clock.run();
-        CHECK(server.requests.size() == 64);
+        int recorded = 0;
+        const auto record = [&](int count) {
+            for (int i = 0; i < count; ++i)
+                recorder.record(job, {.reason = "R" + std::to_string(++recorded)});
+            clock.run();
+        };
+        record(20);
+        CHECK(server.requests.size() == 16);
+        CHECK(dropped.empty());
+        clock.run_for(20s);  // those that waited, in their order
+        REQUIRE(server.requests.size() == 20);
+        CHECK(server.requests.back().body.find("R20") != std::string::npos);
+        record(16);
+        record(1030);
         CHECK(dropped.size() == 6);
         CHECK(told == std::vector<std::string>{"too many events are waiting for the API server"});
         clock.run_for(10s);
+        const std::size_t sent = server.requests.size();
         recorder.record(job, {.reason = "later"});
-        clock.run();
-        CHECK(server.requests.size() == 65);
-        clock.run_for(10s);
+        clock.run_for(1h);
+        CHECK(server.requests.size() > sent);
+        CHECK(server.requests.back().body.find("later") != std::string::npos);
+        CHECK(dropped.size() == 6);
     }
 }

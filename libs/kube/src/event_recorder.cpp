@@ -2,6 +2,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <deque>
 #include <utility>
 
 #include "kube/status.hpp"
@@ -9,34 +10,50 @@
 namespace kube {
 namespace {
 
-constexpr int max_in_flight = 64;
+// Each takes a connection, and events are not to take them from passes.
+constexpr int max_in_flight = 16;
+constexpr std::size_t max_waiting = 1024;
 // Without a failure for this long, trouble is over; where every other event fails it goes on.
 constexpr std::chrono::seconds calm_time{30};
 
 }  // namespace
 
 struct EventRecorder::State {
+    struct Item {
+        Request request = {};
+        Regarding regarding = {};
+        EventText text = {};
+    };
+
     boost::asio::any_io_executor executor;
     ApiServer& server;
     Clock& clock;
     EventFolder folder;
     EventCallbacks callbacks;
+    std::deque<Item> waiting = {};
     int in_flight = 0;
     bool in_trouble = false;
     SteadyTime failed_at = {};
 
-    static Task<> send(std::shared_ptr<State> state, Request request, Regarding regarding, EventText text) {
+    // Until nothing waits any more.
+    static Task<> send_all(std::shared_ptr<State> state) {
         const Place place(*state);
-        const bool is_patch = request.method == "PATCH";
-        const auto sent = co_await state->server.send(std::move(request));
-        if (sent) {
-            state->note_success();
-            co_return;
+        while (!state->waiting.empty()) {
+            const Item item = std::move(state->waiting.front());
+            state->waiting.pop_front();
+            const auto sent = co_await state->server.send(item.request);
+            if (sent)
+                state->note_success();
+            else
+                state->refused(item, sent.error());
         }
+    }
+
+    void refused(const Item& item, const api::Error& error) {
         // What was not stored, or has expired since, cannot become a series.
-        state->folder.forget(regarding, text);
-        const bool expired = is_patch && sent.error().code == api::Errc::not_found;
-        state->drop(text, sent.error(), expired || is_namespace_terminating(sent.error()));
+        folder.forget(item.regarding, item.text);
+        const bool expired = item.request.method == "PATCH" && error.code == api::Errc::not_found;
+        drop(item.text, error, expired || is_namespace_terminating(error));
     }
 
     void drop(const EventText& text, const api::Error& error, bool everyday) {
@@ -69,7 +86,7 @@ EventRecorder::EventRecorder(boost::asio::any_io_executor executor, ApiServer& s
                                            .callbacks = std::move(callbacks)})) {}
 
 void EventRecorder::record(const Regarding& regarding, const EventText& text) {
-    if (state_->in_flight >= max_in_flight) {
+    if (state_->waiting.size() >= max_waiting) {
         const api::Error error = {.code = api::Errc::unavailable,
                                   .message = "too many events are waiting for the API server"};
         state_->drop(text, error, false);
@@ -77,9 +94,10 @@ void EventRecorder::record(const Regarding& regarding, const EventText& text) {
     }
     auto request = state_->folder.fold(regarding, text, state_->clock.now(), state_->clock.wall());
     if (!request) return;
+    state_->waiting.push_back({std::move(*request), regarding, text});
+    if (state_->in_flight >= max_in_flight) return;
     ++state_->in_flight;
-    boost::asio::co_spawn(state_->executor, State::send(state_, std::move(*request), regarding, text),
-                          boost::asio::detached);
+    boost::asio::co_spawn(state_->executor, State::send_all(state_), boost::asio::detached);
 }
 
 }  // namespace kube

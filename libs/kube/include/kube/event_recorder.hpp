@@ -69,7 +69,8 @@ struct EventCallbacks {
     std::function<void(const api::Error* trouble)> trouble = {};
 };
 
-/// Sends events, best effort: never waits, drops what fails or exceeds 64 in flight. Thread rule: used from
+/// Sends events, best effort: never waits, drops what fails. Of those that
+/// are not stored yet, 16 are on their way, 1024 wait, and further ones are dropped. Thread rule: used from
 /// the one thread that runs `executor`. The server must outlive the executor's work.
 class EventRecorder {
 public:
