@@ -16,33 +16,30 @@ std::string_view trimmed(std::string_view text) {
     return text;
 }
 
-// Which bytes may stand where. As tables: every byte of every header is looked up.
-using Bytes = std::array<bool, 256>;
+constexpr auto token_bytes = [] {
+    std::array<bool, 256> is_one = {};
+    for (const unsigned char c : std::string_view("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
+                                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+        is_one[c] = true;
+    return is_one;
+}();
 
-template <class Predicate>
-consteval Bytes bytes_that(Predicate predicate) {
-    Bytes bytes = {};
-    for (std::size_t byte = 0; byte < bytes.size(); ++byte)
-        bytes[byte] = predicate(static_cast<unsigned char>(byte));
-    return bytes;
+bool is_token(std::string_view text) {
+    return !text.empty() && std::ranges::all_of(text, [](unsigned char c) { return token_bytes[c]; });
 }
 
-constexpr Bytes token_bytes = bytes_that([](unsigned char c) {
-    constexpr std::string_view others = "!#$%&'*+-.^_`|~";
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           others.find(static_cast<char>(c)) != std::string_view::npos;
-});
-constexpr Bytes value_bytes =
-    bytes_that([](unsigned char c) { return (c >= 0x20 || c == '\t') && c != 0x7F; });
-constexpr Bytes target_bytes = bytes_that([](unsigned char c) { return c > 0x20 && c < 0x7F; });
-
-bool consists_of(const Bytes& bytes, std::string_view text) {
-    return std::ranges::all_of(text, [&](unsigned char c) { return bytes[c]; });
+// The next two look at every byte, whatever they find: that can be done many bytes at a time.
+bool is_field_value(std::string_view text) {
+    unsigned bad = 0;
+    for (const unsigned char c : text) bad |= unsigned((c < 0x20 && c != '\t') || c == 0x7F);
+    return bad == 0;
 }
 
-bool is_token(std::string_view text) { return !text.empty() && consists_of(token_bytes, text); }
-bool is_field_value(std::string_view text) { return consists_of(value_bytes, text); }
-bool is_target(std::string_view text) { return !text.empty() && consists_of(target_bytes, text); }
+bool is_target(std::string_view text) {
+    unsigned bad = 0;
+    for (const unsigned char c : text) bad |= unsigned(c <= 0x20 || c >= 0x7F);
+    return bad == 0 && !text.empty();
+}
 
 // These are ours to decide.
 bool is_framing(std::string_view name) {
