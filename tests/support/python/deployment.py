@@ -141,7 +141,7 @@ class Program(Process):
         self.arguments = [str(argument) for argument in arguments]
         self._offset = pathlib.Path(log).stat().st_size if pathlib.Path(log).exists() else 0
         super().__init__(pathlib.Path(binary).name, [binary, *self.arguments], log,
-                         environment={"ASAN_OPTIONS": "detect_leaks=1"}, append=True)
+                         environment={"ASAN_OPTIONS": "detect_leaks=1:quarantine_size_mb=16"}, append=True)
 
     def text(self):
         """What this process has logged."""

@@ -3,12 +3,17 @@ busy servers do. What goes wrong is chosen per request by whoever runs it."""
 
 import asyncio
 import collections
+import ctypes
 import dataclasses
 import json
+import socket
 import ssl
+import struct
 import threading
 import urllib.parse
 
+_SO_ATTACH_FILTER = 26  # socket(7); Python has no name for it
+_KEPT_VERSIONS = 5  # of one object
 _LIMIT = 64 * 1024 * 1024  # of a line of a watch, which asyncio would else limit to 64 KiB
 
 
@@ -25,6 +30,7 @@ class Fault:
     stall_after: int = None  # so many bytes of the answer's body come, and then nothing, for ever
     lag: float = 0  # of a watch: each piece comes so many seconds late
     hold: threading.Event = None  # passed on when that is set
+    old: bool = False  # of a GET: answered with what it, or a watch, has shown of the object before, if that differs
 
 
 class Request:
@@ -60,6 +66,8 @@ class FaultProxy:
         self._outer_tls = ssl.create_default_context(cafile=plane.ca_file)
         self._loop = asyncio.new_event_loop()
         self._tasks = set()
+        self._writers = set()  # towards our programs
+        self._seen = {}  # heads and bodies that answered GETs, or could have, by path
 
     def __enter__(self):
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -81,6 +89,16 @@ class FaultProxy:
                 task.cancel()
         self._call(reset())
 
+    def vanish(self):
+        """From now on the other end of every open connection is gone, as a machine without power: not even the kernel
+        answers what is sent to it. New connections are served."""
+        drop_everything = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))  # a BPF program: return 0
+        program = struct.pack("HP", 1, ctypes.addressof(drop_everything))
+        async def silence():
+            for writer in self._writers:
+                writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, program)
+        self._call(silence())
+
     def present(self, cert, key):
         """The certificate that new connections are shown."""
         self._inner_tls.load_cert_chain(cert, key)
@@ -99,6 +117,7 @@ class FaultProxy:
         task = asyncio.current_task()
         self._tasks.add(task)
         self.open_connections += 1
+        self._writers.add(writer)
         upstream = None
         try:
             upstream = await asyncio.open_connection(*self._upstream, ssl=self._outer_tls, limit=_LIMIT)
@@ -109,6 +128,7 @@ class FaultProxy:
         finally:
             self.open_connections -= 1
             self._tasks.discard(task)
+            self._writers.discard(writer)
             writer.transport.abort()
             if upstream:
                 upstream[1].transport.abort()
@@ -121,7 +141,7 @@ class FaultProxy:
         request = Request(method, target, (_field(head, b"authorization") or b"").decode())
         fault = self.choose(request) or Fault()
         for field in dataclasses.fields(Fault):
-            if getattr(fault, field.name) != field.default and field.name != "retry_after":
+            if getattr(fault, field.name) != field.default and field.name not in ("retry_after", "old"):
                 self.faults[fault.status if field.name == "status" else field.name] += 1
         if fault.hold:
             await self._loop.run_in_executor(None, fault.hold.wait)
@@ -138,9 +158,14 @@ class FaultProxy:
         answer = await server_reader.readuntil(b"\r\n\r\n")
         if fault.unanswered:
             return False
+        pieces = _body(answer, server_reader)
+        if request.is_watch and _is_chunked(answer):  # else it was refused
+            pieces = self._noted(request, pieces)
+        elif request.method == "GET" and _is_object(answer):
+            answer, pieces = await self._of_some_age(request, answer, pieces, fault.old)
         writer.write(answer)
         left = fault.stall_after if fault.cut_after is None else fault.cut_after
-        async for piece in _body(answer, server_reader):
+        async for piece in pieces:
             if request.is_watch and fault.lag:
                 await asyncio.sleep(fault.lag)
             if left is not None and len(piece) > left:
@@ -155,6 +180,39 @@ class FaultProxy:
         return (_field(answer, b"connection") or b"").lower() != b"close"
 
 
+    async def _of_some_age(self, request, head, pieces, old):
+        """Head and pieces of an answer to a GET: of this one, or of an old one that differs."""
+        now = head, b"".join([piece async for piece in pieces])
+        older = [seen for seen in self._versions(request.path) if _version(seen[1]) != _version(now[1])]
+        self._versions(request.path).append(now)
+        if old and older:
+            self.faults["old"] += 1
+            now = older[0]
+        async def body():
+            if now[1]:
+                yield now[1]
+        return now[0], body()
+
+    def _versions(self, path):
+        return self._seen.setdefault(path, collections.deque(maxlen=_KEPT_VERSIONS))
+
+    async def _noted(self, request, pieces):
+        """The same pieces of a watch; the objects in them are remembered."""
+        text = b""
+        async for piece in pieces:
+            text += piece.split(b"\r\n", 1)[1][:-2]  # without the chunk's frame
+            *lines, text = text.split(b"\n")
+            for line in lines:
+                event = json.loads(line)
+                if event["type"] in ("ADDED", "MODIFIED"):
+                    group, _, collection = request.path.rpartition("/")
+                    meta = event["object"]["metadata"]
+                    namespace = f"/namespaces/{meta['namespace']}" if "namespace" in meta else ""
+                    body = json.dumps(event["object"]).encode()
+                    self._versions(f"{group}{namespace}/{collection}/{meta['name']}").append((_head("200 OK", body), body))
+            yield piece
+
+
 def _field(head, name):
     for line in head.split(b"\r\n")[1:]:
         key, _, value = line.partition(b":")
@@ -163,9 +221,18 @@ def _field(head, name):
     return None
 
 
+def _is_object(head):
+    """Not a list, which comes in chunks, nor the text of a path that nobody serves."""
+    return _field(head, b"content-length") and _field(head, b"content-type") == b"application/json"
+
+
+def _is_chunked(head):
+    return (_field(head, b"transfer-encoding") or b"").lower() == b"chunked"
+
+
 async def _body(head, reader):
     """The bytes of a body as they are on the wire."""
-    if (_field(head, b"transfer-encoding") or b"").lower() == b"chunked":
+    if _is_chunked(head):
         size = None
         while size != 0:
             line = await reader.readline()
@@ -178,7 +245,14 @@ async def _body(head, reader):
 def _answer(fault):
     status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": fault.status, "message": "made up by a test"}
     body = json.dumps(status).encode()
-    head = f"HTTP/1.1 {fault.status} Trouble\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-    if fault.retry_after is not None:
-        head += f"Retry-After: {fault.retry_after}\r\n"
-    return head.encode() + b"\r\n" + body
+    more = "" if fault.retry_after is None else f"Retry-After: {fault.retry_after}\r\n"
+    return _head(f"{fault.status} Trouble", body, more) + body
+
+
+def _head(status, body, more=""):
+    return f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n{more}\r\n".encode()
+
+
+def _version(body):
+    """The resource version of an object; None of what is none."""
+    return json.loads(body)["metadata"].get("resourceVersion")
