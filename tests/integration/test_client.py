@@ -16,6 +16,7 @@ from lean import LeanPlane
 from rest import Rest, wait_for
 
 KEEPALIVE_TIMER = "02"  # in /proc/net/tcp
+NOTICED_WITHIN = 30  # seconds, of a dead connection
 LONGEST_SILENCE = 15 * 100  # ticks until a quiet connection is probed
 
 
@@ -137,3 +138,40 @@ def test_a_connection_whose_other_end_has_vanished_is_noticed_within_half_a_minu
         return [int(when, 16) for kind, when in timers if kind == KEEPALIVE_TIMER]
     timers = wait_for("quiet connections", probed)
     assert max(timers) <= LONGEST_SILENCE
+
+
+def watches(program):
+    """How many have been asked for, of each kind that is always watched."""
+    return [program.metric("signalbox_api_requests_total", f'resource="{kind}",verb="WATCH"') for kind in (
+        "trainjobs.trainer.kubeflow.org", "jobsets.jobset.x-k8s.io", "trainingruntimes.trainer.kubeflow.org",
+        "clustertrainingruntimes.trainer.kubeflow.org")]
+
+
+def test_requests_and_watches_whose_other_end_has_vanished_are_given_up_and_begun_anew(plane, rest, proxy, start):
+    """Nothing tells that it is gone: no packet comes back, not even from its kernel."""
+    let_go = threading.Event()
+    held = []
+
+    def choose(request):
+        if request.method == "PATCH" and request.path.endswith("/jobsets/asked-before"):
+            held.append(request)
+            return Fault(hold=let_go)
+        return None
+    proxy.choose = choose
+    reconciler = start(plane.reconciler_kubeconfig(proxy.url))
+    rest.create(train_job("asked-before"))
+    wait_for("a request on its way", lambda: held)
+    try:
+        proxy.choose = lambda request: None
+        before = watches(reconciler)
+        proxy.vanish()
+        vanished = time.monotonic()
+        rest.create(train_job("unseen"))  # the watch that would tell of it is one of those
+        for name in ("asked-before", "unseen"):
+            wait_for(f"the JobSet {name}", lambda: rest.get("jobsets", name), timeout=NOTICED_WITHIN + 15)
+        assert time.monotonic() - vanished < NOTICED_WITHIN + 10
+        wait_for("all watches", lambda: all(now > then for now, then in zip(watches(reconciler), before)),
+                 timeout=NOTICED_WITHIN)
+        wait_for("the lease", lambda: reconciler.metric("signalbox_leader") == 1)
+    finally:
+        let_go.set()

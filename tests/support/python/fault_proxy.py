@@ -11,6 +11,7 @@ import ssl
 import struct
 import threading
 import urllib.parse
+import weakref
 
 _SO_ATTACH_FILTER = 26  # socket(7); Python has no name for it
 _KEPT_VERSIONS = 5  # of one object
@@ -67,6 +68,7 @@ class FaultProxy:
         self._loop = asyncio.new_event_loop()
         self._tasks = set()
         self._writers = set()  # towards our programs
+        self._gone = weakref.WeakSet()  # of those, the ones that have vanished
         self._seen = {}  # heads and bodies that answered GETs, or could have, by path
 
     def __enter__(self):
@@ -91,12 +93,13 @@ class FaultProxy:
 
     def vanish(self):
         """From now on the other end of every open connection is gone, as a machine without power: not even the kernel
-        answers what is sent to it. New connections are served."""
+        answers what is sent to it, and nothing comes. New connections are served."""
         drop_everything = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))  # a BPF program: return 0
         program = struct.pack("HP", 1, ctypes.addressof(drop_everything))
         async def silence():
             for writer in self._writers:
                 writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, program)
+                self._gone.add(writer)
         self._call(silence())
 
     def present(self, cert, key):
@@ -150,8 +153,7 @@ class FaultProxy:
         if fault.lost:
             return False
         if fault.status:
-            writer.write(_answer(fault))
-            await writer.drain()
+            await self._send(writer, _answer(fault))
             return True
         server_writer.write(head + body)
         await server_writer.drain()
@@ -163,20 +165,18 @@ class FaultProxy:
             pieces = self._noted(request, pieces)
         elif request.method == "GET" and _is_object(answer):
             answer, pieces = await self._of_some_age(request, answer, pieces, fault.old)
-        writer.write(answer)
+        await self._send(writer, answer)
         left = fault.stall_after if fault.cut_after is None else fault.cut_after
         async for piece in pieces:
             if request.is_watch and fault.lag:
                 await asyncio.sleep(fault.lag)
             if left is not None and len(piece) > left:
-                writer.write(piece[:left])
-                await writer.drain()
+                await self._send(writer, piece[:left])
                 if fault.cut_after is None:
                     await asyncio.Event().wait()
                 return False
             left = None if left is None else left - len(piece)
-            writer.write(piece)
-            await writer.drain()
+            await self._send(writer, piece)
         return (_field(answer, b"connection") or b"").lower() != b"close"
 
 
@@ -192,6 +192,12 @@ class FaultProxy:
             if now[1]:
                 yield now[1]
         return now[0], body()
+
+    async def _send(self, writer, data):
+        if writer in self._gone:
+            await asyncio.Event().wait()
+        writer.write(data)
+        await writer.drain()
 
     def _versions(self, path):
         return self._seen.setdefault(path, collections.deque(maxlen=_KEPT_VERSIONS))
