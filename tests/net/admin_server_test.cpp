@@ -96,6 +96,32 @@ TEST_CASE("metrics are kept by name and labels", "[net]") {
         CHECK(text.find(line) != std::string::npos);
 }
 
+TEST_CASE("readiness is a metric as well", "[net]") {
+    Admin admin;
+    CHECK(body_of(admin.get("/metrics")).find("signalbox_ready 1\n") != std::string::npos);
+    admin.missing = {"no certificate"};
+    CHECK(body_of(admin.get("/metrics")).find("signalbox_ready 0\n") != std::string::npos);
+}
+
+TEST_CASE("a counter that somebody else keeps shows what that one counts, whenever it is asked", "[net]") {
+    net::Metrics metrics;
+    double count = 3;
+    metrics.read_counter("x_total", "X.", [&] { return count; });
+    metrics.read_gauge("y", "Y.", [&] { return -count; });
+    const auto shows = [&](const std::string& line) {
+        return metrics.expose().find("\n" + line + "\n") != std::string::npos;
+    };
+    CHECK(shows("x_total 3"));
+    CHECK(shows("x_total 3"));
+    count = 5;
+    CHECK(shows("x_total 5"));
+    CHECK(shows("y -5"));
+    count = 1;  // it was started again
+    CHECK(shows("x_total 5"));
+    count = 2;
+    CHECK(shows("x_total 6"));
+}
+
 TEST_CASE("handles without a series do nothing", "[net]") {
     net::Counter().add();
     net::Gauge().set(1);

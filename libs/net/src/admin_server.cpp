@@ -40,13 +40,15 @@ Handler admin_handler(const Metrics& metrics, Readiness readiness) {
 }
 
 api::Result<std::unique_ptr<HttpServer>> start_admin_server(boost::asio::any_io_executor executor,
-                                                            const HostPort& listen, const Metrics& metrics,
+                                                            const HostPort& listen, Metrics& metrics,
                                                             Readiness readiness, Log& log) {
     ServerConfig config;
     config.host = listen.host;
     config.port = listen.port;
     config.limits.body_bytes = 0;
     config.limits.max_connections = 64;
+    metrics.read_gauge("signalbox_ready", "1 while /readyz says so.",
+                       [readiness] { return readiness().empty() ? 1 : 0; });
     auto server =
         make_http_server(std::move(executor), config, admin_handler(metrics, std::move(readiness)), log);
     const auto port = server->start();

@@ -7,6 +7,7 @@
 #include <prometheus/text_serializer.h>
 
 #include <map>
+#include <memory>
 #include <mutex>
 #include <sstream>
 #include <utility>
@@ -53,17 +54,20 @@ public:
 
     void before_expose(std::function<void()> refresh) {
         const std::lock_guard lock(mutex_);
-        refreshers_.push_back(std::move(refresh));
+        refreshers_.push_back(std::make_shared<std::function<void()>>(std::move(refresh)));
     }
 
     std::string expose() const {
-        std::vector<std::function<void()>> refreshers;
+        std::vector<std::shared_ptr<std::function<void()>>> refreshers;
         {
             // Refreshers may look series up: not under the lock.
             const std::lock_guard lock(mutex_);
             refreshers = refreshers_;
         }
-        for (const auto& refresh : refreshers) refresh();
+        {
+            const std::lock_guard lock(refreshing_);
+            for (const auto& refresh : refreshers) (*refresh)();
+        }
         std::ostringstream out;
         prometheus::TextSerializer().Serialize(out, registry_.Collect());
         return std::move(out).str();
@@ -75,8 +79,9 @@ public:
 
 private:
     mutable std::mutex mutex_;
+    mutable std::mutex refreshing_;
     prometheus::Registry registry_;
-    std::vector<std::function<void()>> refreshers_;
+    std::vector<std::shared_ptr<std::function<void()>>> refreshers_;  // they keep a state
 };
 
 Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}
@@ -94,6 +99,21 @@ Histogram Metrics::histogram(const std::string& name, const std::string& help,
                              const std::vector<double>& bounds, const Labels& labels) {
     return Histogram(
         &impl_->series(impl_->histograms, prometheus::BuildHistogram, name, help, labels, bounds));
+}
+
+void Metrics::read_counter(const std::string& name, const std::string& help, std::function<double()> read,
+                           const Labels& labels) {
+    before_expose([series = counter(name, help, labels), read = std::move(read), told = 0.0]() mutable {
+        const double now = read();
+        const double more = now - std::exchange(told, now);
+        if (more > 0) series.add(more);
+    });
+}
+
+void Metrics::read_gauge(const std::string& name, const std::string& help, std::function<double()> read,
+                         const Labels& labels) {
+    before_expose(
+        [series = gauge(name, help, labels), read = std::move(read)]() mutable { series.set(read()); });
 }
 
 void Metrics::before_expose(std::function<void()> refresh) { impl_->before_expose(std::move(refresh)); }

@@ -6,7 +6,6 @@
 #include <ctime>
 #include <fstream>
 #include <memory>
-#include <utility>
 
 #include "net/metrics.hpp"
 
@@ -43,15 +42,10 @@ double open_descriptors() {
 void add_process_metrics(Metrics& metrics) {
     auto start = metrics.gauge("process_start_time_seconds", "When the process began, in Unix time.");
     start.set(static_cast<double>(std::time(nullptr)));
-    auto cpu = metrics.counter("process_cpu_seconds_total", "CPU time of the process, user and system.");
-    auto resident = metrics.gauge("process_resident_memory_bytes", "Resident memory.");
-    auto descriptors = metrics.gauge("process_open_fds", "Open file descriptors.");
-    metrics.before_expose([cpu, resident, descriptors, told = 0.0]() mutable {
-        const auto now = cpu_seconds();
-        cpu.add(now - std::exchange(told, now));
-        resident.set(resident_bytes());
-        descriptors.set(open_descriptors());
-    });
+    metrics.read_counter("process_cpu_seconds_total", "CPU time of the process, user and system.",
+                         cpu_seconds);
+    metrics.read_gauge("process_resident_memory_bytes", "Resident memory.", resident_bytes);
+    metrics.read_gauge("process_open_fds", "Open file descriptors.", open_descriptors);
 }
 
 }  // namespace net

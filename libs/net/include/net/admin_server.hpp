@@ -16,9 +16,9 @@ using Readiness = std::function<std::vector<std::string>()>;
 /// `metrics` must outlive the handler.
 Handler admin_handler(const Metrics& metrics, Readiness readiness);
 
-/// A server with that handler, started; logs where it listens.
+/// A server with that handler, started; logs where it listens, and exports readiness as signalbox_ready.
 api::Result<std::unique_ptr<HttpServer>> start_admin_server(boost::asio::any_io_executor executor,
-                                                            const HostPort& listen, const Metrics& metrics,
+                                                            const HostPort& listen, Metrics& metrics,
                                                             Readiness readiness, Log& log);
 
 }  // namespace net

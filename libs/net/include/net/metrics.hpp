@@ -63,7 +63,14 @@ public:
     Histogram histogram(const std::string& name, const std::string& help, const std::vector<double>& bounds,
                         const Labels& labels = {});
 
-    /// Called by expose(), on its thread, to set gauges that are read rather than kept.
+    /// Series that somebody else keeps: expose() asks for their value, on its thread. What a counter loses,
+    /// as when it starts again from zero, is left out of its series.
+    void read_counter(const std::string& name, const std::string& help, std::function<double()> read,
+                      const Labels& labels = {});
+    void read_gauge(const std::string& name, const std::string& help, std::function<double()> read,
+                    const Labels& labels = {});
+
+    /// Called by expose(), on its thread.
     void before_expose(std::function<void()> refresh);
 
     /// Prometheus' text format 0.0.4.
