@@ -15,8 +15,11 @@ TEST_CASE("events are sent without waiting, and trouble with them is harmless", 
     std::vector<std::string> told;
     kube::EventRecorder recorder(
         context.get_executor(), server, clock, "pod-1",
-        {.dropped = [&](const kube::EventText& text,
-                        const api::Error& error) { dropped.push_back(text.reason + ": " + error.message); },
+        {.dropped =
+             [&](const kube::Regarding& regarding, const kube::EventText& text, const api::Error& error) {
+                 CHECK(regarding.uid == "u");
+                 dropped.push_back(text.reason + ": " + error.message);
+             },
          .trouble = [&](const api::Error* error) { told.push_back(error ? error->message : "over"); }});
     const kube::Regarding job = {.api_version = "v", .kind = "TrainJob", .key = {"ns", "job"}, .uid = "u"};
     const auto methods = [&] {

@@ -163,3 +163,23 @@ TEST_CASE("a reflector that is cancelled leaves nothing behind", "[kube]") {
     }
     SECTION("at once") { Room room; }
 }
+
+TEST_CASE("watches that end in order and watches that break are counted apart", "[kube]") {
+    Room room;
+    CHECK(!room.reflector.works());
+    room.server.watches = {Script{end_of_list("9"), 400s, Closed{}},
+                           Script{200s, refusal(0, Errc::unavailable, "reset")},
+                           Script{10s, error_event(410, "Expired")}, Script{end_of_list("20"), Silence{}}};
+    room.clock.run_for(20min);
+    CHECK(room.reflector.restarts().ended == 1);
+    CHECK(room.reflector.restarts().broken == 2);
+    CHECK(room.reflector.works());
+}
+
+TEST_CASE("a watch that nobody opens is not working, and has no restarts", "[kube]") {
+    Room room;
+    for (int i = 0; i < 50; ++i) room.server.watches.push_back(refusal(404, Errc::not_found, "no CRD"));
+    room.clock.run_for(10min);
+    CHECK(!room.reflector.works());
+    CHECK(room.reflector.restarts().ended + room.reflector.restarts().broken == 0);
+}

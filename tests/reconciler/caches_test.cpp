@@ -269,3 +269,43 @@ TEST_CASE("what happens to the PodGroup of a TrainJob wakes it, but not what its
         CHECK(woken.take() == std::vector<std::string>{"ns/job"});
     }
 }
+
+TEST_CASE("TrainJobs are counted by their state as they come, change and go") {
+    using lifecycle::State;
+    Woken woken;
+    const auto counts = [&] {
+        std::vector<std::size_t> all;
+        for (std::size_t state = 0; state < lifecycle::state_count; ++state)
+            all.push_back(woken.caches.count(static_cast<State>(state)));
+        return all;
+    };
+    Json job = train_job("ClusterTrainingRuntime", "torch");
+    woken.caches.train_jobs().upsert({"ns", "a"}, "1", job);
+    woken.caches.train_jobs().upsert({"ns", "b"}, "2", job);
+    CHECK(counts() == std::vector<std::size_t>{2, 0, 0, 0, 0, 0, 0});
+
+    job["status"]["conditions"] = Json::array({object(R"({"type":"Complete","status":"True"})")});
+    woken.caches.train_jobs().upsert({"ns", "a"}, "3", job);
+    CHECK(counts() == std::vector<std::size_t>{1, 0, 0, 0, 1, 0, 0});
+
+    job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue";
+    woken.caches.train_jobs().upsert({"ns", "c"}, "4", job);
+    std::vector<std::string> gone;
+    woken.caches.when_gone([&](const api::ObjectKey& key, std::string_view uid) {
+        gone.push_back(to_string(key) + " " + std::string(uid));
+    });
+    woken.caches.train_jobs().removed({"ns", "b"}, "5");
+    CHECK(gone == std::vector<std::string>{"ns/b u1"});
+    job["metadata"]["uid"] = "u2";
+    woken.caches.train_jobs().upsert({"ns", "a"}, "6", job);
+    CHECK(gone.back() == "ns/a u1");
+    gone.clear();
+    job["metadata"]["uid"] = "u1";
+    woken.caches.train_jobs().upsert({"ns", "a"}, "7", job);
+    CHECK(gone == std::vector<std::string>{"ns/a u2"});
+    CHECK(counts() == std::vector<std::size_t>{0, 0, 0, 0, 0, 0, 2});
+
+    woken.caches.train_jobs().listing();
+    woken.caches.train_jobs().synced("9");
+    CHECK(counts() == std::vector<std::size_t>(lifecycle::state_count));
+}

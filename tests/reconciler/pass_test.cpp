@@ -205,7 +205,8 @@ TEST_CASE("a lost status write ends the pass in trouble and tells no event") {
     const auto report = life.pass();
     CHECK(report.trouble);
     CHECK(report.requeue_after);
-    CHECK(life.log_lines.empty());
+    REQUIRE(life.log_lines.size() == 1);
+    CHECK_THAT(life.log_lines[0], Catch::Contains("JobSet created"));
     life.server.refuse = {};
     life.server.take_writes();
     life.pass();
@@ -258,3 +259,23 @@ TEST_CASE("cleaning up after the end does not wait for a snapshot that cannot be
 }
 
 }  // namespace reconciler
+
+TEST_CASE("what is written of a JobSet is logged with the TrainJob's key and UID") {
+    reconciler::Life life;
+    const auto told = [&](const std::string& what) {
+        const std::string uid(life.job()["metadata"]["uid"].as_string());
+        for (const std::string& line : std::exchange(life.log_lines, {}))
+            if (line.find("\"msg\":\"" + what + "\",\"trainjob\":\"ns/job\",\"uid\":\"" + uid + "\"") !=
+                std::string::npos)
+                return true;
+        return false;
+    };
+    life.set_suspend(true);
+    life.pass();
+    CHECK(told("JobSet created"));
+    life.pass();
+    CHECK(!told("JobSet"));
+    life.set_suspend(false);
+    life.pass();
+    CHECK(told("JobSet resumed"));
+}

@@ -387,3 +387,35 @@ TEST_CASE("no pass outlives the worker") {
     CHECK(shop.ended);
     CHECK(shop.in_flight == 0);
 }
+
+TEST_CASE("what passes bring about, and why there will be more of them, is counted") {
+    Shop shop;
+    const auto told = [&](const std::string& line) {
+        return shop.metrics.expose().find("\n" + line + "\n") != std::string::npos;
+    };
+    CHECK(told("signalbox_time_to_job_set_seconds_count 0"));
+    CHECK(told(R"(signalbox_train_jobs_ended_total{end="deadline"} 0)"));
+    shop.submit("job");
+    shop.server.show(shop.caches);
+    shop.settle();
+    CHECK(told("signalbox_time_to_job_set_seconds_count 1"));
+    CHECK(told(R"(signalbox_passes_total{result="done"} 1)"));
+    CHECK(told(R"(signalbox_requeues_total{reason="stale_cache"} 0)"));
+
+    // The caches have not seen what was written.
+    shop.worker->wake({"ns", "job"});
+    shop.settle();
+    CHECK(told(R"(signalbox_requeues_total{reason="stale_cache"} 1)"));
+
+    Json limited = *shop.server.find(train_jobs, {"ns", "job"});
+    limited["spec"]["activeDeadlineSeconds"] = 60;
+    shop.server.put(train_jobs, limited);
+    shop.server.show(shop.caches);
+    shop.settle();
+    CHECK(told(R"(signalbox_requeues_total{reason="deadline"} 1)"));
+    CHECK(told("signalbox_queue_timers 1"));
+    shop.server.now += 70s;
+    shop.time.run_for(61s);
+    CHECK(told(R"(signalbox_train_jobs_ended_total{end="deadline"} 1)"));
+    CHECK(told("signalbox_deadline_lateness_seconds_count 1"));
+}

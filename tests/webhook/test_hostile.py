@@ -44,7 +44,7 @@ def place(request, tmp_path_factory):
         wait_for("the runtime", lambda: webhook.metric("signalbox_runtimes") == 1)
         yield api, webhook
         assert peak_memory(webhook) < memory_bound(request.param) * MEMORY_FACTOR
-        assert webhook.metric("signalbox_http_handler_errors") == 0
+        assert webhook.metric("signalbox_http_handler_errors_total") == 0
         assert webhook.end() == 0
 
 
@@ -283,11 +283,11 @@ SLOW = {
 @pytest.mark.parametrize("what", SLOW)
 def test_who_trickles_is_sent_away_and_holds_up_nobody(webhook, what):
     over = threading.Event()
-    before = webhook.metric("signalbox_http_timeouts")
+    before = webhook.metric("signalbox_http_timeouts_total")
     with honest_calls(webhook):
         thread = threading.Thread(target=trickle, args=(webhook, over, SLOW[what]))
         thread.start()
-        wait_for("all to be sent away", lambda: webhook.metric("signalbox_http_timeouts") >= before + 50)
+        wait_for("all to be sent away", lambda: webhook.metric("signalbox_http_timeouts_total") >= before + 50)
         over.set()
         thread.join()
 
@@ -328,13 +328,13 @@ def test_large_reviews_that_wait_for_a_slow_api_server_hold_up_nobody(place):
 def test_thousands_of_idle_connections_hold_up_nobody(webhook):
     # Each costs a handshake; what is beyond the limit makes room for the next, and never those that are in use.
     total = 1_000 if SANITIZED else 10_000
-    refused = webhook.metric("signalbox_connections_refused")
+    refused = webhook.metric("signalbox_connections_refused_total")
     with honest_calls(webhook), contextlib.ExitStack() as stack:
         for _ in range(total):
             with contextlib.suppress(OSError):
                 stack.enter_context(webhook.socket())
         assert webhook.metric("signalbox_connections") <= CONNECTIONS + 2 * ACCEPTED_AT_ONCE
-        assert webhook.metric("signalbox_connections_refused") >= refused + total - CONNECTIONS - 50
+        assert webhook.metric("signalbox_connections_refused_total") >= refused + total - CONNECTIONS - 50
 
 
 def test_ten_thousand_connections_without_a_client_hello_hold_up_nobody(webhook):
@@ -403,7 +403,7 @@ def test_pipelined_requests_are_answered_in_order(webhook):
 
 
 def test_who_never_reads_his_answers_is_sent_away(webhook):
-    over = webhook.metric("signalbox_http_timeouts")
+    over = webhook.metric("signalbox_http_timeouts_total")
     text = sized("{}", "/" + "x" * 100) * 2000
     with honest_calls(webhook), contextlib.ExitStack() as stack:
         threads = []
@@ -411,7 +411,7 @@ def test_who_never_reads_his_answers_is_sent_away(webhook):
             connection = stack.enter_context(webhook.socket())
             threads.append(threading.Thread(target=flood, args=(connection, text)))
             threads[-1].start()
-        wait_for("them to be sent away", lambda: webhook.metric("signalbox_http_timeouts") >= over + 10)
+        wait_for("them to be sent away", lambda: webhook.metric("signalbox_http_timeouts_total") >= over + 10)
         for thread in threads:
             thread.join()
 

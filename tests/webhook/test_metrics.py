@@ -93,7 +93,7 @@ def test_what_is_under_way_and_who_is_connected_is_counted(place):
         stack.enter_context(webhook.socket())
         wait_for("three reviews", lambda: webhook.metric("signalbox_admission_in_flight") == 3)
         wait_for("four connections", lambda: webhook.metric("signalbox_connections") == 4)
-        assert webhook.metric("signalbox_connections_accepted") == 4
+        assert webhook.metric("signalbox_connections_accepted_total") == 4
     api.ended.set()
     wait_for("none", lambda: webhook.metric("signalbox_admission_in_flight") == 0)
     wait_for("nobody", lambda: webhook.metric("signalbox_connections") == 0)
@@ -102,12 +102,12 @@ def test_what_is_under_way_and_who_is_connected_is_counted(place):
 def test_handshakes_that_fail_are_counted(webhook):
     with socket.create_connection(("127.0.0.1", webhook.port)) as plain:
         plain.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-        wait_for("it to be counted", lambda: webhook.metric("signalbox_tls_handshake_errors") == 1)
+        wait_for("it to be counted", lambda: webhook.metric("signalbox_tls_handshake_errors_total") == 1)
     stranger = ssl.create_default_context()
     with pytest.raises(ssl.SSLCertVerificationError), socket.create_connection(("127.0.0.1", webhook.port)) as plain:
         stranger.wrap_socket(plain, server_hostname="127.0.0.1")
     # A client that trusts somebody else says so, but in TLS 1.3 it has had its handshake by then.
-    assert webhook.metric("signalbox_tls_handshake_errors") in (1, 2)
+    assert webhook.metric("signalbox_tls_handshake_errors_total") in (1, 2)
 
 
 def test_what_is_no_http_is_counted(webhook):
@@ -115,14 +115,14 @@ def test_what_is_no_http_is_counted(webhook):
         with webhook.socket() as connection:
             connection.sendall(text)
             assert b"400" in connection.recv(1000)
-        assert webhook.metric("signalbox_http_protocol_errors") == count
+        assert webhook.metric("signalbox_http_protocol_errors_total") == count
 
 
 def test_who_is_too_slow_is_counted(webhook):
     with webhook.socket() as connection:
         connection.sendall(b"POST / HTT")
         assert b"408" in connection.recv(1000)
-    assert webhook.metric("signalbox_http_timeouts") == 1
+    assert webhook.metric("signalbox_http_timeouts_total") == 1
 
 
 def test_the_end_of_the_certificate_is_told_also_of_a_new_one(webhook, tmp_path):

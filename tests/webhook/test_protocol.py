@@ -311,7 +311,7 @@ def test_a_client_without_a_certificate_is_sent_away_where_one_is_demanded(tmp_p
             with pytest.raises((ssl.SSLError, OSError)):
                 webhook.post(RUNTIME_PATH, review(runtime()), connection=connection)
             connection.close()
-        wait_for("both to be counted", lambda: webhook.metric("signalbox_tls_handshake_errors") == 2)
+        wait_for("both to be counted", lambda: webhook.metric("signalbox_tls_handshake_errors_total") == 2)
 
 
 def test_a_new_certificate_is_shown_without_a_restart(tmp_path):

@@ -56,13 +56,15 @@ std::optional<Caches::TrainJobFacts> digest_train_job(Json& object) {
     api::TrainJob job = api::parse_train_job(object);
     job.runtime_ref = api::parse_runtime_ref(spec);
     job.suspend = std::as_const(spec)["suspend"].bool_or(false);
+    job.managed_by = std::as_const(spec)["managedBy"].as_string();
     if (spec_in_object) *spec_in_object = std::move(spec);
     keep_what_decisions_need(object);
     keep_only(object.find("status"), {"conditions", "jobsStatus"});
     const bool goes_on = !api::terminal_condition(job);
     return Caches::TrainJobFacts{.runtime_hash = std::hash<api::ObjectKey>()(runtime_key(job)),
                                  .expects_job_set = goes_on && lifecycle::had_job_set(job),
-                                 .is_held = goes_on && job.suspend};
+                                 .is_held = goes_on && job.suspend,
+                                 .state = lifecycle::state_of(job)};
 }
 
 // Volcano makes PodGroups for everybody's Pods.
@@ -97,7 +99,11 @@ const api::JsonPaths Caches::unwanted_of_job_sets = parts_of_job_sets;
 
 Caches::Caches(Wake wake)
     : wake_(std::move(wake)),
-      train_jobs_(digest_train_job, [this](const auto& key, auto*, auto*) { wake_(key); }),
+      train_jobs_(digest_train_job,
+                  [this](const auto& key, auto* before, auto* after) {
+                      note(key, before, after);
+                      wake_(key);
+                  }),
       job_sets_(
           digest_job_set,
           [this](const auto& key, auto* before, auto* after) { wake_owner_of(key, before, after); },
@@ -144,6 +150,13 @@ std::shared_ptr<const api::Json> Caches::runtime(const api::TrainJob& job) const
 bool Caches::synced() const {
     return train_jobs_.is_synced() && job_sets_.is_synced() && training_runtimes_.is_synced() &&
            cluster_training_runtimes_.is_synced();
+}
+
+void Caches::note(const api::ObjectKey& train_job, const TrainJobEntry* before, const TrainJobEntry* after) {
+    if (before) --states_[static_cast<std::size_t>(before->facts.state)];
+    if (after) ++states_[static_cast<std::size_t>(after->facts.state)];
+    const bool gone = before && (!after || after->object.uid() != before->object.uid());
+    if (gone && gone_) gone_(train_job, before->object.uid());
 }
 
 void Caches::wake_owner_of(const api::ObjectKey& job_set, const JobSetEntry* before,

@@ -1,13 +1,16 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "api/job_set.hpp"
 #include "api/train_job.hpp"
 #include "kube/store.hpp"
+#include "lifecycle/state.hpp"
 
 namespace reconciler {
 
@@ -23,7 +26,11 @@ public:
     /// listed anew and its own is not among them: it may have come and gone unseen.
     using Wake = std::function<void(const api::ObjectKey& train_job)>;
 
+    /// Called for every TrainJob that was there and is no more, before the call of Wake.
+    using Gone = std::function<void(const api::ObjectKey& train_job, std::string_view uid)>;
+
     explicit Caches(Wake wake);
+    void when_gone(Gone gone) { gone_ = std::move(gone); }
 
     std::optional<api::TrainJob> train_job(const api::ObjectKey& key) const;
     /// The JobSet of that name, if a TrainJob controls it.
@@ -34,11 +41,15 @@ public:
     /// Every store has had its first list; until then nothing may be concluded from an absence.
     bool synced() const;
 
+    /// How many TrainJobs are in that state; kept as they change.
+    std::size_t count(lifecycle::State state) const { return states_[static_cast<std::size_t>(state)]; }
+
     struct TrainJobFacts {
         /// Of runtime_key(). Where two runtimes share one, a TrainJob gets a pass for nothing.
         std::size_t runtime_hash = 0;
         bool expects_job_set = false;  ///< it goes on, and has had one
         bool is_held = false;          ///< it goes on, and is suspended
+        lifecycle::State state = lifecycle::State::pending;
     };
     struct JobSetFacts {
         bool ours = false;  ///< of others only that they are there
@@ -81,6 +92,8 @@ private:
     private:
         std::function<void()> on_list_;
     };
+    using TrainJobEntry = kube::Store<TrainJobFacts>::Entry;
+    void note(const api::ObjectKey& train_job, const TrainJobEntry* before, const TrainJobEntry* after);
     void wake_owner_of(const api::ObjectKey& job_set, const JobSetEntry* before, const JobSetEntry* after);
     void wake_gang(const api::ObjectKey& pod_group, const PodGroupEntry* before, const PodGroupEntry* after);
     void wake_users_of(const api::ObjectKey& runtime);
@@ -95,6 +108,8 @@ private:
     };
 
     Wake wake_;
+    Gone gone_;
+    std::array<std::size_t, lifecycle::state_count> states_ = {};
     kube::Store<TrainJobFacts> train_jobs_;
     ListedStore<JobSetFacts> job_sets_;
     kube::Store<RuntimeFacts> training_runtimes_;

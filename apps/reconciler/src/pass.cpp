@@ -86,8 +86,10 @@ kube::Task<bool> Pass::conclude(View& view, const lifecycle::Decision& decision,
     lifecycle::Conclusion conclusion =
         lifecycle::conclude(view.observed, decision, outcome, now_(), options_);
     std::optional<api::TrainJob> answer;
+    bool is_stored = false;
     if (conclusion.status_changed) {
         auto stored = co_await write_status(job, conclusion);
+        is_stored = stored.has_value();
         if (stored) {
             answer = std::move(stored->job);
             written.train_job = std::move(stored->version);
@@ -97,6 +99,9 @@ kube::Task<bool> Pass::conclude(View& view, const lifecycle::Decision& decision,
                                                               stored.error(), now_());
         }
     }
+    report.milestones =
+        lifecycle::milestones(view.observed, decision, outcome, conclusion, is_stored, now_());
+    if (outcome.job_set_written) tell_of_job_set(job, decision);
     tell(job, conclusion);
     report.requeue_after = conclusion.requeue_after;
     report.episode = conclusion.episode;
@@ -125,6 +130,16 @@ kube::Async<Pass::Stored> Pass::write_status(const api::TrainJob& job,
         stored.version = kube::version_of(*answer);
     }
     co_return stored;
+}
+
+// Conditions tell of it as well, but not all of it, and not where they are only for failures.
+void Pass::tell_of_job_set(const api::TrainJob& job, const lifecycle::Decision& decision) {
+    const auto* run = std::get_if<lifecycle::Run>(&decision);
+    if (!run) return;
+    const bool created = run->job_set == lifecycle::JobSetStep::create;
+    const bool resumed = run->job_set == lifecycle::JobSetStep::resume;
+    const std::string_view what = created ? "JobSet created" : resumed ? "JobSet resumed" : "JobSet changed";
+    log_.info(what, {{"trainjob", job.meta.key()}, {"uid", job.meta.uid}});
 }
 
 void Pass::tell(const api::TrainJob& job, const lifecycle::Conclusion& conclusion) {

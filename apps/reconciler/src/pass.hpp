@@ -7,6 +7,7 @@
 #include "kube/event_recorder.hpp"
 #include "lifecycle/conclusion.hpp"
 #include "live_runtimes.hpp"
+#include "lifecycle/milestones.hpp"
 #include "net/log.hpp"
 #include "writer.hpp"
 
@@ -19,6 +20,7 @@ struct PassReport {
     lifecycle::Episode episode = {};  ///< to be handed in with the next pass of this job
     Written written = {};             ///< hold the next pass back until the caches have seen these
     std::optional<api::Error> trouble = {};
+    lifecycle::Milestones milestones = {};
 };
 
 /// One level-triggered pass over one TrainJob: observe, decide, act, conclude; the status last. Keeps nothing
@@ -50,6 +52,7 @@ private:
         std::optional<api::TrainJob> job = {};  ///< only where the conclusion asks for another decision
     };
     kube::Async<Stored> write_status(const api::TrainJob& job, const lifecycle::Conclusion& conclusion);
+    void tell_of_job_set(const api::TrainJob& job, const lifecycle::Decision& decision);
     void tell(const api::TrainJob& job, const lifecycle::Conclusion& conclusion);
 
     kube::ApiServer& server_;

@@ -79,6 +79,7 @@ private:
     void elect();
     void wake_all();
     bool leading() const { return !settings_.leader_elect || (elector_ && elector_->leading()); }
+    void add_cache_metrics();
     std::vector<std::string> not_ready() const;
     net::Task<> end(bool hurry);
 
@@ -122,6 +123,7 @@ void Process::start(std::vector<std::unique_ptr<kube::Reflector>>& to, kube::Sco
     auto reflector =
         std::make_unique<kube::Reflector>(*server_, *clock_, sink, std::move(scope), std::move(on_change));
     supervisor_.start(name, reflector->run());
+    api_reporter_.follow(*reflector);
     to.push_back(std::move(reflector));
 }
 
@@ -157,9 +159,12 @@ kube::EventCallbacks Process::event_callbacks() {
     net::Counter dropped =
         metrics_.counter("signalbox_events_dropped_total", "Events that could not be stored.");
     kube::EventCallbacks callbacks;
-    callbacks.dropped = [this, dropped](const kube::EventText& text, const api::Error& error) mutable {
+    callbacks.dropped = [this, dropped](const kube::Regarding& regarding, const kube::EventText& text,
+                                        const api::Error& error) mutable {
         dropped.add();
-        log_.debug("an event was dropped", {{"reason", text.reason}, {"error", error}});
+        log_.debug(
+            "an event was dropped",
+            {{"trainjob", regarding.key}, {"uid", regarding.uid}, {"reason", text.reason}, {"error", error}});
     };
     callbacks.trouble = [this](const api::Error* trouble) {
         if (trouble)
@@ -171,17 +176,17 @@ kube::EventCallbacks Process::event_callbacks() {
 }
 
 void Process::elect() {
+    metrics_.read_gauge("signalbox_leader",
+                        "1 while this process may act: it holds the lease, or needs none.",
+                        [this] { return leading() ? 1 : 0; });
     if (!settings_.leader_elect) return;
-    net::Gauge leads = metrics_.gauge("signalbox_leader", "1 while this process holds the lease.");
     kube::LeaderElector::Callbacks callbacks;
-    callbacks.started = [this, leads]() mutable {
+    callbacks.started = [this] {
         log_.info("leading", {{"lease", lease_}, {"identity", identity_}});
-        leads.set(1);
         worker_->look_again();
     };
-    callbacks.stopped = [this, leads]() mutable {
+    callbacks.stopped = [this] {
         log_.warn("no longer leading", {{"lease", lease_}});
-        leads.set(0);
         worker_->look_again();
     };
     callbacks.observed = [this](const std::string& holder) {
@@ -196,6 +201,30 @@ void Process::elect() {
     elector_ =
         std::make_unique<kube::LeaderElector>(*server_, *clock_, lease_, identity_, std::move(callbacks));
     supervisor_.start("leader election", elector_->run());
+}
+
+void Process::add_cache_metrics() {
+    using lifecycle::State;
+    static constexpr std::pair<const char*, State> states[] = {
+        {"pending", State::pending},     {"blocked", State::blocked},   {"running", State::running},
+        {"suspended", State::suspended}, {"complete", State::complete}, {"failed", State::failed},
+        {"elsewhere", State::elsewhere}};
+    static_assert(std::size(states) == lifecycle::state_count);
+    for (const auto& [name, state] : states)
+        metrics_.read_gauge("signalbox_train_jobs", "TrainJobs by their state.",
+                            [this, state = state] { return static_cast<double>(caches_->count(state)); },
+                            {{"state", name}});
+    const auto add = [this](const kube::Resource& resource, const auto& store) {
+        metrics_.read_gauge("signalbox_store_objects", "Objects in the caches.",
+                            [&store] { return static_cast<double>(store.size()); },
+                            {{"resource", kube::to_string(resource)}});
+    };
+    add(kube::resources::train_jobs, caches_->train_jobs());
+    add(kube::resources::job_sets, caches_->job_sets());
+    add(kube::resources::training_runtimes, caches_->training_runtimes());
+    add(kube::resources::cluster_training_runtimes, caches_->cluster_training_runtimes());
+    add(kube::resources::pod_groups, caches_->pod_groups());
+    add(kube::resources::volcano_pod_groups, caches_->volcano_pod_groups());
 }
 
 // What all TrainJobs have in common has changed.
@@ -232,6 +261,10 @@ api::Result<> Process::run(kube::ClusterConfig config) {
     events_ = std::make_unique<kube::EventRecorder>(context_.get_executor(), *server_, *clock_, identity_,
                                                     event_callbacks());
     caches_ = std::make_unique<Caches>([this](const api::ObjectKey& key) { worker_->wake(key); });
+    caches_->when_gone([this](const api::ObjectKey& key, std::string_view uid) {
+        // Its story ends in one log only: of the one who told it.
+        if (leading()) log_.info("TrainJob is gone", {{"trainjob", key}, {"uid", uid}});
+    });
     pipeline_ = runtime::make_pipeline({.status_server = status_server_of(settings_, pod_namespace)});
     shared_ = std::make_unique<SharedObjects>(*clock_, [this] { wake_all(); });
     const lifecycle::Options options = {.created_condition = settings_.created_condition};
@@ -241,6 +274,8 @@ api::Result<> Process::run(kube::ClusterConfig config) {
     worker_ = std::make_unique<Worker>(
         context_.get_executor(), *clock_, *caches_, *pass_, metrics_, log_, [this] { return leading(); },
         limits);
+
+    add_cache_metrics();
 
     auto admin = net::start_admin_server(
         context_.get_executor(), settings_.admin_listen, metrics_, [this] { return not_ready(); }, log_);

@@ -30,20 +30,13 @@ Worker::Worker(boost::asio::any_io_executor executor, kube::Clock& clock, Caches
       wakeup_(executor),
       pass_ended_(executor),
       running_(executor),
-      passes_(metrics.counter("signalbox_passes_total", "Passes over a TrainJob, by how they ended.",
-                              {{"result", "done"}})),
-      failures_(metrics.counter("signalbox_passes_total", "Passes over a TrainJob, by how they ended.",
-                                {{"result", "failed"}})),
-      exceptions_(metrics.counter("signalbox_passes_total", "Passes over a TrainJob, by how they ended.",
-                                  {{"result", "exception"}})),
-      durations_(metrics.histogram("signalbox_pass_duration_seconds", "How long a pass took.",
-                                   {0.001, 0.005, 0.02, 0.1, 0.5, 2, 10})) {
-    depth_ = metrics.gauge("signalbox_queue_depth", "TrainJobs that wait for a pass and are due.");
-    under_way_ = metrics.gauge("signalbox_passes_running", "Passes that are under way.");
-    metrics.before_expose([this] {
-        depth_.set(static_cast<double>(queue_.ready()));
-        under_way_.set(static_cast<double>(running_.size()));
-    });
+      metrics_(metrics) {
+    metrics.read_gauge("signalbox_queue_depth", "TrainJobs that wait for a pass and are due.",
+                       [this] { return static_cast<double>(queue_.ready()); });
+    metrics.read_gauge("signalbox_queue_timers", "TrainJobs that want a pass at a certain time.",
+                       [this] { return static_cast<double>(queue_.waiting()); });
+    metrics.read_gauge("signalbox_passes_running", "Passes that are under way.",
+                       [this] { return static_cast<double>(running_.size()); });
 }
 
 void Worker::wake(const api::ObjectKey& train_job) {
@@ -103,6 +96,7 @@ void Worker::start_due_passes() {
         if (!caught_up(*key, now)) {
             queue_.done(*key, now);
             queue_.add_after(*key, now + hold_back_step);
+            metrics_.count_held_back();
             continue;
         }
         ++passes_started_;
@@ -122,7 +116,7 @@ net::Task<> Worker::run_pass(api::ObjectKey key) {
         const kube::SteadyTime started = clock_.now();
         const lifecycle::Episode episode = episode_of(key, uid);
         const PassReport report = co_await pass_.run(key, episode);
-        durations_.observe(std::chrono::duration<double>(clock_.now() - started).count());
+        metrics_.count(report, clock_.now() - started);
         finish(key, uid, report);
         co_return;
     } catch (const std::exception& exception) {
@@ -132,8 +126,9 @@ net::Task<> Worker::run_pass(api::ObjectKey key) {
     }
     if (!cutting_) {
         // A bug of ours must not end the process, nor keep other jobs waiting.
-        exceptions_.add();
-        log_.error("pass failed with an exception; it will be retried", {{"trainjob", key}, {"error", bug}});
+        metrics_.count_exception();
+        log_.error("pass failed with an exception; it will be retried",
+                   {{"trainjob", key}, {"uid", uid}, {"error", bug}});
     }
     troubles_.try_emplace(key).first->second.uid = uid;
     const kube::SteadyTime now = clock_.now();
@@ -163,7 +158,6 @@ void Worker::finish(const api::ObjectKey& key, const std::string& uid, const Pas
         queue_.done(key, now);
         pending_.erase(key);
         troubles_.erase(key);
-        passes_.add();
         return;
     }
     if (!report.written.train_job.empty() || !report.written.job_set.empty())
@@ -171,12 +165,8 @@ void Worker::finish(const api::ObjectKey& key, const std::string& uid, const Pas
                          .train_job_lists = caches_.train_jobs().lists(),
                          .job_set_lists = caches_.job_sets().lists(),
                          .until = now + longest_hold_back};
-    if (report.trouble) {
-        failures_.add();
-        log_.debug("pass failed", {{"trainjob", key}, {"error", *report.trouble}});
-    } else {
-        passes_.add();
-    }
+    if (report.trouble)
+        log_.debug("pass failed", {{"trainjob", key}, {"uid", uid}, {"error", *report.trouble}});
     if (report.episode == lifecycle::Episode())
         troubles_.erase(key);
     else

@@ -3,9 +3,9 @@
 #include <unordered_map>
 
 #include "kube/work_queue.hpp"
-#include "net/metrics.hpp"
 #include "net/task_group.hpp"
 #include "pass.hpp"
+#include "pass_metrics.hpp"
 
 namespace reconciler {
 
@@ -78,12 +78,7 @@ private:
     std::exception_ptr fault_;
     std::unordered_map<api::ObjectKey, Pending> pending_;
     std::unordered_map<api::ObjectKey, Trouble> troubles_;
-    net::Counter passes_;
-    net::Counter failures_;
-    net::Counter exceptions_;
-    net::Histogram durations_;
-    net::Gauge depth_;
-    net::Gauge under_way_;
+    PassMetrics metrics_;
 };
 
 }  // namespace reconciler

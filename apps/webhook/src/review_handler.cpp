@@ -218,10 +218,14 @@ net::HttpResponse ReviewHandler::conclude(const Review& review, const api::Verdi
     if (verdict.denial) metrics_.count_causes(*review.route, verdict.denial->causes);
     if (log_.enabled(net::LogLevel::debug)) {
         const api::AdmissionRequest& request = review.request;
+        const std::string_view kind = review.route->kind;
+        const api::Json& object = request.object.is_object() ? request.object : request.old_object;
         log_.debug("reviewed", {{"path", review.route->path},
                                 {"operation", request.operation},
-                                {"object", api::ObjectKey{request.ns, request.name}},
-                                {"uid", request.uid},
+                                {kind == api::train_job_kind ? "trainjob" : "runtime",
+                                 api::ObjectKey{request.ns, request.name}},
+                                {"uid", object["metadata"]["uid"].as_string()},
+                                {"review", request.uid},
                                 {"allowed", verdict.allowed()},
                                 {"message", verdict.denial ? verdict.denial->message : ""}});
     }

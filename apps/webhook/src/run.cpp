@@ -133,37 +133,40 @@ void Process::add_server_metrics() {
     struct Row {
         const char* name;
         const char* help;
+        bool is_counter;
         double (*read)(const net::ServerStats& stats);
     };
     static constexpr Row rows[] = {
-        {"signalbox_connections", "Open connections of clients.",
+        {"signalbox_connections", "Open connections of clients.", false,
          [](const net::ServerStats& s) { return double(s.connections); }},
-        {"signalbox_admission_in_flight", "Reviews that are being answered.",
+        {"signalbox_admission_in_flight", "Reviews that are being answered.", false,
          [](const net::ServerStats& s) { return double(s.in_flight); }},
-        {"signalbox_connections_accepted", "Connections since the start.",
+        {"signalbox_connections_accepted_total", "Connections of clients so far.", true,
          [](const net::ServerStats& s) { return double(s.accepted); }},
-        {"signalbox_connections_refused", "Connections turned or sent away for lack of room since the start.",
+        {"signalbox_connections_refused_total", "Connections turned or sent away for lack of room.", true,
          [](const net::ServerStats& s) { return double(s.refused); }},
-        {"signalbox_tls_handshake_errors", "TLS handshakes that failed since the start.",
+        {"signalbox_tls_handshake_errors_total", "TLS handshakes that failed.", true,
          [](const net::ServerStats& s) { return double(s.handshake_errors); }},
-        {"signalbox_http_protocol_errors", "Requests that are no proper HTTP since the start.",
+        {"signalbox_http_protocol_errors_total", "Requests that are no proper HTTP.", true,
          [](const net::ServerStats& s) { return double(s.protocol_errors); }},
-        {"signalbox_http_timeouts", "Connections ended for being slow or idle since the start.",
+        {"signalbox_http_timeouts_total", "Connections ended for being slow or idle.", true,
          [](const net::ServerStats& s) { return double(s.timeouts); }},
-        {"signalbox_http_handler_errors", "Exceptions while answering since the start.",
+        {"signalbox_http_handler_errors_total", "Exceptions while answering.", true,
          [](const net::ServerStats& s) { return double(s.handler_errors); }},
     };
     for (const Row& row : rows) {
-        net::Gauge gauge = metrics_.gauge(row.name, row.help);
-        metrics_.before_expose([this, gauge, read = row.read]() mutable { gauge.set(lanes_.total(read)); });
+        const auto read = [this, read = row.read] { return lanes_.total(read); };
+        if (row.is_counter)
+            metrics_.read_counter(row.name, row.help, read);
+        else
+            metrics_.read_gauge(row.name, row.help, read);
     }
-    net::Gauge runtimes = metrics_.gauge("signalbox_runtimes", "Runtimes in the watch cache.");
-    net::Gauge expiry = metrics_.gauge("signalbox_tls_certificate_not_after_seconds",
-                                       "When our certificate ends, in seconds since 1970.");
-    metrics_.before_expose([this, runtimes, expiry]() mutable {
-        runtimes.set(double(runtimes_->size()));
-        expiry.set(double(tls_->not_after().time_since_epoch().count()));
-    });
+    metrics_.read_gauge("signalbox_runtimes", "Runtimes in the watch cache.",
+                        [this] { return double(runtimes_->size()); });
+    metrics_.read_gauge("signalbox_tls_certificate_not_after_seconds",
+                        "When our certificate ends, in seconds since 1970.",
+                        [this] { return double(tls_->not_after().time_since_epoch().count()); });
+    for (const kube::Reflector* watch : runtimes_->watches()) api_reporter_.follow(*watch);
 }
 
 std::vector<std::string> Process::not_ready() const {

@@ -34,7 +34,7 @@ net::Task<> RuntimeCache::run() {
 
 std::vector<std::string> RuntimeCache::not_synced() const {
     std::vector<std::string> reasons;
-    for (const kube::Reflector* reflector : {&namespaced_reflector_, &cluster_reflector_})
+    for (const kube::Reflector* reflector : watches())
         if (!reflector->synced())
             reasons.push_back("no list yet of " + to_string(reflector->scope().resource));
     return reasons;

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -26,6 +27,9 @@ public:
 
     /// One short reason for each kind that has not had its first list.
     std::vector<std::string> not_synced() const;
+    std::array<const kube::Reflector*, 2> watches() const {
+        return {&namespaced_reflector_, &cluster_reflector_};
+    }
     std::size_t size() const { return namespaced_.size() + cluster_.size(); }
 
 private:

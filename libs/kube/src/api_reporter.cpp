@@ -1,5 +1,7 @@
 #include "kube/api_reporter.hpp"
 
+#include "kube/reflector.hpp"
+
 namespace kube {
 namespace {
 
@@ -35,6 +37,21 @@ void ApiReporter::count(std::string_view verb, const std::string& resource, int 
             "Requests to the API server, by verb, resource and status; 0 = no answer.",
             {{"verb", std::string(verb)}, {"resource", resource}, {"code", std::to_string(status)}});
     known->second.add();
+}
+
+void ApiReporter::follow(const Reflector& watch) {
+    const std::string resource = to_string(watch.scope().resource);
+    metrics_.read_gauge("signalbox_watch_working",
+                        "1 while the cache of that resource is complete and followed.",
+                        [&watch] { return watch.works() ? 1 : 0; }, {{"resource", resource}});
+    const auto restarts = [&](const char* reason, std::uint64_t Reflector::Restarts::*count) {
+        metrics_.read_counter("signalbox_watch_restarts_total",
+                              "Watches that had to be opened anew: ended by the server in order, or broken.",
+                              [&watch, count] { return static_cast<double>(watch.restarts().*count); },
+                              {{"resource", resource}, {"reason", reason}});
+    };
+    restarts("ended", &Reflector::Restarts::ended);
+    restarts("broken", &Reflector::Restarts::broken);
 }
 
 void ApiReporter::unreachable(SteadyTime now) {

@@ -53,11 +53,11 @@ struct EventRecorder::State {
         // What was not stored, or has expired since, cannot become a series.
         folder.forget(item.regarding, item.text);
         const bool expired = item.request.method == "PATCH" && error.code == api::Errc::not_found;
-        drop(item.text, error, expired || is_namespace_terminating(error));
+        drop(item.regarding, item.text, error, expired || is_namespace_terminating(error));
     }
 
-    void drop(const EventText& text, const api::Error& error, bool everyday) {
-        if (callbacks.dropped) callbacks.dropped(text, error);
+    void drop(const Regarding& regarding, const EventText& text, const api::Error& error, bool everyday) {
+        if (callbacks.dropped) callbacks.dropped(regarding, text, error);
         if (everyday) return;
         failed_at = clock.now();
         if (!std::exchange(in_trouble, true) && callbacks.trouble) callbacks.trouble(&error);
@@ -89,7 +89,7 @@ void EventRecorder::record(const Regarding& regarding, const EventText& text) {
     if (state_->waiting.size() >= max_waiting) {
         const api::Error error = {.code = api::Errc::unavailable,
                                   .message = "too many events are waiting for the API server"};
-        state_->drop(text, error, false);
+        state_->drop(regarding, text, error, false);
         return;
     }
     auto request = state_->folder.fold(regarding, text, state_->clock.now(), state_->clock.wall());

@@ -59,14 +59,19 @@ Task<> Reflector::follow(Request request) {
         report();
         const auto line = co_await watch->next();
         if (!line) {
+            ++restarts_.broken;
             machine_.failed(clock_.now(), line.error());
             co_return;
         }
         if (line->empty()) {
+            ++restarts_.ended;
             machine_.closed(clock_.now());
             co_return;
         }
-        if (!machine_.line(*line, sink_)) co_return;
+        if (!machine_.line(*line, sink_)) {
+            ++restarts_.broken;
+            co_return;
+        }
         if (lines % lines_per_turn == 0)
             co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
     }

@@ -11,14 +11,20 @@
 
 namespace kube {
 
+class Reflector;
+
 /// Tells log and metrics how we get on with the API server: signalbox_api_requests_total by verb, resource
-/// and code; its warnings; and each permission that is missing, once. Thread rule: any thread, so that
-/// several clients can share one. Log and metrics must outlive it, and it must outlive its clients.
+/// and code; how watches fare; its warnings; and each permission that is missing, once. Thread rule: any
+/// thread, so that several clients can share one. Log and metrics must outlive it, and it must outlive its
+/// clients.
 class ApiReporter {
 public:
     ApiReporter(net::Log& log, net::Metrics& metrics) : log_(log), metrics_(metrics) {}
 
     HttpsApiServerOptions options();
+
+    /// Tells the metrics about a watch, which must outlive their use, and is read by the thread of expose().
+    void follow(const Reflector& watch);
 
     /// Nobody answered. For half a minute from then on, refusals are not told: an API server that starts
     /// refuses everything until it has read its roles. A permission that is missing will be asked for again.

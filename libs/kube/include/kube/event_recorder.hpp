@@ -63,7 +63,8 @@ private:
 /// How an EventRecorder fares; its thread.
 struct EventCallbacks {
     /// Each event that was dropped, and why.
-    std::function<void(const EventText& text, const api::Error& error)> dropped = {};
+    std::function<void(const Regarding& regarding, const EventText& text, const api::Error& error)> dropped =
+        {};
     /// Why events cannot be stored, once, and nullptr when they can again. What is no trouble: an event
     /// that has expired, and a namespace that is being deleted.
     std::function<void(const api::Error* trouble)> trouble = {};

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -19,6 +20,13 @@ public:
     /// times (whatever passes by itself is one reason); `trouble` is nullptr while it works.
     using OnChange = std::function<void(const Scope& scope, const api::Error* trouble)>;
 
+    /// Streams that were open and are no more. API servers end each after some minutes; one that breaks, or
+    /// is too far behind, is another matter.
+    struct Restarts {
+        std::uint64_t ended = 0;
+        std::uint64_t broken = 0;
+    };
+
     Reflector(ApiServer& server, Clock& clock, Sink& sink, Scope scope, OnChange on_change = {});
     ~Reflector();
 
@@ -26,6 +34,9 @@ public:
     Task<> run();
 
     bool synced() const { return machine_.synced(); }
+    /// The sink is whole and nothing is wrong.
+    bool works() const { return machine_.synced() && !machine_.trouble(); }
+    const Restarts& restarts() const { return restarts_; }
     const Scope& scope() const { return scope_; }
 
 private:
@@ -38,6 +49,7 @@ private:
     Scope scope_;
     OnChange on_change_;
     WatchMachine machine_;
+    Restarts restarts_;
     std::unique_ptr<TroubleNews> news_;
 };
 

@@ -1,0 +1,40 @@
+"""Every metric that a program exports stands in the table of docs/operations.md, and the other way round. tests/integration/test_metrics.py compares the table with what the programs really say."""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NAME = re.compile(r'"((?:signalbox|process)_[a-z_]+)"')
+# The base units, as Prometheus names them; what has none counts things.
+UNITLESS = {"signalbox_ready", "signalbox_leader", "signalbox_watch_working", "signalbox_train_jobs", "signalbox_queue_depth",
+            "signalbox_queue_timers", "signalbox_passes_running", "signalbox_store_objects", "signalbox_runtimes",
+            "signalbox_connections", "signalbox_admission_in_flight", "process_open_fds"}
+
+
+def exported():
+    return {name for folder in ("apps", "libs") for path in (ROOT / folder).rglob("*.cpp") for name in NAME.findall(path.read_text())}
+
+
+def documented():
+    """{name: (type, labels, programs)}"""
+    rows = re.findall(r"^\| `([a-z_]+)` \| (\w+) \|([^|]*)\| (\w+) \|", (ROOT / "docs" / "operations.md").read_text(), re.MULTILINE)
+    return {name: (kind, set(re.findall(r"`(\w+)`", labels)), programs) for name, kind, labels, programs in rows}
+
+
+def offences():
+    table = documented()
+    yield from (f"docs/operations.md lacks {name}" for name in sorted(exported() - table.keys()))
+    yield from (f"docs/operations.md has {name}, which no program exports" for name in sorted(table.keys() - exported()))
+    for name, (kind, _, programs) in table.items():
+        unit = name in UNITLESS or name.endswith(("_seconds", "_bytes", "_total"))
+        if not unit or (kind == "counter") != name.endswith("_total"):
+            yield f"{name}: counters end with _total, others with their unit"
+        if programs not in ("both", "reconciler", "webhook"):
+            yield f"{name}: of which program?"
+
+
+if __name__ == "__main__":
+    found = list(offences())
+    print("\n".join(found) or "every metric is documented")
+    sys.exit(1 if found else 0)
