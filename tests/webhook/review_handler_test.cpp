@@ -355,3 +355,17 @@ TEST_CASE("an exception of a lookup is counted and goes to the server", "[review
     CHECK_THAT(desk.metrics_text(),
                Catch::Contains(R"(code="500",path=")" + test::train_job_path + R"(",verdict="none"} 1)"));
 }
+
+TEST_CASE("at level debug every review is a line that names the TrainJob with its UID", "[review]") {
+    Desk desk;
+    desk.log = net::Log(net::LogLevel::debug, net::LogFormat::text,
+                        [&](std::string_view line) { desk.log_text += line; });
+    desk.ask(valid_request());
+    CHECK_THAT(desk.log_text, Catch::Contains("reviewed") && Catch::Contains("operation=CREATE") &&
+                                  Catch::Contains("trainjob=ns/job  uid=job-uid  review=review-1") &&
+                                  Catch::Contains("allowed=false"));
+    desk.log_text.clear();
+    desk.ask(post(test::train_job_path, review("DELETE", Json(), test::train_job())));
+    CHECK_THAT(desk.log_text, Catch::Contains("operation=DELETE") && Catch::Contains("uid=job-uid") &&
+                                  Catch::Contains("allowed=true"));
+}

@@ -58,6 +58,11 @@ bool is_of_kind(const api::Json& object, std::string_view kind) {
 
 std::string quoted(std::string_view text) { return api::to_json(api::Json(text)); }
 
+std::string uid_of(const api::AdmissionRequest& request) {
+    const api::Json& object = request.object.is_object() ? request.object : request.old_object;
+    return std::string(object["metadata"]["uid"].as_string());
+}
+
 // What can be said before looking at the object; nullopt: it has to be judged.
 std::optional<api::Verdict> verdict_at_the_door(const api::AdmissionRequest& request, std::string_view kind) {
     const bool is_update = request.operation == "UPDATE";
@@ -101,6 +106,7 @@ net::Task<LookUp> look_up(const FactFinder& finder, const api::AdmissionRequest&
 struct ReviewHandler::Review {
     const Route* route = nullptr;
     api::AdmissionRequest request = {};
+    std::string uid = {};  // of the object, for the log if it asks: judges take the object apart
     runtime::Lookups lookups = {};
     kube::SteadyTime began = {};
     kube::SteadyTime deadline = {};
@@ -169,6 +175,7 @@ net::Answer ReviewHandler::answer(const net::HttpRequest& request, Account& acco
     }
 
     Review review = {.route = route, .request = std::move(*decoded), .began = account.began()};
+    if (log_.enabled(net::LogLevel::debug)) review.uid = uid_of(review.request);
     if (const auto verdict = verdict_at_the_door(review.request, route->kind))
         return conclude(review, *verdict, account);
     // Judges tell an UPDATE by its old object.
@@ -219,12 +226,11 @@ net::HttpResponse ReviewHandler::conclude(const Review& review, const api::Verdi
     if (log_.enabled(net::LogLevel::debug)) {
         const api::AdmissionRequest& request = review.request;
         const std::string_view kind = review.route->kind;
-        const api::Json& object = request.object.is_object() ? request.object : request.old_object;
         log_.debug("reviewed", {{"path", review.route->path},
                                 {"operation", request.operation},
                                 {kind == api::train_job_kind ? "trainjob" : "runtime",
                                  api::ObjectKey{request.ns, request.name}},
-                                {"uid", object["metadata"]["uid"].as_string()},
+                                {"uid", review.uid},
                                 {"review", request.uid},
                                 {"allowed", verdict.allowed()},
                                 {"message", verdict.denial ? verdict.denial->message : ""}});
