@@ -8,7 +8,8 @@ import pytest
 from conftest import ROOT, build
 
 OVERLAYS = ROOT / "manifests" / "overlays"
-INSTALLABLE = sorted(path.name for path in OVERLAYS.iterdir() if path.name not in ("local-processes", "cert-manager"))
+NEED_OTHERS = ("cert-manager", "prometheus")  # whose kinds are not served here
+INSTALLABLE = sorted(path.name for path in OVERLAYS.iterdir() if path.name not in ("local-processes", *NEED_OTHERS))
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +33,7 @@ def arguments(objects, program):
     return deployment(objects, program)["template"]["spec"]["containers"][0]["args"]
 
 
-@pytest.mark.parametrize("name", [*INSTALLABLE, "cert-manager"])
+@pytest.mark.parametrize("name", [*INSTALLABLE, *NEED_OTHERS])
 def test_an_overlay_leaves_out_nothing_of_the_base_and_labels_all(overlay, name):
     assert overlay("base").keys() <= overlay(name).keys()
     for obj in overlay(name).values():
@@ -62,6 +63,17 @@ def test_cert_manager_issues_the_secret_that_the_webhook_mounts(overlay):
     for (kind, _), obj in objects.items():
         if "Webhook" in kind:
             assert obj["metadata"]["annotations"]["cert-manager.io/inject-ca-from"] == "kubeflow-system/signalbox-webhook-cert"
+
+
+def test_the_prometheus_overlay_brings_a_monitor_alerts_and_a_dashboard(overlay):
+    objects = overlay("prometheus")
+    for key in (("PodMonitor", "signalbox"), ("PrometheusRule", "signalbox"), ("ConfigMap", "signalbox-dashboard")):
+        assert objects[key]["metadata"]["namespace"] == "kubeflow-system"
+    dashboard = objects["ConfigMap", "signalbox-dashboard"]
+    assert dashboard["metadata"]["labels"]["grafana_dashboard"] == "1"
+    assert json.loads(dashboard["data"]["dashboard.json"])["title"] == "Signalbox"
+    added = {key for key in objects.keys() - overlay("self-signed").keys()}
+    assert len(added) == 3
 
 
 def test_high_availability_keeps_two_of_one_program_off_one_node(overlay):
