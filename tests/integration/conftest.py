@@ -14,6 +14,17 @@ from controlplane import ControlPlane  # noqa: E402
 from deployment import Program, Signalbox  # noqa: E402
 from fault_proxy import FaultProxy  # noqa: E402
 from rest import Rest, wait_for  # noqa: E402
+from secret_watch import SecretWatch  # noqa: E402
+
+
+@pytest.fixture(scope="session", autouse=True)
+def secrets():
+    """Whatever a test does: none of the Secrets, tokens and keys that there were may stand in a log of ours."""
+    watch = SecretWatch(Program.logs)
+    ControlPlane.observers.append(watch)
+    yield watch
+    ControlPlane.observers.remove(watch)
+    assert watch.found == []
 
 
 @pytest.fixture(scope="module")

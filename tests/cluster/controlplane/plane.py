@@ -35,6 +35,10 @@ class ControlPlane:
     unless keep_logs is set. api_server_options: more of them.
     """
 
+    # Each is told of every control plane of this process: starting(plane) before anything of it runs, and ended(plane) when
+    # nothing of it runs any more and its directory is still there.
+    observers = []
+
     def __init__(self, nodes=4, lean=False, outlive=False, directory=None, api_server_options=()):
         self.directory = pathlib.Path(directory or tempfile.mkdtemp(prefix="signalbox-cluster-"))
         self.keep_logs = directory is not None
@@ -59,6 +63,8 @@ class ControlPlane:
     def start(self):
         """Returns itself when JobSets can be created and their pods scheduled (lean: when the API server is ready)."""
         self.programs = build()
+        for observer in self.observers:
+            observer.starting(self)
         started = time.monotonic()
         try:
             for attempt in range(_ATTEMPTS):
@@ -83,6 +89,8 @@ class ControlPlane:
         if self._stopped:
             return
         self._stopped = True
+        for observer in self.observers:
+            observer.ended(self)
         if self.keep_logs:
             print(f"logs are in {self.directory}", flush=True)
         else:

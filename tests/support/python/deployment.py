@@ -137,9 +137,12 @@ class Signalbox:
 class Program(Process):
     """One process of ours, its log file, which it shares with those of its name before it, and its admin port."""
 
+    logs = set()  # of all of them
+
     def __init__(self, binary, log, arguments):
         self.arguments = [str(argument) for argument in arguments]
         self._offset = pathlib.Path(log).stat().st_size if pathlib.Path(log).exists() else 0
+        self.logs.add(pathlib.Path(log))
         super().__init__(pathlib.Path(binary).name, [binary, *self.arguments], log,
                          environment={"ASAN_OPTIONS": "detect_leaks=1:quarantine_size_mb=16"}, append=True)
 

@@ -1,0 +1,77 @@
+"""What must never be logged is not, and would be noticed if it were."""
+
+import base64
+import json
+
+import pytest
+
+from jobs import train_job
+from rest import wait_for
+from secret_watch import SecretWatch, held_by
+
+FRAMEWORKS = {"deepspeed-distributed": "id_rsa", "flux-distributed": "curve.cert"}
+
+
+def event(obj, **reference):
+    return json.dumps({"objectRef": {"resource": "secrets", "namespace": "ns", "name": "s", **reference}, "responseObject": obj})
+
+
+PEM = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAABlwAA\n-----END OPENSSH PRIVATE KEY-----\n"
+
+
+@pytest.mark.parametrize("held, logged", [
+    (event({"data": {"password": base64.b64encode(b"correct horse").decode()}}), "it was correct horse"),
+    (event({"data": {"password": base64.b64encode(b"correct horse").decode()}}), base64.b64encode(b"correct horse").decode()),
+    (event({"stringData": {"password": "correct horse"}}), '{"error":"no such user: correct horse"}'),
+    (event({"items": [{"data": {"password": base64.b64encode(b"correct horse").decode()}}]}), "correct horse"),
+    (event({"data": {"id": base64.b64encode(PEM.encode()).decode()}}), PEM.split("\n")[1]),
+    (event({"data": {"curve": base64.b64encode(b'curve\n  secret-key = "p7:Z]*<5v)w=8jXm@J3$1=q{%hQ"\n').decode()}}),
+     "p7:Z]*<5v)w=8jXm@J3$1=q{%hQ"),
+    (event({"status": {"token": "eyJhbGciOiJSUzI1NiJ9.e30.sig"}}, subresource="token"), "Bearer eyJhbGciOiJSUzI1NiJ9.e30.sig"),
+], ids=["a value", "a value as it is sent", "a value before it is stored", "a value of a list", "a line of a private key",
+        "a CURVE key", "a token"])
+def test_a_secret_in_a_log_is_found(tmp_path, held, logged):
+    (tmp_path / "audit.log").write_text(held + "\n")
+    log = tmp_path / "reconciler.log"
+
+    class Plane:
+        directory = tmp_path
+    for text, count in (("nothing of it\n", 0), (f"before {logged} after\n", 1)):
+        log.write_text(text)
+        watch = SecretWatch({log})
+        watch.ended(Plane)
+        assert min(len(watch.found), 1) == count, text
+
+
+def test_a_private_key_of_the_test_bed_in_a_log_is_found(tmp_path):
+    (tmp_path / "tls.key").write_text(PEM)
+    log = tmp_path / "webhook.log"
+    log.write_text(PEM.replace("\n", "\\n"))
+
+    class Plane:
+        directory = tmp_path
+    watch = SecretWatch({log})
+    watch.ended(Plane)
+    assert len(watch.found) == 1
+
+
+@pytest.mark.parametrize("runtime", FRAMEWORKS)
+def test_the_keys_that_we_make_are_among_what_is_watched_for_even_when_they_are_gone(signalbox, rest, cluster, runtime):
+    name = runtime.split("-")[0]
+    rest.create(train_job(name, runtime, labels={}, nodes=2) | {"metadata": {"name": name, "namespace": "default"}})
+    wait_for("its JobSet", lambda: rest.get("jobsets", name))
+    made = [what for _, what in held_by(cluster.directory) if f"default/{name}" in what]
+    assert made
+    rest.delete("trainjobs", name)
+    assert {what for _, what in held_by(cluster.directory)} >= set(made)
+
+
+def test_a_users_secret_and_our_own_tokens_are_watched_for(signalbox, rest, cluster):
+    rest.request("POST", "/api/v1/namespaces/default/secrets", {
+        "metadata": {"name": "planted"}, "stringData": {"password": "planted-by-the-test"}})
+    held = dict(held_by(cluster.directory))
+    assert held["planted-by-the-test"] == "password of Secret default/planted"
+    assert any(what == "a token" for what in held.values())
+    for name in ("reconciler", "webhook"):
+        token, = (path.read_text().strip() for path in cluster.directory.glob(f"*signalbox-{name}.token"))
+        assert token in held

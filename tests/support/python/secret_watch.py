@@ -1,0 +1,77 @@
+"""Knows every Secret, token and private key that a control plane has held, also those that are gone again, and finds them in
+logs."""
+
+import base64
+import binascii
+import json
+import re
+
+_POLICY = {
+    "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
+    "rules": [{"level": "RequestResponse", "resources": [{"group": "", "resources": ["secrets", "serviceaccounts/token"]}]},
+              {"level": "None"}],
+}
+_SHORTEST = 8  # shorter ones are words of everyday life
+_SHORTEST_PART = 20  # of what has several: the lines of a PEM file, the values of a configuration
+
+
+class SecretWatch:
+    """An observer of control planes. `logs`: a set of files, looked through and emptied whenever one ends; `found` says what
+    was in them."""
+
+    def __init__(self, logs):
+        self.found = []
+        self._logs = logs
+
+    def starting(self, plane):
+        policy = plane.directory / "audit-policy.json"
+        policy.write_text(json.dumps(_POLICY))
+        plane.api_server_options = (*plane.api_server_options, "--audit-policy-file", policy,
+                                    "--audit-log-path", plane.directory / "audit.log")
+
+    def ended(self, plane):
+        held = dict(held_by(plane.directory))
+        logs = [log for log in sorted(self._logs) if log.exists()]
+        self._logs.clear()
+        for log in logs:
+            text = log.read_text(errors="replace")
+            self.found += [f"{log.name} has {what}" for needle, what in held.items() if needle in text]
+
+
+def held_by(directory):
+    """(text, what it is) of all that must not be told."""
+    audit = directory / "audit.log"
+    for line in audit.read_text().splitlines() if audit.exists() else ():
+        event = json.loads(line)
+        for part in ("requestObject", "responseObject"):
+            obj = event.get(part) or {}
+            for secret in obj.get("items") or [obj]:
+                if event["objectRef"].get("subresource") == "token":
+                    yield from forms((secret.get("status") or {}).get("token") or "", "a token")
+                else:
+                    name = f"Secret {event['objectRef'].get('namespace')}/{event['objectRef'].get('name') or '?'}"
+                    yield from of_secret(secret, name)
+    for key in directory.rglob("*.key"):
+        yield from forms(key.read_text(), f"the private key {key.name}")
+
+
+def of_secret(secret, name):
+    for key, value in (secret.get("data") or {}).items():
+        try:
+            yield from forms(base64.b64decode(value or "", validate=True).decode(errors="replace"), f"{key} of {name}")
+        except binascii.Error:
+            pass  # of a request that was refused for it
+    for key, value in (secret.get("stringData") or {}).items():
+        yield from forms(value or "", f"{key} of {name}")
+
+
+def forms(value, what):
+    """All that would tell it, or a good part of it."""
+    value = value.strip()
+    # Keys of CURVE have equals signs within, and those of files are followed by one.
+    parts = {part for text in (value, value.replace("=", " ")) for part in re.findall(rf"[^\s\"']{{{_SHORTEST_PART},}}", text)}
+    if len(value) >= _SHORTEST and "\n" not in value:
+        parts.add(value)
+    if len(value) >= _SHORTEST:
+        parts.add(base64.b64encode(value.encode()).decode().rstrip("=")[:-1])
+    return [(part, what) for part in parts]

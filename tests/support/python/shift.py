@@ -1,0 +1,46 @@
+"""A shift of an operator: what happens to TrainJobs in a day, in half a minute. For what looks at metrics and logs."""
+
+from jobs import runtime, train_job
+from rest import ApiError, conditions, true_conditions, wait_for
+
+
+def until(rest, name, kind):
+    return wait_for(f"{name} to be {kind}", lambda: true_conditions(rest.get("trainjobs", name)).get(kind), 60)
+
+
+def prepare(rest):
+    """The runtimes that shift() refers to."""
+    rest.create(runtime("shift"))
+    rest.create(runtime("shift-kept-briefly", ttlSecondsAfterFinished=2))
+    broken = runtime("shift-broken")
+    broken["spec"]["template"]["spec"]["successPolicy"] = {"operator": "All", "targetReplicatedJobs": ["nobody"]}
+    rest.create(broken)
+
+
+def shift(rest, number=0):
+    """One TrainJob of each fate. Returns {fate: its UID} when all have met it; one runs on, and one is still suspended."""
+    made = {}
+
+    def submit(fate, runtime_name="shift", **wishes):
+        name = f"{fate}-{number}"
+        made[fate] = rest.create(train_job(name, runtime_name, **wishes))["metadata"]["uid"]
+        return name
+
+    try:
+        submit("refused", "shift-missing")
+        raise AssertionError("a runtime that is not there was accepted")
+    except ApiError as error:
+        assert "shift-missing" in error.status["message"]
+    running = submit("running", seconds="never")
+    suspended = submit("suspended", suspend=True)
+    blocked = submit("blocked", "shift-broken")
+    complete = submit("complete", nodes=2)
+    failed = submit("failed", outcome="failed")
+    late = submit("late", "shift-kept-briefly", seconds="never", activeDeadlineSeconds=2)
+    until(rest, complete, "Complete")
+    until(rest, failed, "Failed")
+    until(rest, suspended, "Suspended")
+    wait_for("Created=False", lambda: conditions(rest.get("trainjobs", blocked)).get("Created", {}).get("status") == "False")
+    wait_for("its pod", lambda: rest.list("pods", selector=f"jobset.sigs.k8s.io/jobset-name={running}"))
+    wait_for("the TTL", lambda: rest.get("trainjobs", late) is None, 60)
+    return made
