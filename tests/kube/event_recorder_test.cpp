@@ -90,6 +90,20 @@ TEST_CASE("events are sent without waiting, and trouble with them is harmless", 
         CHECK(dropped.size() == 2);
         CHECK(told.empty());
     }
+    SECTION("those in line wait as long as a busy server asks for") {
+        server.answer = [](const kube::Request&) -> api::Result<kube::Response> {
+            api::Error busy = refusal(429, Errc::unavailable, "busy");
+            busy.retry_after = 3s;
+            return busy;
+        };
+        for (int i = 0; i < 40; ++i) recorder.record(job, {.reason = "R" + std::to_string(i)});
+        clock.run();
+        CHECK(server.requests.size() == 16);
+        clock.run_for(2s);
+        CHECK(server.requests.size() == 16);
+        clock.run_for(1s);
+        CHECK(server.requests.size() == 32);
+    }
     SECTION("more than the server takes") {
         server.delay = 10s;
         server.answer = [](const kube::Request&) { return kube::Response{.status = 201}; };

@@ -194,6 +194,53 @@ TEST_CASE("a further connection resumes the session of an earlier one, until the
     }
 }
 
+TEST_CASE("after a handshake that failed the next one is a whole one", "[net]") {
+    const test::Authority authority;
+    test::Loop loop;
+    std::string seen;
+    const auto answer_one = [&seen](Peer& peer, int) -> net::Task<> {
+        (void)co_await peer.request();
+        seen += peer.resumed ? "resumed " : "whole ";
+        co_await peer.send(ok);
+        co_await peer.close();
+    };
+    const test::ScriptedServer server(
+        loop.executor(), answer_one,
+        test::PeerTls{.ca = authority.cert(), .identity = authority.issue(), .cut = 2});
+    const auto client = net::make_http_client(loop.executor(), config_for(server, authority)).value();
+    const auto ask = [&] { return loop.run(client->send({})).has_value(); };
+    CHECK(ask());
+    CHECK(ask());
+    CHECK(!ask());
+    CHECK(ask());
+    CHECK(seen == "whole resumed whole ");
+}
+
+TEST_CASE("a session is not resumed once the certificate that it began with has ended", "[net]") {
+    const test::Authority authority;
+    test::Loop loop;
+    std::string seen;
+    const auto answer_one = [&seen](Peer& peer, int) -> net::Task<> {
+        (void)co_await peer.request();
+        seen += peer.resumed ? "resumed " : "whole ";
+        co_await peer.send(ok);
+        co_await peer.close();
+    };
+    using namespace std::chrono_literals;
+    const test::ScriptedServer server(
+        loop.executor(), answer_one,
+        test::PeerTls{.ca = authority.cert(), .identity = authority.issue({.valid_for = 5s})});
+    const auto client = net::make_http_client(loop.executor(), config_for(server, authority)).value();
+    CHECK(loop.run(client->send({})).has_value());
+    // It takes real time for a certificate to end.
+    const auto patience = std::chrono::steady_clock::now() + 60s;
+    auto answer = loop.run(client->send({}));
+    while (answer && std::chrono::steady_clock::now() < patience) answer = loop.run(client->send({}));
+    REQUIRE(answer.has_error());
+    CHECK(answer.error().message.find("expired") != std::string::npos);
+    CHECK(seen.starts_with("whole resumed "));
+}
+
 TEST_CASE("broken PEM texts are refused at once", "[net]") {
     const test::Authority authority;
     const auto good = authority.issue();

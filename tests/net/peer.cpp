@@ -161,7 +161,9 @@ struct ScriptedServer::Impl {
     Impl(const asio::any_io_executor& executor, Script the_script, const std::optional<PeerTls>& tls)
         : script(std::move(the_script)),
           acceptor(executor, tcp::endpoint(asio::ip::address_v4::loopback(), 0)) {
-        if (tls) context.emplace(context_of(*tls, true));
+        if (!tls) return;
+        context.emplace(context_of(*tls, true));
+        cut = tls->cut;
     }
 
     static net::Task<> serve(std::shared_ptr<Impl> impl, tcp::socket socket, int number) {
@@ -171,6 +173,7 @@ struct ScriptedServer::Impl {
             co_await impl->script(peer, number);
             co_return;
         }
+        if (number == impl->cut) co_return;
         TlsPeer peer(std::move(socket), *impl->context);
         const auto [failed] = co_await peer.stream.async_handshake(ssl::stream_base::server, as_tuple);
         if (failed) co_return;
@@ -191,6 +194,7 @@ struct ScriptedServer::Impl {
     Script script;
     tcp::acceptor acceptor;
     std::optional<ssl::context> context = {};
+    int cut = -1;
     int count = 0;
 };
 

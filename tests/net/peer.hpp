@@ -20,6 +20,7 @@ struct PeerTls {
     int max_version = 0;               ///< 0 = any
     std::string ciphers = {};          ///< for TLS 1.2, in OpenSSL's words
     std::string alpn = {};             ///< in wire format
+    int cut = -1;                      ///< a server's: the connection of this number ends in its handshake
 };
 
 /// The other end of a connection of the code under test: sends and receives raw bytes. It is built on Asio's

@@ -231,6 +231,29 @@ TEST_CASE("a list of PodGroups wakes the suspended TrainJobs that have none in i
     }
 }
 
+TEST_CASE("a list of PodGroups wakes no suspended TrainJob whose runtime wants none of that kind") {
+    Woken woken;
+    const std::pair<const char*, const char*> policies[] = {
+        {"coscheduled", R"({"coscheduling":{}})"}, {"volcanic", R"({"volcano":{}})"}, {"plain", "null"}};
+    for (const auto& [name, policy] : policies) {
+        Json made =
+            object(R"({"metadata":{"uid":"r1"},"spec":{"podGroupPolicy":)" + std::string(policy) + "}}");
+        made["metadata"]["name"] = name;
+        woken.caches.cluster_training_runtimes().upsert({"", name}, "1", made);
+        Json job = train_job("ClusterTrainingRuntime", name);
+        job["metadata"]["name"] = name;
+        job["spec"]["suspend"] = true;
+        woken.caches.train_jobs().upsert({"ns", name}, "1", job);
+    }
+    woken.take();
+    woken.caches.pod_groups().listing();
+    woken.caches.pod_groups().synced("4");
+    CHECK(woken.take() == std::vector<std::string>{"ns/coscheduled"});
+    woken.caches.volcano_pod_groups().listing();
+    woken.caches.volcano_pod_groups().synced("5");
+    CHECK(woken.take() == std::vector<std::string>{"ns/volcanic"});
+}
+
 TEST_CASE("nothing is concluded from an absence before every list is complete") {
     Woken woken;
     CHECK(!woken.caches.synced());

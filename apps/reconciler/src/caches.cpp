@@ -1,6 +1,7 @@
 #include "caches.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
@@ -83,7 +84,10 @@ std::optional<Caches::RuntimeFacts> digest_runtime(Json& object) {
     const bool held = std::any_of(finalizers.begin(), finalizers.end(), [](const Json& name) {
         return name.as_string() == api::legacy_runtime_finalizer;
     });
-    return Caches::RuntimeFacts{.has_legacy_finalizer = held};
+    const Json& policy = std::as_const(object)["spec"]["podGroupPolicy"];
+    return Caches::RuntimeFacts{.has_legacy_finalizer = held,
+                                .coscheduling = policy["coscheduling"].is_object(),
+                                .volcano = policy["volcano"].is_object()};
 }
 
 Json tree_of(const kube::StoredObject& object) { return api::parse_json(object.bytes()).value(); }
@@ -114,11 +118,11 @@ Caches::Caches(Wake wake)
       pod_groups_(
           digest_pod_group,
           [this](const auto& key, auto* before, auto* after) { wake_gang(key, before, after); },
-          [this] { wake_held_without(pod_groups_); }),
+          [this] { wake_held_without(pod_groups_, &RuntimeFacts::coscheduling); }),
       volcano_pod_groups_(
           digest_pod_group,
           [this](const auto& key, auto* before, auto* after) { wake_gang(key, before, after); },
-          [this] { wake_held_without(volcano_pod_groups_); }) {}
+          [this] { wake_held_without(volcano_pod_groups_, &RuntimeFacts::volcano); }) {}
 
 std::optional<api::TrainJob> Caches::train_job(const api::ObjectKey& key) const {
     const auto* entry = train_jobs_.find(key);
@@ -173,10 +177,19 @@ void Caches::wake_those_whose_job_set_is_gone() {
     });
 }
 
-// Only of suspended jobs a PodGroup is made again. Whether one should have one, a pass knows.
-void Caches::wake_held_without(const kube::Store<PodGroupFacts>& pod_groups) {
+// Only of suspended jobs a PodGroup is made again. Queues hold back thousands that want none, and lists of
+// PodGroups come when an API server has begun anew and has better things to do. Where the runtime is unknown,
+// a pass finds out.
+void Caches::wake_held_without(const kube::Store<PodGroupFacts>& pod_groups, bool RuntimeFacts::*wanted) {
+    std::unordered_set<std::size_t> without;
+    const auto note = [&](const api::ObjectKey& runtime, const auto& entry) {
+        if (!(entry.facts.*wanted)) without.insert(std::hash<api::ObjectKey>()(runtime));
+    };
+    training_runtimes_.for_each(note);
+    cluster_training_runtimes_.for_each(note);
     train_jobs_.for_each([&](const api::ObjectKey& job, const auto& entry) {
-        if (entry.facts.is_held && !pod_groups.find(job)) wake_(job);
+        if (entry.facts.is_held && !without.contains(entry.facts.runtime_hash) && !pod_groups.find(job))
+            wake_(job);
     });
 }
 

@@ -56,6 +56,8 @@ public:
     };
     struct RuntimeFacts {
         bool has_legacy_finalizer = false;
+        bool coscheduling = false;  ///< its jobs have PodGroups of that scheduler
+        bool volcano = false;
     };
     struct PodGroupFacts {
         std::int64_t generation = 0;
@@ -98,7 +100,7 @@ private:
     void wake_gang(const api::ObjectKey& pod_group, const PodGroupEntry* before, const PodGroupEntry* after);
     void wake_users_of(const api::ObjectKey& runtime);
     void wake_those_whose_job_set_is_gone();
-    void wake_held_without(const kube::Store<PodGroupFacts>& pod_groups);
+    void wake_held_without(const kube::Store<PodGroupFacts>& pod_groups, bool RuntimeFacts::*wanted);
 
     // Many TrainJobs use the same runtime, one after the other.
     struct LastRuntime {

@@ -6,8 +6,8 @@
 #include "caches.hpp"
 #include "kube/event_recorder.hpp"
 #include "lifecycle/conclusion.hpp"
-#include "live_runtimes.hpp"
 #include "lifecycle/milestones.hpp"
+#include "live_runtimes.hpp"
 #include "net/log.hpp"
 #include "writer.hpp"
 

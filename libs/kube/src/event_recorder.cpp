@@ -1,5 +1,6 @@
 #include "kube/event_recorder.hpp"
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <deque>
@@ -15,6 +16,8 @@ constexpr int max_in_flight = 16;
 constexpr std::size_t max_waiting = 1024;
 // Without a failure for this long, trouble is over; where every other event fails it goes on.
 constexpr std::chrono::seconds calm_time{30};
+// Patience that an API server may ask for; what it has refused is gone anyway.
+constexpr std::chrono::seconds longest_wait{10};
 
 }  // namespace
 
@@ -42,10 +45,15 @@ struct EventRecorder::State {
             const Item item = std::move(state->waiting.front());
             state->waiting.pop_front();
             const auto sent = co_await state->server.send(item.request);
-            if (sent)
+            if (sent) {
                 state->note_success();
-            else
-                state->refused(item, sent.error());
+                continue;
+            }
+            state->refused(item, sent.error());
+            // Those in line must not be what keeps an API server busy that has asked for patience.
+            if (const auto wait = sent.error().retry_after)
+                co_await state->clock.sleep_until(state->clock.now() +
+                                                  std::min<std::chrono::seconds>(*wait, longest_wait));
         }
     }
 

@@ -143,6 +143,7 @@ Async<> ClientConnection::shake_hands(Ptr self) {
             if (!woken && self->usable()) continue;
             failed = woken;
         }
+        self->target_->tls->forget_session();
         co_return self->verdict("TLS handshake", failed);
     }
 }

@@ -66,11 +66,16 @@ int ClientTls::keep(SSL* connection, SSL_SESSION* session) {
     return 1;  // it is ours now
 }
 
+bool ClientTls::may_resume() const {
+    const X509* certificate = session_ ? SSL_SESSION_get0_peer(session_.get()) : nullptr;
+    return certificate && X509_cmp_current_time(X509_get0_notAfter(certificate)) > 0;
+}
+
 SslPtr ClientTls::new_connection() const {
     SslPtr ssl(SSL_new(context_.get()));
     if (!ssl) throw std::bad_alloc();
     SSL_set_connect_state(ssl.get());
-    if (session_) SSL_set_session(ssl.get(), session_.get());
+    if (may_resume()) SSL_set_session(ssl.get(), session_.get());
     if (!sni_.empty()) SSL_set_tlsext_host_name(ssl.get(), sni_.c_str());
     return ssl;
 }
