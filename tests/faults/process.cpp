@@ -158,8 +158,10 @@ void Process::elect() {
     kube::LeaderElector::Callbacks callbacks;
     callbacks.started = [this] { worker_.look_again(); };
     callbacks.stopped = [this] { worker_.look_again(); };
-    elector_ = std::make_unique<kube::LeaderElector>(*this, clock_, World::lease,
-                                                     Leadership::identity(number_), std::move(callbacks));
+    // Renewals are most of what happens in a run: no more of them than there must be.
+    const kube::LeaseTimes times = {.retry_period = std::chrono::seconds(5)};
+    elector_ = std::make_unique<kube::LeaderElector>(
+        *this, clock_, World::lease, Leadership::identity(number_), std::move(callbacks), times);
     loops_.start(elector_->run(), [this](const std::exception_ptr& thrown) {
         world_.judge.complain("the election ended: " + net::what_of(thrown));
     });
