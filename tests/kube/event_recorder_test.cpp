@@ -103,6 +103,8 @@ TEST_CASE("events are sent without waiting, and trouble with them is harmless", 
         CHECK(server.requests.size() == 16);
         clock.run_for(1s);
         CHECK(server.requests.size() == 32);
+        clock.run_for(1h);  // whoever sleeps must not outlive the clock
+        CHECK(server.requests.size() == 40);
     }
     SECTION("more than the server takes") {
         server.delay = 10s;
