@@ -165,8 +165,7 @@ public:
     api::Result<> enforce_ml_policy(const Inputs& inputs, Info& info) const override {
         if (!info.ml_policy["flux"].is_object()) return {};
         const PodSet* pods = info.pod_set(flux_job);
-        Json* node = pods ? info.container(*pods, api::node_container) : nullptr;
-        if (!node) return no_node();
+        if (!pods || !info.container(*pods, api::node_container)) return no_node();
         if (info.init_container(*pods, flux_installer)) return reserved_name();
         info.note_unknown_gpus();
         FieldErrors errors;
@@ -176,14 +175,15 @@ public:
         Json& pod_spec = info.pod_spec(*pods);
         add_volumes(info.job, pod_spec);
         pod_spec["initContainers"].push_back(installer(settings.view_image));
-        add_mounts(*node);
-        Json command = wrapped_command(info, *pods, *node);
-        node->erase("args");
+        Json& node = *info.container(*pods, api::node_container);  // after the Pod got what it lacked
+        add_mounts(node);
+        Json command = wrapped_command(info, *pods, node);
+        node.erase("args");
         if (pods->ancestor == api::ancestor_trainer) {
             info.command = std::move(command);
             info.args = Json();  // they are part of the command now
         } else {
-            (*node)["command"] = std::move(command);
+            node["command"] = std::move(command);
         }
         return {};
     }
