@@ -13,7 +13,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-// Takes a second for each answer, which says how many requests came before it.
+// Takes some time for each answer, which says how many requests came before it.
 class SlowServer final : public kube::ApiServer {
 public:
     explicit SlowServer(VirtualClock& clock) : clock_(clock) {}
@@ -23,7 +23,7 @@ public:
             R"({"metadata":{"resourceVersion":")" + std::to_string(asked.size()) + "\"}}";
         asked.push_back(request.target);
         const std::optional<api::Error> refused = refuse;
-        co_await clock_.sleep_until(clock_.now() + 1s);
+        co_await clock_.sleep_until(clock_.now() + takes);
         if (refused) co_return *refused;
         kube::Response response = {.body = text};
         co_return response;
@@ -34,6 +34,7 @@ public:
 
     std::vector<std::string> asked = {};
     std::optional<api::Error> refuse = {};
+    std::chrono::seconds takes{1};
 
 private:
     VirtualClock& clock_;
@@ -71,19 +72,34 @@ using Told = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE(
-    "those who ask while a runtime is being read share the next reading, which begins after they asked") {
+    "those who ask while a runtime is being read twice share the next reading, which begins after they "
+    "asked") {
     Readers readers;
     readers.ask("first");
+    readers.clock.run_for(500ms);
     readers.ask("second");
     readers.ask("third");
-    CHECK(readers.server.asked.size() == 1);
-    readers.clock.run_for(1s);
-    CHECK(readers.told == Told{"first: 0"});
-    CHECK(readers.server.asked.size() == 2);
     readers.ask("fourth");
-    readers.clock.run_for(2s);
-    CHECK(readers.told == Told{"first: 0", "second: 1", "third: 1", "fourth: 2"});
+    CHECK(readers.server.asked.size() == 2);
+    readers.clock.run_for(500ms);
+    CHECK(readers.told == Told{"first: 0"});
     CHECK(readers.server.asked.size() == 3);
+    readers.ask("fifth");
+    readers.clock.run_for(3s);
+    CHECK(readers.told == Told{"first: 0", "second: 1", "third: 2", "fourth: 2", "fifth: 3"});
+    CHECK(readers.server.asked.size() == 4);
+}
+
+TEST_CASE("an answer that does not come holds up nobody but the one who asked for it") {
+    Readers readers;
+    readers.server.takes = 30s;
+    readers.ask("first");
+    readers.server.takes = 1s;
+    for (const char* who : {"second", "third", "fourth"}) readers.ask(who);
+    readers.clock.run_for(2s);
+    CHECK(readers.told == Told{"second: 1", "third: 2", "fourth: 2"});
+    readers.clock.run_for(28s);
+    CHECK(readers.told.back() == "first: 0");
 }
 
 TEST_CASE("nothing is kept of a runtime once nobody asks for it any more") {
@@ -98,10 +114,11 @@ TEST_CASE("nothing is kept of a runtime once nobody asks for it any more") {
 TEST_CASE("readings of different runtimes do not wait for each other") {
     Readers readers;
     readers.ask("first", "torch");
-    readers.ask("second", "jax");
-    CHECK(readers.server.asked.size() == 2);
+    readers.ask("second", "torch");
+    readers.ask("third", "jax");
+    CHECK(readers.server.asked.size() == 3);
     readers.clock.run_for(1s);
-    CHECK(readers.told == Told{"first: 0", "second: 1"});
+    CHECK(readers.told == Told{"first: 0", "second: 1", "third: 2"});
 }
 
 TEST_CASE("that a runtime does not exist, or cannot be read, is told to all who asked, and to nobody later") {
@@ -110,40 +127,44 @@ TEST_CASE("that a runtime does not exist, or cannot be read, is told to all who 
     for (const auto& [error, what] : {std::pair(missing, "nothing"), std::pair(lost, "connection lost")}) {
         Readers readers;
         readers.ask("first");
-        readers.server.refuse = error;
         readers.ask("second");
+        readers.server.refuse = error;
         readers.ask("third");
+        readers.ask("fourth");
         readers.clock.run_for(1s);
         readers.server.refuse.reset();
-        readers.ask("fourth");
-        readers.clock.run_for(2s);
+        readers.clock.run_for(1s);
+        readers.ask("fifth");
+        readers.clock.run_for(1s);
         const std::string text = what;
-        CHECK(readers.told == Told{"first: 0", "second: " + text, "third: " + text, "fourth: 2"});
+        CHECK(readers.told == Told{"first: 0", "second: 1", "third: " + text, "fourth: " + text, "fifth: 3"});
     }
 }
 
-TEST_CASE("when the one who reads is cut, another reads for those who wait") {
+TEST_CASE("when one who reads is cut, another reads for those who wait") {
     Readers readers;
     readers.ask("first");
+    readers.ask("second");
     asio::cancellation_signal cut;
-    readers.ask("second", "torch", &cut);
-    readers.ask("third");
+    readers.ask("third", "torch", &cut);
     readers.ask("fourth");
     readers.clock.run_for(1s);
-    REQUIRE(readers.server.asked.size() == 2);  // the second one's
+    REQUIRE(readers.server.asked.size() == 3);  // the last one is the third one's
     readers.ask("fifth");
+    CHECK(readers.server.asked.size() == 4);
     cut.emit(asio::cancellation_type::all);
-    readers.clock.run_for(3s);
-    CHECK(readers.told == Told{"first: 0", "third: 2", "fourth: 2", "fifth: 3"});
+    readers.clock.run_for(5s);
+    CHECK(readers.told == Told{"first: 0", "second: 1", "fifth: 3", "fourth: 4"});
 }
 
 TEST_CASE("one who waits may be cut as well") {
     Readers readers;
     readers.ask("first");
+    readers.ask("second");
     asio::cancellation_signal cut;
-    readers.ask("second", "torch", &cut);
-    readers.ask("third");
+    readers.ask("third", "torch", &cut);
+    readers.ask("fourth");
     cut.emit(asio::cancellation_type::all);
     readers.clock.run_for(3s);
-    CHECK(readers.told == Told{"first: 0", "third: 1"});
+    CHECK(readers.told == Told{"first: 0", "second: 1", "fourth: 2"});
 }

@@ -9,30 +9,41 @@
 #include "observe.hpp"
 
 namespace reconciler {
+namespace {
+
+// Of the same runtime. With one alone, an answer that never comes would hold up every job of that runtime.
+constexpr int readings_at_a_time = 2;
+
+}  // namespace
 
 /// One request, for all who asked before it was sent.
 struct LiveRuntimes::Reading {
     std::optional<api::Result<Tree>> answer = {};
+    bool is_under_way = false;
 };
 
 /// Those who ask for one runtime.
 struct LiveRuntimes::Line {
-    bool is_being_read = false;
+    int readings = 0;  ///< under way
     std::shared_ptr<Reading> next = std::make_shared<Reading>();
     std::list<net::Wakeup> waiting = {};
-    int people = 0;  ///< in this line, the one who reads included
+    int people = 0;  ///< in this line, those who read included
 };
 
 struct LiveRuntimes::State {
     std::map<std::string, Line> lines = {};
 };
 
-/// One reads, the others wait; also when the one that reads is cut.
+/// Some read, the others wait; also when one that reads is cut.
 class LiveRuntimes::Turn {
 public:
-    explicit Turn(Line& line) : line_(line) { line_.is_being_read = true; }
+    Turn(Line& line, Reading& reading) : line_(line), reading_(reading) {
+        ++line_.readings;
+        reading_.is_under_way = true;
+    }
     ~Turn() {
-        line_.is_being_read = false;
+        --line_.readings;
+        reading_.is_under_way = false;
         for (net::Wakeup& waiting : line_.waiting) waiting.notify();
     }
     Turn(const Turn&) = delete;
@@ -40,6 +51,7 @@ public:
 
 private:
     Line& line_;
+    Reading& reading_;
 };
 
 LiveRuntimes::LiveRuntimes() : state_(std::make_shared<State>()) {}
@@ -81,12 +93,12 @@ kube::Async<LiveRuntimes::Tree> LiveRuntimes::read_in_turn(std::shared_ptr<State
     Line& line = visit.at->second;
     const std::shared_ptr<Reading> reading = line.next;
     while (!reading->answer) {
-        if (line.is_being_read) {
+        if (reading->is_under_way || line.readings >= readings_at_a_time) {
             Place place(line.waiting, executor);
             co_await place.at->wait();
             continue;
         }
-        const Turn turn(line);
+        const Turn turn(line, *reading);
         if (line.next == reading) line.next = std::make_shared<Reading>();
         auto object = co_await reconciler::read(server, resource, key, managed_fields);
         if (!object)

@@ -7,8 +7,8 @@
 namespace reconciler {
 
 /// Reads runtimes as they are now, each once for all passes that ask at about the same time: whoever asks
-/// while one is being read gets the next reading, which begins after the question, together with all others
-/// who asked meanwhile. So nobody is told of a time before the question. Thread rule: one thread.
+/// while one is being read twice gets the next reading, which begins after the question, together with all
+/// others who asked meanwhile. So nobody is told of a time before the question. Thread rule: one thread.
 class LiveRuntimes {
 public:
     /// nullptr: it does not exist. Without managedFields.
