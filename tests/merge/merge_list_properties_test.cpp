@@ -72,12 +72,15 @@ void make_disjoint(Json& patch, const Json& other) {
         return other.contains(member.key) && !keyed.contains(member.key) && !is_map(member.key);
     });
     for (auto& [name, value] : patch.members()) {
+        const Json& said = other[name];
         if (is_map(name))
-            value.members().erase_if([&](const auto& member) { return other[name].contains(member.key); });
-        if (const auto at = keyed.find(name); at != keyed.end())
-            std::erase_if(value.items(), [&](const Json& item) {
-                return !item_of(other[name], at->second, std::string(item[at->second].as_string())).is_null();
-            });
+            value.members().erase_if([&](const auto& member) { return said.contains(member.key); });
+        const auto at = keyed.find(name);
+        if (at == keyed.end()) continue;
+        const auto& key = at->second;
+        std::erase_if(value.items(), [&](const Json& item) {
+            return !item_of(said, key, std::string(item[key].as_string())).is_null();
+        });
     }
 }
 
