@@ -121,8 +121,8 @@ def test_both_programs_work_from_their_images(plane, images, tmp_path):
     with Signalbox(plane, runnable(plane, images, tmp_path)) as signalbox:
         rest = Rest(plane.kubeconfig)
         rest.create(runtime())
-        with pytest.raises(ApiError, match="numNodes"):
-            rest.create(train_job("refused", nodes=0))
+        with pytest.raises(ApiError, match="missing-runtime"):
+            rest.create(train_job("refused", "missing-runtime"))
         rest.create(train_job("from-images"))
         wait_for("its end", lambda: "Complete" in true_conditions(rest.get("trainjobs", "from-images")), timeout=60)
         for program in (signalbox.webhook, signalbox.reconciler):
