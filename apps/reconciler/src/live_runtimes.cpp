@@ -1,12 +1,10 @@
 #include "live_runtimes.hpp"
 
-#include <boost/asio/this_coro.hpp>
-#include <list>
 #include <map>
 #include <optional>
 
-#include "net/timer.hpp"
 #include "observe.hpp"
+#include "waiting_room.hpp"
 
 namespace reconciler {
 namespace {
@@ -26,7 +24,7 @@ struct LiveRuntimes::Reading {
 struct LiveRuntimes::Line {
     int readings = 0;  ///< under way
     std::shared_ptr<Reading> next = std::make_shared<Reading>();
-    std::list<net::Wakeup> waiting = {};
+    WaitingRoom waiting = {};
     int people = 0;  ///< in this line, those who read included
 };
 
@@ -44,7 +42,7 @@ public:
     ~Turn() {
         --line_.readings;
         reading_.is_under_way = false;
-        for (net::Wakeup& waiting : line_.waiting) waiting.notify();
+        line_.waiting.call_all();
     }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
@@ -77,25 +75,14 @@ kube::Async<LiveRuntimes::Tree> LiveRuntimes::read_in_turn(std::shared_ptr<State
         std::map<std::string, Line>& lines;
         std::map<std::string, Line>::iterator at;
     };
-    struct Place {
-        Place(std::list<net::Wakeup>& queue, const boost::asio::any_io_executor& executor)
-            : list(queue), at(list.emplace(list.end(), executor)) {}
-        ~Place() { list.erase(at); }
-        Place(const Place&) = delete;
-        Place& operator=(const Place&) = delete;
-        std::list<net::Wakeup>& list;
-        std::list<net::Wakeup>::iterator at;
-    };
 
-    const auto executor = co_await boost::asio::this_coro::executor;
     const std::string path = kube::path(resource, key);
     const Visit visit(*state, path);
     Line& line = visit.at->second;
     const std::shared_ptr<Reading> reading = line.next;
     while (!reading->answer) {
         if (reading->is_under_way || line.readings >= readings_at_a_time) {
-            Place place(line.waiting, executor);
-            co_await place.at->wait();
+            co_await line.waiting.wait();
             continue;
         }
         const Turn turn(line, *reading);

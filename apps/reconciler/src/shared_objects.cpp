@@ -1,7 +1,5 @@
 #include "shared_objects.hpp"
 
-#include <boost/asio/this_coro.hpp>
-
 namespace reconciler {
 namespace {
 
@@ -27,7 +25,7 @@ public:
     explicit Turn(Entry& entry) : entry_(entry) { entry_.is_being_read = true; }
     ~Turn() {
         entry_.is_being_read = false;
-        for (net::Wakeup& waiting : entry_.waiting) waiting.notify();
+        entry_.waiting.call_all();
     }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
@@ -48,20 +46,7 @@ SharedObjects::Entry& SharedObjects::entry_of(const kube::Resource& resource, co
 kube::Async<std::optional<Json>> SharedObjects::read(kube::ApiServer& server, kube::Resource resource,
                                                      runtime::Need need) {
     Entry& entry = entry_of(resource, need);
-    const auto executor = co_await boost::asio::this_coro::executor;
-    while (entry.is_being_read) {
-        struct Place {
-            Place(std::list<net::Wakeup>& queue, const boost::asio::any_io_executor& executor)
-                : list(queue), at(list.emplace(list.end(), executor)) {}
-            ~Place() { list.erase(at); }
-            Place(const Place&) = delete;
-            Place& operator=(const Place&) = delete;
-            std::list<net::Wakeup>& list;
-            std::list<net::Wakeup>::iterator at;
-        };
-        Place place(entry.waiting, executor);
-        co_await place.at->wait();
-    }
+    while (entry.is_being_read) co_await entry.waiting.wait();
     if (entry.object && clock_.now() < entry.fresh_until) co_return entry.object;
 
     const Turn turn(entry);

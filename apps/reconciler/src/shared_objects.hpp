@@ -5,8 +5,8 @@
 
 #include "kube/api_server.hpp"
 #include "kube/clock.hpp"
-#include "net/timer.hpp"
 #include "runtime/build.hpp"
+#include "waiting_room.hpp"
 
 namespace reconciler {
 
@@ -36,7 +36,7 @@ private:
         std::optional<api::Json> object = {};  ///< what passes were given last
         kube::SteadyTime fresh_until = {};
         bool is_being_read = false;
-        std::list<net::Wakeup> waiting = {};
+        WaitingRoom waiting = {};
     };
     class Turn;
 
