@@ -19,6 +19,18 @@ test::ScriptedServer::Script answering(std::string* common_name = nullptr) {
     };
 }
 
+// Of each connection one request; `note` is told of its peer.
+test::ScriptedServer::Script answering_one(std::function<void(const Peer&)> note) {
+    return [note = std::move(note)](Peer& peer, int) -> net::Task<> {
+        (void)co_await peer.request();
+        note(peer);
+        co_await peer.send(ok);
+        co_await peer.close();
+    };
+}
+
+std::string how_begun(const Peer& peer) { return peer.resumed ? "resumed " : "whole "; }
+
 // "ok" or the error.
 std::string try_once(test::Loop& loop, const net::ClientConfig& config) {
     const auto client = net::make_http_client(loop.executor(), config).value();
@@ -153,12 +165,8 @@ TEST_CASE("a further connection resumes the session of an earlier one, until the
     for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
         test::Loop loop;
         std::string seen;
-        const auto answer_one = [&seen](Peer& peer, int) -> net::Task<> {
-            (void)co_await peer.request();
-            seen += std::string(peer.resumed ? "resumed " : "whole ") + peer.common_name + "\n";
-            co_await peer.send(ok);
-            co_await peer.close();
-        };
+        const auto answer_one =
+            answering_one([&seen](const Peer& peer) { seen += how_begun(peer) + peer.common_name + "\n"; });
         const test::PeerTls tls = {.ca = authority.cert(),
                                    .identity = authority.issue(),
                                    .ask_for_certificate = true,
@@ -198,14 +206,8 @@ TEST_CASE("after a handshake that failed the next one is a whole one", "[net]") 
     const test::Authority authority;
     test::Loop loop;
     std::string seen;
-    const auto answer_one = [&seen](Peer& peer, int) -> net::Task<> {
-        (void)co_await peer.request();
-        seen += peer.resumed ? "resumed " : "whole ";
-        co_await peer.send(ok);
-        co_await peer.close();
-    };
     const test::ScriptedServer server(
-        loop.executor(), answer_one,
+        loop.executor(), answering_one([&seen](const Peer& peer) { seen += how_begun(peer); }),
         test::PeerTls{.ca = authority.cert(), .identity = authority.issue(), .cut = 2});
     const auto client = net::make_http_client(loop.executor(), config_for(server, authority)).value();
     const auto ask = [&] { return loop.run(client->send({})).has_value(); };
@@ -220,15 +222,9 @@ TEST_CASE("a session is not resumed once the certificate that it began with has 
     const test::Authority authority;
     test::Loop loop;
     std::string seen;
-    const auto answer_one = [&seen](Peer& peer, int) -> net::Task<> {
-        (void)co_await peer.request();
-        seen += peer.resumed ? "resumed " : "whole ";
-        co_await peer.send(ok);
-        co_await peer.close();
-    };
     using namespace std::chrono_literals;
     const test::ScriptedServer server(
-        loop.executor(), answer_one,
+        loop.executor(), answering_one([&seen](const Peer& peer) { seen += how_begun(peer); }),
         test::PeerTls{.ca = authority.cert(), .identity = authority.issue({.valid_for = 5s})});
     const auto client = net::make_http_client(loop.executor(), config_for(server, authority)).value();
     CHECK(loop.run(client->send({})).has_value());
