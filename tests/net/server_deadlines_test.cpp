@@ -193,6 +193,22 @@ TEST_CASE("a crowd that never says hello does not push out who has a connection"
     });
 }
 
+TEST_CASE("a crowd that never says hello does not push out who has said it and not asked yet", "[net]") {
+    net::ServerLimits limits;
+    limits.max_connections = 10;
+    limits.slow_after = 1h;
+    TestServer server({.tls = true, .limits = limits});
+    server.run([&]() -> net::Task<> {
+        const auto newcomer = co_await server.connect();
+        std::vector<test::PeerPtr> crowd;
+        for (int i = 0; i < 100; ++i) crowd.push_back(co_await test::connect(server.port));
+        while (server.stats().accepted < 101) co_await test::let_others_run();
+        const auto first = co_await newcomer->ask(request);
+        CHECK(status_of(first) == 200);
+    });
+    CHECK(server.stats().refused == 91);
+}
+
 TEST_CASE("who is being served is never sent away to make room", "[net]") {
     net::ServerLimits limits;
     limits.max_connections = 1;

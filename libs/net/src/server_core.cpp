@@ -54,6 +54,22 @@ milliseconds time_in(Phase phase, const ServerLimits& limits) {
     return forever;
 }
 
+// Who has had no answer yet; or is to get no other, and lingers.
+bool is_stranger(const Tracked& connection, Phase phase) {
+    switch (phase) {
+        case Phase::greeting:
+        case Phase::handshake:
+        case Phase::fresh:
+        case Phase::linger: return true;
+        case Phase::header:
+        case Phase::body: return !connection.served;
+        case Phase::idle:
+        case Phase::handler:
+        case Phase::write: return false;
+    }
+    return false;
+}
+
 }  // namespace
 
 ServerCore::ServerCore(asio::any_io_executor executor, ServerConfig the_config, Handler the_handler,
@@ -146,22 +162,22 @@ Tracked* ServerCore::oldest(std::initializer_list<Phase> phases) {
     return found;
 }
 
-// Somebody slow first. Then who has not had an answer yet, the longest there, whether or not he has begun to
-// ask: a crowd pays with its own, and pushes out neither who is in use nor who has just come. Whoever is
-// being served stays.
+// The oldest of the most numerous kind of strangers; null if there are none. A crowd, whatever it has stopped
+// at, pays with its own, and pushes out nobody who has come further or less far, however slow he may be.
+Tracked* ServerCore::oldest_of_the_crowd() {
+    const auto most = std::ranges::max_element(strangers_);
+    if (*most == 0) return nullptr;
+    return &*std::ranges::find(lists_[static_cast<std::size_t>(most - strangers_.begin())], true,
+                               &Tracked::counted_);
+}
+
+// Somebody slow first, then a stranger, then who is idle. Whoever is being served stays.
 bool ServerCore::make_room() {
     const auto slow_since = std::chrono::steady_clock::now() - config.limits.slow_after;
     Tracked* chosen = oldest({Phase::greeting, Phase::handshake, Phase::header, Phase::body, Phase::linger});
-    if (!chosen || chosen->entered >= slow_since) {
-        chosen = oldest({Phase::greeting, Phase::handshake, Phase::fresh, Phase::linger});
-        for (const auto phase : {Phase::header, Phase::body}) {
-            const auto stranger = std::ranges::find(list(phase), false, &Tracked::served);
-            if (stranger != list(phase).end() && (!chosen || stranger->entered < chosen->entered))
-                chosen = &*stranger;
-        }
-        if (!chosen) chosen = oldest({Phase::idle});
-        if (!chosen) chosen = oldest({Phase::header, Phase::body});
-    }
+    if (!chosen || chosen->entered >= slow_since) chosen = oldest_of_the_crowd();
+    if (!chosen) chosen = oldest({Phase::idle});
+    if (!chosen) chosen = oldest({Phase::header, Phase::body});
     if (!chosen) return false;
     ++stats.refused;
     interrupt(*chosen, Stop::evicted);
@@ -176,23 +192,31 @@ void ServerCore::opened(Tracked& connection) {
 
 void ServerCore::closed(Tracked& connection) {
     if (connection.stop == Stop::none) --active_;
-    if (connection.is_linked()) connection.unlink();
+    leave(connection);
     if (--stats.connections == 0) all_gone_.cancel();
 }
 
 void ServerCore::revive(Tracked& connection) {
     connection.stop = Stop::none;
-    connection.unlink();
+    leave(connection);
     ++active_;
 }
 
 void ServerCore::enter(Tracked& connection, Phase phase) {
     if (connection.stop != Stop::none) return;
-    if (connection.is_linked()) connection.unlink();
+    leave(connection);
     list(phase).push_back(connection);
     connection.entered = std::chrono::steady_clock::now();
+    connection.phase_ = phase;
+    connection.counted_ = is_stranger(connection, phase);
+    if (connection.counted_) ++strangers_[static_cast<std::size_t>(phase)];
     const auto ttl = time_to_live_[static_cast<std::size_t>(phase)];
     if (ttl != forever) watch(connection.entered + ttl);
+}
+
+void ServerCore::leave(Tracked& connection) {
+    if (connection.is_linked()) connection.unlink();
+    if (std::exchange(connection.counted_, false)) --strangers_[static_cast<std::size_t>(connection.phase_)];
 }
 
 SteadyTime ServerCore::deadline_of(Phase phase) const {
@@ -232,7 +256,7 @@ void ServerCore::interrupt(Tracked& connection, Stop why) {
     connection.stop = why;
     // Its coroutine frees them as soon as it runs.
     release(connection);
-    connection.unlink();
+    leave(connection);
     doomed_.push_back(connection);
     --active_;
     connection.wake();

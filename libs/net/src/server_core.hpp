@@ -30,7 +30,7 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 class Tracked
     : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
 public:
-    SteadyTime entered = {};
+    SteadyTime entered = {};  ///< its phase
     Stop stop = Stop::none;
     bool served = false;   ///< answered at least one request
     std::size_t held = 0;  ///< bytes of the body that the core has counted
@@ -40,6 +40,8 @@ protected:
 
 private:
     friend class ServerCore;
+    Phase phase_ = Phase::greeting;
+    bool counted_ = false;  ///< as a stranger, in that phase
     /// Wakes the connection's coroutine, which then looks at `stop`.
     virtual void wake() = 0;
 };
@@ -94,7 +96,9 @@ private:
     void watch(SteadyTime deadline);
     void expire();
     void interrupt(Tracked& connection, Stop why);
+    void leave(Tracked& connection);
     Tracked* oldest(std::initializer_list<Phase> phases);
+    Tracked* oldest_of_the_crowd();
     bool make_room();
     bool make_room_for_bytes();
     /// False when the process is out of file descriptors or memory.
@@ -107,8 +111,9 @@ private:
     SteadyTime watched_ = SteadyTime::max();
     std::array<std::chrono::milliseconds, phase_count> time_to_live_;
     std::array<List, phase_count> lists_ = {};
-    List doomed_ = {};        ///< told to end
-    std::size_t active_ = 0;  ///< connections that are not doomed
+    std::array<std::size_t, phase_count> strangers_ = {};  ///< of each list: who has had no answer yet
+    List doomed_ = {};                                     ///< told to end
+    std::size_t active_ = 0;                               ///< connections that are not doomed
     std::size_t held_bytes_ = 0;
     bool out_of_descriptors_ = false;
     std::vector<std::unique_ptr<Exchange>> spare_ = {};
