@@ -14,6 +14,8 @@ using std::chrono::milliseconds;
 
 constexpr auto soon = 100ms;  // after a write: look at what there is now
 constexpr auto after_conflict = 300ms;
+constexpr milliseconds after_trouble =
+    2s;  // while calls may fail: somebody has yet to install or permit something
 // API servers learn of a changed configuration by a watch, within milliseconds when all is well.
 constexpr milliseconds longest_settling = 10s;
 constexpr milliseconds longest_interval = 30s;
@@ -70,7 +72,7 @@ net::Task<> SelfSigner::run() {
     for (;;) {
         const auto outcome = co_await pass();
         note(outcome);
-        co_await clock_.sleep_until(clock_.now() + (outcome ? *outcome : interval_));
+        co_await clock_.sleep_until(clock_.now() + (outcome ? *outcome : std::min(interval_, after_trouble)));
     }
 }
 
