@@ -42,6 +42,10 @@ TEST_CASE("a living job gets what is missing", "[decide]") {
     const Case cases[] = {
         {"a new job is created", submitted, nothing, "run: create"},
         {"a running JobSet is not touched", running, nothing, "run: leave"},
+        {"one that somebody else has applied, of whom we took over, is adopted", running,
+         [](Observed& o) { o.job_set->applied_by_us = false; }, "run: leave, adopts"},
+        {"one that is suspended is going to be ours anyway", suspended,
+         [](Observed& o) { o.job_set->applied_by_us = false; }, "run: update"},
         {"a lost JobSet is built again", running, lose_job_set, "run: create, rebuilds"},
         {"jobsStatus alone tells that it was there", running,
          [](Observed& o) {

@@ -27,7 +27,8 @@ struct Describe {
     std::string operator()(const Expire&) const { return "expire"; }
     std::string operator()(const Run& run) const {
         return std::string("run: ") + (run.suspend_job_set ? "suspend, " : "") + step_text(run.job_set) +
-               (run.build ? "" : ", no build") + (run.rebuilds ? ", rebuilds" : "");
+               (run.build ? "" : ", no build") + (run.rebuilds ? ", rebuilds" : "") +
+               (run.adopts ? ", adopts" : "");
     }
 };
 

@@ -1,4 +1,5 @@
 // What becomes of a pass when something cannot be read, or is gone.
+#include "api/names.hpp"
 #include "life.hpp"
 
 namespace reconciler {
@@ -107,6 +108,47 @@ TEST_CASE("a running TrainJob stays as it is when its runtime and its snapshot a
     life.pass();
     CHECK(life.job_set()["spec"]["suspend"] == Json(true));
     CHECK(life.condition("Created") == "False/JobsBuildFailed");
+}
+
+// As the original leaves it: without our annotation, and, from an old release, without a snapshot.
+void run_since_before_our_time(Life& life) {
+    life.pass();
+    life.job_set()["metadata"]["annotations"].erase(api::applied_hash_annotation);
+    life.server.erase(config_maps, snapshot);
+    life.server.take_writes();
+}
+
+TEST_CASE("a job that was running when we came gets its snapshot, so that later runtimes do not reach it") {
+    Life life;
+    run_since_before_our_time(life);
+    life.pass();
+    CHECK(life.server.take_writes() == Writes{"POST " + config_maps_path});
+    const Json stored = *life.server.find(config_maps, snapshot);
+
+    Json runtime = *life.server.find(cluster_training_runtimes, torch);
+    runtime["spec"]["mlPolicy"]["numNodes"] = 7;
+    life.server.put(cluster_training_runtimes, std::move(runtime));
+    CHECK_FALSE(life.pass().trouble);
+    CHECK(life.server.take_writes().empty());
+    CHECK(*life.server.find(config_maps, snapshot) == stored);
+}
+
+TEST_CASE("what keeps a running job's snapshot from being stored is trouble, and no condition of the job") {
+    Life life;
+    run_since_before_our_time(life);
+    life.server.refuse = [](const kube::Request& request) -> std::optional<api::Error> {
+        if (request.method != "POST") return std::nullopt;
+        return api::Error{.code = api::Errc::forbidden, .message = "exceeded quota: few", .http_status = 403};
+    };
+    const auto report = life.pass();
+    CHECK(report.trouble);
+    CHECK(report.requeue_after);
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+
+    life.server.refuse = nullptr;
+    life.server.erase(cluster_training_runtimes, torch);
+    CHECK_FALSE(life.pass().trouble);
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 
 TEST_CASE("a JobSet that is being deleted is waited for, whatever became of runtime and snapshot") {

@@ -42,12 +42,13 @@ std::optional<Caches::JobSetFacts> digest_job_set(Json& object) {
         object = Json();
         return Caches::JobSetFacts{};
     }
+    const bool applied_by_us = api::is_applied_by_us(object);
     keep_what_decisions_need(object);
     for (Json& owner : object["metadata"]["ownerReferences"].items())
         keep_only(&owner, {"controller", "uid"});
     keep_only(object.find("spec"), {"suspend"});
     keep_only(object.find("status"), {"conditions", "replicatedJobsStatus"});
-    return Caches::JobSetFacts{.ours = true};
+    return Caches::JobSetFacts{.ours = true, .applied_by_us = applied_by_us};
 }
 
 std::optional<Caches::TrainJobFacts> digest_train_job(Json& object) {
@@ -137,6 +138,7 @@ std::optional<api::JobSet> Caches::job_set(const api::ObjectKey& key) const {
     if (!entry || !entry->facts.ours) return std::nullopt;
     api::JobSet job_set = api::parse_job_set(tree_of(entry->object));
     identify(job_set.meta, key, entry->object);
+    job_set.applied_by_us = entry->facts.applied_by_us;
     return job_set;
 }
 

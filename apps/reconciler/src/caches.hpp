@@ -53,6 +53,7 @@ public:
     };
     struct JobSetFacts {
         bool ours = false;  ///< of others only that they are there
+        bool applied_by_us = false;
     };
     struct RuntimeFacts {
         bool has_legacy_finalizer = false;

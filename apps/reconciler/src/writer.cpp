@@ -87,7 +87,11 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
         if (!suspended)
             co_return ended(WriteFailed{job_set_named(key()), suspended.error(), lifecycle::Write::suspend});
     }
-    if (!step.build || !has_something_to_write(step.job_set)) co_return Outcome();
+    if (!step.build) co_return Outcome();
+    if (!has_something_to_write(step.job_set)) {
+        if (step.adopts) co_return co_await adopt(step.runtime);
+        co_return Outcome();
+    }
 
     auto choice = co_await choose_runtime(server_, view_, step.runtime);
     if (auto* failure = std::get_if<Failure>(&choice)) co_return ended(std::move(*failure));
@@ -130,6 +134,19 @@ bool Writer::has_something_to_write(JobSetStep step) const {
     if (step == JobSetStep::wait_until_gone) return false;
     if (step != JobSetStep::leave) return true;
     return view_.runtime && keeps_objects(runtime::needs(job(), *view_.runtime, {}, building_.pipeline));
+}
+
+// What stands in the way does not speak against a job that runs, and so is no failed build or write of it.
+kube::Task<Outcome> Writer::adopt(lifecycle::RuntimeSource source) {
+    auto choice = co_await choose_runtime(server_, view_, source);
+    if (auto* failure = std::get_if<Failure>(&choice)) {
+        if (std::holds_alternative<lifecycle::ReadFailed>(*failure)) co_return ended(std::move(*failure));
+        co_return Outcome();
+    }
+    auto stored = co_await store_snapshot(server_, view_, std::get<ChosenRuntime>(choice));
+    if (auto* failed = std::get_if<WriteFailed>(&stored))
+        co_return ended(lifecycle::ReadFailed{std::move(failed->object), std::move(failed->error)});
+    co_return Outcome();
 }
 
 // Alone, so that nothing else that is wrong can keep a job from being suspended.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "api/names.hpp"
+
 namespace api {
 
 bool JobSet::any_active() const {
@@ -9,9 +11,14 @@ bool JobSet::any_active() const {
                        [](const JobStatus& job) { return job.active > 0; });
 }
 
+bool is_applied_by_us(const Json& object) {
+    return !object["metadata"]["annotations"][applied_hash_annotation].is_null();
+}
+
 JobSet parse_job_set(const Json& object) {
     JobSet job_set;
     job_set.meta = parse_meta(object);
+    job_set.applied_by_us = is_applied_by_us(object);
     job_set.suspend = object["spec"]["suspend"].bool_or(false);
     for (Condition& condition : parse_conditions(object["status"]["conditions"]))
         if (condition.is_true() && (condition.type == "Completed" || condition.type == "Failed"))

@@ -77,7 +77,8 @@ Run run(const Observed& observed) {
             .job_set = step,
             .runtime = runtime_source(observed),
             // A suspended one has lost nothing, and mostly it was us: recreate.hpp.
-            .rebuilds = step == JobSetStep::create && !observed.job->suspend && had_job_set(*observed.job)};
+            .rebuilds = step == JobSetStep::create && !observed.job->suspend && had_job_set(*observed.job),
+            .adopts = step == JobSetStep::leave && !observed.job->suspend && !job_set->applied_by_us};
 }
 
 struct NeedsLiveView {

@@ -13,6 +13,7 @@ namespace api {
 struct JobSet {
     ObjectMeta meta = {};
     bool suspend = false;
+    bool applied_by_us = false;              ///< see is_applied_by_us()
     std::optional<Condition> finished = {};  ///< its Completed or Failed condition, once True
     std::vector<JobStatus> replicated_jobs = {};
 
@@ -21,6 +22,9 @@ struct JobSet {
     }
     bool any_active() const;
 };
+
+/// Whether an object carries api::applied_hash_annotation.
+bool is_applied_by_us(const Json& object);
 
 JobSet parse_job_set(const Json& object);
 
