@@ -1,0 +1,31 @@
+"""Every guide in docs/ is followed word for word on the real control plane: its YAML applied, its commands run, what it shows seen."""
+
+import os
+import pathlib
+
+import pytest
+
+from conftest import ROOT
+from guides import Reader, steps_of
+
+DOCS = ROOT / "docs"
+GUIDES = sorted(path.name for path in DOCS.glob("*.md") if "```console" in path.read_text())
+# The test bed's nodes end a pod after a second. Where a guide is about what happens until then, they do not.
+LONG = {"dra.md", "kueue.md", "lifecycle.md", "runtime-patches.md"}
+
+
+def keep_pods_running(rest):
+    for runtime in rest.list("clustertrainingruntimes"):
+        for job in runtime["spec"]["template"]["spec"]["replicatedJobs"]:
+            pod = job["template"]["spec"]["template"]
+            pod.setdefault("metadata", {}).setdefault("labels", {})["signalbox.test/run-seconds"] = "never"
+        rest.replace("clustertrainingruntimes", runtime)
+
+
+@pytest.mark.parametrize("name", GUIDES)
+def test_a_guide_can_be_followed_word_for_word(name, cluster, signalbox, rest, tmp_path):
+    if name in LONG:
+        keep_pods_running(rest)
+    reader = Reader(cluster, pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]).resolve(), tmp_path)
+    for step in steps_of(DOCS / name):
+        reader.follow(step)

@@ -1,0 +1,118 @@
+"""Guides as tests: what a reader would copy is done, and what he would see is compared with what there is.
+
+A ```yaml block whose first line is "# NAME.yaml" is that file; any other is an object that the API server has to take
+(--dry-run=server). A ```console block is commands, "$ " before each, and what they print: "..." stands for the rest of a word or
+line, or, alone in a line, for any lines. What only looks is repeated until it prints what it should."""
+
+import dataclasses
+import os
+import re
+import subprocess
+
+from rest import wait_for
+
+BLOCK = re.compile(r"^```(\S*)\n(.*?)^```$", re.M | re.S)
+LOOKS = re.compile(r"(kubectl (-n \S+ )?(get|describe|wait|auth|explain|api-resources)|signalbox-reconciler explain)\b")
+FILE = re.compile(r"# (\S+\.yaml)\n")
+
+
+@dataclasses.dataclass
+class Step:
+    line: int
+    command: str = ""
+    output: str = ""
+    file: str = ""
+    text: str = ""  # of the file, or of an object
+
+
+def steps_of(guide):
+    """In their order."""
+    text = guide.read_text()
+    found = []
+    for block in BLOCK.finditer(text):
+        line = text.count("\n", 0, block.start()) + 2
+        if block[1] == "yaml":
+            named = FILE.match(block[2])
+            found.append(Step(line, file=named[1] if named else "", text=block[2]))
+        elif block[1] == "console":
+            found += commands_of(block[2], line)
+    return found
+
+
+def commands_of(text, line):
+    found = []
+    for number, each in enumerate(text.splitlines(), line):
+        if found and found[-1].command.endswith("\\"):
+            found[-1].command = found[-1].command[:-1] + each.strip()
+        elif each.startswith("$ "):
+            found.append(Step(number, command=each[2:]))
+        else:
+            found[-1].output += each + "\n"
+    return found
+
+
+def pattern_of(output):
+    """Of what is printed, whatever its columns' widths."""
+    lines = []
+    for line in output.strip().splitlines():
+        if line.strip() == "...":
+            lines.append(r"(?:.*\n)*?")
+        else:
+            words = ["-+" if set(word) == {"-"} else re.escape(word).replace(r"\.\.\.", ".*") for word in line.split()]
+            lines.append(r"[^\S\n]*" + r"[^\S\n]+".join(words) + r"[^\S\n]*\n")
+    return re.compile("".join(lines))
+
+
+class Reader:
+    """Who follows a guide, in a directory of his own."""
+
+    def __init__(self, plane, programs, directory):
+        self._directory = directory
+        tools = directory / "bin"
+        tools.mkdir()
+        for program in (plane.kubectl_path, *programs.glob("signalbox-*")):
+            (tools / program.name).symlink_to(program)
+        self._environment = {**os.environ, "KUBECONFIG": str(plane.kubeconfig), "HOME": str(directory),
+                             "PATH": f"{tools}:{os.environ['PATH']}"}
+
+    def follow(self, step):
+        if step.command:
+            self._do(step)
+        elif step.file:
+            (self._directory / step.file).write_text(step.text)
+        else:
+            status, printed = self._run("kubectl apply --dry-run=server -f -", step.text)
+            assert status == 0, (step.line, printed)
+
+    def _do(self, step):
+        wanted = pattern_of(step.output)
+
+        def as_told():
+            status, printed = self._run(step.command)
+            good = bool(wanted.fullmatch(printed)) if step.output.strip() else status == 0
+            if status != 0:
+                good = good and bool(re.search(r"(?m)^(Error|error|The )", step.output))
+            return good or Unlike(step, printed)
+        if LOOKS.match(step.command):
+            wait_for(f"line {step.line}, {step.command}", as_told, timeout=60, interval=0.5)
+        else:
+            outcome = as_told()
+            assert outcome, outcome
+
+    def _run(self, command, text=None):
+        run = subprocess.run(["bash", "-c", command], cwd=self._directory, env=self._environment, input=text,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+        return run.returncode, run.stdout if run.stdout.endswith("\n") or not run.stdout else run.stdout + "\n"
+
+
+@dataclasses.dataclass
+class Unlike:
+    """What was printed instead; false."""
+    step: Step
+    printed: str
+
+    def __bool__(self):
+        return False
+
+    def __repr__(self):
+        return f"line {self.step.line}\n$ {self.step.command}\n{self.printed}--- wanted\n{self.step.output}"
