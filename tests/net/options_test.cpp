@@ -224,3 +224,59 @@ TEST_CASE("a main ends with the right status", "[net]") {
     CHECK(status({}, []() -> api::Result<> { throw std::runtime_error("odd"); }) == 1);
     CHECK(status({}, []() -> api::Result<> { throw 1; }) == 1);
 }
+
+TEST_CASE("options have short names, and some may be given several times", "[net]") {
+    struct Case {
+        std::vector<const char*> arguments;
+        std::vector<std::string> files;
+        const char* result;
+    };
+    const Case cases[] = {
+        {{"-f", "a", "-fb", "-f=c", "--filename", "d"}, {"a", "b", "c", "d"}, "ok"},
+        {{"-f", "-", "-q"}, {"-"}, "ok"},
+        {{"-f"}, {}, "-f needs a value: FILE"},
+        {{"-x", "a"}, {}, "unexpected argument \"-x\": options begin with --"},
+    };
+    for (const Case& c : cases) {
+        std::vector<std::string> files;
+        bool quiet = false;
+        net::Options options("prog", "Does things.", "1.2.3");
+        options.add("filename", "FILE", files, "what to read");
+        options.shorten("filename", 'f');
+        options.add("quiet", quiet, "say less");
+        options.shorten("quiet", 'q');
+        const auto parsed = options.parse(c.arguments);
+        CHECK((parsed ? "ok" : parsed.error().message) == c.result);
+        CHECK(files == c.files);
+        CHECK(options.help().find("  -f, --filename FILE ") != std::string::npos);
+        CHECK(options.help().find("  -q, --quiet[=bool] ") != std::string::npos);
+    }
+}
+
+TEST_CASE("help names the commands, and so does who mistypes one", "[net]") {
+    net::Options options("prog", "Does things.", "1.2.3");
+    options.add_command("check", "look at files");
+    CHECK(
+        options.help().starts_with("Usage: prog [options]\n       prog check [options]\n\nDoes things.\n\n"));
+    CHECK(options.help().find("  check                           look at files; it has its own --help\n") !=
+          std::string::npos);
+    const std::vector<const char*> arguments = {"chek"};
+    CHECK(options.parse(arguments).error().message ==
+          "unexpected argument \"chek\": options begin with --, and --help lists the commands");
+}
+
+TEST_CASE("a command ends with the status of its output, and with 2 without one", "[net]") {
+    const auto status = [](const std::function<api::Result<net::Output>()>& body,
+                           std::vector<const char*> arguments = {}) {
+        net::Options options("prog check", "Looks.", "1.2.3");
+        arguments.insert(arguments.begin(), "check");
+        return net::run_command(options, static_cast<int>(arguments.size()), arguments.data(), body);
+    };
+    using Result = api::Result<net::Output>;
+    CHECK(status([]() -> Result { return net::Output{}; }) == 0);
+    CHECK(status([]() -> Result { return net::Output{.err = "refused\n", .status = 1}; }) == 1);
+    CHECK(status([]() -> Result { return api::invalid("", "no such file"); }) == 2);
+    CHECK(status([]() -> Result { throw std::runtime_error("odd"); }) == 1);
+    CHECK(status([]() -> Result { throw std::logic_error("not to be called"); }, {"--version"}) == 0);
+    CHECK(status([]() -> Result { throw std::logic_error("not to be called"); }, {"--nonsense"}) == 2);
+}

@@ -31,18 +31,11 @@ api::Error because_of(int error, const std::string& path) {
     return {.code = api::Errc::invalid, .message = path + " cannot be read: " + std::strerror(error)};
 }
 
-}  // namespace
-
-api::Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
-    const Descriptor file(path);
-    if (file.fd < 0) return because_of(errno, path);
-    struct stat status = {};
-    if (::fstat(file.fd, &status) != 0) return because_of(errno, path);
-    if (S_ISDIR(status.st_mode)) return api::invalid("", path + " is a directory: name a file");
+api::Result<std::string> read_all(int fd, const std::string& path, std::size_t max_bytes) {
     std::string text;
     for (;;) {
         char piece[16 * 1024];
-        const auto count = ::read(file.fd, piece, sizeof(piece));
+        const auto count = ::read(fd, piece, sizeof(piece));
         if (count < 0 && errno == EINTR) continue;
         if (count < 0) return because_of(errno, path);
         if (count == 0) return text;
@@ -51,6 +44,21 @@ api::Result<std::string> read_file(const std::string& path, std::size_t max_byte
                 "", path + " is larger than " + std::to_string(max_bytes) + " bytes: is it the right file?");
         text.append(piece, count);
     }
+}
+
+}  // namespace
+
+api::Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
+    const Descriptor file(path);
+    if (file.fd < 0) return because_of(errno, path);
+    struct stat status = {};
+    if (::fstat(file.fd, &status) != 0) return because_of(errno, path);
+    if (S_ISDIR(status.st_mode)) return api::invalid("", path + " is a directory: name a file");
+    return read_all(file.fd, path, max_bytes);
+}
+
+api::Result<std::string> read_standard_input(std::size_t max_bytes) {
+    return read_all(STDIN_FILENO, "standard input", max_bytes);
 }
 
 }  // namespace net

@@ -146,6 +146,11 @@ api::Result<> read_option(std::string_view text, FeatureGates& target) {
     return {};
 }
 
+api::Result<> read_option(std::string_view text, std::vector<std::string>& target) {
+    target.emplace_back(text);
+    return {};
+}
+
 api::Result<> read_option(std::string_view text, LogLevel& target) {
     return read_word(text, target, level_words);
 }
@@ -182,6 +187,11 @@ std::string show_option(std::chrono::milliseconds value) {
 std::string show_option(const FeatureGates& value) {
     std::string text;
     for (const auto& [name, on] : value) text += (text.empty() ? "" : ",") + name + (on ? "=true" : "=false");
+    return text;
+}
+std::string show_option(const std::vector<std::string>& value) {
+    std::string text;
+    for (const std::string& each : value) text += (text.empty() ? "" : " ") + each;
     return text;
 }
 std::string show_option(LogLevel value) { return show_word(value, level_words); }

@@ -83,6 +83,12 @@ std::string Options::joined(const std::vector<std::string>& words) {
     return text;
 }
 
+void Options::shorten(std::string_view name, char letter) { find(name)->letter = letter; }
+
+void Options::add_command(std::string name, std::string help) {
+    commands_.push_back({std::move(name), std::move(help)});
+}
+
 void Options::add_row(Row row) { rows_.push_back(std::move(row)); }
 
 Options::Row* Options::find(std::string_view name) {
@@ -107,6 +113,29 @@ api::Error Options::unknown(std::string_view name, const std::string& dashes) co
     return api::invalid("", text);
 }
 
+api::Result<Options::Named> Options::read_argument(std::string_view argument) {
+    const bool is_long = argument.starts_with("--") && argument.size() > 2;
+    if (!is_long) {
+        const bool has_letter = argument.size() > 1 && argument[0] == '-' && argument[1] != '-';
+        const auto row = has_letter ? std::ranges::find(rows_, argument[1], &Row::letter) : rows_.end();
+        if (row == rows_.end())
+            return api::invalid("", "unexpected argument \"" + std::string(argument) +
+                                        "\": options begin with --" +
+                                        (commands_.empty() ? "" : ", and --help lists the commands"));
+        Named named = {.row = &*row};
+        argument.remove_prefix(2);
+        if (!argument.empty()) named.text = argument.substr(argument.front() == '=' ? 1 : 0);
+        return named;
+    }
+    argument.remove_prefix(2);
+    const auto equals = argument.find('=');
+    const auto name = argument.substr(0, equals);
+    Named named = {.row = find(name)};
+    if (!named.row && name != "config") return unknown(name, "--");
+    if (equals != argument.npos) named.text = argument.substr(equals + 1);
+    return named;
+}
+
 api::Result<std::optional<std::string>> Options::parse(std::span<const char* const> arguments) {
     struct Given {
         Row* row;
@@ -116,28 +145,23 @@ api::Result<std::optional<std::string>> Options::parse(std::span<const char* con
     std::string config;
     bool has_config = false;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-        std::string_view argument = arguments[i];
+        const std::string_view argument = arguments[i];
         if (argument == "--help" || argument == "-h") return std::optional(help());
         if (argument == "--version") return std::optional(program_ + " " + version_ + "\n");
-        if (!argument.starts_with("--") || argument.size() == 2)
-            return api::invalid(
-                "", "unexpected argument \"" + std::string(argument) + "\": options begin with --");
-        argument.remove_prefix(2);
-        const auto equals = argument.find('=');
-        const auto name = argument.substr(0, equals);
-        const bool is_config = name == "config";
-        Row* row = is_config ? nullptr : find(name);
-        if (!row && !is_config) return unknown(name, "--");
+        const auto named = read_argument(argument);
+        if (!named) return named.error();
+        Row* const row = named->row;
+        const bool is_config = row == nullptr;
         std::string_view text;
-        if (equals != std::string_view::npos)
-            text = argument.substr(equals + 1);
+        if (named->text)
+            text = *named->text;
         else if (row && row->placeholder.empty())
             text = "true";
         else if (++i < arguments.size())
             text = arguments[i];
         else
             return api::invalid(
-                "", "--" + std::string(name) + " needs a value: " + (is_config ? "FILE" : row->placeholder));
+                "", std::string(argument) + " needs a value: " + (is_config ? "FILE" : row->placeholder));
         if (is_config) {
             config = text;
             has_config = true;
@@ -174,8 +198,17 @@ api::Result<> Options::read_config(const std::string& file) {
     return {};
 }
 
+std::string Options::shown_name(const Row& row) {
+    std::string name = "  ";
+    if (row.letter != 0) name += {'-', row.letter, ',', ' '};
+    return name + "--" + row.name + (row.placeholder.empty() ? "[=bool]" : " " + row.placeholder);
+}
+
 std::string Options::help() const {
-    std::string out = "Usage: " + program_ + " [options]\n\n";
+    std::string out = "Usage: " + program_ + " [options]\n";
+    for (const Command& command : commands_)
+        out += "       " + program_ + " " + command.name + " [options]\n";
+    out += '\n';
     append_wrapped(out, summary_, 0, 0);
     out += '\n';
     const auto line = [&out](const std::string& left, const std::string& right) {
@@ -186,10 +219,12 @@ std::string Options::help() const {
             out.append(help_column - left.size(), ' ');
         append_wrapped(out, right, help_column, help_column);
     };
-    for (const auto& row : rows_) {
-        const auto left = "  --" + row.name + (row.placeholder.empty() ? "[=bool]" : " " + row.placeholder);
-        line(left, row.help + (row.shown_default.empty() ? "" : " (default " + row.shown_default + ")"));
-    }
+    for (const Command& command : commands_)
+        line("  " + command.name, command.help + "; it has its own --help");
+    if (!commands_.empty()) out += '\n';
+    for (const auto& row : rows_)
+        line(shown_name(row),
+             row.help + (row.shown_default.empty() ? "" : " (default " + row.shown_default + ")"));
     line("  --config FILE", "YAML file with the same names; the command line wins");
     line("  --version", "print the version");
     line("  --help", "print this");

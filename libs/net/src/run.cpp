@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <string>
 
 namespace net {
@@ -18,25 +19,49 @@ int report(const std::string& program, std::string text, int status) {
     return status;
 }
 
-}  // namespace
+// Ends the program if parse() has said all that there is to say.
+std::optional<int> read_options(Options& options, int argc, const char* const* argv) {
+    const auto text = options.parse({argv + 1, argv + argc});
+    if (!text) return report(options.program(), api::describe(text.error()), bad_usage);
+    if (!*text) return std::nullopt;
+    std::fputs((*text)->c_str(), stdout);
+    return 0;
+}
 
-int run_main(Options& options, int argc, const char* const* argv,
-             const std::function<api::Result<>()>& body) noexcept {
+int or_report_exception(const Options& options, const std::function<int()>& run) noexcept {
     try {
-        const auto text = options.parse({argv + 1, argv + argc});
-        if (!text) return report(options.program(), api::describe(text.error()), bad_usage);
-        if (*text) {
-            std::fputs((*text)->c_str(), stdout);
-            return 0;
-        }
-        if (const auto done = body(); !done)
-            return report(options.program(), api::describe(done.error()), failed);
-        return 0;
+        return run();
     } catch (const std::exception& e) {
         return report(options.program(), e.what(), failed);
     } catch (...) {
         return report(options.program(), "unknown exception", failed);
     }
+}
+
+}  // namespace
+
+int run_main(Options& options, int argc, const char* const* argv,
+             const std::function<api::Result<>()>& body) noexcept {
+    return or_report_exception(options, [&] {
+        if (const auto status = read_options(options, argc, argv)) return *status;
+        if (const auto done = body(); !done)
+            return report(options.program(), api::describe(done.error()), failed);
+        return 0;
+    });
+}
+
+int run_command(Options& options, int argc, const char* const* argv,
+                const std::function<api::Result<Output>()>& body) noexcept {
+    return or_report_exception(options, [&] {
+        if (const auto status = read_options(options, argc, argv)) return *status;
+        const auto output = body();
+        if (!output) return report(options.program(), api::describe(output.error()), bad_usage);
+        std::fwrite(output->err.data(), 1, output->err.size(), stderr);
+        std::fwrite(output->out.data(), 1, output->out.size(), stdout);
+        if (std::fflush(stdout) != 0)
+            return report(options.program(), "the output cannot be written", failed);
+        return output->status;
+    });
 }
 
 }  // namespace net

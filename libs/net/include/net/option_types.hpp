@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/error.hpp"
 #include "api/object_key.hpp"
@@ -38,6 +39,8 @@ api::Result<> read_option(std::string_view text,
                           std::chrono::milliseconds& target);  ///< 90s, 1m30s, 250ms, 2h
 api::Result<> read_option(std::string_view text, std::chrono::seconds& target);
 api::Result<> read_option(std::string_view text, FeatureGates& target);
+/// May be given several times; each adds to the list.
+api::Result<> read_option(std::string_view text, std::vector<std::string>& target);
 api::Result<> read_option(std::string_view text, LogLevel& target);
 api::Result<> read_option(std::string_view text, LogFormat& target);
 /// Decimal digits between `low` and `high`.
@@ -61,6 +64,7 @@ std::string show_option(const HostPort& value);
 std::string show_option(const api::ObjectKey& value);
 std::string show_option(std::chrono::milliseconds value);
 std::string show_option(const FeatureGates& value);
+std::string show_option(const std::vector<std::string>& value);
 std::string show_option(LogLevel value);
 std::string show_option(LogFormat value);
 template <std::integral T>

@@ -37,6 +37,12 @@ public:
     /// A switch: `--name`, `--name=true`, `--name=false`.
     void add(std::string name, bool& target, std::string help);
 
+    /// `-f FILE` for `--filename FILE`. The option is there already.
+    void shorten(std::string_view name, char letter);
+
+    /// A word that may stand in place of options and makes another program of this one; for --help only.
+    void add_command(std::string name, std::string help);
+
     /// One of a few words.
     template <class T>
     struct Choice {
@@ -78,8 +84,13 @@ public:
     std::string help() const;
 
 private:
+    struct Command {
+        std::string name = {};
+        std::string help = {};
+    };
     struct Row {
         std::string name = {};
+        char letter = 0;
         std::string placeholder = {};  ///< empty: a switch
         std::string help = {};
         std::string shown_default = {};
@@ -87,10 +98,17 @@ private:
         bool given = false;
     };
 
+    /// What an argument names, and the value that comes with it.
+    struct Named {
+        Row* row = nullptr;  ///< nullptr: --config
+        std::optional<std::string_view> text = {};
+    };
+    api::Result<Named> read_argument(std::string_view argument);
     static api::Error not_one_of(const std::vector<std::string>& words);
     static std::string joined(const std::vector<std::string>& words);
     void add_row(Row row);
     Row* find(std::string_view name);
+    static std::string shown_name(const Row& row);
     api::Error unknown(std::string_view name, const std::string& dashes) const;
     api::Result<> read_config(const std::string& file);
 
@@ -98,6 +116,7 @@ private:
     std::string summary_;
     std::string version_;
     std::vector<Row> rows_ = {};
+    std::vector<Command> commands_ = {};
 };
 
 }  // namespace net

@@ -11,4 +11,17 @@ namespace net {
 int run_main(Options& options, int argc, const char* const* argv,
              const std::function<api::Result<>()>& body) noexcept;
 
+/// What a command has to say, and how it ends.
+struct Output {
+    std::string out = {};  ///< for stdout; whole lines, like `err`
+    std::string err = {};
+    int status = 0;
+};
+
+/// The same for a program that reads, says something and ends: `argv` begins with its name. Returns the
+/// status of the output; 2 on bad usage and when `body` fails, for input that cannot be read; 1 when it
+/// throws or the output cannot be written.
+int run_command(Options& options, int argc, const char* const* argv,
+                const std::function<api::Result<Output>()>& body) noexcept;
+
 }  // namespace net
