@@ -11,6 +11,7 @@
 #include <sstream>
 #include <unordered_set>
 
+#include "api/located_yaml.hpp"
 #include "utf8.hpp"
 #include "yaml_scalar.hpp"
 
@@ -64,6 +65,7 @@ struct Frame {
     std::unordered_set<std::string> keys = {};
     std::optional<std::string> key = {};  // of the value that comes next
     YAML::Mark key_mark = {};
+    std::string path = {};
     bool merging = false;  // the value that comes next belongs to "<<"
     std::vector<Json> merged = {};
 };
@@ -98,25 +100,28 @@ Json finish_map(Frame& frame) {
 
 class TreeBuilder final : public YAML::EventHandler {
 public:
-    explicit TreeBuilder(std::string_view text) : lines_(split(text)) {}
+    TreeBuilder(std::string_view text, bool with_lines) : lines_(split(text)), with_lines_(with_lines) {}
 
     void OnDocumentStart(const YAML::Mark& mark) override {
         if (started_ && !is_separated(mark)) refuse(mark, "expected the end of the document");
         started_ = true;
         last_start_ = mark;
         anchors_.clear();
+        lines_of_values_.clear();
     }
     void OnDocumentEnd() override {}
     void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
         // yaml-cpp takes a last line that is but a word for a key; it then puts the value in its place.
         if (expects_value() && frames_.back().is_block && mark.pos == frames_.back().key_mark.pos)
             refuse(mark, "expected a colon behind the key");
+        note_place(mark);
         add(mark, anchor, Json());
     }
     void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
         const auto at = anchors_.find(anchor);
         if (at == anchors_.end()) refuse(mark, "an alias inside of what it names");
         if (charge(mark, at->second) + frames_.size() > max_json_depth) refuse_depth(mark);
+        note_place(mark);
         add(mark, YAML::NullAnchor, at->second);
     }
     void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -130,6 +135,7 @@ public:
                         : tag == "!" ? Result<Json>(value)
                                      : yaml::resolve_tagged(tag, value);
         if (!resolved) refuse(mark, resolved.error().message);
+        note_place(mark);
         add(mark, anchor, *std::move(resolved));
     }
     void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
@@ -145,7 +151,7 @@ public:
 
     bool is_beyond_text(const YAML::Mark& mark) const { return mark.line >= static_cast<int>(lines_.size()); }
 
-    std::vector<Json> documents;
+    std::vector<LocatedDocument> documents;
 
 private:
     static std::vector<std::string_view> split(std::string_view text) {
@@ -186,8 +192,23 @@ private:
     }
     void open(const YAML::Mark& mark, Frame frame) {
         if (frames_.size() >= max_json_depth) refuse_depth(mark);
+        frame.path = note_place(mark);
         frames_.push_back(std::move(frame));
         marks_.push_back(mark);
+    }
+    // Of the value that comes next; its path. Not for everybody: paths of deep trees are long.
+    std::string note_place(const YAML::Mark& mark) {
+        if (!with_lines_ || frames_.empty() || expects_key()) return "";
+        const Frame& frame = frames_.back();
+        // Those that are merged stand where they come from.
+        if (frame.merging || (frame.path.empty() && frames_.size() > 1)) return "";
+        std::string path = frame.path;
+        if (frame.is_map)
+            path += (path.empty() ? "" : ".") + *frame.key;
+        else
+            path += "[" + std::to_string(frame.items.size()) + "]";
+        lines_of_values_.emplace(path, (frame.is_map ? frame.key_mark : mark).line + 1);
+        return path;
     }
     void close(Json value) {
         const YAML::Mark mark = marks_.back();
@@ -207,7 +228,7 @@ private:
             anchors_[anchor] = value;
         }
         if (frames_.empty()) {
-            documents.push_back(std::move(value));
+            documents.push_back({std::move(value), mark.line + 1, std::exchange(lines_of_values_, {})});
             return;
         }
         Frame& frame = frames_.back();
@@ -241,6 +262,8 @@ private:
     std::vector<Frame> frames_;
     std::vector<YAML::Mark> marks_;
     std::map<YAML::anchor_t, Json> anchors_;
+    bool with_lines_;
+    Lines lines_of_values_;
     std::size_t alias_bytes_ = 0;
 };
 
@@ -269,8 +292,12 @@ bool looks_like_json(std::string_view text) {
     return first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
 }
 
-Result<std::vector<Json>> read(std::string_view text, std::string_view end_marker) {
-    TreeBuilder builder(text);
+using Documents = std::vector<LocatedDocument>;
+
+enum class Want { values, lines_as_well };
+
+Result<Documents> read(std::string_view text, std::string_view end_marker, Want want) {
+    TreeBuilder builder(text, want == Want::lines_as_well);
     try {
         std::istringstream stream(std::string(text).append(end_marker));
         YAML::Parser parser(stream);
@@ -282,24 +309,61 @@ Result<std::vector<Json>> read(std::string_view text, std::string_view end_marke
         return at_mark(error.mark,
                        builder.is_beyond_text(error.mark) ? "the text ends too early" : error.msg);
     }
-    std::erase_if(builder.documents, [](const Json& document) { return document.is_null(); });
+    std::erase_if(builder.documents, [](const auto& document) { return document.value.is_null(); });
     return std::move(builder.documents);
+}
+
+Result<Documents> read_yaml(std::string_view text, Want want) {
+    if (auto error = find_unprintable(text)) return *std::move(error);
+    // With an end marker yaml-cpp notices a quoted string that is still open at the end of the text.
+    if (text.empty() || text.back() == '\n') return read(text, "...\n", want);
+    // A last line without its end is different from one with it, if it belongs to a literal block.
+    if (auto checked = read(text, "\n...\n", want); !checked) return checked;
+    return read(text, "", want);
+}
+
+std::string_view without_byte_order_mark(std::string_view text) {
+    if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+    return text;
+}
+
+// Faster, and yaml-cpp does not know JSON's surrogate pairs; what is wrong with broken JSON, YAML's reader
+// tells with line and column.
+std::optional<Json> read_json(std::string_view text) {
+    if (!looks_like_json(text)) return std::nullopt;
+    auto json = parse_json(text);
+    return json ? std::optional<Json>(*std::move(json)) : std::nullopt;
 }
 
 }  // namespace
 
+Result<std::vector<LocatedDocument>> parse_located_yaml(std::string_view text) {
+    text = without_byte_order_mark(text);
+    auto documents = read_yaml(text, Want::lines_as_well);
+    auto json = read_json(text);
+    if (!json) return documents;
+    if (!documents || documents->size() != 1) return Documents{{.value = *std::move(json)}};
+    documents->front().value = *std::move(json);
+    return documents;
+}
+
+int line_of(const Lines& lines, std::string_view path, int fallback) {
+    while (!path.empty()) {
+        if (const auto at = lines.find(path); at != lines.end()) return at->second;
+        const auto cut = path.find_last_of(".[");
+        path = path.substr(0, cut == path.npos ? 0 : cut);
+    }
+    return fallback;
+}
+
 Result<std::vector<Json>> parse_yaml_documents(std::string_view text) {
-    if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-    // Faster, and yaml-cpp does not know JSON's surrogate pairs; what is wrong with broken JSON is told
-    // below, with line and column.
-    if (looks_like_json(text))
-        if (auto json = parse_json(text)) return std::vector<Json>{*std::move(json)};
-    if (auto error = find_unprintable(text)) return *std::move(error);
-    // With an end marker yaml-cpp notices a quoted string that is still open at the end of the text.
-    if (text.empty() || text.back() == '\n') return read(text, "...\n");
-    // A last line without its end is different from one with it, if it belongs to a literal block.
-    if (auto checked = read(text, "\n...\n"); !checked) return checked;
-    return read(text, "");
+    text = without_byte_order_mark(text);
+    if (auto json = read_json(text)) return std::vector<Json>{*std::move(json)};
+    auto documents = read_yaml(text, Want::values);
+    if (!documents) return documents.error();
+    std::vector<Json> values;
+    for (LocatedDocument& document : *documents) values.push_back(std::move(document.value));
+    return values;
 }
 
 Result<Json> parse_yaml(std::string_view text) {
