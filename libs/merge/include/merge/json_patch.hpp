@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/json.hpp"
 
@@ -27,5 +28,8 @@ JsonPointer operator/(JsonPointer base, std::size_t index);
 /// RFC 6902 operations. `add` replaces a member that is already there; its parent must exist.
 api::Json add_operation(const JsonPointer& where, api::Json value);
 api::Json remove_operation(const JsonPointer& where);
+
+/// Applies operations of the kinds above to an object, in order. Fails where one does not fit.
+api::Result<> apply_operations(const std::vector<api::Json>& operations, api::Json& object);
 
 }  // namespace merge
