@@ -5,15 +5,13 @@
 #include <set>
 
 #include "api/names.hpp"
+#include "kube/kinds.hpp"
 #include "life.hpp"
-#include "needed_objects.hpp"
 #include "pipeline_case.hpp"
 #include "pipeline_overrides.hpp"
 
 namespace reconciler {
 namespace {
-
-using kube::resources::training_runtimes;
 
 // Cases of which more is to be said than building says: it is another outcome than the original's, or nothing
 // is built. What a row does not name, does not happen.
@@ -64,9 +62,7 @@ const Exception* find_row(const std::string& name) {
 
 const kube::Resource& resource_of(const Json& object) {
     const std::string_view kind = object["kind"].as_string();
-    if (kind == "TrainingRuntime") return training_runtimes;
-    if (kind == "ClusterTrainingRuntime") return cluster_training_runtimes;
-    const kube::Resource* known = resource_of_kind(object["apiVersion"].as_string(), kind);
+    const kube::Resource* known = kube::find_resource(object["apiVersion"].as_string(), kind);
     if (!known) FAIL("no resource for " << object);
     return *known;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kube/kinds.hpp"
 #include "owner.hpp"
 
 namespace reconciler {
@@ -9,43 +10,9 @@ namespace {
 
 using api::Json;
 using runtime::Need;
-namespace resources = kube::resources;
-
-struct KindRow {
-    std::string_view kind;
-    kube::Resource resource;
-    /// It says how many devices Pods get, which can do without an answer: being forbidden to read it, or a
-    /// cluster that does not know the kind, is the same as its absence.
-    bool optional = false;
-};
-
-constexpr KindRow kinds[] = {
-    {"JobSet", resources::job_sets},
-    {"ConfigMap", resources::config_maps},
-    {"Secret", resources::secrets},
-    {"PodGroup", resources::pod_groups},
-    {"PodGroup", resources::volcano_pod_groups},
-    {"LimitRange", resources::limit_ranges},
-    {"RuntimeClass", resources::runtime_classes},
-    {"PriorityClass", resources::priority_classes},
-    {"ResourceClaim", resources::resource_claims, true},
-    {"ResourceClaimTemplate", resources::resource_claim_templates, true},
-    {"DeviceClass", resources::device_classes, true},
-};
-
-bool has_version(const kube::Resource& resource, std::string_view api_version) {
-    if (resource.group.empty()) return api_version == resource.version;
-    return api_version.size() == resource.group.size() + 1 + resource.version.size() &&
-           api_version.starts_with(resource.group) && api_version[resource.group.size()] == '/' &&
-           api_version.ends_with(resource.version);
-}
-
-const KindRow* row_of(std::string_view api_version, std::string_view kind) {
-    const auto at = std::find_if(std::begin(kinds), std::end(kinds), [&](const KindRow& row) {
-        return row.kind == kind && has_version(row.resource, api_version);
-    });
-    return at == std::end(kinds) ? nullptr : at;
-}
+// It says how many devices Pods get, which can do without an answer: being forbidden to read it, or a cluster
+// that does not know the kind, is the same as its absence.
+bool is_optional(const kube::Resource& resource) { return resource.group == "resource.k8s.io"; }
 
 // Items of a list carry neither kind nor apiVersion.
 void add(const Need& need, Json answer, std::vector<Json>& observed) {
@@ -61,32 +28,32 @@ void add(const Need& need, Json answer, std::vector<Json>& observed) {
     }
 }
 
-bool is_absent(const api::Error& error, const KindRow& row) {
-    return error.code == api::Errc::not_found || (row.optional && error.http_status == 403);
+bool is_absent(const api::Error& error, const kube::Resource& resource) {
+    return error.code == api::Errc::not_found || (is_optional(resource) && error.http_status == 403);
 }
 
-// What is there goes to `observed`. `row` outlives everything.
-kube::Async<> observe(kube::ApiServer& server, Need need, const KindRow& row, Building building,
+// What is there goes to `observed`.
+kube::Async<> observe(kube::ApiServer& server, Need need, kube::Resource resource, Building building,
                       std::vector<Json>& observed) {
     if (need.shared) {
-        auto object = co_await building.shared.read(server, row.resource, need);
+        auto object = co_await building.shared.read(server, resource, need);
         if (!object) co_return object.error();
         if (*object) observed.push_back(std::move(**object));
         co_return api::Result<>();
     }
-    kube::Request request = kube::get(row.resource, need.key);
+    kube::Request request = kube::get(resource, need.key);
     auto answer = co_await kube::fetch(server, std::move(request));
     if (answer)
         add(need, std::move(*answer), observed);
-    else if (!is_absent(answer.error(), row))
+    else if (!is_absent(answer.error(), resource))
         co_return answer.error();
     co_return api::Result<>();
 }
 
-const KindRow& known_row_of(const Need& need) {
-    const KindRow* row = row_of(need.api_version, need.kind);
-    if (!row) throw std::logic_error("a plugin needs a kind without a resource: " + need.kind);
-    return *row;
+const kube::Resource& known_resource_of(const Need& need) {
+    const kube::Resource* resource = kube::find_resource(need.api_version, need.kind);
+    if (!resource) throw std::logic_error("a plugin needs a kind without a resource: " + need.kind);
+    return *resource;
 }
 
 // Why an object that we were to make is not ours; nullopt if it is, or does not exist.
@@ -98,11 +65,6 @@ std::optional<Failure> taken_by_others(const Need& need, const api::TrainJob& jo
 }
 
 }  // namespace
-
-const kube::Resource* resource_of_kind(std::string_view api_version, std::string_view kind) {
-    const KindRow* row = row_of(api_version, kind);
-    return row ? &row->resource : nullptr;
-}
 
 std::string described(const Need& need) { return need.kind + " " + to_string(need.key); }
 
@@ -118,7 +80,8 @@ kube::Task<std::variant<NeededObjects, Failure>> observe_needs(kube::ApiServer& 
             if (std::find(asked.begin(), asked.end(), need) != asked.end()) continue;
             asked.push_back(need);
             new_ones = true;
-            const auto read = co_await observe(server, need, known_row_of(need), building, found.observed);
+            const auto read =
+                co_await observe(server, need, known_resource_of(need), building, found.observed);
             if (!read) co_return Failure(lifecycle::ReadFailed{described(need), read.error()});
         }
     }
@@ -132,7 +95,7 @@ kube::Task<std::variant<std::vector<Json>, Failure>> read_objects(kube::ApiServe
                                                                   Building building) {
     std::vector<Json> observed;
     for (const Need& need : needs) {
-        const auto read = co_await observe(server, need, known_row_of(need), building, observed);
+        const auto read = co_await observe(server, need, known_resource_of(need), building, observed);
         if (!read) co_return Failure(lifecycle::ReadFailed{described(need), read.error()});
     }
     co_return observed;

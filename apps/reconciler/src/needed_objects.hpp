@@ -15,9 +15,6 @@ struct NeededObjects {
     std::vector<api::Json> observed = {};
 };
 
-/// The collection that objects of a kind are in; nullptr for kinds that nothing here reads or writes.
-const kube::Resource* resource_of_kind(std::string_view api_version, std::string_view kind);
-
 /// "PodGroup ns/job", as people read it.
 std::string described(const runtime::Need& need);
 

@@ -1,5 +1,6 @@
 #include "object_writer.hpp"
 
+#include "kube/kinds.hpp"
 #include "runtime/applied_hash.hpp"
 
 namespace reconciler {
@@ -16,7 +17,7 @@ runtime::Need need_of(const Json& object) {
 }
 
 const kube::Resource& resource_of(const runtime::Need& name) {
-    const kube::Resource* resource = resource_of_kind(name.api_version, name.kind);
+    const kube::Resource* resource = kube::find_resource(name.api_version, name.kind);
     if (!resource) throw std::logic_error("a plugin builds a kind without a resource: " + name.kind);
     return *resource;
 }
