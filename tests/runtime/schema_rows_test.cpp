@@ -11,10 +11,13 @@ using api::Json;
 
 namespace {
 
-// Each cause once, as the API server's answer is looked at.
+// Each cause once, as the API server's answer is looked at: one without a field only where there is no other.
 std::string described(const std::vector<crd::Finding>& findings) {
     std::set<std::string> causes;
-    for (const crd::Finding& finding : findings) causes.insert(finding.reason + " " + finding.field);
+    const bool all_nameless = std::all_of(findings.begin(), findings.end(),
+                                          [](const crd::Finding& finding) { return finding.is_nameless; });
+    for (const crd::Finding& finding : findings)
+        if (all_nameless || !finding.is_nameless) causes.insert(finding.reason + " " + finding.field);
     std::string line;
     for (const std::string& cause : causes) line += (line.empty() ? "" : ", ") + cause;
     return line;

@@ -55,6 +55,15 @@ Finding wrong_type(const std::string& path, std::string_view wanted, const std::
                        std::string(wanted) + ": " + value};
 }
 
+// Whoever checks this speaks of the field in the text alone.
+Finding out_of_format(const Node& node, const std::string& path) {
+    return {.reason = "FieldValueInvalid",
+            .field = path,
+            .message = "Invalid value: \"\": Checked value must be of type integer with format " +
+                       node.format + " in " + path,
+            .is_nameless = true};
+}
+
 void check_number(const Node& node, const Json& value, const std::string& path, Findings& findings) {
     const double number_value = *value.as_double();
     if (node.minimum && number_value < *node.minimum)
@@ -66,11 +75,7 @@ void check_number(const Node& node, const Json& value, const std::string& path, 
     const bool too_wide =
         node.format == "int32" && (number_value > std::numeric_limits<std::int32_t>::max() ||
                                    number_value < std::numeric_limits<std::int32_t>::min());
-    if (too_wide)
-        findings.push_back({.reason = "FieldValueInvalid",
-                            .field = path,
-                            .message = "Invalid value: " + shown(value) +
-                                       ": Checked value must be of type integer with format " + node.format});
+    if (too_wide) findings.push_back(out_of_format(node, path));
 }
 
 std::string listed(const std::vector<Json>& values) {
@@ -111,6 +116,12 @@ std::string in_body(const std::string& path) { return path.empty() ? "body" : pa
 
 bool check_type(const Node& node, const Json& value, const std::string& path, Findings& findings) {
     if (value.is_null() && node.nullable) return false;
+    if (node.type == Type::integer && !node.format.empty() && value.is_number() &&
+        type_name(value) == "number") {
+        findings.push_back(out_of_format(node, path));
+        findings.push_back(wrong_type(path, node.format, "\"float64\""));
+        return false;
+    }
     for (const auto& row : types) {
         if (row.type != node.type || row.has(value)) continue;
         findings.push_back(wrong_type(path, row.name, '"' + type_name(value) + '"'));

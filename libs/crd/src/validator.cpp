@@ -36,11 +36,6 @@ void walk(const Node& node, const Json& value, const Json* old_value, const std:
         walk(*node.items, item, item_before(node, item, old_value), at(path, index++), visit);
 }
 
-bool is_misleading(const Finding& finding) {
-    return finding.reason == "FieldValueRequired" || finding.reason == "FieldValueTooLong" ||
-           finding.reason == "FieldValueTooMany" || finding.reason == "FieldValueTypeInvalid";
-}
-
 class Validator {
 public:
     Findings run(const Node& root, const Json& object, const Json* old_object) {
@@ -48,7 +43,7 @@ public:
              [this](const Node& node, const Json& value, const Json*, const std::string& path) {
                  return check_value(node, value, path);
              });
-        const bool misleading = std::any_of(findings_.begin(), findings_.end(), is_misleading);
+        const bool misleading = std::any_of(findings_.begin(), findings_.end(), blocks_rules);
         walk(root, object, old_object, "",
              [this](const Node& node, const Json& value, const Json*, const std::string& path) {
                  check_identities(node, value, path);
@@ -110,26 +105,38 @@ private:
         const Json* holds = std::get_if<Json>(&verdict);
         if (holds && holds->bool_or(false)) return;
         std::string text = rule.message;
-        if (const auto* trouble = std::get_if<cel::Trouble>(&verdict)) {
-            text = "rule evaluation error: " + trouble->text;
+        const auto* trouble = std::get_if<cel::Trouble>(&verdict);
+        if (trouble) {
+            text = trouble->text + " evaluating rule: " + rule.message;
         } else if (rule.says) {
             const cel::Value said = rule.says->value(names);
             if (const Json* words = std::get_if<Json>(&said); words && words->is_string())
                 text = words->as_string();
         }
+        // Objects and lists are not shown where the rule itself speaks.
+        const bool is_shown = trouble || !(value.is_object() || value.is_array());
         const bool forbidden = rule.reason == "FieldValueForbidden";
         std::string field = path + rule.field;
         if (path.empty()) field = rule.field.empty() ? "<nil>" : rule.field.substr(1);
         findings_.push_back(
             {.reason = rule.reason,
              .field = field,
-             .message = (forbidden ? "Forbidden: " : "Invalid value: " + shown(value) + ": ") + text});
+             .message =
+                 (forbidden ? "Forbidden: " : "Invalid value: " + (is_shown ? shown(value) + ": " : "")) +
+                 text});
     }
 
     Findings findings_ = {};
 };
 
 }  // namespace
+
+bool blocks_rules(const Finding& finding) {
+    static constexpr std::string_view reasons[] = {"FieldValueRequired", "FieldValueTooLong",
+                                                   "FieldValueTooMany", "FieldValueTypeInvalid",
+                                                   "FieldValueNotSupported"};
+    return std::find(std::begin(reasons), std::end(reasons), finding.reason) != std::end(reasons);
+}
 
 std::vector<Finding> validate(const Node& root, const Json& object, const Json& old_object) {
     return Validator().run(root, object, old_object.is_null() ? nullptr : &old_object);

@@ -14,6 +14,8 @@ struct Finding {
     std::string reason = {};   ///< of a Status cause: "FieldValueTooLong"
     std::string field = {};    ///< "spec.trainer.numNodes"; "<nil>" for the object itself
     std::string message = {};  ///< `Invalid value: 0: spec.trainer.numNodes in body should be …`
+    /// The API server leaves the field out of the cause and says it in the message only.
+    bool is_nameless = false;
 
     bool operator==(const Finding&) const = default;
 };
@@ -47,5 +49,12 @@ private:
 
 /// Of TrainJob, TrainingRuntime, ClusterTrainingRuntime, as manifests/base/crds has them; nullptr for others.
 const Crd* find(std::string_view kind);
+
+/// Whether the API server asks no rules in CEL when there is such a finding: it could mislead them.
+bool blocks_rules(const Finding& finding);
+
+/// What an API server says of the metadata of any object that is created: names, labels, annotations. Values
+/// of a wrong type are passed over.
+std::vector<Finding> check_metadata(const api::Json& metadata);
 
 }  // namespace crd
