@@ -2,12 +2,14 @@
 # include path and the upper library's header must fail, and with the upper library's own path must pass.
 #
 #   cmake -DCOMPILER=g++ -DROOT=<source> -DBOOST=<include> -P forbidden_include.cmake
-set(pairs "merge:runtime/build.hpp" "lifecycle:runtime/build.hpp" "runtime:kube/request.hpp" "net:kube/request.hpp")
+set(pairs "merge:runtime/build.hpp" "lifecycle:runtime/build.hpp" "runtime:kube/request.hpp" "net:kube/request.hpp"
+    "kube:offline/documents.hpp")
 set(includes_of_merge api merge)
 set(includes_of_lifecycle api lifecycle)
 set(includes_of_runtime api merge runtime)
 set(includes_of_net api net)
 set(includes_of_kube api net kube)
+set(includes_of_offline api net kube offline)
 
 function(compiles header result)
     set(flags)

@@ -19,6 +19,11 @@ class Table:
         self.paths = data.get("paths", {})
         self.target = data.get("target", "object")
         self.rows = data["rows"]
+        self._runtime = data.get("runtime")
+
+    def runtime(self, row):
+        """The runtime that a row's TrainJob refers to, or None."""
+        return self._runtime and self._change(self._runtime, row.get("runtime", {}), [])
 
     def changed(self, obj, change):
         """A copy of obj with the change of a row, or of what is stored between."""

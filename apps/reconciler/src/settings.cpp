@@ -29,6 +29,17 @@ api::Result<> check_status_server(const Settings& settings) {
 
 }  // namespace
 
+void add_build_options(net::Options& options, Settings& settings) {
+    options.add("feature-gates", "LIST", settings.feature_gates,
+                "what to try out: TrainJobStatus=true tells trainers where to report their progress");
+    options.add("status-url", "URL", settings.status_url,
+                "where they report to; default: https://kubeflow-trainer-controller-manager.<the lease's "
+                "default namespace>.svc:10443");
+    options.add("status-ca-secret", "NAMESPACE/NAME", settings.status_ca_secret,
+                "the Secret with the CA (ca.crt) of that server's certificate; default: "
+                "kubeflow-trainer-webhook-cert in the same namespace");
+}
+
 void add_options(net::Options& options, Settings& settings) {
     using lifecycle::CreatedCondition;
     options.add("kubeconfig", "FILE", settings.kubeconfig,
@@ -51,14 +62,7 @@ void add_options(net::Options& options, Settings& settings) {
         "when TrainJobs carry the condition Created; on-failure leaves it out while it would be "
         "True, for Kubeflow's Python SDK, which takes a job for running only while its conditions "
         "are empty");
-    options.add("feature-gates", "LIST", settings.feature_gates,
-                "what to try out: TrainJobStatus=true tells trainers where to report their progress");
-    options.add("status-url", "URL", settings.status_url,
-                "where they report to; default: https://kubeflow-trainer-controller-manager.<the lease's "
-                "default namespace>.svc:10443");
-    options.add("status-ca-secret", "NAMESPACE/NAME", settings.status_ca_secret,
-                "the Secret with the CA (ca.crt) of that server's certificate; default: "
-                "kubeflow-trainer-webhook-cert in the same namespace");
+    add_build_options(options, settings);
     options.add("log-level", "LEVEL", settings.log_level, "debug, info, warn or error");
     options.add("log-format", "FORMAT", settings.log_format, "json (one object a line) or text");
 }

@@ -30,6 +30,9 @@ struct Settings {
 /// The table of options; `settings` must outlive it.
 void add_options(net::Options& options, Settings& settings);
 
+/// Those of them that change what TrainJobs become.
+void add_build_options(net::Options& options, Settings& settings);
+
 /// What the types of the options cannot say.
 api::Result<> check(const Settings& settings);
 

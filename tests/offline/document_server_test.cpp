@@ -1,0 +1,107 @@
+#include "offline/document_server.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "kube/status.hpp"
+#include "kube/store.hpp"
+#include "support/printers.hpp"
+
+using api::Json;
+using namespace kube::resources;
+
+namespace {
+
+Json json(std::string_view text) { return api::parse_json(text).value(); }
+
+const Json job_set = json(R"({"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet",
+    "metadata":{"name":"job","namespace":"ns"},"spec":{"suspend":true}})");
+const api::ObjectKey key = {"ns", "job"};
+
+struct Desk {
+    offline::DocumentServer server = {};
+    boost::asio::io_context context{1};
+
+    api::Result<Json> ask(const kube::Request& request) {
+        api::Result<Json> answer = api::Error();
+        const auto run = [&]() -> net::Task<> {
+            kube::Request sent = request;
+            answer = co_await kube::fetch(server, std::move(sent));
+        };
+        offline::run_to_end(context, run());
+        return answer;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("what was put there can be read, by name and as a list", "[offline]") {
+    Desk desk;
+    desk.server.put(job_sets, job_set);
+    CHECK(desk.ask(kube::get(job_sets, key)).value() == job_set);
+    CHECK(desk.ask(kube::get(job_sets, {"ns", ""})).value()["items"].items().at(0) == job_set);
+    CHECK(desk.ask(kube::get(job_sets, {"other", ""})).value()["items"].empty());
+    CHECK(desk.ask(kube::get(priority_classes, {"", ""})).value()["items"].empty());
+    CHECK(desk.ask(kube::get(job_sets, {"ns", "none"})).error().code == api::Errc::not_found);
+    CHECK(desk.ask(kube::get(priority_classes, {"", "none"})).error().code == api::Errc::not_found);
+    CHECK(*desk.server.find(job_sets, key) == job_set);
+    CHECK(desk.server.written().empty());
+}
+
+TEST_CASE("writes are remembered as they were sent, without preconditions", "[offline]") {
+    Desk desk;
+    const Json snapshot =
+        json(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"ns"}})");
+    CHECK(desk.ask(kube::create(config_maps, snapshot)));
+    Json other = snapshot;
+    other["metadata"]["name"] = "b";
+    CHECK(desk.ask(kube::create(config_maps, other)));
+    CHECK(desk.ask(kube::apply_new(job_sets, job_set)));
+    CHECK(desk.server.written() == std::vector<Json>{snapshot, other, job_set});
+    // Stored ones have what servers add.
+    CHECK(!desk.server.find(job_sets, key)->operator[]("metadata")["uid"].as_string().empty());
+
+    CHECK(kube::is_already_exists(desk.ask(kube::create(config_maps, snapshot)).error()));
+    CHECK(desk.ask(kube::apply_new(job_sets, job_set)).error().code == api::Errc::conflict);
+    CHECK(desk.server.written().size() == 3);
+}
+
+TEST_CASE("a status can be changed, which is no write of an object", "[offline]") {
+    Desk desk;
+    desk.server.put(job_sets, job_set);
+    const auto answer =
+        desk.ask(kube::merge_patch_status(job_sets, key, json(R"({"status":{"a":{"b":1}}})")));
+    CHECK(answer.value()["status"]["a"]["b"] == 1);
+    CHECK(desk.server.written().empty());
+    CHECK(desk.ask(kube::merge_patch(job_sets, key, json(R"({"status":null})"))));
+    CHECK_FALSE(desk.server.find(job_sets, key)->contains("status"));
+}
+
+TEST_CASE("events are kept apart", "[offline]") {
+    Desk desk;
+    const Json event = json(R"({"kind":"Event","apiVersion":"v1","metadata":{"name":"e","namespace":"ns"}})");
+    CHECK(desk.ask(kube::create(kube::resources::events, event)));
+    CHECK(desk.server.events() == std::vector<Json>{event});
+    CHECK(desk.server.written().empty());
+}
+
+TEST_CASE("a store is filled as by a watch, with UIDs", "[offline]") {
+    Desk desk;
+    desk.server.put(job_sets, job_set);
+    desk.server.put(config_maps, json(R"({"metadata":{"name":"job","namespace":"ns"}})"));
+    struct Facts {};
+    kube::Store<Facts> store([](Json&) { return Facts(); }, [](const auto&, auto*, auto*) {});
+    desk.server.show(job_sets, store);
+    CHECK(store.is_synced());
+    REQUIRE(store.size() == 1);
+    CHECK(!store.find(key)->object.uid().empty());
+}
+
+TEST_CASE("what is removed is gone, and a copy has its own", "[offline]") {
+    Desk desk;
+    desk.server.put(job_sets, job_set);
+    Desk other;
+    other.server = desk.server;
+    CHECK(other.ask(kube::remove(job_sets, key, kube::Propagation::background)));
+    CHECK(other.server.find(job_sets, key) == nullptr);
+    CHECK(desk.server.find(job_sets, key) != nullptr);
+}
