@@ -109,7 +109,7 @@ TEST_CASE("an object that has a UID already keeps it, and what it is not made of
     Desk desk;
     const std::string live =
         changed(job, "name: job\n",
-                "name: job\n  uid: abc\n  creationTimestamp: 2001-01-01T00:00:00Z\n"
+                "name: job\n  uid: abc\n  resourceVersion: '17'\n  creationTimestamp: 2001-01-01T00:00:00Z\n"
                 "  deletionTimestamp: 2001-01-01T00:00:00Z\n") +
         "  activeDeadlineSeconds: 5\nstatus:\n  conditions: [{type: Complete, status: 'True', reason: Done, "
         "message: m, lastTransitionTime: 2001-01-01T00:00:00Z}]\n";

@@ -22,6 +22,7 @@ Json as_created(Json job, api::Time now) {
     if (std::as_const(metadata)["uid"].as_string().empty()) metadata["uid"] = offline::placeholder_uid;
     metadata["creationTimestamp"] = api::format_time(now);
     metadata["generation"] = 1;
+    metadata["resourceVersion"] = "1";
     job.erase("status");
     return job;
 }

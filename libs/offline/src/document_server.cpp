@@ -61,7 +61,9 @@ void DocumentServer::show(const kube::Resource& resource, kube::Sink& sink) cons
         Json shown = object;
         // Whoever keeps objects tells them by it.
         if (meta.uid.empty()) shown["metadata"]["uid"] = path;
-        sink.upsert(meta.key(), version, std::move(shown));
+        // What is written on the strength of it insists on the version.
+        const std::string& seen = meta.resource_version.empty() ? version : meta.resource_version;
+        sink.upsert(meta.key(), seen, std::move(shown));
     }
     sink.synced(version);
 }
