@@ -237,6 +237,16 @@ TEST_CASE("members can be left out by their paths", "[api]") {
          in_metadata(
              R"("a":[1,{"b":2}],"managedFields":[{"f":{"g":[[],{}, "x", 1.5, true, null]}},{}],"z":[3])"),
          in_metadata(R"("a":[1,{"b":2}],"z":[3])")},
+        {"numbers of every form",
+         in_metadata(
+             R"("managedFields":[0,-0,-1,12345678901234567890,1.5,-1e3,2E+2,123456789012345678],"z":1)"),
+         in_metadata(R"("z":1)")},
+        {"strings of every form",
+         in_metadata(
+             R"("managedFields":["\"","\\","1234567\"","1234567\\","k:{\"name\":\"a\"}","\u00e9","日本","\/\b\f\n\r\t"],"z":1)"),
+         in_metadata(R"("z":1)")},
+        {"with spaces around it", in_metadata("\"managedFields\" : [ 1 , { \"a\" : 2 } ] , \"z\" : 1"),
+         in_metadata(R"("z":1)")},
         {"twice", in_metadata(R"("managedFields":[1],"a":1,"managedFields":[2])"), in_metadata(R"("a":1)")},
         {"a name with an escape", in_metadata(R"("managed\u0046ields":[1],"a":1)"), in_metadata(R"("a":1)")},
         {"not elsewhere", same, same},
@@ -251,25 +261,66 @@ TEST_CASE("members can be left out by their paths", "[api]") {
     }
 }
 
-TEST_CASE("what is left out has to be valid as well", "[api]") {
+TEST_CASE("what is left out has to be valid as well, and is blamed as if it were not left out", "[api]") {
     const std::string begin = R"({"request":{"object":{"metadata":{"managedFields":)";
-    for (const std::string& value : {std::string("[1,]"), std::string("{a:1}"), std::string("\"\\ud800\""),
-                                     std::string("1e999"), std::string("\"\xff\""), nested(max_json_depth)}) {
+    const std::string values[] = {"",
+                                  "[1,]",
+                                  "[1 2]",
+                                  "[,1]",
+                                  "[1",
+                                  "{a:1}",
+                                  R"({"a"})",
+                                  R"({"a":1,})",
+                                  R"({"a":1 "b":2})",
+                                  R"("\ud800")",
+                                  R"("\x")",
+                                  "\"\x1f\"",
+                                  "\"long enough for words\x01, and more\"",
+                                  R"("without an end)",
+                                  "01",
+                                  "-",
+                                  "1.",
+                                  "1e",
+                                  "1e999",
+                                  "+1",
+                                  "tru",
+                                  "truely",
+                                  "nul",
+                                  "\"\xff\"",
+                                  std::string("\"\0\"", 3),
+                                  nested(max_json_depth)};
+    for (const std::string& value : values) {
         INFO(value);
-        CHECK(parse_json_without(begin + value + "}}}}", left_out).has_error());
+        const std::string text = begin + value + "}}}}";
+        CHECK(parse_json_without(text, left_out).has_error());
+        CHECK(without_fields(text) == parse_json(text).error().message);
     }
     CHECK(parse_json_without(begin + nested(max_json_depth - 4) + "}}}}", left_out));
 }
 
-TEST_CASE("leaving out is parsing and erasing", "[api]") {
+TEST_CASE("leaving out is parsing and erasing, also of broken text", "[api]") {
     RandomJson random(25);
-    for (int i = 0; i < 300; ++i) {
+    const auto parsed_and_erased = [](const std::string& text) {
+        auto tree = parse_json(text);
+        if (!tree) return tree.error().message;
+        Json* at = &*tree;
+        for (const std::string_view name : {"request", "object", "metadata"})
+            if (at) at = at->find(name);
+        if (at && at->is_object()) at->erase("managedFields");
+        return to_json(*tree);
+    };
+    for (int i = 0; i < 3000; ++i) {
         Json tree = Json::object();
         Json& metadata = tree["request"]["object"]["metadata"];
         metadata = Json::object({{"managedFields", random.tree()}, {"z", random.tree()}});
         tree["request"]["a"] = random.tree();
-        const std::string text = to_json(tree);
-        metadata.erase("managedFields");
-        CHECK(without_fields(text) == to_json(tree));
+        std::string text = to_json(tree);
+        CHECK(without_fields(text) == parsed_and_erased(text));
+        static constexpr std::string_view pieces = "\"\\{}[]:,0123456789eu.- \n\x01tfn";
+        for (unsigned n = random.below(3) + 1; n > 0; --n) {
+            const std::size_t at = random.below(text.size());
+            text.replace(at, random.below(2), 1, pieces[random.below(pieces.size())]);
+            CHECK(without_fields(text) == parsed_and_erased(text));
+        }
     }
 }

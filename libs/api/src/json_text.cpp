@@ -12,6 +12,7 @@
 #include <iterator>
 
 #include "api/json_reader.hpp"
+#include "json_skip.hpp"
 #include "number.hpp"
 #include "utf8.hpp"
 
@@ -33,13 +34,68 @@ struct Scratch {
     }
 };
 
+// What RapidJSON reads: text that is decoded in place, as its own stream for that has it, but one can go on
+// further ahead in it.
+class Text {
+public:
+    using Ch = char;
+
+    explicit Text(char* begin) : begin_(begin), at_(begin), decoded_(begin) {}
+    Text(const Text&) = default;
+    // RapidJSON reads from a copy and assigns it back; who has gone ahead meanwhile stays there.
+    Text& operator=(const Text& read) {
+        at_ = std::max(at_, read.at_);
+        decoded_ = read.decoded_;
+        return *this;
+    }
+    ~Text() = default;
+
+    const char* begin() const { return begin_; }
+    /// Goes on at the last two bytes before `end`, as if nothing but ":0" were there.
+    void go_on_with_zero_before(const char* end) {
+        at_ = begin_ + (end - begin_) - 2;
+        at_[0] = ':';
+        at_[1] = '0';
+    }
+
+    char Peek() const { return *at_; }
+    char Take() { return *at_++; }
+    std::size_t Tell() const { return static_cast<std::size_t>(at_ - begin_); }
+    char* PutBegin() { return decoded_ = at_; }
+    void Put(char c) { *decoded_++ = c; }
+    std::size_t PutEnd(const char* begin) const { return static_cast<std::size_t>(decoded_ - begin); }
+    void Flush() {}
+    char* Push(std::size_t count) { return std::exchange(decoded_, decoded_ + count); }
+    void Pop(std::size_t count) { decoded_ -= count; }
+
+private:
+    char* begin_;
+    char* at_;
+    char* decoded_;
+};
+
+}  // namespace
+}  // namespace api
+
+template <>
+struct rapidjson::StreamTraits<api::Text> {
+    enum { copyOptimization = 1 };
+};
+
+namespace api {
+namespace {
+
 // Turns RapidJSON's events into a tree. Finished values wait on a stack, with their keys, until their
 // container closes, so that every array and object is allocated once, at its final size.
 class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeBuilder> {
 public:
-    /// `waiting` is empty.
-    TreeBuilder(bool has_escapes, JsonPaths left_out, JsonObject::Members& waiting)
-        : has_escapes_(has_escapes), left_out_(left_out), waiting_(waiting) {
+    /// `source` is the text as it was before `text` is decoded. `waiting` is empty.
+    TreeBuilder(std::string_view source, Text& text, JsonPaths left_out, JsonObject::Members& waiting)
+        : source_(source),
+          text_(text),
+          has_escapes_(source.find("\\u") != source.npos),
+          left_out_(left_out),
+          waiting_(waiting) {
         open_.reserve(32);
     }
 
@@ -67,6 +123,7 @@ public:
         for (const JsonPath& path : left_out_)
             if (path.size() == depth_ && path.back() == key && leads_here(path)) {
                 skipping_since_ = depth_;
+                pass_over_value_of(key);
                 return true;
             }
         waiting_.push_back({std::string(key), Json()});
@@ -137,6 +194,20 @@ private:
         return waiting_.begin() + begin;
     }
 
+    // Takes a number for the value of the member that has just begun, wherever that value can be passed over
+    // without looking closely; RapidJSON reads the others.
+    void pass_over_value_of(std::string_view key) {
+        const auto begin = static_cast<std::size_t>(key.data() - text_.begin());
+        // A name with escapes ends later in the text than it does once it is decoded.
+        const bool as_written = key.find('\\') == key.npos && source_.substr(begin, key.size()) == key &&
+                                source_[begin + key.size()] == '"';
+        const char* const colon = key.data() + key.size() + 1;
+        if (!as_written || *colon != ':') return;
+        const char* const end = skip_json(colon + 1, max_json_depth - depth_);
+        // Anything else is an error, of which the number could become a part.
+        if (end && (*end == ',' || *end == '}')) text_.go_on_with_zero_before(end);
+    }
+
     bool is_skipping() const { return skipping_since_ > 0; }
     // Once the value is over whose key began it.
     void end_skipping() {
@@ -163,6 +234,8 @@ private:
         return true;
     }
 
+    std::string_view source_;
+    Text& text_;
     bool has_escapes_ = false;
     JsonPaths left_out_ = {};
     JsonObject::Members& waiting_;
@@ -186,9 +259,9 @@ Result<Json> read(std::string_view text, JsonPaths left_out, Scratch& scratch) {
     // RapidJSON is fastest on text that it may decode in place, that ends with a zero byte, and of which it
     // may read whole words of 16 bytes.
     scratch.text.assign(text).append(32, '\0');
-    rapidjson::InsituStringStream stream(scratch.text.data());
+    Text stream(scratch.text.data());
     rapidjson::Reader reader;
-    TreeBuilder builder(text.find("\\u") != text.npos, left_out, scratch.waiting);
+    TreeBuilder builder(text, stream, left_out, scratch.waiting);
     // Not the iterative parser, which is slower: the builder bounds the depth.
     constexpr unsigned flags = rapidjson::kParseInsituFlag | rapidjson::kParseNumbersAsStringsFlag;
     const auto outcome = reader.Parse<flags>(stream, builder);
