@@ -36,7 +36,9 @@ std::vector<Scenario> refusals() {
          {gone}},
         {"a JobSet of somebody else is in the way",
          {{1s, make_runtime()}, {1s, make_foreign_job_set()}, {2s, make_job()}},
-         {"-JobsCreationFailed; foreign suspended; no snapshot; 0 active"},
+         // The snapshot comes first; who has not seen the JobSet yet meets it afterwards.
+         {"-JobsCreationFailed; foreign suspended; no snapshot; 0 active",
+          "-JobsCreationFailed; foreign suspended; snapshot; 0 active"},
          {"JobsCreationFailed"}},
         prompt({"a JobSet of somebody else goes away",
                 {{1s, make_runtime()},

@@ -262,27 +262,54 @@ TEST_CASE("what cannot be undone needs a live view", "[decide]") {
     struct Row {
         const char* name;
         Decision decision;
-        bool want;
+        Live want;
     };
     const Row rows[] = {
-        {"ignoring", Ignore{}, false},
-        {"storing a transition", StoreTransition{}, false},
-        {"an end that the JobSet tells of", Finish{.told_by_job_set = true}, false},
-        {"an end of our own", Finish{}, true},
-        {"cleaning up", CleanUp{}, false},
-        {"deleting a JobSet", CleanUp{.delete_job_set = true}, true},
-        {"deleting the TrainJob", Expire{}, true},
-        {"leaving a JobSet alone", Run{}, false},
-        {"suspending", Run{.suspend_job_set = true}, true},
-        {"creating", Run{.job_set = JobSetStep::create}, true},
-        {"resuming", Run{.job_set = JobSetStep::resume}, true},
-        {"refusing", Run{.job_set = JobSetStep::refuse}, true},
-        {"updating what is suspended", Run{.job_set = JobSetStep::update}, false},
-        {"waiting", Run{.job_set = JobSetStep::wait_until_gone}, false},
+        {"ignoring", Ignore{}, Live::nothing},
+        {"storing a transition", StoreTransition{}, Live::nothing},
+        {"an end that the JobSet tells of", Finish{.told_by_job_set = true}, Live::nothing},
+        {"an end of our own", Finish{}, Live::all},
+        {"cleaning up", CleanUp{}, Live::nothing},
+        {"deleting a JobSet", CleanUp{.delete_job_set = true}, Live::all},
+        {"deleting the TrainJob", Expire{}, Live::all},
+        {"leaving a JobSet alone", Run{}, Live::nothing},
+        {"suspending", Run{.suspend_job_set = true}, Live::all},
+        {"creating the first JobSet", Run{.job_set = JobSetStep::create}, Live::job_and_runtime},
+        {"creating it again", Run{.job_set = JobSetStep::create, .runtime = RuntimeSource::snapshot},
+         Live::all},
+        {"resuming", Run{.job_set = JobSetStep::resume}, Live::all},
+        {"refusing", Run{.job_set = JobSetStep::refuse}, Live::all},
+        {"updating what is suspended", Run{.job_set = JobSetStep::update}, Live::nothing},
+        {"waiting", Run{.job_set = JobSetStep::wait_until_gone}, Live::nothing},
     };
     for (const Row& row : rows) {
         INFO(row.name);
-        CHECK(needs_live_view(row.decision) == row.want);
+        CHECK(needs_live(row.decision) == row.want);
+    }
+}
+
+TEST_CASE("what a JobSet that nobody has seen may have caused asks for a look at it", "[decide]") {
+    struct Row {
+        const char* name;
+        Outcome outcome;
+        bool want;
+    };
+    const api::Error lost = {.code = api::Errc::unavailable, .message = "connection lost"};
+    const api::Error taken = {.code = api::Errc::conflict, .message = "exists", .http_status = 409};
+    const api::Error refused = {
+        .code = api::Errc::forbidden, .message = "exceeded quota", .http_status = 403};
+    const Row rows[] = {
+        {"all went well", {.result = Done{}}, false},
+        {"something could not be read", {.result = ReadFailed{"ConfigMap ns/job", lost}}, false},
+        {"a write got no answer", {.result = WriteFailed{"JobSet ns/job", lost}}, false},
+        {"the name is taken", {.result = WriteFailed{"JobSet ns/job", taken}}, true},
+        {"an object was refused", {.result = WriteFailed{"ConfigMap ns/job", refused}}, true},
+        {"nothing can be built", {.result = BuildFailed{api::invalid("spec", "x")}}, true},
+        {"an object is somebody else's", {.result = ForeignObject{"PodGroup ns/job"}}, true},
+    };
+    for (const Row& row : rows) {
+        INFO(row.name);
+        CHECK(may_come_of_unseen_job_set(row.outcome) == row.want);
     }
 }
 

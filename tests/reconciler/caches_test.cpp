@@ -45,12 +45,16 @@ TEST_CASE("a change of a runtime wakes the TrainJobs that use it, and no others"
     CHECK(woken.take().empty());
 }
 
-TEST_CASE("a JobSet that no TrainJob controls is not shown, and wakes nobody whose name it does not have") {
+TEST_CASE("of a JobSet that no TrainJob controls only its identity is shown, and it wakes nobody else") {
     Woken woken;
     Json job_set = object(R"({"metadata":{"name":"job","namespace":"ns","uid":"j1","resourceVersion":"5"}})");
     woken.caches.job_sets().upsert({"ns", "job"}, "5", job_set);
     CHECK(woken.take().empty());
-    CHECK(!woken.caches.job_set({"ns", "job"}));
+    const auto shown = woken.caches.job_set({"ns", "job"});
+    REQUIRE(shown);
+    CHECK(shown->meta.uid == "j1");
+    CHECK(shown->meta.resource_version == "5");
+    CHECK(shown->meta.controller_uid.empty());
 
     job_set["metadata"]["ownerReferences"] = Json::array({object(
         R"({"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"job","uid":"u1","controller":true})")});
@@ -131,7 +135,7 @@ TEST_CASE("a JobSet of somebody else wakes the TrainJob of its name when it come
     Json job_set = object(R"({"metadata":{"name":"job","namespace":"ns","uid":"j1","resourceVersion":"5"}})");
     woken.caches.job_sets().upsert({"ns", "job"}, "5", job_set);
     CHECK(woken.take() == std::vector<std::string>{"ns/job"});
-    CHECK(!woken.caches.job_set({"ns", "job"}));
+    CHECK(woken.caches.job_set({"ns", "job"})->meta.controller_uid.empty());
     CHECK(woken.caches.job_sets().find({"ns", "job"})->object.bytes().empty());
     CHECK(!woken.caches.job_sets().find({"ns", "job"})->facts.ours);
 
@@ -173,7 +177,7 @@ TEST_CASE("a JobSet that loses its owner wakes the TrainJob, which takes it for 
     job_set["metadata"].erase("ownerReferences");
     woken.caches.job_sets().upsert({"ns", "job"}, "6", job_set);
     CHECK(woken.take() == std::vector<std::string>{"ns/job"});
-    CHECK(!woken.caches.job_set({"ns", "job"}));
+    CHECK(woken.caches.job_set({"ns", "job"})->meta.controller_uid.empty());
 }
 
 TEST_CASE("a list of JobSets wakes the unfinished TrainJobs whose own is not in it") {

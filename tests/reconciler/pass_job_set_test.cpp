@@ -63,6 +63,90 @@ TEST_CASE("a JobSet is written when there is none, and while it or its TrainJob 
     }
 }
 
+// What the caches show is from before the JobSet came.
+struct Unseen : Life {
+    std::vector<std::string> reads = {};
+
+    Unseen() {
+        server.show(caches);
+        frozen = true;
+        server.refuse_read = [this](const kube::Request& request) {
+            reads.push_back(request.target);
+            return std::optional<api::Error>();
+        };
+    }
+    bool has_read_job_set() const { return std::count(reads.begin(), reads.end(), job_set_path) > 0; }
+};
+
+TEST_CASE("a JobSet of ours that the caches have not shown yet keeps its runtime and its snapshot",
+          "[pass]") {
+    for (const bool has_snapshot : {true, false}) {
+        DYNAMIC_SECTION((has_snapshot ? "with" : "without") << " its snapshot") {
+            Unseen life;
+            life.server.refuse = [](const kube::Request& request) -> std::optional<api::Error> {
+                if (!request.target.starts_with(status_path)) return std::nullopt;
+                return api::Error{.code = api::Errc::unavailable, .message = "connection lost"};
+            };
+            CHECK(life.pass().trouble);
+            life.server.refuse = {};
+            const Json job_set = life.job_set();
+            const Json stored = *life.server.find(config_maps, snapshot);
+            if (!has_snapshot) life.server.erase(config_maps, snapshot);
+            Json changed = *life.server.find(cluster_training_runtimes, torch);
+            changed["spec"]["mlPolicy"]["numNodes"] = 7;
+            life.server.put(cluster_training_runtimes, std::move(changed));
+
+            CHECK_FALSE(life.pass().trouble);
+            CHECK(life.has_read_job_set());
+            CHECK(life.job_set() == job_set);
+            CHECK((!has_snapshot || *life.server.find(config_maps, snapshot) == stored));
+            CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+        }
+    }
+}
+
+TEST_CASE("a job that runs is not said to be broken because its JobSet has not been seen yet", "[pass]") {
+    Unseen life;
+    life.server.refuse = [](const kube::Request& request) -> std::optional<api::Error> {
+        if (!request.target.starts_with(status_path)) return std::nullopt;
+        return api::Error{.code = api::Errc::unavailable, .message = "connection lost"};
+    };
+    life.pass();
+    life.server.refuse = {};
+    SECTION("its runtime is gone") { life.server.erase(cluster_training_runtimes, torch); }
+    SECTION("its runtime is broken") {
+        (*life.server.find(cluster_training_runtimes, torch))["spec"]["template"]["spec"]["replicatedJobs"] =
+            Json::array();
+    }
+    SECTION("a quota is used up") {
+        life.server.refuse = [](const kube::Request& request) -> std::optional<api::Error> {
+            if (request.method != "POST") return std::nullopt;
+            return api::Error{.code = api::Errc::forbidden, .message = "exceeded quota", .http_status = 403};
+        };
+    }
+    life.pass();
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+}
+
+TEST_CASE("a JobSet of somebody else that the caches have not shown yet is in the way", "[pass]") {
+    Unseen life;
+    life.server.put(job_sets, api::parse_json(R"({"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
+        "metadata": {"name": "job", "namespace": "ns"}, "spec": {"suspend": false}})")
+                                  .value());
+    const Json theirs = life.job_set();
+    life.pass();
+    CHECK(life.has_read_job_set());
+    CHECK(life.job_set() == theirs);
+    CHECK(life.condition("Created") == "False/JobsCreationFailed");
+    CHECK(life.message("Created") == "JobSet ns/job exists already and does not belong to this TrainJob");
+
+    // Once they show it, nothing else is created any more.
+    life.frozen = false;
+    life.server.erase(config_maps, snapshot);
+    life.pass();
+    CHECK_FALSE(life.server.find(config_maps, snapshot));
+}
+
 TEST_CASE("TrainJobs of one name in two namespaces have nothing to do with each other", "[pass]") {
     Life life;
     Json there = api::parse_json(job_text).value();

@@ -113,7 +113,7 @@ TEST_CASE("the snapshot's TTL counts once the runtime is gone") {
     CHECK(life.server.take_writes() == Writes{"DELETE " + job_path});
 }
 
-TEST_CASE("a new TrainJob costs no look for a snapshot that it cannot have") {
+TEST_CASE("a new TrainJob costs no look for a snapshot or a JobSet that it cannot have") {
     Life life;
     std::vector<std::string> reads;
     life.server.refuse_read = [&](const kube::Request& request) -> std::optional<api::Error> {
@@ -121,7 +121,7 @@ TEST_CASE("a new TrainJob costs no look for a snapshot that it cannot have") {
         return std::nullopt;
     };
     life.pass();
-    CHECK(reads == std::vector<std::string>{job_path, job_set_path, runtime_path});
+    CHECK(reads == std::vector<std::string>{job_path, runtime_path});
 }
 
 TEST_CASE("a JobSet that has come meanwhile is not changed by the request that was to create one") {
@@ -134,10 +134,8 @@ TEST_CASE("a JobSet that has come meanwhile is not changed by the request that w
         if (request.method == "PATCH" && request.target == job_set_path) life.server.put(job_sets, theirs);
         return std::nullopt;
     };
-    const auto report = life.pass();
-    REQUIRE(report.trouble);
-    CHECK(report.trouble->code == api::Errc::conflict);
-    CHECK(life.condition("Created").empty());
+    life.pass();
+    CHECK(life.condition("Created") == "False/JobsCreationFailed");
     CHECK(life.job_set()["spec"].is_null());
 }
 

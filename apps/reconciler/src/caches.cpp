@@ -135,8 +135,9 @@ std::optional<api::TrainJob> Caches::train_job(const api::ObjectKey& key) const 
 
 std::optional<api::JobSet> Caches::job_set(const api::ObjectKey& key) const {
     const auto* entry = job_sets_.find(key);
-    if (!entry || !entry->facts.ours) return std::nullopt;
-    api::JobSet job_set = api::parse_job_set(tree_of(entry->object));
+    if (!entry) return std::nullopt;
+    api::JobSet job_set;
+    if (entry->facts.ours) job_set = api::parse_job_set(tree_of(entry->object));
     identify(job_set.meta, key, entry->object);
     job_set.applied_by_us = entry->facts.applied_by_us;
     return job_set;

@@ -33,7 +33,7 @@ public:
     void when_gone(Gone gone) { gone_ = std::move(gone); }
 
     std::optional<api::TrainJob> train_job(const api::ObjectKey& key) const;
-    /// The JobSet of that name, if a TrainJob controls it.
+    /// The JobSet of that name; one that no TrainJob controls with nothing but its identity.
     std::optional<api::JobSet> job_set(const api::ObjectKey& key) const;
     /// The live runtime that the TrainJob names; nullptr if there is none.
     std::shared_ptr<const api::Json> runtime(const api::TrainJob& job) const;

@@ -60,16 +60,19 @@ kube::Task<std::optional<lifecycle::ReadFailed>> look_up_ttl(kube::ApiServer& se
     co_return std::nullopt;
 }
 
-kube::Async<View> live_view(kube::ApiServer& server, LiveRuntimes& runtimes, api::ObjectKey key) {
+kube::Async<View> live_view(kube::ApiServer& server, LiveRuntimes& runtimes, api::ObjectKey key,
+                            lifecycle::Live what) {
     View view;
-    view.live = true;
+    view.live = what;
     auto job = co_await read(server, kube::resources::train_jobs, key, managed_fields);
     if (!job) co_return job.error();
     if (!*job) co_return view;
     view.observed.job = api::take_train_job(std::move(**job));
-    const auto job_set = co_await read(server, kube::resources::job_sets, key, rest_of_job_set);
-    if (!job_set) co_return job_set.error();
-    if (*job_set) view.observed.job_set = api::parse_job_set(**job_set);
+    if (what == lifecycle::Live::all) {
+        const auto job_set = co_await read(server, kube::resources::job_sets, key, rest_of_job_set);
+        if (!job_set) co_return job_set.error();
+        if (*job_set) view.observed.job_set = api::parse_job_set(**job_set);
+    }
     if (api::is_supported(view.observed.job->runtime_ref)) {
         const api::ObjectKey name = runtime_key(*view.observed.job);
         const auto runtime = co_await runtimes.read(server, runtime_resource(*view.observed.job), name);

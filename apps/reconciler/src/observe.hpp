@@ -3,6 +3,7 @@
 
 #include "caches.hpp"
 #include "kube/api_server.hpp"
+#include "lifecycle/decision.hpp"
 #include "lifecycle/observed.hpp"
 #include "lifecycle/outcome.hpp"
 #include "live_runtimes.hpp"
@@ -15,7 +16,7 @@ struct View {
     std::shared_ptr<const api::Json> runtime = {};  ///< the live one; nullptr if there is none
     /// Why that is not known. It stops what needs the runtime, and nothing else.
     std::optional<lifecycle::ReadFailed> runtime_unread = {};
-    bool live = false;  ///< read from the API server in this pass, not from the caches
+    lifecycle::Live live = lifecycle::Live::nothing;  ///< read from the API server in this pass
 };
 
 /// Reads an object; nullopt if it does not exist. `left_out` as in kube::fetch().
@@ -33,9 +34,10 @@ View cached_view(const Caches& caches, const api::ObjectKey& key);
 /// Returns why it could not be had.
 kube::Task<std::optional<lifecycle::ReadFailed>> look_up_ttl(kube::ApiServer& server, View& view);
 
-/// The API server's view: TrainJob, JobSet and runtime as they are now, without the TTL. A runtime that
-/// cannot be read is no failure: see View::runtime_unread.
-kube::Async<View> live_view(kube::ApiServer& server, LiveRuntimes& runtimes, api::ObjectKey key);
+/// The API server's view: TrainJob, runtime and, if `what` has it, the JobSet as they are now, without the
+/// TTL. A runtime that cannot be read is no failure: see View::runtime_unread.
+kube::Async<View> live_view(kube::ApiServer& server, LiveRuntimes& runtimes, api::ObjectKey key,
+                            lifecycle::Live what);
 
 /// The ConfigMap with the snapshot of a TrainJob's runtime.
 api::ObjectKey snapshot_key(const api::ObjectKey& train_job);

@@ -42,16 +42,18 @@ kube::Task<PassReport> Pass::run(api::ObjectKey key, lifecycle::Episode episode)
     View view = cached_view(caches_, key);
     view.observed.episode = episode;
     auto unreadable = co_await look_up_ttl(server_, view);
-    // A decision may ask for a live view, and a stored transition for another decision; each happens once.
+    // A decision may ask for more of a live view, and a stored transition for another decision; that ends.
     for (;;) {
         if (!view.observed.job) co_return PassReport{.gone = true, .written = written};
         const lifecycle::Decision decision = lifecycle::decide(view.observed, now_());
         lifecycle::Outcome outcome;
-        bool look_live = lifecycle::needs_live_view(decision) && !view.live;
+        lifecycle::Live needed = lifecycle::needs_live(decision);
+        bool look_live = needed > view.live;
         if (!look_live) {
             Writer writer(server_, view, building_, written);
             outcome = co_await writer.act(decision);
             look_live = writer.wants_live_view();
+            if (look_live) needed = lifecycle::Live::all;
         }
         // An unknown TTL holds up nothing but the TTL: cleaning up must not wait for it.
         if (!look_live) outcome.ttl_unread = unreadable;
@@ -62,7 +64,7 @@ kube::Task<PassReport> Pass::run(api::ObjectKey key, lifecycle::Episode episode)
                 outcome.result = std::move(*unseen);
         }
         if (look_live) {
-            auto live = co_await live_view(server_, live_runtimes_, key);
+            auto live = co_await live_view(server_, live_runtimes_, key, needed);
             if (live) {
                 view = std::move(*live);
                 view.observed.episode = episode;

@@ -1,6 +1,5 @@
 #include "snapshot_writer.hpp"
 
-#include "kube/status.hpp"
 #include "owner.hpp"
 #include "runtime/snapshot.hpp"
 
@@ -79,39 +78,24 @@ kube::Task<Failure> create_snapshot(kube::ApiServer& server, const api::TrainJob
     co_return lifecycle::Done();
 }
 
-bool is_there_already(const Failure& outcome) {
-    const auto* failed = std::get_if<lifecycle::WriteFailed>(&outcome);
-    return failed && kube::is_already_exists(failed->error);
-}
-
 }  // namespace
 
 kube::Task<std::variant<ChosenRuntime, Failure>> choose_runtime(kube::ApiServer& server, const View& view,
                                                                 lifecycle::RuntimeSource source) {
-    // Most jobs are new and have no snapshot: trying to create it tells as much as a look.
-    if (source == lifecycle::RuntimeSource::live && view.runtime)
+    // Most jobs are new and have no snapshot: trying to create it tells as much as a look. One that is there
+    // already shows that somebody came as far before, perhaps as far as a JobSet.
+    if (source == lifecycle::RuntimeSource::live && view.runtime &&
+        view.live == lifecycle::Live::job_and_runtime)
         co_return ChosenRuntime{.runtime = view.runtime,
-                                .plan = {SnapshotPlan::BuildFrom::live, SnapshotPlan::Store::create},
-                                .snapshot_seen = false};
+                                .plan = {SnapshotPlan::BuildFrom::live, SnapshotPlan::Store::create}};
     co_return co_await look_and_choose(server, view, source);
 }
 
 kube::Task<Failure> store_snapshot(kube::ApiServer& server, const View& view, const ChosenRuntime& chosen) {
     const api::TrainJob& job = *view.observed.job;
-    lifecycle::SnapshotPlan plan = chosen.plan;
-    std::string uid = chosen.snapshot_uid;
-    if (plan.store == SnapshotPlan::Store::create) {
-        // Whoever was faster may have been ourselves, before a crash.
-        Failure created = co_await create_snapshot(server, job, *chosen.runtime);
-        if (chosen.snapshot_seen || !is_there_already(created)) co_return created;
-        auto again = co_await look_and_choose(server, view, lifecycle::RuntimeSource::live);
-        if (auto* failure = std::get_if<Failure>(&again)) co_return std::move(*failure);
-        plan = std::get<ChosenRuntime>(again).plan;
-        uid = std::get<ChosenRuntime>(again).snapshot_uid;
-    }
-    if (plan.store == SnapshotPlan::Store::replace) {
+    if (chosen.plan.store == SnapshotPlan::Store::replace) {
         // It is immutable. The UID keeps us from deleting the one that somebody else has put there meanwhile.
-        const kube::Preconditions this_one = {.uid = uid};
+        const kube::Preconditions this_one = {.uid = chosen.snapshot_uid};
         const api::ObjectKey key = snapshot_key(job.meta.key());
         kube::Request removal =
             kube::remove(kube::resources::config_maps, key, kube::Propagation::background, this_one);
@@ -119,7 +103,7 @@ kube::Task<Failure> store_snapshot(kube::ApiServer& server, const View& view, co
         if (!removed && removed.error().code != api::Errc::not_found)
             co_return lifecycle::WriteFailed{described(key), removed.error(), lifecycle::Write::remove};
     }
-    if (plan.store == SnapshotPlan::Store::keep) co_return lifecycle::Done();
+    if (chosen.plan.store == SnapshotPlan::Store::keep) co_return lifecycle::Done();
     co_return co_await create_snapshot(server, job, *chosen.runtime);
 }
 

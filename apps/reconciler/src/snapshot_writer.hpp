@@ -13,7 +13,6 @@ namespace reconciler {
 struct ChosenRuntime {
     std::shared_ptr<const api::Json> runtime = {};
     lifecycle::SnapshotPlan plan = {};
-    bool snapshot_seen = true;      ///< false: whether there is one is yet to be found out
     std::string snapshot_uid = {};  ///< of the ConfigMap that is there now
 };
 

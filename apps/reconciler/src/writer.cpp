@@ -55,6 +55,13 @@ api::Error would_delete_claims(const std::string& why) {
 }  // namespace
 
 kube::Task<Outcome> Writer::act(const lifecycle::Decision& decision) {
+    Outcome outcome = co_await carry_out(decision);
+    if (view_.live == lifecycle::Live::job_and_runtime && lifecycle::may_come_of_unseen_job_set(outcome))
+        wants_live_view_ = true;
+    co_return outcome;
+}
+
+kube::Task<Outcome> Writer::carry_out(const lifecycle::Decision& decision) {
     if (const auto* step = std::get_if<lifecycle::CleanUp>(&decision)) co_return co_await clean_up(*step);
     if (std::holds_alternative<lifecycle::Expire>(decision)) co_return co_await expire();
     if (const auto* step = std::get_if<lifecycle::Run>(&decision)) co_return co_await run(*step);
@@ -203,7 +210,8 @@ kube::Task<Outcome> Writer::change(const runtime::Built& built, const NeededObje
         switch (lifecycle::recreation(obstacle)) {
             case lifecycle::Recreation::wait: co_return ended(lifecycle::Waiting{std::move(obstacle.why)});
             case lifecycle::Recreation::recreate:
-                if (view_.live) co_return co_await recreate(**live, std::move(obstacle.why));
+                if (view_.live == lifecycle::Live::all)
+                    co_return co_await recreate(**live, std::move(obstacle.why));
                 wants_live_view_ = true;
                 co_return Outcome();
             case lifecycle::Recreation::forbidden:

@@ -24,11 +24,12 @@ public:
     /// References in the arguments must live until the coroutine ends.
     kube::Task<lifecycle::Outcome> act(const lifecycle::Decision& decision);
 
-    /// It turned out that something has to be done that cannot be undone, and the view is the caches':
-    /// nothing was done, decide again on a live one.
+    /// It turned out that something has to be done that cannot be undone, or was in the way, and the view has
+    /// not everything live: nothing was done that is wrong then. Decide again on a live one.
     bool wants_live_view() const { return wants_live_view_; }
 
 private:
+    kube::Task<lifecycle::Outcome> carry_out(const lifecycle::Decision& decision);
     kube::Task<lifecycle::Outcome> clean_up(lifecycle::CleanUp step);
     kube::Task<lifecycle::Outcome> expire();
     kube::Task<lifecycle::Outcome> run(lifecycle::Run step);

@@ -1,5 +1,6 @@
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/decision.hpp"
+#include "lifecycle/refusal.hpp"
 #include "lifecycle/ttl.hpp"
 
 namespace lifecycle {
@@ -81,25 +82,40 @@ Run run(const Observed& observed) {
             .adopts = step == JobSetStep::leave && !observed.job->suspend && !job_set->applied_by_us};
 }
 
-struct NeedsLiveView {
-    bool operator()(const Ignore&) const { return false; }
+Live all_if(bool needed) { return needed ? Live::all : Live::nothing; }
+
+struct NeedsLive {
+    Live operator()(const Ignore&) const { return Live::nothing; }
     // Its write carries the resourceVersion that it was decided on.
-    bool operator()(const StoreTransition&) const { return false; }
+    Live operator()(const StoreTransition&) const { return Live::nothing; }
     // A finished JobSet stays finished; whether another one may end the job depends on the latest view.
-    bool operator()(const Finish& finish) const { return !finish.told_by_job_set; }
-    bool operator()(const CleanUp& clean_up) const { return clean_up.delete_job_set; }
-    bool operator()(const Expire&) const { return true; }
-    bool operator()(const Run& run) const {
+    Live operator()(const Finish& finish) const { return all_if(!finish.told_by_job_set); }
+    Live operator()(const CleanUp& clean_up) const { return all_if(clean_up.delete_job_set); }
+    Live operator()(const Expire&) const { return Live::all; }
+    Live operator()(const Run& run) const {
         switch (run.job_set) {
+            // Built from the live runtime: the job has never had one.
             case JobSetStep::create:
+                return run.runtime == RuntimeSource::live ? Live::job_and_runtime : Live::all;
             case JobSetStep::resume:
-            case JobSetStep::refuse: return true;
+            case JobSetStep::refuse: return Live::all;
             case JobSetStep::leave:
             case JobSetStep::update:
-            case JobSetStep::wait_until_gone: return run.suspend_job_set;
+            case JobSetStep::wait_until_gone: return all_if(run.suspend_job_set);
         }
-        return true;
+        return Live::all;
     }
+};
+
+struct MayComeOfUnseenJobSet {
+    // Nothing is known about these, and asking again at once would not help.
+    bool operator()(const ReadFailed&) const { return false; }
+    bool operator()(const WriteFailed& failed) const {
+        return failed.error.code == api::Errc::conflict || refuses_object(failed.error);
+    }
+    bool operator()(const BuildFailed&) const { return true; }
+    bool operator()(const ForeignObject&) const { return true; }
+    bool operator()(const auto&) const { return false; }
 };
 
 }  // namespace
@@ -113,6 +129,10 @@ Decision decide(const Observed& observed, api::Time now) {
     return run(observed);
 }
 
-bool needs_live_view(const Decision& decision) { return std::visit(NeedsLiveView(), decision); }
+Live needs_live(const Decision& decision) { return std::visit(NeedsLive(), decision); }
+
+bool may_come_of_unseen_job_set(const Outcome& outcome) {
+    return std::visit(MayComeOfUnseenJobSet(), outcome.result);
+}
 
 }  // namespace lifecycle

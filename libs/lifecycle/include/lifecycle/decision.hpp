@@ -4,6 +4,7 @@
 
 #include "api/time.hpp"
 #include "lifecycle/observed.hpp"
+#include "lifecycle/outcome.hpp"
 #include "lifecycle/snapshot.hpp"
 
 namespace lifecycle {
@@ -76,7 +77,7 @@ using Decision = std::variant<Ignore, StoreTransition, Finish, CleanUp, Expire, 
 //
 //   observed = caches (TrainJob, JobSet, TTL if ttl_matters) + the episode of the last pass
 //   decision = decide(observed, now)
-//   if needs_live_view(decision) and the view is not live: observe live, decide again
+//   if needs_live(decision) is more than was read live: observe that much live, decide again
 //   act on the decision, up to the first failure -> outcome
 //     CleanUp, Expire: the DELETE
 //     Run: suspend_job_set, then (if build) choose the runtime by plan_snapshot, build, store the snapshot,
@@ -92,9 +93,22 @@ using Decision = std::variant<Ignore, StoreTransition, Finish, CleanUp, Expire, 
 /// restart changes nothing.
 Decision decide(const Observed& observed, api::Time now);
 
-/// Whether this does something that cannot be undone: then read the TrainJob, the JobSet and the runtime from
-/// the API server, and decide again on those before acting. The runtime decides about the TTL and about what
-/// is built; when it cannot be read, everything else goes on without it.
-bool needs_live_view(const Decision& decision);
+/// What of a view comes from the API server and not from the caches; each has what those before it have.
+enum class Live {
+    nothing,
+    job_and_runtime,  ///< the JobSet is absent in the caches
+    all               ///< the JobSet as well
+};
+
+/// What has to be read from the API server, to decide again on it before acting, because this does something
+/// that cannot be undone. The runtime decides about the TTL and about what is built; when it cannot be read,
+/// everything else goes on without it. The JobSet is not looked for before the first one is created: that
+/// write, like that of the snapshot before it, can do nothing but create, so the API server itself says
+/// whether something is there, and nothing can come between the look and the write.
+Live needs_live(const Decision& decision);
+
+/// Whether what was met without a live view of the JobSet may be the work of one that the caches have not
+/// shown yet: then read everything, and decide again.
+bool may_come_of_unseen_job_set(const Outcome& outcome);
 
 }  // namespace lifecycle
