@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <limits>
+#include <map>
 
 #include "api/json_reader.hpp"
 #include "random_json.hpp"
@@ -200,6 +201,31 @@ TEST_CASE("no text, however damaged, does harm", "[api]") {
                 text.erase(at, random.below(3));
         }
         if (const auto json = parse_json(text)) CHECK(*parse_json(to_json(*json)) == *json);
+    }
+}
+
+TEST_CASE("strings are written as the API server does it, wherever in them a character is", "[api]") {
+    const auto escaped = [](unsigned char c) -> std::string {
+        static const std::map<char, std::string> short_ones = {{'"', "\\\""}, {'\\', "\\\\"}, {'\b', "\\b"},
+                                                               {'\f', "\\f"}, {'\n', "\\n"},  {'\r', "\\r"},
+                                                               {'\t', "\\t"}};
+        if (const auto at = short_ones.find(static_cast<char>(c)); at != short_ones.end()) return at->second;
+        if (c >= 0x20) return std::string(1, static_cast<char>(c));
+        char text[8];
+        std::snprintf(text, sizeof text, "\\u%04X", unsigned(c));
+        return text;
+    };
+    for (unsigned c = 0; c < 0x80; ++c) {
+        for (std::size_t before = 0; before < 18; ++before) {
+            const std::string left(before, 'x');
+            for (const std::string right : {"", "y", "123456789"}) {
+                const std::string value = left + static_cast<char>(c) + right;
+                const std::string text = '"' + left + escaped(static_cast<unsigned char>(c)) + right + '"';
+                INFO(text);
+                CHECK(to_json(Json(value)) == text);
+                CHECK(parse_json(text).value() == Json(value));
+            }
+        }
     }
 }
 

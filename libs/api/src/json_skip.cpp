@@ -1,27 +1,12 @@
 #include "json_skip.hpp"
 
-#include <cstdint>
 #include <cstring>
 #include <string_view>
 
+#include "json_words.hpp"
+
 namespace api {
 namespace {
-
-using Word = std::uint64_t;
-
-constexpr Word in_each_byte(unsigned char value) { return ~Word() / 255 * value; }
-
-// Whether one of the bytes is less than `limit`, which is 0x80 at most.
-constexpr bool any_below(unsigned char limit, Word word) {
-    return ((word - in_each_byte(limit)) & ~word & in_each_byte(0x80)) != 0;
-}
-
-// Whether one of eight bytes of a string is more than a part of it: a control character, a quote, a
-// backslash.
-constexpr bool any_special(Word word) {
-    return any_below(0x20, word) || any_below(1, word ^ in_each_byte('"')) ||
-           any_below(1, word ^ in_each_byte('\\'));
-}
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -31,20 +16,12 @@ const char* skip_word(const char* at, std::string_view word) {
 
 // After the quote.
 const char* skip_string(const char* at) {
-    for (;;) {
-        Word word = 0;
-        std::memcpy(&word, at, sizeof word);
-        if (!any_special(word)) {
-            at += sizeof word;
-            continue;
-        }
-        for (const char* const end = at + sizeof word; at < end; ++at) {
-            if (*at == '"') return at + 1;
-            if (static_cast<unsigned char>(*at) < 0x20) return nullptr;
-            if (*at != '\\') continue;
-            ++at;
-            if (*at == '\0' || !std::strchr("\"\\/bfnrt", *at)) return nullptr;
-        }
+    for (;; ++at) {
+        at = find_special(at);
+        if (*at == '"') return at + 1;
+        if (*at != '\\') return nullptr;
+        ++at;
+        if (*at == '\0' || !std::strchr("\"\\/bfnrt", *at)) return nullptr;
     }
 }
 

@@ -1,18 +1,16 @@
-// JSON text in and out. The only file of the project that includes RapidJSON.
+// JSON text in. The only file of the project that includes RapidJSON.
 // Without RAPIDJSON_SSE2: in 1.1.0 that lets control characters pass in strings, and breaks strings with
 // escapes.
 #include <rapidjson/error/en.h>
 #include <rapidjson/reader.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <iterator>
 
 #include "api/json_reader.hpp"
 #include "json_skip.hpp"
+#include "json_words.hpp"
 #include "number.hpp"
 #include "utf8.hpp"
 
@@ -61,7 +59,13 @@ public:
     char Peek() const { return *at_; }
     char Take() { return *at_++; }
     std::size_t Tell() const { return static_cast<std::size_t>(at_ - begin_); }
-    char* PutBegin() { return decoded_ = at_; }
+    /// Of a string, or of a number. Of a string, all that stands for itself is decoded with this.
+    char* PutBegin() {
+        char* const begin = at_;
+        if (begin != begin_ && begin[-1] == '"') at_ += find_special(begin) - begin;
+        decoded_ = at_;
+        return begin;
+    }
     void Put(char c) { *decoded_++ = c; }
     std::size_t PutEnd(const char* begin) const { return static_cast<std::size_t>(decoded_ - begin); }
     void Flush() {}
@@ -244,11 +248,6 @@ private:
     std::size_t skipping_since_ = 0;  // the depth of the member that is left out; 0: none is
 };
 
-std::optional<std::int64_t> as_integer(double value) {
-    if (!(value >= -0x1p63 && value < 0x1p63) || std::trunc(value) != value) return std::nullopt;
-    return static_cast<std::int64_t>(value);
-}
-
 Error broken_at(std::size_t byte, const std::string& why) {
     return invalid("", "not valid JSON at byte " + std::to_string(byte) + ": " + why);
 }
@@ -283,55 +282,5 @@ Result<Json> parse_json_without(std::string_view text, JsonPaths left_out) {
     scratch.forget_large_blocks();
     return tree;
 }
-
-// Walks a tree; named because Json lets it look inside.
-class JsonWriter {
-public:
-    std::string write(const Json& value) {
-        emit(value);
-        return {buffer_.GetString(), buffer_.GetSize()};
-    }
-
-private:
-    void emit(const Json& value) {
-        std::visit([this](const auto& v) { put(v); }, value.value_);
-    }
-    void put(std::monostate) { writer_.Null(); }
-    void put(bool value) { writer_.Bool(value); }
-    void put(std::int64_t value) { writer_.Int64(value); }
-    void put(double value) {
-        // Equal trees give equal bytes, and 1e17 equals an integer; so does -0.
-        if (const auto integer = as_integer(value)) return put(*integer);
-        // Shortest text that reads back as the same double. JSON has no infinities; parse_json never makes
-        // one.
-        char text[32];
-        const auto end = std::to_chars(text, text + sizeof text, std::isfinite(value) ? value : 0.0).ptr;
-        writer_.RawValue(text, static_cast<std::size_t>(end - text), rapidjson::kNumberType);
-    }
-    void put(const std::string& value) {
-        writer_.String(value.data(), static_cast<rapidjson::SizeType>(value.size()));
-    }
-    void put(const Json::Array& items) {
-        writer_.StartArray();
-        for (const Json& item : items) emit(item);
-        writer_.EndArray();
-    }
-    void put(const Json::Object& members) {
-        writer_.StartObject();
-        for (const auto& [key, value] : members) {
-            put_key(key);
-            emit(value);
-        }
-        writer_.EndObject();
-    }
-    void put_key(const std::string& key) {
-        writer_.Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
-    }
-
-    rapidjson::StringBuffer buffer_;
-    rapidjson::Writer<rapidjson::StringBuffer> writer_{buffer_};
-};
-
-std::string to_json(const Json& value) { return JsonWriter().write(value); }
 
 }  // namespace api
