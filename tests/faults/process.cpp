@@ -124,7 +124,7 @@ Process::Process(World& world, int number, std::chrono::seconds clock_skew)
            [this](std::string_view line) { world_.judge.logged(line); }),
       leader_only_(*this, [this] { return leading(); }),
       events_(context_.get_executor(), *this, clock_, Leadership::identity(number)),
-      caches_([this](const api::ObjectKey& key) { worker_.wake(key); }),
+      caches_([this](const api::ObjectKey& key, const reconciler::News& news) { worker_.wake(key, news); }),
       shared_(clock_),
       pass_(leader_only_, caches_, events_, log_,
             [this, clock_skew] { return world_.agenda.wall_seconds() + clock_skew; }, {},

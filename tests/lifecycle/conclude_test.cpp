@@ -196,6 +196,46 @@ TEST_CASE("a transition is told when it is stored", "[conclude]") {
     CHECK(get(conclusion, "Suspended").last_transition == start + 2min);
 }
 
+TEST_CASE("a pass is settled if the writes that it has made leave nothing to do", "[conclude]") {
+    const Outcome written = {.job_set_written = true};
+    const auto with_ttl = [](Observed observed) {
+        observed.ttl = 60;
+        return observed;
+    };
+    struct Row {
+        const char* name;
+        Observed observed;
+        Outcome outcome;
+        bool want;
+    };
+    const Row rows[] = {
+        {"the first JobSet was created", submitted(), written, true},
+        {"it was created, and there is a deadline", with_deadline(submitted()), written, true},
+        {"its creation failed", submitted(), refused(lost_connection), false},
+        {"nothing could be built", submitted(), build_failed(), false},
+        {"plugins may have more to say",
+         submitted(),
+         {.job_set_written = true, .plugins_follow = true},
+         false},
+        {"the job runs", running(), {}, false},
+        {"the JobSet has ended", completed_unseen(), {}, true},
+        {"it has ended, and there is a TTL", with_ttl(completed_unseen()), {}, false},
+        {"it has ended, and the TTL is unknown",
+         completed_unseen(),
+         {.ttl_unread = ReadFailed{"ConfigMap default/job", lost_connection}},
+         false},
+        {"the deadline has passed: there is something to delete", with_deadline(running(), 1s), {}, false},
+        {"the JobSet was deleted", failed_by_deadline(), {}, false},
+    };
+    for (const Row& row : rows) {
+        INFO(row.name);
+        const Conclusion conclusion = conclude_after(row.observed, 30s, row.outcome);
+        CHECK(conclusion.settled == row.want);
+        CHECK_FALSE(
+            after_failed_status_write(conclusion, row.observed, lost_connection, start + 30s).settled);
+    }
+}
+
 TEST_CASE("a status that could not be written counts as a failed pass", "[conclude]") {
     const Observed observed = failed_by_deadline();
     const Conclusion deleted = conclude_after(observed, 90s);

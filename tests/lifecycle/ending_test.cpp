@@ -11,7 +11,8 @@ TEST_CASE("what a job's end looks like", "[conclude]") {
         CHECK(get(conclusion, "Complete").last_transition == start + 30s);
         CHECK(text(conclusion.jobs_status) == "node: 1 succeeded");
         CHECK(text(conclusion.events) == "Normal AllJobsCompleted");
-        CHECK(conclusion.requeue_after == 1s);
+        CHECK(conclusion.settled);
+        CHECK(conclusion.requeue_after == std::nullopt);
     }
     SECTION("completed at a time that nobody told") {
         CHECK(get(conclude_after(completed_unseen(api::Time()), 10min), "Complete").last_transition ==

@@ -84,7 +84,8 @@ TEST_CASE("a DELETE that fails is a failure of the clean-up unless there was not
 
 TEST_CASE("a pass that asks for another one says why", "[milestones]") {
     CHECK(after(with_deadline(running()), 1s).requeue == RequeueReason::deadline);
-    CHECK(after(completed_unseen(), 33s).requeue == RequeueReason::clean_up);
+    CHECK(after(with_deadline(running()), 90s).requeue == RequeueReason::clean_up);
+    CHECK(after(completed_unseen(), 33s).requeue == std::nullopt);
     CHECK(after(with_ttl(completed(), 60), 40s).requeue == RequeueReason::ttl);
     CHECK(after(submitted(), 1s, build_failed()).requeue == RequeueReason::failure);
     CHECK(after(with_deadline(submitted()), 1s, refused(lost_connection)).requeue == RequeueReason::failure);

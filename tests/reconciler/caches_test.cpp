@@ -23,7 +23,8 @@ const Json runtime_object =
 
 struct Woken {
     std::vector<std::string> keys = {};
-    reconciler::Caches caches{[this](const api::ObjectKey& key) { keys.push_back(to_string(key)); }};
+    reconciler::Caches caches{
+        [this](const api::ObjectKey& key, const reconciler::News&) { keys.push_back(to_string(key)); }};
 
     std::vector<std::string> take() { return std::exchange(keys, {}); }
 };

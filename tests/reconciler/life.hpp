@@ -54,7 +54,7 @@ struct Life {
     std::vector<std::string> log_lines = {};
     net::Log log{net::LogLevel::info, net::LogFormat::json,
                  [this](std::string_view line) { log_lines.emplace_back(line); }};
-    reconciler::Caches caches{[](const api::ObjectKey&) {}};
+    reconciler::Caches caches{[](const api::ObjectKey&, const reconciler::News&) {}};
     runtime::Pipeline pipeline;
     int changes = 0;  ///< of what all TrainJobs have in common
     reconciler::SharedObjects shared{time, [this] { ++changes; }};

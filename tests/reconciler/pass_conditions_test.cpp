@@ -8,6 +8,7 @@ namespace {
 class Weather final : public runtime::Plugin {
 public:
     std::string_view name() const override { return "weather"; }
+    bool has_conditions() const override { return true; }
     void add_condition_needs(const api::TrainJob& job, std::vector<runtime::Need>& needs) const override {
         needs.push_back({.api_version = "v1", .kind = "ConfigMap", .key = {job.meta.ns, "weather"}});
     }

@@ -54,7 +54,8 @@ struct Shop {
                  [this](std::string_view line) { lines += line; }};
     net::Metrics metrics = {};
     std::unique_ptr<reconciler::Worker> worker = {};
-    reconciler::Caches caches{[this](const api::ObjectKey& key) { worker->wake(key); }};
+    reconciler::Caches caches{
+        [this](const api::ObjectKey& key, const reconciler::News& news) { worker->wake(key, news); }};
     std::function<void()> on_pass = [] {};
     reconciler::SharedObjects shared_{time};
     reconciler::Pass pass{gate_,
@@ -218,6 +219,130 @@ TEST_CASE("a pass is held back until the caches show what the last one wrote") {
     shop.server.show(shop.caches);
     shop.settle();
     CHECK(shop.server.take_writes().empty());
+}
+
+TEST_CASE("what a pass has written brings no other pass, and what others do brings one") {
+    struct Row {
+        const char* name;
+        void (*act)(Shop& shop);
+        std::uint64_t passes;  // that follow
+    };
+    const auto change = [](Shop& shop, const kube::Resource& resource, const api::ObjectKey& key) {
+        Json changed = *shop.server.find(resource, key);
+        changed["metadata"]["annotations"]["changed"] = "yes";
+        shop.server.put(resource, std::move(changed));
+    };
+    static const auto& do_change = change;
+    const Row rows[] = {
+        {"nobody does anything", [](Shop&) {}, 0},
+        {"the TrainJob changes",
+         [](Shop& shop) {
+             do_change(shop, train_jobs, {"ns", "job"});
+         },
+         1},
+        {"the JobSet changes",
+         [](Shop& shop) {
+             do_change(shop, job_sets, {"ns", "job"});
+         },
+         1},
+        {"the runtime changes",
+         [](Shop& shop) {
+             do_change(shop, cluster_training_runtimes, {"", "plain"});
+         },
+         1},
+        {"the JobSet goes",
+         [](Shop& shop) {
+             shop.server.erase(job_sets, {"ns", "job"});
+         },
+         1},
+    };
+    for (const Row& row : rows) {
+        DYNAMIC_SECTION("after the pass: " << row.name) {
+            Shop shop;
+            shop.submit("job");
+            shop.server.show(shop.caches);
+            shop.settle();
+            REQUIRE(shop.has_job_set("job"));
+            row.act(shop);
+            shop.server.show(shop.caches);
+            shop.settle();
+            CHECK(shop.worker->passes() == 1 + row.passes);
+        }
+        DYNAMIC_SECTION("after it was shown: " << row.name) {
+            Shop shop;
+            shop.submit("job");
+            shop.server.show(shop.caches);
+            shop.settle();
+            shop.server.show(shop.caches);
+            shop.settle();
+            CHECK(shop.worker->passes() == 1);
+            row.act(shop);
+            shop.server.show(shop.caches);
+            shop.settle();
+            CHECK(shop.worker->passes() == 1 + row.passes);
+        }
+        DYNAMIC_SECTION("before its end: " << row.name) {
+            Shop shop;
+            shop.delay = 5s;
+            shop.submit("job");
+            shop.server.show(shop.caches);
+            while (!shop.has_job_set("job")) shop.time.run_for(1s);
+            CHECK(shop.in_flight == 1);  // the status
+            row.act(shop);
+            shop.server.show(shop.caches);
+            shop.delay = 0s;
+            shop.time.run_for(5s);
+            shop.server.show(shop.caches);
+            shop.time.run_for(1s);  // a pass that is held back looks again before
+            CHECK((shop.worker->passes() > 1) == (row.passes > 0));
+        }
+    }
+}
+
+TEST_CASE("an end that the JobSet tells of takes one pass") {
+    Shop shop;
+    shop.submit("job");
+    shop.server.show(shop.caches);
+    shop.settle();
+    Json ended = *shop.server.find(job_sets, {"ns", "job"});
+    ended["status"]["conditions"] = Json::array({Json::object({{"type", "Completed"}, {"status", "True"}})});
+    shop.server.put(job_sets, std::move(ended));
+    shop.server.show(shop.caches);
+    shop.settle();
+    shop.server.show(shop.caches);
+    shop.time.run_for(1min);
+    CHECK(shop.worker->passes() == 2);
+}
+
+TEST_CASE("the deadline is kept although nothing but a job's own writes has been seen") {
+    Shop shop;
+    shop.submit("job");
+    (*shop.server.find(train_jobs, {"ns", "job"}))["spec"]["activeDeadlineSeconds"] = 60;
+    shop.server.show(shop.caches);
+    shop.settle();
+    shop.server.show(shop.caches);
+    shop.settle();
+    CHECK(shop.worker->passes() == 1);
+    shop.server.now += 61s;
+    shop.time.run_for(61s);
+    const Json& status = std::as_const(*shop.server.find(train_jobs, {"ns", "job"}))["status"];
+    CHECK(api::to_json(status).find("DeadlineExceeded") != std::string::npos);
+}
+
+TEST_CASE("a pass whose status was refused is followed by another one") {
+    Shop shop;
+    shop.submit("job");
+    shop.server.refuse = [](const kube::Request& request) -> std::optional<api::Error> {
+        if (!request.target.ends_with("/status")) return std::nullopt;
+        return api::Error{.code = api::Errc::conflict, .message = "look again", .http_status = 409};
+    };
+    shop.server.show(shop.caches);
+    shop.settle();
+    shop.server.refuse = {};
+    CHECK(shop.worker->passes() == 1);
+    shop.server.show(shop.caches);
+    shop.settle();
+    CHECK(shop.worker->passes() == 2);
 }
 
 TEST_CASE("a lease that lapsed and came back without a word is noticed within a second") {

@@ -9,6 +9,7 @@ namespace {
 class Gossip final : public runtime::Plugin {
 public:
     std::string_view name() const override { return "gossip"; }
+    bool has_conditions() const override { return true; }
 
     void add_condition_needs(const api::TrainJob& job, std::vector<runtime::Need>& needs) const override {
         needs.push_back({.api_version = "v1", .kind = "ConfigMap", .key = job.meta.key()});

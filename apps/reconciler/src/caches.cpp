@@ -91,6 +91,12 @@ std::optional<Caches::RuntimeFacts> digest_runtime(Json& object) {
                                 .volcano = policy["volcano"].is_object()};
 }
 
+// That an object is gone has no version that anybody could have made.
+News news_of(News::Of of, const auto* entry) {
+    if (!entry) return {};
+    return {.of = of, .resource_version = entry->object.resource_version()};
+}
+
 Json tree_of(const kube::StoredObject& object) { return api::parse_json(object.bytes()).value(); }
 
 }  // namespace
@@ -107,7 +113,7 @@ Caches::Caches(Wake wake)
       train_jobs_(digest_train_job,
                   [this](const auto& key, auto* before, auto* after) {
                       note(key, before, after);
-                      wake_(key);
+                      wake_(key, news_of(News::Of::train_job, after));
                   }),
       job_sets_(
           digest_job_set,
@@ -171,12 +177,13 @@ void Caches::wake_owner_of(const api::ObjectKey& job_set, const JobSetEntry* bef
     const bool ours = (before && before->facts.ours) || (after && after->facts.ours);
     const bool comes_or_goes = !before || !after;
     // A cluster may be full of JobSets that have nothing to do with TrainJobs.
-    if (ours || (comes_or_goes && train_jobs_.find(job_set))) wake_(job_set);
+    if (ours || (comes_or_goes && train_jobs_.find(job_set)))
+        wake_(job_set, news_of(News::Of::job_set, after));
 }
 
 void Caches::wake_those_whose_job_set_is_gone() {
     train_jobs_.for_each([&](const api::ObjectKey& job, const auto& entry) {
-        if (entry.facts.expects_job_set && !job_sets_.find(job)) wake_(job);
+        if (entry.facts.expects_job_set && !job_sets_.find(job)) wake_(job, {});
     });
 }
 
@@ -192,7 +199,7 @@ void Caches::wake_held_without(const kube::Store<PodGroupFacts>& pod_groups, boo
     cluster_training_runtimes_.for_each(note);
     train_jobs_.for_each([&](const api::ObjectKey& job, const auto& entry) {
         if (entry.facts.is_held && !without.contains(entry.facts.runtime_hash) && !pod_groups.find(job))
-            wake_(job);
+            wake_(job, {});
     });
 }
 
@@ -201,7 +208,7 @@ void Caches::wake_gang(const api::ObjectKey& pod_group, const PodGroupEntry* bef
                        const PodGroupEntry* after) {
     const bool same = before && after && before->object.uid() == after->object.uid() &&
                       before->facts.generation == after->facts.generation;
-    if (!same) wake_(pod_group);
+    if (!same) wake_(pod_group, {});
 }
 
 // A runtime changes rarely and a scan of ten thousand keys takes a millisecond, so there is no index to keep
@@ -209,7 +216,7 @@ void Caches::wake_gang(const api::ObjectKey& pod_group, const PodGroupEntry* bef
 void Caches::wake_users_of(const api::ObjectKey& runtime) {
     const std::size_t hash = std::hash<api::ObjectKey>()(runtime);
     train_jobs_.for_each([&](const api::ObjectKey& job, const auto& entry) {
-        if (entry.facts.runtime_hash == hash) wake_(job);
+        if (entry.facts.runtime_hash == hash) wake_(job, {});
     });
 }
 

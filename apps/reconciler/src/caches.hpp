@@ -17,6 +17,14 @@ namespace reconciler {
 /// The runtime of a TrainJob, as a key among both kinds: cluster-scoped ones have no namespace.
 api::ObjectKey runtime_key(const api::TrainJob& job);
 
+/// What has happened to a TrainJob.
+struct News {
+    enum class Of { train_job, job_set, anything_else };
+    Of of = Of::anything_else;
+    /// That the object has now, as the caches show it; valid during the call only.
+    std::string_view resource_version = {};
+};
+
 /// What the watches have seen: the cluster as it was a moment ago. Tells which TrainJobs want a pass.
 /// Thread rule: one thread.
 class Caches {
@@ -24,7 +32,7 @@ public:
     /// Called for every TrainJob that something has happened to, or to its JobSet, its PodGroup or its
     /// runtime; also when a JobSet of somebody else takes its name or gives it back, and when JobSets were
     /// listed anew and its own is not among them: it may have come and gone unseen.
-    using Wake = std::function<void(const api::ObjectKey& train_job)>;
+    using Wake = std::function<void(const api::ObjectKey& train_job, const News& news)>;
 
     /// Called for every TrainJob that was there and is no more, before the call of Wake.
     using Gone = std::function<void(const api::ObjectKey& train_job, std::string_view uid)>;

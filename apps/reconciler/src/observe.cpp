@@ -43,7 +43,7 @@ View cached_view(const Caches& caches, const api::ObjectKey& key) {
 // A snapshot that cannot be read as one means no TTL: a job that stays too long does less harm than one that
 // is deleted by mistake.
 kube::Task<std::optional<lifecycle::ReadFailed>> look_up_ttl(kube::ApiServer& server, View& view) {
-    if (!view.observed.job || !lifecycle::ttl_matters(*view.observed.job)) co_return std::nullopt;
+    if (!lifecycle::ttl_matters(view.observed)) co_return std::nullopt;
     // The snapshot speaks for a runtime that is gone, not for one that cannot be read.
     if (view.runtime_unread) co_return view.runtime_unread;
     if (view.runtime) {

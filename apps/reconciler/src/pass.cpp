@@ -57,7 +57,8 @@ kube::Task<PassReport> Pass::run(api::ObjectKey key, lifecycle::Episode episode)
         }
         // An unknown TTL holds up nothing but the TTL: cleaning up must not wait for it.
         if (!look_live) outcome.ttl_unread = unreadable;
-        if (!look_live && has_conditions(decision)) {
+        outcome.plugins_follow = runtime::has_conditions(building_.pipeline);
+        if (!look_live && outcome.plugins_follow && has_conditions(decision)) {
             auto unseen = co_await ask_plugins(view, outcome);
             // The JobSet that was written brings another pass.
             if (unseen && !outcome.job_set_written && std::holds_alternative<lifecycle::Done>(outcome.result))
@@ -108,6 +109,7 @@ kube::Task<bool> Pass::conclude(View& view, const lifecycle::Decision& decision,
     report.requeue_after = conclusion.requeue_after;
     report.episode = conclusion.episode;
     report.written = written;
+    report.settled = conclusion.settled;
     if (!conclusion.decide_again || !answer) co_return false;
     job = std::move(*answer);
     co_return true;

@@ -19,6 +19,7 @@ struct PassReport {
     std::optional<std::chrono::seconds> requeue_after = {};
     lifecycle::Episode episode = {};  ///< to be handed in with the next pass of this job
     Written written = {};             ///< hold the next pass back until the caches have seen these
+    bool settled = false;             ///< that they have is no reason for one
     std::optional<api::Error> trouble = {};
     lifecycle::Milestones milestones = {};
 };

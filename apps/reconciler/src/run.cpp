@@ -260,7 +260,8 @@ api::Result<> Process::run(kube::ClusterConfig config) {
     throttled_ = kube::make_throttled(*leader_only_, *clock_, settings_.qps, settings_.burst);
     events_ = std::make_unique<kube::EventRecorder>(context_.get_executor(), *server_, *clock_, identity_,
                                                     event_callbacks());
-    caches_ = std::make_unique<Caches>([this](const api::ObjectKey& key) { worker_->wake(key); });
+    caches_ = std::make_unique<Caches>(
+        [this](const api::ObjectKey& key, const News& news) { worker_->wake(key, news); });
     caches_->when_gone([this](const api::ObjectKey& key, std::string_view uid) {
         // Its story ends in one log only: of the one who told it.
         if (leading()) log_.info("TrainJob is gone", {{"trainjob", key}, {"uid", uid}});

@@ -39,9 +39,43 @@ Worker::Worker(boost::asio::any_io_executor executor, kube::Clock& clock, Caches
                        [this] { return static_cast<double>(running_.size()); });
 }
 
-void Worker::wake(const api::ObjectKey& train_job) {
+void Worker::wake(const api::ObjectKey& train_job, const News& news) {
+    if (const auto running = heard_.find(train_job); running != heard_.end()) {
+        Heard& heard = running->second;
+        switch (news.of) {
+            case News::Of::train_job: heard.latest.train_job = news.resource_version; break;
+            case News::Of::job_set: heard.latest.job_set = news.resource_version; break;
+            case News::Of::anything_else: heard.of_others = true; break;
+        }
+        return;
+    }
+    if (is_work_of_ours(train_job, news)) return;
     queue_.add(train_job, clock_.now());
     wakeup_.notify();
+}
+
+// A version that a settled pass has written: nobody else has changed that object between what the pass
+// decided on and this, because its writes carry what they were decided on.
+bool Worker::is_work_of_ours(const api::ObjectKey& key, const News& news) {
+    const auto at = pending_.find(key);
+    if (at == pending_.end() || !at->second.settled) return false;
+    const Written& written = at->second.written;
+    const bool ours = (news.of == News::Of::train_job && news.resource_version == written.train_job) ||
+                      (news.of == News::Of::job_set && news.resource_version == written.job_set);
+    // No pass comes to forget what has been shown.
+    if (ours) caught_up(key, clock_.now());
+    return ours;
+}
+
+// A pass has ended; without a report it is not known what it has done.
+void Worker::settle_heard(const api::ObjectKey& key, const PassReport* report) {
+    const Heard heard = std::move(heard_.extract(key).mapped());
+    const auto is_told = [&](const std::string& latest, std::string Written::*own) {
+        return latest.empty() || (report && report->settled && latest == report->written.*own);
+    };
+    if (heard.of_others || !is_told(heard.latest.train_job, &Written::train_job) ||
+        !is_told(heard.latest.job_set, &Written::job_set))
+        queue_.add(key, clock_.now());
 }
 
 net::Task<> Worker::run() {
@@ -100,6 +134,7 @@ void Worker::start_due_passes() {
             continue;
         }
         ++passes_started_;
+        heard_[*key] = {};
         running_.start(run_pass(*key), [this](const std::exception_ptr& thrown) {
             if (thrown) fault_ = thrown;
             wakeup_.notify();
@@ -116,6 +151,7 @@ net::Task<> Worker::run_pass(api::ObjectKey key) {
         const kube::SteadyTime started = clock_.now();
         const lifecycle::Episode episode = episode_of(key, uid);
         const PassReport report = co_await pass_.run(key, episode);
+        settle_heard(key, &report);
         metrics_.count(report, clock_.now() - started);
         finish(key, uid, report);
         co_return;
@@ -130,6 +166,7 @@ net::Task<> Worker::run_pass(api::ObjectKey key) {
         log_.error("pass failed with an exception; it will be retried",
                    {{"trainjob", key}, {"uid", uid}, {"error", bug}});
     }
+    if (heard_.contains(key)) settle_heard(key, nullptr);
     troubles_.try_emplace(key).first->second.uid = uid;
     const kube::SteadyTime now = clock_.now();
     const auto wait = queue_.failed(key, now);
@@ -162,9 +199,12 @@ void Worker::finish(const api::ObjectKey& key, const std::string& uid, const Pas
     }
     if (!report.written.train_job.empty() || !report.written.job_set.empty())
         pending_[key] = {.written = report.written,
+                         .settled = report.settled,
                          .train_job_lists = caches_.train_jobs().lists(),
                          .job_set_lists = caches_.job_sets().lists(),
                          .until = now + longest_hold_back};
+    // They may have been shown already, and then nothing comes that asks.
+    if (report.settled) caught_up(key, now);
     if (report.trouble)
         log_.debug("pass failed", {{"trainjob", key}, {"uid", uid}, {"error", *report.trouble}});
     if (report.episode == lifecycle::Episode())

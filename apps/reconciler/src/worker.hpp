@@ -22,8 +22,8 @@ public:
     Worker(boost::asio::any_io_executor executor, kube::Clock& clock, Caches& caches, Pass& pass,
            net::Metrics& metrics, net::Log& log, Allowed allowed, Limits limits);
 
-    /// Something happened to this TrainJob.
-    void wake(const api::ObjectKey& train_job);
+    /// Something happened to this TrainJob: a pass, unless it is what a pass has just done.
+    void wake(const api::ObjectKey& train_job, const News& news = {});
     /// allowed() may have changed.
     void look_again() { wakeup_.notify(); }
 
@@ -41,9 +41,17 @@ private:
     /// Writes of a pass that the caches have not shown yet.
     struct Pending {
         Written written = {};
+        bool settled = false;
         std::uint32_t train_job_lists = 0;
         std::uint32_t job_set_lists = 0;
         kube::SteadyTime until = {};  // then the pass runs anyway
+    };
+
+    /// What happened to a TrainJob during a pass over it. What of that is the pass's own work is known only
+    /// at its end.
+    struct Heard {
+        bool of_others = false;
+        Written latest = {};  // of its own objects
     };
 
     /// What went wrong lately with a TrainJob; another one of that name starts afresh.
@@ -59,6 +67,8 @@ private:
     net::Task<> run_pass(api::ObjectKey key);
     std::string uid_of(const api::ObjectKey& key) const;
     lifecycle::Episode episode_of(const api::ObjectKey& key, const std::string& uid);
+    bool is_work_of_ours(const api::ObjectKey& key, const News& news);
+    void settle_heard(const api::ObjectKey& key, const PassReport* report);
     bool caught_up(const api::ObjectKey& key, kube::SteadyTime now);
     void finish(const api::ObjectKey& key, const std::string& uid, const PassReport& report);
 
@@ -77,6 +87,7 @@ private:
     bool cutting_ = false;  // what passes throw now is how they are cut
     std::exception_ptr fault_;
     std::unordered_map<api::ObjectKey, Pending> pending_;
+    std::unordered_map<api::ObjectKey, Heard> heard_;  // of all passes that run
     std::unordered_map<api::ObjectKey, Trouble> troubles_;
     PassMetrics metrics_;
 };

@@ -69,7 +69,9 @@ public:
         condition.observed_generation = job_.meta.generation;
         set_condition(conclusion_.conditions, std::move(condition), now_);
         follow_job_set();
-        conclusion_.requeue_after = min_requeue;
+        // A JobSet that has ended needs no cleaning up.
+        conclusion_.settled = finish.told_by_job_set && !observed_.ttl && !outcome_.ttl_unread;
+        if (!conclusion_.settled) conclusion_.requeue_after = min_requeue;
     }
 
     void operator()(const CleanUp& clean_up) {
@@ -128,6 +130,7 @@ private:
                              "The JobSet is being deleted; it is created again once it is gone"));
         if (learned_about_creation(run)) created();
         if (!outcome_.job_set_written) return;
+        conclusion_.settled = run.job_set == JobSetStep::create && !outcome_.plugins_follow;
         if (run.rebuilds)
             conclusion_.events.push_back(warning_event(event_reason::job_set_recreated,
                                                        "The JobSet was gone and has been created again"));
@@ -263,6 +266,7 @@ Conclusion after_failed_status_write(Conclusion conclusion, const Observed& obse
                                      api::Time now) {
     std::erase_if(conclusion.events, [](const Event& event) { return event.needs_status; });
     conclusion.decide_again = false;
+    conclusion.settled = false;
     Episode before = observed.episode;
     before.told = before.told || conclusion.episode.told;
     const std::string object = observed.job ? name_of("TrainJob", *observed.job) : "TrainJob";

@@ -5,8 +5,16 @@
 
 namespace lifecycle {
 
-bool ttl_matters(const api::TrainJob& job) {
-    return is_ours(job) && !job.meta.deletion && api::terminal_condition(job) != nullptr;
+namespace {
+
+bool may_expire(const api::TrainJob& job) { return is_ours(job) && !job.meta.deletion; }
+
+}  // namespace
+
+bool ttl_matters(const Observed& observed) {
+    if (!observed.job || !may_expire(*observed.job)) return false;
+    const api::JobSet* job_set = own_job_set(observed);
+    return api::terminal_condition(*observed.job) || (job_set && job_set->finished);
 }
 
 std::optional<std::int64_t> ttl_policy(const api::Json* live_runtime, const api::Json* snapshot) {
@@ -18,8 +26,9 @@ std::optional<std::int64_t> ttl_policy(const api::Json* live_runtime, const api:
 
 std::optional<std::chrono::seconds> time_to_live(const api::TrainJob& job, std::optional<std::int64_t> ttl,
                                                  api::Time now) {
-    if (!ttl_matters(job) || !ttl || *ttl < 0) return std::nullopt;
-    const api::Time end = saturating_add(api::terminal_condition(job)->last_transition, *ttl);
+    const api::Condition* ended = api::terminal_condition(job);
+    if (!ended || !may_expire(job) || !ttl || *ttl < 0) return std::nullopt;
+    const api::Time end = saturating_add(ended->last_transition, *ttl);
     return end == api::Time::max() ? std::nullopt : std::optional(time_until(end, now));
 }
 

@@ -24,6 +24,8 @@ struct Conclusion {
     std::optional<std::chrono::seconds> requeue_after = {};
     std::vector<Event> events = {};
     Episode episode = {};  ///< to be handed in with the next pass
+    /// That the writes of this pass have been made tells another pass nothing: it would find nothing to do.
+    bool settled = false;
 };
 
 /// Steps 9 and 10: the status, the next look and the events, given how acting on the decision went.

@@ -22,7 +22,7 @@ struct Episode {
 struct Observed {
     std::optional<api::TrainJob> job = {};    ///< empty: there is none (any more)
     std::optional<api::JobSet> job_set = {};  ///< the one of that namespace and name, whoever owns it
-    std::optional<std::int64_t> ttl = {};     ///< ttl_policy(); needed only if ttl_matters(job)
+    std::optional<std::int64_t> ttl = {};     ///< ttl_policy(); needed only if ttl_matters()
     Episode episode = {};
 };
 

@@ -61,7 +61,8 @@ struct Outcome {
     std::optional<ReadFailed> ttl_unread = {};           ///< the TTL of an ended job is not known
     bool job_set_written = false;                        ///< created, changed or resumed by an apply
     std::vector<api::Condition> plugin_conditions = {};  ///< type, status, reason, message
-    std::vector<Event> remarks = {};                     ///< of the build; told when the JobSet is written
+    bool plugins_follow = false;      ///< there are plugins whose conditions may follow from what was written
+    std::vector<Event> remarks = {};  ///< of the build; told when the JobSet is written
 };
 
 }  // namespace lifecycle

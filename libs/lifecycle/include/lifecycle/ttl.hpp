@@ -6,11 +6,12 @@
 #include "api/json.hpp"
 #include "api/time.hpp"
 #include "api/train_job.hpp"
+#include "lifecycle/observed.hpp"
 
 namespace lifecycle {
 
-/// Whether the TTL can play a role: the job is ours, has ended and is not being deleted.
-bool ttl_matters(const api::TrainJob& job);
+/// Whether the TTL can play a role: the job is ours, has ended or is about to, and is not being deleted.
+bool ttl_matters(const Observed& observed);
 
 /// The `ttlSecondsAfterFinished` that counts: the live runtime's, also if it has none; the snapshot's only
 /// when the live runtime is gone. nullptr = does not exist.

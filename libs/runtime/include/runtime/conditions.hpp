@@ -16,6 +16,9 @@ struct ConditionsContext {
     const std::vector<api::Json>& observed;  ///< those of condition_needs() that exist
 };
 
+/// Whether any plugin has conditions.
+bool has_conditions(const Pipeline& pipeline = default_pipeline());
+
 /// What conditions_of_plugins() must be shown if it exists, by name. No plugin asks for anything so far.
 std::vector<Need> condition_needs(const api::TrainJob& job, const Pipeline& pipeline = default_pipeline());
 

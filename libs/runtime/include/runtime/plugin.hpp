@@ -55,6 +55,8 @@ public:
     /// here.
     virtual api::Result<> build(const Inputs&, Info&, Built&) const { return {}; }
 
+    /// Whether it has conditions to add: the next two are asked only then.
+    virtual bool has_conditions() const { return false; }
     /// Adds what add_conditions() must be shown if it exists, in every pass.
     virtual void add_condition_needs(const api::TrainJob&, std::vector<Need>&) const {}
     /// Adds conditions of its own to the TrainJob's status, also while the JobSet runs. One that is not added
