@@ -132,26 +132,28 @@ Process::Process(World& world, int number, std::chrono::seconds clock_skew)
       worker_(context_.get_executor(), clock_, caches_, pass_, metrics_, log_, [this] { return leading(); },
               {}),
       loops_(context_.get_executor()) {
-    follow(kube::resources::train_jobs, caches_.train_jobs());
-    follow(kube::resources::job_sets, caches_.job_sets());
-    follow(kube::resources::training_runtimes, caches_.training_runtimes());
-    follow(kube::resources::cluster_training_runtimes, caches_.cluster_training_runtimes());
-    follow(kube::resources::pod_groups, caches_.pod_groups());
-    follow(kube::resources::volcano_pod_groups, caches_.volcano_pod_groups());
+    follow(kube::resources::train_jobs, caches_.train_jobs().sections());
+    follow(kube::resources::job_sets, caches_.job_sets().sections());
+    follow(kube::resources::training_runtimes, caches_.training_runtimes().sections());
+    follow(kube::resources::cluster_training_runtimes, caches_.cluster_training_runtimes().sections());
+    follow(kube::resources::pod_groups, caches_.pod_groups().sections());
+    follow(kube::resources::volcano_pod_groups, caches_.volcano_pod_groups().sections());
     if (world.fault.elected) elect();
     loops_.start(worker_.run(), [this](const std::exception_ptr& thrown) {
         world_.judge.complain("the worker ended: " + net::what_of(thrown));
     });
 }
 
-void Process::follow(kube::Resource resource, kube::Sink& sink) {
-    auto reflector = std::make_unique<kube::Reflector>(
-        *this, clock_, sink, kube::Scope{.resource = resource},
-        [this](const kube::Scope&, const api::Error*) { worker_.look_again(); });
-    loops_.start(reflector->run(), [this](const std::exception_ptr& thrown) {
-        world_.judge.complain("a reflector ended: " + net::what_of(thrown));
-    });
-    reflectors_.push_back(std::move(reflector));
+void Process::follow(kube::Resource resource, const std::vector<kube::Section>& sections) {
+    for (const kube::Section& section : sections) {
+        auto reflector = std::make_unique<kube::Reflector>(
+            *this, clock_, section.sink, kube::Scope{.resource = resource, .ns = section.ns},
+            [this](const kube::Scope&, const api::Error*) { worker_.look_again(); });
+        loops_.start(reflector->run(), [this](const std::exception_ptr& thrown) {
+            world_.judge.complain("a reflector ended: " + net::what_of(thrown));
+        });
+        reflectors_.push_back(std::move(reflector));
+    }
 }
 
 void Process::elect() {

@@ -1,5 +1,6 @@
 """Each rule of our roles is needed: without it the story that is named here stops at a refusal by the API server's
-authorizer, and with it again the story goes on. What a rule must not allow is in tests/manifests/test_rbac.py."""
+authorizer, and with it again the story goes on. Once for roles in all namespaces, and once for roles in some. What a rule must
+not allow is in tests/manifests/test_rbac.py and test_namespaced.py."""
 
 import contextlib
 import http.client
@@ -11,8 +12,9 @@ import ssl
 import subprocess
 
 import pytest
+import yaml
 
-from deployment import NAMESPACE, ROOT, Program
+from deployment import NAMESPACE, ROOT, Program, write_overlay
 from gangs import install_pod_groups, path_of_pod_group
 from jobs import runtime, train_job
 from lean import LeanPlane
@@ -21,24 +23,36 @@ from rest import ApiError, Rest, true_conditions, wait_for
 BINARIES = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"])
 RBAC = "/apis/rbac.authorization.k8s.io/v1/"
 ROLES = [*sorted((ROOT / "manifests" / "base" / "rbac").glob("*.yaml")),
-         *sorted((ROOT / "manifests" / "components").glob("*/rbac.yaml"))]
+         *sorted((ROOT / "manifests" / "components").rglob("rbac.yaml"))]
 REVIEWS = "/validate-trainer-kubeflow-org-v1alpha1-trainjob"
 
 
 class Plane(LeanPlane):
-    """With the admission plugin for which trainjobs/finalizers is there, and both gang schedulers' kinds."""
+    """With the admission plugin for which trainjobs/finalizers is there, both gang schedulers' kinds, and the roles of every
+    component. Stories are told in the namespace default."""
 
-    def __init__(self):
+    def __init__(self, namespaces):
         super().__init__()
         self.api_server_options = ["--enable-admission-plugins=OwnerReferencesPermissionEnforcement"]
+        self.namespaces = namespaces
+
+    def install_roles(self, directory):
+        overlay = write_overlay(directory, ["self-signed", "bearer-tokens"], self.namespaces, base="base")
+        objects = yaml.load_all(self.kubectl("kustomize", overlay), Loader=yaml.CSafeLoader)
+        self.kubectl("apply", "--server-side", "-f", "-", input=json.dumps({
+            "apiVersion": "v1", "kind": "List", "items": [each for each in objects if "Role" in each["kind"]]}))
+
+
+INSTALLATIONS = {"everywhere": [], "in-namespaces": ["default", "another"]}
 
 
 @pytest.fixture(scope="module")
-def plane():
-    with Plane() as lean:
-        for file in ROLES[-2:]:
-            lean.kubectl("apply", "--server-side", "-n", NAMESPACE, "-f", file)
+def plane(request, tmp_path_factory):
+    with Plane(INSTALLATIONS[request.param]) as lean:
         rest = Rest(lean.kubeconfig)
+        if lean.namespaces:
+            rest.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "another"}})
+        lean.install_roles(tmp_path_factory.mktemp("overlay"))
         install_pod_groups(rest)
         for resource in ("trainjobs", "jobsets", "clustertrainingruntimes"):
             wait_for(f"{resource} to be served", lambda: is_served(rest, resource))
@@ -62,7 +76,7 @@ def rest(plane):
     yield client
     plane.kubectl("delete", "--ignore-not-found", "-k", ROOT / "manifests" / "base" / "webhook")
     # There is no garbage collector here.
-    for resource in ("trainjobs", "jobsets", "clustertrainingruntimes", "configmaps", "secrets"):
+    for resource in ("trainjobs", "jobsets", "clustertrainingruntimes", "trainingruntimes", "configmaps", "secrets"):
         for obj in client.list(resource):
             client.delete(resource, obj["metadata"]["name"])
     for name in pod_groups(client):
@@ -91,41 +105,41 @@ def start(plane, certificates):
                 options = ("--tls-cert", certificates / "tls.crt", "--tls-key", certificates / "tls.key", *options)
         started.append(Program(BINARIES / f"signalbox-{name}", plane.directory / f"{name}-{len(os.listdir(plane.directory))}.log", [
             "--kubeconfig", plane.service_account_kubeconfig(NAMESPACE, f"signalbox-{name}"),
-            "--admin-listen", "127.0.0.1:0", *options]))
+            "--admin-listen", "127.0.0.1:0", *(f"--namespaces={each}" for each in plane.namespaces), *options]))
         return started[-1]
     yield program
     assert [problem for each in started if each.running() for problem in each.stop()] == []
 
 
-def path_of_role(kind, name):
-    return RBAC + (f"namespaces/{NAMESPACE}/roles/" if kind == "Role" else "clusterroles/") + name
+# Where a role of ours may be: for all of the cluster, for our own namespace, for that of the stories.
+PLACES = ("clusterroles", f"namespaces/{NAMESPACE}/roles", "namespaces/default/roles")
 
 
-def may_do_one_thing(rest, role, rule):
+def may_do_one_thing(rest, path, rule):
     """What the authorizer says, who learns of a changed role by a watch, to the first thing that the rule allows."""
     resource, _, subresource = rule["resources"][0].partition("/")
-    account = "signalbox-" + role.partition("-")[0]
+    account = "-".join(path.rpartition("/")[2].split("-")[:2])
+    namespace = "default" if "/namespaces/default/" in path else NAMESPACE
     answer = rest.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {
         "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": {
             "user": f"system:serviceaccount:{NAMESPACE}:{account}", "resourceAttributes": {
                 "group": rule["apiGroups"][0], "resource": resource, "subresource": subresource, "verb": rule["verbs"][0],
-                "name": rule.get("resourceNames", [""])[0], "namespace": NAMESPACE}}})
+                "name": rule.get("resourceNames", [""])[0], "namespace": namespace}}})
     return answer["status"]["allowed"]
 
 
 @contextlib.contextmanager
-def without(rest, kind, role, is_meant):
+def without(rest, path, is_meant):
     """The role without that one rule."""
-    path = path_of_role(kind, f"signalbox-{role}")
     whole = rest.request("GET", path)
     (taken,), left = ([rule for rule in whole["rules"] if is_meant(rule) == meant] for meant in (True, False))
     changed = rest.request("PUT", path, {**whole, "rules": left})
     try:
-        wait_for("the rule to be gone", lambda: not may_do_one_thing(rest, role, taken))
+        wait_for("the rule to be gone", lambda: not may_do_one_thing(rest, path, taken))
         yield
     finally:
         rest.request("PUT", path, {**changed, "rules": whole["rules"]})
-        wait_for("the rule to be back", lambda: may_do_one_thing(rest, role, taken))
+        wait_for("the rule to be back", lambda: may_do_one_thing(rest, path, taken))
 
 
 # Each of the following begins something that needs one rule, and returns what is true once it has come to pass.
@@ -232,6 +246,21 @@ def review(certificates, program, path, request, headers=()):
     return answer.status, json.loads(text) if text.startswith("{") else text
 
 
+def runtime_of_a_namespace_is_found(rest, certificates, program, **_):
+    rest.create(runtime("own", kind="TrainingRuntime"))
+    wait_for("readiness", webhook_is_ready(program))
+    return lambda: is_admitted(certificates, program, train_job("own", "own", kind="TrainingRuntime"))
+
+
+def is_admitted(certificates, program, job, old=None):
+    kind = {"group": "trainer.kubeflow.org", "version": "v1alpha1"}
+    status, answer = review(certificates, program, REVIEWS, {
+        "operation": "UPDATE" if old else "CREATE", "name": job["metadata"]["name"], "namespace": "default", "object": job,
+        "oldObject": old, "kind": {**kind, "kind": "TrainJob"}, "resource": {**kind, "resource": "trainjobs"},
+        "userInfo": {"username": "u"}})
+    return status == 200 and answer["response"]["allowed"]
+
+
 def changed_job(rest, certificates, program, having_run):
     """Asks for the verdict on a change of patches, from which nothing but the job's history keeps it."""
     rest.create(runtime())
@@ -246,11 +275,7 @@ def changed_job(rest, certificates, program, having_run):
     wait_for("readiness", webhook_is_ready(program))
 
     def admitted():
-        kind = {"group": "trainer.kubeflow.org", "version": "v1alpha1"}
-        status, answer = review(certificates, program, REVIEWS, {
-            "operation": "UPDATE", "name": "changed", "namespace": "default", "object": new, "oldObject": old,
-            "kind": {**kind, "kind": "TrainJob"}, "resource": {**kind, "resource": "trainjobs"}, "userInfo": {"username": "u"}})
-        return status == 200 and answer["response"]["allowed"]
+        return is_admitted(certificates, program, new, old)
     admitted()
     return admitted
 
@@ -271,13 +296,9 @@ def priority_of_a_volcano_gang(rest, certificates, program, **_):
         rest.request("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", {
             "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "urgent"}, "value": 7})
     wait_for("readiness", webhook_is_ready(program))
-    kind = {"group": "trainer.kubeflow.org", "version": "v1alpha1"}
 
     def admitted():
-        status, answer = review(certificates, program, REVIEWS, {
-            "operation": "CREATE", "name": "urgent", "namespace": "default", "object": train_job("urgent", "urgent"),
-            "kind": {**kind, "kind": "TrainJob"}, "resource": {**kind, "resource": "trainjobs"}, "userInfo": {"username": "u"}})
-        return status == 200 and answer["response"]["allowed"]
+        return is_admitted(certificates, program, train_job("urgent", "urgent"))
     admitted()
     return admitted
 
@@ -331,13 +352,23 @@ STORIES = [
     ("webhook-callers", "tokenreviews", token_is_asked_about, "--token-audience=signalbox-webhook"),
 ]
 
+# Where what is in a namespace and what is in none are not one rule.
+LIMITED_STORIES = [
+    *STORIES,
+    ("reconciler", "trainingruntimes", job_is_seen),
+    ("reconciler", "deviceclasses", gpus_are_counted),
+    ("webhook", "trainingruntimes", runtime_of_a_namespace_is_found),
+]
+ALL_STORIES = {"everywhere": STORIES, "in-namespaces": LIMITED_STORIES}
+
 
 def rules_of(rest, name):
-    """(kind, rule) of the roles of that name."""
+    """(path of the role, rule) of the roles of that name."""
     found = []
-    for kind in ("ClusterRole", "Role"):
+    for place in PLACES:
+        path = f"{RBAC}{place}/signalbox-{name}"
         with contextlib.suppress(ApiError):
-            found += [(kind, rule) for rule in rest.request("GET", path_of_role(kind, f"signalbox-{name}"))["rules"]]
+            found += [(path, rule) for rule in rest.request("GET", path)["rules"]]
     return found
 
 
@@ -346,10 +377,12 @@ def is_about(rule, what):
     return resource in rule["resources"] and (not verb or verb in rule["verbs"])
 
 
-def test_every_rule_has_one_story(plane, rest):
-    for name in {row[0] for row in STORIES}:
+@pytest.mark.parametrize("plane, stories", [pytest.param(each, rows, id=each) for each, rows in ALL_STORIES.items()],
+                         indirect=["plane"])
+def test_every_rule_has_one_story(plane, rest, stories):
+    for name in {row[0] for row in stories}:
         for _, rule in rules_of(rest, name):
-            told = [row[1] for row in STORIES if row[0] == name and is_about(rule, row[1])]
+            told = [row[1] for row in stories if row[0] == name and is_about(rule, row[1])]
             assert len(told) == 1, (name, rule)
     assert {f"signalbox-{row[0]}" for row in STORIES} | {"kubeflow-trainer-public"} == {
         name for file in ROLES for name in re.findall(r"(?m)^kind: (?:Cluster)?Role\nmetadata:\n  name: (.*)$", file.read_text())}
@@ -361,12 +394,13 @@ def refusals(program):
     return {line["resource"].split(".")[0] for line in lines if "a permission is missing" in line["msg"]}
 
 
-@pytest.mark.parametrize("role, what, story, options", [
-    pytest.param(role, what, story, options, id=f"{role}-{what.replace(' ', '-').replace('/', '-')}-{story.__name__}")
-    for role, what, story, *options in STORIES])
+@pytest.mark.parametrize("plane, role, what, story, options", [
+    pytest.param(installation, role, what, story, options,
+                 id=f"{installation}-{role}-{what.replace(' ', '-').replace('/', '-')}-{story.__name__}")
+    for installation, stories in ALL_STORIES.items() for role, what, story, *options in stories], indirect=["plane"])
 def test_a_story_that_a_rule_is_for_stops_without_it_and_goes_on_with_it(plane, rest, start, certificates, role, what, story, options):
-    (kind, _), = [each for each in rules_of(rest, role) if is_about(each[1], what)]
-    with without(rest, kind, role, lambda rule: is_about(rule, what)):
+    (path, _), = [each for each in rules_of(rest, role) if is_about(each[1], what)]
+    with without(rest, path, lambda rule: is_about(rule, what)):
         program = start("webhook" if role.startswith("webhook") else "reconciler", *options)
         has_come_to_pass = story(rest=rest, plane=plane, program=program, certificates=certificates)
         told = "finalizers of the owner" if story is job_is_owned else what.split(" ")[0].split("/")[0]

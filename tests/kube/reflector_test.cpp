@@ -183,3 +183,82 @@ TEST_CASE("a watch that nobody opens is not working, and has no restarts", "[kub
     CHECK(!room.reflector.works());
     CHECK(room.reflector.restarts().ended + room.reflector.restarts().broken == 0);
 }
+
+namespace {
+
+// One reflector for each of two namespaces, which are asked for in this order, and one for runtimes.
+struct Spaces {
+    boost::asio::io_context context;
+    VirtualClock clock{context};
+    FakeApiServer server{clock};
+    RecordingSink sink;
+    kube::Reflector a{server, clock, sink, {.resource = kube::resources::train_jobs, .ns = "a"}};
+    kube::Reflector b{server, clock, sink, {.resource = kube::resources::train_jobs, .ns = "b"}};
+    kube::Reflector runtimes{server, clock, sink, {.resource = kube::resources::cluster_training_runtimes}};
+    boost::asio::cancellation_signal stops[3];
+
+    void run() {
+        int next = 0;
+        for (kube::Reflector* each : {&a, &b, &runtimes})
+            boost::asio::co_spawn(
+                context, each->run(),
+                boost::asio::bind_cancellation_slot(stops[next++].slot(), [](std::exception_ptr) {}));
+        clock.run_for(100ms);
+    }
+    std::string waits_for() {
+        const kube::Reflector* all[] = {&a, &b, &runtimes};
+        std::string text;
+        for (const auto& reason : kube::lists_to_come(all)) text += reason + "\n";
+        return text;
+    }
+    ~Spaces() {
+        for (auto& stop : stops) stop.emit(boost::asio::cancellation_type::terminal);
+        clock.run();
+    }
+};
+
+const api::Result<Script> complete = Script{end_of_list("9"), Silence{}};
+const api::Result<Script> forbidden = refusal(403, Errc::forbidden);
+const api::Result<Script> missing = refusal(404, Errc::not_found);
+const std::string no_list = "no list yet of trainjobs.trainer.kubeflow.org in ";
+
+}  // namespace
+
+TEST_CASE("a reflector of one namespace asks for no more than that", "[kube]") {
+    Spaces spaces;
+    spaces.server.watches = {refusal(400, Errc::invalid), complete, complete};
+    spaces.run();
+    REQUIRE(spaces.server.requests.size() > 3);
+    for (const auto& request : spaces.server.requests)
+        CHECK((request.target.starts_with("/apis/trainer.kubeflow.org/v1alpha1/namespaces/") ||
+               request.target.starts_with("/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes?")));
+}
+
+TEST_CASE("readiness waits for every namespace but those that refuse us while others do not", "[kube]") {
+    struct Case {
+        const char* name;
+        std::deque<api::Result<Script>> watches;  // of a, b and the runtimes
+        std::string want;
+    };
+    const Case cases[] = {
+        {"all there", {complete, complete, complete}, ""},
+        {"one is late", {complete, Script{Silence{}}, complete}, no_list + "b\n"},
+        {"one is late for another reason", {missing, complete, complete}, no_list + "a\n"},
+        {"one refuses", {complete, forbidden, complete}, ""},
+        {"one refuses, one is late",
+         {forbidden, Script{Silence{}}, complete},
+         no_list + "a\n" + no_list + "b\n"},
+        {"all refuse", {forbidden, forbidden, complete}, no_list + "a\n" + no_list + "b\n"},
+        {"what all share is refused",
+         {complete, complete, forbidden},
+         "no list yet of clustertrainingruntimes.trainer.kubeflow.org\n"},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            Spaces spaces;
+            spaces.server.watches = c.watches;
+            spaces.run();
+            CHECK(spaces.waits_for() == c.want);
+        }
+    }
+}

@@ -25,6 +25,8 @@ Json object(const std::string& uid, const std::string& color) {
 
 struct Room {
     std::vector<std::string> told;
+    std::vector<std::string> lists;
+    kube::Namespaces namespaces;
     Store store{
         [](Json& o) -> std::optional<Facts> {
             const std::string color(std::as_const(o)["spec"]["color"].as_string());
@@ -36,14 +38,23 @@ struct Room {
             told.push_back(key.name + ":" +
                            (before ? std::string(before->object.uid()) + "=" + before->facts.color : "-") +
                            ">" + (after ? std::string(after->object.uid()) + "=" + after->facts.color : "-"));
-        }};
+        },
+        namespaces, [this](const std::string& section) { lists.push_back(section); }};
+
+    explicit Room(kube::Namespaces of = {}) : namespaces(std::move(of)) {}
+    // What a reflector of that section would have.
+    kube::Sink& sink(const std::string& section = "") {
+        for (const kube::Section& each : store.sections())
+            if (each.ns == section) return each.sink;
+        throw std::logic_error("no such section: " + section);
+    }
     std::vector<std::string> take() { return std::exchange(told, {}); }
     // With object a at version 5 and b at 6, complete at 9.
     Room& settled() {
-        store.listing();
-        store.upsert(a, "5", object("ua", "red"));
-        store.upsert(b, "6", object("ub", "blue"));
-        store.synced("9");
+        sink().listing();
+        sink().upsert(a, "5", object("ua", "red"));
+        sink().upsert(b, "6", object("ub", "blue"));
+        sink().synced("9");
         take();
         return *this;
     }
@@ -55,13 +66,13 @@ using Told = std::vector<std::string>;
 
 TEST_CASE("a store keeps bytes, facts and versions", "[kube]") {
     Room room;
-    CHECK(!room.store.is_synced());
-    room.store.listing();
-    room.store.upsert(a, "5", object("ua", "red"));
-    CHECK(!room.store.is_synced());
-    CHECK(!room.store.has_seen("5"));
-    room.store.synced("9");
-    CHECK(room.store.is_synced());
+    CHECK(!room.store.is_synced("ns"));
+    room.sink().listing();
+    room.sink().upsert(a, "5", object("ua", "red"));
+    CHECK(!room.store.is_synced("ns"));
+    CHECK(!room.store.has_seen("ns", "5"));
+    room.sink().synced("9");
+    CHECK(room.store.is_synced("ns"));
     CHECK(room.told == Told{"a:->ua=red"});
     const auto* entry = room.store.find(a);
     REQUIRE(entry);
@@ -77,40 +88,41 @@ TEST_CASE("a store tells what changed", "[kube]") {
     Room room;
     room.settled();
     auto& store = room.store;
+    kube::Sink& sink = room.sink();
     SECTION("updated") {
-        store.upsert(a, "10", object("ua", "green"));
+        sink.upsert(a, "10", object("ua", "green"));
         CHECK(room.told == Told{"a:ua=red>ua=green"});
         CHECK(store.find(a)->object.resource_version() == "10");
     }
     SECTION("the same version again") {
-        store.upsert(a, "5", object("ua", "green"));
+        sink.upsert(a, "5", object("ua", "green"));
         CHECK(room.told.empty());
     }
     SECTION("an older version, from a stale server") {
-        store.upsert(a, "4", object("ua", "green"));
+        sink.upsert(a, "4", object("ua", "green"));
         CHECK(room.told.empty());
         CHECK(store.find(a)->facts.color == "red");
     }
     SECTION("removed") {
-        store.removed(a, "11");
+        sink.removed(a, "11");
         CHECK(room.told == Told{"a:ua=red>-"});
         CHECK(!store.find(a));
-        store.removed(a, "11");
+        sink.removed(a, "11");
         CHECK(room.told.size() == 1);
     }
     SECTION("replaced unseen by another object of that name") {
-        store.upsert(a, "10", object("ux", "green"));
+        sink.upsert(a, "10", object("ux", "green"));
         CHECK(room.told == Told{"a:ua=red>ux=green"});
     }
     SECTION("not ours, or not any more") {
-        store.upsert({"ns", "c"}, "10", object("uc", "grey"));
+        sink.upsert({"ns", "c"}, "10", object("uc", "grey"));
         CHECK(room.told.empty());
-        store.upsert(a, "11", object("ua", "grey"));
+        sink.upsert(a, "11", object("ua", "grey"));
         CHECK(room.told == Told{"a:ua=red>-"});
         CHECK(store.size() == 1);
     }
     SECTION("worth its facts only") {
-        store.upsert(a, "10", object("ua", "glass"));
+        sink.upsert(a, "10", object("ua", "glass"));
         CHECK(store.find(a)->object.bytes().empty());
         CHECK(store.find(a)->object.uid() == "ua");
     }
@@ -120,28 +132,29 @@ TEST_CASE("what a later list does not name is gone", "[kube]") {
     Room room;
     room.settled();
     auto& store = room.store;
-    store.listing();
+    kube::Sink& sink = room.sink();
+    sink.listing();
     SECTION("and what it names unchanged stays without a word") {
-        store.upsert(b, "6", object("ub", "blue"));
+        sink.upsert(b, "6", object("ub", "blue"));
         CHECK(room.take().empty());
-        store.synced("20");
+        sink.synced("20");
         CHECK(room.told == Told{"a:ua=red>-"});
-        CHECK(store.lists() == 2);
+        CHECK(store.lists("ns") == 2);
     }
     SECTION("only once it is complete") {
-        store.upsert(b, "6", object("ub", "blue"));
-        store.listing();
-        store.upsert(a, "5", object("ua", "red"));
+        sink.upsert(b, "6", object("ub", "blue"));
+        sink.listing();
+        sink.upsert(a, "5", object("ua", "red"));
         CHECK(store.size() == 2);
-        store.synced("20");
+        sink.synced("20");
         CHECK(room.told == Told{"b:ub=blue>-"});
     }
     SECTION("even if the list is older: the server was restored") {
-        store.upsert(a, "3", object("ua", "green"));
-        store.synced("4");
+        sink.upsert(a, "3", object("ua", "green"));
+        sink.synced("4");
         CHECK(room.told == Told{"a:ua=red>ua=green", "b:ub=blue>-"});
-        CHECK(!store.has_seen("9"));
-        CHECK(store.has_seen("4"));
+        CHECK(!store.has_seen("ns", "9"));
+        CHECK(store.has_seen("ns", "4"));
     }
 }
 
@@ -149,19 +162,20 @@ TEST_CASE("a store knows how far it has seen", "[kube]") {
     Room room;
     room.settled();
     auto& store = room.store;
-    CHECK(store.has_seen("9"));
-    CHECK(!store.has_seen("10"));
-    store.upsert(a, "10", object("ua", "green"));
-    CHECK(store.has_seen("10"));
-    store.removed(a, "12");
-    CHECK(store.has_seen("12"));
-    store.upsert({"ns", "c"}, "13", object("uc", "grey"));  // also of what it does not keep
-    CHECK(store.has_seen("13"));
-    store.progressed("100");
-    CHECK(store.has_seen("99"));
-    store.progressed("50");
-    CHECK(store.has_seen("100"));
-    CHECK(!store.has_seen("abc"));
+    kube::Sink& sink = room.sink();
+    CHECK(store.has_seen("ns", "9"));
+    CHECK(!store.has_seen("ns", "10"));
+    sink.upsert(a, "10", object("ua", "green"));
+    CHECK(store.has_seen("ns", "10"));
+    sink.removed(a, "12");
+    CHECK(store.has_seen("ns", "12"));
+    sink.upsert({"ns", "c"}, "13", object("uc", "grey"));  // also of what it does not keep
+    CHECK(store.has_seen("ns", "13"));
+    sink.progressed("100");
+    CHECK(store.has_seen("ns", "99"));
+    sink.progressed("50");
+    CHECK(store.has_seen("ns", "100"));
+    CHECK(!store.has_seen("ns", "abc"));
 }
 
 TEST_CASE("all entries can be walked", "[kube]") {
@@ -172,4 +186,73 @@ TEST_CASE("all entries can be walked", "[kube]") {
         names += key.name + std::string(entry.object.uid()) + " ";
     });
     CHECK((names == "aua bub " || names == "bub aua "));
+}
+
+TEST_CASE("what is in one namespace is listed, and forgotten, without the others", "[kube]") {
+    Room room(kube::Namespaces({"ns", "other"}));
+    const api::ObjectKey c = {"other", "c"};
+    CHECK(room.store.sections().size() == 2);
+    room.sink("ns").listing();
+    room.sink("ns").upsert(a, "5", object("ua", "red"));
+    room.sink("other").listing();
+    room.sink("other").upsert(c, "7", object("uc", "blue"));
+    room.sink("ns").synced("9");
+    CHECK(room.store.is_synced("ns"));
+    CHECK(!room.store.is_synced("other"));
+    CHECK(room.store.has_seen("ns", "9"));
+    CHECK(!room.store.has_seen("other", "7"));
+    CHECK(room.lists == Told{"ns"});
+    room.sink("other").synced("8");
+    CHECK(room.store.is_synced("other"));
+    CHECK(room.store.has_seen("other", "8"));
+    CHECK(!room.store.has_seen("other", "9"));
+    CHECK(room.store.size() == 2);
+    CHECK(room.store.find(a));
+    CHECK(room.store.find(c));
+    room.take();
+
+    SECTION("a new list") {
+        room.sink("ns").listing();
+        room.sink("ns").synced("20");
+        CHECK(room.take() == Told{"a:ua=red>-"});
+        CHECK(room.store.find(c));
+        CHECK(room.store.lists("ns") == 2);
+        CHECK(room.store.lists("other") == 1);
+        CHECK(room.lists == Told{"ns", "other", "ns"});
+    }
+    SECTION("a list that breaks off") {
+        room.sink("ns").listing();
+        room.sink("other").upsert(c, "30", object("uc", "green"));
+        CHECK(room.take() == Told{"c:uc=blue>uc=green"});
+        CHECK(room.store.has_seen("other", "30"));
+        room.sink("other").upsert(c, "29", object("uc", "red"));  // old news, although the other one lists
+        CHECK(room.take().empty());
+    }
+    SECTION("a walk") {
+        std::string names;
+        const auto note = [&](const api::ObjectKey& key, const Store::Entry&) { names += key.name; };
+        room.store.for_each(note);
+        CHECK(names == "ac");
+        room.store.for_each_in("other", note);
+        CHECK(names == "acc");
+    }
+    SECTION("what nobody looks after is not there, and never will be") {
+        CHECK(!room.store.find({"third", "a"}));
+        CHECK(!room.store.is_synced("third"));
+        CHECK(!room.store.has_seen("third", "1"));
+        CHECK(room.store.lists("third") == 0);
+    }
+}
+
+TEST_CASE("one section holds all namespaces, and what belongs to none", "[kube]") {
+    Room room;
+    room.settled();
+    CHECK(room.lists == Told{""});
+    room.sink().upsert({"", "cluster"}, "10", object("uz", "red"));
+    room.sink().upsert({"third", "z"}, "11", object("uy", "red"));
+    CHECK(room.store.find({"", "cluster"}));
+    CHECK(room.store.find({"third", "z"}));
+    CHECK(room.store.is_synced("third"));
+    CHECK(room.store.has_seen("third", "11"));
+    CHECK(room.store.size() == 4);
 }

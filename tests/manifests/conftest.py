@@ -37,6 +37,15 @@ def rest(plane):
 
 
 @pytest.fixture(scope="session")
+def namespaces(rest):
+    """Those of overlays/namespaced."""
+    names = ["team-a", "team-b"]
+    for name in names:
+        rest.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    return names
+
+
+@pytest.fixture(scope="session")
 def installed(plane, rest):
     """Everything but the webhook configurations: nobody answers them here, and all our kinds would be refused."""
     objects = [obj for obj in build(plane, ROOT / "manifests" / "base") if "Webhook" not in obj["kind"]]
@@ -53,6 +62,15 @@ def build(plane, directory):
 def load_all(text):
     """The documents in it. The CRDs are long, and PyYAML's own loader takes seconds for them."""
     return [doc for doc in yaml.load_all(text, Loader=yaml.CSafeLoader) if doc]
+
+
+def by_name(objects):
+    """By kind and name; outside of kubeflow-system the name is NAMESPACE/NAME."""
+    def key(meta):
+        return meta["name"] if meta.get("namespace") in (None, "kubeflow-system") else f"{meta['namespace']}/{meta['name']}"
+    named = {(each["kind"], key(each["metadata"])): each for each in objects}
+    assert len(named) == len(objects)
+    return named
 
 
 def is_served(client, plural):

@@ -14,7 +14,7 @@ MANIFESTS = ROOT / "manifests"
 FILES = sorted(path for path in MANIFESTS.rglob("*.yaml") if "chart" not in path.relative_to(MANIFESTS).parts)
 # Components are parts of overlays, and built with them.
 KUSTOMIZATIONS = sorted(path.parent for path in FILES
-                        if path.name == "kustomization.yaml" and "components" not in path.parts)
+                        if path.name == "kustomization.yaml" and "kind: Kustomization" in path.read_text())
 RUNTIMES = sorted(path for path in (MANIFESTS / "runtimes").glob("*.yaml") if path.name != "kustomization.yaml")
 ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
 
@@ -35,7 +35,8 @@ def test_parses_and_is_neat(path):
 def test_is_part_of_a_kustomization(path):
     if path.name == "kustomization.yaml" or path.parent.name == "crds-source":
         return
-    assert path.name in yaml.safe_load((path.parent / "kustomization.yaml").read_text())["resources"]
+    kustomization = yaml.safe_load((path.parent / "kustomization.yaml").read_text())
+    assert path.name in [*kustomization.get("resources", []), *(patch.get("path") for patch in kustomization.get("patches", []))]
 
 
 @pytest.mark.parametrize("directory", KUSTOMIZATIONS, ids=name_of)

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from conftest import ROOT, build
+from conftest import ROOT, build, by_name
 
 OVERLAYS = ROOT / "manifests" / "overlays"
 NEED_OTHERS = ("cert-manager", "prometheus")  # whose kinds are not served here
@@ -20,7 +20,7 @@ def overlay(plane):
     def objects(name):
         if name not in built:
             directory = ROOT / "manifests" / "base" if name == "base" else OVERLAYS / name
-            built[name] = {(obj["kind"], obj["metadata"]["name"]): obj for obj in build(plane, directory)}
+            built[name] = by_name(build(plane, directory))
         return built[name]
     return objects
 
@@ -41,7 +41,7 @@ def test_an_overlay_leaves_out_nothing_of_the_base_and_labels_all(overlay, name)
 
 
 @pytest.mark.parametrize("name", INSTALLABLE)
-def test_an_api_server_takes_all_of_it_by_one_apply(plane, installed, overlay, name):
+def test_an_api_server_takes_all_of_it_by_one_apply(plane, installed, namespaces, overlay, name):
     run = subprocess.run([plane.kubectl_path, "--kubeconfig", plane.kubeconfig, "apply", "--server-side", "--dry-run=server",
                           "--force-conflicts", "-f", "-"], capture_output=True, text=True,
                          input=json.dumps({"apiVersion": "v1", "kind": "List", "items": list(overlay(name).values())}))

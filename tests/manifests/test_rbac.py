@@ -8,6 +8,7 @@ import yaml
 from conftest import ROOT
 
 RBAC = sorted(path for path in (ROOT / "manifests" / "base" / "rbac").glob("*.yaml") if path.name != "kustomization.yaml")
+ALL_RBAC = [*RBAC, *sorted((ROOT / "manifests" / "components").rglob("rbac.yaml"))]
 ROLES = [pytest.param(path, role, id=f"{role['kind']} {role['metadata']['name']}")
          for path in RBAC for role in yaml.safe_load_all(path.read_text()) if role["kind"].endswith("Role")]
 OURS = "trainer.kubeflow.org"
@@ -58,13 +59,15 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("path, role", ROLES)
+@pytest.mark.parametrize("path, role", [
+    pytest.param(path, role, id=f"{path.parent.name}-{role['kind']}-{role['metadata']['name']}")
+    for path in ALL_RBAC for role in yaml.safe_load_all(path.read_text()) if role["kind"].endswith("Role")])
 def test_no_wildcards(path, role):
     for rule in role["rules"]:
         assert "*" not in [*rule["apiGroups"], *rule["resources"], *rule["verbs"]]
 
 
-@pytest.mark.parametrize("path", RBAC, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", ALL_RBAC, ids=lambda path: path.relative_to(ROOT / "manifests").as_posix())
 def test_a_comment_says_why_for_every_rule(path):
     lines = path.read_text().splitlines()
     rules = [number for number, line in enumerate(lines) if re.match(r"  - apiGroups:", line)]
@@ -121,9 +124,6 @@ def test_nothing_is_allowed_that_is_not_listed_above(path, role):
     granted = {(verb, group, resource) for rule in role["rules"] for verb in rule["verbs"]
                for group in rule["apiGroups"] for resource in rule["resources"]}
     assert granted <= listed
-
-
-ALL_RBAC = [*RBAC, *sorted((ROOT / "manifests" / "components").glob("*/rbac.yaml"))]
 
 
 @pytest.mark.parametrize("path", ALL_RBAC, ids=lambda path: path.relative_to(ROOT / "manifests").as_posix())

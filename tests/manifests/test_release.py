@@ -4,11 +4,12 @@ import subprocess
 
 import pytest
 
-from conftest import ROOT, build, load_all
+from conftest import ROOT, build, by_name, load_all
 from controlplane import binaries
 
 VERSION = "1.2.3-rc.1"
-OVERLAYS = sorted(path.name for path in (ROOT / "manifests" / "overlays").iterdir() if path.name != "local-processes")
+OVERLAYS = sorted(path.name for path in (ROOT / "manifests" / "overlays").iterdir()
+                  if path.name not in ("local-processes", "namespaced"))
 KEPT = {"CustomResourceDefinition", "Namespace"}
 
 
@@ -48,12 +49,6 @@ def template(helm, chart):
     return objects
 
 
-def by_name(documents):
-    named = {(each["kind"], each["metadata"]["name"]): each for each in documents}
-    assert len(named) == len(documents)
-    return named
-
-
 def of_overlay(plane, name):
     """What kustomize makes of it, with the images of the release."""
     objects = by_name(build(plane, ROOT / "manifests" / "overlays" / name))
@@ -73,13 +68,38 @@ def test_an_installation_by_one_file_is_the_overlay_with_the_release_s_images(pl
 
 @pytest.mark.parametrize("name", OVERLAYS)
 def test_the_chart_makes_the_objects_of_each_overlay_and_keeps_what_users_objects_stand_on(plane, template, name):
-    objects = template("--set", f"overlay={name}")
+    assert without_policy(template("--set", f"overlay={name}")) == of_overlay(plane, name)
+
+
+def without_policy(objects):
+    """And it is said of what must be kept, and of nothing else."""
     for (kind, _), obj in objects.items():
         annotations = obj["metadata"].get("annotations", {})
         assert (annotations.pop("helm.sh/resource-policy", None) == "keep") == (kind in KEPT)
         if not annotations:
             obj["metadata"].pop("annotations", None)
-    assert objects == of_overlay(plane, name)
+    return objects
+
+
+def test_the_chart_s_namespaces_make_the_objects_of_the_overlay_that_names_them(plane, template):
+    objects = without_policy(template("--set", "namespaces={team-a,team-b}"))
+    assert objects == of_overlay(plane, "namespaced")
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_namespaces_limit_every_overlay_and_leave_the_rest_of_it_alone(template, overlay):
+    everywhere, limited = template("--set", f"overlay={overlay}"), template("--set", f"overlay={overlay},namespaces={{one}}",
+                                                                             "--set", "webhook.args={--log-level=debug}")
+    added = {("Role", "one/signalbox-reconciler"), ("Role", "one/signalbox-webhook"),
+             ("RoleBinding", "one/signalbox-reconciler"), ("RoleBinding", "one/signalbox-webhook")}
+    assert limited.keys() - everywhere.keys() == added and everywhere.keys() <= limited.keys()
+    assert {kind for kind, name in everywhere if everywhere[kind, name] != limited[kind, name]} == {
+        "ClusterRole", "Deployment", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
+    for program in ("webhook", "reconciler"):
+        container, = limited["Deployment", f"signalbox-{program}"]["spec"]["template"]["spec"]["containers"]
+        was, = everywhere["Deployment", f"signalbox-{program}"]["spec"]["template"]["spec"]["containers"]
+        own = ["--log-level=debug"] if program == "webhook" else []
+        assert container["args"] == [*was["args"], "--namespaces=one", *own]
 
 
 def test_helm_finds_nothing_to_object_to(helm, chart):
@@ -135,6 +155,10 @@ def test_values_change_the_program_that_they_name_and_nothing_else(template, pro
     ("reconciler.args={log-level=debug}", "does not match pattern"),
     ("webhook.replicas=-1", "minimum"),
     ("webhook.pod.containers={}", "'not' failed"),
+    ("namespaces=team-a", "got string, want array"),
+    ("namespaces={team-a,team-a}", "are equal"),
+    ("namespaces={Team}", "does not match pattern"),
+    ("namespaces={a\\,b}", "does not match pattern"),
 ])
 def test_values_that_mean_nothing_are_refused(helm, chart, values, told):
     run = helm("template", "signalbox", chart, "--set", values)

@@ -42,7 +42,7 @@ struct Settings {
         table.add_choice<When>("when", when, {{"always", When::always}, {"on-failure", When::on_failure}},
                                "when to");
         table.add("log-level", "LEVEL", level, "how much to say");
-        table.add("feature-gates", "LIST", gates, "what to try");
+        table.add_list("feature-gates", "LIST", gates, "what to try");
         return table;
     }
 };
@@ -137,6 +137,16 @@ TEST_CASE("bad usage is one line that says what is allowed", "[net]") {
     }
 }
 
+TEST_CASE("a list may come in parts, and of other values the last one counts", "[net]") {
+    Settings s;
+    CHECK(parse(s, {"--feature-gates=A=true", "--small=1", "--feature-gates", "B=true,A=false",
+                    "--small=2"}) == "ok");
+    CHECK(s.gates == net::FeatureGates{{"A", false}, {"B", true}});
+    CHECK(s.small == 2);
+    CHECK(parse(s, {"--feature-gates=A=true", "--feature-gates=B"}) ==
+          "--feature-gates=A=true,B: must be a list of NAME=true or NAME=false, separated by commas");
+}
+
 TEST_CASE("addresses are read as people write them", "[net]") {
     const std::pair<const char*, net::HostPort> cases[] = {
         {"127.0.0.1:80", {"127.0.0.1", 80}}, {":80", {"0.0.0.0", 80}},    {"[::]:80", {"::", 80}},
@@ -171,12 +181,26 @@ TEST_CASE("the configuration file has the same names, and the command line wins"
     CHECK_FALSE(options.given("quiet"));
 }
 
+TEST_CASE("a list of the configuration file is one of YAML, or a text, and the command line replaces it",
+          "[net]") {
+    for (const char* text : {"feature-gates: [A=true, B=false]\n", "feature-gates: A=true,B=false\n"}) {
+        const TemporaryFile file(text);
+        Settings s;
+        CHECK(parse(s, {"--config", file.path.c_str()}) == "ok");
+        CHECK(s.gates == net::FeatureGates{{"A", true}, {"B", false}});
+        CHECK(parse(s, {"--config", file.path.c_str(), "--feature-gates=C=true"}) == "ok");
+        CHECK(s.gates == net::FeatureGates{{"C", true}});
+    }
+}
+
 TEST_CASE("faults of the configuration file are named with their place", "[net]") {
     const std::pair<const char*, const char*> cases[] = {
         {"lisen: :1\n", ": unknown option lisen: did you mean listen?"},
         {"concurrency: many\n", ": concurrency: must be a whole number"},
         {"listen: [a, b]\n", ": listen: must be a single value"},
         {"listen:\n", ": listen: must be a single value"},
+        {"feature-gates: [A=true, [B=true]]\n", ": feature-gates: must be a single value"},
+        {"feature-gates: [\"\", A=true]\n", ": feature-gates: must be a list of NAME=true"},
         {"- listen\n", " must be a YAML map of option names to values"},
         {"a: [\n", ""},
     };

@@ -21,10 +21,20 @@ Json train_job(std::string_view kind, std::string_view runtime) {
 const Json runtime_object =
     object(R"({"metadata":{"name":"torch","uid":"r1","resourceVersion":"7"},"spec":{}})");
 
+// What brings what is in that namespace.
+template <class Facts>
+kube::Sink& sink(kube::Store<Facts>& store, std::string_view ns = "ns") {
+    for (const kube::Section& section : store.sections())
+        if (kube::covers(section.ns, ns)) return section.sink;
+    throw std::logic_error("no section for " + std::string(ns));
+}
+
 struct Woken {
     std::vector<std::string> keys = {};
+    kube::Namespaces namespaces = {};
     reconciler::Caches caches{
-        [this](const api::ObjectKey& key, const reconciler::News&) { keys.push_back(to_string(key)); }};
+        [this](const api::ObjectKey& key, const reconciler::News&) { keys.push_back(to_string(key)); },
+        namespaces};
 
     std::vector<std::string> take() { return std::exchange(keys, {}); }
 };
@@ -33,23 +43,23 @@ struct Woken {
 
 TEST_CASE("a change of a runtime wakes the TrainJobs that use it, and no others") {
     Woken woken;
-    woken.caches.train_jobs().upsert({"ns", "uses"}, "1", train_job("ClusterTrainingRuntime", "torch"));
-    woken.caches.train_jobs().upsert({"ns", "other"}, "2", train_job("ClusterTrainingRuntime", "jax"));
-    woken.caches.train_jobs().upsert({"ns", "local"}, "3", train_job("TrainingRuntime", "torch"));
+    sink(woken.caches.train_jobs()).upsert({"ns", "uses"}, "1", train_job("ClusterTrainingRuntime", "torch"));
+    sink(woken.caches.train_jobs()).upsert({"ns", "other"}, "2", train_job("ClusterTrainingRuntime", "jax"));
+    sink(woken.caches.train_jobs()).upsert({"ns", "local"}, "3", train_job("TrainingRuntime", "torch"));
     CHECK(woken.take() == std::vector<std::string>{"ns/uses", "ns/other", "ns/local"});
 
-    woken.caches.cluster_training_runtimes().upsert({"", "torch"}, "7", runtime_object);
+    sink(woken.caches.cluster_training_runtimes()).upsert({"", "torch"}, "7", runtime_object);
     CHECK(woken.take() == std::vector<std::string>{"ns/uses"});
-    woken.caches.training_runtimes().upsert({"ns", "torch"}, "8", runtime_object);
+    sink(woken.caches.training_runtimes()).upsert({"ns", "torch"}, "8", runtime_object);
     CHECK(woken.take() == std::vector<std::string>{"ns/local"});
-    woken.caches.training_runtimes().upsert({"elsewhere", "torch"}, "9", runtime_object);
+    sink(woken.caches.training_runtimes()).upsert({"elsewhere", "torch"}, "9", runtime_object);
     CHECK(woken.take().empty());
 }
 
 TEST_CASE("of a JobSet that no TrainJob controls only its identity is shown, and it wakes nobody else") {
     Woken woken;
     Json job_set = object(R"({"metadata":{"name":"job","namespace":"ns","uid":"j1","resourceVersion":"5"}})");
-    woken.caches.job_sets().upsert({"ns", "job"}, "5", job_set);
+    sink(woken.caches.job_sets()).upsert({"ns", "job"}, "5", job_set);
     CHECK(woken.take().empty());
     const auto shown = woken.caches.job_set({"ns", "job"});
     REQUIRE(shown);
@@ -59,7 +69,7 @@ TEST_CASE("of a JobSet that no TrainJob controls only its identity is shown, and
 
     job_set["metadata"]["ownerReferences"] = Json::array({object(
         R"({"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"job","uid":"u1","controller":true})")});
-    woken.caches.job_sets().upsert({"ns", "job"}, "6", job_set);
+    sink(woken.caches.job_sets()).upsert({"ns", "job"}, "6", job_set);
     CHECK(woken.take() == std::vector<std::string>{"ns/job"});
     REQUIRE(woken.caches.job_set({"ns", "job"}));
     CHECK(woken.caches.job_set({"ns", "job"})->meta.controller_uid == "u1");
@@ -81,7 +91,7 @@ TEST_CASE("what is kept of a JobSet is all that decisions need, and little of th
                  "lastTransitionTime":"2026-01-15T10:30:00Z"}],
             "replicatedJobsStatus":[{"name":"node","ready":1,"succeeded":2,"failed":3,"active":4,"suspended":5}]}})");
     Woken woken;
-    woken.caches.job_sets().upsert({"ns", "job"}, "50", whole);
+    sink(woken.caches.job_sets()).upsert({"ns", "job"}, "50", whole);
     const auto kept = woken.caches.job_set({"ns", "job"});
     REQUIRE(kept);
     const api::JobSet want = api::parse_job_set(whole);
@@ -111,7 +121,7 @@ TEST_CASE(
         "status":{"conditions":[{"type":"Created","status":"True","reason":"r","message":"m"}],
             "jobsStatus":[{"name":"node","ready":1}],"trainerStatus":{"progressPercentage":3}}})");
     Woken woken;
-    woken.caches.train_jobs().upsert({"ns", "job"}, "7", whole);
+    sink(woken.caches.train_jobs()).upsert({"ns", "job"}, "7", whole);
     const auto kept = woken.caches.train_job({"ns", "job"});
     REQUIRE(kept);
     const api::TrainJob want = api::parse_train_job(whole);
@@ -131,19 +141,19 @@ TEST_CASE(
 
 TEST_CASE("a JobSet of somebody else wakes the TrainJob of its name when it comes and when it goes") {
     Woken woken;
-    woken.caches.train_jobs().upsert({"ns", "job"}, "1", train_job("ClusterTrainingRuntime", "torch"));
+    sink(woken.caches.train_jobs()).upsert({"ns", "job"}, "1", train_job("ClusterTrainingRuntime", "torch"));
     woken.take();
     Json job_set = object(R"({"metadata":{"name":"job","namespace":"ns","uid":"j1","resourceVersion":"5"}})");
-    woken.caches.job_sets().upsert({"ns", "job"}, "5", job_set);
+    sink(woken.caches.job_sets()).upsert({"ns", "job"}, "5", job_set);
     CHECK(woken.take() == std::vector<std::string>{"ns/job"});
     CHECK(woken.caches.job_set({"ns", "job"})->meta.controller_uid.empty());
     CHECK(woken.caches.job_sets().find({"ns", "job"})->object.bytes().empty());
     CHECK(!woken.caches.job_sets().find({"ns", "job"})->facts.ours);
 
     // What becomes of it meanwhile is of no interest.
-    woken.caches.job_sets().upsert({"ns", "job"}, "6", job_set);
+    sink(woken.caches.job_sets()).upsert({"ns", "job"}, "6", job_set);
     CHECK(woken.take().empty());
-    woken.caches.job_sets().removed({"ns", "job"}, "7");
+    sink(woken.caches.job_sets()).removed({"ns", "job"}, "7");
     CHECK(woken.take() == std::vector<std::string>{"ns/job"});
 }
 
@@ -154,29 +164,29 @@ TEST_CASE("each TrainJob sees its runtime as it is now") {
         return runtime ? api::to_json((*runtime)["spec"]) : "none";
     };
     Json runtime = runtime_object;
-    woken.caches.cluster_training_runtimes().upsert({"", "torch"}, "7", runtime);
-    woken.caches.training_runtimes().upsert({"ns", "torch"}, "7",
-                                            object(R"({"metadata":{"uid":"r2"},"spec":{"local":1}})"));
+    sink(woken.caches.cluster_training_runtimes()).upsert({"", "torch"}, "7", runtime);
+    sink(woken.caches.training_runtimes())
+        .upsert({"ns", "torch"}, "7", object(R"({"metadata":{"uid":"r2"},"spec":{"local":1}})"));
     CHECK(text("ClusterTrainingRuntime", "torch") == "{}");
     CHECK(text("TrainingRuntime", "torch") == R"({"local":1})");
     CHECK(text("ClusterTrainingRuntime", "torch") == "{}");
     runtime["spec"]["new"] = 1;
-    woken.caches.cluster_training_runtimes().upsert({"", "torch"}, "8", runtime);
+    sink(woken.caches.cluster_training_runtimes()).upsert({"", "torch"}, "8", runtime);
     CHECK(text("ClusterTrainingRuntime", "torch") == R"({"new":1})");
-    woken.caches.cluster_training_runtimes().removed({"", "torch"}, "9");
+    sink(woken.caches.cluster_training_runtimes()).removed({"", "torch"}, "9");
     CHECK(text("ClusterTrainingRuntime", "torch") == "none");
 }
 
 TEST_CASE("a JobSet that loses its owner wakes the TrainJob, which takes it for gone") {
     Woken woken;
-    woken.caches.train_jobs().upsert({"ns", "job"}, "1", train_job("ClusterTrainingRuntime", "torch"));
+    sink(woken.caches.train_jobs()).upsert({"ns", "job"}, "1", train_job("ClusterTrainingRuntime", "torch"));
     Json job_set = object(R"({"metadata":{"name":"job","namespace":"ns","uid":"j1","ownerReferences":[
         {"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","uid":"u1","controller":true}]}})");
-    woken.caches.job_sets().upsert({"ns", "job"}, "5", job_set);
+    sink(woken.caches.job_sets()).upsert({"ns", "job"}, "5", job_set);
     REQUIRE(woken.caches.job_set({"ns", "job"}));
     woken.take();
     job_set["metadata"].erase("ownerReferences");
-    woken.caches.job_sets().upsert({"ns", "job"}, "6", job_set);
+    sink(woken.caches.job_sets()).upsert({"ns", "job"}, "6", job_set);
     CHECK(woken.take() == std::vector<std::string>{"ns/job"});
     CHECK(woken.caches.job_set({"ns", "job"})->meta.controller_uid.empty());
 }
@@ -187,7 +197,7 @@ TEST_CASE("a list of JobSets wakes the unfinished TrainJobs whose own is not in 
         Json job = train_job("ClusterTrainingRuntime", "torch");
         job["metadata"]["name"] = name;
         job["status"] = object(status);
-        woken.caches.train_jobs().upsert({"ns", name}, "1", job);
+        sink(woken.caches.train_jobs()).upsert({"ns", name}, "1", job);
     };
     const char* const created = R"({"conditions":[{"type":"Created","status":"True"}]})";
     submit("gone", created);
@@ -197,12 +207,12 @@ TEST_CASE("a list of JobSets wakes the unfinished TrainJobs whose own is not in 
            R"({"conditions":[{"type":"Created","status":"True"},{"type":"Failed","status":"True"}]})");
     woken.take();
     const auto list = [&](const char* version) {
-        woken.caches.job_sets().listing();
-        woken.caches.job_sets().upsert(
-            {"ns", "there"}, "3",
-            object(R"({"metadata":{"name":"there","namespace":"ns","uid":"j1","ownerReferences":[
+        sink(woken.caches.job_sets()).listing();
+        sink(woken.caches.job_sets())
+            .upsert({"ns", "there"}, "3",
+                    object(R"({"metadata":{"name":"there","namespace":"ns","uid":"j1","ownerReferences":[
             {"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","uid":"u2","controller":true}]}})"));
-        woken.caches.job_sets().synced(version);
+        sink(woken.caches.job_sets()).synced(version);
     };
     list("4");
     CHECK(woken.take() == std::vector<std::string>{"ns/there", "ns/gone"});
@@ -217,7 +227,7 @@ TEST_CASE("a list of PodGroups wakes the suspended TrainJobs that have none in i
         job["metadata"]["name"] = name;
         job["spec"]["suspend"] = suspend;
         job["status"]["conditions"] = Json::array({Json::object({{"type", condition}, {"status", "True"}})});
-        woken.caches.train_jobs().upsert({"ns", name}, "1", job);
+        sink(woken.caches.train_jobs()).upsert({"ns", name}, "1", job);
     };
     submit("robbed", true, "Suspended");
     submit("complete", true, "Suspended");
@@ -225,13 +235,13 @@ TEST_CASE("a list of PodGroups wakes the suspended TrainJobs that have none in i
     submit("ended", true, "Failed");
     woken.take();
     for (auto* groups : {&woken.caches.pod_groups(), &woken.caches.volcano_pod_groups()}) {
-        groups->listing();
-        groups->upsert(
+        sink(*groups).listing();
+        sink(*groups).upsert(
             {"ns", "complete"}, "3",
             object(R"({"metadata":{"name":"complete","namespace":"ns","uid":"p1","ownerReferences":[
             {"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","uid":"u1","controller":true}]}})"));
         CHECK(woken.take() == std::vector<std::string>{"ns/complete"});
-        groups->synced("4");
+        sink(*groups).synced("4");
         CHECK(woken.take() == std::vector<std::string>{"ns/robbed"});
     }
 }
@@ -244,33 +254,77 @@ TEST_CASE("a list of PodGroups wakes no suspended TrainJob whose runtime wants n
         Json made =
             object(R"({"metadata":{"uid":"r1"},"spec":{"podGroupPolicy":)" + std::string(policy) + "}}");
         made["metadata"]["name"] = name;
-        woken.caches.cluster_training_runtimes().upsert({"", name}, "1", made);
+        sink(woken.caches.cluster_training_runtimes()).upsert({"", name}, "1", made);
         Json job = train_job("ClusterTrainingRuntime", name);
         job["metadata"]["name"] = name;
         job["spec"]["suspend"] = true;
-        woken.caches.train_jobs().upsert({"ns", name}, "1", job);
+        sink(woken.caches.train_jobs()).upsert({"ns", name}, "1", job);
     }
     woken.take();
-    woken.caches.pod_groups().listing();
-    woken.caches.pod_groups().synced("4");
+    sink(woken.caches.pod_groups()).listing();
+    sink(woken.caches.pod_groups()).synced("4");
     CHECK(woken.take() == std::vector<std::string>{"ns/coscheduled"});
-    woken.caches.volcano_pod_groups().listing();
-    woken.caches.volcano_pod_groups().synced("5");
+    sink(woken.caches.volcano_pod_groups()).listing();
+    sink(woken.caches.volcano_pod_groups()).synced("5");
     CHECK(woken.take() == std::vector<std::string>{"ns/volcanic"});
 }
 
 TEST_CASE("nothing is concluded from an absence before every list is complete") {
     Woken woken;
-    CHECK(!woken.caches.synced());
-    for (kube::Sink* sink : std::initializer_list<kube::Sink*>{
-             &woken.caches.train_jobs(), &woken.caches.job_sets(), &woken.caches.training_runtimes()}) {
-        sink->listing();
-        sink->synced("1");
-        CHECK(!woken.caches.synced());
+    CHECK(!woken.caches.synced("ns"));
+    for (kube::Sink* part :
+         std::initializer_list<kube::Sink*>{&sink(woken.caches.train_jobs()), &sink(woken.caches.job_sets()),
+                                            &sink(woken.caches.training_runtimes())}) {
+        part->listing();
+        part->synced("1");
+        CHECK(!woken.caches.synced("ns"));
+        CHECK(!woken.caches.synced_somewhere());
     }
-    woken.caches.cluster_training_runtimes().listing();
-    woken.caches.cluster_training_runtimes().synced("1");
-    CHECK(woken.caches.synced());
+    sink(woken.caches.cluster_training_runtimes()).listing();
+    sink(woken.caches.cluster_training_runtimes()).synced("1");
+    CHECK(woken.caches.synced("ns"));
+    CHECK(woken.caches.synced_somewhere());
+}
+
+TEST_CASE("caches of some namespaces know of each by itself") {
+    Woken woken{.namespaces = kube::Namespaces({"a", "b"})};
+    reconciler::Caches& caches = woken.caches;
+    const auto list = [](kube::Sink& of) {
+        of.listing();
+        of.synced("1");
+    };
+    SECTION("what may be concluded in one does not wait for another") {
+        list(sink(caches.cluster_training_runtimes()));
+        list(sink(caches.train_jobs(), "a"));
+        list(sink(caches.job_sets(), "a"));
+        list(sink(caches.training_runtimes(), "b"));
+        CHECK(!caches.synced_somewhere());
+        list(sink(caches.training_runtimes(), "a"));
+        CHECK(caches.synced_somewhere());
+        CHECK(caches.synced("a"));
+        CHECK(!caches.synced("b"));
+        CHECK(!caches.synced("c"));
+    }
+    SECTION("a list wakes those of its namespace") {
+        Json job = train_job("ClusterTrainingRuntime", "torch");
+        job["spec"]["suspend"] = true;
+        job["status"] = object(R"({"conditions":[{"type":"Created","status":"True"}]})");
+        for (const char* ns : {"a", "b"}) sink(caches.train_jobs(), ns).upsert({ns, "job"}, "1", job);
+        woken.take();
+        list(sink(caches.job_sets(), "b"));
+        CHECK(woken.take() == std::vector<std::string>{"b/job"});
+        list(sink(caches.pod_groups(), "a"));
+        CHECK(woken.take() == std::vector<std::string>{"a/job"});
+        list(sink(caches.volcano_pod_groups(), "b"));
+        CHECK(woken.take() == std::vector<std::string>{"b/job"});
+    }
+    SECTION("a cluster's runtime wakes those of all") {
+        const Json job = train_job("ClusterTrainingRuntime", "torch");
+        for (const char* ns : {"a", "b"}) sink(caches.train_jobs(), ns).upsert({ns, "job"}, "1", job);
+        woken.take();
+        sink(caches.cluster_training_runtimes()).upsert({"", "torch"}, "7", runtime_object);
+        CHECK(woken.take() == std::vector<std::string>{"a/job", "b/job"});
+    }
 }
 
 TEST_CASE("what happens to the PodGroup of a TrainJob wakes it, but not what its scheduler says of it") {
@@ -282,7 +336,7 @@ TEST_CASE("what happens to the PodGroup of a TrainJob wakes it, but not what its
         const auto wakes = [&](const char* version, void (*change)(Json & metadata)) {
             Json group = object(group_text);
             change(group["metadata"]);
-            store->upsert({"ns", "job"}, version, group);
+            sink(*store).upsert({"ns", "job"}, version, group);
             return !woken.take().empty();
         };
         CHECK(wakes("5", [](Json&) {}));
@@ -293,7 +347,7 @@ TEST_CASE("what happens to the PodGroup of a TrainJob wakes it, but not what its
         CHECK_FALSE(wakes("10", [](Json& metadata) { metadata.erase("ownerReferences"); }));
         CHECK(wakes("11", [](Json&) {}));
         CHECK(store->find({"ns", "job"})->object.bytes().empty());
-        store->removed({"ns", "job"}, "12");
+        sink(*store).removed({"ns", "job"}, "12");
         CHECK(woken.take() == std::vector<std::string>{"ns/job"});
     }
 }
@@ -308,32 +362,32 @@ TEST_CASE("TrainJobs are counted by their state as they come, change and go") {
         return all;
     };
     Json job = train_job("ClusterTrainingRuntime", "torch");
-    woken.caches.train_jobs().upsert({"ns", "a"}, "1", job);
-    woken.caches.train_jobs().upsert({"ns", "b"}, "2", job);
+    sink(woken.caches.train_jobs()).upsert({"ns", "a"}, "1", job);
+    sink(woken.caches.train_jobs()).upsert({"ns", "b"}, "2", job);
     CHECK(counts() == std::vector<std::size_t>{2, 0, 0, 0, 0, 0, 0});
 
     job["status"]["conditions"] = Json::array({object(R"({"type":"Complete","status":"True"})")});
-    woken.caches.train_jobs().upsert({"ns", "a"}, "3", job);
+    sink(woken.caches.train_jobs()).upsert({"ns", "a"}, "3", job);
     CHECK(counts() == std::vector<std::size_t>{1, 0, 0, 0, 1, 0, 0});
 
     job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue";
-    woken.caches.train_jobs().upsert({"ns", "c"}, "4", job);
+    sink(woken.caches.train_jobs()).upsert({"ns", "c"}, "4", job);
     std::vector<std::string> gone;
     woken.caches.when_gone([&](const api::ObjectKey& key, std::string_view uid) {
         gone.push_back(to_string(key) + " " + std::string(uid));
     });
-    woken.caches.train_jobs().removed({"ns", "b"}, "5");
+    sink(woken.caches.train_jobs()).removed({"ns", "b"}, "5");
     CHECK(gone == std::vector<std::string>{"ns/b u1"});
     job["metadata"]["uid"] = "u2";
-    woken.caches.train_jobs().upsert({"ns", "a"}, "6", job);
+    sink(woken.caches.train_jobs()).upsert({"ns", "a"}, "6", job);
     CHECK(gone.back() == "ns/a u1");
     gone.clear();
     job["metadata"]["uid"] = "u1";
-    woken.caches.train_jobs().upsert({"ns", "a"}, "7", job);
+    sink(woken.caches.train_jobs()).upsert({"ns", "a"}, "7", job);
     CHECK(gone == std::vector<std::string>{"ns/a u2"});
     CHECK(counts() == std::vector<std::size_t>{0, 0, 0, 0, 0, 0, 2});
 
-    woken.caches.train_jobs().listing();
-    woken.caches.train_jobs().synced("9");
+    sink(woken.caches.train_jobs()).listing();
+    sink(woken.caches.train_jobs()).synced("9");
     CHECK(counts() == std::vector<std::size_t>(lifecycle::state_count));
 }

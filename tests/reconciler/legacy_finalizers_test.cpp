@@ -70,6 +70,17 @@ TEST_CASE("the finalizer of older controllers is taken off runtimes of both kind
     CHECK(life.server.take_writes() == Writes{});
 }
 
+TEST_CASE("who is limited to some namespaces leaves alone what all share", "[finalizers]") {
+    Life life(runtime::make_pipeline({}), kube::Namespaces({"ns"}));
+    hold(life, cluster_training_runtimes, torch, {legacy});
+    hold(life, training_runtimes, {"ns", "mine"}, {legacy});
+    Loop loop(life);
+    loop.look();
+    loop.look();
+    CHECK(finalizers_of(life, training_runtimes, {"ns", "mine"}).empty());
+    CHECK(finalizers_of(life, cluster_training_runtimes, torch) == Json::array({Json(legacy)}));
+}
+
 TEST_CASE("only the leader takes finalizers off", "[finalizers]") {
     Life life;
     hold(life, cluster_training_runtimes, torch, {legacy});

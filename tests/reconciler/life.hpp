@@ -54,7 +54,8 @@ struct Life {
     std::vector<std::string> log_lines = {};
     net::Log log{net::LogLevel::info, net::LogFormat::json,
                  [this](std::string_view line) { log_lines.emplace_back(line); }};
-    reconciler::Caches caches{[](const api::ObjectKey&, const reconciler::News&) {}};
+    kube::Namespaces namespaces;
+    reconciler::Caches caches{[](const api::ObjectKey&, const reconciler::News&) {}, namespaces};
     runtime::Pipeline pipeline;
     int changes = 0;  ///< of what all TrainJobs have in common
     reconciler::SharedObjects shared{time, [this] { ++changes; }};
@@ -62,7 +63,8 @@ struct Life {
         server, caches, events, log, [this] { return server.now; }, {}, {pipeline, shared}};
     bool frozen = false;
 
-    explicit Life(runtime::Pipeline plugins = runtime::make_pipeline({})) : pipeline(std::move(plugins)) {
+    explicit Life(runtime::Pipeline plugins = runtime::make_pipeline({}), kube::Namespaces of = {})
+        : namespaces(std::move(of)), pipeline(std::move(plugins)) {
         server.put(cluster_training_runtimes, api::parse_json(runtime_text).value());
         server.put(train_jobs, api::parse_json(job_text).value());
     }

@@ -120,18 +120,23 @@ void MemoryApiServer::erase(const kube::Resource& resource, const api::ObjectKey
     objects_.erase(kube::path(resource, key));
 }
 
-void MemoryApiServer::show(reconciler::Caches& caches) {
-    show(kube::resources::train_jobs, caches.train_jobs());
-    show(kube::resources::job_sets, caches.job_sets());
-    show(kube::resources::training_runtimes, caches.training_runtimes());
-    show(kube::resources::cluster_training_runtimes, caches.cluster_training_runtimes());
+void MemoryApiServer::show(reconciler::Caches& caches, std::string_view only) {
+    show(kube::resources::train_jobs, caches.train_jobs().sections(), only);
+    show(kube::resources::job_sets, caches.job_sets().sections(), only);
+    show(kube::resources::training_runtimes, caches.training_runtimes().sections(), only);
+    show(kube::resources::cluster_training_runtimes, caches.cluster_training_runtimes().sections(), only);
 }
 
-void MemoryApiServer::show(const kube::Resource& resource, kube::Sink& sink) {
-    sink.listing();
-    for (const auto& [path, object] : objects_) {
-        const api::ObjectMeta meta = api::parse_meta(object);
-        if (kube::path(resource, meta.key()) == path) sink.upsert(meta.key(), meta.resource_version, object);
+void MemoryApiServer::show(const kube::Resource& resource, const std::vector<kube::Section>& sections,
+                           std::string_view only) {
+    for (const auto& [ns, sink] : sections) {
+        if (!ns.empty() && !kube::covers(only, ns)) continue;
+        sink.listing();
+        for (const auto& [path, object] : objects_) {
+            const api::ObjectMeta meta = api::parse_meta(object);
+            if (kube::path(resource, meta.key()) == path && kube::covers(ns, meta.ns))
+                sink.upsert(meta.key(), meta.resource_version, object);
+        }
+        sink.synced(std::to_string(version_));
     }
-    sink.synced(std::to_string(version_));
 }

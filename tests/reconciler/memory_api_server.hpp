@@ -22,8 +22,8 @@ public:
     api::Json* find(const kube::Resource& resource, const api::ObjectKey& key);
     void erase(const kube::Resource& resource, const api::ObjectKey& key);
 
-    /// Brings the caches up to date with what is stored.
-    void show(reconciler::Caches& caches);
+    /// Brings the caches up to date with what is stored; of sections of one namespace with that one only.
+    void show(reconciler::Caches& caches, std::string_view only = {});
 
     /// "POST /api/v1/namespaces/ns/configmaps", without queries; reads are left out.
     std::vector<std::string> take_writes() { return std::exchange(writes_, {}); }
@@ -41,7 +41,8 @@ private:
     api::Result<kube::Response> change(const std::string& path, const api::Json& patch);
     api::Result<kube::Response> replace(const std::string& path, api::Json wanted);
     api::Result<kube::Response> remove(const std::string& path, const api::Json& options);
-    void show(const kube::Resource& resource, kube::Sink& sink);
+    void show(const kube::Resource& resource, const std::vector<kube::Section>& sections,
+              std::string_view only);
 
     std::map<std::string, api::Json> objects_ = {};
     std::vector<std::string> writes_ = {};

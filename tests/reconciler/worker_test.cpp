@@ -54,8 +54,10 @@ struct Shop {
                  [this](std::string_view line) { lines += line; }};
     net::Metrics metrics = {};
     std::unique_ptr<reconciler::Worker> worker = {};
+    kube::Namespaces namespaces;
     reconciler::Caches caches{
-        [this](const api::ObjectKey& key, const reconciler::News& news) { worker->wake(key, news); }};
+        [this](const api::ObjectKey& key, const reconciler::News& news) { worker->wake(key, news); },
+        namespaces};
     std::function<void()> on_pass = [] {};
     reconciler::SharedObjects shared_{time};
     reconciler::Pass pass{gate_,
@@ -73,7 +75,7 @@ struct Shop {
     std::optional<std::size_t> cut = {};    // passes, by a drain that is over
     std::optional<std::string> ended = {};  // what run() threw
 
-    Shop() {
+    explicit Shop(kube::Namespaces of = {}) : namespaces(std::move(of)) {
         worker = std::make_unique<reconciler::Worker>(
             context.get_executor(), clock, caches, pass, metrics, log, [this] { return allowed; },
             reconciler::Worker::Limits{.concurrency = 2});
@@ -103,10 +105,9 @@ struct Shop {
         settle();
     }
 
-    void submit(const std::string& name) {
-        Json job =
-            api::parse_json(R"({"metadata": {"namespace": "ns"}, "spec": {"runtimeRef": {"name": "plain"}}})")
-                .value();
+    void submit(const std::string& name, const std::string& ns = "ns") {
+        Json job = api::parse_json(R"({"spec": {"runtimeRef": {"name": "plain"}}})").value();
+        job["metadata"]["namespace"] = ns;
         job["metadata"]["name"] = name;
         server.put(train_jobs, job);
     }
@@ -188,6 +189,23 @@ TEST_CASE("nothing starts before the caches are complete, and everything once th
     shop.server.show(shop.caches);
     shop.settle();
     CHECK(shop.server.find(job_sets, {"ns", "job"}));
+}
+
+TEST_CASE("a namespace whose lists do not come keeps no other one waiting") {
+    Shop shop(kube::Namespaces({"ns", "late"}));
+    shop.submit("job");
+    shop.submit("job", "late");
+    shop.server.show(shop.caches, "ns");
+    // Of the late one there are TrainJobs, and nobody knows yet of what JobSets.
+    for (const kube::Section& section : shop.caches.train_jobs().sections())
+        if (section.ns == "late")
+            section.sink.upsert({"late", "job"}, "1", *shop.server.find(train_jobs, {"late", "job"}));
+    shop.time.run_for(1min);
+    CHECK(shop.server.find(job_sets, {"ns", "job"}));
+    CHECK(!shop.server.find(job_sets, {"late", "job"}));
+    shop.server.show(shop.caches, "late");
+    shop.time.run_for(1s);
+    CHECK(shop.server.find(job_sets, {"late", "job"}));
 }
 
 TEST_CASE("nothing starts without the lease, and everything with it") {

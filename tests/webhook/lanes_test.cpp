@@ -36,8 +36,11 @@ struct Fixture {
     net::ServerConfig config{.host = "127.0.0.1"};
 
     webhook::CallerRules callers;
+    kube::Namespaces namespaces;
 
-    webhook::LaneTools tools() { return {review_metrics, log, runtime::default_pipeline(), callers}; }
+    webhook::LaneTools tools() {
+        return {review_metrics, log, runtime::default_pipeline(), callers, namespaces};
+    }
     void run(net::Task<> task) {
         bool done = false;
         boost::asio::co_spawn(context, std::move(task), [&](std::exception_ptr thrown) {

@@ -128,6 +128,39 @@ TEST_CASE("a request that makes no sense is denied as bad", "[review]") {
     }
 }
 
+TEST_CASE("what is written outside of our namespaces is denied, with what to mend", "[review]") {
+    Desk desk({}, kube::Namespaces({"a", "b"}));
+    desk.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
+    const auto ask = [&](const std::string& path, Json object, const std::string& ns, const char* operation) {
+        if (!ns.empty()) object["metadata"]["namespace"] = ns;
+        const Json old = operation == std::string("CREATE") ? Json() : object;
+        return desk.ask(
+            post(path, review(operation, operation == std::string("DELETE") ? Json() : object, old)));
+    };
+    const auto train_job = test::train_job();
+    const auto runtime = test::namespaced_runtime();
+    for (const char* ns : {"a", "b"}) {
+        CHECK(ask(test::train_job_path, train_job, ns, "CREATE").allowed());
+        CHECK(ask(test::mutate_path, train_job, ns, "CREATE").allowed());
+        CHECK(ask(test::runtime_path, runtime, ns, "UPDATE").allowed());
+    }
+    CHECK(ask(test::cluster_runtime_path, test::cluster_runtime(), "", "CREATE").allowed());
+    CHECK(ask(test::train_job_path, train_job, "c", "DELETE").allowed());
+
+    desk.server.requests.clear();
+    const std::pair<const std::string&, const Json&> writes[] = {
+        {test::train_job_path, train_job}, {test::mutate_path, train_job}, {test::runtime_path, runtime}};
+    for (const auto& [path, object] : writes)
+        for (const char* operation : {"CREATE", "UPDATE"}) {
+            const Reply reply = ask(path, object, "c", operation);
+            CHECK(reply.denial_code() == 400);
+            CHECK_THAT(reply.message(),
+                       Catch::StartsWith("this webhook looks after a, b and cannot read in \"c\": ") &&
+                           Catch::Contains("--namespaces") && Catch::Contains("namespaceSelector"));
+        }
+    CHECK(desk.server.requests.empty());
+}
+
 TEST_CASE("what is not ours to judge is allowed", "[review]") {
     struct Case {
         const char* name;

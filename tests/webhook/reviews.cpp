@@ -80,9 +80,10 @@ std::vector<std::string> Reply::causes() const {
     return texts;
 }
 
-Desk::Desk(const runtime::Features& features)
+Desk::Desk(const runtime::Features& features, const kube::Namespaces& namespaces)
     : log(net::LogLevel::info, net::LogFormat::text, [this](std::string_view line) { log_text += line; }),
-      pipeline(runtime::make_pipeline(features)) {
+      pipeline(runtime::make_pipeline(features)),
+      handler(facts, clock, review_metrics, log, pipeline, namespaces) {
     server.answer = [this](const kube::Request& request) -> api::Result<kube::Response> {
         for (const auto& [path, object] : stored)
             if (path == request.target) return kube::Response{200, api::to_json(object)};

@@ -42,7 +42,7 @@ struct Reply {
 /// A ReviewHandler on a virtual clock, with a scripted API server that knows the objects in `stored`.
 class Desk {
 public:
-    explicit Desk(const runtime::Features& features = {});
+    explicit Desk(const runtime::Features& features = {}, const kube::Namespaces& namespaces = {});
 
     Reply ask(net::HttpRequest request);
     /// Also says whether the answer was there at once.
@@ -63,7 +63,7 @@ public:
     webhook::ReviewMetrics review_metrics{metrics};
     runtime::Pipeline pipeline;
     webhook::FactFinder facts{runtimes, server, pipeline};
-    webhook::ReviewHandler handler{facts, clock, review_metrics, log, pipeline};
+    webhook::ReviewHandler handler;
     std::chrono::seconds patience{60};  ///< how long ask() lets time pass
 };
 

@@ -29,6 +29,21 @@ std::string end_of_list(const char* version) {
                                                                                   "true"}})}})}})}}));
 }
 
+// The loops of all its watches.
+struct Running {
+    Running(boost::asio::io_context& context, webhook::RuntimeCache& cache) : stops(cache.watches().size()) {
+        for (std::size_t i = 0; i < stops.size(); ++i)
+            boost::asio::co_spawn(context, cache.watches()[i]->run(),
+                                  boost::asio::bind_cancellation_slot(
+                                      stops[i].slot(), [this](std::exception_ptr) { ++ended; }));
+    }
+    void stop() {
+        for (auto& each : stops) each.emit(boost::asio::cancellation_type::terminal);
+    }
+    std::vector<boost::asio::cancellation_signal> stops;
+    int ended = 0;
+};
+
 }  // namespace
 
 TEST_CASE("the cache tells of both kinds of runtimes", "[cache]") {
@@ -60,11 +75,7 @@ TEST_CASE("the cache tells of both kinds of runtimes", "[cache]") {
                                                        end_of_list("6"), FakeApiServer::Silence{}});
     }
 
-    boost::asio::cancellation_signal stop;
-    bool ended = false;
-    boost::asio::co_spawn(
-        context, cache.run(),
-        boost::asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr) { ended = true; }));
+    Running running(context, cache);
     clock.run_for(5s);
     CHECK(cache.not_synced().empty());
     REQUIRE(seen["ns/plain"]);
@@ -78,9 +89,40 @@ TEST_CASE("the cache tells of both kinds of runtimes", "[cache]") {
     clock.run_for(10s);
     CHECK_FALSE(seen["ns/plain"]);
     CHECK(cache.size() == 1);
-    CHECK_FALSE(ended);
+    CHECK(running.ended == 0);
 
-    stop.emit(boost::asio::cancellation_type::terminal);
+    running.stop();
     clock.run();
-    CHECK(ended);
+    CHECK(running.ended == 2);
+}
+
+TEST_CASE("a cache of some namespaces asks for theirs alone, and for what all share", "[cache]") {
+    boost::asio::io_context context;
+    VirtualClock clock(context);
+    FakeApiServer server(clock);
+    std::map<std::string, std::shared_ptr<const Json>> seen;
+    webhook::RuntimeCache cache(
+        server, clock,
+        [&](const api::ObjectKey& key, const auto& runtime) { seen[to_string(key)] = runtime; }, {},
+        kube::Namespaces({"ns", "other"}));
+    server.watches.push_back(FakeApiServer::Script{event("ADDED", test::namespaced_runtime(), "5"),
+                                                   end_of_list("6"), FakeApiServer::Silence{}});
+    server.watches.push_back(refusal(403, api::Errc::forbidden));
+    server.watches.push_back(FakeApiServer::Script{event("ADDED", test::cluster_runtime(), "5"),
+                                                   end_of_list("6"), FakeApiServer::Silence{}});
+    Running running(context, cache);
+    clock.run_for(100ms);
+    std::vector<std::string> asked;
+    for (const auto& request : server.requests)
+        asked.push_back(request.target.substr(0, request.target.find('?')));
+    const std::string base = "/apis/trainer.kubeflow.org/v1alpha1/";
+    CHECK(asked == std::vector<std::string>{base + "namespaces/ns/trainingruntimes",
+                                            base + "namespaces/other/trainingruntimes",
+                                            base + "clustertrainingruntimes"});
+    CHECK(seen["ns/plain"]);
+    CHECK(seen["plain"]);
+    // The namespace that refuses us stops nobody else.
+    CHECK(cache.not_synced().empty());
+    running.stop();
+    clock.run();
 }

@@ -108,28 +108,36 @@ api::ObjectKey runtime_key(const api::TrainJob& job) {
 
 const api::JsonPaths Caches::unwanted_of_job_sets = parts_of_job_sets;
 
-Caches::Caches(Wake wake)
-    : wake_(std::move(wake)),
-      train_jobs_(digest_train_job,
-                  [this](const auto& key, auto* before, auto* after) {
-                      note(key, before, after);
-                      wake_(key, news_of(News::Of::train_job, after));
-                  }),
+Caches::Caches(Wake wake, kube::Namespaces namespaces)
+    : namespaces_(std::move(namespaces)),
+      wake_(std::move(wake)),
+      train_jobs_(
+          digest_train_job,
+          [this](const auto& key, auto* before, auto* after) {
+              note(key, before, after);
+              wake_(key, news_of(News::Of::train_job, after));
+          },
+          namespaces_),
       job_sets_(
           digest_job_set,
           [this](const auto& key, auto* before, auto* after) { wake_owner_of(key, before, after); },
-          [this] { wake_those_whose_job_set_is_gone(); }),
-      training_runtimes_(digest_runtime, [this](const auto& key, auto*, auto*) { wake_users_of(key); }),
+          namespaces_, [this](const auto& section) { wake_those_whose_job_set_is_gone(section); }),
+      training_runtimes_(
+          digest_runtime, [this](const auto& key, auto*, auto*) { wake_users_of(key); }, namespaces_),
       cluster_training_runtimes_(digest_runtime,
                                  [this](const auto& key, auto*, auto*) { wake_users_of(key); }),
       pod_groups_(
           digest_pod_group,
-          [this](const auto& key, auto* before, auto* after) { wake_gang(key, before, after); },
-          [this] { wake_held_without(pod_groups_, &RuntimeFacts::coscheduling); }),
+          [this](const auto& key, auto* before, auto* after) { wake_gang(key, before, after); }, namespaces_,
+          [this](const auto& section) {
+              wake_held_without(pod_groups_, &RuntimeFacts::coscheduling, section);
+          }),
       volcano_pod_groups_(
           digest_pod_group,
-          [this](const auto& key, auto* before, auto* after) { wake_gang(key, before, after); },
-          [this] { wake_held_without(volcano_pod_groups_, &RuntimeFacts::volcano); }) {}
+          [this](const auto& key, auto* before, auto* after) { wake_gang(key, before, after); }, namespaces_,
+          [this](const auto& section) {
+              wake_held_without(volcano_pod_groups_, &RuntimeFacts::volcano, section);
+          }) {}
 
 std::optional<api::TrainJob> Caches::train_job(const api::ObjectKey& key) const {
     const auto* entry = train_jobs_.find(key);
@@ -160,9 +168,15 @@ std::shared_ptr<const api::Json> Caches::runtime(const api::TrainJob& job) const
     return last_runtime_.tree;
 }
 
-bool Caches::synced() const {
-    return train_jobs_.is_synced() && job_sets_.is_synced() && training_runtimes_.is_synced() &&
-           cluster_training_runtimes_.is_synced();
+bool Caches::synced(std::string_view ns) const {
+    return train_jobs_.is_synced(ns) && job_sets_.is_synced(ns) && training_runtimes_.is_synced(ns) &&
+           cluster_training_runtimes_.is_synced("");
+}
+
+bool Caches::synced_somewhere() const {
+    const auto& sections = namespaces_.sections();
+    return std::any_of(sections.begin(), sections.end(),
+                       [this](const std::string& section) { return synced(section); });
 }
 
 void Caches::note(const api::ObjectKey& train_job, const TrainJobEntry* before, const TrainJobEntry* after) {
@@ -181,8 +195,8 @@ void Caches::wake_owner_of(const api::ObjectKey& job_set, const JobSetEntry* bef
         wake_(job_set, news_of(News::Of::job_set, after));
 }
 
-void Caches::wake_those_whose_job_set_is_gone() {
-    train_jobs_.for_each([&](const api::ObjectKey& job, const auto& entry) {
+void Caches::wake_those_whose_job_set_is_gone(const std::string& section) {
+    train_jobs_.for_each_in(section, [&](const api::ObjectKey& job, const auto& entry) {
         if (entry.facts.expects_job_set && !job_sets_.find(job)) wake_(job, {});
     });
 }
@@ -190,14 +204,15 @@ void Caches::wake_those_whose_job_set_is_gone() {
 // Only of suspended jobs a PodGroup is made again. Queues hold back thousands that want none, and lists of
 // PodGroups come when an API server has begun anew and has better things to do. Where the runtime is unknown,
 // a pass finds out.
-void Caches::wake_held_without(const kube::Store<PodGroupFacts>& pod_groups, bool RuntimeFacts::*wanted) {
+void Caches::wake_held_without(const kube::Store<PodGroupFacts>& pod_groups, bool RuntimeFacts::*wanted,
+                               const std::string& section) {
     std::unordered_set<std::size_t> without;
     const auto note = [&](const api::ObjectKey& runtime, const auto& entry) {
         if (!(entry.facts.*wanted)) without.insert(std::hash<api::ObjectKey>()(runtime));
     };
-    training_runtimes_.for_each(note);
+    training_runtimes_.for_each_in(section, note);
     cluster_training_runtimes_.for_each(note);
-    train_jobs_.for_each([&](const api::ObjectKey& job, const auto& entry) {
+    train_jobs_.for_each_in(section, [&](const api::ObjectKey& job, const auto& entry) {
         if (entry.facts.is_held && !without.contains(entry.facts.runtime_hash) && !pod_groups.find(job))
             wake_(job, {});
     });

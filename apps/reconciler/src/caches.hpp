@@ -37,7 +37,8 @@ public:
     /// Called for every TrainJob that was there and is no more, before the call of Wake.
     using Gone = std::function<void(const api::ObjectKey& train_job, std::string_view uid)>;
 
-    explicit Caches(Wake wake);
+    /// Of these namespaces, and of what belongs to none.
+    explicit Caches(Wake wake, kube::Namespaces namespaces = {});
     void when_gone(Gone gone) { gone_ = std::move(gone); }
 
     std::optional<api::TrainJob> train_job(const api::ObjectKey& key) const;
@@ -46,8 +47,12 @@ public:
     /// The live runtime that the TrainJob names; nullptr if there is none.
     std::shared_ptr<const api::Json> runtime(const api::TrainJob& job) const;
 
-    /// Every store has had its first list; until then nothing may be concluded from an absence.
-    bool synced() const;
+    /// Every store has had its first list of what is in that namespace (or section), and of what is in none;
+    /// until then nothing may be concluded from an absence.
+    bool synced(std::string_view ns) const;
+    /// For some section at least.
+    bool synced_somewhere() const;
+    const kube::Namespaces& namespaces() const { return namespaces_; }
 
     /// How many TrainJobs are in that state; kept as they change.
     std::size_t count(lifecycle::State state) const { return states_[static_cast<std::size_t>(state)]; }
@@ -87,29 +92,14 @@ public:
 private:
     using JobSetEntry = kube::Store<JobSetFacts>::Entry;
     using PodGroupEntry = kube::Store<PodGroupFacts>::Entry;
-    // A list tells nothing of what was absent before and is absent now.
-    template <class Facts>
-    class ListedStore final : public kube::Store<Facts> {
-    public:
-        using Base = kube::Store<Facts>;
-        ListedStore(typename Base::Digest digest, typename Base::OnChange on_change,
-                    std::function<void()> on_list)
-            : Base(std::move(digest), std::move(on_change)), on_list_(std::move(on_list)) {}
-        void synced(const std::string& resource_version) override {
-            Base::synced(resource_version);
-            on_list_();
-        }
-
-    private:
-        std::function<void()> on_list_;
-    };
     using TrainJobEntry = kube::Store<TrainJobFacts>::Entry;
     void note(const api::ObjectKey& train_job, const TrainJobEntry* before, const TrainJobEntry* after);
     void wake_owner_of(const api::ObjectKey& job_set, const JobSetEntry* before, const JobSetEntry* after);
     void wake_gang(const api::ObjectKey& pod_group, const PodGroupEntry* before, const PodGroupEntry* after);
     void wake_users_of(const api::ObjectKey& runtime);
-    void wake_those_whose_job_set_is_gone();
-    void wake_held_without(const kube::Store<PodGroupFacts>& pod_groups, bool RuntimeFacts::*wanted);
+    void wake_those_whose_job_set_is_gone(const std::string& section);
+    void wake_held_without(const kube::Store<PodGroupFacts>& pod_groups, bool RuntimeFacts::*wanted,
+                           const std::string& section);
 
     // Many TrainJobs use the same runtime, one after the other.
     struct LastRuntime {
@@ -118,15 +108,16 @@ private:
         std::shared_ptr<const api::Json> tree = {};
     };
 
+    kube::Namespaces namespaces_;
     Wake wake_;
     Gone gone_;
     std::array<std::size_t, lifecycle::state_count> states_ = {};
     kube::Store<TrainJobFacts> train_jobs_;
-    ListedStore<JobSetFacts> job_sets_;
+    kube::Store<JobSetFacts> job_sets_;
     kube::Store<RuntimeFacts> training_runtimes_;
     kube::Store<RuntimeFacts> cluster_training_runtimes_;
-    ListedStore<PodGroupFacts> pod_groups_;
-    ListedStore<PodGroupFacts> volcano_pod_groups_;
+    kube::Store<PodGroupFacts> pod_groups_;
+    kube::Store<PodGroupFacts> volcano_pod_groups_;
     mutable LastRuntime last_runtime_;
 };
 

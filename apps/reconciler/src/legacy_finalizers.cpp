@@ -50,8 +50,11 @@ net::Task<> release_runtimes(kube::ApiServer& server, Caches& caches, kube::Cloc
                              std::function<bool()> allowed) {
     bool told = false;
     for (;;) {
+        // Who is limited to some namespaces only reads what all of them share: it is somebody else's.
+        std::vector<api::ObjectKey> shared;
+        if (!caches.namespaces().is_limited()) shared = held(caches.cluster_training_runtimes());
         const std::pair<kube::Resource, std::vector<api::ObjectKey>> kinds[] = {
-            {kube::resources::cluster_training_runtimes, held(caches.cluster_training_runtimes())},
+            {kube::resources::cluster_training_runtimes, std::move(shared)},
             {kube::resources::training_runtimes, held(caches.training_runtimes())}};
         for (const auto& [resource, keys] : kinds)
             for (const api::ObjectKey& key : keys) {

@@ -31,6 +31,7 @@ namespace {
 constexpr std::chrono::milliseconds drain_time{20'000};
 constexpr std::chrono::milliseconds release_time{3'000};
 constexpr std::chrono::milliseconds admin_drain_time{500};
+constexpr std::size_t watched_kinds = 6;
 
 // Differs between any two processes, also of the same pod: the host's name and 64 random bits.
 std::string new_identity() {
@@ -70,8 +71,9 @@ public:
 
 private:
     api::Result<> connect(kube::ClusterConfig config);
-    void watch(kube::Resource resource, kube::Sink& sink, api::JsonPaths left_out = {});
-    void watch_once_installed(kube::Resource resource, kube::Sink& sink);
+    using Sections = std::vector<kube::Section>;
+    void watch(kube::Resource resource, const Sections& sections, api::JsonPaths left_out = {});
+    void watch_once_installed(kube::Resource resource, const Sections& sections);
     void start(std::vector<std::unique_ptr<kube::Reflector>>& to, kube::Scope scope, kube::Sink& sink,
                kube::Reflector::OnChange on_change);
     void tell(const kube::Scope& scope, const api::Error* trouble);
@@ -109,9 +111,16 @@ private:
 };
 
 api::Result<> Process::connect(kube::ClusterConfig config) {
-    log_.info("starting", {{"cluster", config.source}, {"identity", identity_}});
-    auto server = kube::make_https_api_server(context_.get_executor(), *clock_, std::move(config),
-                                              api_reporter_.options());
+    log_.info("starting",
+              {{"cluster", config.source},
+               {"identity", identity_},
+               {"namespaces", settings_.namespaces.is_limited() ? kube::to_string(settings_.namespaces)
+                                                                : std::string("all")}});
+    auto options = api_reporter_.options();
+    // Each watch keeps a connection; what is left is for passes, however many namespaces there are.
+    options.max_connections += watched_kinds * settings_.namespaces.sections().size();
+    auto server =
+        kube::make_https_api_server(context_.get_executor(), *clock_, std::move(config), std::move(options));
     if (!server) return server.error();
     server_ = std::move(*server);
     return {};
@@ -119,7 +128,7 @@ api::Result<> Process::connect(kube::ClusterConfig config) {
 
 void Process::start(std::vector<std::unique_ptr<kube::Reflector>>& to, kube::Scope scope, kube::Sink& sink,
                     kube::Reflector::OnChange on_change) {
-    const std::string name = "watch of " + kube::to_string(scope.resource);
+    const std::string name = "watch of " + kube::to_string(scope);
     auto reflector =
         std::make_unique<kube::Reflector>(*server_, *clock_, sink, std::move(scope), std::move(on_change));
     supervisor_.start(name, reflector->run());
@@ -127,28 +136,31 @@ void Process::start(std::vector<std::unique_ptr<kube::Reflector>>& to, kube::Sco
     to.push_back(std::move(reflector));
 }
 
-void Process::watch(kube::Resource resource, kube::Sink& sink, api::JsonPaths left_out) {
+void Process::watch(kube::Resource resource, const Sections& sections, api::JsonPaths left_out) {
     const auto on_change = [this](const kube::Scope& scope, const api::Error* trouble) {
         tell(scope, trouble);
         worker_->look_again();
     };
-    start(reflectors_, {.resource = resource, .left_out = left_out}, sink, on_change);
+    for (const kube::Section& section : sections)
+        start(reflectors_, {.resource = resource, .ns = section.ns, .left_out = left_out}, section.sink,
+              on_change);
 }
 
 // A kind that clusters can do without, and may get later. The reflector looks every half a minute.
-void Process::watch_once_installed(kube::Resource resource, kube::Sink& sink) {
+void Process::watch_once_installed(kube::Resource resource, const Sections& sections) {
     const auto on_change = [this](const kube::Scope& scope, const api::Error* trouble) {
         if (trouble && trouble->code == api::Errc::not_found)
-            log_.info("not installed; it will be watched once it is",
-                      {{"resource", kube::to_string(scope.resource)}});
+            log_.info("not installed; it will be watched once it is", {{"resource", kube::to_string(scope)}});
         else
             tell(scope, trouble);
     };
-    start(optional_reflectors_, {.resource = resource, .metadata_only = true}, sink, on_change);
+    for (const kube::Section& section : sections)
+        start(optional_reflectors_, {.resource = resource, .ns = section.ns, .metadata_only = true},
+              section.sink, on_change);
 }
 
 void Process::tell(const kube::Scope& scope, const api::Error* trouble) {
-    const std::string what = kube::to_string(scope.resource);
+    const std::string what = kube::to_string(scope);
     if (trouble)
         log_.warn("cannot watch; trying again", {{"resource", what}, {"error", *trouble}});
     else
@@ -233,11 +245,10 @@ void Process::wake_all() {
 }
 
 std::vector<std::string> Process::not_ready() const {
-    std::vector<std::string> reasons;
+    std::vector<const kube::Reflector*> reflectors;
+    for (const auto& reflector : reflectors_) reflectors.push_back(reflector.get());
+    std::vector<std::string> reasons = kube::lists_to_come(reflectors);
     if (stopping_) reasons.emplace_back("shutting down");
-    for (const auto& reflector : reflectors_)
-        if (!reflector->synced())
-            reasons.push_back("no list yet of " + kube::to_string(reflector->scope().resource));
     return reasons;
 }
 
@@ -261,7 +272,8 @@ api::Result<> Process::run(kube::ClusterConfig config) {
     events_ = std::make_unique<kube::EventRecorder>(context_.get_executor(), *server_, *clock_, identity_,
                                                     event_callbacks());
     caches_ = std::make_unique<Caches>(
-        [this](const api::ObjectKey& key, const News& news) { worker_->wake(key, news); });
+        [this](const api::ObjectKey& key, const News& news) { worker_->wake(key, news); },
+        settings_.namespaces);
     caches_->when_gone([this](const api::ObjectKey& key, std::string_view uid) {
         // Its story ends in one log only: of the one who told it.
         if (leading()) log_.info("TrainJob is gone", {{"trainjob", key}, {"uid", uid}});
@@ -283,12 +295,12 @@ api::Result<> Process::run(kube::ClusterConfig config) {
     if (!admin) return admin.error();
     admin_ = std::move(*admin);
 
-    watch(kube::resources::train_jobs, caches_->train_jobs());
-    watch(kube::resources::job_sets, caches_->job_sets(), Caches::unwanted_of_job_sets);
-    watch(kube::resources::training_runtimes, caches_->training_runtimes());
-    watch(kube::resources::cluster_training_runtimes, caches_->cluster_training_runtimes());
-    watch_once_installed(kube::resources::pod_groups, caches_->pod_groups());
-    watch_once_installed(kube::resources::volcano_pod_groups, caches_->volcano_pod_groups());
+    watch(kube::resources::train_jobs, caches_->train_jobs().sections());
+    watch(kube::resources::job_sets, caches_->job_sets().sections(), Caches::unwanted_of_job_sets);
+    watch(kube::resources::training_runtimes, caches_->training_runtimes().sections());
+    watch(kube::resources::cluster_training_runtimes, caches_->cluster_training_runtimes().sections());
+    watch_once_installed(kube::resources::pod_groups, caches_->pod_groups().sections());
+    watch_once_installed(kube::resources::volcano_pod_groups, caches_->volcano_pod_groups().sections());
     elect();
 
     supervisor_.start("worker", worker_->run());

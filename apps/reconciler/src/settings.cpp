@@ -30,7 +30,7 @@ api::Result<> check_status_server(const Settings& settings) {
 }  // namespace
 
 void add_build_options(net::Options& options, Settings& settings) {
-    options.add("feature-gates", "LIST", settings.feature_gates,
+    options.add_list("feature-gates", "LIST", settings.feature_gates,
                 "what to try out: TrainJobStatus=true tells trainers where to report their progress");
     options.add("status-url", "URL", settings.status_url,
                 "where they report to; default: https://kubeflow-trainer-controller-manager.<the lease's "
@@ -45,6 +45,7 @@ void add_options(net::Options& options, Settings& settings) {
     options.add("kubeconfig", "FILE", settings.kubeconfig,
                 "how to reach the API server: the current context of this file; without it, the pod's "
                 "service account");
+    kube::add_namespaces(options, settings.namespaces);
     options.add("admin-listen", "HOST:PORT", settings.admin_listen,
                 "where /healthz, /readyz and /metrics are served; port 0 takes a free one and logs it");
     options.add("leader-elect", settings.leader_elect, "work only while holding the lease");

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "api/object_key.hpp"
+#include "kube/namespaces.hpp"
 #include "lifecycle/conditions.hpp"
 #include "net/option_types.hpp"
 #include "net/options.hpp"
@@ -13,6 +14,7 @@ namespace reconciler {
 /// What the command line and the configuration file say.
 struct Settings {
     std::string kubeconfig = {};  ///< empty = the pod's service account
+    kube::Namespaces namespaces = {};
     net::HostPort admin_listen{"0.0.0.0", 8080};
     bool leader_elect = true;
     api::ObjectKey lease = {};  ///< what is empty has a default: lease_of()

@@ -127,9 +127,13 @@ void Worker::start_due_passes() {
     while (std::cmp_less(queue_.running(), limits_.concurrency)) {
         const auto key = queue_.next(now);
         if (!key) return;
+        // Other namespaces do not wait for one whose lists are late, or are refused.
+        if (!caches_.synced(key->ns)) {
+            hold_back(*key, now, look_again_after);
+            continue;
+        }
         if (!caught_up(*key, now)) {
-            queue_.done(*key, now);
-            queue_.add_after(*key, now + hold_back_step);
+            hold_back(*key, now, hold_back_step);
             metrics_.count_held_back();
             continue;
         }
@@ -141,6 +145,11 @@ void Worker::start_due_passes() {
             pass_ended_.notify();
         });
     }
+}
+
+void Worker::hold_back(const api::ObjectKey& key, kube::SteadyTime now, std::chrono::milliseconds step) {
+    queue_.done(key, now);
+    queue_.add_after(key, now + step);
 }
 
 // Leaves the queue in order whatever happens; if not even that works, it throws.
@@ -200,8 +209,8 @@ void Worker::finish(const api::ObjectKey& key, const std::string& uid, const Pas
     if (!report.written.train_job.empty() || !report.written.job_set.empty())
         pending_[key] = {.written = report.written,
                          .settled = report.settled,
-                         .train_job_lists = caches_.train_jobs().lists(),
-                         .job_set_lists = caches_.job_sets().lists(),
+                         .train_job_lists = caches_.train_jobs().lists(key.ns),
+                         .job_set_lists = caches_.job_sets().lists(key.ns),
                          .until = now + longest_hold_back};
     // They may have been shown already, and then nothing comes that asks.
     if (report.settled) caught_up(key, now);
@@ -225,8 +234,8 @@ void Worker::finish(const api::ObjectKey& key, const std::string& uid, const Pas
 bool Worker::caught_up(const api::ObjectKey& key, kube::SteadyTime now) {
     const auto at = pending_.find(key);
     if (at == pending_.end()) return true;
-    const auto seen = [](auto& store, const std::string& version, std::uint32_t lists) {
-        return version.empty() || store.has_seen(version) || store.lists() != lists;
+    const auto seen = [&](auto& store, const std::string& version, std::uint32_t lists) {
+        return version.empty() || store.has_seen(key.ns, version) || store.lists(key.ns) != lists;
     };
     const Pending& pending = at->second;
     const bool caught_up = seen(caches_.train_jobs(), pending.written.train_job, pending.train_job_lists) &&

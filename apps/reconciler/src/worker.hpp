@@ -60,7 +60,7 @@ private:
         lifecycle::Episode episode = {};
     };
 
-    bool may_start() const { return !stopping_ && allowed_() && caches_.synced(); }
+    bool may_start() const { return !stopping_ && allowed_() && caches_.synced_somewhere(); }
     net::Task<> start_passes();
     void start_due_passes();
     net::Task<> wait_for_work();
@@ -70,6 +70,7 @@ private:
     bool is_work_of_ours(const api::ObjectKey& key, const News& news);
     void settle_heard(const api::ObjectKey& key, const PassReport* report);
     bool caught_up(const api::ObjectKey& key, kube::SteadyTime now);
+    void hold_back(const api::ObjectKey& key, kube::SteadyTime now, std::chrono::milliseconds step);
     void finish(const api::ObjectKey& key, const std::string& uid, const PassReport& report);
 
     kube::Clock& clock_;

@@ -33,7 +33,7 @@ Lane::Lane(boost::asio::any_io_executor executor, std::unique_ptr<kube::Clock> c
       budget_(config.limits.total_bytes),
       metrics_(tools.metrics),
       facts_(runtimes_, *upstream_.lookups, tools.pipeline),
-      handler_(facts_, *clock_, tools.metrics, tools.log, tools.pipeline),
+      handler_(facts_, *clock_, tools.metrics, tools.log, tools.pipeline, tools.namespaces),
       http_(net::make_http_server(
           executor, std::move(config), [this](net::HttpRequest& request) { return receive(request); },
           tools.log)) {

@@ -5,6 +5,7 @@
 #include "facts.hpp"
 #include "kube/api_server.hpp"
 #include "kube/clock.hpp"
+#include "kube/namespaces.hpp"
 #include "net/http_server.hpp"
 #include "review_budget.hpp"
 #include "review_handler.hpp"
@@ -18,6 +19,7 @@ struct LaneTools {
     net::Log& log;
     const runtime::Pipeline& pipeline;
     const CallerRules& callers;
+    const kube::Namespaces& namespaces;  ///< in which TrainJobs and runtimes are judged
 };
 
 /// A lane's ways to the API server. Token reviews have one of their own: strangers hold up no lookup.

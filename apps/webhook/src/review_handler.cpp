@@ -64,7 +64,8 @@ std::string uid_of(const api::AdmissionRequest& request) {
 }
 
 // What can be said before looking at the object; nullopt: it has to be judged.
-std::optional<api::Verdict> verdict_at_the_door(const api::AdmissionRequest& request, std::string_view kind) {
+std::optional<api::Verdict> verdict_at_the_door(const api::AdmissionRequest& request, std::string_view kind,
+                                                const kube::Namespaces& namespaces) {
     const bool is_update = request.operation == "UPDATE";
     const bool is_write = is_update || request.operation == "CREATE";
     if (!is_write && request.operation != "DELETE" && request.operation != "CONNECT")
@@ -76,6 +77,12 @@ std::optional<api::Verdict> verdict_at_the_door(const api::AdmissionRequest& req
                                   std::string(api::trainer_api_version) + ", not " + request.kind + " of " +
                                   request.group + "/" + request.version +
                                   ": check the rules of the webhook configuration");
+    if (!request.ns.empty() && !namespaces.contains(request.ns))
+        return api::denied_as_bad("this webhook looks after " + to_string(namespaces) +
+                                  " and cannot read in " + quoted(request.ns) +
+                                  ": whoever runs it adds that namespace to its --namespaces and gives it a "
+                                  "role there, or takes it "
+                                  "out of the namespaceSelector of the webhook configurations");
     if (!is_of_kind(request.object, kind) || (is_update && !is_of_kind(request.old_object, kind)))
         return api::denied_as_bad("request." +
                                   std::string(is_of_kind(request.object, kind) ? "oldObject" : "object") +
@@ -176,7 +183,7 @@ net::Answer ReviewHandler::answer(const net::HttpRequest& request, Account& acco
 
     Review review = {.route = route, .request = std::move(*decoded), .began = account.began()};
     if (log_.enabled(net::LogLevel::debug)) review.uid = uid_of(review.request);
-    if (const auto verdict = verdict_at_the_door(review.request, route->kind))
+    if (const auto verdict = verdict_at_the_door(review.request, route->kind, namespaces_))
         return conclude(review, *verdict, account);
     // Judges tell an UPDATE by its old object.
     if (review.request.operation == "CREATE") review.request.old_object = api::Json();

@@ -3,6 +3,7 @@
 
 #include "facts.hpp"
 #include "kube/clock.hpp"
+#include "kube/namespaces.hpp"
 #include "net/http_server.hpp"
 #include "net/log.hpp"
 #include "review_metrics.hpp"
@@ -16,12 +17,19 @@ std::chrono::milliseconds budget_of(std::string_view target);
 
 /// Answers admission reviews: decodes, finds the facts, lets the route's judge speak, encodes. A denial is
 /// HTTP 200; any other status means that there is no verdict. Without lookups the answer is there at once.
+/// What is written in other namespaces than `namespaces` is denied: whatever it is judged by cannot be read.
 /// All arguments must outlive it and its answers. Thread rule: one thread.
 class ReviewHandler {
 public:
     ReviewHandler(const FactFinder& facts, kube::Clock& clock, ReviewMetrics& metrics, net::Log& log,
-                  const runtime::Pipeline& pipeline = runtime::default_pipeline())
-        : facts_(facts), clock_(clock), metrics_(metrics), log_(log), pipeline_(pipeline) {}
+                  const runtime::Pipeline& pipeline = runtime::default_pipeline(),
+                  kube::Namespaces namespaces = {})
+        : facts_(facts),
+          clock_(clock),
+          metrics_(metrics),
+          log_(log),
+          pipeline_(pipeline),
+          namespaces_(std::move(namespaces)) {}
 
     net::Answer operator()(net::HttpRequest& request);
 
@@ -40,6 +48,7 @@ private:
     ReviewMetrics& metrics_;
     net::Log& log_;
     const runtime::Pipeline& pipeline_;
+    const kube::Namespaces namespaces_;
     bool lookups_fail_ = false;  // what the log was told last
 };
 

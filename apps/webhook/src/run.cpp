@@ -62,7 +62,7 @@ public:
           clock_(kube::make_clock(context_.get_executor())),
           files_(std::move(files)),
           tls_(files_ ? files_->tls() : stand_in()),
-          lanes_(context_.get_executor(), {review_metrics_, log_, pipeline_, callers_}) {
+          lanes_(context_.get_executor(), {review_metrics_, log_, pipeline_, callers_, settings.namespaces}) {
         net::add_process_metrics(metrics_);
     }
 
@@ -71,7 +71,8 @@ public:
 private:
     api::Result<std::unique_ptr<kube::ApiServer>> connect(boost::asio::any_io_executor executor,
                                                           kube::Clock& clock,
-                                                          const kube::ClusterConfig& config);
+                                                          const kube::ClusterConfig& config,
+                                                          std::size_t watches = 0);
     api::Result<Upstream> connect_lane(boost::asio::any_io_executor executor, kube::Clock& clock,
                                        const kube::ClusterConfig& config);
     api::Result<> start(const kube::ClusterConfig& config);
@@ -103,8 +104,12 @@ private:
 
 api::Result<std::unique_ptr<kube::ApiServer>> Process::connect(boost::asio::any_io_executor executor,
                                                                kube::Clock& clock,
-                                                               const kube::ClusterConfig& config) {
-    return kube::make_https_api_server(std::move(executor), clock, config, api_reporter_.options());
+                                                               const kube::ClusterConfig& config,
+                                                               std::size_t watches) {
+    auto options = api_reporter_.options();
+    // Each watch keeps a connection.
+    options.max_connections += watches;
+    return kube::make_https_api_server(std::move(executor), clock, config, std::move(options));
 }
 
 api::Result<Upstream> Process::connect_lane(boost::asio::any_io_executor executor, kube::Clock& clock,
@@ -122,7 +127,7 @@ api::Result<Upstream> Process::connect_lane(boost::asio::any_io_executor executo
 }
 
 void Process::note_watch(const kube::Scope& scope, const api::Error* trouble) {
-    const std::string what = to_string(scope.resource);
+    const std::string what = to_string(scope);
     if (trouble)
         log_.warn("cannot watch; trying again", {{"resource", what}, {"error", *trouble}});
     else
@@ -166,7 +171,7 @@ void Process::add_server_metrics() {
     metrics_.read_gauge("signalbox_tls_certificate_not_after_seconds",
                         "When our certificate ends, in seconds since 1970.",
                         [this] { return double(tls_->not_after().time_since_epoch().count()); });
-    for (const kube::Reflector* watch : runtimes_->watches()) api_reporter_.follow(*watch);
+    for (const auto& watch : runtimes_->watches()) api_reporter_.follow(*watch);
 }
 
 std::vector<std::string> Process::not_ready() const {
@@ -178,13 +183,15 @@ std::vector<std::string> Process::not_ready() const {
 }
 
 api::Result<> Process::start(const kube::ClusterConfig& config) {
-    auto server = connect(context_.get_executor(), *clock_, config);
+    auto server =
+        connect(context_.get_executor(), *clock_, config, settings_.namespaces.sections().size() + 1);
     if (!server) return server.error();
     server_ = std::move(*server);
     runtimes_ = std::make_unique<RuntimeCache>(
         *server_, *clock_,
         [this](const api::ObjectKey& key, const auto& runtime) { lanes_.learn(key, runtime); },
-        [this](const kube::Scope& scope, const api::Error* trouble) { note_watch(scope, trouble); });
+        [this](const kube::Scope& scope, const api::Error* trouble) { note_watch(scope, trouble); },
+        settings_.namespaces);
     if (!files_) {
         SelfSigner::Options options = {.secret = settings_.cert_secret,
                                        .service = settings_.service,
@@ -209,7 +216,11 @@ api::Result<> Process::start(const kube::ClusterConfig& config) {
     if (!admin) return admin.error();
     admin_ = std::move(*admin);
 
-    log_.info("starting", {{"cluster", config.source}, {"threads", settings_.threads}});
+    log_.info("starting",
+              {{"cluster", config.source},
+               {"threads", settings_.threads},
+               {"namespaces", settings_.namespaces.is_limited() ? kube::to_string(settings_.namespaces)
+                                                                : std::string("all")}});
     const net::HostPort address = {settings_.listen.host, *port};
     log_.info("listening", {{"what", "admission"}, {"address", to_string(address)}});
     if (!certificate_is_valid())
@@ -237,7 +248,8 @@ net::Task<> Process::end(bool hurry) {
 
 api::Result<> Process::run(const kube::ClusterConfig& config) {
     if (auto started = start(config); !started) return started.error();
-    supervisor_.start("watch of runtimes", runtimes_->run());
+    for (const auto& watch : runtimes_->watches())
+        supervisor_.start("watch of " + to_string(watch->scope()), watch->run());
     if (files_)
         supervisor_.start("watch of the certificate", net::follow(*files_, certificate_poll_interval, log_));
     else

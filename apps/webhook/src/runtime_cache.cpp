@@ -1,7 +1,5 @@
 #include "runtime_cache.hpp"
 
-#include <boost/asio/experimental/awaitable_operators.hpp>
-
 namespace webhook {
 namespace {
 
@@ -17,27 +15,29 @@ std::optional<Tree> take_tree(api::Json& object) {
 }  // namespace
 
 RuntimeCache::RuntimeCache(kube::ApiServer& server, kube::Clock& clock, OnRuntime on_runtime,
-                           kube::Reflector::OnChange on_change)
-    : namespaced_(take_tree, [on_runtime](const api::ObjectKey& key, auto*,
-                                          auto* after) { on_runtime(key, after ? after->facts : Tree()); }),
-      cluster_(take_tree, [on_runtime](const api::ObjectKey& key, auto*,
-                                       auto* after) { on_runtime(key, after ? after->facts : Tree()); }),
-      namespaced_reflector_(server, clock, namespaced_, {.resource = kube::resources::training_runtimes},
-                            on_change),
-      cluster_reflector_(server, clock, cluster_, {.resource = kube::resources::cluster_training_runtimes},
-                         on_change) {}
-
-net::Task<> RuntimeCache::run() {
-    using namespace boost::asio::experimental::awaitable_operators;
-    co_await (namespaced_reflector_.run() && cluster_reflector_.run());
+                           kube::Reflector::OnChange on_change, const kube::Namespaces& namespaces)
+    : namespaced_(
+          take_tree,
+          [on_runtime](const api::ObjectKey& key, auto*, auto* after) {
+              on_runtime(key, after ? after->facts : Tree());
+          },
+          namespaces),
+      cluster_(take_tree, [on_runtime](const api::ObjectKey& key, auto*, auto* after) {
+          on_runtime(key, after ? after->facts : Tree());
+      }) {
+    const auto watch = [&](const kube::Resource& resource, Store& store) {
+        for (const kube::Section& section : store.sections())
+            watches_.push_back(std::make_unique<kube::Reflector>(
+                server, clock, section.sink, kube::Scope{.resource = resource, .ns = section.ns}, on_change));
+    };
+    watch(kube::resources::training_runtimes, namespaced_);
+    watch(kube::resources::cluster_training_runtimes, cluster_);
 }
 
 std::vector<std::string> RuntimeCache::not_synced() const {
-    std::vector<std::string> reasons;
-    for (const kube::Reflector* reflector : watches())
-        if (!reflector->synced())
-            reasons.push_back("no list yet of " + to_string(reflector->scope().resource));
-    return reasons;
+    std::vector<const kube::Reflector*> watches;
+    for (const auto& watch : watches_) watches.push_back(watch.get());
+    return kube::lists_to_come(watches);
 }
 
 }  // namespace webhook

@@ -1,5 +1,4 @@
 #pragma once
-#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,18 +17,14 @@ public:
     using OnRuntime =
         std::function<void(const api::ObjectKey& key, const std::shared_ptr<const api::Json>& runtime)>;
 
-    /// Server and clock must outlive it.
+    /// Of these namespaces, and of those that belong to none. Server and clock must outlive it.
     RuntimeCache(kube::ApiServer& server, kube::Clock& clock, OnRuntime on_runtime,
-                 kube::Reflector::OnChange on_change);
+                 kube::Reflector::OnChange on_change, const kube::Namespaces& namespaces = {});
 
-    /// Ends by cancellation only.
-    net::Task<> run();
-
-    /// One short reason for each kind that has not had its first list.
+    /// Somebody must run() each of them.
+    const std::vector<std::unique_ptr<kube::Reflector>>& watches() const { return watches_; }
+    /// One short reason for each first list that is still to come.
     std::vector<std::string> not_synced() const;
-    std::array<const kube::Reflector*, 2> watches() const {
-        return {&namespaced_reflector_, &cluster_reflector_};
-    }
     std::size_t size() const { return namespaced_.size() + cluster_.size(); }
 
 private:
@@ -39,8 +34,7 @@ private:
 
     Store namespaced_;
     Store cluster_;
-    kube::Reflector namespaced_reflector_;
-    kube::Reflector cluster_reflector_;
+    std::vector<std::unique_ptr<kube::Reflector>> watches_ = {};
 };
 
 }  // namespace webhook

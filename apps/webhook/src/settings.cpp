@@ -47,6 +47,7 @@ void add_options(net::Options& options, Settings& settings) {
     options.add("kubeconfig", "FILE", settings.kubeconfig,
                 "how to reach the API server: the current context of this file; without it, the pod's "
                 "service account");
+    kube::add_namespaces(options, settings.namespaces);
     options.add("listen", "HOST:PORT", settings.listen,
                 "where the API server sends admission reviews; port 0 takes a free one and logs it");
     options.add("tls-cert", "FILE", settings.tls_cert,
@@ -65,9 +66,10 @@ void add_options(net::Options& options, Settings& settings) {
                 "demand a client certificate of one of these CAs; without it, everybody may call");
     options.add("token-audience", "AUDIENCE", settings.token_audience,
                 "demand a bearer token for this audience; the API server says whose it is (TokenReview)");
-    options.add("token-users", "LIST", settings.token_users,
-                "whose tokens are taken, such as system:serviceaccount:NAMESPACE:NAME, separated by commas; "
-                "without it, everybody's for that audience");
+    options.add_list(
+        "token-users", "LIST", settings.token_users,
+        "whose tokens are taken, such as system:serviceaccount:NAMESPACE:NAME, separated by commas; "
+        "without it, everybody's for that audience");
     options.add("admin-listen", "HOST:PORT", settings.admin_listen,
                 "where /healthz, /readyz and /metrics are served; port 0 takes a free one and logs it");
     options.add("threads", "N", settings.threads, "how many threads answer; by default one per core");
@@ -80,9 +82,10 @@ void add_options(net::Options& options, Settings& settings) {
         options.add(row.option, "DURATION", settings.limits.*row.deadline, row.help);
     options.add("shutdown-delay", "DURATION", settings.shutdown_delay,
                 "how long to go on serving after SIGTERM, not ready, until nobody is sent here any more");
-    options.add("feature-gates", "LIST", settings.feature_gates,
-                "what to try out, as in the reconciler: TrainJobStatus=true reserves the names of variables "
-                "for reporting progress");
+    options.add_list(
+        "feature-gates", "LIST", settings.feature_gates,
+        "what to try out, as in the reconciler: TrainJobStatus=true reserves the names of variables "
+        "for reporting progress");
     options.add("log-level", "LEVEL", settings.log_level, "debug, info, warn or error");
     options.add("log-format", "FORMAT", settings.log_format, "json (one object a line) or text");
 }

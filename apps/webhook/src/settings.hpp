@@ -2,6 +2,7 @@
 #include <string>
 
 #include "caller_check.hpp"
+#include "kube/namespaces.hpp"
 #include "net/http_server.hpp"
 #include "net/option_types.hpp"
 #include "net/options.hpp"
@@ -12,6 +13,7 @@ namespace webhook {
 /// What the command line and the configuration file say.
 struct Settings {
     std::string kubeconfig = {};  ///< empty = the pod's service account
+    kube::Namespaces namespaces = {};
     net::HostPort listen{"0.0.0.0", 9443};
     std::string tls_cert = {};
     std::string tls_key = {};

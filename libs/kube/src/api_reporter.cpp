@@ -1,5 +1,7 @@
 #include "kube/api_reporter.hpp"
 
+#include <algorithm>
+
 #include "kube/reflector.hpp"
 
 namespace kube {
@@ -41,13 +43,25 @@ void ApiReporter::count(std::string_view verb, const std::string& resource, int 
 
 void ApiReporter::follow(const Reflector& watch) {
     const std::string resource = to_string(watch.scope().resource);
+    const auto [known, is_new] = watches_.try_emplace(resource, std::make_shared<Watches>());
+    const std::shared_ptr<Watches> watches = known->second;
+    watches->push_back(&watch);
+    if (!is_new) return;
     metrics_.read_gauge("signalbox_watch_working",
                         "1 while the cache of that resource is complete and followed.",
-                        [&watch] { return watch.works() ? 1 : 0; }, {{"resource", resource}});
+                        [watches] {
+                            const auto works = [](const Reflector* each) { return each->works(); };
+                            return std::all_of(watches->begin(), watches->end(), works) ? 1 : 0;
+                        },
+                        {{"resource", resource}});
     const auto restarts = [&](const char* reason, std::uint64_t Reflector::Restarts::*count) {
         metrics_.read_counter("signalbox_watch_restarts_total",
                               "Watches that had to be opened anew: ended by the server in order, or broken.",
-                              [&watch, count] { return static_cast<double>(watch.restarts().*count); },
+                              [watches, count] {
+                                  std::uint64_t sum = 0;
+                                  for (const Reflector* each : *watches) sum += each->restarts().*count;
+                                  return static_cast<double>(sum);
+                              },
                               {{"resource", resource}, {"reason", reason}});
     };
     restarts("ended", &Reflector::Restarts::ended);

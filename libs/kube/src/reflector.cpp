@@ -1,5 +1,7 @@
 #include "kube/reflector.hpp"
 
+#include <algorithm>
+
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -77,11 +79,30 @@ Task<> Reflector::follow(Request request) {
     }
 }
 
+bool Reflector::is_forbidden() const {
+    const auto& trouble = machine_.trouble();
+    return trouble && trouble->code == api::Errc::forbidden;
+}
+
 void Reflector::report() {
     const auto& trouble = machine_.trouble();
     if (!trouble && !machine_.synced()) return;
     const api::Error* error = trouble ? &*trouble : nullptr;
     if (news_->note(error) != TroubleNews::News::none && on_change_) on_change_(scope_, error);
+}
+
+std::vector<std::string> lists_to_come(std::span<const Reflector* const> reflectors) {
+    const auto kind = [](const Reflector& reflector) { return to_string(reflector.scope().resource); };
+    std::vector<std::string> reasons;
+    for (const Reflector* late : reflectors) {
+        if (late->synced()) continue;
+        const bool others_go_on = std::any_of(
+            reflectors.begin(), reflectors.end(),
+            [&](const Reflector* other) { return other->synced() && kind(*other) == kind(*late); });
+        if (!late->is_forbidden() || !others_go_on)
+            reasons.push_back("no list yet of " + to_string(late->scope()));
+    }
+    return reasons;
 }
 
 }  // namespace kube

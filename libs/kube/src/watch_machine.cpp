@@ -41,6 +41,10 @@ bool is_unreachable(const api::Error& error) {
 
 }  // namespace
 
+std::string to_string(const Scope& scope) {
+    return to_string(scope.resource) + (scope.ns.empty() ? "" : " in " + scope.ns);
+}
+
 WatchMachine::WatchMachine(Scope scope) : scope_(std::move(scope)) {}
 
 WatchMachine::Step WatchMachine::next(SteadyTime now, double jitter) {

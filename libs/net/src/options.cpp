@@ -1,6 +1,7 @@
 #include "net/options.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "api/yaml.hpp"
 #include "net/file.hpp"
@@ -43,16 +44,25 @@ std::size_t distance(std::string_view a, std::string_view b) {
     return row[b.size()];
 }
 
-// A YAML value as the command line would have it: `true`, `8`, `A=true,B=false`.
-api::Result<std::string> as_text(const api::Json& value) {
+// A YAML value as the command line would have it: `true`, `8`, `A=true,B=false`; `a,b` where a list may be.
+api::Result<std::string> as_text(const api::Json& value, bool is_list) {
     if (value.is_string()) return std::string(value.as_string());
+    std::string text;
+    std::string separator;
+    const auto add = [&](const std::string& before, const api::Json& member) -> api::Result<> {
+        auto item = as_text(member, false);
+        if (!item) return item.error();
+        text += std::exchange(separator, ",") + before + *item;
+        return {};
+    };
     if (value.is_object()) {
-        std::string text;
-        for (const auto& member : value.members()) {
-            auto item = as_text(member.value);
-            if (!item) return item.error();
-            text += (text.empty() ? "" : ",") + member.key + "=" + *item;
-        }
+        for (const auto& member : value.members())
+            if (auto added = add(member.key + "=", member.value); !added) return added.error();
+        return text;
+    }
+    if (value.is_array() && is_list) {
+        for (const api::Json& item : value.items())
+            if (auto added = add("", item); !added) return added.error();
         return text;
     }
     if (value.is_null() || value.is_array()) return api::invalid("", "must be a single value");
@@ -139,7 +149,7 @@ api::Result<Options::Named> Options::read_argument(std::string_view argument) {
 api::Result<std::optional<std::string>> Options::parse(std::span<const char* const> arguments) {
     struct Given {
         Row* row;
-        std::string_view text;
+        std::string text;
     };
     std::vector<Given> given;
     std::string config;
@@ -166,7 +176,11 @@ api::Result<std::optional<std::string>> Options::parse(std::span<const char* con
             config = text;
             has_config = true;
         } else {
-            given.push_back({row, text});
+            const auto earlier = row->is_list ? std::ranges::find(given, row, &Given::row) : given.end();
+            if (earlier == given.end())
+                given.push_back({row, std::string(text)});
+            else
+                earlier->text.append(",").append(text);
         }
     }
     // The file first, so that the command line has the last word.
@@ -174,7 +188,7 @@ api::Result<std::optional<std::string>> Options::parse(std::span<const char* con
         if (auto read = read_config(config); !read) return read.error();
     for (const auto& [row, text] : given) {
         if (auto read = row->read(text); !read)
-            return api::invalid("", "--" + row->name + "=" + std::string(text) + ": " + read.error().message);
+            return api::invalid("", "--" + row->name + "=" + text + ": " + read.error().message);
         row->given = true;
     }
     return std::optional<std::string>();
@@ -190,7 +204,7 @@ api::Result<> Options::read_config(const std::string& file) {
     for (const auto& member : tree->members()) {
         Row* row = find(member.key);
         if (!row) return api::invalid("", file + ": " + unknown(member.key, "").message);
-        auto value = as_text(member.value);
+        auto value = as_text(member.value, row->is_list);
         api::Result<> read = value ? row->read(*value) : value.error();
         if (!read) return api::invalid("", file + ": " + member.key + ": " + read.error().message);
         row->given = true;

@@ -7,6 +7,7 @@ call a URL instead of a Service.
 
 import base64
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -22,11 +23,36 @@ NAMESPACE = "kubeflow-system"
 DRAIN_SECONDS = 30  # both programs promise to end within 25 s of SIGTERM
 
 
-class Signalbox:
-    """Both programs against one control plane. Use as a context manager; leaving it checks that they end cleanly."""
+def write_overlay(directory, components=(), namespaces=(), base="overlays/local-processes"):
+    """A kustomization of `base` with these components of manifests/, limited to these namespaces if there are any, each made as
+    manifests/overlays/namespaced tells whoever adds one. Returns its directory, below `directory`."""
+    manifests = ROOT / "manifests"
+    overlay = pathlib.Path(directory) / "overlay"
+    overlay.mkdir(parents=True)
+    for name in namespaces:
+        text = (manifests / "overlays" / "namespaced" / "team-a" / "kustomization.yaml").read_text()
+        (overlay / name).mkdir()
+        (overlay / name / "kustomization.yaml").write_text(
+            text.replace("team-a", name).replace("../../../", os.path.relpath(manifests, overlay / name) + "/"))
 
-    def __init__(self, cluster, binaries, log_level="info"):
+    def at(*parts):
+        return os.path.relpath(manifests.joinpath(*parts), overlay)
+    parts = [at("components", each) for each in [*components, *(["namespaced"] if namespaces else [])]]
+    (overlay / "kustomization.yaml").write_text(json.dumps({
+        "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
+        "resources": [at(base)], "components": [*parts, *namespaces],
+        "labels": [{"pairs": {"app.kubernetes.io/part-of": "signalbox"}, "includeSelectors": False}]}))
+    return overlay
+
+
+class Signalbox:
+    """Both programs against one control plane. Use as a context manager; leaving it checks that they end cleanly.
+    namespaces: all of them, or a list that both are limited to."""
+
+    def __init__(self, cluster, binaries, log_level="info", namespaces=()):
         self._cluster = cluster
+        self._namespaces = namespaces
+        self._limits = [f"--namespaces={name}" for name in namespaces]
         self._binaries = pathlib.Path(binaries)
         self._directory = pathlib.Path(cluster.directory) / "signalbox"
         self._log_level = log_level
@@ -56,7 +82,10 @@ class Signalbox:
     def install(self):
         """CRDs, service accounts, RBAC, webhook configurations (not yet reachable) and the shipped runtimes' CRDs."""
         self._directory.mkdir(parents=True, exist_ok=True)
-        self._cluster.kubectl("apply", "--server-side", "-k", str(ROOT / "manifests" / "overlays" / "local-processes"))
+        overlay = ROOT / "manifests" / "overlays" / "local-processes"
+        if self._namespaces:
+            overlay = write_overlay(self._directory, namespaces=self._namespaces)
+        self._cluster.kubectl("apply", "--server-side", "-k", str(overlay))
         self._cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "-l",
                               "app.kubernetes.io/part-of=signalbox")
 
@@ -74,7 +103,7 @@ class Signalbox:
             "--listen", "127.0.0.1:0",
             "--tls-cert", certificates / "tls.crt", "--tls-key", certificates / "tls.key",
             "--shutdown-delay=0s",  # nobody balances between several
-            "--admin-listen", "127.0.0.1:0", "--log-level", self._log_level, *options])
+            "--admin-listen", "127.0.0.1:0", "--log-level", self._log_level, *self._limits, *options])
         self.webhook.wait_until_ready()
 
     def webhook_kubeconfig(self):
@@ -97,7 +126,7 @@ class Signalbox:
     def start_reconciler(self, *options):
         self.reconciler = Program(self._binaries / "signalbox-reconciler", self._directory / "reconciler.log", [
             "--kubeconfig", self._cluster.service_account_kubeconfig(NAMESPACE, "signalbox-reconciler"),
-            "--admin-listen", "127.0.0.1:0", "--log-level", self._log_level, *options])
+            "--admin-listen", "127.0.0.1:0", "--log-level", self._log_level, *self._limits, *options])
         self.reconciler.wait_until_ready()
 
     def stop_reconciler(self):

@@ -1,7 +1,9 @@
 #pragma once
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "kube/clock.hpp"
 #include "kube/https_api_server.hpp"
@@ -23,7 +25,8 @@ public:
 
     HttpsApiServerOptions options();
 
-    /// Tells the metrics about a watch, which must outlive their use, and is read by the thread of expose().
+    /// Tells the metrics about a watch, which must outlive their use, and is read by the thread of expose(),
+    /// which calls this as well. Several of one resource, each of another namespace, are told as one.
     void follow(const Reflector& watch);
 
     /// Nobody answered. For half a minute from then on, refusals are not told: an API server that starts
@@ -37,6 +40,9 @@ private:
 
     net::Log& log_;
     net::Metrics& metrics_;
+    using Watches = std::vector<const Reflector*>;
+
+    std::map<std::string, std::shared_ptr<Watches>> watches_;  // by resource
     std::mutex mutex_;
     // Asked for with every answer: finding a series by its labels takes as long as parsing a small answer.
     std::map<std::string, net::Counter> counters_;  // by verb, resource and status

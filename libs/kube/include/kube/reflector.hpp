@@ -2,6 +2,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "kube/api_server.hpp"
 #include "kube/clock.hpp"
@@ -38,6 +41,8 @@ public:
     bool works() const { return machine_.synced() && !machine_.trouble(); }
     const Restarts& restarts() const { return restarts_; }
     const Scope& scope() const { return scope_; }
+    /// It was refused for want of a permission, and will ask again.
+    bool is_forbidden() const;
 
 private:
     Task<> follow(Request request);
@@ -52,5 +57,10 @@ private:
     Restarts restarts_;
     std::unique_ptr<TroubleNews> news_;
 };
+
+/// Which first lists are still to come, a short reason for each. A namespace that refuses its list is not
+/// waited for once another one has given its list of the same kind: whoever can take our role away in one
+/// namespace must not be able to stop our work in others.
+std::vector<std::string> lists_to_come(std::span<const Reflector* const> reflectors);
 
 }  // namespace kube

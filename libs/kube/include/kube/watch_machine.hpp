@@ -20,6 +20,9 @@ struct Scope {
     api::JsonPaths left_out = {};
 };
 
+/// "trainjobs.trainer.kubeflow.org", with " in ns" if it is limited; for people.
+std::string to_string(const Scope& scope);
+
 /// Where a reflector delivers. Called between two awaits, in order; must not throw.
 class Sink {
 public:

@@ -20,7 +20,7 @@ namespace net {
 ///
 /// What the variables hold before parse() are the defaults that --help shows. --help, --version and --config
 /// FILE are there by themselves. Values come as `--name value` or `--name=value`; the file is YAML with the
-/// same names as keys, and the command line wins over it.
+/// same names as keys, and the command line wins over it. Of several values for one option the last one wins.
 class Options {
 public:
     Options(std::string program, std::string summary, std::string version);
@@ -28,11 +28,15 @@ public:
     /// `target` must outlive the Options.
     template <class T>
     void add(std::string name, std::string placeholder, T& target, std::string help) {
-        add_row({.name = std::move(name),
-                 .placeholder = std::move(placeholder),
-                 .help = std::move(help),
-                 .shown_default = show_option(target),
-                 .read = [&target](std::string_view text) { return read_option(text, target); }});
+        add_row(row_of(std::move(name), std::move(placeholder), target, std::move(help)));
+    }
+    /// Its text is a list with commas, which may come in parts (`--name a --name b,c`), in the file as a YAML
+    /// list.
+    template <class T>
+    void add_list(std::string name, std::string placeholder, T& target, std::string help) {
+        Row row = row_of(std::move(name), std::move(placeholder), target, std::move(help));
+        row.is_list = true;
+        add_row(std::move(row));
     }
     /// A switch: `--name`, `--name=true`, `--name=false`.
     void add(std::string name, bool& target, std::string help);
@@ -95,9 +99,18 @@ private:
         std::string help = {};
         std::string shown_default = {};
         std::function<api::Result<>(std::string_view)> read = {};
+        bool is_list = false;
         bool given = false;
     };
 
+    template <class T>
+    static Row row_of(std::string name, std::string placeholder, T& target, std::string help) {
+        return {.name = std::move(name),
+                .placeholder = std::move(placeholder),
+                .help = std::move(help),
+                .shown_default = show_option(target),
+                .read = [&target](std::string_view text) { return read_option(text, target); }};
+    }
     /// What an argument names, and the value that comes with it.
     struct Named {
         Row* row = nullptr;  ///< nullptr: --config

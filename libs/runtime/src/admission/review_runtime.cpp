@@ -2,6 +2,7 @@
 
 #include "admission/names.hpp"
 #include "admission/review_case.hpp"
+#include "api/dns_label.hpp"
 #include "api/names.hpp"
 #include "edit.hpp"
 #include "faults.hpp"
@@ -35,17 +36,10 @@ void add(Violations& found, FieldError error, std::string_view job, std::string_
     found.push_back({std::move(error), std::move(identity)});
 }
 
-bool is_dns_label(std::string_view name) {
-    const auto letter_or_digit = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-    return !name.empty() && name.size() <= 63 && letter_or_digit(name.front()) &&
-           letter_or_digit(name.back()) &&
-           std::all_of(name.begin(), name.end(), [&](char c) { return c == '-' || letter_or_digit(c); });
-}
-
 // It is a part of host names and of label values.
 void check_job_name(const Json& job, const PodSet& pods, Violations& found) {
     std::string rule;
-    if (!is_dns_label(pods.name))
+    if (!api::is_dns_label(pods.name))
         rule = "must be a DNS label (a-z, 0-9, hyphens): it becomes part of Pod names";
     else if (const std::int64_t left = longest_name_for(job, pods); left < 1)
         rule = "must be shorter by " + std::to_string(1 - left) +

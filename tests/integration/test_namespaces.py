@@ -1,0 +1,244 @@
+"""Both programs limited to two namespaces, with roles there and nowhere else, on the real control plane: they do all of their work
+in these, and none elsewhere."""
+
+import json
+import os
+import pathlib
+import time
+
+import pytest
+import yaml
+
+from controlplane import ControlPlane
+from deployment import NAMESPACE, Program, Signalbox, write_overlay
+from jobs import runtime, train_job
+from rest import ApiError, Rest, conditions, true_conditions, wait_for
+
+OURS, ELSEWHERE = ["team-a", "team-b"], "team-c"
+ACCOUNT = f"system:serviceaccount:{NAMESPACE}:signalbox-"
+# Of each request only who asked for what, and how it was answered.
+AUDIT_POLICY = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [
+    {"level": "Metadata", "userGroups": ["system:serviceaccounts"]}, {"level": "None"}]}
+CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/validator.trainer.kubeflow.org"
+
+
+class AuditedPlane(ControlPlane):
+    def __init__(self):
+        super().__init__()
+        self._audit = self.directory / "audit.log"
+        policy = self.directory / "audit-policy.json"
+        policy.write_text(json.dumps(AUDIT_POLICY))
+        self.api_server_options = [f"--audit-policy-file={policy}", f"--audit-log-path={self._audit}"]
+
+    def requests(self, user_prefix=ACCOUNT):
+        """What our accounts have asked for so far."""
+        found = [json.loads(line) for line in self._audit.read_text().splitlines() if line.endswith("}")]
+        return [each for each in found if each["user"]["username"].startswith(user_prefix)]
+
+
+@pytest.fixture(scope="module")
+def cluster(request):
+    with AuditedPlane() as plane:
+        rest = Rest(plane.kubeconfig)
+        for name in (*OURS, ELSEWHERE):
+            rest.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        failed_before = request.session.testsfailed
+        yield plane
+        plane.keep_logs = request.session.testsfailed > failed_before
+
+
+@pytest.fixture(scope="module")
+def signalbox(cluster, admin):
+    with Signalbox(cluster, os.environ["SIGNALBOX_BIN_DIR"], namespaces=OURS) as limited:
+        admin.create(runtime())
+        yield limited
+
+
+@pytest.fixture
+def another(cluster):
+    """Starts one more reconciler."""
+    started = []
+
+    def start(namespaces, *options, installed_in=NAMESPACE):
+        program = Program(pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "signalbox-reconciler",
+                          cluster.directory / f"another-{time.monotonic_ns()}.log", [
+                              "--kubeconfig", cluster.service_account_kubeconfig(installed_in, "signalbox-reconciler"),
+                              "--admin-listen", "127.0.0.1:0", *(f"--namespaces={each}" for each in namespaces), *options])
+        started.append(program)
+        program.wait_until_ready()
+        return program
+    yield start
+    assert [problem for program in started if program.running() for problem in program.stop()] == []
+
+
+def until(rest, namespace, name, kind, reason=None, timeout=60):
+    def look():
+        found = true_conditions(rest.get("trainjobs", name, namespace)).get(kind)
+        return found if found and reason in (None, found["reason"]) else None
+    return wait_for(f"{namespace}/{name} to be {kind} {reason or ''}", look, timeout)
+
+
+def leads(program):
+    return program.metric("signalbox_leader") == 1
+
+
+@pytest.mark.parametrize("namespace", OURS)
+def test_a_job_has_its_whole_life_in_each_of_its_namespaces(signalbox, admin, namespace):
+    admin.create(runtime("kept-for-a-moment", "TrainingRuntime", namespace=namespace, ttlSecondsAfterFinished=3))
+    admin.create(train_job("whole", "kept-for-a-moment", "TrainingRuntime", namespace=namespace, suspend=True))
+    until(admin, namespace, "whole", "Suspended")
+    admin.patch("trainjobs", "whole", {"spec": {"suspend": False}}, namespace)
+    until(admin, namespace, "whole", "Complete")
+    assert conditions(admin.get("trainjobs", "whole", namespace))["Created"]["status"] == "True"
+    assert admin.get("configmaps", "whole-runtime-snapshot", namespace)
+    wait_for("its time to live to end", lambda: admin.get("trainjobs", "whole", namespace) is None)
+
+    admin.create(train_job("late", namespace=namespace, seconds="never", activeDeadlineSeconds=2))
+    until(admin, namespace, "late", "Failed", "DeadlineExceeded")
+    wait_for("its JobSet to go", lambda: admin.get("jobsets", "late", namespace) is None)
+    assert any(event["regarding"]["name"] == "late" for event in admin.list("events", namespace))
+
+
+def test_a_job_elsewhere_is_neither_judged_nor_worked_on(signalbox, admin):
+    # A runtime that does not exist would be refused.
+    for name, its_runtime in (("left-alone", "plain-test"), ("unjudged", "no-such-runtime")):
+        admin.create(train_job(name, its_runtime, namespace=ELSEWHERE))
+    admin.create(train_job("in-between", namespace=OURS[0]))
+    until(admin, OURS[0], "in-between", "Complete")
+    signalbox.wait_until_idle()
+    for name in ("left-alone", "unjudged"):
+        left = admin.get("trainjobs", name, ELSEWHERE)
+        assert not left.get("status") and not left["metadata"].get("finalizers")
+        assert admin.get("jobsets", name, ELSEWHERE) is None
+
+
+@pytest.mark.parametrize("namespace", OURS)
+def test_what_is_written_in_its_namespaces_is_judged(signalbox, admin, namespace):
+    with pytest.raises(ApiError) as refused:
+        admin.create(train_job("unfounded", "no-such-runtime", namespace=namespace))
+    assert refused.value.code == 422 and "no-such-runtime" in str(refused.value)
+    bad = runtime("bad", "TrainingRuntime", namespace=namespace)
+    bad["spec"]["template"]["spec"]["replicatedJobs"][0]["name"] = "Not_A_Label"
+    with pytest.raises(ApiError) as refused:
+        admin.create(bad)
+    assert "validator.trainingruntime.trainer.kubeflow.org" in str(refused.value)
+
+
+def test_what_all_namespaces_share_is_judged(signalbox, admin):
+    bad = runtime("bad")
+    bad["spec"]["template"]["spec"]["replicatedJobs"][0]["name"] = "Not_A_Label"
+    with pytest.raises(ApiError) as refused:
+        admin.create(bad)
+    assert "validator.clustertrainingruntime.trainer.kubeflow.org" in str(refused.value)
+
+
+def test_asked_about_another_namespace_the_webhook_says_what_to_mend(signalbox, admin):
+    configuration = admin.request("GET", CONFIGURATION)
+    selected = json.loads(json.dumps(configuration))
+    for webhook in selected["webhooks"]:
+        webhook["namespaceSelector"] = {}
+    wide = admin.request("PUT", CONFIGURATION, selected)
+    try:
+        def refusal():
+            try:
+                admin.create(train_job("misdirected", namespace=ELSEWHERE), dry_run=True)
+            except ApiError as error:
+                return error
+            return None  # the API server has not learnt of the change yet
+        error = wait_for("the webhook to be asked", refusal)
+    finally:
+        wide["webhooks"] = configuration["webhooks"]
+        admin.request("PUT", CONFIGURATION, wide)
+    assert error.code == 400
+    assert 'this webhook looks after team-a, team-b and cannot read in "team-c"' in str(error)
+
+
+def test_another_replica_takes_over(signalbox, admin, another):
+    wait_for("the first to lead", lambda: leads(signalbox.reconciler))
+    second = another(OURS)
+    assert not leads(second)
+    vanished = time.monotonic()
+    signalbox.reconciler.kill()
+    signalbox.reconciler = None
+    admin.create(train_job("orphan", namespace=OURS[1]))
+    wait_for("the second to lead", lambda: leads(second))
+    assert time.monotonic() - vanished < 20
+    until(admin, OURS[1], "orphan", "Complete")
+    assert second.stop() == []
+    signalbox.start_reconciler()
+
+
+def test_of_those_that_share_a_lease_one_works_whatever_their_namespaces(signalbox, another):
+    wait_for("the first to lead", lambda: leads(signalbox.reconciler))
+    other = another(OURS[:1])
+
+    def looks():
+        return other.metric("signalbox_api_requests_total", 'resource="leases')
+    before = looks()
+    wait_for("it to look at the lease", lambda: looks() >= before + 2)
+    assert leads(signalbox.reconciler) and not leads(other)
+
+
+@pytest.fixture
+def second_installation(cluster, admin, tmp_path):
+    """Accounts and roles of one in a namespace of its own, for what the first leaves alone."""
+    admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "second-system"}})
+    text = cluster.kubectl("kustomize", write_overlay(tmp_path, namespaces=[ELSEWHERE]))
+    objects = [each for each in yaml.load_all(text.replace(NAMESPACE, "second-system"), Loader=yaml.CSafeLoader)
+               if "Role" in each["kind"] or each["kind"] == "ServiceAccount"]
+    for each in objects:
+        if each["kind"].startswith("ClusterRole"):
+            each["metadata"]["name"] += "-second"
+        if each["kind"] == "ClusterRoleBinding":
+            each["roleRef"]["name"] += "-second"
+    cluster.kubectl("apply", "--server-side", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    return "second-system"
+
+
+def test_two_installations_for_different_namespaces_work_side_by_side(cluster, signalbox, admin, another, second_installation):
+    second = another([ELSEWHERE], f"--lease={second_installation}/trainer.kubeflow.org", installed_in=second_installation)
+    wait_for("both to lead", lambda: leads(second) and leads(signalbox.reconciler))
+    for namespace in (*OURS, ELSEWHERE):
+        admin.create(train_job("side-by-side", namespace=namespace))
+    for namespace in (*OURS, ELSEWHERE):
+        until(admin, namespace, "side-by-side", "Complete")
+    theirs = cluster.requests(f"system:serviceaccount:{second_installation}:")
+    assert {each["objectRef"].get("namespace") for each in theirs if each["verb"] in ("create", "patch", "update", "delete")} == {
+        ELSEWHERE, second_installation}
+    assert [each["requestURI"] for each in theirs if each["responseStatus"]["code"] == 403] == []
+
+
+def test_no_request_was_refused_or_went_to_another_namespace(cluster, signalbox):
+    """Of all that the tests before this one made both programs do."""
+    asked = cluster.requests()
+    assert {each["verb"] for each in asked} >= {"watch", "get", "create", "patch", "delete", "update"}
+    assert [each["requestURI"] for each in asked if each["responseStatus"]["code"] == 403] == []
+    cluster_scoped = {each["objectRef"]["resource"] for each in asked if not each["objectRef"].get("namespace")}
+    assert cluster_scoped == {"clustertrainingruntimes"}
+    at = {(each["objectRef"]["namespace"], each["objectRef"]["resource"]) for each in asked if each["objectRef"].get("namespace")}
+    assert {namespace for namespace, _ in at} == {*OURS, NAMESPACE}
+    assert {resource for namespace, resource in at if namespace == NAMESPACE} == {"leases"}
+    assert signalbox.reconciler.metric("signalbox_api_requests_total", 'code="403"') == 0
+    assert signalbox.webhook.metric("signalbox_api_requests_total", 'code="403"') == 0
+
+
+def test_who_takes_our_roles_out_of_one_namespace_stops_no_other_even_over_a_restart(cluster, signalbox, admin):
+    bindings = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{OURS[1]}/rolebindings/"
+    taken = [admin.request("GET", bindings + f"signalbox-{program}") for program in ("reconciler", "webhook")]
+    for binding in taken:
+        admin.request("DELETE", bindings + binding["metadata"]["name"])
+    signalbox.restart_reconciler()
+    assert signalbox.webhook.stop() == []
+    signalbox.start_webhook()
+    signalbox.configure_webhooks()
+    admin.create(train_job("undisturbed", namespace=OURS[0]))
+    until(admin, OURS[0], "undisturbed", "Complete")
+    for program, resource in ((signalbox.reconciler, "trainjobs"), (signalbox.webhook, "trainingruntimes")):
+        assert program.metric("signalbox_watch_working", f'"{resource}.trainer.kubeflow.org"') == 0
+        assert '"a permission is missing' in program.text()
+
+    for binding in taken:
+        admin.request("POST", bindings.removesuffix("/"), {**binding, "metadata": {"name": binding["metadata"]["name"]}})
+    admin.create(train_job("back-again", namespace=OURS[1]))
+    until(admin, OURS[1], "back-again", "Complete", timeout=90)
+    assert signalbox.reconciler.metric("signalbox_watch_working", '"trainjobs.trainer.kubeflow.org"') == 1
