@@ -16,23 +16,17 @@ from rest import ApiError, Rest, conditions, true_conditions, wait_for
 
 OURS, ELSEWHERE = ["team-a", "team-b"], "team-c"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:signalbox-"
-# Of each request only who asked for what, and how it was answered.
-AUDIT_POLICY = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [
-    {"level": "Metadata", "userGroups": ["system:serviceaccounts"]}, {"level": "None"}]}
 CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/validator.trainer.kubeflow.org"
 
 
 class AuditedPlane(ControlPlane):
-    def __init__(self):
-        super().__init__()
-        self._audit = self.directory / "audit.log"
-        policy = self.directory / "audit-policy.json"
-        policy.write_text(json.dumps(AUDIT_POLICY))
-        self.api_server_options = [f"--audit-policy-file={policy}", f"--audit-log-path={self._audit}"]
+    """Notes of each request of a program who asked for what, and how it was answered."""
+
+    audit_rules = [{"level": "Metadata", "userGroups": ["system:serviceaccounts"]}]  # the fixture `secrets` starts the log
 
     def requests(self, user_prefix=ACCOUNT):
         """What our accounts have asked for so far."""
-        found = [json.loads(line) for line in self._audit.read_text().splitlines() if line.endswith("}")]
+        found = [json.loads(line) for line in (self.directory / "audit.log").read_text().splitlines() if line.endswith("}")]
         return [each for each in found if each["user"]["username"].startswith(user_prefix)]
 
 

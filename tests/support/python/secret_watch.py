@@ -6,11 +6,9 @@ import binascii
 import json
 import re
 
-_POLICY = {
-    "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
-    "rules": [{"level": "RequestResponse", "resources": [{"group": "", "resources": ["secrets", "serviceaccounts/token"]}]},
-              {"level": "None"}],
-}
+_POLICY = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"]}
+_SECRETS = {"level": "RequestResponse", "resources": [{"group": "", "resources": ["secrets", "serviceaccounts/token"]}]}
+_NOTHING_ELSE = {"level": "None"}
 _SHORTEST = 8  # shorter ones are words of everyday life
 _SHORTEST_PART = 20  # of what has several: the lines of a PEM file, the values of a configuration
 
@@ -25,7 +23,9 @@ class SecretWatch:
 
     def starting(self, plane):
         policy = plane.directory / "audit-policy.json"
-        policy.write_text(json.dumps(_POLICY))
+        # A plane has one log: whoever wants more in it says so.
+        more = getattr(plane, "audit_rules", [])
+        policy.write_text(json.dumps({**_POLICY, "rules": [_SECRETS, *more, _NOTHING_ELSE]}))
         plane.api_server_options = (*plane.api_server_options, "--audit-policy-file", policy,
                                     "--audit-log-path", plane.directory / "audit.log")
 
@@ -43,8 +43,8 @@ def held_by(directory):
     audit = directory / "audit.log"
     for line in audit.read_text().splitlines() if audit.exists() else ():
         event = json.loads(line)
-        for part in ("requestObject", "responseObject"):
-            obj = event.get(part) or {}
+        for part in {"requestObject", "responseObject"} & event.keys():
+            obj = event[part] or {}
             for secret in obj.get("items") or [obj]:
                 if event["objectRef"].get("subresource") == "token":
                     yield from forms((secret.get("status") or {}).get("token") or "", "a token")
