@@ -54,7 +54,7 @@ def plane(request, tmp_path_factory):
             rest.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "another"}})
         lean.install_roles(tmp_path_factory.mktemp("overlay"))
         install_pod_groups(rest)
-        for resource in ("trainjobs", "jobsets", "clustertrainingruntimes"):
+        for resource in ("trainjobs", "jobsets", "clustertrainingruntimes", "trainingruntimes"):
             wait_for(f"{resource} to be served", lambda: is_served(rest, resource))
         yield lean
 
