@@ -31,7 +31,7 @@ api::Result<> check_status_server(const Settings& settings) {
 
 void add_build_options(net::Options& options, Settings& settings) {
     options.add_list("feature-gates", "LIST", settings.feature_gates,
-                "what to try out: TrainJobStatus=true tells trainers where to report their progress");
+                     "what to try out: TrainJobStatus=true tells trainers where to report their progress");
     options.add("status-url", "URL", settings.status_url,
                 "where they report to; default: https://kubeflow-trainer-controller-manager.<the lease's "
                 "default namespace>.svc:10443");

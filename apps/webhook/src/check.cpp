@@ -85,8 +85,8 @@ void add_options(net::Options& options, CheckSettings& settings) {
     options.add_choice("output", settings.report, {{"text", Report::text}, {"json", Report::json}},
                        "one line per finding for people, or a JSON list of verdicts");
     options.shorten("output", 'o');
-    options.add("feature-gates", "LIST", settings.process.feature_gates,
-                "as the webhook in the cluster has them");
+    options.add_list("feature-gates", "LIST", settings.process.feature_gates,
+                     "as the webhook in the cluster has them");
 }
 
 api::Result<net::Output> check(const CheckSettings& settings) {
