@@ -90,8 +90,8 @@ TEST_CASE("a store is filled as by a watch, with UIDs", "[offline]") {
     desk.server.put(config_maps, json(R"({"metadata":{"name":"job","namespace":"ns"}})"));
     struct Facts {};
     kube::Store<Facts> store([](Json&) { return Facts(); }, [](const auto&, auto*, auto*) {});
-    desk.server.show(job_sets, store);
-    CHECK(store.is_synced());
+    desk.server.show(job_sets, store.sections());
+    CHECK(store.is_synced("ns"));
     REQUIRE(store.size() == 1);
     CHECK(!store.find(key)->object.uid().empty());
 }

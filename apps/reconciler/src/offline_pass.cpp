@@ -28,12 +28,12 @@ Json as_created(Json job, api::Time now) {
 }
 
 void show_all(const offline::DocumentServer& server, Caches& caches) {
-    server.show(resources::train_jobs, caches.train_jobs());
-    server.show(resources::job_sets, caches.job_sets());
-    server.show(resources::training_runtimes, caches.training_runtimes());
-    server.show(resources::cluster_training_runtimes, caches.cluster_training_runtimes());
-    server.show(resources::pod_groups, caches.pod_groups());
-    server.show(resources::volcano_pod_groups, caches.volcano_pod_groups());
+    server.show(resources::train_jobs, caches.train_jobs().sections());
+    server.show(resources::job_sets, caches.job_sets().sections());
+    server.show(resources::training_runtimes, caches.training_runtimes().sections());
+    server.show(resources::cluster_training_runtimes, caches.cluster_training_runtimes().sections());
+    server.show(resources::pod_groups, caches.pod_groups().sections());
+    server.show(resources::volcano_pod_groups, caches.volcano_pod_groups().sections());
 }
 
 // A pass that could not do its work says so there; some of it is no trouble to whoever runs passes.

@@ -52,20 +52,22 @@ const Json* DocumentServer::find(const kube::Resource& resource, const api::Obje
     return at == objects_.end() ? nullptr : &at->second;
 }
 
-void DocumentServer::show(const kube::Resource& resource, kube::Sink& sink) const {
+void DocumentServer::show(const kube::Resource& resource, const std::vector<kube::Section>& sections) const {
     const std::string version = std::to_string(version_);
-    sink.listing();
-    for (const auto& [path, object] : objects_) {
-        const api::ObjectMeta meta = api::parse_meta(object);
-        if (kube::path(resource, meta.key()) != path) continue;
-        Json shown = object;
-        // Whoever keeps objects tells them by it.
-        if (meta.uid.empty()) shown["metadata"]["uid"] = path;
-        // What is written on the strength of it insists on the version.
-        const std::string& seen = meta.resource_version.empty() ? version : meta.resource_version;
-        sink.upsert(meta.key(), seen, std::move(shown));
+    for (const auto& [ns, sink] : sections) {
+        sink.listing();
+        for (const auto& [path, object] : objects_) {
+            const api::ObjectMeta meta = api::parse_meta(object);
+            if (kube::path(resource, meta.key()) != path || !kube::covers(ns, meta.ns)) continue;
+            Json shown = object;
+            // Whoever keeps objects tells them by it.
+            if (meta.uid.empty()) shown["metadata"]["uid"] = path;
+            // What is written on the strength of it insists on the version.
+            const std::string& seen = meta.resource_version.empty() ? version : meta.resource_version;
+            sink.upsert(meta.key(), seen, std::move(shown));
+        }
+        sink.synced(version);
     }
-    sink.synced(version);
 }
 
 kube::Async<kube::Response> DocumentServer::send(kube::Request request) {

@@ -7,7 +7,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "kube/api_server.hpp"
-#include "kube/watch_machine.hpp"
+#include "kube/store.hpp"
 
 namespace offline {
 
@@ -19,8 +19,8 @@ public:
     void put(const kube::Resource& resource, api::Json object);
     /// nullptr if there is none.
     const api::Json* find(const kube::Resource& resource, const api::ObjectKey& key) const;
-    /// Fills a store as the first list of a watch would.
-    void show(const kube::Resource& resource, kube::Sink& sink) const;
+    /// Fills the sections of a store as the first list of each would.
+    void show(const kube::Resource& resource, const std::vector<kube::Section>& sections) const;
 
     kube::Async<kube::Response> send(kube::Request request) override;
     /// Fails: nothing ever changes by itself.
