@@ -46,6 +46,23 @@ TEST_CASE("a living job gets what is missing", "[decide]") {
          [](Observed& o) { o.job_set->applied_by_us = false; }, "run: leave, adopts"},
         {"one that is suspended is going to be ours anyway", suspended,
          [](Observed& o) { o.job_set->applied_by_us = false; }, "run: update"},
+        {"one that was deleted to be built anew as it is resumed is no loss", suspended,
+         [](Observed& o) {
+             lose_job_set(o);
+             o.job->suspend = false;
+             o.job->conditions.back() =
+                 condition("Suspended", "False", "Resumed", start, "TrainJob is resumed");
+         },
+         "run: create"},
+        {"one that has worked since it was resumed is", suspended,
+         [](Observed& o) {
+             lose_job_set(o);
+             o.job->suspend = false;
+             o.job->conditions.back() =
+                 condition("Suspended", "False", "Resumed", start, "TrainJob is resumed");
+             o.job->jobs_status[0] = {.name = "node", .active = 1};
+         },
+         "run: create, rebuilds"},
         {"a lost JobSet is built again", running, lose_job_set, "run: create, rebuilds"},
         {"jobsStatus alone tells that it was there", running,
          [](Observed& o) {

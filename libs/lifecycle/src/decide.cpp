@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/decision.hpp"
 #include "lifecycle/refusal.hpp"
@@ -67,6 +69,17 @@ JobSetStep job_set_step(const Observed& observed, bool suspend_first) {
     return job_set->suspend ? JobSetStep::resume : JobSetStep::leave;
 }
 
+// Since it was resumed nobody has seen it at work: then its JobSet was suspended when it went, mostly because
+// we build it anew to take a change.
+bool has_lost_work(const api::TrainJob& job) {
+    const bool was_suspended = api::find_condition(job.conditions, api::condition::suspended) != nullptr;
+    const bool at_work =
+        std::any_of(job.jobs_status.begin(), job.jobs_status.end(), [](const api::JobStatus& each) {
+            return each.active + each.ready + each.succeeded + each.failed > 0;
+        });
+    return had_job_set(job) && (at_work || !was_suspended);
+}
+
 Run run(const Observed& observed) {
     const api::JobSet* job_set = own_job_set(observed);
     const bool suspend_first = job_set && observed.job->suspend && !job_set->suspend;
@@ -77,8 +90,7 @@ Run run(const Observed& observed) {
             .build = step != JobSetStep::refuse,
             .job_set = step,
             .runtime = runtime_source(observed),
-            // A suspended one has lost nothing, and mostly it was us: recreate.hpp.
-            .rebuilds = step == JobSetStep::create && !observed.job->suspend && had_job_set(*observed.job),
+            .rebuilds = step == JobSetStep::create && !observed.job->suspend && has_lost_work(*observed.job),
             .adopts = step == JobSetStep::leave && !observed.job->suspend && !job_set->applied_by_us};
 }
 

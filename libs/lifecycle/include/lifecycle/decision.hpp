@@ -62,7 +62,7 @@ struct Run {
     bool build = true;
     JobSetStep job_set = JobSetStep::leave;
     RuntimeSource runtime = RuntimeSource::live;
-    /// A JobSet that was there before, and not suspended, is gone: creating it is worth a Warning.
+    /// A JobSet that was at work is gone: creating it is worth a Warning.
     bool rebuilds = false;
     /// It runs since before our time: the runtime is stored as it is now, if no snapshot is there, so that
     /// what becomes of it later does not reach the job.
