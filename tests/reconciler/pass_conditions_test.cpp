@@ -41,6 +41,11 @@ Json weather(const char* sky) {
 
 const std::string weather_path = config_maps_path + "/weather";
 
+std::optional<api::Error> no_weather(const kube::Request& request) {
+    if (request.target != weather_path) return std::nullopt;
+    return api::Error{.code = api::Errc::unavailable, .message = "try later", .http_status = 503};
+}
+
 }  // namespace
 
 TEST_CASE("a plugin's conditions are written with the status, and follow what it sees", "[conditions]") {
@@ -69,12 +74,26 @@ TEST_CASE("a plugin cannot write the conditions of a job's life", "[conditions]"
     CHECK(life.condition("Complete") == "True/AllJobsCompleted");
 }
 
+TEST_CASE("what a plugin cannot see holds up neither the end of a job nor its deadline", "[conditions]") {
+    for (const bool late : {false, true}) {
+        Life life(with_weather());
+        life.pass();
+        life.server.refuse_read = no_weather;
+        if (late) {
+            life.job()["spec"]["activeDeadlineSeconds"] = 60;
+            life.server.now += 1h;
+        } else {
+            life.finish_job_set();
+        }
+        CHECK(life.pass().trouble);
+        CHECK(life.condition(late ? "Failed" : "Complete") ==
+              (late ? "True/DeadlineExceeded" : "True/AllJobsCompleted"));
+    }
+}
+
 TEST_CASE("what a plugin cannot see holds up nothing but its conditions", "[conditions]") {
     Life life(with_weather());
-    life.server.refuse_read = [](const kube::Request& request) -> std::optional<api::Error> {
-        if (request.target != weather_path) return std::nullopt;
-        return api::Error{.code = api::Errc::unavailable, .message = "try later", .http_status = 503};
-    };
+    life.server.refuse_read = no_weather;
     life.pass();
     CHECK(life.server.find(job_sets, key) != nullptr);
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");

@@ -13,6 +13,7 @@ const api::Error* trouble_of(const lifecycle::Outcome& outcome) {
     if (const auto* failed = std::get_if<lifecycle::WriteFailed>(&outcome.result)) return &failed->error;
     if (const auto* failed = std::get_if<lifecycle::BuildFailed>(&outcome.result)) return &failed->error;
     if (outcome.ttl_unread) return &outcome.ttl_unread->error;
+    if (outcome.plugins_unread) return &outcome.plugins_unread->error;
     return nullptr;
 }
 
@@ -59,10 +60,7 @@ kube::Task<PassReport> Pass::run(api::ObjectKey key, lifecycle::Episode episode)
         if (!look_live) outcome.ttl_unread = unreadable;
         outcome.plugins_follow = runtime::has_conditions(building_.pipeline);
         if (!look_live && outcome.plugins_follow && has_conditions(decision)) {
-            auto unseen = co_await ask_plugins(view, outcome);
-            // The JobSet that was written brings another pass.
-            if (unseen && !outcome.job_set_written && std::holds_alternative<lifecycle::Done>(outcome.result))
-                outcome.result = std::move(*unseen);
+            outcome.plugins_unread = co_await ask_plugins(view, outcome);
         }
         if (look_live) {
             auto live = co_await live_view(server_, live_runtimes_, key, needed);

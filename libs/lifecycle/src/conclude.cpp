@@ -50,6 +50,11 @@ public:
         trouble(failed.object, failed.error);
     }
 
+    // It holds up nothing but their conditions. Other trouble has its own retry.
+    void miss_plugins(const ReadFailed& failed) {
+        if (conclusion_.episode == Episode()) trouble(failed.object, failed.error);
+    }
+
     void operator()(const Ignore&) {}
 
     void operator()(const StoreTransition&) {
@@ -259,6 +264,7 @@ Conclusion conclude(const Observed& observed, const Decision& decision, const Ou
         concluder.conclude_blindly(*unread);
     else
         std::visit(concluder, decision);
+    if (!unread && outcome.plugins_unread) concluder.miss_plugins(*outcome.plugins_unread);
     return std::move(concluder).take();
 }
 

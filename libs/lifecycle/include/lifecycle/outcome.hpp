@@ -59,6 +59,7 @@ struct Outcome {
     std::variant<Done, ReadFailed, BuildFailed, WriteFailed, ForeignObject, Waiting, JobSetRemoved> result =
         {};
     std::optional<ReadFailed> ttl_unread = {};           ///< the TTL of an ended job is not known
+    std::optional<ReadFailed> plugins_unread = {};       ///< what their conditions depend on
     bool job_set_written = false;                        ///< created, changed or resumed by an apply
     std::vector<api::Condition> plugin_conditions = {};  ///< type, status, reason, message
     bool plugins_follow = false;      ///< there are plugins whose conditions may follow from what was written
