@@ -1,5 +1,7 @@
 #include "lifecycle/recreate.hpp"
 
+#include "api/names.hpp"
+
 #include "objects.hpp"
 #include "text.hpp"
 
@@ -184,7 +186,9 @@ TEST_CASE("a JobSet has certainly not run if it is as created, or only our appli
     CHECK_FALSE(never_ran(R"({"spec":{"suspend":true}})"));
 
     const auto with_writers = [](std::initializer_list<api::Json> entries) {
-        auto live = *api::parse_json(R"({"metadata":{"generation":3},"spec":{"suspend":true}})");
+        auto live = *api::parse_json(
+            R"({"metadata":{"generation":3},"spec":{"suspend":true,"volumeClaimPolicies":[{}]}})");
+        live["metadata"]["annotations"][api::applied_hash_annotation] = "1";
         live["metadata"]["managedFields"] = api::Json::array(entries);
         return live;
     };
@@ -201,6 +205,22 @@ TEST_CASE("a JobSet has certainly not run if it is as created, or only our appli
     CHECK(may_have_run(with_writers({ours, writer("trainer", "Update", suspend)})));
     CHECK(may_have_run(with_writers({ours, writer("kubectl-edit", "Update", suspend)})));
     CHECK(may_have_run(with_writers({ours, writer("somebody", "Apply", suspend)})));
+
+    // Before our first apply, and after it.
+    auto taken_over = with_writers({ours});
+    taken_over["metadata"].erase("annotations");
+    CHECK(may_have_run(taken_over));
+    auto marked = with_mark_of_takeover(with_writers({ours}), taken_over);
+    CHECK(may_have_run(marked));
+    CHECK(may_have_run(with_mark_of_takeover(with_writers({ours}), marked)));
+    CHECK_FALSE(may_have_run(with_mark_of_takeover(with_writers({ours}), with_writers({ours}))));
+    // Once it runs, we suspend it ourselves, and that leaves a mark of its own.
+    auto resumed = with_writers({ours});
+    resumed["spec"]["suspend"] = false;
+    CHECK(with_mark_of_takeover(resumed, marked) == resumed);
+    taken_over["metadata"]["generation"] = 1;
+    CHECK_FALSE(may_have_run(taken_over));
+    CHECK_FALSE(may_have_run(with_mark_of_takeover(with_writers({ours}), taken_over)));
 }
 
 TEST_CASE("volume claims are deleted unless they are retained", "[recreate]") {

@@ -1,4 +1,5 @@
 // How a suspended JobSet takes a change.
+#include "api/names.hpp"
 #include "life.hpp"
 
 namespace reconciler {
@@ -116,6 +117,51 @@ TEST_CASE("a JobSet that has run keeps its volume claims, and the TrainJob says 
     REQUIRE(life.server.find(job_sets, key));
     CHECK(life.job_set()["spec"]["suspend"] == Json(true));
     CHECK(life.condition("Created") == "False/JobsCreationFailed");
+}
+
+TEST_CASE(
+    "a JobSet that the original suspended keeps its volume claims, whatever it has taken from us since") {
+    for (const bool after_a_change : {false, true}) {
+        INFO(after_a_change);
+        WithClaims life;
+        // It suspends what runs by an apply under our name.
+        Json left = life.job_set();
+        left["metadata"]["annotations"].erase(api::applied_hash_annotation);
+        left["metadata"]["generation"] = 2;
+        left["metadata"]["managedFields"] = api::parse_json(R"([{"manager": "trainer", "operation": "Apply",
+            "fieldsV1": {"f:spec": {"f:suspend": {}}}}])")
+                                                .value();
+        life.server.put(job_sets, std::move(left));
+        if (after_a_change) {
+            Json changed = life.job();
+            changed["metadata"]["labels"]["team"] = "a";
+            life.server.put(train_jobs, std::move(changed));
+            life.pass();
+            CHECK(life.server.take_writes() == Writes{"PATCH " + job_set_path});
+            CHECK(api::is_applied_by_us(life.job_set()));
+        }
+        life.ask_for_more();
+        life.pass();
+        life.pass();
+        REQUIRE(life.server.find(job_sets, key));
+        CHECK(life.condition("Created") == "False/JobsCreationFailed");
+    }
+}
+
+TEST_CASE("a JobSet that was resumed meanwhile is not suspended again by a change that was decided before") {
+    WithClaims life;
+    Json changed = life.job();
+    changed["metadata"]["labels"]["team"] = "a";
+    life.server.put(train_jobs, std::move(changed));
+    life.server.show(life.caches);
+    life.frozen = true;
+    life.set_suspend(false);
+    Json resumed = life.job_set();
+    resumed["spec"]["suspend"] = false;
+    life.server.put(job_sets, std::move(resumed));
+    life.pass();
+    for (const std::string& write : life.server.take_writes()) CHECK(write != "PATCH " + job_set_path);
+    CHECK(life.job_set()["spec"]["suspend"] == Json(false));
 }
 
 TEST_CASE("a label that somebody else put on a suspended JobSet is no reason to make it anew") {

@@ -191,8 +191,19 @@ kube::Task<Outcome> Writer::change(const runtime::Built& built, const NeededObje
         const api::Error error = {.code = api::Errc::conflict, .message = "it was replaced; looking again"};
         co_return ended(WriteFailed{job_set_named(key()), error});
     }
+    const api::ObjectMeta seen = api::parse_meta(**live);
+    // Decided on another version: what it says of `suspend` may be over, and our apply would say it again.
+    if (seen.resource_version != view_.observed.job_set->meta.resource_version) {
+        if (view_.live != lifecycle::Live::all) {
+            wants_live_view_ = true;
+            co_return Outcome();
+        }
+        const api::Error error = {.code = api::Errc::conflict, .message = "it has changed; looking again"};
+        co_return ended(WriteFailed{job_set_named(key()), error});
+    }
     const api::Json ours = runtime::with_applied_hash(built.objects.back().object);
     api::Json wanted = lifecycle::with_entries_of_others(ours, **live);
+    wanted = lifecycle::with_mark_of_takeover(std::move(wanted), **live);
     const bool as_it_should_be = runtime::is_applied(wanted, **live);
     lifecycle::SuspendedChange obstacle;
     if (!as_it_should_be) obstacle = obstacles(**live, ours);
@@ -202,7 +213,6 @@ kube::Task<Outcome> Writer::change(const runtime::Built& built, const NeededObje
         if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
     }
     if (as_it_should_be) co_return Outcome();
-    const api::ObjectMeta seen = api::parse_meta(**live);
     wanted["metadata"]["uid"] = seen.uid;
     wanted["metadata"]["resourceVersion"] = seen.resource_version;
     wanted = runtime::with_live_defaults(std::move(wanted), **live);

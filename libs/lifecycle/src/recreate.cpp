@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/meta.hpp"
+#include "api/names.hpp"
 #include "lifecycle/refusal.hpp"
 #include "ownership.hpp"
 #include "placement.hpp"
@@ -41,6 +42,11 @@ const api::Json& pod_template(const api::Json& replicated_job) {
     return replicated_job["template"]["spec"]["template"];
 }
 
+bool is_taken_over(const api::Json& live) {
+    return !api::is_applied_by_us(live) ||
+           live["metadata"]["annotations"].contains(api::taken_over_annotation);
+}
+
 }  // namespace
 
 Recreation recreation(const SuspendedChange& change) {
@@ -60,7 +66,15 @@ bool may_have_run(const api::Json& live) {
     if (!live["spec"]["suspend"].bool_or(false)) return true;
     // It counts the changes of a spec, and nobody can write it.
     if (api::parse_meta(live).generation == 1) return false;
-    return !only_our_applies_set(live, "suspend");
+    return is_taken_over(live) || !only_our_applies_set(live, "suspend");
+}
+
+api::Json with_mark_of_takeover(api::Json wanted, const api::Json& live) {
+    const bool stays_suspended = std::as_const(wanted)["spec"]["suspend"].bool_or(false);
+    const bool matters = stays_suspended && deletes_volume_claims(live["spec"]);
+    if (matters && is_taken_over(live) && api::parse_meta(live).generation != 1)
+        wanted["metadata"]["annotations"][api::taken_over_annotation] = "true";
+    return wanted;
 }
 
 std::vector<std::string> withdrawn_fields(const api::Json& live, const api::Json& wanted) {

@@ -26,6 +26,9 @@ inline constexpr std::string_view ancestor_dataset_initializer = "dataset-initia
 inline constexpr std::string_view ancestor_model_initializer = "model-initializer";
 
 inline constexpr std::string_view applied_hash_annotation = "trainer.kubeflow.org/applied-hash";
+/// On a JobSet that somebody else suspended by applies before we took it over: nothing tells whether it has
+/// run.
+inline constexpr std::string_view taken_over_annotation = "trainer.kubeflow.org/taken-over";
 inline constexpr std::string_view support_label = "trainer.kubeflow.org/support";
 /// Finalizer that older controllers left on runtimes; only ever removed.
 inline constexpr std::string_view legacy_runtime_finalizer = "trainer.kubeflow.org/resource-in-use";

@@ -32,10 +32,15 @@ Recreation recreation(const SuspendedChange& change);
 bool refuses_immutable_field(const api::Error& error);
 
 /// Whether the live JobSet was not suspended at some time, as far as can be told. False only if it is
-/// suspended and either its spec is still the one that it was created with, or its managedFields show that
-/// nothing but our applies ever suspended it: what has run is suspended by an update, whose mark stays until
-/// the next resume. Times would tell as well, but those of different clocks.
+/// suspended and either its spec is still the one that it was created with, or it is ours from the beginning
+/// and its managedFields show that nothing but our applies ever suspended it: what has run we suspend by an
+/// update, whose mark stays until the next resume. (The original suspends by applies under our name.) Times
+/// would tell as well, but those of different clocks.
 bool may_have_run(const api::Json& live);
+
+/// `wanted` with api::taken_over_annotation where our apply would take away what tells that `live` is not
+/// ours from the beginning: it stays suspended, and its volume claims are at stake.
+api::Json with_mark_of_takeover(api::Json wanted, const api::Json& live);
 
 /// Paths of labels, annotations, nodeSelector keys, tolerations and scheduling gates of pod templates that we
 /// once applied to `live` and that `wanted` lacks (both: a JobSet). JobSet would leave them on its Jobs for
