@@ -78,6 +78,31 @@ TEST_CASE("a single field error is told without brackets", "[api]") {
           "TrainJob.trainer.kubeflow.org \"job\" is invalid: spec.a: Forbidden: field is immutable");
 }
 
+TEST_CASE("however often a rule is broken, the answer is one that can be read", "[api]") {
+    FieldErrors errors;
+    for (int i = 0; i < 200'000; ++i)
+        errors.push_back({.type = FieldErrorType::invalid,
+                          .field = "spec.list[" + std::to_string(i / 2) + "]",
+                          .value = i / 2,
+                          .detail = "no"});
+    const Verdict verdict = denied_or_allowed(request, errors);
+    REQUIRE(verdict.denial);
+    CHECK(verdict.denial->causes.size() == 100);
+    CHECK(verdict.denial->message.find("[spec.list[0]: Invalid value: 0: no, spec.list[1]: ") !=
+          std::string::npos);
+    CHECK(verdict.denial->message.ends_with("spec.list[99]: Invalid value: 99: no] and 199800 more"));
+
+    // Few, and each of them huge.
+    errors.clear();
+    for (int i = 0; i < 50; ++i)
+        errors.push_back({.field = "spec." + std::to_string(i) + std::string(1'000'000, 'x'),
+                          .value = std::string(1'000'000, 'y'),
+                          .detail = "no"});
+    const std::string encoded = encode_admission_review(request, denied_or_allowed(request, errors));
+    CHECK(encoded.size() < 100'000);
+    CHECK(encoded.find(" more") != std::string::npos);
+}
+
 TEST_CASE("no field error means allowed", "[api]") { CHECK(denied_or_allowed(request, {}).allowed()); }
 
 TEST_CASE("other denials have their code and reason and no details", "[api]") {

@@ -209,6 +209,24 @@ TEST_CASE("a crowd that never says hello does not push out who has said it and n
     CHECK(server.stats().refused == 91);
 }
 
+TEST_CASE("a crowd that does not read its answers makes room for who does", "[net]") {
+    net::ServerLimits limits;
+    limits.max_connections = 4;
+    limits.slow_after = 0ms;
+    TestServer server({.limits = limits});
+    server.run([&]() -> net::Task<> {
+        std::vector<test::PeerPtr> crowd;
+        for (int i = 0; i < 4; ++i) {
+            crowd.push_back(co_await server.connect());
+            co_await crowd.back()->send("GET /large HTTP/1.1\r\nHost: test\r\n\r\n");
+        }
+        while (server.stats().in_flight > 0 || server.stats().requests < 4) co_await test::let_others_run();
+        const auto honest = co_await server.connect();
+        const auto response = co_await honest->ask(request);
+        CHECK(status_of(response) == 200);
+    });
+}
+
 TEST_CASE("who is being served is never sent away to make room", "[net]") {
     net::ServerLimits limits;
     limits.max_connections = 1;

@@ -117,14 +117,11 @@ Verdict denied_as_unavailable(std::string message) {
 
 Verdict denied_or_allowed(const AdmissionRequest& request, FieldErrors errors) {
     if (errors.empty()) return allowed();
-    FieldErrors causes;
-    for (FieldError& error : errors)
-        if (std::find(causes.begin(), causes.end(), error) == causes.end())
-            causes.push_back(std::move(error));
+    FieldErrorExcerpt found = excerpt(std::move(errors));
     const std::string kind = request.group.empty() ? request.kind : request.kind + "." + request.group;
     Verdict verdict =
-        denied(422, "Invalid", kind + " " + to_json(request.name) + " is invalid: " + describe(causes));
-    verdict.denial->causes = std::move(causes);
+        denied(422, "Invalid", kind + " " + to_json(request.name) + " is invalid: " + found.text);
+    verdict.denial->causes = std::move(found.errors);
     return verdict;
 }
 

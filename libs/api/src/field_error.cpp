@@ -1,6 +1,6 @@
 #include "api/field_error.hpp"
 
-#include <algorithm>
+#include <unordered_set>
 
 #include "utf8.hpp"
 
@@ -27,11 +27,19 @@ bool shows_value(FieldErrorType type) {
 // Much longer than any name, and short enough to be read.
 constexpr std::size_t most_shown_characters = 256;
 
+// Paths may hold keys of users' maps.
+constexpr std::size_t longest_field = 1024;
+constexpr std::size_t most_errors = 100;
+constexpr std::size_t most_text = 32 * 1024;
+
+std::string shortened(std::string_view text, std::size_t characters) {
+    const std::string_view beginning = utf8::prefix(text, characters);
+    return std::string(beginning) + (beginning == text ? "" : "...");
+}
+
 // As JSON; the beginning of a long text.
 std::string shown(const Json& value) {
-    const std::string_view text = value.as_string();
-    const std::string_view beginning = utf8::prefix(text, most_shown_characters);
-    return to_json(beginning == text ? value : Json(std::string(beginning) + "..."));
+    return to_json(value.is_string() ? Json(shortened(value.as_string(), most_shown_characters)) : value);
 }
 
 std::string supported_values(const std::vector<std::string>& supported) {
@@ -73,16 +81,28 @@ std::string body(const FieldError& error) {
     return text;
 }
 
-std::string describe(const FieldErrors& errors) {
-    std::vector<std::string> lines;
-    for (const FieldError& error : errors)
-        if (std::string text = line(error); std::find(lines.begin(), lines.end(), text) == lines.end())
-            lines.push_back(std::move(text));
-    if (lines.empty()) return "";
-    if (lines.size() == 1) return lines.front();
-    std::string all = "[" + lines.front();
-    for (std::size_t i = 1; i < lines.size(); ++i) all += ", " + lines[i];
-    return all + "]";
+FieldErrorExcerpt excerpt(FieldErrors errors) {
+    FieldErrorExcerpt found;
+    std::unordered_set<std::string> seen;
+    std::size_t looked_at = 0;
+    for (; looked_at < errors.size(); ++looked_at) {
+        FieldError& error = errors[looked_at];
+        error.field = shortened(error.field, longest_field);
+        std::string text = line(error);
+        if (seen.contains(text)) continue;
+        const bool full = found.errors.size() == most_errors || found.text.size() + text.size() > most_text;
+        if (full && !found.errors.empty()) break;
+        if (!found.errors.empty()) found.text += ", ";
+        found.text += text;
+        seen.insert(std::move(text));
+        found.errors.push_back(std::move(error));
+    }
+    if (found.errors.size() > 1) found.text = "[" + found.text + "]";
+    if (looked_at < errors.size())
+        found.text += " and " + std::to_string(errors.size() - looked_at) + " more";
+    return found;
 }
+
+std::string describe(const FieldErrors& errors) { return excerpt(errors).text; }
 
 }  // namespace api

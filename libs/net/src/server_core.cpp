@@ -171,10 +171,11 @@ Tracked* ServerCore::oldest_of_the_crowd() {
                                &Tracked::counted_);
 }
 
-// Somebody slow first, then a stranger, then who is idle. Whoever is being served stays.
+// Somebody slow first, also to read, then a stranger, then who is idle. Whoever waits for us stays.
 bool ServerCore::make_room() {
     const auto slow_since = std::chrono::steady_clock::now() - config.limits.slow_after;
-    Tracked* chosen = oldest({Phase::greeting, Phase::handshake, Phase::header, Phase::body, Phase::linger});
+    Tracked* chosen =
+        oldest({Phase::greeting, Phase::handshake, Phase::header, Phase::body, Phase::write, Phase::linger});
     if (!chosen || chosen->entered >= slow_since) chosen = oldest_of_the_crowd();
     if (!chosen) chosen = oldest({Phase::idle});
     if (!chosen) chosen = oldest({Phase::header, Phase::body});

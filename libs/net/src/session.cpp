@@ -150,6 +150,8 @@ Task<> Session::run() {
             }
         }
         put_together(response);
+        // It is in `out` now; whoever does not read must not cost it twice.
+        response.body = std::string();
         core_->enter(*this, Phase::write);
         const auto& out = exchange_->out;
         for (std::size_t sent = 0; sent < out.size();) {

@@ -30,7 +30,16 @@ std::string_view cause_reason(FieldErrorType type);
 /// `Invalid value: "x": must be ...`: the message of a Status cause.
 std::string body(const FieldError& error);
 
-/// "field: body"; several as "[a, b]"; equal ones once.
+/// What people read of many errors: those that differ, in their order, as far as an answer has room for them
+/// (100, and 32 KiB of text). A request of a megabyte can break a rule a hundred thousand times.
+struct FieldErrorExcerpt {
+    FieldErrors errors = {};
+    std::string text =
+        {};  ///< "field: body"; several as "[a, b]"; " and N more" if there was no room for all
+};
+FieldErrorExcerpt excerpt(FieldErrors errors);
+
+/// The text of an excerpt.
 std::string describe(const FieldErrors& errors);
 
 }  // namespace api
