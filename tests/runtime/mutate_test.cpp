@@ -87,3 +87,10 @@ TEST_CASE("patches are stamped when they change", "[admission]") {
     CHECK(runtime::mutate_train_job(Json("x"), Json(), now).empty());
     CHECK(runtime::mutate_train_job(Json(), Json(), now).empty());
 }
+
+TEST_CASE("more patches than the schema admits are left to it", "[admission]") {
+    std::string patches = "[";
+    for (int i = 0; i < 17; ++i) patches += "{manager: a.io/" + std::to_string(i) + "},";
+    const Json job = job_with((patches + "]").c_str());
+    CHECK(runtime::mutate_train_job(job, {}, now).empty());
+}

@@ -18,6 +18,17 @@ std::string job_path(std::size_t index) {
     return "spec.template.spec.replicatedJobs[" + std::to_string(index) + "]";
 }
 
+// JobSet takes any, and its Jobs then never get Pods.
+void check_job_names(const Json& jobs, FieldErrors& errors) {
+    for (std::size_t i = 0; i < jobs.items().size(); ++i)
+        if (!api::is_dns_label(jobs[i]["name"].as_string()))
+            errors.push_back({FieldErrorType::invalid,
+                              job_path(i) + ".name",
+                              jobs[i]["name"],
+                              "must be a DNS label (a-z, 0-9, hyphens): it becomes part of Pod names",
+                              {}});
+}
+
 void check_one_trainer(const Json& jobs, FieldErrors& errors) {
     bool found = false;
     for (std::size_t i = 0; i < jobs.items().size(); ++i) {
@@ -50,6 +61,7 @@ void check_host_names(const Json& runtime_spec, FieldErrors& errors) {
 
 FieldErrors runtime_faults(const Json& runtime) {
     FieldErrors errors;
+    check_job_names(runtime["spec"]["template"]["spec"]["replicatedJobs"], errors);
     check_one_trainer(runtime["spec"]["template"]["spec"]["replicatedJobs"], errors);
     check_host_names(runtime["spec"], errors);
     return errors;

@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <unordered_set>
 
 #include "admission/names.hpp"
 #include "admission/review_case.hpp"
@@ -38,15 +38,13 @@ void add(Violations& found, FieldError error, std::string_view job, std::string_
 
 // It is a part of host names and of label values.
 void check_job_name(const Json& job, const PodSet& pods, Violations& found) {
-    std::string rule;
-    if (!api::is_dns_label(pods.name))
-        rule = "must be a DNS label (a-z, 0-9, hyphens): it becomes part of Pod names";
-    else if (const std::int64_t left = longest_name_for(job, pods); left < 1)
-        rule = "must be shorter by " + std::to_string(1 - left) +
-               " characters at least: no TrainJob's name is short enough for its Pods to have valid names";
-    if (!rule.empty())
-        add(found, {FieldErrorType::invalid, job_path(pods.index) + ".name", pods.name, rule, {}, "T4"},
-            pods.name, "name");
+    const std::int64_t left = longest_name_for(job, pods);
+    if (!api::is_dns_label(pods.name) || left >= 1) return;  // of the former, runtime_faults() tells
+    const std::string rule =
+        "must be shorter by " + std::to_string(1 - left) +
+        " characters at least: no TrainJob's name is short enough for its Pods to have valid names";
+    add(found, {FieldErrorType::invalid, job_path(pods.index) + ".name", pods.name, rule, {}, "T4"},
+        pods.name, "name");
 }
 
 Json names_of(const Json& list) {
@@ -150,14 +148,10 @@ Findings review_runtime(const Json& object, const Json& old_object, const Pipeli
     }
     const Json nothing;
     const Json& before = check_runtime_shape(old_object) ? old_object : nothing;
-    const Violations known = violations_of(before, pipeline);
-    for (Violation& violation : violations_of(object, pipeline)) {
-        const auto same = [&violation](const Violation& other) {
-            return other.identity == violation.identity;
-        };
-        if (std::none_of(known.begin(), known.end(), same))
-            findings.errors.push_back(std::move(violation.error));
-    }
+    std::unordered_set<std::string> known;
+    for (Violation& violation : violations_of(before, pipeline)) known.insert(std::move(violation.identity));
+    for (Violation& violation : violations_of(object, pipeline))
+        if (!known.contains(violation.identity)) findings.errors.push_back(std::move(violation.error));
     if (is_deprecated(object) && !is_deprecated(before))  // W1
         findings.warnings.push_back(
             deprecation_warning(object["kind"].as_string(), object["metadata"]["name"].as_string()));
