@@ -278,6 +278,22 @@ TEST_CASE("a Secret that is deleted or spoilt is made anew, and what is shown st
     }
 }
 
+TEST_CASE("who starts when the Secret has just been deleted leaves the others trusted", "[self-signer]") {
+    World world;
+    auto& old = world.start();
+    world.clock.run_for(1min);
+    REQUIRE(old.signer.in_use());
+    const std::string shown = world.cluster.stored("tls.crt");
+    world.cluster.objects.erase(secret);
+    world.start("new");
+    world.clock.run_for(1s);
+    REQUIRE(world.cluster.objects.contains(secret));
+    bool trusted = false;
+    for (const std::string& authority : net::split_certificates(world.cluster.bundle(validating)).value())
+        trusted = trusted || net::is_issued_by(shown, authority);
+    CHECK(trusted);
+}
+
 TEST_CASE("what stands in the way is said once, and when it is over", "[self-signer]") {
     World world;
     world.cluster.objects.erase(mutating);

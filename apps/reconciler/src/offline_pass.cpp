@@ -58,7 +58,7 @@ Rendering render_train_job(offline::DocumentServer server, const api::ObjectKey&
 
     kube::EventRecorder events(context.get_executor(), server, *clock, "render");
     net::Log silent(net::LogLevel::error, net::LogFormat::text, [](std::string_view) {});
-    Caches caches([](const api::ObjectKey&) {});
+    Caches caches([](const api::ObjectKey&, const News&) {});
     show_all(server, caches);
     SharedObjects shared(*clock);
     Pass pass(server, caches, events, silent, [now] { return now; }, {}, {pipeline, shared});

@@ -42,20 +42,21 @@ Lane::Lane(boost::asio::any_io_executor executor, std::unique_ptr<kube::Clock> c
 }
 
 net::Answer Lane::receive(net::HttpRequest& request) {
-    if (!callers_) return admit(request);
+    if (!callers_) return admit(request, clock_->now());
     const std::string_view token = bearer_token(request);
     const auto standing = callers_->at_hand(token);
     if (!standing) return ask_and_admit(request, std::string(token));
     if (*standing != Standing::admitted) return turn_away(*standing);
-    return admit(request);
+    return admit(request, clock_->now());
 }
 
 net::Task<net::HttpResponse> Lane::ask_and_admit(net::HttpRequest& request, std::string token) {
     // Half of the time is for the review itself.
-    const auto deadline = clock_->now() + budget_of(request.target) / 2;
+    const kube::SteadyTime came = clock_->now();
+    const auto deadline = came + budget_of(request.target) / 2;
     const Standing standing = co_await callers_->ask(std::move(token), deadline);
     if (standing != Standing::admitted) co_return turn_away(standing);
-    auto answer = admit(request);
+    auto answer = admit(request, came);
     if (auto* later = std::get_if<net::Task<net::HttpResponse>>(&answer))
         co_return co_await std::move(*later);
     co_return std::move(std::get<net::HttpResponse>(answer));
@@ -78,13 +79,13 @@ net::HttpResponse Lane::turn_away(Standing standing) {
 }
 
 // A body is at most as large as the server allows, but its trees can be forty times that.
-net::Answer Lane::admit(net::HttpRequest& request) {
+net::Answer Lane::admit(net::HttpRequest& request, kube::SteadyTime came) {
     // A small body cannot hold so many; counting takes a twentieth of a review's time.
     if (request.body.size() > max_review_values && count_values(request.body) > max_review_values) {
         metrics_.count_refused(Outcome::too_large);
         return no_verdict(413, "the body holds too many values");
     }
-    auto answer = handler_(request);
+    auto answer = handler_.answer_by(request, came);
     auto* later = std::get_if<net::Task<net::HttpResponse>>(&answer);
     if (!later) return answer;
     // It will wait for the API server, and keep its trees for as long as that takes.

@@ -53,7 +53,7 @@ private:
     net::Answer receive(net::HttpRequest& request);
     net::Task<net::HttpResponse> ask_and_admit(net::HttpRequest& request, std::string token);
     net::HttpResponse turn_away(Standing standing);
-    net::Answer admit(net::HttpRequest& request);
+    net::Answer admit(net::HttpRequest& request, kube::SteadyTime came);
     static net::Task<> drain_here(Lane& lane, std::chrono::milliseconds grace);
 
     boost::asio::any_io_executor executor_;

@@ -154,8 +154,8 @@ milliseconds budget_of(std::string_view target) {
     return std::max(timeout - reserve, timeout / 2);
 }
 
-net::Answer ReviewHandler::operator()(net::HttpRequest& request) {
-    Account account(*this, find_route(request.target), clock_.now());
+net::Answer ReviewHandler::answer_by(net::HttpRequest& request, kube::SteadyTime came) {
+    Account account(*this, find_route(request.target), came);
     return answer(request, account);
 }
 

@@ -31,7 +31,9 @@ public:
           pipeline_(pipeline),
           namespaces_(std::move(namespaces)) {}
 
-    net::Answer operator()(net::HttpRequest& request);
+    net::Answer operator()(net::HttpRequest& request) { return answer_by(request, clock_.now()); }
+    /// The time that the request leaves us counts from `came` on.
+    net::Answer answer_by(net::HttpRequest& request, kube::SteadyTime came);
 
 private:
     struct Review;

@@ -29,12 +29,16 @@ constexpr auto admin_drain_time = 500ms;
 // Of each thread; what strangers can make us ask the API server. One review takes about a millisecond.
 constexpr std::size_t token_reviews_at_once = 8;
 
-// Shown until the real one is in use, when we are not ready yet.
-std::shared_ptr<net::Tls> stand_in() {
+// Shown until the real one is in use, when we are not ready yet; clients have to show theirs all the same.
+api::Result<std::shared_ptr<net::Tls>> stand_in(const std::string& client_ca_file) {
+    auto client_ca = read_client_ca(client_ca_file);
+    if (!client_ca) return client_ca.error();
     const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
     const net::CertificateFacts facts = {
         .not_before = now - 1h, .not_after = now + 24h, .dns_names = {"not-ready.invalid"}};
-    return net::Tls::make(net::make_self_signed(facts).identity).value();
+    net::TlsIdentity identity = net::make_self_signed(facts).identity;
+    identity.client_ca_pem = std::move(*client_ca);
+    return net::Tls::make(identity);
 }
 
 std::string instance_name() {
@@ -53,15 +57,15 @@ net::EndLimits end_limits(const Settings& settings) {
 // Everything that lives as long as the process; members are in the order in which they need each other.
 class Process {
 public:
-    /// Without `files` the certificate is self-signed.
-    Process(const Settings& settings, std::optional<net::TlsFileWatcher> files)
+    /// Without `files` the certificate is self-signed, and replaces that of `tls`.
+    Process(const Settings& settings, std::shared_ptr<net::Tls> tls, std::optional<net::TlsFileWatcher> files)
         : settings_(settings),
           log_(settings.log_level, settings.log_format),
           review_metrics_(metrics_),
           supervisor_(context_, log_, end_limits(settings)),
           clock_(kube::make_clock(context_.get_executor())),
           files_(std::move(files)),
-          tls_(files_ ? files_->tls() : stand_in()),
+          tls_(std::move(tls)),
           lanes_(context_.get_executor(), {review_metrics_, log_, pipeline_, callers_, settings.namespaces}) {
         net::add_process_metrics(metrics_);
     }
@@ -266,10 +270,15 @@ api::Result<> run(const Settings& settings) {
     const auto config =
         settings.kubeconfig.empty() ? kube::in_cluster_config() : kube::load_kubeconfig(settings.kubeconfig);
     if (!config) return config.error();
-    if (settings.self_signed) return Process(settings, std::nullopt).run(*config);
+    if (settings.self_signed) {
+        auto tls = stand_in(settings.client_ca);
+        if (!tls) return tls.error();
+        return Process(settings, std::move(*tls), std::nullopt).run(*config);
+    }
     auto files = net::TlsFileWatcher::open({settings.tls_cert, settings.tls_key, settings.client_ca});
     if (!files) return files.error();
-    return Process(settings, std::move(*files)).run(*config);
+    auto tls = files->tls();
+    return Process(settings, std::move(tls), std::move(*files)).run(*config);
 }
 
 }  // namespace webhook

@@ -4,8 +4,6 @@
 #include <array>
 #include <tuple>
 
-#include "net/file.hpp"
-
 namespace webhook {
 namespace {
 
@@ -104,7 +102,10 @@ net::Async<SelfSigner::Wait> SelfSigner::pass() {
     const api::Json existing = missing ? api::Json() : std::move(*secret);
     auto stored = read_serving_certificate(existing, wishes_, now);
     if (!stored || is_due(*stored, now)) {
-        const std::string former = stored ? stored->ca_bundle : used_ ? used_->ca_bundle : std::string();
+        // Where the Secret is gone, other replicas still show what the configurations trust.
+        const std::string former = stored  ? stored->ca_bundle
+                                   : used_ ? used_->ca_bundle
+                                           : ca_bundle_of(found.front(), options_.service);
         const auto written = co_await write_certificate(existing, former);
         if (!written && written.error().code != api::Errc::conflict) co_return written.error();
         co_return written ? Wait(soon) : Wait(after_conflict);
@@ -150,13 +151,9 @@ net::Async<> SelfSigner::write_certificate(api::Json secret, std::string former_
 api::Result<SelfSigner::Wait> SelfSigner::use(const ServingCertificate& certificate) {
     const auto now = clock_.now();
     net::TlsIdentity identity = certificate.identity;
-    if (!options_.client_ca_file.empty()) {
-        auto text = net::read_file(options_.client_ca_file);
-        if (!text) return text.error();
-        // An empty file must not turn the check of client certificates off.
-        if (text->empty()) return api::invalid("", options_.client_ca_file + " is empty");
-        identity.client_ca_pem = std::move(*text);
-    }
+    auto client_ca = read_client_ca(options_.client_ca_file);
+    if (!client_ca) return client_ca.error();
+    identity.client_ca_pem = std::move(*client_ca);
     if (used_ && same(used_->identity, identity)) {
         used_->ca_bundle = certificate.ca_bundle;
         return interval_;

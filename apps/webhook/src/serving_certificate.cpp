@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/base64.hpp"
+#include "net/file.hpp"
 #include "net/self_signed.hpp"
 
 namespace webhook {
@@ -99,6 +100,21 @@ api::Json new_secret(const api::ObjectKey& key, const ServingCertificate& certif
     });
     store(certificate, secret);
     return secret;
+}
+
+api::Result<std::string> read_client_ca(const std::string& file) {
+    if (file.empty()) return std::string();
+    auto text = net::read_file(file);
+    if (text && text->empty()) return api::invalid("", file + " is empty");
+    return text;
+}
+
+std::string ca_bundle_of(const api::Json& configuration, const api::ObjectKey& service) {
+    for (const api::Json& webhook : configuration["webhooks"].items())
+        if (calls(webhook, service))
+            if (std::string bundle = decoded(webhook["clientConfig"], "caBundle"); !bundle.empty())
+                return bundle;
+    return "";
 }
 
 int count_webhooks(const api::Json& configuration, const api::ObjectKey& service) {

@@ -46,6 +46,13 @@ void store(const ServingCertificate& certificate, api::Json& secret);
 api::Json new_secret(const api::ObjectKey& key, const ServingCertificate& certificate);
 
 /// How many of a configuration's webhooks call the Service.
+/// PEM of the CAs whose clients may call; "" without a file, which lets everybody. An empty file is an error:
+/// it must not turn the check off.
+api::Result<std::string> read_client_ca(const std::string& file);
+
+/// What its webhooks that call the service trust; PEM, "" if there is none.
+std::string ca_bundle_of(const api::Json& configuration, const api::ObjectKey& service);
+
 int count_webhooks(const api::Json& configuration, const api::ObjectKey& service);
 /// Gives those webhooks the bundle; whether that changed anything.
 bool fill_ca_bundle(api::Json& configuration, const api::ObjectKey& service, const std::string& ca_bundle);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/dns_label.hpp"
 #include "api/names.hpp"
 
 namespace runtime {
