@@ -47,3 +47,34 @@ TEST_CASE("the schema says without an API server what it says with one", "[crd]"
         }
     }
 }
+
+TEST_CASE("patterns are those of RE2, and what is not covered is refused", "[crd]") {
+    struct Case {
+        const char* pattern;
+        const char* text;
+        bool matches;
+    };
+    const Case cases[] = {
+        {"^a.c$", "abc", true},
+        {"^a.c$", "a\nc", false},
+        {"^a$", "b\na", false},
+        {"^a$", "a\n", false},
+        {"b", "abc", true},
+        {"^a\\.c$", "abc", false},
+        {"^[.\n]$", ".", true},
+        {"^[a.]+$", "ab", false},
+        {"^(\\+|-)?[0-9]{1,2}$", "+12", true},
+        {"^(\\+|-)?[0-9]{1,2}$", "+123", false},
+        {"^$", "", true},
+    };
+    for (const Case& c : cases) {
+        INFO(c.pattern << " on " << c.text);
+        const crd::Crd crd(Json::object({{"type", "string"}, {"pattern", c.pattern}}));
+        CHECK(crd.validate(Json(c.text)).empty() == c.matches);
+    }
+    for (const char* pattern : {"\\d", "(?:a)", "a+?", "a*?", "[\\d]", "[[:alpha:]]", "(", "a\\"}) {
+        INFO(pattern);
+        CHECK_THROWS_AS(crd::Crd(Json::object({{"type", "string"}, {"pattern", pattern}})),
+                        std::invalid_argument);
+    }
+}

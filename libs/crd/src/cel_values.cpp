@@ -67,9 +67,7 @@ Value size_of(const Json& value) {
 // What a string says about itself by another one.
 using StringTest = bool (*)(std::string_view text, std::string_view other);
 
-bool matches(std::string_view text, std::string_view pattern) {
-    return is_match(text, boost::regex(pattern.begin(), pattern.end()));
-}
+bool matches(std::string_view text, std::string_view pattern) { return Regex(pattern).matches(text); }
 
 constexpr struct {
     std::string_view name;

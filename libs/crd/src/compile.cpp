@@ -118,7 +118,7 @@ Node compile(const Json& schema) {
     node.max_length = count(schema["maxLength"]);
     if (const Json* pattern = schema.find("pattern")) {
         std::string text(pattern->as_string());
-        boost::regex regex(text);
+        Regex regex(text);
         node.pattern = Pattern{.text = std::move(text), .regex = std::move(regex)};
     }
     node.format = schema["format"].as_string();

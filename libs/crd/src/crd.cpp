@@ -6,6 +6,31 @@
 #include "validator.hpp"
 
 namespace crd {
+namespace {
+
+using api::Json;
+
+Json with_parts(Json schema, const std::vector<Json>& parts) {
+    if (const Json* place = std::as_const(schema).find("$"))
+        return parts.at(static_cast<std::size_t>(place->int_or(-1)));
+    if (schema.is_object())
+        for (auto& [key, value] : schema.members()) value = with_parts(std::move(value), parts);
+    if (schema.is_array())
+        for (Json& item : schema.items()) item = with_parts(std::move(item), parts);
+    return schema;
+}
+
+std::map<std::string, Crd, std::less<>> read_embedded() {
+    std::vector<Json> parts;
+    for (const std::string_view text : shared_parts())
+        parts.push_back(with_parts(api::parse_json(text).value(), parts));
+    std::map<std::string, Crd, std::less<>> all;
+    for (const Embedded& each : embedded())
+        all.emplace(each.kind, Crd(with_parts(api::parse_json(each.schema).value(), parts)));
+    return all;
+}
+
+}  // namespace
 
 Crd::Crd(const api::Json& schema) : root_(std::make_unique<const Node>(compile(schema))) {}
 Crd::Crd(Crd&&) noexcept = default;
@@ -20,12 +45,7 @@ std::vector<Finding> Crd::validate(const api::Json& object, const api::Json& old
 }
 
 const Crd* find(std::string_view kind) {
-    static const auto crds = [] {
-        std::map<std::string, Crd, std::less<>> all;
-        for (const Embedded& each : embedded())
-            all.emplace(each.kind, Crd(api::parse_json(each.schema).value()));
-        return all;
-    }();
+    static const auto crds = read_embedded();
     const auto found = crds.find(kind);
     return found == crds.end() ? nullptr : &found->second;
 }

@@ -1,5 +1,4 @@
 #pragma once
-#include <boost/regex.hpp>
 #include <map>
 #include <memory>
 #include <optional>
@@ -8,6 +7,7 @@
 
 #include "api/json.hpp"
 #include "cel.hpp"
+#include "regex.hpp"
 
 namespace crd {
 
@@ -23,7 +23,7 @@ struct Rule {
 
 struct Pattern {
     std::string text = {};
-    boost::regex regex{};
+    Regex regex;
 };
 
 /// A structural schema, as the validator wants it.

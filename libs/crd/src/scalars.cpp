@@ -5,7 +5,6 @@
 
 #include "api/time.hpp"
 #include "characters.hpp"
-#include "regex.hpp"
 
 namespace crd {
 namespace {
@@ -99,8 +98,7 @@ void check_string(const Node& node, const Json& value, const std::string& path, 
     if (node.min_length && length < *node.min_length)
         findings.push_back(invalid(path, shown(value),
                                    "should be at least " + std::to_string(*node.min_length) + " chars long"));
-    if (node.pattern &&
-        !boost::regex_search(text.begin(), text.end(), node.pattern->regex, boost::match_single_line))
+    if (node.pattern && !node.pattern->regex.matches(text))
         findings.push_back(invalid(path, shown(value), "should match '" + node.pattern->text + "'"));
     if (!is_well_formed(node.format, text)) findings.push_back(wrong_type(path, node.format, shown(value)));
 }
