@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "api/dns_label.hpp"
 #include "api/names.hpp"
 
 namespace {
@@ -38,6 +39,16 @@ std::set<std::string> names_in(const Json& list) {
 
 const Json& pod_spec_of(const Json& job) { return job["template"]["spec"]["template"]["spec"]; }
 Json* pod_spec_of(Json& job) { return find_at(job, {"template", "spec", "template", "spec"}); }
+
+// Names that Pods cannot have are refused: mostly there are none.
+void give_names_to_jobs(SchemaValues& values, Json& runtime_spec) {
+    int number = 0;
+    for (Json* job : items_at(runtime_spec, {"template", "spec", "replicatedJobs"})) {
+        ++number;
+        if (!api::is_dns_label(name_of(*job)) && values.maybe(mostly))
+            (*job)["name"] = "job-" + std::to_string(number);
+    }
+}
 
 // Two jobs that train are refused: mostly one is left.
 void leave_one_trainer(SchemaValues& values, Json& runtime_spec) {
@@ -195,6 +206,7 @@ void aim_patch(SchemaValues& values, Json& patch, const Json& runtime_spec) {
 }
 
 void settle_runtime(SchemaValues& values, Json& runtime_spec) {
+    give_names_to_jobs(values, runtime_spec);
     give_claims(values, runtime_spec);
     give_flux_a_node(values, runtime_spec);
     leave_one_trainer(values, runtime_spec);
