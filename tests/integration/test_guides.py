@@ -9,7 +9,9 @@ from conftest import ROOT
 from guides import Reader, steps_of
 
 DOCS = ROOT / "docs"
-GUIDES = sorted(path.name for path in DOCS.glob("*.md") if "```console" in path.read_text())
+# It needs no cluster: tests/offline/test_command_line.py.
+ELSEWHERE = {"offline-tools.md"}
+GUIDES = sorted({path.name for path in DOCS.glob("*.md") if "```console" in path.read_text()} - ELSEWHERE)
 # The test bed's nodes end a pod after a second. Where a guide is about what happens until then, they do not.
 LONG = {"dra.md", "kueue.md", "lifecycle.md", "runtime-patches.md"}
 
