@@ -83,7 +83,7 @@ def test_qps_bounds_the_requests_of_passes_and_burst_lets_some_of_them_come_at_o
             came.append(time.monotonic())
     proxy.choose = choose
     start(plane.reconciler_kubeconfig(proxy.url), "--qps", "1", "--burst", "6")
-    for number in range(2):
+    for number in range(3):  # about five requests each
         rest.create(train_job(f"slow-{number}"))
     wait_for("twelve requests", lambda: len(came) >= 12, timeout=60)
     assert came[5] - came[0] < 4, "with a burst of one it takes five seconds"
