@@ -1,12 +1,10 @@
 #include "offline/documents.hpp"
 
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <filesystem>
-#include <fstream>
 
 #include "support/printers.hpp"
+#include "support/temporary_directory.hpp"
 
 using offline::Document;
 
@@ -22,19 +20,6 @@ std::string failure(const api::Result<std::vector<Document>>& result) {
     REQUIRE(result.has_error());
     return result.error().message;
 }
-
-struct Directory {
-    Directory() {
-        char name[] = "/tmp/signalbox-offline-XXXXXX";
-        path = ::mkdtemp(name);
-    }
-    ~Directory() { std::filesystem::remove_all(path); }
-    std::string write(const std::string& name, const std::string& text) const {
-        std::ofstream(path + "/" + name) << text;
-        return path + "/" + name;
-    }
-    std::string path;
-};
 
 std::string config_map(const std::string& name) {
     return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\n";
@@ -89,7 +74,7 @@ TEST_CASE("what is no object is refused with its place", "[offline]") {
 }
 
 TEST_CASE("files are read in order, and of a directory those that hold manifests", "[offline]") {
-    const Directory directory;
+    const test::TemporaryDirectory directory;
     const std::string first = directory.write("z.yaml", config_map("z"));
     directory.write("b.yml", config_map("b"));
     directory.write("a.json", R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}})");

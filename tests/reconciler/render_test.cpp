@@ -1,14 +1,11 @@
 // What `render` prints. That it is what a live cluster gets, tests/integration/test_offline_render.py shows.
 #include "render.hpp"
 
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
-#include <filesystem>
-#include <fstream>
 
 #include "api/yaml.hpp"
 #include "support/printers.hpp"
+#include "support/temporary_directory.hpp"
 
 using api::Json;
 
@@ -47,33 +44,21 @@ std::string changed(std::string text, const std::string& from, const std::string
 }
 
 struct Desk {
-    Desk() {
-        char name[] = "/tmp/signalbox-render-XXXXXX";
-        path = ::mkdtemp(name);
-    }
-    ~Desk() { std::filesystem::remove_all(path); }
-
-    std::string write(const std::string& name, const std::string& text) const {
-        std::ofstream(path + "/" + name) << text;
-        return path + "/" + name;
-    }
     net::Output render(const std::string& text) {
-        settings.input.files = {write("in.yaml", text)};
+        settings.input.files = {directory.write("in.yaml", text)};
         auto output = reconciler::render(settings);
         INFO((output ? "" : output.error().message));
         REQUIRE(output);
-        for (auto at = output->err.find(path); at != output->err.npos; at = output->err.find(path))
-            output->err.erase(at, path.size() + 1);
-        return *output;
+        return {output->out, directory.bare(output->err), output->status};
     }
     std::string failure(const std::string& text) {
-        settings.input.files = {write("in.yaml", text)};
+        settings.input.files = {directory.write("in.yaml", text)};
         const auto output = reconciler::render(settings);
         REQUIRE(output.has_error());
         return output.error().message;
     }
 
-    std::string path;
+    test::TemporaryDirectory directory = {};
     reconciler::RenderSettings settings = {};
 };
 
@@ -198,7 +183,7 @@ TEST_CASE("what people should know is said besides", "[render]") {
 TEST_CASE("another version of a runtime is compared object by object", "[render]") {
     Desk desk;
     desk.settings.other_version = {
-        desk.write("new.yaml", changed(plain_runtime, "image: old", "image: new"))};
+        desk.directory.write("new.yaml", changed(plain_runtime, "image: old", "image: new"))};
     const auto output = desk.render(plain_runtime + "---\n" + job);
     INFO(output.out);
     CHECK(output.status == 0);
@@ -206,14 +191,14 @@ TEST_CASE("another version of a runtime is compared object by object", "[render]
     CHECK(output.out.find("\n-            - image: old\n+            - image: new\n") != std::string::npos);
     CHECK(output.out.find("ConfigMap") == std::string::npos);
 
-    desk.write("new.yaml", plain_runtime);
+    desk.directory.write("new.yaml", plain_runtime);
     CHECK(desk.render(plain_runtime + "---\n" + job).out.empty());
-    desk.write("new.yaml", changed(plain_runtime, "{numNodes: 2}", "{numNodes: 2, mpi: {}}"));
+    desk.directory.write("new.yaml", changed(plain_runtime, "{numNodes: 2}", "{numNodes: 2, mpi: {}}"));
     const auto mpi = desk.render(plain_runtime + "---\n" + job);
     INFO(mpi.out);
     CHECK(mpi.out.find("--- /dev/null\n+++ Secret default/job-mpi-ssh-auth (--diff)\n") != std::string::npos);
 
-    desk.write("new.yaml", changed(plain_runtime, "name: plain", "name: other"));
+    desk.directory.write("new.yaml", changed(plain_runtime, "name: plain", "name: other"));
     CHECK(
         desk.failure(plain_runtime + "---\n" + job).find("ClusterTrainingRuntime other is not among them") !=
         std::string::npos);

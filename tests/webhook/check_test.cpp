@@ -2,13 +2,10 @@
 // shows.
 #include "check.hpp"
 
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
-#include <filesystem>
-#include <fstream>
 
 #include "support/printers.hpp"
+#include "support/temporary_directory.hpp"
 
 using api::Json;
 
@@ -48,27 +45,8 @@ std::string changed(std::string text, const std::string& from, const std::string
     return text.replace(text.find(from), from.size(), to);
 }
 
-struct Directory {
-    Directory() {
-        char name[] = "/tmp/signalbox-check-XXXXXX";
-        path = ::mkdtemp(name);
-    }
-    ~Directory() { std::filesystem::remove_all(path); }
-    std::string write(const std::string& name, const std::string& text) const {
-        std::ofstream(path + "/" + name) << text;
-        return path + "/" + name;
-    }
-    /// Without the directory.
-    std::string bare(std::string text) const {
-        for (auto at = text.find(path + "/"); at != text.npos; at = text.find(path + "/"))
-            text.erase(at, path.size() + 1);
-        return text;
-    }
-    std::string path;
-};
-
 struct Desk {
-    Directory directory = {};
+    test::TemporaryDirectory directory = {};
     webhook::CheckSettings settings = {};
 
     net::Output check(const std::string& text, const std::string& before = {}) {

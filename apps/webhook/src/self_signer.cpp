@@ -12,8 +12,8 @@ using std::chrono::milliseconds;
 
 constexpr auto soon = 100ms;  // after a write: look at what there is now
 constexpr auto after_conflict = 300ms;
-constexpr milliseconds after_trouble =
-    2s;  // while calls may fail: somebody has yet to install or permit something
+// Calls may fail until then: somebody has yet to install or permit something.
+constexpr milliseconds after_trouble = 2s;
 // API servers learn of a changed configuration by a watch, within milliseconds when all is well.
 constexpr milliseconds longest_settling = 10s;
 constexpr milliseconds longest_interval = 30s;
