@@ -60,7 +60,7 @@ TEST_CASE("writes are remembered as they were sent, without preconditions", "[of
     // Stored ones have what servers add.
     CHECK(!desk.server.find(job_sets, key)->operator[]("metadata")["uid"].as_string().empty());
 
-    CHECK(kube::is_already_exists(desk.ask(kube::create(config_maps, snapshot)).error()));
+    CHECK(desk.ask(kube::create(config_maps, snapshot)).error().reason == "AlreadyExists");
     CHECK(desk.ask(kube::apply_new(job_sets, job_set)).error().code == api::Errc::conflict);
     CHECK(desk.server.written().size() == 3);
 }

@@ -186,8 +186,6 @@ bool is_missing_permission(const api::Error& error) { return missing_permission(
 
 bool is_namespace_terminating(const api::Error& error) { return error.reason == namespace_terminating; }
 
-bool is_already_exists(const api::Error& error) { return error.reason == "AlreadyExists"; }
-
 bool is_too_large_resource_version(const api::Error& error) {
     return error.reason == version_too_large ||
            error.message.find("Too large resource version") != std::string::npos;

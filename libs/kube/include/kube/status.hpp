@@ -32,8 +32,6 @@ std::optional<Permission> missing_permission(const api::Error& error);
 bool is_missing_permission(const api::Error& error);
 /// 403 because the namespace is being deleted: nothing can be created there any more.
 bool is_namespace_terminating(const api::Error& error);
-/// A create met an object of that name.
-bool is_already_exists(const api::Error& error);
 /// The server has not seen that resource version yet, or never will (restored from a backup).
 bool is_too_large_resource_version(const api::Error& error);
 /// Worth the same request again, unchanged: 5xx, 429, 401, timeouts, lost connections.
