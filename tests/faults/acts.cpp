@@ -168,6 +168,32 @@ Act make_late_job_set() {
     };
 }
 
+Act apply_original_job_set(Tweak tweak) {
+    return [tweak](World& world) {
+        const Stored* job = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
+        if (!job) return;
+        Json job_set = parsed(R"({"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet",
+            "metadata":{"name":"job","namespace":"ns"},"spec":{"suspend":false,"replicatedJobs":[{"name":"node",
+            "replicas":1,"template":{"metadata":{"labels":{"trainer.kubeflow.org/trainjob-ancestor-step":"trainer"}},
+            "spec":{"parallelism":1,"completions":1,"template":{
+            "metadata":{"labels":{"signalbox.test/run-seconds":"never"}},
+            "spec":{"containers":[{"name":"node","image":"first"}]}}}}}]}})");
+        job_set["metadata"]["ownerReferences"] =
+            Json::array({api::controller_reference(api::parse_meta(job->object))});
+        if (tweak) tweak(job_set);
+        world.as_user(kube::apply(job_sets, job_set, true), "trainer");
+    };
+}
+
+Act set_conditions(const std::string& conditions) {
+    return [conditions = parsed(conditions)](World& world) {
+        kube::Request request = kube::merge_patch(
+            train_jobs, the_job, Json::object({{"status", Json::object({{"conditions", conditions}})}}));
+        request.target.insert(request.target.find('?'), "/status");
+        world.as_user(request, "trainer");
+    };
+}
+
 Act hold(const kube::Resource& resource, api::ObjectKey key) {
     return change(resource, std::move(key), R"({"metadata":{"finalizers":["example.com/hold"]}})");
 }

@@ -42,6 +42,11 @@ Act change_job_set(const std::string& merge_patch);
 Act remove_job_set(const char* propagation);
 /// As a reconciler would that has not noticed anything.
 Act make_late_job_set();
+/// As the controller manager of Kubeflow Trainer leaves it: applied under the name that we use as well,
+/// without our annotations, and there is no snapshot. The second time, it changes.
+Act apply_original_job_set(Tweak tweak = {});
+/// The job's conditions as that one writes them.
+Act set_conditions(const std::string& conditions);
 /// A finalizer of somebody else on the job's object of that kind.
 Act hold(const kube::Resource& resource);
 Act release(const kube::Resource& resource);

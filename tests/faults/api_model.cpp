@@ -141,6 +141,11 @@ const Stored* ApiModel::find(std::string_view resource, const api::ObjectKey& ke
     return at == objects.end() ? nullptr : &at->second;
 }
 
+ApiModel::Name ApiModel::name_of(const std::string& text) {
+    const Target of = parse(text);
+    return of.kind ? Name{of.kind->resource, of.key} : Name{};
+}
+
 const Stored* ApiModel::find_target(const std::string& text) const {
     const Target of = parse(text);
     return of.kind ? find(of.kind->resource, of.key) : nullptr;
@@ -349,7 +354,8 @@ Reply ApiModel::store(const Target& target, const Json& before, Json after,
     stored.managers = std::move(managers);
     stored.text = written(kind, stored);
     const auto text = stored.text;
-    note(kind, target.key, before.is_null() ? Change::Type::added : Change::Type::modified, text);
+    note(kind, target.key, before.is_null() ? Change::Type::added : Change::Type::modified, stored.uid(),
+         text);
     if (changed) {
         const Json now = stored.object;
         changed(kind, target.key, before, now);
@@ -363,13 +369,13 @@ void ApiModel::drop(const Kind& kind, const api::ObjectKey& key) {
     objects.erase(key);
     const Json before = stored.object;
     stored.object["metadata"]["resourceVersion"] = std::to_string(++version_);
-    note(kind, key, Change::Type::deleted, written(kind, stored));
+    note(kind, key, Change::Type::deleted, stored.uid(), written(kind, stored));
     if (changed) changed(kind, key, before, Json());
 }
 
-void ApiModel::note(const Kind& kind, const api::ObjectKey& key, Change::Type type,
+void ApiModel::note(const Kind& kind, const api::ObjectKey& key, Change::Type type, std::string uid,
                     std::shared_ptr<const std::string> text) {
-    history_[std::string(kind.resource)].push_back({version_, type, key, std::move(text)});
+    history_[std::string(kind.resource)].push_back({version_, type, key, std::move(uid), std::move(text)});
 }
 
 std::shared_ptr<const std::string> ApiModel::written(const Kind& kind, const Stored& stored) const {

@@ -50,6 +50,9 @@ struct Stored {
     api::Json object = {};  ///< without managedFields
     std::map<Manager, FieldSet> managers = {};
     std::shared_ptr<const std::string> text = {};  ///< as it is sent
+
+    std::string uid() const { return std::string(object["metadata"]["uid"].as_string()); }
+    std::string version() const { return std::string(object["metadata"]["resourceVersion"].as_string()); }
 };
 
 struct Change {
@@ -57,6 +60,7 @@ struct Change {
     std::uint64_t version = 0;
     Type type = Type::added;
     api::ObjectKey key = {};
+    std::string uid = {};
     std::shared_ptr<const std::string> text = {};
 };
 
@@ -73,7 +77,13 @@ public:
 
     /// nullptr if there is none; valid until the next request.
     const Stored* find(std::string_view resource, const api::ObjectKey& key) const;
-    /// What a request is about; nullptr if it does not exist.
+    struct Name {
+        std::string_view resource = {};  ///< empty: nothing that is served
+        api::ObjectKey key = {};         ///< without a name: a collection
+    };
+    /// What a request is about.
+    static Name name_of(const std::string& target);
+    /// The same; nullptr if it does not exist.
     const Stored* find_target(const std::string& target) const;
     const std::map<api::ObjectKey, Stored>& all(std::string_view resource) const;
     std::uint64_t version() const { return version_; }
@@ -111,7 +121,7 @@ private:
     Reply store(const Target& target, const api::Json& before, api::Json after,
                 std::map<Manager, FieldSet> managers);
     void drop(const Kind& kind, const api::ObjectKey& key);
-    void note(const Kind& kind, const api::ObjectKey& key, Change::Type type,
+    void note(const Kind& kind, const api::ObjectKey& key, Change::Type type, std::string uid,
               std::shared_ptr<const std::string> text);
     std::shared_ptr<const std::string> written(const Kind& kind, const Stored& stored) const;
 

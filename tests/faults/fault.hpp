@@ -17,10 +17,12 @@ struct Fault {
         refuse,        ///< write `write` is answered with `status`
         freeze,  ///< the watch of `resource` stops after its `change`th change, until write `write` is done;
                  ///< of two reconcilers only the first one's
-        drop,    ///< the watch of `resource` leaves out its `change`th change; there is a re-list a minute
-                 ///< later
-        relist,  ///< as freeze; then the history is gone, and everything is listed again
-        stop,    ///< the sender of write `write` stands still for `downtime`, and goes on as if nothing were
+        old_view,  ///< no watch but that of `resource` shows what came after write `change` was sent, until
+                   ///< write `write` is done; of two reconcilers only the first one's
+        drop,      ///< the watch of `resource` leaves out its `change`th change; there is a re-list a minute
+                   ///< later
+        relist,    ///< as freeze; then the history is gone, and everything is listed again
+        stop,  ///< the sender of write `write` stands still for `downtime`, and goes on as if nothing were
         lose_lease,  ///< write `write` takes long, and meanwhile its sender gets nothing through about the
                      ///< lease
         split  ///< the same, and somebody deletes the lease: for a while two are right to believe they lead

@@ -12,6 +12,10 @@ using api::Json;
 
 constexpr std::string_view train_jobs_name = "trainjobs.trainer.kubeflow.org";
 constexpr std::string_view job_sets_name = "jobsets.jobset.x-k8s.io";
+// Within which a pass has looked, written what comes before, and sent the write.
+constexpr std::chrono::seconds longest_pass{25};
+// Within which everything is done if nothing goes wrong.
+constexpr std::chrono::seconds promptly{3};
 
 std::string text(const api::ObjectKey& key) { return api::to_string(key); }
 
@@ -22,6 +26,14 @@ bool is_runtime(const Kind& kind) {
 bool is_managed_by_us(const Json& job) {
     const std::string_view manager = job["spec"]["managedBy"].as_string();
     return manager.empty() || manager == api::managed_by_us;
+}
+
+// What its pods have written is deleted with it.
+bool keeps_nothing(const Json& job_set) {
+    const auto& policies = job_set["spec"]["volumeClaimPolicies"].items();
+    return std::any_of(policies.begin(), policies.end(), [](const Json& policy) {
+        return policy["retentionPolicy"]["whenDeleted"].as_string() != "Retain";
+    });
 }
 
 Json without(const Json& object, std::initializer_list<const char*> names) {
@@ -69,6 +81,8 @@ void Judge::changed(const Kind& kind, const api::ObjectKey& key, const Json& bef
         if (!after.is_null()) policies.push_back({.ttl = after["spec"]["ttlSecondsAfterFinished"].as_int()});
         if (by_reconciler) judge_runtime(before, after);
     }
+    if (kind.kind == "JobSet" && !after.is_null() && !after["spec"]["suspend"].bool_or(false))
+        job_sets_that_ran_.insert(api::parse_meta(after).uid);
     if (!by_reconciler) return;
     // Nothing keeps what a dead process has sent from creating something once there is nothing.
     if (from_the_dead_ && before.is_null()) return;
@@ -129,15 +143,8 @@ void Judge::judge_status(const api::TrainJob& before, const api::TrainJob& after
     if (api::is_true(after.conditions, api::condition::complete) &&
         api::is_true(after.conditions, api::condition::failed))
         complain(name + " is complete and failed");
-    for (const api::Condition& condition : after.conditions) {
-        const api::Condition* old = api::find_condition(before.conditions, condition.type);
-        if (old && condition.last_transition < old->last_transition)
-            complain(condition.type + " of " + name + " went back in time");
-        if (old && condition.status == old->status && condition.last_transition != old->last_transition)
-            complain(condition.type + " of " + name + " moved without a change");
-        if (condition.last_transition > agenda_.wall_seconds() + clock_skew)
-            complain(condition.type + " of " + name + " is from the future");
-    }
+    judge_times(before, after);
+    judge_counts(after);
     if (ended || !ends || ends->reason != api::reason::deadline_exceeded) return;
     const Life& life = lives_[after.meta.uid];
     const auto limit = before.active_deadline_seconds;
@@ -146,8 +153,46 @@ void Judge::judge_status(const api::TrainJob& before, const api::TrainJob& after
         return;
     }
     const api::Time start = life.resumed.value_or(before.meta.creation);
-    if (agenda_.wall_seconds() + clock_skew < start + std::chrono::seconds(*limit))
+    const auto over = agenda_.wall_seconds() - start;
+    if (over + clock_skew < std::chrono::seconds(*limit))
         complain("the deadline of " + name + " was applied too early");
+    if (unharmed && over > std::chrono::seconds(*limit) + promptly)
+        complain("the deadline of " + name + " was applied too late");
+}
+
+// When conditions changed. Times that were written before are what deadlines and TTLs are counted from.
+void Judge::judge_times(const api::TrainJob& before, const api::TrainJob& after) {
+    const std::string name = text(after.meta.key());
+    for (const api::Condition& condition : after.conditions) {
+        const api::Condition* old = api::find_condition(before.conditions, condition.type);
+        if (old && condition.last_transition < old->last_transition)
+            complain(condition.type + " of " + name + " went back in time");
+        const bool changes = !old || condition.status != old->status;
+        if (!changes && condition.last_transition != old->last_transition)
+            complain(condition.type + " of " + name + " moved without a change");
+        if (condition.last_transition > agenda_.wall_seconds() + clock_skew)
+            complain(condition.type + " of " + name + " is from the future");
+        // That of a JobSet's end is the JobSet's.
+        const bool says_when_it_ended =
+            condition.reason != api::reason::deadline_exceeded &&
+            (condition.type == api::condition::complete || condition.type == api::condition::failed);
+        if (changes && !says_when_it_ended &&
+            condition.last_transition + clock_skew + longest_pass < agenda_.wall_seconds())
+            complain(condition.type + " of " + name + " changes only now, not when it says");
+    }
+}
+
+// Queues give away the nodes of a job that says that it is suspended and that nothing of it is active.
+void Judge::judge_counts(const api::TrainJob& after) {
+    const auto any_active = [](const std::vector<api::JobStatus>& counts) {
+        return std::any_of(counts.begin(), counts.end(), [](const auto& count) { return count.active > 0; });
+    };
+    if (!api::is_true(after.conditions, api::condition::suspended) || any_active(after.jobs_status)) return;
+    const Stored* stored = api_.find(job_sets_name, after.meta.key());
+    if (!stored || after.meta.deletion) return;
+    const api::JobSet job_set = api::parse_job_set(stored->object);
+    if (job_set.meta.controller_uid == after.meta.uid && any_active(job_set.replicated_jobs))
+        complain(text(after.meta.key()) + " was said to rest while its pods were active");
 }
 
 // Deleted by a reconciler: only once the shortest TTL that its runtime had within the last half minute has
@@ -171,8 +216,10 @@ void Judge::judge_expiry(const api::TrainJob& job) {
             if (const auto kept = api::parse_json(snapshot->object["data"]["runtime"].as_string()))
                 consider((*kept)["spec"]["ttlSecondsAfterFinished"].as_int());
     if (!shortest) return complain(name + " was deleted without a TTL");
-    if (agenda_.wall_seconds() + clock_skew < ended->last_transition + std::chrono::seconds(*shortest))
-        complain(name + " was deleted before its TTL");
+    const auto over = agenda_.wall_seconds() - ended->last_transition;
+    if (over + clock_skew < std::chrono::seconds(*shortest)) complain(name + " was deleted before its TTL");
+    if (unharmed && over > std::chrono::seconds(*shortest) + promptly)
+        complain(name + " was deleted long after its TTL");
 }
 
 void Judge::judge_job_set(const api::ObjectKey& key, const Json& before, const Json& after) {
@@ -207,6 +254,8 @@ void Judge::judge_job_set(const api::ObjectKey& key, const Json& before, const J
         if (job && !ended && was.suspend && was.any_active())
             complain(name + " was deleted while its pods were active");
         if (was.finished) complain("the finished " + name + " was deleted");
+        if (job && !ended && keeps_nothing(before) && job_sets_that_ran_.contains(was.meta.uid))
+            complain(name + " was deleted with the volume claims that its pods had written to");
     }
     if (removed) removed_job_sets_.insert(api::parse_meta(before).uid);
     judge_single(key, before, after);
@@ -226,9 +275,8 @@ void Judge::judge_single(const api::ObjectKey& key, const Json& before, const Js
                      " of one that had been deleted for it was there");
 }
 
-// A JobSet follows what its TrainJob said not long before the write was sent.
+// A JobSet follows what its TrainJob said when the pass looked, or has said since.
 void Judge::judge_suspension(const api::ObjectKey& key, const Json& before, const Json& after) {
-    constexpr std::chrono::seconds longest_look{25};
     if (after.is_null()) return;
     const bool suspends = after["spec"]["suspend"].bool_or(false);
     if (!before.is_null() && before["spec"]["suspend"].bool_or(false) == suspends) return;
@@ -237,10 +285,13 @@ void Judge::judge_suspension(const api::ObjectKey& key, const Json& before, cons
     bool said = false;
     const auto& said_since = life->second.suspends;
     for (std::size_t i = 0; i < said_since.size(); ++i) {
-        const bool until_later =
-            i + 1 == said_since.size() || said_since[i + 1].first + longest_look >= meant_.at;
+        const bool until_later = i + 1 == said_since.size() || said_since[i + 1].first >= meant_.looked;
         said = said || (said_since[i].second == suspends && said_since[i].first <= meant_.at && until_later);
     }
+    if (meant_.at - meant_.looked > longest_pass)
+        complain("JobSet " + text(key) + " was suspended or set going without a look at its TrainJob");
+    if (unharmed && suspends && !before.is_null() && meant_.at > said_since.back().first + promptly)
+        complain("JobSet " + text(key) + " was suspended long after its TrainJob");
     if (!said)
         complain("JobSet " + text(key) + (suspends ? " was suspended" : " was set going") +
                  " although its TrainJob says otherwise");

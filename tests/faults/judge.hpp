@@ -14,11 +14,12 @@ namespace faults {
 /// Watches every step of a run for what must never happen, whatever fails. What it finds is in complaints().
 class Judge {
 public:
-    /// What a write of a reconciler was meant for, as it was sent; empty if there was nothing.
+    /// What a write of a reconciler was meant for by all that it knew; without a UID, to create it.
     struct Meant {
         std::string uid = {};
         std::string version = {};
-        api::Time at = {};
+        api::Time looked = {};  ///< as of when it last read the TrainJob of that name live
+        api::Time at = {};      ///< when it was sent
     };
 
     Judge(const ApiModel& api, const Agenda& agenda) : api_(api), agenda_(agenda) {}
@@ -39,6 +40,8 @@ public:
     /// Writes of reconcilers that changed something or might have, events included.
     int writes() const { return writes_; }
 
+    /// Nothing goes wrong: then everything has to be done in time as well.
+    bool unharmed = false;
     /// How far the wall clocks of reconcilers may be ahead.
     std::chrono::seconds clock_skew{0};
 
@@ -57,6 +60,8 @@ private:
     void judge_train_job(const api::ObjectKey& key, const api::Json& before, const api::Json& after,
                          bool by_reconciler);
     void judge_status(const api::TrainJob& before, const api::TrainJob& after);
+    void judge_times(const api::TrainJob& before, const api::TrainJob& after);
+    void judge_counts(const api::TrainJob& after);
     void judge_expiry(const api::TrainJob& job);
     void judge_job_set(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
     void judge_owned(const Kind& kind, const api::ObjectKey& key, const api::Json& before,
@@ -73,6 +78,7 @@ private:
     const Agenda& agenda_;
     std::map<std::string, Life> lives_;  // by the TrainJob's UID
     std::map<std::pair<std::string, api::ObjectKey>, std::vector<Policy>> policies_;
+    std::set<std::string> job_sets_that_ran_;             // their UIDs
     std::set<std::string> removed_job_sets_;              // UIDs of those that reconcilers have deleted
     std::map<int, std::set<std::string>> told_terminal_;  // by the answers to its own requests
     std::set<std::string> events_;

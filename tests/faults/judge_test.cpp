@@ -10,6 +10,7 @@ namespace faults {
 namespace {
 
 using api::Json;
+using namespace std::string_view_literals;
 
 Json parsed(const char* text) { return api::parse_json(text).value(); }
 
@@ -41,9 +42,9 @@ struct Trial {
         judge.asked(0, request, true, meant);
         world.api.handle(request);
     }
-    bool objects(const char* to) const {
+    bool objects(std::string_view to) const {
         for (const std::string& complaint : judge.complaints())
-            if (complaint.find(to) != std::string::npos) return true;
+            if (!to.empty() && complaint.find(to) != std::string::npos) return true;
         return false;
     }
     void delete_job_set(const char* name) {
@@ -79,6 +80,51 @@ TEST_CASE("the judge objects to a JobSet whose predecessor has left Jobs behind"
         trial.delete_job_set("job");
         trial.ask(kube::apply_new(kube::resources::job_sets, job_set("job")));
         CHECK(trial.objects("was created while Job ns/pods of one that had been deleted") == has_jobs);
+    }
+}
+
+TEST_CASE("the judge objects to a write that is meant for what was there before") {
+    struct Row {
+        const char* uid;  // that it knew of
+        const char* version;
+        std::string objection;
+    };
+    for (const Row& row :
+         {Row{"another", "", "was meant for another one"}, Row{"", "", "was meant for another one"},
+          Row{"known", "1", "did not know of its latest change"}, Row{"known", "known", ""}}) {
+        CAPTURE(row.uid, row.version);
+        Trial trial;
+        trial.ask(kube::apply_new(kube::resources::job_sets, job_set("job")));
+        const Stored* there = trial.world.api.find("jobsets.jobset.x-k8s.io", {"ns", "job"});
+        const Judge::Meant meant = {.uid = row.uid == "known"sv ? there->uid() : row.uid,
+                                    .version = row.version == "known"sv ? there->version() : row.version};
+        const kube::Request request = kube::merge_patch(kube::resources::job_sets, {"ns", "job"},
+                                                        parsed(R"({"metadata":{"labels":{"a":"b"}}})"));
+        trial.judge.asked(0, request, true, meant);
+        trial.world.api.handle(request);
+        CHECK(trial.objects("a write hit") == !row.objection.empty());
+        CHECK(trial.objects(row.objection) == !row.objection.empty());
+    }
+}
+
+TEST_CASE("the judge objects to the loss of what pods have written") {
+    for (const char* retention : {"Delete", "Retain"}) {
+        CAPTURE(retention);
+        Trial trial;
+        const Json train_job = parsed(R"({"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob",
+            "metadata":{"name":"job","namespace":"ns"},"spec":{}})");
+        trial.world.api.handle(kube::create(kube::resources::train_jobs, train_job));
+        Json with_claims = job_set("job");
+        with_claims["metadata"]["ownerReferences"].items().front()["uid"] =
+            trial.world.api.find("trainjobs.trainer.kubeflow.org", {"ns", "job"})->uid();
+        with_claims["spec"]["suspend"] = false;
+        with_claims["spec"]["volumeClaimPolicies"] = parsed(R"([{"retentionPolicy":{}}])");
+        with_claims["spec"]["volumeClaimPolicies"].items().front()["retentionPolicy"]["whenDeleted"] =
+            retention;
+        trial.ask(kube::apply_new(kube::resources::job_sets, with_claims));
+        trial.delete_job_set("job");
+        CHECK(trial.objects("with the volume claims that its pods had written to") ==
+              (std::string(retention) == "Delete"));
     }
 }
 

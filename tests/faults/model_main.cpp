@@ -11,7 +11,7 @@ namespace {
 faults::Reply watch(const faults::ApiModel& model, const std::string& target) {
     const faults::WatchStart start = faults::start_watch(model, target);
     faults::Reply reply;
-    for (const std::string& line : start.lines) reply.body += line + "\n";
+    for (const auto& line : start.lines) reply.body += line.text + "\n";
     const auto& history = model.history(kube::resource_of(target));
     for (std::size_t i = start.next_change; i < history.size() && !start.ended; ++i)
         reply.body += faults::event_line(history[i]) + "\n";

@@ -34,6 +34,15 @@ std::vector<Fault> plans(const World& recorded) {
             for (int change = 0; change < changes; ++change)
                 for (const What kind : {What::freeze, What::relist})
                     all.push_back({.kind = kind, .write = write, .resource = resource, .change = change});
+        // Several watches at once may be behind, or all but one.
+        for (int older = 0; older < write; ++older) {
+            all.push_back({.kind = What::old_view, .write = write, .change = older});
+            all.push_back({.kind = What::old_view,
+                           .write = write,
+                           .resource = "trainjobs.trainer.kubeflow.org",
+                           .change = older,
+                           .reconcilers = 2});
+        }
     }
     for (const std::string& resource : World::watched_resources())
         for (int change = 0; change < recorded.changes(resource); ++change) {

@@ -27,7 +27,7 @@ TEST_CASE("every scenario ends as it should if nothing fails") {
 
 // All of them are tried by scripts/soak; here, with sanitizers, a part.
 TEST_CASE("a scenario ends as it should whatever fails, once, at any moment") {
-    constexpr std::size_t stride = 43;
+    constexpr std::size_t stride = 61;
     std::size_t planned = 0;
     int tried = 0, happened = 0;
     for (const Scenario& scenario : scenarios()) {
@@ -44,7 +44,8 @@ TEST_CASE("a scenario ends as it should whatever fails, once, at any moment") {
         }
     }
     CHECK(tried >= 600);
-    CHECK(happened >= tried * 9 / 10);
+    // A watch may stand still while nobody wants to do anything.
+    CHECK(happened >= tried * 3 / 4);
 }
 
 TEST_CASE("a scenario ends as it should whatever chance does to it") {

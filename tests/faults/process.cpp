@@ -8,7 +8,6 @@
 
 #include "leadership.hpp"
 #include "runtime/pipeline.hpp"
-#include "watching.hpp"
 
 namespace faults {
 namespace {
@@ -66,8 +65,6 @@ OpenWatch::~OpenWatch() {
     world_.closed(*this);
 }
 
-void OpenWatch::put(std::string line) { lines_.push_back(std::move(line)); }
-
 void OpenWatch::close() {
     closed_ = true;
     news_->cancel();
@@ -78,7 +75,7 @@ void OpenWatch::close() {
 }
 
 void OpenWatch::expire() {
-    put(expired_line());
+    lines_.push_back({expired_line()});
     close();
 }
 
@@ -86,7 +83,7 @@ void OpenWatch::expire() {
 void OpenWatch::look() {
     if (planned_ || closed_ || next_change_ >= world_.api.history(resource_).size()) return;
     planned_ = true;
-    world_.agenda.after(world_.lag(4, 400), [this, alive = alive_] {
+    world_.agenda.after(world_.watch_lag(), [this, alive = alive_] {
         if (*alive) deliver();
     });
 }
@@ -100,7 +97,7 @@ void OpenWatch::deliver() {
     const Change& change = history[next_change_++];
     look();
     if (show != World::Show::yes) return;
-    put(event_line(change));
+    lines_.push_back({event_line(change), told_by(change)});
     news_->cancel();
     process_.poll();  // which may be the end of this watch
 }
@@ -111,9 +108,10 @@ kube::Async<std::string> OpenWatch::next() {
         co_await news_->async_wait(as_tuple);
         if (lines_.empty() && !closed_ && !process_.alive()) co_return lost();
     }
-    std::string line = std::move(lines_.front());
+    const WatchStart::Line line = std::move(lines_.front());
     lines_.pop_front();
-    co_return line;
+    if (!line.told.key.name.empty()) process_.knowledge().told(resource_, line.told);
+    co_return line.text;
 }
 
 Process::Process(World& world, int number, std::chrono::seconds clock_skew)
@@ -181,6 +179,12 @@ Process::~Process() {
     asio::co_spawn(context_, end(), asio::detached);
     context_.restart();
     context_.poll();
+}
+
+void Process::look_again() {
+    if (!alive_) return;
+    caches_.train_jobs().for_each([this](const api::ObjectKey& key, const auto&) { worker_.wake(key); });
+    poll();
 }
 
 void Process::go_on() {

@@ -3,6 +3,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
 
+#include "knowledge.hpp"
 #include "kube/event_recorder.hpp"
 #include "kube/leader.hpp"
 #include "kube/reflector.hpp"
@@ -10,6 +11,7 @@
 #include "net/task_group.hpp"
 #include "pass.hpp"
 #include "shared_objects.hpp"
+#include "watching.hpp"
 #include "worker.hpp"
 #include "world.hpp"
 
@@ -45,7 +47,6 @@ public:
     const std::string& resource() const { return resource_; }
 
 private:
-    void put(std::string line);
     void close();
     void deliver();
 
@@ -53,7 +54,7 @@ private:
     Process& process_;
     std::string resource_;
     std::size_t next_change_ = 0;
-    std::deque<std::string> lines_;
+    std::deque<WatchStart::Line> lines_;
     bool closed_ = false;
     bool planned_ = false;
     std::shared_ptr<boost::asio::steady_timer> news_;
@@ -71,9 +72,13 @@ public:
     /// As SIGSTOP and SIGCONT would: what comes for it waits.
     void stop() { stopped_ = true; }
     void go_on();
+    /// As when something has changed that concerns every job.
+    void look_again();
     bool alive() const { return alive_; }
     bool stopped() const { return stopped_; }
     int number() const { return number_; }
+    Knowledge& knowledge() { return knowledge_; }
+    const Knowledge& knowledge() const { return knowledge_; }
     boost::asio::io_context& context() { return context_; }
     /// Runs what can run now.
     void poll();
@@ -87,6 +92,7 @@ private:
     bool leading() const { return !elector_ || elector_->leading(); }
 
     World& world_;
+    Knowledge knowledge_;
     int number_;
     bool alive_ = true;
     bool stopped_ = false;

@@ -11,9 +11,12 @@ std::vector<Scenario> reuse();
 std::vector<Scenario> suspending();
 std::vector<Scenario> time_limits();
 std::vector<Scenario> other_objects();
+std::vector<Scenario> takeovers();
 
 /// If nothing fails, its JobSet is there at that time.
 Scenario prompt(Scenario scenario, std::chrono::seconds by);
+/// Reconcilers start only then.
+Scenario taken_over(Scenario scenario, std::chrono::seconds from);
 /// Somebody else's object may be in the way for a moment.
 Scenario refusable(Scenario scenario);
 

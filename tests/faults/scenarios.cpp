@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "acts.hpp"
+#include "api/job_set.hpp"
 #include "scenario_lists.hpp"
 
 namespace faults {
@@ -15,10 +16,30 @@ bool expects(const Scenario& scenario, std::string_view reason) {
            std::any_of(scenario.ends.begin(), scenario.ends.end(), names);
 }
 
+// In the end `jobsStatus` is what the JobSet says, or nothing of it is active.
+std::string counts(const ApiModel& api) {
+    const Stored* stored = api.find("trainjobs.trainer.kubeflow.org", the_job);
+    if (!stored) return "";
+    const api::TrainJob job = api::parse_train_job(stored->object);
+    const Stored* set = api.find("jobsets.jobset.x-k8s.io", the_job);
+    const api::JobSet job_set = set ? api::parse_job_set(set->object) : api::JobSet();
+    const bool ours = set && job_set.meta.controller_uid == job.meta.uid;
+    if (ours && !job_set.replicated_jobs.empty())
+        return job.jobs_status == job_set.replicated_jobs ? "" : "its counts are not those of its JobSet";
+    for (const api::JobStatus& count : job.jobs_status)
+        if (count.active + count.ready + count.suspended > 0) return "it counts pods that are gone";
+    return "";
+}
+
 }  // namespace
 
 Scenario prompt(Scenario scenario, std::chrono::seconds by) {
     scenario.when_unharmed = made_by(by);
+    return scenario;
+}
+
+Scenario taken_over(Scenario scenario, std::chrono::seconds from) {
+    scenario.served_from = from;
     return scenario;
 }
 
@@ -30,8 +51,8 @@ Scenario refusable(Scenario scenario) {
 const std::vector<Scenario>& scenarios() {
     static const std::vector<Scenario> all = [] {
         std::vector<Scenario> list;
-        for (auto make :
-             {beginnings_and_ends, runtimes, refusals, reuse, suspending, time_limits, other_objects})
+        for (auto make : {beginnings_and_ends, runtimes, refusals, reuse, suspending, time_limits,
+                          other_objects, takeovers})
             for (Scenario& scenario : make()) list.push_back(std::move(scenario));
         return list;
     }();
@@ -39,7 +60,11 @@ const std::vector<Scenario>& scenarios() {
 }
 
 std::vector<std::string> run(const Scenario& scenario, World& world) {
-    for (int i = 0; i < world.fault.reconcilers; ++i) world.start_reconciler();
+    world.agenda.after(scenario.served_from, [&world] {
+        for (int i = 0; i < world.fault.reconcilers; ++i) world.start_reconciler();
+    });
+    // What was due before they came is late.
+    if (scenario.served_from > 0s) world.judge.unharmed = false;
     for (const Scenario::Step& step : scenario.steps)
         world.agenda.after(step.at, [&world, &step] { step.act(world); });
     const bool unharmed = world.is_unharmed();
@@ -49,6 +74,7 @@ std::vector<std::string> run(const Scenario& scenario, World& world) {
 
     std::vector<std::string> wrong = world.judge.complaints();
     const std::string end = summary(world.api, the_job);
+    if (std::string fault = counts(world.api); !fault.empty()) wrong.push_back(std::move(fault));
     for (const std::string reason : {"JobsCreationFailed", "JobsBuildFailed"})
         if (world.judge.events().contains(reason) && !expects(scenario, reason))
             wrong.push_back("the job was said to have " + reason);
@@ -58,8 +84,11 @@ std::vector<std::string> run(const Scenario& scenario, World& world) {
                 wrong.push_back(std::move(fault));
         if (end != scenario.ends.front())
             wrong.push_back("though nothing failed, it ends in \"" + end + "\"");
-        for (const std::string& event : scenario.events)
+        const std::set<std::string> expected(scenario.events.begin(), scenario.events.end());
+        for (const std::string& event : expected)
             if (!world.judge.events().contains(event)) wrong.push_back("there was no event " + event);
+        for (const std::string& event : world.judge.events())
+            if (!expected.contains(event)) wrong.push_back("there was an event " + event);
     }
     if (std::find(scenario.ends.begin(), scenario.ends.end(), end) == scenario.ends.end())
         wrong.push_back("it ends in \"" + end + "\"");

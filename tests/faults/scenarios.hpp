@@ -17,7 +17,7 @@ struct Scenario {
     std::vector<Step> steps;
     /// summary() of each end that is right; the first is that of a run without faults.
     std::vector<std::string> ends;
-    /// Events that a run without faults stores, besides others.
+    /// Events that a run without faults stores: these, and no others.
     std::vector<std::string> events = {};
     std::chrono::seconds length{600};
     /// Further facts about the end; empty if all is well.
@@ -26,6 +26,8 @@ struct Scenario {
     std::function<std::string(const World&)> when_unharmed = {};
     /// `Created` may be False at times though neither `events` nor `ends` say so.
     bool may_be_refused = false;
+    /// Reconcilers start then; what was there before is somebody else's work.
+    std::chrono::seconds served_from{0};
 };
 
 const std::vector<Scenario>& scenarios();

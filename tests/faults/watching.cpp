@@ -10,10 +10,11 @@ WatchStart start_watch(const ApiModel& api, const std::string& target) {
     WatchStart start;
     if (target.find("sendInitialEvents") != std::string::npos) {
         for (const auto& [key, stored] : api.all(resource))
-            start.lines.push_back(R"({"type":"ADDED","object":)" + *stored.text + "}");
-        start.lines.push_back(R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":")" +
-                              std::to_string(api.version()) +
-                              R"(","annotations":{"k8s.io/initial-events-end":"true"}}}})");
+            start.lines.push_back(
+                {R"({"type":"ADDED","object":)" + *stored.text + "}", {key, stored.uid(), stored.version()}});
+        start.lines.push_back({R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":")" +
+                               std::to_string(api.version()) +
+                               R"(","annotations":{"k8s.io/initial-events-end":"true"}}}})"});
         start.next_change = history.size();
         return start;
     }
@@ -22,10 +23,15 @@ WatchStart start_watch(const ApiModel& api, const std::string& target) {
     while (start.next_change < history.size() && history[start.next_change].version <= after)
         ++start.next_change;
     if (after < api.compacted(resource)) {
-        start.lines.push_back(expired_line());
+        start.lines.push_back({expired_line()});
         start.ended = true;
     }
     return start;
+}
+
+Told told_by(const Change& change) {
+    return {change.key, change.type == Change::Type::deleted ? "" : change.uid,
+            std::to_string(change.version)};
 }
 
 std::string event_line(const Change& change) {

@@ -3,12 +3,18 @@
 #include <vector>
 
 #include "api_model.hpp"
+#include "knowledge.hpp"
 
 namespace faults {
 
 /// A watch as it is opened: what it says at once, and where in the history it goes on.
 struct WatchStart {
-    std::vector<std::string> lines = {};
+    /// One line, and the object that it tells of, if any.
+    struct Line {
+        std::string text;
+        Told told = {};
+    };
+    std::vector<Line> lines = {};
     std::size_t next_change = 0;
     bool ended = false;  ///< the history does not reach back that far
 };
@@ -17,6 +23,7 @@ struct WatchStart {
 WatchStart start_watch(const ApiModel& api, const std::string& target);
 
 std::string event_line(const Change& change);
+Told told_by(const Change& change);
 /// 410: too old.
 std::string expired_line();
 

@@ -48,7 +48,10 @@ struct World::Sent {
     kube::Request request = {};
     Answer answer = {};
     int write = -1;
+    ApiModel::Name name = {};
     Judge::Meant meant = {};
+    Told told = {};  // by the answer
+    api::Time handled = {};
     kube::SteadyTime at = {};
     bool about_lease = false;
 };
@@ -69,6 +72,9 @@ std::string Fault::name() const {
         case Kind::lose_request: return "request lost of " + at + with;
         case Kind::refuse: return std::to_string(status) + " for " + at + with;
         case Kind::freeze: return "frozen until " + at + ": " + view + with;
+        case Kind::old_view:
+            return "all frozen until " + at + " as of write " + std::to_string(change) +
+                   (resource.empty() ? "" : " but " + resource) + with;
         case Kind::drop: return "dropped: " + view + with;
         case Kind::relist: return "frozen until " + at + " and listed again: " + view + with;
         case Kind::stop:
@@ -88,6 +94,7 @@ World::World(Fault plan, Chance chance)
       chance_(chance),
       random_(chance.seed) {
     judge.clock_skew = std::chrono::abs(fault.clock_skew);
+    judge.unharmed = is_unharmed();
     api.changed = [this](const Kind& kind, const api::ObjectKey& key, const api::Json& before,
                          const api::Json& after) { spread(kind, key, before, after); };
 }
@@ -165,28 +172,51 @@ void World::closed(OpenWatch& watch) { std::erase(watches_, &watch); }
 World::Show World::show(int reconciler, const std::string& resource, int change) {
     if (fault.reconcilers > 1 && reconciler > 0) return Show::yes;
     const auto first = first_change_.find(resource);
-    if (fault.resource != resource || first == first_change_.end() || happened_) return Show::yes;
+    if (first == first_change_.end() || thawed_) return Show::yes;
     const int number = change - first->second;
-    const bool freezes = fault.kind == Fault::Kind::freeze || fault.kind == Fault::Kind::relist;
-    const bool hit =
-        freezes ? number >= fault.change : fault.kind == Fault::Kind::drop && number == fault.change;
-    if (!hit) return Show::yes;
+    const bool hides = fault.kind == Fault::Kind::drop;
+    if (!(hides ? fault.resource == resource && number == fault.change : is_frozen(resource, number)))
+        return Show::yes;
     // A watch that stands still may keep the write from happening that would set it going again.
     // Of two reconcilers, one that sees nothing new contradicts the other all the time.
-    if (!std::exchange(frozen_, true)) agenda.after(fault.reconcilers > 1 ? 5s : 60s, [this] { thaw(); });
-    return freezes ? Show::later : Show::never;
+    const bool wakes = fault.kind == Fault::Kind::old_view;
+    if (!std::exchange(frozen_, true)) {
+        agenda.after(fault.reconcilers > 1 && !wakes ? 5s : 60s, [this] { thaw(); });
+        if (wakes) disturb();
+    }
+    return hides ? Show::never : Show::later;
+}
+
+// Whether a watch stands still before that change.
+bool World::is_frozen(const std::string& resource, int number) const {
+    switch (fault.kind) {
+        case Fault::Kind::freeze:
+        case Fault::Kind::relist: return fault.resource == resource && number >= fault.change;
+        case Fault::Kind::old_view:
+            return fault.resource != resource && fault.change < writes() &&
+                   number >= changes_at_writes_[static_cast<std::size_t>(fault.change)].at(resource);
+        default: return false;
+    }
+}
+
+// Something that has to do with every job happens again and again, so that passes run on what is shown, also
+// once they are not held back any more by what they have written themselves.
+void World::disturb() {
+    if (thawed_) return;
+    processes_.front()->look_again();
+    agenda.after(4s, [this] { disturb(); });
 }
 
 void World::thaw() {
-    if (happened_) return;
-    happened_ = true;
+    if (thawed_) return;
+    thawed_ = true;
+    if (fault.kind == Fault::Kind::drop || fault.kind == Fault::Kind::relist) happened_ = true;
     const auto watches = watches_;
     if (fault.kind == Fault::Kind::relist || fault.kind == Fault::Kind::drop) api.compact(fault.resource);
     for (OpenWatch* watch : watches) {
-        if (watch->resource() != fault.resource) continue;
-        if (fault.kind == Fault::Kind::freeze)
+        if (fault.kind == Fault::Kind::old_view || fault.kind == Fault::Kind::freeze)
             watch->look();
-        else
+        else if (watch->resource() == fault.resource)
             watch->expire();
     }
 }
@@ -217,14 +247,16 @@ void World::submit(Process& process, kube::Request request, Answer answer) {
         judge_sending(process);
         ++under_way_[process.number()];
         sent->write = writes();
+        if (frozen_ && !thawed_ && (process.number() == 0 || fault.reconcilers == 1)) happened_ = true;
         Changes& now = changes_at_writes_.emplace_back();
         for (const auto each : watched) now[std::string(each)] = changes(each);
     }
-    if (const Stored* stored = sent->write >= 0 ? api.find_target(sent->request.target) : nullptr) {
-        const api::ObjectMeta meta = api::parse_meta(stored->object);
-        sent->meant = {meta.uid, meta.resource_version};
-    }
-    sent->meant.at = agenda.wall_seconds();
+    sent->name = ApiModel::name_of(sent->request.target);
+    const Knowledge::Object known = process.knowledge().of(sent->name.resource, sent->name.key);
+    sent->meant = {.uid = known.uid,
+                   .version = known.version,
+                   .looked = process.knowledge().of(watched[0], sent->name.key).read,
+                   .at = agenda.wall_seconds()};
     auto delay = lag(2, 1500);
     if (sent->write >= 0 && sent->write == fault.write) hit(sent, delay);
     agenda.after(delay, [this, sent] { arrived(sent); });
@@ -288,6 +320,12 @@ void World::arrived(const std::shared_ptr<Sent>& sent) {
     Reply reply = api.handle(sent->request);
     acting_ = nullptr;
     judge.answered(sent->from->number(), sent->request, reply);
+    if (reply.ok() || reply.status == 404) {
+        const Stored* there = api.find(sent->name.resource, sent->name.key);
+        sent->told = {sent->name.key, there ? there->uid() : "",
+                      there ? there->version() : std::to_string(api.version())};
+        sent->handled = agenda.wall_seconds();
+    }
     if (reply.ok() && sent->request.accept.find("as=Table") != std::string::npos)
         reply.body = as_table(reply.body);
     if (write && sent->about_lease && reply.ok()) leadership_.granted(sent->from->number(), sent->at);
@@ -306,7 +344,14 @@ void World::arrived(const std::shared_ptr<Sent>& sent) {
 void World::answered(const std::shared_ptr<Sent>& sent, api::Result<kube::Response> result) {
     agenda.after(lag(2, 1500), [this, sent, result = std::move(result)]() mutable {
         if (sent->write >= 0) --under_way_[sent->from->number()];
-        if (sent->from->alive()) sent->answer(std::move(result));
+        if (!sent->from->alive()) return;
+        if (!sent->told.key.name.empty() && (result || result.error().code == api::Errc::not_found)) {
+            Knowledge& knowledge = sent->from->knowledge();
+            knowledge.told(sent->name.resource, sent->told);
+            if (sent->request.method == "GET")
+                knowledge.read(sent->name.resource, sent->name.key, sent->handled);
+        }
+        sent->answer(std::move(result));
     });
 }
 
@@ -318,7 +363,8 @@ void World::after_write(const std::shared_ptr<Sent>& sent) {
         agenda.after(fault.downtime, [this] { start_reconciler(); });
         note("crash");
     }
-    const bool freezes = fault.kind == Fault::Kind::freeze || fault.kind == Fault::Kind::relist;
+    const bool freezes = fault.kind == Fault::Kind::freeze || fault.kind == Fault::Kind::relist ||
+                         fault.kind == Fault::Kind::old_view;
     // Long enough for the passes that follow the write at once.
     if (hit && freezes) agenda.after(3s, [this] { thaw(); });
     mishap();

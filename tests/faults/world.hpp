@@ -68,6 +68,8 @@ public:
     std::vector<std::string> log = {};
 
     std::chrono::milliseconds lag(int usual, int longest);
+    /// Of a line of a watch: now and then the connection stands still for long.
+    std::chrono::milliseconds watch_lag() { return chance(0.01) ? lag(2000, 30'000) : lag(4, 400); }
     bool chance(double probability);
 
     // For processes.
@@ -88,7 +90,9 @@ private:
     void arrived(const std::shared_ptr<Sent>& sent);
     void answered(const std::shared_ptr<Sent>& sent, api::Result<kube::Response> result);
     void after_write(const std::shared_ptr<Sent>& sent);
+    bool is_frozen(const std::string& resource, int number) const;
     void thaw();
+    void disturb();
     void mishap();
     void spread(const Kind& kind, const api::ObjectKey& key, const api::Json& before, const api::Json& after);
 
@@ -105,7 +109,8 @@ private:
     std::uint64_t changes_stored_ = 0;
     std::vector<Changes> changes_at_writes_;
     bool happened_ = false;
-    bool frozen_ = false;
+    bool frozen_ = false;  // what a watch shows
+    bool thawed_ = false;  // and shows everything again
 };
 
 }  // namespace faults

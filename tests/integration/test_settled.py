@@ -16,6 +16,7 @@ from rest import Rest, conditions, true_conditions, wait_for
 BINARIES = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"])
 JOBS = 500
 CLIENTS = 8
+RUNTIMES = ["plain", "torch", "flux"]  # flux: with a Secret and a ConfigMap
 WRITES = {"POST", "PUT", "PATCH", "APPLY", "DELETE"}
 
 
@@ -26,6 +27,11 @@ def name(number):
 def kind_of(number):
     """Most have ended; some rest, some run."""
     return {0: "suspended", 1: "running", 2: "failed"}.get(number % 10, "complete")
+
+
+def runtime_of(number):
+    """Suspended ones are compared with what they would be built as, with all that belongs to them."""
+    return RUNTIMES[number // 10 % len(RUNTIMES)]
 
 
 def all_of(function, numbers):
@@ -75,8 +81,10 @@ def start(plane):
 
 def test_a_restart_over_500_settled_jobs_writes_nothing(plane):
     rest = Rest(plane.kubeconfig)
-    rest.create(runtime("settled", ttlSecondsAfterFinished=2**31 - 1))
-    all_of(lambda number: rest.create(train_job(name(number), "settled", suspend=kind_of(number) == "suspended",
+    for kind in RUNTIMES:
+        policy = {"numNodes": 1} if kind == "plain" else {"numNodes": 1, kind: {}}
+        rest.create(runtime(kind, ml_policy=policy, ttlSecondsAfterFinished=2**31 - 1))
+    all_of(lambda number: rest.create(train_job(name(number), runtime_of(number), suspend=kind_of(number) == "suspended",
                                                 activeDeadlineSeconds=3600)), range(JOBS))
     first = start(plane)
     wait_for("all JobSets", lambda: len(rest.list("jobsets")) == JOBS, timeout=120, interval=0.5)

@@ -301,7 +301,38 @@ TEST_CASE("what cannot be undone needs a live view", "[decide]") {
     };
     for (const Row& row : rows) {
         INFO(row.name);
-        CHECK(needs_live(row.decision) == row.want);
+        CHECK(needs_live(row.decision, submitted()) == row.want);
+    }
+}
+
+TEST_CASE("that nothing of a suspended job is active is said only of a live view", "[decide]") {
+    struct Row {
+        const char* name;
+        bool suspend, stored;
+        int said, there;  // active pods: in the status, and of the JobSet; -1 without one
+        Live want;
+    };
+    const Row rows[] = {
+        {"it runs, and its JobSet is not to be seen", false, false, 1, -1, Live::nothing},
+        {"it is to be suspended while pods are active", true, false, 1, 1, Live::nothing},
+        {"it is to be suspended, and its JobSet is not to be seen", true, false, 1, -1, Live::all},
+        {"the same, of which nothing was said yet", true, false, 0, -1, Live::all},
+        {"it is to be suspended, and its pods are not to be seen", true, false, 1, 0, Live::all},
+        {"its pods have ended", true, true, 1, 0, Live::all},
+        {"its JobSet is gone", true, true, 1, -1, Live::all},
+        {"it rests, as its status says", true, true, 0, 0, Live::nothing},
+    };
+    for (const Row& row : rows) {
+        INFO(row.name);
+        Observed seen = running();
+        seen.job->suspend = row.suspend;
+        if (row.stored)
+            seen.job->conditions = {{.type = "Suspended", .status = "True", .reason = "Suspended"}};
+        seen.job->jobs_status = {{.name = "node", .active = row.said}};
+        seen.job_set->replicated_jobs = {{.name = "node", .active = row.there}};
+        if (row.there < 0) seen.job_set.reset();
+        CHECK(needs_live(StoreTransition{}, seen) == row.want);
+        CHECK(needs_live(Ignore{}, seen) == Live::nothing);
     }
 }
 

@@ -128,6 +128,38 @@ TEST_CASE("a job that runs is not said to be broken because its JobSet has not b
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 
+TEST_CASE("pods of a job that is suspended are not said to have ended because nobody has seen their JobSet",
+          "[pass]") {
+    for (const bool job_set_is_read : {true, false}) {
+        CAPTURE(job_set_is_read);
+        Life before;
+        before.pass();
+        Json running = before.job_set();
+        running["status"] = api::parse_json(R"({"replicatedJobsStatus": [{"name": "node", "ready": 2,
+            "succeeded": 0, "failed": 0, "active": 1, "suspended": 0}]})")
+                                .value();
+        before.server.put(job_sets, running);
+        before.pass();
+        // Somebody else leads now, who has not been shown that JobSet.
+        Unseen life;
+        life.server.put(train_jobs, before.job());
+        life.set_suspend(true);
+        life.frozen = false;
+        life.server.show(life.caches);
+        life.frozen = true;
+        life.server.put(job_sets, running);
+        life.server.take_writes();
+        if (!job_set_is_read)
+            life.server.refuse_read = [](const kube::Request& request) -> std::optional<api::Error> {
+                if (!request.target.starts_with(job_set_path)) return std::nullopt;
+                return api::Error{.code = api::Errc::unavailable, .message = "connection lost"};
+            };
+        life.pass();
+        CHECK(std::as_const(life.job())["status"]["jobsStatus"][0]["active"] == 1);
+        CHECK(life.condition("Suspended") == (job_set_is_read ? "True/Suspended" : ""));
+    }
+}
+
 TEST_CASE("a JobSet of somebody else that the caches have not shown yet is in the way", "[pass]") {
     Unseen life;
     life.server.put(job_sets, api::parse_json(R"({"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",

@@ -1,6 +1,7 @@
 #include "needed_objects.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "kube/kinds.hpp"
 #include "owner.hpp"
@@ -72,13 +73,12 @@ kube::Task<std::variant<NeededObjects, Failure>> observe_needs(kube::ApiServer& 
                                                                const api::TrainJob& job, const Json& runtime,
                                                                Building building) {
     NeededObjects found;
-    std::vector<Need> asked;
+    std::unordered_set<std::string> asked;  // a job may name many objects, and is asked again and again
     for (bool new_ones = true; new_ones;) {
         new_ones = false;
         found.needs = runtime::needs(job, runtime, found.observed, building.pipeline);
         for (const Need& need : found.needs.objects) {
-            if (std::find(asked.begin(), asked.end(), need) != asked.end()) continue;
-            asked.push_back(need);
+            if (!asked.insert(need.api_version + " " + described(need)).second) continue;
             new_ones = true;
             const auto read =
                 co_await observe(server, need, known_resource_of(need), building, found.observed);

@@ -48,7 +48,7 @@ kube::Task<PassReport> Pass::run(api::ObjectKey key, lifecycle::Episode episode)
         if (!view.observed.job) co_return PassReport{.gone = true, .written = written};
         const lifecycle::Decision decision = lifecycle::decide(view.observed, now_());
         lifecycle::Outcome outcome;
-        lifecycle::Live needed = lifecycle::needs_live(decision);
+        lifecycle::Live needed = lifecycle::needs_live(decision, view.observed);
         bool look_live = needed > view.live;
         if (!look_live) {
             Writer writer(server_, view, building_, written);

@@ -46,7 +46,7 @@ public:
     void conclude_blindly(const ReadFailed& failed) {
         conclusion_.requeue_after =
             sooner(ahead(time_left(job_, now_)), ahead(time_to_live(job_, observed_.ttl, now_)));
-        conclusion_.jobs_status = jobs_status(observed_);
+        if (!tells_of_rest(observed_)) conclusion_.jobs_status = jobs_status(observed_);
         trouble(failed.object, failed.error);
     }
 

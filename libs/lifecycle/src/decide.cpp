@@ -2,6 +2,7 @@
 
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/decision.hpp"
+#include "lifecycle/jobs_status.hpp"
 #include "lifecycle/refusal.hpp"
 #include "lifecycle/ttl.hpp"
 
@@ -98,7 +99,8 @@ Live all_if(bool needed) { return needed ? Live::all : Live::nothing; }
 
 struct NeedsLive {
     Live operator()(const Ignore&) const { return Live::nothing; }
-    // Its write carries the resourceVersion that it was decided on.
+    // Its write carries the resourceVersion that it was decided on. What it says of pods: see
+    // tells_of_rest().
     Live operator()(const StoreTransition&) const { return Live::nothing; }
     // A finished JobSet stays finished; whether another one may end the job depends on the latest view.
     Live operator()(const Finish& finish) const { return all_if(!finish.told_by_job_set); }
@@ -141,7 +143,10 @@ Decision decide(const Observed& observed, api::Time now) {
     return run(observed);
 }
 
-Live needs_live(const Decision& decision) { return std::visit(NeedsLive(), decision); }
+Live needs_live(const Decision& decision, const Observed& observed) {
+    const bool writes = !std::holds_alternative<Ignore>(decision);
+    return writes && tells_of_rest(observed) ? Live::all : std::visit(NeedsLive(), decision);
+}
 
 bool may_come_of_unseen_job_set(const Outcome& outcome) {
     return std::visit(MayComeOfUnseenJobSet(), outcome.result);

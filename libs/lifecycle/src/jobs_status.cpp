@@ -17,6 +17,10 @@ std::vector<api::JobStatus> storable(const std::vector<api::JobStatus>& entries)
     return kept;
 }
 
+bool any_active(const std::vector<api::JobStatus>& entries) {
+    return std::any_of(entries.begin(), entries.end(), [](const auto& entry) { return entry.active > 0; });
+}
+
 }  // namespace
 
 std::vector<api::JobStatus> jobs_status(const Observed& observed) {
@@ -28,6 +32,12 @@ std::vector<api::JobStatus> jobs_status(const Observed& observed) {
         observed.job ? observed.job->jobs_status : std::vector<api::JobStatus>();
     for (api::JobStatus& entry : entries) entry.ready = entry.active = entry.suspended = 0;
     return entries;
+}
+
+bool tells_of_rest(const Observed& observed) {
+    const api::TrainJob& job = *observed.job;
+    const bool told = api::is_true(job.conditions, api::condition::suspended) && !any_active(job.jobs_status);
+    return job.suspend && !told && !any_active(jobs_status(observed));
 }
 
 }  // namespace lifecycle

@@ -77,7 +77,7 @@ using Decision = std::variant<Ignore, StoreTransition, Finish, CleanUp, Expire, 
 //
 //   observed = caches (TrainJob, JobSet, TTL if ttl_matters) + the episode of the last pass
 //   decision = decide(observed, now)
-//   if needs_live(decision) is more than was read live: observe that much live, decide again
+//   if needs_live(decision, observed) is more than was read live: observe that much live, decide again
 //   act on the decision, up to the first failure -> outcome
 //     CleanUp, Expire: the DELETE
 //     Run: suspend_job_set, then (if build) choose the runtime by plan_snapshot, build, store the snapshot,
@@ -104,8 +104,9 @@ enum class Live {
 /// that cannot be undone. The runtime decides about the TTL and about what is built; when it cannot be read,
 /// everything else goes on without it. The JobSet is not looked for before the first one is created: that
 /// write, like that of the snapshot before it, can do nothing but create, so the API server itself says
-/// whether something is there, and nothing can come between the look and the write.
-Live needs_live(const Decision& decision);
+/// whether something is there, and nothing can come between the look and the write. `observed` is what was
+/// decided on: see tells_of_rest().
+Live needs_live(const Decision& decision, const Observed& observed);
 
 /// Whether what was met without a live view of the JobSet may be the work of one that the caches have not
 /// shown yet: then read everything, and decide again.

@@ -9,4 +9,8 @@ namespace lifecycle {
 /// has counts, what was known stays, but nothing of it is ready, active or suspended any more.
 std::vector<api::JobStatus> jobs_status(const Observed& observed);
 
+/// Whether a status from this view would be the first to say that a suspended job has no active pods. Queues
+/// take that for the end of an eviction and give its nodes away, so an old view must not say it.
+bool tells_of_rest(const Observed& observed);
+
 }  // namespace lifecycle
