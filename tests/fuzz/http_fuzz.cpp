@@ -1,46 +1,68 @@
-// What a client sends to the webhook: the first byte says how it is cut, which must not matter. Bodies are
-// decoded as admission reviews, judged, and answered. The same bytes also as an API server's response.
+// What a client sends to the webhook, through the state machine of a connection: headers, bodies with a
+// length or in chunks, one request behind the other. The first byte says how it is cut, which must not
+// matter, the second how much memory bodies may take. Bodies are decoded as admission reviews, judged, and
+// answered; the answer is read back by our client. The same bytes also as an API server's response.
+#include <algorithm>
+#include <cstring>
 #include <utility>
+#include <vector>
 
 #include "api/admission.hpp"
+#include "http_text.hpp"
 #include "input.hpp"
 #include "message_parser.hpp"
+#include "request_reader.hpp"
 #include "runtime/admission.hpp"
 
 namespace {
 
-constexpr net::RequestParser::Limits limits = {.header_bytes = 4096, .body_bytes = 65536};
+// Those of the webhook, but for the body: a fuzzer's inputs are small.
+constexpr net::RequestParser::Limits limits = {.header_bytes = 16 * 1024, .body_bytes = 96 * 1024};
+constexpr std::size_t buffer = 17 * 1024;
 
-struct Read {
-    std::vector<net::HttpRequest> requests = {};
-    net::ParseError error = net::ParseError::none;
-};
-
-Read read_all(std::string_view stream, std::size_t piece) {
-    Read all;
-    net::RequestParser parser;
-    net::HttpRequest request;
-    parser.begin(request, limits);
-    std::string waiting;
-    for (std::size_t at = 0; at < stream.size(); at += piece) {
-        waiting += stream.substr(at, piece);
-        while (!waiting.empty()) {
-            const std::size_t used = parser.feed(waiting);
-            MUST_HOLD(used <= waiting.size());
-            waiting.erase(0, used);
-            all.error = parser.error();
-            if (all.error != net::ParseError::none) return all;
-            if (!parser.done()) {
-                if (used == 0) break;
+// As net::Session does it, with a client who has sent everything by now, `piece` bytes at a time.
+std::vector<net::HttpRequest> read_all(std::string_view stream, std::size_t piece, std::size_t memory) {
+    std::vector<net::HttpRequest> all;
+    net::Exchange exchange(buffer);
+    net::RequestReader reader(limits, [memory](std::size_t size) { return size <= memory; });
+    for (;;) {
+        reader.begin(exchange);
+        for (;;) {
+            using Next = net::RequestReader::Next;
+            const Next next = reader.advance();
+            if (next == Next::complete) break;
+            if (next == Next::body) {
+                (void)reader.wants_continue();
                 continue;
             }
-            MUST_HOLD(request.body.size() <= limits.body_bytes);
-            all.requests.push_back(request);
-            if (!parser.keep_alive()) return all;
-            parser.begin(request, limits);
+            if (next == Next::refuse) {
+                MUST_HOLD(reader.refusal().status >= 400);
+                return all;
+            }
+            const auto room = reader.room();
+            MUST_HOLD(!room.empty());
+            if (stream.empty()) return all;
+            const auto count = std::min({piece, room.size(), stream.size()});
+            std::memcpy(room.data(), stream.data(), count);
+            stream.remove_prefix(count);
+            reader.received(count);
         }
+        MUST_HOLD(exchange.request.body.size() <= std::min(limits.body_bytes, memory));
+        MUST_HOLD(exchange.request.headers.size() <= 128);
+        all.push_back(exchange.request);
+        if (!reader.keep_alive()) return all;
     }
-    return all;
+}
+
+void check_answer(const api::AdmissionRequest& request, const api::Verdict& verdict) {
+    net::HttpResponse answer = {.headers = {{"Content-Type", "application/json"}},
+                                .body = encode_admission_review(request, verdict)};
+    MUST_HOLD(api::parse_json(answer.body).has_value());
+    std::string text;
+    append_response(text, answer, false, false);
+    net::HttpResponse heard;
+    net::ResponseParser parser(heard, false);
+    MUST_HOLD(parser.feed(text) == text.size() && parser.done() && heard.body == answer.body);
 }
 
 void review(std::string_view body) {
@@ -52,7 +74,10 @@ void review(std::string_view body) {
     findings.warnings.insert(findings.warnings.end(), of_runtime.warnings.begin(), of_runtime.warnings.end());
     api::Verdict verdict = api::denied_or_allowed(*request, std::move(findings.errors));
     verdict.warnings = std::move(findings.warnings);
-    MUST_HOLD(api::parse_json(encode_admission_review(*request, verdict)).has_value());
+    check_answer(*request, verdict);
+    api::Verdict mutated = api::allowed();
+    mutated.patch = runtime::mutate_train_job(object, request->old_object, {});
+    check_answer(*request, mutated);
 }
 
 void read_response(std::string_view stream, std::size_t piece) {
@@ -69,19 +94,21 @@ void read_response(std::string_view stream, std::size_t piece) {
 }  // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    if (size == 0) return 0;
-    const std::string_view stream = text_of(data, size).substr(1);
-    const std::size_t piece = 1 + data[0] % 200u;
-    const Read whole = read_all(stream, stream.size() + 1);
-    const Read pieces = read_all(stream, piece);
-    if (whole.error == net::ParseError::none && pieces.error == net::ParseError::none) {
-        MUST_HOLD(whole.requests.size() == pieces.requests.size());
-        for (std::size_t i = 0; i < whole.requests.size(); ++i) {
-            MUST_HOLD(whole.requests[i].target == pieces.requests[i].target);
-            MUST_HOLD(whole.requests[i].body == pieces.requests[i].body);
-        }
+    if (size < 2) return 0;
+    const std::string_view stream = text_of(data, size).substr(2);
+    // From single bytes to more than the buffer; long streams in longer pieces, so that none takes seconds.
+    const std::size_t piece = 1 + data[0] * data[0] / 2 + stream.size() / 4096;
+    const std::size_t memory = (1 + data[1] % 32u) * 4096;
+    const auto whole = read_all(stream, stream.size() + 1, memory);
+    const auto pieces = read_all(stream, piece, memory);
+    // What is broken may be seen early or late, and takes the connection's end either way.
+    MUST_HOLD(whole.size() == pieces.size());
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+        MUST_HOLD(whole[i].target == pieces[i].target);
+        MUST_HOLD(whole[i].headers == pieces[i].headers);
+        MUST_HOLD(whole[i].body == pieces[i].body);
     }
-    for (const net::HttpRequest& request : whole.requests) review(request.body);
+    for (const net::HttpRequest& request : whole) review(request.body);
     review(stream);
     read_response(stream, piece);
     return 0;

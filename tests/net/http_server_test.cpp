@@ -189,7 +189,7 @@ TEST_CASE("what is no proper request is refused by the server itself", "[net]") 
                 CHECK(peer->ended_properly);
             });
             CHECK(server.stats().requests == 0);
-            CHECK(server.stats().protocol_errors == 1);
+            CHECK(server.stats().refusals.of(c.status) == 1);
         }
     }
 }

@@ -99,7 +99,8 @@ TEST_CASE("bad usage is one line that says what is allowed", "[net]") {
     const Case cases[] = {
         {{"--lisen", ":1"}, "unknown option --lisen: did you mean --listen?"},
         {{"--something-else"}, "unknown option --something-else: --help lists the options"},
-        {{"listen"}, "unexpected argument \"listen\": options begin with --"},
+        {{"listen"}, "unexpected argument \"listen\": did you mean --listen?"},
+        {{"something"}, "unexpected argument \"something\": options begin with --"},
         {{"--"}, "unexpected argument \"--\": options begin with --"},
         {{"-x"}, "unexpected argument \"-x\": options begin with --"},
         {{"--listen"}, "--listen needs a value: HOST:PORT"},
@@ -260,6 +261,8 @@ TEST_CASE("options have short names, and some may be given several times", "[net
         {{"-f", "-", "-q"}, {"-"}, "ok"},
         {{"-f"}, {}, "-f needs a value: FILE"},
         {{"-x", "a"}, {}, "unexpected argument \"-x\": options begin with --"},
+        {{"job.yaml"}, {}, "unexpected argument \"job.yaml\": did you mean -f job.yaml?"},
+        {{"quiet"}, {}, "unexpected argument \"quiet\": did you mean --quiet?"},
     };
     for (const Case& c : cases) {
         std::vector<std::string> files;
@@ -284,9 +287,45 @@ TEST_CASE("help names the commands, and so does who mistypes one", "[net]") {
         options.help().starts_with("Usage: prog [options]\n       prog check [options]\n\nDoes things.\n\n"));
     CHECK(options.help().find("  check                           look at files; it has its own --help\n") !=
           std::string::npos);
-    const std::vector<const char*> arguments = {"chek"};
-    CHECK(options.parse(arguments).error().message ==
-          "unexpected argument \"chek\": options begin with --, and --help lists the commands");
+    const auto refusal = [&](const char* word) {
+        const std::vector<const char*> arguments = {word};
+        return options.parse(arguments).error().message;
+    };
+    CHECK(refusal("chek") == "unexpected argument \"chek\": did you mean check?");
+    CHECK(refusal("help") == "unexpected argument \"help\": did you mean --help?");
+    CHECK(refusal("apply") ==
+          "unexpected argument \"apply\": options begin with --, and --help lists the commands");
+    options.add_command("show", "look at one", "NAME");
+    CHECK(options.help().find("\n       prog show NAME [options]\n") != std::string::npos);
+}
+
+TEST_CASE("one argument may have no name, and then it must be there", "[net]") {
+    struct Case {
+        std::vector<const char*> arguments;
+        const char* result;
+    };
+    const Case cases[] = {
+        {{"a/b"}, "a/b"},
+        {{"-q", "a/b"}, "a/b"},
+        {{"a/b", "--quiet"}, "a/b"},
+        {{}, "NAMESPACE/NAME is missing: what to show"},
+        {{"--quiet"}, "NAMESPACE/NAME is missing: what to show"},
+        {{"a/b", "c/d"}, "unexpected argument \"c/d\": only one NAMESPACE/NAME can be given"},
+        {{"a"}, "a: must be NAMESPACE/NAME"},
+        {{"-x"}, "unexpected argument \"-x\": options begin with --"},
+    };
+    for (const Case& c : cases) {
+        api::ObjectKey key;
+        bool quiet = false;
+        net::Options options("prog show", "Shows.", "1.2.3");
+        options.add_argument("NAMESPACE/NAME", key, "what to show");
+        options.add("quiet", quiet, "say less");
+        options.shorten("quiet", 'q');
+        const auto parsed = options.parse(c.arguments);
+        CHECK((parsed ? to_string(key) : parsed.error().message) == c.result);
+        CHECK(options.help().starts_with("Usage: prog show NAMESPACE/NAME [options]\n"));
+        CHECK(options.help().find("  NAMESPACE/NAME                  what to show\n") != std::string::npos);
+    }
 }
 
 TEST_CASE("a command ends with the status of its output, and with 2 without one", "[net]") {

@@ -15,7 +15,7 @@ TEST_CASE("the values of a text are never underestimated", "[budget]") {
 }
 
 TEST_CASE("large reviews take from the budget until they are over", "[budget]") {
-    ReviewBudget budget(80 * 10'000);
+    ReviewBudget budget(80 * 10'000, 100);
     std::vector<ReviewBudget::Share> waiting;
     waiting.push_back(budget.take(6'000).value());
     CHECK_FALSE(budget.take(6'000));
@@ -28,8 +28,18 @@ TEST_CASE("large reviews take from the budget until they are over", "[budget]") 
 }
 
 TEST_CASE("one review is let in, however large it is", "[budget]") {
-    ReviewBudget budget(80 * 10'000);
+    ReviewBudget budget(80 * 10'000, 100);
     const auto huge = budget.take(400'000);
     REQUIRE(huge);
     CHECK_FALSE(budget.take(2'000));
+}
+
+TEST_CASE("only so many reviews wait, however small they are", "[budget]") {
+    ReviewBudget budget(80 * 10'000, 2);
+    std::vector<ReviewBudget::Share> waiting;
+    waiting.push_back(budget.take(1).value());
+    waiting.push_back(budget.take(5'000).value());
+    CHECK_FALSE(budget.take(1));
+    waiting.pop_back();
+    CHECK(budget.take(1));
 }

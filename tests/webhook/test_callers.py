@@ -140,6 +140,28 @@ def test_those_who_are_known_wait_for_nobody(place):
         assert len(api.asked) <= 2 + 2 * 8
 
 
+def test_strangers_who_wait_leave_room_for_others(tmp_path):
+    options = ["--threads=1", "--max-connections=30", f"--token-audience={AUDIENCE}"]
+    with Authenticator() as api, Webhook(tmp_path, api.port, *options) as webhook, contextlib.ExitStack() as stack:
+        webhook.wait_until_ready()
+        assert call(webhook, "Bearer good-token")[0] == 200
+        api.silent.set()
+        for number in range(60):
+            stranger = stack.enter_context(webhook.socket())
+            stranger.sendall(f"POST {RUNTIME_PATH}?timeout=30s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer stranger-{number}\r\n"
+                             "Content-Length: 2\r\n\r\n{}".encode())
+            # One after the other: nobody has to make room before he is heard.
+            if number < 10:
+                wait_for("him to wait", lambda: webhook.metric("signalbox_admission_in_flight") == number + 1)
+            else:
+                assert b" 503 " in stranger.recv(1000)
+        assert turned_away(webhook, 503) == 50
+        assert webhook.metric("signalbox_admission_in_flight") == 10
+        for _ in range(5):
+            assert call(webhook, "Bearer good-token")[0] == 200
+        api.ended.set()
+
+
 def test_without_the_option_tokens_are_ignored(tmp_path):
     with Authenticator() as api, Webhook(tmp_path, api.port) as webhook:
         assert call(webhook, None)[0] == 200

@@ -110,12 +110,30 @@ def test_handshakes_that_fail_are_counted(webhook):
     assert webhook.metric("signalbox_tls_handshake_errors_total") in (1, 2)
 
 
-def test_what_is_no_http_is_counted(webhook):
-    for count, text in enumerate((b"hello\r\n\r\n", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n"), 1):
+REFUSED = {
+    400: b"hello\r\n\r\n",
+    408: b"POST / HTT",
+    411: b"POST / HTTP/1.1\r\nHost: x\r\n\r\n",
+    413: b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 7340033\r\n\r\n",
+    417: b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nExpect: wonders\r\n\r\n",
+    431: b"POST / HTTP/1.1\r\nHost: x\r\nX: " + b"x" * 20_000,
+    503: None,  # test_hostile.py
+}
+
+
+def test_what_is_refused_as_http_is_counted_by_code(webhook):
+    def counted():
+        return {code: webhook.metric(f'signalbox_http_refusals_total{{code="{code}"}}') for code in REFUSED}
+    want = dict.fromkeys(REFUSED, 0)
+    assert counted() == want
+    for code, text in REFUSED.items():
+        if not text:
+            continue
         with webhook.socket() as connection:
             connection.sendall(text)
-            assert b"400" in connection.recv(1000)
-        assert webhook.metric("signalbox_http_protocol_errors_total") == count
+            assert f" {code} ".encode() in connection.recv(1000)
+        want[code] += 1
+        assert counted() == want
 
 
 def test_who_is_too_slow_is_counted(webhook):

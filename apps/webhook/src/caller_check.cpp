@@ -86,6 +86,10 @@ std::optional<Standing> CallerCheck::at_hand(std::string_view token) {
     return recall(net::digest_of(token));
 }
 
+bool CallerCheck::was_admitted(std::string_view token) const {
+    return admitted_.known.contains(net::digest_of(token));
+}
+
 net::Task<Standing> CallerCheck::ask(std::string token, kube::SteadyTime deadline) {
     using namespace asio::experimental::awaitable_operators;
     const net::Digest digest = net::digest_of(token);

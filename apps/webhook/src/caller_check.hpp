@@ -41,6 +41,9 @@ public:
 
     /// nullopt: somebody has to ask().
     std::optional<Standing> at_hand(std::string_view token);
+    /// Whether whoever has it was let in the last time, however long ago: strangers must not keep him from
+    /// asking.
+    bool was_admitted(std::string_view token) const;
     /// Several who ask for the same token make one request. `unknown` at `deadline` at the latest.
     net::Task<Standing> ask(std::string token, kube::SteadyTime deadline);
 

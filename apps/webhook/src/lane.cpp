@@ -1,5 +1,6 @@
 #include "lane.hpp"
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -19,6 +20,11 @@ net::HttpResponse go_away(int status, const char* text) {
     return response;
 }
 
+// What is left is for those whose answer is at hand, however slow the API server is.
+std::size_t part_of(std::size_t connections, std::size_t divisor) {
+    return std::max<std::size_t>(connections / divisor, 1);
+}
+
 net::Task<net::HttpResponse> answer_within(net::Task<net::HttpResponse> answer, ReviewBudget::Share) {
     co_return co_await std::move(answer);
 }
@@ -30,7 +36,8 @@ Lane::Lane(boost::asio::any_io_executor executor, std::unique_ptr<kube::Clock> c
     : executor_(executor),
       clock_(std::move(clock)),
       upstream_(std::move(upstream)),
-      budget_(config.limits.total_bytes),
+      budget_(config.limits.total_bytes, part_of(config.limits.max_connections, 2)),
+      questions_(0, part_of(config.limits.max_connections, 3)),
       metrics_(tools.metrics),
       facts_(runtimes_, *upstream_.lookups, tools.pipeline),
       handler_(facts_, *clock_, tools.metrics, tools.log, tools.pipeline, tools.namespaces),
@@ -45,16 +52,23 @@ net::Answer Lane::receive(net::HttpRequest& request) {
     if (!callers_) return admit(request, clock_->now());
     const std::string_view token = bearer_token(request);
     const auto standing = callers_->at_hand(token);
-    if (!standing) return ask_and_admit(request, std::string(token));
+    if (!standing) {
+        auto place = questions_.take(0);
+        if (!place && !callers_->was_admitted(token)) return turn_away(Standing::unknown);
+        return ask_and_admit(request, std::string(token), std::move(place));
+    }
     if (*standing != Standing::admitted) return turn_away(*standing);
     return admit(request, clock_->now());
 }
 
-net::Task<net::HttpResponse> Lane::ask_and_admit(net::HttpRequest& request, std::string token) {
+net::Task<net::HttpResponse> Lane::ask_and_admit(net::HttpRequest& request, std::string token,
+                                                 std::optional<ReviewBudget::Share> place) {
     // Half of the time is for the review itself.
     const kube::SteadyTime came = clock_->now();
     const auto deadline = came + budget_of(request.target) / 2;
     const Standing standing = co_await callers_->ask(std::move(token), deadline);
+    // Those who wait for their review are counted apart.
+    place.reset();
     if (standing != Standing::admitted) co_return turn_away(standing);
     auto answer = admit(request, came);
     if (auto* later = std::get_if<net::Task<net::HttpResponse>>(&answer))
@@ -90,9 +104,13 @@ net::Answer Lane::admit(net::HttpRequest& request, kube::SteadyTime came) {
     if (!later) return answer;
     // It will wait for the API server, and keep its trees for as long as that takes.
     auto share = budget_.take(count_values(request.body));
-    if (share) return answer_within(std::move(*later), std::move(*share));
+    if (share) {
+        // The strings of its trees take the place of the body, which stays counted.
+        std::string().swap(request.body);
+        return answer_within(std::move(*later), std::move(*share));
+    }
     metrics_.count_refused(Outcome::overloaded);
-    return no_verdict(503, "too many large reviews at a time, try again");
+    return no_verdict(503, "too many reviews wait for the API server, try again");
 }
 
 void Lane::learn(const api::ObjectKey& key, const std::shared_ptr<const api::Json>& runtime) {

@@ -51,7 +51,8 @@ public:
 private:
     /// Looks at who calls first.
     net::Answer receive(net::HttpRequest& request);
-    net::Task<net::HttpResponse> ask_and_admit(net::HttpRequest& request, std::string token);
+    net::Task<net::HttpResponse> ask_and_admit(net::HttpRequest& request, std::string token,
+                                               std::optional<ReviewBudget::Share> place);
     net::HttpResponse turn_away(Standing standing);
     net::Answer admit(net::HttpRequest& request, kube::SteadyTime came);
     static net::Task<> drain_here(Lane& lane, std::chrono::milliseconds grace);
@@ -62,6 +63,7 @@ private:
     std::optional<CallerCheck> callers_ = {};
     RuntimeView runtimes_ = {};
     ReviewBudget budget_;
+    ReviewBudget questions_;  // who waits to be known
     ReviewMetrics& metrics_;
     FactFinder facts_;
     ReviewHandler handler_;

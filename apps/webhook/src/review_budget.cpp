@@ -20,8 +20,8 @@ std::size_t count_values(std::string_view json) {
 
 std::optional<ReviewBudget::Share> ReviewBudget::take(std::size_t values) {
     const std::size_t bytes = values > uncounted_values ? values * bytes_per_value : 0;
+    if (waiting_ >= count_) return std::nullopt;
     if (bytes > 0 && taken_ > 0 && taken_ + bytes > bytes_) return std::nullopt;
-    taken_ += bytes;
     return Share(*this, bytes);
 }
 

@@ -12,22 +12,28 @@ inline constexpr std::size_t max_review_values = 500'000;
 /// How many values a JSON text holds, at most: each follows one of ,:[{ or is the first.
 std::size_t count_values(std::string_view json);
 
-/// Bounds the memory of the reviews of one thread that wait for a lookup, by what their trees will take.
-/// Thread rule: one thread; must outlive its shares.
+/// Bounds how many reviews of one thread wait for a lookup, and their memory, by what their trees will take.
+/// Connections that wait for us make no room for others: so they must not be all of them. Thread rule: one
+/// thread; must outlive its shares.
 class ReviewBudget {
 public:
-    /// Small reviews are let in without counting, and a single large one whatever it takes.
-    explicit ReviewBudget(std::size_t bytes) : bytes_(bytes) {}
+    /// The bytes of small reviews are not counted, and a single large one is let in whatever it takes.
+    ReviewBudget(std::size_t bytes, std::size_t count) : bytes_(bytes), count_(count) {}
 
     /// What a review takes from the budget, until it is destroyed.
     class Share {
     public:
-        Share(ReviewBudget& budget, std::size_t bytes) : budget_(&budget), bytes_(bytes) {}
+        Share(ReviewBudget& budget, std::size_t bytes) : budget_(&budget), bytes_(bytes) {
+            budget_->taken_ += bytes_;
+            ++budget_->waiting_;
+        }
         Share(Share&& other) noexcept
             : budget_(std::exchange(other.budget_, nullptr)), bytes_(other.bytes_) {}
         Share& operator=(Share&&) = delete;
         ~Share() {
-            if (budget_) budget_->taken_ -= bytes_;
+            if (!budget_) return;
+            budget_->taken_ -= bytes_;
+            --budget_->waiting_;
         }
 
     private:
@@ -35,12 +41,14 @@ public:
         std::size_t bytes_;
     };
 
-    /// nullopt: not now, too many large ones wait.
+    /// nullopt: not now, too many wait, or too large ones.
     std::optional<Share> take(std::size_t values);
 
 private:
-    std::size_t bytes_;
+    const std::size_t bytes_;
+    const std::size_t count_;
     std::size_t taken_ = 0;
+    std::size_t waiting_ = 0;
 };
 
 }  // namespace webhook

@@ -206,12 +206,9 @@ net::Task<net::HttpResponse> ReviewHandler::answer_later(Review review) {
     if (!outcome) {
         const api::Error late = {.code = api::Errc::unavailable,
                                  .message = "the API server did not answer a lookup in time"};
-        note_lookup(&late);
-        verdict = api::denied_as_unavailable(late.message + ", try again");
+        verdict = refuse_for_lack_of(late);
     } else if (!outcome->facts) {
-        const api::Error error = outcome->facts.error();
-        note_lookup(&error);
-        verdict = api::denied_as_unavailable(api::describe(error) + ", try again");
+        verdict = refuse_for_lack_of(outcome->facts.error());
     } else {
         note_lookup(nullptr);
         verdict = judge(review, *outcome->facts);
@@ -243,6 +240,15 @@ net::HttpResponse ReviewHandler::conclude(const Review& review, const api::Verdi
                                 {"message", verdict.denial ? verdict.denial->message : ""}});
     }
     return response;
+}
+
+// Callers may be anybody: what the API server said, and where it is, is for the log.
+api::Verdict ReviewHandler::refuse_for_lack_of(const api::Error& error) {
+    note_lookup(&error);
+    log_.debug("a lookup failed", {{"error", error}});
+    return api::denied_as_unavailable(
+        "what this is judged by could not be read from the API server: try again; if that does not help, the "
+        "log of signalbox-webhook says why");
 }
 
 // One line per change: while the API server is down, every review that needs a lookup fails.

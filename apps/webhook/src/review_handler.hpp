@@ -43,6 +43,7 @@ private:
     net::Task<net::HttpResponse> answer_later(Review review);
     net::HttpResponse conclude(const Review& review, const api::Verdict& verdict, Account& account);
     api::Verdict judge(Review& review, const Facts& facts) const;
+    api::Verdict refuse_for_lack_of(const api::Error& error);
     void note_lookup(const api::Error* error);
 
     const FactFinder& facts_;

@@ -156,8 +156,6 @@ void Process::add_server_metrics() {
          [](const net::ServerStats& s) { return double(s.refused); }},
         {"signalbox_tls_handshake_errors_total", "TLS handshakes that failed.", true,
          [](const net::ServerStats& s) { return double(s.handshake_errors); }},
-        {"signalbox_http_protocol_errors_total", "Requests that are no proper HTTP.", true,
-         [](const net::ServerStats& s) { return double(s.protocol_errors); }},
         {"signalbox_http_timeouts_total", "Connections ended for being slow or idle.", true,
          [](const net::ServerStats& s) { return double(s.timeouts); }},
         {"signalbox_http_handler_errors_total", "Exceptions while answering.", true,
@@ -170,6 +168,15 @@ void Process::add_server_metrics() {
         else
             metrics_.read_gauge(row.name, row.help, read);
     }
+    for (const int status : net::Refusals::statuses)
+        metrics_.read_counter("signalbox_http_refusals_total",
+                              "Requests that were refused as HTTP, before anybody looked at their path.",
+                              [this, status] {
+                                  return lanes_.total([status](const net::ServerStats& s) {
+                                      return double(s.refusals.of(status));
+                                  });
+                              },
+                              {{"code", std::to_string(status)}});
     metrics_.read_gauge("signalbox_runtimes", "Runtimes in the watch cache.",
                         [this] { return double(runtimes_->size()); });
     metrics_.read_gauge("signalbox_tls_certificate_not_after_seconds",

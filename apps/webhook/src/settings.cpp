@@ -108,7 +108,7 @@ api::Result<> check(const Settings& settings) {
         return usage(
             std::string(settings.tls_cert.empty() ? "--tls-cert" : "--tls-key") +
             " is missing: the API server calls webhooks over TLS only, so give a certificate and its "
-            "key");
+            "key, or --self-signed to have them made");
     if (settings.token_audience.empty() && !settings.token_users.empty())
         return usage("--token-audience is missing: --token-users says whose tokens for it are taken");
     if (!settings.token_users.empty() && caller_rules(settings).users.empty())

@@ -95,8 +95,8 @@ std::string Options::joined(const std::vector<std::string>& words) {
 
 void Options::shorten(std::string_view name, char letter) { find(name)->letter = letter; }
 
-void Options::add_command(std::string name, std::string help) {
-    commands_.push_back({std::move(name), std::move(help)});
+void Options::add_command(std::string name, std::string help, std::string argument) {
+    commands_.push_back({std::move(name), std::move(help), std::move(argument)});
 }
 
 void Options::add_row(Row row) { rows_.push_back(std::move(row)); }
@@ -123,15 +123,39 @@ api::Error Options::unknown(std::string_view name, const std::string& dashes) co
     return api::invalid("", text);
 }
 
+api::Error Options::unexpected(std::string_view argument) const {
+    std::string text = "unexpected argument \"" + std::string(argument) + "\": ";
+    for (const Command& command : commands_)
+        if (distance(command.name, argument) <= 2)
+            return api::invalid("", text + "did you mean " + command.name + "?");
+    const bool is_word = !argument.empty() && !argument.starts_with('-');
+    if (is_word && argument_ && argument_->given)
+        return api::invalid("", text + "only one " + argument_->placeholder + " can be given");
+    const bool is_option = std::ranges::find(rows_, argument, &Row::name) != rows_.end();
+    if (is_word && (is_option || argument == "help" || argument == "version"))
+        return api::invalid("", text + "did you mean --" + std::string(argument) + "?");
+    // Whoever gives a file without saying so.
+    const auto file = std::ranges::find_if(
+        rows_, [](const Row& row) { return row.letter != 0 && row.placeholder == "FILE"; });
+    if (is_word && file != rows_.end())
+        return api::invalid("", text + "did you mean -" + file->letter + " " + std::string(argument) + "?");
+    text += "options begin with --";
+    if (!commands_.empty()) text += ", and --help lists the commands";
+    return api::invalid("", text);
+}
+
 api::Result<Options::Named> Options::read_argument(std::string_view argument) {
     const bool is_long = argument.starts_with("--") && argument.size() > 2;
     if (!is_long) {
         const bool has_letter = argument.size() > 1 && argument[0] == '-' && argument[1] != '-';
         const auto row = has_letter ? std::ranges::find(rows_, argument[1], &Row::letter) : rows_.end();
-        if (row == rows_.end())
-            return api::invalid("", "unexpected argument \"" + std::string(argument) +
-                                        "\": options begin with --" +
-                                        (commands_.empty() ? "" : ", and --help lists the commands"));
+        if (row == rows_.end()) {
+            if (argument_ && !argument_->given && !argument.starts_with('-')) {
+                argument_->given = true;
+                return Named{.row = &*argument_, .text = argument};
+            }
+            return unexpected(argument);
+        }
         Named named = {.row = &*row};
         argument.remove_prefix(2);
         if (!argument.empty()) named.text = argument.substr(argument.front() == '=' ? 1 : 0);
@@ -188,9 +212,12 @@ api::Result<std::optional<std::string>> Options::parse(std::span<const char* con
         if (auto read = read_config(config); !read) return read.error();
     for (const auto& [row, text] : given) {
         if (auto read = row->read(text); !read)
-            return api::invalid("", "--" + row->name + "=" + text + ": " + read.error().message);
+            return api::invalid(
+                "", (row->name.empty() ? text : "--" + row->name + "=" + text) + ": " + read.error().message);
         row->given = true;
     }
+    if (argument_ && !argument_->given)
+        return api::invalid("", argument_->placeholder + " is missing: " + argument_->help);
     return std::optional<std::string>();
 }
 
@@ -218,10 +245,14 @@ std::string Options::shown_name(const Row& row) {
     return name + "--" + row.name + (row.placeholder.empty() ? "[=bool]" : " " + row.placeholder);
 }
 
+std::string Options::usage(const std::string& program, const std::string& argument) {
+    return program + (argument.empty() ? "" : " " + argument) + " [options]\n";
+}
+
 std::string Options::help() const {
-    std::string out = "Usage: " + program_ + " [options]\n";
+    std::string out = "Usage: " + usage(program_, argument_ ? argument_->placeholder : "");
     for (const Command& command : commands_)
-        out += "       " + program_ + " " + command.name + " [options]\n";
+        out += "       " + usage(program_ + " " + command.name, command.argument);
     out += '\n';
     append_wrapped(out, summary_, 0, 0);
     out += '\n';
@@ -236,6 +267,7 @@ std::string Options::help() const {
     for (const Command& command : commands_)
         line("  " + command.name, command.help + "; it has its own --help");
     if (!commands_.empty()) out += '\n';
+    if (argument_) line("  " + argument_->placeholder, argument_->help);
     for (const auto& row : rows_)
         line(shown_name(row),
              row.help + (row.shown_default.empty() ? "" : " (default " + row.shown_default + ")"));

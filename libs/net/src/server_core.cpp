@@ -22,7 +22,6 @@ constexpr milliseconds accept_pause{50};
 constexpr milliseconds fresh_connections_have{1'000};
 constexpr int accept_batch = 16;
 constexpr std::size_t max_spare_exchanges = 64;
-constexpr std::size_t spare_capacity = 64 * 1024;
 // One TLS record, and room for a header that is a byte too long.
 constexpr std::size_t least_buffer = 16 * 1024;
 constexpr std::size_t beyond_header = 1024;
@@ -274,9 +273,7 @@ std::unique_ptr<Exchange> ServerCore::take_exchange() {
 void ServerCore::give_back(std::unique_ptr<Exchange> exchange) {
     if (spare_.size() >= max_spare_exchanges) return;
     exchange->begin = exchange->end = 0;
-    // What one huge request needed is not kept for ever.
-    if (exchange->request.body.capacity() > spare_capacity) exchange->request.body = std::string();
-    if (exchange->out.capacity() > spare_capacity) exchange->out = std::string();
+    exchange->trim();
     spare_.push_back(std::move(exchange));
 }
 
@@ -285,22 +282,26 @@ bool ServerCore::hold(Tracked& connection, std::size_t size) {
     if (counted <= connection.held) return true;
     const auto more = counted - connection.held;
     while (held_bytes_ + more > config.limits.total_bytes)
-        if (!make_room_for_bytes()) return false;
+        if (!make_room_for_bytes(connection)) return false;
     held_bytes_ += more;
     connection.held = counted;
     return true;
 }
 
-bool ServerCore::make_room_for_bytes() {
-    const auto now = std::chrono::steady_clock::now();
-    for (auto& connection : list(Phase::body)) {
-        if (now - connection.entered <= config.limits.slow_after) return false;
-        if (connection.held == 0) continue;
-        ++stats.refused;
-        interrupt(connection, Stop::evicted);
-        return true;
+// Who has been sending or reading for too long, for the longest time. If that is who needs the room, there is
+// none.
+bool ServerCore::make_room_for_bytes(const Tracked& who_needs_it) {
+    const auto slow_since = std::chrono::steady_clock::now() - config.limits.slow_after;
+    Tracked* slowest = nullptr;
+    for (const auto phase : {Phase::body, Phase::write}) {
+        auto& candidates = list(phase);
+        const auto found = std::ranges::find_if(candidates, [](const Tracked& c) { return c.held > 0; });
+        if (found != candidates.end() && (!slowest || found->entered < slowest->entered)) slowest = &*found;
     }
-    return false;
+    if (!slowest || slowest == &who_needs_it || slowest->entered >= slow_since) return false;
+    ++stats.refused;
+    interrupt(*slowest, Stop::evicted);
+    return true;
 }
 
 void ServerCore::start_draining() {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "message_parser.hpp"
 #include "net/http_server.hpp"
+#include "request_reader.hpp"
 
 namespace net {
 
@@ -33,7 +33,7 @@ public:
     SteadyTime entered = {};  ///< its phase
     Stop stop = Stop::none;
     bool served = false;   ///< answered at least one request
-    std::size_t held = 0;  ///< bytes of the body that the core has counted
+    std::size_t held = 0;  ///< bytes of the body or the answer that the core has counted
 
 protected:
     ~Tracked() = default;
@@ -44,19 +44,6 @@ private:
     bool counted_ = false;  ///< as a stranger, in that phase
     /// Wakes the connection's coroutine, which then looks at `stop`.
     virtual void wake() = 0;
-};
-
-/// The buffers of one request. Connections borrow them from the first byte of a request to the end of its
-/// answer, so that idle ones hold nothing.
-struct Exchange {
-    explicit Exchange(std::size_t size) : in(size) {}
-
-    std::vector<char> in;  ///< bytes [begin, end) are received and not used yet
-    std::size_t begin = 0;
-    std::size_t end = 0;
-    RequestParser parser = {};
-    HttpRequest request = {};
-    std::string out = {};
 };
 
 /// What the connections of one server share.
@@ -78,7 +65,8 @@ public:
     void revive(Tracked& connection);
     std::unique_ptr<Exchange> take_exchange();
     void give_back(std::unique_ptr<Exchange> exchange);
-    /// Counts `size` bytes as held for the connection's body; false when the server has no room for them.
+    /// Counts `size` bytes as held for the connection's body or answer; false when the server has no room for
+    /// them.
     bool hold(Tracked& connection, std::size_t size);
     void release(Tracked& connection) { held_bytes_ -= std::exchange(connection.held, 0); }
 
@@ -100,7 +88,7 @@ private:
     Tracked* oldest(std::initializer_list<Phase> phases);
     Tracked* oldest_of_the_crowd();
     bool make_room();
-    bool make_room_for_bytes();
+    bool make_room_for_bytes(const Tracked& who_needs_it);
     /// False when the process is out of file descriptors or memory.
     bool accept_pending(int at_most);
     void start_draining();

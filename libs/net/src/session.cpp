@@ -3,9 +3,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <boost/asio/post.hpp>
-#include <cstring>
 #include <exception>
 #include <utility>
 
@@ -22,10 +20,6 @@ constexpr int reads_per_turn = 8;
 // The same for requests of one connection that are there already.
 constexpr int requests_per_turn = 8;
 constexpr std::string_view continue_text = "HTTP/1.1 100 Continue\r\n\r\n";
-
-bool expects_body(std::string_view method) {
-    return method == "POST" || method == "PUT" || method == "PATCH";
-}
 
 struct InFlight {
     explicit InFlight(ServerStats& the_stats) : stats(the_stats) {
@@ -48,7 +42,11 @@ HttpResponse plain(int status, std::string_view text) {
 }  // namespace
 
 Session::Session(std::shared_ptr<ServerCore> core, Socket socket)
-    : core_(std::move(core)), stream_(std::move(socket)) {
+    : core_(std::move(core)),
+      stream_(std::move(socket)),
+      reader_(
+          {.header_bytes = core_->config.limits.header_bytes, .body_bytes = core_->config.limits.body_bytes},
+          [this](std::size_t size) { return core_->hold(*this, size); }) {
     core_->opened(*this);
     boost::system::error_code ignored;
     stream_.socket().set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -126,13 +124,13 @@ Task<> Session::run() {
             if (stopped()) break;
             next = receive();
         }
-        if (stop == Stop::timeout) next = refuse(408, "the request took too long to arrive");
-        if (next == Next::gone || (stopped() && stop != Stop::timeout)) co_return;
+        if (stop != Stop::timeout && (next == Next::gone || stopped())) co_return;
 
         HttpResponse response;
-        if (next == Next::refuse) {
-            ++core_->stats.protocol_errors;
-            response = std::move(refusal_);
+        if (stop == Stop::timeout) {
+            response = refuse(408, "the request took too long to arrive");
+        } else if (next == Next::refuse) {
+            response = refuse(reader_.refusal().status, reader_.refusal().text);
         } else {
             core_->enter(*this, Phase::handler);
             const InFlight in_flight(core_->stats);
@@ -149,9 +147,10 @@ Task<> Session::run() {
                 response = after_exception("unknown exception");
             }
         }
+        hold_answer(response);
         put_together(response);
         // It is in `out` now; whoever does not read must not cost it twice.
-        response.body = std::string();
+        free_text(response.body);
         core_->enter(*this, Phase::write);
         const auto& out = exchange_->out;
         for (std::size_t sent = 0; sent < out.size();) {
@@ -174,16 +173,24 @@ void Session::begin_request() {
     core_->enter(*this, Phase::header);
     if (!exchange_) exchange_ = core_->take_exchange();
     core_->release(*this);
-    const auto& limits = core_->config.limits;
-    const RequestParser::Limits parser_limits{.header_bytes = limits.header_bytes,
-                                              .body_bytes = limits.body_bytes};
-    exchange_->parser.begin(exchange_->request, parser_limits);
-    state_ = State::header;
+    reader_.begin(*exchange_);
 }
 
 void Session::finish_request() {
     core_->release(*this);
     if (exchange_) core_->give_back(std::move(exchange_));
+}
+
+// From here on the answer takes the place of the body.
+void Session::hold_answer(HttpResponse& response) {
+    core_->release(*this);
+    auto& body = exchange_->request.body;
+    if (body.capacity() + response.body.size() > ServerLimits::uncounted_bytes) free_text(body);
+    if (!core_->hold(*this, response.body.size())) {
+        ++core_->stats.refusals.of(503);
+        response = plain(503, "too many large answers at a time, try again");
+        response.close = false;
+    }
 }
 
 void Session::put_together(const HttpResponse& response) {
@@ -209,21 +216,19 @@ bool Session::has_anything() {
 // Everything that can be done without waiting.
 Session::Next Session::receive() {
     for (int reads = 0;;) {
-        const auto next = state_ == State::header    ? parse_header()
-                          : state_ == State::chunked ? parse_chunks()
-                                                     : take_sized_body();
-        if (next != Next::more) return next;
-        if (++reads > reads_per_turn) return Next::yield;
-        auto& exchange = *exchange_;
-        Io io;
-        if (state_ == State::sized) {
-            auto& body = exchange.request.body;
-            io = stream_.read(body.data() + body_size_, body.size() - body_size_);
-            body_size_ += io.bytes;
-        } else {
-            io = stream_.read(exchange.in.data() + exchange.end, exchange.in.size() - exchange.end);
-            exchange.end += io.bytes;
+        const auto next = reader_.advance();
+        if (next == RequestReader::Next::complete || next == RequestReader::Next::body)
+            close_after_ = close_after_ || !reader_.keep_alive();
+        if (next == RequestReader::Next::complete) return Next::complete;
+        if (next == RequestReader::Next::refuse) return Next::refuse;
+        if (next == RequestReader::Next::body) {
+            if (!welcome_body()) return Next::gone;
+            continue;
         }
+        if (++reads > reads_per_turn) return Next::yield;
+        const auto room = reader_.room();
+        const Io io = stream_.read(room.data(), room.size());
+        reader_.received(io.bytes);
         switch (io.status) {
             case IoStatus::done: break;
             case IoStatus::want_read: return Next::want_read;
@@ -233,109 +238,18 @@ Session::Next Session::receive() {
     }
 }
 
-std::size_t Session::feed() {
-    auto& exchange = *exchange_;
-    const auto used =
-        exchange.parser.feed({exchange.in.data() + exchange.begin, exchange.end - exchange.begin});
-    exchange.begin += used;
-    if (exchange.begin == exchange.end) {
-        exchange.begin = exchange.end = 0;
-    } else if (exchange.begin > 0 && exchange.end == exchange.in.size()) {
-        std::memmove(exchange.in.data(), exchange.in.data() + exchange.begin, exchange.end - exchange.begin);
-        exchange.end -= std::exchange(exchange.begin, 0);
-    }
-    return used;
-}
-
-Session::Next Session::parse_header() {
-    if (!has_unread()) return Next::more;
-    feed();
-    const auto& parser = exchange_->parser;
-    if (parser.error() != ParseError::none) return refuse_because(parser.error());
-    if (!parser.header_done())
-        return exchange_->end < exchange_->in.size() ? Next::more
-                                                     : refuse_because(ParseError::header_too_large);
-    return after_header();
-}
-
-Session::Next Session::after_header() {
-    const auto& parser = exchange_->parser;
-    const auto& request = exchange_->request;
-    if (!parser.keep_alive()) close_after_ = true;
-    if (parser.http11() && header(request.headers, "Host").empty())
-        return refuse(400, "the Host header is missing");
-    const auto length = parser.content_length();
-    if (!length && !parser.chunked() && expects_body(request.method))
-        return refuse(411, "send a Content-Length or a chunked body");
-    const auto expectation = header(request.headers, "Expect");
-    if (!expectation.empty() && !same_name(expectation, "100-continue"))
-        return refuse(417, "only 100-continue can be expected");
-    if (parser.done()) return Next::complete;
+// False when the client takes not even a word that fits into any socket buffer: he will not get an answer
+// either.
+bool Session::welcome_body() {
     core_->enter(*this, Phase::body);
-    // Fits into any socket buffer; who does not take even this will not get an answer either.
-    if (!expectation.empty() && parser.http11() && !has_unread() &&
-        stream_.write(continue_text.data(), continue_text.size()).status != IoStatus::done)
-        return Next::gone;
-    if (!length) {
-        state_ = State::chunked;
-        return parse_chunks();
-    }
-    // The rest goes past the parser, straight into the body.
-    state_ = State::sized;
-    expected_ = *length;
-    body_size_ = 0;
-    auto& exchange = *exchange_;
-    const auto here = std::min(expected_, exchange.end - exchange.begin);
-    if (!grow_body(std::max(here, std::min(expected_, ServerLimits::uncounted_bytes))))
-        return refuse_for_lack_of_memory();
-    std::memcpy(exchange.request.body.data(), exchange.in.data() + exchange.begin, here);
-    exchange.begin += here;
-    if (exchange.begin == exchange.end) exchange.begin = exchange.end = 0;
-    body_size_ = here;
-    return take_sized_body();
+    return !reader_.wants_continue() ||
+           stream_.write(continue_text.data(), continue_text.size()).status == IoStatus::done;
 }
 
-Session::Next Session::take_sized_body() {
-    if (body_size_ == expected_) return Next::complete;
-    // Memory follows what has arrived, not what was announced.
-    if (body_size_ == exchange_->request.body.size() && !grow_body(std::min(expected_, 2 * body_size_)))
-        return refuse_for_lack_of_memory();
-    return Next::more;
-}
-
-Session::Next Session::parse_chunks() {
-    while (has_unread()) {
-        const auto used = feed();
-        const auto& parser = exchange_->parser;
-        if (parser.error() != ParseError::none) return refuse_because(parser.error());
-        if (!core_->hold(*this, exchange_->request.body.size())) return refuse_for_lack_of_memory();
-        if (parser.done()) return Next::complete;
-        if (used == 0) break;
-    }
-    // Only a chunk header or trailer without end fills the buffer.
-    return exchange_->end < exchange_->in.size() ? Next::more : refuse_because(ParseError::malformed);
-}
-
-bool Session::grow_body(std::size_t size) {
-    if (!core_->hold(*this, size)) return false;
-    exchange_->request.body.resize(size);
-    return true;
-}
-
-Session::Next Session::refuse(int status, const char* text) {
-    close_after_ = true;
-    refusal_ = plain(status, text);
-    return Next::refuse;
-}
-
-Session::Next Session::refuse_because(ParseError error) {
-    if (error == ParseError::header_too_large) return refuse(431, "the headers are too large");
-    if (error == ParseError::body_too_large) return refuse(413, "the body is too large");
-    return refuse(400, "not a well-formed HTTP/1.1 request");
-}
-
-Session::Next Session::refuse_for_lack_of_memory() {
-    return refuse(503, "too many large requests at a time, try again");
+// After this the connection ends.
+HttpResponse Session::refuse(int status, std::string_view text) {
+    ++core_->stats.refusals.of(status);
+    return plain(status, text);
 }
 
 }  // namespace net

@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 
+#include "request_reader.hpp"
 #include "server_core.hpp"
 #include "stream.hpp"
 
@@ -18,13 +19,12 @@ public:
     ~Session();
 
 private:
-    enum class State { header, sized, chunked };
     /// What receive() needs next.
-    enum class Next { complete, more, want_read, want_write, yield, refuse, gone };
+    enum class Next { complete, want_read, want_write, yield, refuse, gone };
 
     void wake() override { stream_.cancel(); }
     bool stopped() const { return stop != Stop::none; }
-    bool has_unread() const { return exchange_ && exchange_->begin < exchange_->end; }
+    bool has_unread() const { return exchange_ && exchange_->has_unread(); }
     bool has_anything();
 
     Task<> run();
@@ -35,24 +35,15 @@ private:
     HttpResponse after_exception(const char* what);
 
     Next receive();
-    std::size_t feed();
-    Next parse_header();
-    Next after_header();
-    Next take_sized_body();
-    Next parse_chunks();
-    bool grow_body(std::size_t size);
-    Next refuse(int status, const char* text);
-    Next refuse_because(ParseError error);
-    Next refuse_for_lack_of_memory();
+    bool welcome_body();
+    void hold_answer(HttpResponse& response);
+    HttpResponse refuse(int status, std::string_view text);
 
     std::shared_ptr<ServerCore> core_;
     Stream stream_;
     std::unique_ptr<Exchange> exchange_ = {};
-    State state_ = State::header;
-    std::size_t expected_ = 0;   ///< Content-Length
-    std::size_t body_size_ = 0;  ///< what has arrived of it; the rest of the body's text is room
+    RequestReader reader_;
     bool close_after_ = false;
-    HttpResponse refusal_ = {};
 };
 
 }  // namespace net

@@ -26,6 +26,7 @@ inline constexpr Resource config_maps = {"", "v1", "configmaps", true};
 inline constexpr Resource secrets = {"", "v1", "secrets", true};
 inline constexpr Resource leases = {"coordination.k8s.io", "v1", "leases", true};
 inline constexpr Resource events = {"", "v1", "events", true};
+inline constexpr Resource pods = {"", "v1", "pods", true};
 inline constexpr Resource pod_groups = {"scheduling.x-k8s.io", "v1alpha1", "podgroups", true};
 inline constexpr Resource volcano_pod_groups = {"scheduling.volcano.sh", "v1beta1", "podgroups", true};
 inline constexpr Resource limit_ranges = {"", "v1", "limitranges", true};

@@ -1,4 +1,6 @@
 #pragma once
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <chrono>
@@ -29,8 +31,8 @@ using Handler = std::function<Answer(HttpRequest& request)>;
 struct ServerLimits {
     std::size_t header_bytes = 16 * 1024;      ///< request line and headers; else 431
     std::size_t body_bytes = 7 * 1024 * 1024;  ///< else 413
-    /// Of all request bodies held at a time, less `uncounted_bytes` of each. Beyond it the slowest sender is
-    /// sent away; if nobody is slow, 503.
+    /// Of all request bodies and answers held at a time, less `uncounted_bytes` of each. Beyond it the
+    /// slowest sender or reader is sent away; if nobody is slow, 503.
     std::size_t total_bytes = 64 * 1024 * 1024;
     /// Beyond it somebody makes room: who is slow, who never said hello or asked for anything, who is idle.
     std::size_t max_connections = 1024;
@@ -42,7 +44,8 @@ struct ServerLimits {
     /// Who needs longer for his handshake or request makes room for others first.
     std::chrono::milliseconds slow_after{1'000};
 
-    /// So much of a body every connection may have: who sends little is not held up by those who send much.
+    /// So much of a body or an answer every connection may have: who sends little is not held up by those who
+    /// send much.
     static constexpr std::size_t uncounted_bytes = 32 * 1024;
 };
 
@@ -54,13 +57,29 @@ struct ServerConfig {
     ServerLimits limits = {};
 };
 
+/// Counters of the answers that the server gave itself, by status.
+class Refusals {
+public:
+    static constexpr std::array<int, 7> statuses = {400, 408, 411, 413, 417, 431, 503};
+
+    std::atomic<std::uint64_t>& of(int status) { return counts_[index_of(status)]; }
+    const std::atomic<std::uint64_t>& of(int status) const { return counts_[index_of(status)]; }
+
+private:
+    static std::size_t index_of(int status) {
+        return static_cast<std::size_t>(std::ranges::find(statuses, status) - statuses.begin());
+    }
+    std::array<std::atomic<std::uint64_t>, statuses.size() + 1> counts_ =
+        {};  // the last one: of none of these
+};
+
 /// Counters of one server; read from any thread.
 struct ServerStats {
     std::atomic<std::uint64_t> accepted = 0;
     std::atomic<std::uint64_t> refused = 0;  ///< turned away, or sent away to make room, at max_connections
     std::atomic<std::uint64_t> handshake_errors = 0;
-    std::atomic<std::uint64_t> requests = 0;         ///< given to the handler
-    std::atomic<std::uint64_t> protocol_errors = 0;  ///< answered with 4xx by the server itself
+    std::atomic<std::uint64_t> requests = 0;  ///< given to the handler
+    Refusals refusals = {};
     std::atomic<std::uint64_t> timeouts = 0;
     std::atomic<std::uint64_t> handler_errors = 0;  ///< exceptions
     std::atomic<std::int64_t> connections = 0;      ///< open now

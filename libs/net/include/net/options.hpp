@@ -44,8 +44,15 @@ public:
     /// `-f FILE` for `--filename FILE`. The option is there already.
     void shorten(std::string_view name, char letter);
 
-    /// A word that may stand in place of options and makes another program of this one; for --help only.
-    void add_command(std::string name, std::string help);
+    /// The one value that stands without a name, among the options or after them; it must be there.
+    template <class T>
+    void add_argument(std::string placeholder, T& target, std::string help) {
+        argument_ = row_of("", std::move(placeholder), target, std::move(help));
+    }
+
+    /// A word that may stand in place of options and makes another program of this one; for --help only, as
+    /// is the placeholder of its argument, if it has one.
+    void add_command(std::string name, std::string help, std::string argument = "");
 
     /// One of a few words.
     template <class T>
@@ -91,6 +98,7 @@ private:
     struct Command {
         std::string name = {};
         std::string help = {};
+        std::string argument = {};
     };
     struct Row {
         std::string name = {};
@@ -117,6 +125,8 @@ private:
         std::optional<std::string_view> text = {};
     };
     api::Result<Named> read_argument(std::string_view argument);
+    api::Error unexpected(std::string_view argument) const;
+    static std::string usage(const std::string& program, const std::string& argument);
     static api::Error not_one_of(const std::vector<std::string>& words);
     static std::string joined(const std::vector<std::string>& words);
     void add_row(Row row);
@@ -130,6 +140,7 @@ private:
     std::string version_;
     std::vector<Row> rows_ = {};
     std::vector<Command> commands_ = {};
+    std::optional<Row> argument_ = {};
 };
 
 }  // namespace net
