@@ -118,13 +118,49 @@ spec:
 )");
 }
 
-// Of 8 KB: environment, mounts and volumes, half of them new to the runtime.
-Json big_patch() {
-    Json spec = parsed(R"(
+// Gives every second variable, mount and volume of a patch a key that the runtime does not have, and the
+// others another value, path or claim than the runtime's: half of the patch adds, half changes.
+void differ(Json& job_set_spec) {
+    const auto append = [](Json& text) { text = std::string(std::as_const(text).as_string()) + "-of-mine"; };
+    for (std::size_t job = 0; job < job_set_spec["replicatedJobs"].items().size(); ++job) {
+        Json& pod_spec = pod_spec_of(job_set_spec, job);
+        Json::Array& volumes = pod_spec["volumes"].items();
+        for (std::size_t i = 0; i < volumes.size(); ++i)
+            append(i % 2 == 0 ? volumes[i]["name"] : volumes[i]["persistentVolumeClaim"]["claimName"]);
+        for (Json& container : pod_spec["containers"].items()) {
+            Json::Array& env = container["env"].items();
+            for (std::size_t i = 0; i < env.size(); ++i) append(env[i][i % 2 == 0 ? "name" : "value"]);
+            Json::Array& mounts = container["volumeMounts"].items();
+            for (std::size_t i = 0; i < mounts.size(); ++i)
+                append(mounts[i][i % 2 == 0 ? "mountPath" : "subPath"]);
+        }
+    }
+}
+
+Json no_patch() {
+    return parsed(R"(
 replicatedJobs:
 - {name: node, template: {spec: {template: {spec: {containers: [{name: node}, {name: sidecar}]}}}}}
 )");
+}
+
+// Of 8 KB, as the next one, and nothing else than what the runtime has.
+Json same_patch() {
+    Json spec = no_patch();
     grow(spec, "RUNTIME_", patch_bytes);
+    return spec;
+}
+
+// Of 8 KB: environment, mounts and volumes, half of them new to the runtime.
+Json big_patch() {
+    Json spec;
+    std::size_t bytes = patch_bytes;
+    do {  // what is appended counts as well
+        spec = no_patch();
+        grow(spec, "RUNTIME_", bytes);
+        differ(spec);
+        bytes -= 50;
+    } while (to_json(spec).size() > patch_bytes + 200);
     return spec;
 }
 
@@ -135,26 +171,47 @@ double cpu_microseconds() {
 }
 
 // The median of some batches: other programs disturb a few of them.
+void print(const char* what, std::vector<double> times, std::size_t allocated) {
+    std::sort(times.begin(), times.end());
+    std::printf("%-58s %7.1f us (fastest batch %.1f), %zu allocations\n", what, times[times.size() / 2],
+                times.front(), allocated);
+}
+
 void measure(const char* what, const std::function<void()>& act) {
     act();
-    const std::size_t allocated = allocations();
+    const std::size_t before = allocations();
     act();
-    const std::size_t per_act = allocations() - allocated;
+    const std::size_t allocated = allocations() - before;
     std::vector<double> times;
     for (int batch = 0; batch < batches; ++batch) {
         const double started = cpu_microseconds();
         for (int i = 0; i < per_batch; ++i) act();
         times.push_back((cpu_microseconds() - started) / per_batch);
     }
-    std::sort(times.begin(), times.end());
-    std::printf("%-58s %7.1f us (fastest batch %.1f), %zu allocations\n", what, times[batches / 2],
-                times.front(), per_act);
+    print(what, std::move(times), allocated);
+}
+
+// Each merge gets a base of its own, which is copied and thrown away while no time is taken.
+void measure_merges(const char* what, const Json& base, const Json& patch) {
+    constexpr std::size_t merges = 10;
+    std::vector<double> times;
+    std::size_t allocated = 0;
+    for (int batch = 0; batch < 10 * batches; ++batch) {
+        std::vector<Json> trees(merges, base);
+        const std::size_t before = allocations();
+        const double started = cpu_microseconds();
+        for (Json& tree : trees)
+            tree = merge::strategic_merge(std::move(tree), patch, merge::job_set_spec()).value();
+        times.push_back((cpu_microseconds() - started) / merges);
+        allocated = (allocations() - before) / merges;
+    }
+    print(what, std::move(times), allocated);
 }
 
 }  // namespace
 
 int main() {
-    const Json runtime_object = big_runtime(), patch_spec = big_patch();
+    const Json runtime_object = big_runtime(), patch_spec = big_patch(), same_spec = same_patch();
     const api::TrainJob job = api::parse_train_job(train_job());
     const Json& base = runtime_object["spec"]["template"]["spec"];
     std::printf("runtime of %zu bytes, patch of %zu bytes\n", to_json(runtime_object).size(),
@@ -166,10 +223,6 @@ int main() {
     });
     const Json built = runtime::build({.job = job, .runtime = runtime_object}).value().objects.back().object;
     measure("hash of the JobSet", [&] { (void)runtime::with_applied_hash(built); });
-    // The base is merged into again and again: the merge takes it and gives it back, so that nothing is
-    // copied.
-    Json merged = merge::strategic_merge(base, patch_spec, merge::job_set_spec()).value();
-    measure("merge of the patch", [&] {
-        merged = merge::strategic_merge(std::move(merged), patch_spec, merge::job_set_spec()).value();
-    });
+    measure_merges("merge of the patch, half new and half changes", base, patch_spec);
+    measure_merges("merge of a patch that says what is there already", base, same_spec);
 }

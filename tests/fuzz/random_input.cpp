@@ -11,8 +11,6 @@ namespace {
 
 using api::Json;
 
-constexpr unsigned mostly = 85;  // percent
-
 // nullptr if there is no such value.
 Json* find_at(Json& root, std::initializer_list<std::string_view> path) {
     Json* step = &root;
@@ -45,7 +43,7 @@ void give_names_to_jobs(SchemaValues& values, Json& runtime_spec) {
     int number = 0;
     for (Json* job : items_at(runtime_spec, {"template", "spec", "replicatedJobs"})) {
         ++number;
-        if (!api::is_dns_label(name_of(*job)) && values.maybe(mostly))
+        if (!api::is_dns_label(name_of(*job)) && values.mostly())
             (*job)["name"] = "job-" + std::to_string(number);
     }
 }
@@ -57,7 +55,7 @@ void leave_one_trainer(SchemaValues& values, Json& runtime_spec) {
         Json* labels = find_at(*job, {"template", "metadata", "labels"});
         if (!labels || std::as_const(*labels)[api::ancestor_label].as_string() != api::ancestor_trainer)
             continue;
-        if (found && values.maybe(50)) labels->erase(api::ancestor_label);
+        if (found && (values.maybe(50) || values.mostly())) labels->erase(api::ancestor_label);
         found = true;
     }
 }
@@ -65,18 +63,18 @@ void leave_one_trainer(SchemaValues& values, Json& runtime_spec) {
 // What no runtime can have at once, and values that only the CRD's CEL rules refuse.
 void settle_policies(SchemaValues& values, Json& runtime_spec) {
     if (Json* gang = runtime_spec.find("podGroupPolicy");
-        gang && gang->contains("coscheduling") && gang->contains("volcano") && values.maybe(mostly))
+        gang && gang->contains("coscheduling") && gang->contains("volcano") && values.mostly())
         gang->erase(values.maybe(50) ? "coscheduling" : "volcano");
     constexpr std::string_view keywords[] = {"auto", "cpu", "gpu"};
     if (Json* processes = find_at(runtime_spec, {"mlPolicy", "torch", "numProcPerNode"});
-        processes && !processes->is_integer() && values.maybe(mostly))
+        processes && !processes->is_integer() && values.mostly())
         *processes = keywords[values.below(3)];
     if (Json* network = find_at(runtime_spec, {"template", "spec", "network"});
-        network && network->contains("enableDNSHostnames") && values.maybe(mostly))
+        network && network->contains("enableDNSHostnames") && values.mostly())
         (*network)["enableDNSHostnames"] = true;
     for (Json* target : items_at(runtime_spec, {"mlPolicy", "torch", "envInjection", "targets"})) {
         const auto& jobs = std::as_const(runtime_spec)["template"]["spec"]["replicatedJobs"].items();
-        if (jobs.empty() || !values.maybe(mostly)) continue;
+        if (jobs.empty() || !values.mostly()) continue;
         const Json& job = jobs[values.below(jobs.size())];
         (*target)["jobName"] = job["name"];
         Json& names = (*target)["containerNames"] = Json::array();
@@ -99,7 +97,7 @@ Json* node_of(Json& job) {
 
 // Flux runs in the job "node".
 void give_flux_a_node(SchemaValues& values, Json& runtime_spec) {
-    if (!find_at(runtime_spec, {"mlPolicy", "flux"}) || !values.maybe(mostly)) return;
+    if (!find_at(runtime_spec, {"mlPolicy", "flux"}) || !values.mostly()) return;
     const auto jobs = items_at(runtime_spec, {"template", "spec", "replicatedJobs"});
     for (Json* job : jobs)
         if (name_of(*job) == api::node_container && node_of(*job)) return;
@@ -122,8 +120,12 @@ void give_claims(SchemaValues& values, Json& runtime_spec) {
     (*jobs.front())["template"]["metadata"]["labels"][api::ancestor_label] = api::ancestor_trainer;
     Json& claims = (*pod_spec_of(*jobs.front()))["resourceClaims"] = Json::array();
     Json& references = (*node)["resources"] = Json::object();
-    for (const char* name : {"gpus", "a", "b"}) {
-        if (!values.maybe(60)) continue;
+    std::vector<std::string> names;
+    for (const char* name : {"gpus", "a", "b"})
+        if (values.maybe(60)) names.emplace_back(name);
+    for (auto more = values.more_of("resourceClaims"); more > 0; --more)
+        names.push_back("claim-" + std::to_string(more));
+    for (const std::string& name : names) {
         claims.push_back(Json::object({{"name", name}}));
         Json reference = Json::object({{"name", name}});
         if (values.maybe(40)) reference["request"] = values.maybe(50) ? "a" : "run";
@@ -135,17 +137,17 @@ void give_claims(SchemaValues& values, Json& runtime_spec) {
 // A claim has one source.
 void settle_claim_sources(SchemaValues& values, Json& pod_spec) {
     for (Json* claim : items_at(pod_spec, {"resourceClaims"})) {
-        if (!values.maybe(mostly)) continue;
+        if (!values.mostly()) continue;
         const bool existing = values.maybe(50);
         claim->erase(existing ? "resourceClaimTemplateName" : "resourceClaimName");
         (*claim)[existing ? "resourceClaimName" : "resourceClaimTemplateName"] =
-            values.maybe(50) ? "gpus" : "a";
+            values.maybe(50) ? std::string(values.maybe(50) ? "gpus" : "a") : name_of(*claim);
     }
 }
 
 // Containers use claims that their Pod has.
 void aim_claims(SchemaValues& values, Json* resources, const std::set<std::string>& claims) {
-    if (!resources || !resources->contains("claims") || !values.maybe(mostly)) return;
+    if (!resources || !resources->contains("claims") || !values.mostly()) return;
     if (claims.empty()) {
         resources->erase("claims");
         return;
@@ -164,7 +166,7 @@ void aim_claims_of_containers(SchemaValues& values, Json& pod_spec, const std::s
 
 // Items of a patch that the runtime lacks are refused: mostly they get the names of those that it has.
 void aim_names(SchemaValues& values, Json* list, const Json& base) {
-    if (!list || !list->is_array() || !values.maybe(mostly)) return;
+    if (!list || !list->is_array() || !values.mostly()) return;
     const auto names = names_in(base);
     Json::Array& items = list->items();
     if (items.size() > names.size()) items.resize(names.size());
@@ -174,7 +176,7 @@ void aim_names(SchemaValues& values, Json* list, const Json& base) {
 
 // Labels of our own say who plays which role: they are not for patches.
 void leave_roles(SchemaValues& values, Json* metadata) {
-    if (!metadata || !values.maybe(mostly)) return;
+    if (!metadata || !values.mostly()) return;
     for (const char* map : {"labels", "annotations"})
         if (Json* keys = metadata->find(map); keys && keys->is_object())
             keys->members().erase_if(
@@ -227,9 +229,56 @@ void settle_job(SchemaValues& values, Json& job_spec, const Json& runtime_spec) 
     aim_claims(values, find_at(job_spec, {"trainer", "resourcesPerNode"}), claims);
 }
 
+// One input in 25 is large, one in 500 about as large as an API server takes it. Where more lists have grown,
+// each has less room.
+void choose_size(SchemaValues& values) {
+    if (!values.maybe(4)) return;
+    constexpr std::string_view members[] = {"args",
+                                            "claims",
+                                            "command",
+                                            "containerNames",
+                                            "containers",
+                                            "dependsOn",
+                                            "env",
+                                            "labels",
+                                            "limits",
+                                            "replicatedJobs",
+                                            "ports",
+                                            "requests",
+                                            "volumes",
+                                            "annotations",
+                                            "initContainers",
+                                            "runtimePatches",
+                                            "firstAvailable",
+                                            "results",
+                                            "targets",
+                                            "tolerations",
+                                            "resourceClaims",
+                                            "imagePullSecrets",
+                                            "volumeMounts",
+                                            "value",
+                                            "schedulingGates",
+                                            "envFrom"};
+    std::set<std::string_view> grown;
+    for (auto count = 1 + values.below(4); count > 0; --count)
+        grown.insert(members[values.below(std::size(members))]);
+    if (values.maybe(30)) grown.insert({"env", "volumeMounts"});
+    if (values.maybe(30)) grown.insert({"replicatedJobs", "runtimePatches"});
+    const bool very = values.maybe(5);
+    values.grow(std::move(grown), very ? 5000 : 300, very ? 30'000 : 3'000);
+}
+
+void make_older(SchemaValues& values, Json& spec, const Json& schema) {
+    if (values.maybe(80))
+        spec = values.vary(spec, schema, "spec");
+    else
+        spec = values.make(schema, "spec");
+}
+
 }  // namespace
 
 Input make_input(SchemaValues& values, const Json& job_schema, const Json& runtime_schema) {
+    choose_size(values);
     Json runtime_spec = values.make(runtime_schema, "spec");
     settle_runtime(values, runtime_spec);
     Json job_spec = values.make(job_schema, "spec");
@@ -247,5 +296,9 @@ Input make_input(SchemaValues& values, const Json& job_schema, const Json& runti
                                   {"kind", "ClusterTrainingRuntime"},
                                   {"metadata", Json::object({{"name", runtime_name}})},
                                   {"spec", std::move(runtime_spec)}});
+    input.older_job = input.job;
+    if (values.maybe(70)) make_older(values, input.older_job["spec"], job_schema);
+    input.older_runtime = input.runtime;
+    if (values.maybe(70)) make_older(values, input.older_runtime["spec"], runtime_schema);
     return input;
 }

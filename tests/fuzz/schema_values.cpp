@@ -91,7 +91,18 @@ bool is_string_type(const Json& schema) { return schema["type"].as_string() == "
 
 }  // namespace
 
+void SchemaValues::grow(std::set<std::string_view> members, std::uint64_t items, std::uint64_t budget) {
+    grown_ = std::move(members);
+    longest_ = items;
+    left_ = budget;
+}
+
+std::uint64_t SchemaValues::more_of(std::string_view member) {
+    return grown_.contains(member) && left_ > 0 ? 1 + below(longest_) : 0;
+}
+
 Json SchemaValues::make(const Json& schema, std::string_view name, int depth) {
+    left_ -= left_ > 0;
     if (schema["x-kubernetes-int-or-string"].bool_or(false)) return quantity();
     const std::string_view type = schema["type"].as_string();
     if (type == "object")
@@ -124,6 +135,14 @@ Json SchemaValues::map(const Json& schema, std::string_view name, int depth) {
         made[of_resources ? one_of(resources, random_())
                           : one_of(label_keys, maybe(90) ? below(2) : random_())] =
             values.is_object() ? make(values, {}, depth + 1) : Json("x");
+    Json::Object::Members more;
+    for (auto count = more_of(name); count > 0 && left_ > 0; --count)
+        more.push_back({(count % 50 == 7 ? "x.io/gpu-" : "x.io/key-") + std::to_string(count),
+                        values.is_object() ? make(values, {}, depth + 1) : Json("x")});
+    if (!more.empty()) {
+        more.insert(more.end(), made.members().begin(), made.members().end());
+        made = Json::Object(std::move(more));
+    }
     if (name == "labels" && maybe(60)) made[ancestor] = one_of(steps, random_());
     return made;
 }
@@ -133,18 +152,35 @@ Json SchemaValues::list(const Json& schema, std::string_view name, int depth) {
     const auto least = static_cast<std::uint64_t>(schema["minItems"].int_or(0));
     std::uint64_t count = structural.contains(name) ? 1 + below(2) : below(4);
     if (maybe(1) && depth < 12) count = below(name == "replicatedJobs" ? 12 : 40);
-    count = std::clamp(count, least, most);
+    const std::uint64_t more = more_of(name);
+    count = std::clamp(count + more, least, most);
     Json made = Json::array();
     std::set<std::string> keys;
-    for (; count > 0; --count) {
+    for (; count > 0 && (made.items().size() < least || more == 0 || left_ > 0); --count) {
         Json item = make(schema["items"], name, depth + 1);
-        std::string key;
-        for (const Json& part : schema["x-kubernetes-list-map-keys"].items())
-            key += to_json(std::as_const(item)[part.as_string()]) + ",";
-        if (schema["x-kubernetes-list-type"].as_string() == "set") key = to_json(item);
-        if (key.empty() || keys.insert(key).second) made.push_back(std::move(item));
+        std::string all;
+        for (const Json& part : schema["x-kubernetes-list-map-keys"].items()) {
+            const auto member = part.as_string();
+            if (Json* value = item.find(member); value && more > 0 && maybe(95))
+                *value = key(count, schema["items"]["properties"][member], *value);
+            all += to_json(std::as_const(item)[member]) + ",";
+        }
+        if (schema["x-kubernetes-list-type"].as_string() == "set") all = to_json(item);
+        if (all.empty() || keys.insert(all).second) made.push_back(std::move(item));
     }
     return made;
+}
+
+// One of many that differ, if the schema has so many.
+Json SchemaValues::key(std::uint64_t number, const Json& schema, const Json& value) {
+    if (schema["enum"].is_array()) return value;
+    if (value.is_integer())
+        return std::clamp(static_cast<std::int64_t>(number), schema["minimum"].int_or(1),
+                          schema["maximum"].int_or(65535));
+    const std::string made = "k-" + std::to_string(number);
+    return value.is_string() && made.size() <= static_cast<std::size_t>(schema["maxLength"].int_or(63))
+               ? Json(made)
+               : value;
 }
 
 Json SchemaValues::integer(const Json& schema) {
@@ -163,13 +199,33 @@ Json SchemaValues::text(const Json& schema, std::string_view name) {
     std::string value(is_string_type(schema) ? one_of(words, random_()) : "x");
     if (name == "name" || name == "jobName" || name == "containerNames")
         value = maybe(60) ? one_of(names, random_()) : one_of(variables, random_());
+    if (longest_ > 0 && maybe(20)) value = "w-" + std::to_string(below(longest_));  // many that differ
     if (name == "uri" || name == "storageUri") value = "hf://x";
     const auto least = static_cast<std::size_t>(schema["minLength"].int_or(0));
     const auto most =
         static_cast<std::size_t>(std::min<std::int64_t>(schema["maxLength"].int_or(1 << 16), 1 << 16));
     if (maybe(1)) value = std::string(std::min<std::size_t>(most, below(300)), 'x');
+    if (const std::uint64_t more = more_of(name); more > 0) {
+        value = std::string(std::min<std::size_t>(most, 20 * more), 'x');
+        left_ -= std::min(left_, more / 4);  // a value is about as long as 80 of them
+    }
     if (value.size() < least) value.resize(least, 'y');
     return value.substr(0, most);
+}
+
+Json SchemaValues::vary(const Json& value, const Json& schema, std::string_view name, int depth) {
+    if (maybe(3)) return make(schema, name, depth);
+    Json varied = value;
+    if (varied.is_array() && !varied.empty()) {
+        for (Json& item : varied.items())
+            if (maybe(30)) item = vary(item, schema["items"], name, depth + 1);
+        if (maybe(5)) varied.items().pop_back();
+    }
+    if (varied.is_object())
+        for (auto& [member, part] : varied.members())
+            if (const Json& of_part = schema["properties"][member]; !of_part.is_null() && maybe(60))
+                part = vary(part, of_part, member, depth + 1);
+    return varied;
 }
 
 Json SchemaValues::quantity() {

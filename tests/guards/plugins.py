@@ -1,4 +1,4 @@
-"""Every plugin is where docs/plugins.md says that one is added: a file, a declaration, a source, a line in the order, and tests."""
+"""Every plugin is where docs/plugins.md says that one is added: a source, a declaration, a line in the order, a table of tests, a row there."""
 
 import pathlib
 import re
@@ -23,20 +23,23 @@ def plugins():
     return made
 
 
-def tables_of_tests():
-    """What the guide says: plugin -> files of tests."""
-    tables = {}
+def order():
+    """The plugins of make_pipeline(), in its order."""
+    return re.findall(r"list\.push_back\(make_(\w+)\(", read(RUNTIME / "src/pipeline.cpp"))
+
+
+def rows_of_guide():
+    """What the guide says, a row per plugin: its name and its files of tests, the one with its table first."""
     for line in read(ROOT / "docs/plugins.md").splitlines():
         cells = [re.findall(r"`([^`]+)`", cell) for cell in line.strip("|").split("|")]
-        if len(cells) == 2 and cells[0] and cells[1] and all(name.endswith("_test.cpp") for name in cells[1]):
-            tables |= {plugin: cells[1] for plugin in cells[0]}
-    return tables
+        if len(cells) == 4 and len(cells[0]) == 1 and cells[2] and cells[2][0].endswith("_test.cpp"):
+            yield cells[0][0], cells[2] + cells[3]
 
 
 def offences():
     header, sources = read(RUNTIME / "src/plugins/plugins.hpp"), read(RUNTIME / "CMakeLists.txt")
-    order, test_sources = read(RUNTIME / "src/pipeline.cpp"), read(TESTS / "CMakeLists.txt")
-    made, tables = plugins(), tables_of_tests()
+    test_sources = read(TESTS / "CMakeLists.txt")
+    made, listed, guide = plugins(), order(), list(rows_of_guide())
     for name, functions in made.items():
         if functions != [name]:
             yield f"plugins/{name}.cpp makes {functions}, not one plugin of its name"
@@ -44,18 +47,26 @@ def offences():
             yield f"make_{name}() is not declared in plugins.hpp"
         if f"src/plugins/{name}.cpp" not in sources:
             yield f"plugins/{name}.cpp is not among the sources of libs/runtime"
-        if order.count(f"list.push_back(make_{name}(") != 1:
+        if listed.count(name) != 1:
             yield f"make_{name}() is not once in make_pipeline()"
-        if name not in tables:
-            yield f"docs/plugins.md does not say where {name} is tested"
-        for test in tables.get(name, []):
-            if not re.search(rf"\b{test}\b", test_sources) or "TEST_CASE" not in read(TESTS / test):
+    for name in listed:
+        if name not in made:
+            yield f"make_pipeline() has {name}, of which there is no plugins/{name}.cpp"
+        tests = [files for plugin, files in guide if plugin == name]
+        if len(tests) != 1 or tests[0][0] != f"{name}_test.cpp":
+            yield f"docs/plugins.md does not have one row of {name}, whose table of tests is {name}_test.cpp"
+        for test in {f"{name}_test.cpp"}.union(*tests):
+            if not re.search(rf"(?<!\w){test}\b", test_sources) or not has_tests(TESTS / test):
                 yield f"{test}, where {name} is tested, is not among the tests of the runtime"
-    for name in tables.keys() - made.keys():
-        yield f"docs/plugins.md has tests of {name}, which is no plugin"
-    lines = re.findall(r"list\.push_back\((.*)", order)
-    if not lines[-1].startswith("make_job_set("):
+    for name, _ in guide:
+        if name not in listed:
+            yield f"docs/plugins.md has tests of {name}, which is no plugin"
+    if listed[-1:] != ["job_set"]:
         yield "the JobSet is not the last in make_pipeline()"
+
+
+def has_tests(path):
+    return path.exists() and "TEST_CASE" in read(path)
 
 
 def main():

@@ -1,6 +1,7 @@
 #include "edit.hpp"
 
 #include "fixtures.hpp"
+#include "runtime/info.hpp"
 
 using api::Json;
 
@@ -32,7 +33,45 @@ TEST_CASE("ports are told apart by number and protocol", "[runtime]") {
         }
     }
     Json container = tree("{ports: [{containerPort: 1, name: a}]}");
-    CHECK_FALSE(runtime::upsert_port(container, tree("{containerPort: 2, name: a}")));
+    const auto clash = runtime::upsert_port(container, tree("{containerPort: 2, name: a}"));
+    REQUIRE_FALSE(clash);
+    CHECK(clash.error().field == "ports[0].name");
+}
+
+TEST_CASE("two ports of one name are an error at the runtime's", "[runtime]") {
+    const Json job_object = train_job();
+    const api::TrainJob job = api::parse_train_job(job_object);
+    const Json runtime = changed(
+        plain_runtime(),
+        {{"spec.template.spec.replicatedJobs[1]",
+          "{name: other, template: {spec: {template: {spec: {containers: [{name: log}, {name: node, ports: "
+          "[{containerPort: 80}, {containerPort: 90, name: a}]}]}}}}}"}});
+    runtime::Info info = {.job = job,
+                          .ml_policy = runtime["spec"]["mlPolicy"],
+                          .pod_group_policy = runtime["spec"]["podGroupPolicy"],
+                          .trainer = job.spec["trainer"],
+                          .spec = runtime["spec"]["template"]["spec"]};
+    const runtime::PodSet other = {.name = "other", .index = 1};
+    const auto clash = info.upsert_port(other, "node", tree("{containerPort: 1, name: a}"));
+    REQUIRE_FALSE(clash);
+    CHECK(clash.error().field ==
+          "spec.template.spec.replicatedJobs[1].template.spec.template.spec.containers[1].ports[1].name");
+    CHECK(info.upsert_port(other, "node", tree("{containerPort: 90, name: a}")));
+    CHECK(info.upsert_port(other, "nobody", tree("{containerPort: 90, name: a}")));
+}
+
+TEST_CASE("many variables are put into a list as one by one", "[runtime]") {
+    Json own = Json::array();
+    Json entries = Json::array();
+    for (int index = 0; index < 300; ++index) {
+        own.push_back(runtime::env_value("A" + std::to_string(index % 200), "old"));
+        entries.push_back(runtime::env_value("A" + std::to_string(index % 250 + 100), std::to_string(index)));
+    }
+    Json want = Json::object({{"env", own}});
+    Json have = want;
+    for (const Json& entry : std::as_const(entries).items()) runtime::upsert_env(want, entry);
+    runtime::upsert_all_env(have, entries);
+    CHECK(have == want);
 }
 
 TEST_CASE("an entry is replaced where it stands, or comes last", "[runtime]") {

@@ -106,6 +106,18 @@ const Json& node_container(const Json& job_set) {
     throw 0;
 }
 
+Json trainer_node(const char* framework, const char* trainer, const std::vector<Change>& runtime) {
+    const Json job = changed(train_job(), {{"spec.trainer", trainer}});
+    const auto built = build_job_set(job, changed(runtime_with(framework), runtime));
+    if (!built) FAIL(built.error());
+    return node_container(*built);
+}
+
+Json node_without_trainer(const char* framework) {
+    return trainer_node(framework, "{numNodes: 3, env: [{name: U, value: u}]}",
+                        {{"spec.template.spec.replicatedJobs[0].template.metadata", "{}"}});
+}
+
 std::string env_text(const Json& container) {
     std::string text;
     for (const Json& entry : container["env"].items()) {

@@ -34,5 +34,10 @@ api::Result<api::Json> build_job_set(const api::Json& job, const api::Json& runt
 
 /// Of a JobSet: the container "node" of the job "node".
 const api::Json& node_container(const api::Json& job_set);
+/// The same of a TrainJob with this `spec.trainer`, under `mlPolicy.<framework>` of a runtime with some
+/// changes.
+api::Json trainer_node(const char* framework, const char* trainer, const std::vector<Change>& runtime = {});
+/// The same where no job has the trainer's label.
+api::Json node_without_trainer(const char* framework);
 /// "A=1 B=2 C=<field>": the environment of a container, in order.
 std::string env_text(const api::Json& container);

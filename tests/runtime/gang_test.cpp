@@ -1,69 +1,9 @@
-// Gang scheduling: coscheduling and Volcano.
-#include <set>
-
-#include "fixtures.hpp"
-#include "runtime/plugin.hpp"
-
-namespace {
+// What both ways of gang scheduling have in common: who is in a gang, and what it requests.
+#include "gang_objects.hpp"
 
 using api::Json;
-using Objects = std::vector<Json>;
 
-const char* const node = "spec.template.spec.replicatedJobs[0].template.spec.template.spec";
-
-Json gang_runtime(const char* policy) {
-    Json runtime = plain_runtime();
-    runtime["spec"]["mlPolicy"] = tree("{numNodes: 2}");
-    runtime["spec"]["podGroupPolicy"][policy] = Json::object();
-    return runtime;
-}
-
-Json with_pod(const char* policy, const char* pod_spec) {
-    Json runtime = gang_runtime(policy);
-    at(runtime, node) = tree(pod_spec);
-    return runtime;
-}
-
-api::Result<runtime::Built> build(const Json& runtime, const Objects& observed = {},
-                                  const Json& job = train_job()) {
-    const api::TrainJob parsed = api::parse_train_job(job);
-    return runtime::build({.job = parsed, .runtime = runtime, .observed = observed});
-}
-
-Json pod_group(const Json& runtime, const Objects& observed = {}) {
-    const auto built = build(runtime, observed);
-    if (!built) FAIL(built.error());
-    REQUIRE(built->objects.size() == 2);
-    CHECK(built->objects.front().when == runtime::Applied::with_job_set);
-    return built->objects.front().object;
-}
-
-// "cpu=2 memory=1073741824"
-std::string resources_of(const Json& group) {
-    std::string text;
-    for (const auto& [name, quantity] : group["spec"]["minResources"].members())
-        text += (text.empty() ? "" : " ") + name + "=" + std::string(quantity.as_string());
-    return text;
-}
-
-// Jobs whose Pods are in the gang.
-std::string marked(const Json& job_set) {
-    std::string text;
-    for (const Json& job : job_set["spec"]["replicatedJobs"].items()) {
-        const Json& metadata = job["template"]["spec"]["template"]["metadata"];
-        if (metadata["labels"]["scheduling.x-k8s.io/pod-group"].as_string() == "job" ||
-            metadata["annotations"]["scheduling.k8s.io/group-name"].as_string() == "job")
-            text += (text.empty() ? "" : " ") + std::string(job["name"].as_string());
-    }
-    return text;
-}
-
-Json limit_range(const char* name, const char* limits) {
-    Json range = tree("{apiVersion: v1, kind: LimitRange, metadata: {namespace: ns}}");
-    range["metadata"]["name"] = name;
-    range["spec"]["limits"] = tree(limits);
-    return range;
-}
+namespace {
 
 const Json kata = tree(
     "{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: kata}, overhead: {podFixed: {cpu: "
@@ -214,85 +154,9 @@ TEST_CASE("a gang is those Pods that can exist at the same time", "[gang]") {
                 at(runtime, "spec.template.spec.replicatedJobs") = tree(c.jobs);
                 if (*c.startup) at(runtime, "spec.template.spec.startupPolicy") = tree(c.startup);
                 CHECK(pod_group(runtime)["spec"]["minMember"].int_or(0) == c.min_member);
-                CHECK(marked(build(runtime)->objects.back().object) == c.members);
+                CHECK(marked(build_gang(runtime)->objects.back().object) == c.members);
             }
         }
-}
-
-TEST_CASE("each way of gang scheduling has its PodGroup", "[gang]") {
-    struct Case {
-        const char* name;
-        const char* policy;
-        std::vector<Change> changes;
-        const char* want;
-    };
-    const Case cases[] = {
-        {"coscheduling",
-         "coscheduling",
-         {{"spec.podGroupPolicy.coscheduling.scheduleTimeoutSeconds", "120"}},
-         "{minMember: 2, scheduleTimeoutSeconds: 120}"},
-        {"coscheduling stored without the default",
-         "coscheduling",
-         {},
-         "{minMember: 2, scheduleTimeoutSeconds: 60}"},
-        {"volcano", "volcano", {}, "{minMember: 2}"},
-        {"volcano's queue",
-         "volcano",
-         {{"spec.template.metadata.annotations.\"scheduling.volcano.sh/queue-name\"", "fast"}},
-         "{minMember: 2, queue: fast}"},
-        {"volcano's priority",
-         "volcano",
-         {{"spec.template.spec.replicatedJobs[0].template.spec.template.spec.priorityClassName", "high"}},
-         "{minMember: 2, priorityClassName: high}"},
-        {"volcano's topology",
-         "volcano",
-         {{"spec.podGroupPolicy.volcano.networkTopology", "{mode: soft, highestTierAllowed: 3}"}},
-         "{minMember: 2, networkTopology: {mode: soft, highestTierAllowed: 3}}"},
-        {"volcano's topology stored without the tier",
-         "volcano",
-         {{"spec.podGroupPolicy.volcano.networkTopology", "{mode: hard}"}},
-         "{minMember: 2, networkTopology: {mode: hard}}"},
-    };
-    for (const Case& c : cases) {
-        DYNAMIC_SECTION(c.name) {
-            const Json group = pod_group(changed(gang_runtime(c.policy), c.changes));
-            CHECK(group["spec"] == tree(c.want));
-            CHECK(group["kind"] == Json("PodGroup"));
-            CHECK(group["apiVersion"] == Json(std::string_view(c.policy) == "volcano"
-                                                  ? "scheduling.volcano.sh/v1beta1"
-                                                  : "scheduling.x-k8s.io/v1alpha1"));
-            CHECK(group["metadata"]["name"] == Json("job"));
-            CHECK(group["metadata"]["namespace"] == Json("ns"));
-            CHECK(group["metadata"]["ownerReferences"][0]["uid"] == Json("job-uid"));
-            CHECK_FALSE(group["metadata"].contains("labels"));
-        }
-    }
-}
-
-TEST_CASE("a gang that cannot be is refused with the field", "[gang]") {
-    const auto error = [](const Json& runtime) {
-        const auto built = build(runtime);
-        REQUIRE_FALSE(built);
-        return built.error().field + ": " + built.error().message;
-    };
-    Json both = gang_runtime("volcano");
-    both["spec"]["podGroupPolicy"]["coscheduling"] = Json::object();
-    CHECK(error(both) == "spec.podGroupPolicy: coscheduling and volcano exclude each other");
-
-    Json classes = gang_runtime("volcano");
-    at(classes, "spec.template.spec.replicatedJobs[1]") = tree(
-        "{name: other, template: {spec: {template: {spec: {priorityClassName: low, containers: [{name: "
-        "a}]}}}}}");
-    at(classes, "spec.template.spec.replicatedJobs[0].template.spec.template.spec.priorityClassName") =
-        "high";
-    CHECK(
-        error(classes) ==
-        "spec.template.spec.replicatedJobs[1].template.spec.template.spec.priorityClassName: \"low\" differs "
-        "from \"high\" of an earlier job: under Volcano all have the same");
-
-    CHECK(error(with_pod("volcano", "{containers: [{name: node, resources: {requests: {cpu: much}}}]}"))
-              .starts_with("spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]."
-                           "resources.requests.cpu: \"much\" is not a quantity"));
 }
 
 TEST_CASE("a gang of more Pods than can be counted is refused", "[gang]") {
@@ -302,7 +166,7 @@ TEST_CASE("a gang of more Pods than can be counted is refused", "[gang]") {
         job["name"] = "a" + std::to_string(index);
         at(runtime, "spec.template.spec.replicatedJobs").push_back(std::move(job));
     }
-    const auto built = build(runtime);
+    const auto built = build_gang(runtime);
     REQUIRE_FALSE(built);
     CHECK(built.error().field == "spec.trainer.numNodes");
 }
@@ -327,7 +191,7 @@ TEST_CASE("thousands of jobs, each after the one before, are no burden", "[gang]
         }
     }
     at(runtime, "spec.template.spec.replicatedJobs") = std::move(jobs);
-    const auto built = build(runtime);
+    const auto built = build_gang(runtime);
     if (!built) FAIL(built.error());
     CHECK(marked(built->objects.back().object) == "a0");
 }
@@ -341,4 +205,33 @@ TEST_CASE("a gang needs to see its PodGroup, LimitRanges and RuntimeClasses", "[
         {"node.k8s.io/v1", "RuntimeClass", {"", "kata"}, {}}};
     CHECK(needs.objects == want);
     CHECK(runtime::needs(api::parse_train_job(train_job()), plain_runtime()).objects.empty());
+}
+
+TEST_CASE("a gang of more RuntimeClasses than anybody has is refused, and none of them is read", "[gang]") {
+    const auto needs_of = [](const Json& runtime) {
+        return runtime::needs(api::parse_train_job(train_job()), runtime).objects.size();
+    };
+    const Json most = with_classes("coscheduling", "runtimeClassName", 32);
+    CHECK(build_gang(most).has_value());
+    CHECK(needs_of(most) == 2 + 32);  // with the PodGroup and the LimitRanges
+    const Json more = with_classes("coscheduling", "runtimeClassName", 33);
+    const auto built = build_gang(more);
+    REQUIRE_FALSE(built);
+    CHECK(built.error().field ==
+          "spec.template.spec.replicatedJobs[32].template.spec.template.spec.runtimeClassName");
+    CHECK(needs_of(more) == 2);
+}
+
+TEST_CASE("a gang that cannot be is refused with the field", "[gang]") {
+    Json both = gang_runtime("volcano");
+    both["spec"]["podGroupPolicy"]["coscheduling"] = Json::object();
+    const auto built = build_gang(both);
+    REQUIRE_FALSE(built);
+    CHECK(describe(built.error()) == "spec.podGroupPolicy: coscheduling and volcano exclude each other");
+    const auto unreadable =
+        build_gang(with_pod("volcano", "{containers: [{name: node, resources: {requests: {cpu: much}}}]}"));
+    REQUIRE_FALSE(unreadable);
+    CHECK(describe(unreadable.error())
+              .starts_with("spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]."
+                           "resources.requests.cpu: \"much\" is not a quantity"));
 }

@@ -211,16 +211,6 @@ const Override overrides[] = {
       "torch-gpu-count-comes-from-first-matching-job",
       "torch-custom-subdomain-is-not-used-for-the-master-address"},
      use_first_endpoint},
-    {"#13: of two jobs that train only the first would be configured",
-     {"plainml-two-trainer-jobs-only-first-is-scaled"},
-     nullptr},
-    {"Q2: our own labels cannot be patched",
-     {"patch-can-give-the-trainer-role-by-label", "patch-can-remove-the-trainer-role-by-label"},
-     nullptr},
-    {"#8: patches for what the runtime does not have",
-     {"patch-unknown-init-container-adds-one-without-image", "patch-unknown-job-adds-an-empty-job",
-      "patch-unknown-job-without-template"},
-     nullptr},
     {"1.2: deadlines and TTLs in the template are stripped",
      {"job-spec-fields-pass-through", "jobset-policies-and-depends-on-pass-through"},
      strip_deadlines},
@@ -244,23 +234,63 @@ const Override overrides[] = {
      {"flux-*", "running-jobset-still-applies-flux-objects"},
      add_broker_configuration,
      "ConfigMap"},
-    {"#25: GPUs are given to processes, so each must get the same number",
-     {"flux-gpus-per-task-and-procs-from-runtime"},
-     nullptr},
     {"#29: limits and the overhead of RuntimeClasses count, #13: replicas too",
      {"coscheduling-*", "volcano-*", "quantities-are-written-in-canonical-form"},
      request_what_pods_take,
      "PodGroup"},
-    {"2.8: one way of gang scheduling at a time",
-     {"volcano-and-coscheduling-together-make-two-pod-groups"},
-     nullptr},
-    {"#32: a gang has one priority", {"volcano-last-priority-class-wins"}, nullptr},
-    {"#33, J19: names of the status server are reserved",
-     {"status-server-user-env-of-the-same-name-wins"},
-     nullptr},
     {"#10, 1.7: sources of variables are copied as they are",
      {"trainer-env-file-key-ref-is-lost"},
      copy_env_sources},
+};
+
+struct Refusal {
+    const char* reason;
+    std::set<std::string> cases;
+    const char* field;
+};
+
+// What is not built, by the original's verdict or by ours, and the field that is to blame.
+const Refusal refusals[] = {
+    {"#13: of two jobs that train only the first would be configured",
+     {"plainml-two-trainer-jobs-only-first-is-scaled"},
+     "spec.template.spec.replicatedJobs[1].template.metadata.labels"},
+    {"Q2: our own labels cannot be patched",
+     {"patch-can-give-the-trainer-role-by-label", "patch-can-remove-the-trainer-role-by-label"},
+     "spec.runtimePatches[0]"},
+    {"#8: a patch for a job that the runtime does not have",
+     {"patch-unknown-job-adds-an-empty-job", "patch-unknown-job-without-template"},
+     "spec.runtimePatches[0].trainingRuntimeSpec.template.spec.replicatedJobs[0].name"},
+    {"#8: a patch for an init container that the runtime does not have",
+     {"patch-unknown-init-container-adds-one-without-image"},
+     "spec.runtimePatches[0].trainingRuntimeSpec.template.spec.replicatedJobs[0].template.spec.template.spec."
+     "initContainers[0].name"},
+    {"#25: GPUs are given to processes, so each must get the same number",
+     {"flux-gpus-per-task-and-procs-from-runtime"},
+     "spec.trainer.numProcPerNode"},
+    {"2.8: one way of gang scheduling at a time",
+     {"volcano-and-coscheduling-together-make-two-pod-groups"},
+     "spec.podGroupPolicy"},
+    {"#32: a gang has one priority",
+     {"volcano-last-priority-class-wins"},
+     "spec.template.spec.replicatedJobs[1].template.spec.template.spec.priorityClassName"},
+    {"#33, J19: names of the status server are reserved",
+     {"status-server-user-env-of-the-same-name-wins"},
+     "spec.trainer.env[0]"},
+    {"lists are merged by key, which every item of a patch must have",
+     {"patch-image-pull-secret-with-empty-name-fails"},
+     "spec.runtimePatches[0]"},
+    {"1.1: a snapshot is for one TrainJob",
+     {"snapshot-of-another-owner-is-an-error", "snapshot-without-owner-is-an-error"},
+     "spec.runtimeRef"},
+    {"1.1: a snapshot holds the runtime that the TrainJob refers to",
+     {"snapshot-of-another-kind-is-an-error", "snapshot-with-broken-yaml-is-an-error"},
+     "spec.runtimeRef"},
+    {"2.10: without the CA of the status server Pods could not report",
+     {"status-server-missing-secret-fails", "status-server-secret-without-ca-fails"},
+     "data[ca.crt]"},
+    {"2.2: the environment of a job that the runtime does not have",
+     {"torch-env-injection-target-job-missing-fails"},
+     "spec.mlPolicy.torch.envInjection.targets[0].jobName"},
 };
 
 struct Elsewhere {
@@ -299,6 +329,12 @@ std::vector<const Override*> find_overrides(const std::string& case_name) {
     return rows;
 }
 
+const char* refused_field(const std::string& case_name) {
+    for (const Refusal& row : refusals)
+        if (row.cases.contains(case_name)) return row.field;
+    return nullptr;
+}
+
 bool builds_instead(const std::string& case_name) {
     for (const Elsewhere& row : built_after_all)
         if (row.cases.contains(case_name)) return true;
@@ -314,6 +350,7 @@ std::string decided_elsewhere(const std::string& case_name) {
 std::set<std::string> named_cases() {
     std::set<std::string> names = cases_with_additions();
     for (const Override& row : overrides) names.insert(row.cases.begin(), row.cases.end());
+    for (const Refusal& row : refusals) names.insert(row.cases.begin(), row.cases.end());
     for (const Elsewhere& row : elsewhere) names.insert(row.cases.begin(), row.cases.end());
     for (const Elsewhere& row : built_after_all) names.insert(row.cases.begin(), row.cases.end());
     std::erase_if(names, [](const std::string& name) { return name.ends_with('*'); });

@@ -8,7 +8,7 @@
 struct Override {
     const char* reason;
     std::set<std::string> cases;  ///< "mpi-*": all whose names begin so
-    /// Turns the original's object into the one that is wanted; nullptr: an error is wanted.
+    /// Turns the original's object into the one that is wanted.
     void (*change)(const PipelineCase& c, api::Json& object);
     std::string_view kind = "JobSet";  ///< of the objects to change
 };
@@ -26,6 +26,9 @@ std::set<std::string> cases_with_additions();
 
 /// Those of a case, in order of application; none: the original decides.
 std::vector<const Override*> find_overrides(const std::string& case_name);
+
+/// Of a case whose outcome is an error: the field that the error names. nullptr if it is to be built.
+const char* refused_field(const std::string& case_name);
 
 /// Whether a case is to be built where the original does not get to an outcome of use.
 bool builds_instead(const std::string& case_name);

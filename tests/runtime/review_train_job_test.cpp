@@ -24,6 +24,12 @@ std::string one_patch(const char* pod_spec) {
            pod_spec + "}}}}]}}}}]";
 }
 
+std::string patches(int count) {
+    std::string list = "[";
+    for (int i = 0; i < count; ++i) list += "{manager: a.io/x" + std::to_string(i) + "}, ";
+    return list + "]";
+}
+
 constexpr const char* patched_pod =
     "spec.runtimePatches[0].trainingRuntimeSpec.template.spec.replicatedJobs[0]."
     "template.spec.template.spec.";
@@ -44,6 +50,7 @@ TEST_CASE("a new TrainJob is admitted unless a rule says no", "[admission]") {
     const std::string nameless_patch = one_patch("{imagePullSecrets: [{}]}");
     const char* secrets = "spec.template.spec.replicatedJobs[0].template.spec.template.spec.imagePullSecrets";
     const char* parallelism = "spec.mlPolicy.numNodes";
+    const std::string patches16 = patches(16), patches17 = patches(17);
     const std::string name48(48, 'a'), name49(49, 'a'), name47(47, 'a');
     const Case cases[] = {
         {"valid", {}, {}, ""},
@@ -206,6 +213,8 @@ TEST_CASE("a new TrainJob is admitted unless a rule says no", "[admission]") {
          "Invalid metadata.name, Invalid spec.runtimeRef, Invalid "
          "spec.runtimePatches[0].trainingRuntimeSpec.template.spec.replicatedJobs[0].name, Invalid "
          "spec.runtimePatches[0].manager, Invalid spec.trainer.env"},
+        {"as many patches as the schema admits", {{"spec.runtimePatches", patches16.c_str()}}, {}, ""},
+        {"one more", {{"spec.runtimePatches", patches17.c_str()}}, {}, "Invalid spec.runtimePatches"},
         {"an odd shape", {{"spec.trainer", "{env: foo}"}}, {}, "Invalid spec.trainer.env"},
         {"an odd runtime", {}, {{"spec.template.spec.replicatedJobs", "foo"}}, "Invalid spec.runtimeRef"},
     };

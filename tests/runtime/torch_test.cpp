@@ -186,3 +186,7 @@ TEST_CASE("an unknown target of the environment is an error", "[runtime]") {
         }
     }
 }
+
+TEST_CASE("torch does nothing where nobody trains and no container is named", "[torch]") {
+    CHECK(node_without_trainer("torch") == tree("{name: node, image: \"train:1\"}"));
+}

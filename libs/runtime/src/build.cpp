@@ -30,13 +30,6 @@ api::Result<> check(const Inputs& inputs) {
     return {};
 }
 
-bool gets_resources_per_node(const Info& info, const PodSet& pods) {
-    // Without a policy the original gives them to nobody, and Kueue counts on that.
-    if (!info.ml_policy.is_object()) return false;
-    return pods.ancestor == api::ancestor_trainer ||
-           (pods.name == api::node_container && info.ml_policy["mpi"]["runLauncherAsNode"].bool_or(false));
-}
-
 // `resourcesPerNode` into the containers that get it; and what counts for numbers of processes.
 api::Result<> settle_resources(const Inputs& inputs, Info& info) {
     const Json& per_node = info.trainer["resourcesPerNode"];
@@ -46,8 +39,8 @@ api::Result<> settle_resources(const Inputs& inputs, Info& info) {
     info.resources = std::move(counted->resources);
     for (const PodSet& pods : info.pod_sets) {
         Json* node = info.container(pods, api::node_container);
-        if (!node || !gets_resources_per_node(info, pods)) continue;
         const Json& job = std::as_const(info.spec)["replicatedJobs"][pods.index];
+        if (!node || !gets_resources_per_node(info.ml_policy, job)) continue;
         if (const auto faults = claim_faults_of_trainer(job, per_node); !faults.empty())
             return to_error(faults.front());
         auto merged = merged_resources(std::as_const(*node)["resources"], per_node);
@@ -101,8 +94,10 @@ Needs needs(const api::TrainJob& job, const Json& runtime, const std::vector<Jso
     if (!merged) return all;
     const NeedsContext context = {
         .job = job, .runtime = runtime, .merged_spec = merged->spec, .observed = observed};
-    // Without a policy nobody counts.
-    if (runtime["spec"]["mlPolicy"].is_object())
+    const auto counts_gpus = [&](const auto& plugin) {
+        return plugin->counts_gpus(runtime["spec"]["mlPolicy"]);
+    };
+    if (std::any_of(pipeline.begin(), pipeline.end(), counts_gpus))
         if (const auto counted = counted_resources(merged->spec, job.spec["trainer"]["resourcesPerNode"]))
             add_claim_needs(*counted, job.meta.ns, observed, all);
     for (const auto& plugin : pipeline) plugin->add_needs(context, all);
@@ -134,7 +129,6 @@ api::Result<Built> build(const Inputs& inputs, const Pipeline& pipeline) {
     info.pod_sets = count_pods(info.spec, info.ml_policy, info.num_nodes());
     if (const auto settled = settle_resources(inputs, info); !settled) return settled.error();
     if (const auto enforced = enforce(inputs, info, pipeline); !enforced) return enforced.error();
-    configure_initializers(info);
     configure_trainer(info);
     write_counts(info);
 

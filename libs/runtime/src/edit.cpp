@@ -70,8 +70,31 @@ Json env_rank(std::string_view name) {
 
 void upsert_env(Json& container, Json entry) { upsert_by(container["env"], "name", std::move(entry)); }
 
+// Thousands of entries in a list of thousands are no millions of comparisons.
 void upsert_all_env(Json& container, const Json& entries) {
-    for (const Json& entry : entries.items()) upsert_env(container, without_default_version(entry));
+    constexpr std::size_t few = 64;
+    if (entries.items().empty()) return;
+    Json::Array& list = container["env"].items();
+    if (entries.items().size() * list.size() <= few * few && entries.items().size() <= few) {
+        for (const Json& entry : entries.items()) upsert_env(container, without_default_version(entry));
+        return;
+    }
+    constexpr auto nowhere = static_cast<std::size_t>(-1);
+    std::unordered_map<std::string_view, std::size_t> places;  // the keys are views of `entries`, which stay
+    for (const Json& entry : entries.items()) places.emplace(entry["name"].as_string(), nowhere);
+    for (std::size_t i = 0; i < list.size(); ++i)
+        if (const auto at = places.find(std::as_const(list[i])["name"].as_string());
+            at != places.end() && at->second == nowhere)
+            at->second = i;
+    for (const Json& entry : entries.items()) {
+        std::size_t& place = places[entry["name"].as_string()];
+        if (place == nowhere) {
+            place = list.size();
+            list.push_back(without_default_version(entry));
+        } else {
+            list[place] = without_default_version(entry);
+        }
+    }
 }
 
 void upsert_mount(Json& container, Json mount) {
@@ -88,9 +111,11 @@ api::Result<> upsert_port(Json& container, Json port) {
     };
     Json::Array& ports = container["ports"].items();
     const std::string_view name = wanted["name"].as_string();
-    for (const Json& other : ports)
-        if (!name.empty() && other["name"].as_string() == name && !same(other))
-            return api::invalid("ports", "two ports are called \"" + std::string(name) + "\"");
+    for (std::size_t i = 0; i < ports.size() && !name.empty(); ++i)
+        if (std::as_const(ports[i])["name"].as_string() == name && !same(ports[i]))
+            return api::invalid("ports[" + std::to_string(i) + "].name",
+                                "two ports are called \"" + std::string(name) +
+                                    "\": this one and one that the runtime's framework needs");
     const auto place = std::find_if(ports.begin(), ports.end(), same);
     if (place == ports.end())
         ports.push_back(std::move(port));

@@ -35,7 +35,8 @@ void upsert_all_env(api::Json& container, const api::Json& entries);
 void upsert_mount(api::Json& container, api::Json mount);
 /// By `name`, into a Pod's spec.
 void upsert_volume(api::Json& pod_spec, api::Json volume);
-/// By (containerPort, protocol), into a container. Fails when another port has the same name.
+/// By (containerPort, protocol), into a container. Fails when another port has the same name; the field of
+/// the error is a path in the container ("ports[1].name").
 api::Result<> upsert_port(api::Json& container, api::Json port);
 
 }  // namespace runtime

@@ -14,8 +14,20 @@ using api::Json;
 
 const Json& pod_spec_of(const Json& job) { return job["template"]["spec"]["template"]["spec"]; }
 
-Need runtime_class(std::string_view name) {
-    return {.api_version = "node.k8s.io/v1", .kind = "RuntimeClass", .key = {.name = std::string(name)}};
+constexpr std::string_view runtime_class_api_version = "node.k8s.io/v1";
+constexpr std::string_view runtime_class_kind = "RuntimeClass";
+
+// Each is a request to the API server in every pass that builds; a cluster has a handful.
+constexpr std::size_t most_runtime_classes = 32;
+
+// What Pods of each class take besides their containers.
+std::map<std::string_view, const Json*> overheads(const std::vector<Json>& observed) {
+    std::map<std::string_view, const Json*> found;
+    for (const Json& object : observed)
+        if (object["kind"].as_string() == runtime_class_kind &&
+            object["apiVersion"].as_string() == runtime_class_api_version)
+            found.emplace(object["metadata"]["name"].as_string(), &object["overhead"]["podFixed"]);
+    return found;
 }
 
 using Indexes = std::vector<std::size_t>;
@@ -78,6 +90,18 @@ std::string pod_spec_path(std::size_t job) {
     return "spec.template.spec.replicatedJobs[" + std::to_string(job) + "].template.spec.template.spec";
 }
 
+api::Result<> check_runtime_classes(const Json& job_set_spec) {
+    std::set<std::string_view> classes = {""};
+    const auto& jobs = job_set_spec["replicatedJobs"].items();
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+        if (classes.insert(pod_spec_of(jobs[i])["runtimeClassName"].as_string()).second &&
+            classes.size() > most_runtime_classes + 1)
+            return api::invalid(pod_spec_path(i) + ".runtimeClassName",
+                                "the jobs of a gang have " + std::to_string(most_runtime_classes) +
+                                    " different classes at most");
+    return {};
+}
+
 }  // namespace
 
 void add_gang_needs(const NeedsContext& context, std::string_view pod_group_api_version, Needs& needs) {
@@ -90,7 +114,11 @@ void add_gang_needs(const NeedsContext& context, std::string_view pod_group_api_
     for (const Json& job : context.merged_spec["replicatedJobs"].items())
         if (const auto name = pod_spec_of(job)["runtimeClassName"].as_string(); !name.empty())
             classes.insert(name);
-    for (const std::string_view name : classes) needs.objects.push_back(runtime_class(name));
+    if (classes.size() > most_runtime_classes) return;  // make_pod_group() says so
+    for (const std::string_view name : classes)
+        needs.objects.push_back({.api_version = std::string(runtime_class_api_version),
+                                 .kind = std::string(runtime_class_kind),
+                                 .key = {.name = std::string(name)}});
 }
 
 std::vector<const PodSet*> gang_members(Info& info) {
@@ -113,13 +141,14 @@ api::Result<> check_only_gang_policy(const Info& info) {
 
 api::Result<Json> make_pod_group(const Inputs& inputs, Info& info, std::string_view pod_group_api_version) {
     PodDefaults defaults = {.requests = default_requests(inputs.observed)};
+    if (auto checked = check_runtime_classes(info.spec); !checked) return checked.error();
+    const auto overhead_of = overheads(inputs.observed);
     std::int64_t pods = 0;
     ResourceList sum;
     for (const PodSet* member : gang_members(info)) {
         const Json& spec = pod_spec_of(std::as_const(info.spec)["replicatedJobs"][member->index]);
-        const Json* found =
-            find_observed(inputs.observed, runtime_class(spec["runtimeClassName"].as_string()));
-        defaults.overhead = found ? (*found)["overhead"]["podFixed"] : Json();
+        const auto overhead = overhead_of.find(spec["runtimeClassName"].as_string());
+        defaults.overhead = overhead == overhead_of.end() ? Json() : *overhead->second;
         const auto requests = pod_requests(spec, defaults);
         if (!requests)
             return api::invalid(pod_spec_path(member->index) + "." + requests.error().field,

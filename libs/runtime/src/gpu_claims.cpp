@@ -16,6 +16,12 @@ using api::Json;
 constexpr std::string_view api_version = "resource.k8s.io/v1";
 const Json nothing;
 
+// Each is a request to the API server in every pass that builds. A container that uses more claims than a
+// patch may have (32, as the schema has it), or claims for more classes of devices than the requests of two
+// of them can name, is none whose processes anybody can count by hand either: its number is unknown.
+constexpr std::size_t most_sources = 32;
+constexpr std::size_t most_classes = 64;
+
 Need need_of(std::string_view kind, std::string_view ns, std::string_view name) {
     return {.api_version = std::string(api_version),
             .kind = std::string(kind),
@@ -31,9 +37,16 @@ struct Reference {
     Need source = {};          // ResourceClaim or ResourceClaimTemplate
 };
 
-std::vector<Reference> references(const CountedResources& counted, const std::string& ns) {
-    std::vector<Reference> found;
+// What the container refers to, or why that is too much to look at.
+struct References {
+    std::vector<Reference> list = {};
+    std::string too_many = {};
+};
+
+References references(const CountedResources& counted, const std::string& ns) {
+    References found;
     NamedItems of_pod;
+    std::set<std::pair<std::string_view, std::string_view>> sources;
     if (!counted.pod_spec || gpus(counted.resources).count > 0) return found;
     for (const Json& entry : counted.resources["claims"].items()) {
         const auto name = entry["name"].as_string();
@@ -42,9 +55,13 @@ std::vector<Reference> references(const CountedResources& counted, const std::st
         const auto existing = (*claim)["resourceClaimName"].as_string();
         const auto made = (*claim)["resourceClaimTemplateName"].as_string();
         if (existing.empty() && made.empty()) continue;
-        found.push_back({std::string(name), std::string(entry["request"].as_string()),
-                         existing.empty() ? need_of("ResourceClaimTemplate", ns, made)
-                                          : need_of("ResourceClaim", ns, existing)});
+        sources.emplace(existing, existing.empty() ? made : existing);
+        if (sources.size() > most_sources)
+            return {.too_many =
+                        "the container uses more than " + std::to_string(most_sources) + " different claims"};
+        found.list.push_back({std::string(name), std::string(entry["request"].as_string()),
+                              existing.empty() ? need_of("ResourceClaimTemplate", ns, made)
+                                               : need_of("ResourceClaim", ns, existing)});
     }
     return found;
 }
@@ -84,6 +101,21 @@ std::vector<const Json*> alternatives(const Json& request) {
     return found;
 }
 
+bool contains_gpu(std::string_view text);
+
+// The classes of which the name alone does not tell whether they are of GPUs, each once.
+std::set<std::string_view> unclear_classes(const References& references, const Devices& observed) {
+    std::set<std::string_view> names;
+    for (const Reference& reference : references.list)
+        if (const Json* source = observed.find(reference.source))
+            for (const Json& request : devices_of(*source)["requests"].items())
+                for (const Json* entry : alternatives(request))
+                    if (const auto name = (*entry)["deviceClassName"].as_string();
+                        !name.empty() && !contains_gpu(name))
+                        names.insert(name);
+    return names;
+}
+
 bool contains_gpu(std::string_view text) {
     constexpr std::string_view gpu = "gpu";
     return std::search(text.begin(), text.end(), gpu.begin(), gpu.end(), [](char a, char b) {
@@ -103,7 +135,7 @@ struct Number {
 
 class Counter {
 public:
-    explicit Counter(const std::vector<Json>& observed) : observed_(observed) {}
+    explicit Counter(const Devices& observed) : observed_(observed) {}
 
     void add(const Reference& reference) {
         const Json* source = observed_.find(reference.source);
@@ -193,7 +225,7 @@ private:
         return sum;
     }
 
-    Devices observed_;
+    const Devices& observed_;
     std::set<std::pair<std::string, std::string>> seen_ = {};
     GpuCount sum_ = {};
 };
@@ -202,29 +234,30 @@ private:
 
 void add_claim_needs(const CountedResources& counted, const std::string& ns,
                      const std::vector<Json>& observed, Needs& needs) {
-    std::set<std::pair<std::string, api::ObjectKey>> asked;
-    const auto add = [&](const Need& need) {
-        if (asked.emplace(need.kind, need.key).second) needs.objects.push_back(need);
-    };
-    const Devices devices(observed);
-    for (const Reference& reference : references(counted, ns)) {
-        add(reference.source);
-        const Json* source = devices.find(reference.source);
-        if (!source) continue;
-        for (const Json& request : devices_of(*source)["requests"].items())
-            for (const Json* entry : alternatives(request))
-                if (const auto name = (*entry)["deviceClassName"].as_string();
-                    !name.empty() && !contains_gpu(name))
-                    add(need_of("DeviceClass", "", name));
-    }
+    const References wanted = references(counted, ns);
+    std::set<std::pair<std::string_view, api::ObjectKey>> asked;
+    for (const Reference& reference : wanted.list)
+        if (asked.emplace(reference.source.kind, reference.source.key).second)
+            needs.objects.push_back(reference.source);
+    const auto classes = unclear_classes(wanted, Devices(observed));
+    if (classes.size() > most_classes) return;
+    for (const std::string_view name : classes) needs.objects.push_back(need_of("DeviceClass", "", name));
 }
 
 GpuCount count_gpus(const CountedResources& counted, const std::string& ns,
                     const std::vector<Json>& observed) {
     GpuCount own = gpus(counted.resources);
     if (own.count > 0) return own;
-    Counter counter(observed);
-    for (const Reference& reference : references(counted, ns)) counter.add(reference);
+    const References wanted = references(counted, ns);
+    if (!wanted.too_many.empty()) return {.known = false, .why = wanted.too_many};
+    if (wanted.list.empty()) return own;
+    const Devices devices(observed);
+    if (unclear_classes(wanted, devices).size() > most_classes)
+        return {
+            .known = false,
+            .why = "its claims are for more than " + std::to_string(most_classes) + " classes of devices"};
+    Counter counter(devices);
+    for (const Reference& reference : wanted.list) counter.add(reference);
     return std::move(counter).take();
 }
 

@@ -6,7 +6,8 @@
 /// of resources shows.
 namespace runtime {
 
-/// The claims or templates of the node container, and the device classes that those name.
+/// The claims or templates of the node container, and the device classes that those name: not more than one
+/// hundred in all, as each has to be read. Where there are more, the number is unknown.
 void add_claim_needs(const CountedResources& counted, const std::string& ns,
                      const std::vector<api::Json>& observed, Needs& needs);
 

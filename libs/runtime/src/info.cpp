@@ -48,6 +48,18 @@ Json* Info::init_container(const PodSet& pods, std::string_view name) {
     return find_named(list_of_pod(job_template(pods), "initContainers"), name);
 }
 
+api::Result<> Info::upsert_port(const PodSet& pods, std::string_view name, Json port) {
+    Json* found = container(pods, name);
+    if (!found) return {};
+    auto done = runtime::upsert_port(*found, std::move(port));
+    if (done) return done;
+    const Json::Array& containers = pod_spec(pods)["containers"].items();
+    return api::invalid("spec.template.spec.replicatedJobs[" + std::to_string(pods.index) +
+                            "].template.spec.template.spec.containers[" +
+                            std::to_string(found - containers.data()) + "]." + done.error().field,
+                        done.error().message);
+}
+
 std::string Info::endpoint(std::string_view pods, std::int64_t replica, std::int64_t index) const {
     const std::string_view subdomain = spec["network"]["subdomain"].as_string();
     // <JobSet>-<replicated job>-<replica>-<Pod>.<headless Service>

@@ -28,6 +28,7 @@ Pipeline make_pipeline(const Features& features) {
     list.push_back(make_torch());
     list.push_back(make_jax());
     list.push_back(make_xgboost());
+    list.push_back(make_initializers());
     // Its own hook runs after all frameworks'; its ConfigMap precedes the objects of those below.
     if (features.status_server) list.push_back(make_status(*features.status_server));
     list.push_back(make_mpi());

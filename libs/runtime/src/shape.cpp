@@ -1,6 +1,8 @@
 #include "shape.hpp"
 
+#include <limits>
 #include <span>
+#include <string>
 
 #include "merge/place.hpp"
 
@@ -22,7 +24,8 @@ struct Member {
 struct Shape {
     std::span<const Member> members = {};
     const Shape* item = nullptr;
-    bool scalars = false;  // a list of scalars
+    bool scalars = false;                                        // a list of scalars
+    std::size_t most = std::numeric_limits<std::size_t>::max();  // items
 };
 
 constexpr Shape object = {};
@@ -92,7 +95,8 @@ constexpr Member patch_spec_members[] = {{"template", job_set_template}};
 constexpr Shape patch_spec = {patch_spec_members};
 constexpr Member patch_members[] = {{"trainingRuntimeSpec", patch_spec}};
 constexpr Shape patch = {patch_members};
-constexpr Shape patches = {{}, &patch};
+// As the schema has it. Each of them is merged into what the ones before have made, which may be megabytes.
+constexpr Shape patches = {{}, &patch, false, 16};
 constexpr Member job_members[] = {
     {"trainer", trainer}, {"initializer", initializer}, {"runtimePatches", patches}};
 constexpr Shape train_job_spec = {job_members};
@@ -100,6 +104,8 @@ constexpr Shape train_job_spec = {job_members};
 api::Result<> check(const Json& value, const Shape& shape, const Place& place) {
     if (shape.item || shape.scalars) {
         if (!value.is_array()) return api::invalid(place.text(), "must be a list");
+        if (value.items().size() > shape.most)
+            return api::invalid(place.text(), "must have at most " + std::to_string(shape.most) + " items");
         for (std::size_t i = 0; i < value.items().size() && shape.item; ++i)
             if (auto checked = check(value.items()[i], *shape.item, {.outer = &place, .index = i}); !checked)
                 return checked;

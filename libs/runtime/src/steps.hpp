@@ -5,10 +5,6 @@
 /// asks for wins.
 namespace runtime {
 
-/// `spec.initializer`: where to download from, environment and credentials, into the jobs that are labelled
-/// for it.
-void configure_initializers(Info& info);
-
 /// `spec.trainer`: image, command, args and environment of the node container.
 void configure_trainer(Info& info);
 

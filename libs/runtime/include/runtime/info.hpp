@@ -59,6 +59,9 @@ struct Info {
     /// nullptr if there is none of that name; init containers do not count.
     api::Json* container(const PodSet& pod_set, std::string_view name);
     api::Json* init_container(const PodSet& pod_set, std::string_view name);
+    /// By (containerPort, protocol), into the PodSet's container of that name, if it has one. Fails when
+    /// another of its ports has the same name.
+    api::Result<> upsert_port(const PodSet& pod_set, std::string_view container, api::Json port);
     /// Tells people that the GPUs could not be counted, if so; for frameworks that need the number.
     void note_unknown_gpus();
     /// Host name of a Pod within its namespace.

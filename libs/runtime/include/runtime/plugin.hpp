@@ -38,6 +38,8 @@ public:
     virtual void add_needs(const NeedsContext&, Needs&) const {}
     /// Adds what validate() must be shown if it exists. TrainJobs cannot change what it follows from.
     virtual void add_review_needs(const api::Json& /*runtime*/, std::vector<Need>&) const {}
+    /// Whether a runtime with this `mlPolicy` is built by the number of GPUs, so that claims need a look.
+    virtual bool counts_gpus(const api::Json& /*ml_policy*/) const { return false; }
     /// The admission rule whose errors validate() adds, where they say no other; "" if it adds none.
     virtual std::string_view rule() const { return {}; }
     /// Adds what is wrong with a TrainJob, besides what concerns every one of them.

@@ -1,6 +1,7 @@
 #include "admission/review_case.hpp"
 #include "api/names.hpp"
 #include "claims.hpp"
+#include "resources.hpp"
 
 namespace runtime {
 using api::FieldErrors;
@@ -13,10 +14,8 @@ void claims_are_there(const ReviewCase& review, FieldErrors& errors) {
         if (fault.field.empty()) fault.field = "spec.runtimeRef";
         errors.push_back(std::move(fault));
     }
-    if (!review.runtime["spec"]["mlPolicy"].is_object()) return;
     for (const Json& job : review.merged_spec["replicatedJobs"].items()) {
-        const Json& labels = job["template"]["metadata"]["labels"];
-        if (labels[api::ancestor_label].as_string() != api::ancestor_trainer) continue;
+        if (!gets_resources_per_node(review.runtime["spec"]["mlPolicy"], job)) continue;
         for (api::FieldError& fault :
              claim_faults_of_trainer(job, review.job.spec["trainer"]["resourcesPerNode"]))
             errors.push_back(std::move(fault));

@@ -115,6 +115,7 @@ Json certificate_secret(const api::TrainJob& job, const CurveKeyPair& keys) {
 class Flux final : public Plugin {
 public:
     std::string_view name() const override { return "flux"; }
+    bool counts_gpus(const Json& ml_policy) const override { return ml_policy["flux"].is_object(); }
     std::string_view rule() const override { return "J18"; }
 
     void add_needs(const NeedsContext& context, Needs& needs) const override {

@@ -24,7 +24,8 @@ public:
         upsert_env(*node, env_rank("JAX_PROCESS_ID"));
         upsert_env(*node, env_value("JAX_COORDINATOR_ADDRESS",
                                     info.first_endpoint() + ":" + std::to_string(coordinator_port)));
-        return upsert_port(*node, Json::object({{"containerPort", coordinator_port}}));
+        return info.upsert_port(*pods, api::node_container,
+                                Json::object({{"containerPort", coordinator_port}}));
     }
 };
 

@@ -163,6 +163,7 @@ Json host_file_map(const api::TrainJob& job, std::string lines) {
 class Mpi final : public Plugin {
 public:
     std::string_view name() const override { return "mpi"; }
+    bool counts_gpus(const Json& ml_policy) const override { return ml_policy["mpi"].is_object(); }
     std::string_view rule() const override { return "J15"; }
 
     void add_needs(const NeedsContext& context, Needs& needs) const override {

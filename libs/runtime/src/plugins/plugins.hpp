@@ -8,6 +8,7 @@ std::unique_ptr<Plugin> make_plain_ml();
 std::unique_ptr<Plugin> make_torch();
 std::unique_ptr<Plugin> make_jax();
 std::unique_ptr<Plugin> make_xgboost();
+std::unique_ptr<Plugin> make_initializers();
 std::unique_ptr<Plugin> make_status(StatusServer server);
 std::unique_ptr<Plugin> make_mpi();
 std::unique_ptr<Plugin> make_flux();

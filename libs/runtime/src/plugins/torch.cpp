@@ -98,6 +98,7 @@ std::vector<Missing> missing_targets(const Json& targets, const Json& job_set_sp
 class Torch final : public Plugin {
 public:
     std::string_view name() const override { return "torch"; }
+    bool counts_gpus(const Json& ml_policy) const override { return ml_policy["torch"].is_object(); }
     std::string_view rule() const override { return "J12"; }
 
     void validate(const ReviewContext& review, FieldErrors& errors) const override {
@@ -157,7 +158,9 @@ public:
             add_trainer_env(info, *node);
             const std::string master = info.first_endpoint();
             add_variables(*node, nodes, *processes, tune ? std::nullopt : std::optional(master));
-            if (auto port = upsert_port(*node, Json::object({{"containerPort", master_port}})); !port)
+            if (auto port = info.upsert_port(*pods, api::node_container,
+                                             Json::object({{"containerPort", master_port}}));
+                !port)
                 return port;
             if (tune) info.command = torch_tune_command(info, {count, *processes, info.gpus});
         }

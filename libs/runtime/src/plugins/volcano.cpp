@@ -1,4 +1,6 @@
 // Volcano (volcano.sh): an annotation makes Pods a gang; queue, priority and topology are the gang's.
+#include <algorithm>
+#include <span>
 #include <unordered_set>
 
 #include "gang.hpp"
@@ -23,6 +25,9 @@ bool is_system_class(std::string_view name) {
 Need priority_class_need(std::string_view name) {
     return {.api_version = "scheduling.k8s.io/v1", .kind = "PriorityClass", .key = {"", std::string(name)}};
 }
+
+// More are refused by themselves, so nobody needs to know whether they exist.
+constexpr std::size_t most_priority_classes = 8;
 
 // In order, each once.
 std::vector<std::string_view> priority_classes(const Json& job_set_spec) {
@@ -74,7 +79,9 @@ public:
 
     void add_review_needs(const Json& runtime, std::vector<Need>& needs) const override {
         if (!runtime["spec"]["podGroupPolicy"]["volcano"].is_object()) return;
-        for (const std::string_view name : priority_classes(runtime["spec"]["template"]["spec"]))
+        auto names = priority_classes(runtime["spec"]["template"]["spec"]);
+        if (names.size() > most_priority_classes) names.resize(most_priority_classes);
+        for (const std::string_view name : names)
             if (!is_system_class(name)) needs.push_back(priority_class_need(name));
     }
 
@@ -91,7 +98,8 @@ public:
             refuse("the annotation " + std::string(queue_annotation) + " of the JobSet must not be empty");
         const auto classes = priority_classes(review.merged_spec);
         bool all_exist = true;
-        for (const std::string_view name : classes) {
+        for (const std::string_view name :
+             std::span(classes).first(std::min(classes.size(), most_priority_classes))) {
             if (!review.observed || is_system_class(name) ||
                 find_observed(*review.observed, priority_class_need(name)))
                 continue;

@@ -20,6 +20,7 @@ constexpr std::string_view reserved[] = {"DMLC_TRACKER_URI", "DMLC_TRACKER_PORT"
 class XgBoost final : public Plugin {
 public:
     std::string_view name() const override { return "xgboost"; }
+    bool counts_gpus(const Json& ml_policy) const override { return ml_policy["xgboost"].is_object(); }
     std::string_view rule() const override { return "J16"; }
 
     void validate(const ReviewContext& review, api::FieldErrors& errors) const override {
@@ -50,7 +51,7 @@ public:
         upsert_env(*node, env_value("DMLC_TRACKER_PORT", std::to_string(tracker_port)));
         upsert_env(*node, env_rank("DMLC_TASK_ID"));
         upsert_env(*node, env_value("DMLC_NUM_WORKER", std::to_string(nodes * per_node)));
-        return upsert_port(*node, Json::object({{"containerPort", tracker_port}}));
+        return info.upsert_port(*pods, api::node_container, Json::object({{"containerPort", tracker_port}}));
     }
 };
 

@@ -1,0 +1,69 @@
+// Datasets and models that are downloaded before the training; they go with any framework.
+#include "fixtures.hpp"
+
+using api::Json;
+
+TEST_CASE("initializers are told where to download from", "[runtime]") {
+    struct Case {
+        const char* name;
+        const char* initializer;
+        const char* want;  // of the container, beside its name
+    };
+    const Case cases[] = {
+        {"nothing", "null", "{env: [{name: STORAGE_URI, value: old}, {name: A, value: a}]}"},
+        {"nothing for this step", "{model: {storageUri: s3://m}}",
+         "{env: [{name: STORAGE_URI, value: old}, {name: A, value: a}]}"},
+        {"a place", "{dataset: {storageUri: hf://d}}",
+         "{env: [{name: STORAGE_URI, value: hf://d}, {name: A, value: a}]}"},
+        {"an empty place", "{dataset: {storageUri: \"\"}}",
+         "{env: [{name: STORAGE_URI, value: \"\"}, {name: A, value: a}]}"},
+        {"variables, which win",
+         "{dataset: {storageUri: hf://d, env: [{name: STORAGE_URI, value: mine}, {name: B, value: b}]}}",
+         "{env: [{name: STORAGE_URI, value: mine}, {name: A, value: a}, {name: B, value: b}]}"},
+        {"credentials", "{dataset: {secretRef: {name: s}}}",
+         "{env: [{name: STORAGE_URI, value: old}, {name: A, value: a}], envFrom: [{secretRef: {name: s}}]}"},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            // Found by label: the job's name plays no role.
+            const Json runtime =
+                changed(plain_runtime(), {{"spec.template.spec.replicatedJobs[1]",
+                                           "{name: fetch, replicas: 2, template: {metadata: {labels: "
+                                           "{trainer.kubeflow.org/trainjob-ancestor-step: "
+                                           "dataset-initializer}}, spec: {template: {spec: "
+                                           "{containers: [{name: dataset-initializer, env: [{name: "
+                                           "STORAGE_URI, value: old}, {name: A, value: "
+                                           "a}]}]}}}}}"}});
+            const Json job = changed(train_job(), {{"spec.initializer", c.initializer}});
+            const Json job_set = build_job_set(job, runtime).value();
+            const Json& fetch = job_set["spec"]["replicatedJobs"][1];
+            Json have = fetch["template"]["spec"]["template"]["spec"]["containers"][0];
+            have.erase("name");
+            CHECK(have == tree(c.want));
+            CHECK(fetch["replicas"] == 1);
+        }
+    }
+}
+
+TEST_CASE("an environment that many jobs would multiply beyond any API server is refused", "[runtime]") {
+    const auto outcome = [](int jobs, std::size_t bytes) {
+        Json runtime = plain_runtime();
+        for (int index = 1; index <= jobs; ++index) {
+            Json job = tree(
+                "{template: {metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: "
+                "dataset-initializer}}, spec: {template: {spec: {containers: [{name: "
+                "dataset-initializer}]}}}}}");
+            job["name"] = "fetch-" + std::to_string(index);
+            at(runtime, "spec.template.spec.replicatedJobs").push_back(std::move(job));
+        }
+        Json job = train_job();
+        at(job, "spec.initializer.dataset.env[0]") =
+            Json::object({{"name", "A"}, {"value", std::string(bytes, 'x')}});
+        const auto built = build_job_set(job, runtime);
+        return built ? "built" : built.error().field;
+    };
+    CHECK(outcome(1, 1'000'000) == "built");
+    CHECK(outcome(5, 100'000) == "built");
+    CHECK(outcome(2, 800'000) == "spec.initializer.dataset");
+    CHECK(outcome(5'000, 500'000) == "spec.initializer.dataset");  // two gigabytes and a half
+}
