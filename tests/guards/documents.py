@@ -1,4 +1,5 @@
-"""What documents promise: every reason that people can meet has its entry in docs/troubleshooting.md, and every path that a
+"""What documents promise: every reason that people can meet has its entry in docs/troubleshooting.md, every row of the comparison
+names what shows it, and every path that a
 document names, as a link or in `backticks`, is there."""
 
 import pathlib
@@ -41,8 +42,19 @@ def dead_paths(document):
             yield f"{document.relative_to(ROOT)} names {path}, which is not there"
 
 
+def unproven():
+    """Rows of the comparison that name neither a test nor a figure; each row has it in its last column."""
+    rows = [line for line in (ROOT / "docs/comparison.md").read_text().splitlines() if line.startswith("| ") and not line.startswith("| |")]
+    if len(rows) < 15:
+        yield "the rows of docs/comparison.md were not found"
+    for row in rows:
+        *_, proof, _ = row.split("|")
+        if not re.search(r"`(tests|bench|scripts)/", proof):
+            yield f"docs/comparison.md: nothing shows{row.split('|')[1].rstrip()}"
+
+
 def main():
-    problems = [*unexplained(), *(problem for document in documents() for problem in dead_paths(document))]
+    problems = [*unexplained(), *unproven(), *(problem for document in documents() for problem in dead_paths(document))]
     print("\n".join(problems))
     return bool(problems)
 

@@ -138,20 +138,18 @@ def test_a_snapshot_that_belongs_to_somebody_else_is_not_looked_at(signalbox, re
     change()
 
 
-@pytest.mark.parametrize("fault, text", [
-    (Fault(status=500), 'cannot read clustertrainingruntimes.trainer.kubeflow.org "not-watched-yet": made up by a test'),
-    (Fault(status=403), 'cannot read clustertrainingruntimes.trainer.kubeflow.org "not-watched-yet": made up by a test'),
-    (Fault(lost=True), 'cannot read clustertrainingruntimes.trainer.kubeflow.org "not-watched-yet": '),
-    (Fault(delay=60), "the API server did not answer a lookup in time, try again"),
-], ids=["500", "403", "reset", "slow"])
-def test_a_lookup_that_fails_is_answered_in_time_and_with_503(signalbox, rest, proxy, fault, text):
+@pytest.mark.parametrize("fault", [Fault(status=500), Fault(status=403), Fault(lost=True), Fault(delay=60)],
+                         ids=["500", "403", "reset", "slow"])
+def test_a_lookup_that_fails_is_answered_in_time_and_with_503(signalbox, rest, proxy, fault):
     with lookups(proxy, fault):
         began = time.monotonic()
         error = refusal(lambda: rest.create(train_job("hurried", "not-watched-yet"), dry_run=True))
         took = time.monotonic() - began
     assert error.code == 503 and error.status["reason"] == "ServiceUnavailable", error
     assert error.status["message"].startswith('admission webhook "validator.trainjob.trainer.kubeflow.org" denied the request: ')
-    assert text in error.status["message"]
+    assert "could not be read from the API server: try again" in error.status["message"]
+    # The details are for the log.
+    assert not any(word in error.status["message"] for word in ("made up by a test", "not-watched-yet", "127.0.0.1"))
     assert took < TIMEOUT, "else the API server would give up first, and its text says nothing of the reason"
     # And the next one is judged as ever.
     assert refusal(lambda: rest.create(train_job("hurried", "not-watched-yet"), dry_run=True)).code == 422

@@ -72,16 +72,30 @@ TEST_CASE("names and namespaces are those that the objects get", "[offline]") {
 TEST_CASE("other kinds are surroundings, or nothing to us", "[offline]") {
     const auto read = documents(
         "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n---\n"
-        "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}\n---\n"
-        "{apiVersion: trainer.kubeflow.org/v2, kind: TrainJob, metadata: {name: a}}\n");
+        "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}\n");
     const auto input = offline::take_in(read, "team").value();
     REQUIRE(input.known.size() == 1);
     CHECK_FALSE(input.known.front().is_ours);
     CHECK(input.known.front().object["metadata"]["namespace"] == "team");
-    REQUIRE(input.others.size() == 2);
-    CHECK(input.others[1]->line() == 5);
-    CHECK(input.find(kube::resources::config_maps, {"team", "a"}) == &input.known.front());
-    CHECK(input.find(kube::resources::secrets, {"team", "a"}) == nullptr);
+    REQUIRE(input.others.size() == 1);
+    CHECK(input.others[0]->line() == 3);
+}
+
+TEST_CASE("a kind of ours that is mistyped is no other kind", "[offline]") {
+    const std::string known =
+        "; there are TrainJob, TrainingRuntime and ClusterTrainingRuntime of trainer.kubeflow.org/v1alpha1";
+    const std::pair<const char*, std::string> rows[] = {
+        {"apiVersion: trainer.kubeflow.org/v1\nkind: TrainJob",
+         "job.yaml:1: no cluster knows the kind \"TrainJob\" of trainer.kubeflow.org/v1"},
+        {"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TranJob",
+         "job.yaml:2: no cluster knows the kind \"TranJob\" of trainer.kubeflow.org/v1alpha1"},
+        {"apiVersion: kubeflow.org/v1alpha1\nkind: TrainingRuntime",
+         "job.yaml:1: no cluster knows the kind \"TrainingRuntime\" of kubeflow.org/v1alpha1"},
+    };
+    for (const auto& [text, message] : rows)
+        CHECK(offline::take_in(documents(text + std::string("\nmetadata: {name: a}")), "team")
+                  .error()
+                  .message == message + known);
 }
 
 TEST_CASE("an object that is given twice is refused with both places", "[offline]") {

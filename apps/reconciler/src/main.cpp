@@ -1,5 +1,6 @@
 #include <string_view>
 
+#include "explain.hpp"
 #include "net/run.hpp"
 #include "render.hpp"
 #include "run.hpp"
@@ -7,6 +8,7 @@
 namespace {
 
 constexpr const char* render_command = "render";
+constexpr const char* explain_command = "explain";
 
 int render(int argc, char** argv) {
     reconciler::RenderSettings settings;
@@ -20,10 +22,26 @@ int render(int argc, char** argv) {
     return net::run_command(options, argc, argv, [&] { return reconciler::render(settings); });
 }
 
+int explain(int argc, char** argv) {
+    reconciler::ExplainSettings settings;
+    net::Options options(
+        "signalbox-reconciler explain",
+        "Shows on one screen how a TrainJob of a cluster stands and why: its state, deadline and time to "
+        "live, "
+        "what has changed of its runtime since, its JobSet, its Pods and what is wrong with them, the latest "
+        "events. It reads with the permissions of the kubeconfig, and changes nothing. Exit status: 0; 1 if "
+        "the "
+        "TrainJob cannot be read; 2 on bad usage and for a kubeconfig that cannot be used.",
+        SIGNALBOX_VERSION);
+    reconciler::add_options(options, settings);
+    return net::run_command(options, argc, argv, [&] { return reconciler::explain(settings); });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     if (argc > 1 && std::string_view(argv[1]) == render_command) return render(argc - 1, argv + 1);
+    if (argc > 1 && std::string_view(argv[1]) == explain_command) return explain(argc - 1, argv + 1);
     reconciler::Settings settings;
     net::Options options(
         "signalbox-reconciler",
@@ -32,6 +50,8 @@ int main(int argc, char** argv) {
         SIGNALBOX_VERSION);
     options.add_command(render_command,
                         "print what would be applied for TrainJobs in files, without a cluster");
+    options.add_command(explain_command, "show how a TrainJob of a cluster stands, and why",
+                        "NAMESPACE/NAME");
     reconciler::add_options(options, settings);
     return net::run_main(options, argc, argv, [&] { return reconciler::run(settings); });
 }

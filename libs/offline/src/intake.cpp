@@ -24,6 +24,23 @@ const crd::Crd* crd_of(const Json& object) {
     return crd::find(object["kind"].as_string());
 }
 
+// Whoever mistypes a kind or version of ours means an object that no cluster will take.
+bool looks_like_ours(const Json& object) {
+    const std::string_view version = object["apiVersion"].as_string();
+    return crd::find(object["kind"].as_string()) != nullptr ||
+           version.substr(0, version.find('/')) == api::trainer_group;
+}
+
+api::Error no_such_kind(const Document& document) {
+    const Json& object = document.object();
+    const std::string kind(object["kind"].as_string());
+    return api::invalid("", document.place(crd::find(kind) ? "apiVersion" : "kind") +
+                                ": no cluster knows the kind \"" + kind + "\" of " +
+                                std::string(object["apiVersion"].as_string()) +
+                                "; there are TrainJob, TrainingRuntime and ClusterTrainingRuntime of " +
+                                std::string(api::trainer_api_version));
+}
+
 // What it gets before anybody looks at it.
 void complete_metadata(Json& metadata, const kube::Resource& resource, const std::string& ns) {
     const Json& read = metadata;
@@ -62,6 +79,7 @@ api::Result<Input> take_in(const std::vector<Document>& documents, const std::st
         const Json& object = document.object();
         const kube::Resource* resource =
             kube::find_resource(object["apiVersion"].as_string(), object["kind"].as_string());
+        if (!resource && looks_like_ours(object)) return no_such_kind(document);
         if (!resource) {
             input.others.push_back(&document);
             continue;

@@ -1,0 +1,240 @@
+"""`signalbox-reconciler explain` on the real control plane: what a user sees of a TrainJob, with no more permissions than he has."""
+
+import os
+import pathlib
+import pty
+import subprocess
+
+import pytest
+
+from jobs import runtime, train_job
+from rest import conditions, true_conditions, wait_for
+
+RECONCILER = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "signalbox-reconciler"
+
+
+@pytest.fixture
+def ask(cluster, signalbox):
+    """The command and how it ended."""
+    def run(*arguments, kubeconfig=cluster.kubeconfig):
+        return subprocess.run([RECONCILER, "explain", *arguments], capture_output=True, text=True, timeout=60, check=False,
+                              env={**os.environ, "KUBECONFIG": str(kubeconfig)})
+    return run
+
+
+@pytest.fixture
+def explain(ask):
+    """What it prints of a TrainJob that is there."""
+    def screen(*arguments, **options):
+        done = ask(*arguments, **options)
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        return done.stdout
+
+    def once(words, *arguments, **options):
+        return wait_for(words, lambda: (lambda text: text if words in text else None)(screen(*arguments, **options)))
+    screen.once = once
+    return screen
+
+
+def test_a_running_job_with_its_pods_and_nodes(explain, rest):
+    rest.create(runtime(ttlSecondsAfterFinished=600))
+    rest.create(train_job("runs", seconds="never", nodes=2, activeDeadlineSeconds=3600))
+    text = explain.once("2 Running", "default/runs")
+    lines = text.splitlines()
+    assert lines[0].startswith("TrainJob  default/runs, created ")
+    assert lines[1].startswith("State     running since ") and lines[1].endswith("(JobsCreationSucceeded)")
+    assert any(line.startswith("Deadline  1h since its creation: ") and line.endswith(" left") for line in lines)
+    assert "TTL       10m after its end" in lines
+    assert "Runtime   ClusterTrainingRuntime plain-test" in lines
+    assert "JobSet    runs" in lines
+    pods = {pod["metadata"]["name"]: pod["spec"]["nodeName"] for pod in rest.list("pods")}
+    for pod, node in pods.items():
+        assert f"            {pod}  Running on {node}" in lines
+    explain.once("JobsCreationSucceeded: ", "default/runs")
+    assert "\x1b" not in text
+    # As kubectl's users write it.
+    assert "default/runs" in explain("-n", "default", "runs") and "default/runs" in explain("runs")
+
+
+def test_a_job_that_waits_for_room_says_what_no_node_has(explain, rest):
+    rest.create(runtime())
+    rest.create(train_job("big", seconds="never", trainer={
+        "command": ["train"], "resourcesPerNode": {"limits": {"nvidia.com/gpu": "99"}}}))
+    text = explain.once("Insufficient nvidia.com/gpu", "default/big")
+    assert "State     waits for its Pods since " in text
+    assert "Pods      1 Pending\n" in text and "  Pending; no node: 0/4 nodes are available" in text
+
+
+def test_an_image_that_cannot_be_had_is_named(explain, rest):
+    rest.create(runtime())
+    rest.create(train_job("misspelt", seconds="never"))
+    explain.once("1 Running", "default/misspelt")
+    (pod,) = rest.list("pods")
+    # What a kubelet would report.
+    rest.patch("pods", pod["metadata"]["name"], {"status": {"phase": "Pending", "containerStatuses": [{
+        "name": "node", "image": "registry.example.com/team/train:1.0", "imageID": "", "ready": False, "restartCount": 0,
+        "state": {"waiting": {"reason": "ImagePullBackOff", "message": "Back-off pulling image \"train:1.0\""}}}]}}, subresource="status")
+    text = explain.once("container node: ImagePullBackOff: Back-off pulling image \"train:1.0\"", "default/misspelt")
+    assert f"{pod['metadata']['name']}  Pending on {pod['spec']['nodeName']}; " in text
+
+
+def test_a_deadline_that_has_passed(explain, rest):
+    rest.create(runtime())
+    rest.create(train_job("late", seconds="never", activeDeadlineSeconds=1))
+    wait_for("its end", lambda: "Failed" in true_conditions(rest.get("trainjobs", "late")))
+    text = explain.once("JobSet    none", "default/late")
+    assert "(DeadlineExceeded)" in text and "State     failed since " in text
+    assert "Deadline  1s; the job has ended" in text
+
+
+def test_a_changed_runtime_is_told_apart_from_the_one_that_the_job_keeps(explain, rest):
+    made = rest.create(runtime())
+    rest.create(train_job("held", suspend=True, activeDeadlineSeconds=60))
+    # It has begun with its JobSet; until then the live runtime counts.
+    wait_for("it to be suspended", lambda: {"Created", "Suspended"} == set(true_conditions(rest.get("trainjobs", "held"))))
+    made["spec"]["mlPolicy"]["numNodes"] = 3
+    rest.replace("clustertrainingruntimes", made)
+    text = explain("default/held")
+    print(text)
+    assert "State     suspended since " in text and "JobSet    suspended" in text and "Pods      none" in text
+    assert "Deadline  1m from the next resume on; it does not run while suspended\n" in text
+    assert "changed since the job began; the job keeps its snapshot:\n            mlPolicy.numNodes: 1 -> 3\n" in text
+
+
+def test_a_job_that_cannot_be_built_says_why(explain, signalbox, rest):
+    rest.create(runtime("gone"))
+    signalbox.stop_reconciler()
+    rest.create(train_job("unbuilt", "gone"))
+    rest.delete("clustertrainingruntimes", "gone")
+    assert "State     not looked at yet\n" in explain("default/unbuilt")
+    signalbox.start_reconciler()
+    wait_for("the condition", lambda: conditions(rest.get("trainjobs", "unbuilt")).get("Created"))
+    text = explain("default/unbuilt")
+    assert "State     cannot be created since " in text and "(JobsBuildFailed)" in text
+    assert '"gone" does not exist; create it, and this TrainJob goes on' in text
+    assert "Runtime   ClusterTrainingRuntime gone, which does not exist\n" in text
+
+
+def test_what_keeps_the_jobs_from_making_pods_is_told(explain, rest):
+    rest.create(runtime())
+    rest.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none", "namespace": "default"},
+                 "spec": {"hard": {"count/pods": "0"}}})
+    try:
+        wait_for("the quota to count", lambda: rest.get("resourcequotas", "none").get("status", {}).get("used"))
+        rest.create(train_job("poor"))
+        text = explain.once("exceeded quota: none", "default/poor")
+        assert "Job poor-node-0  FailedCreate" in text and "Pods      none" in text
+    finally:
+        rest.delete("resourcequotas", "none")
+
+
+def test_who_may_not_read_everything_is_told_what_is_missing(ask, explain, cluster, rest):
+    rest.create(runtime())
+    rest.create(train_job("seen", seconds="never"))
+    wait_for("its JobSet", lambda: rest.get("jobsets", "seen"))
+    cluster.kubectl("create", "serviceaccount", "reader")
+    kubeconfig = cluster.service_account_kubeconfig("default", "reader")
+    try:
+        refused = ask("default/seen", kubeconfig=kubeconfig)
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert 'cannot get resource "trainjobs"' in refused.stderr and len(refused.stderr.splitlines()) == 1
+        cluster.kubectl("create", "role", "reader", "--verb=get",
+                        "--resource=trainjobs.trainer.kubeflow.org,jobsets.jobset.x-k8s.io")
+        cluster.kubectl("create", "rolebinding", "reader", "--role=reader", "--serviceaccount=default:reader")
+        wait_for("the role to count", lambda: ask("default/seen", kubeconfig=kubeconfig).returncode == 0)
+        text = explain("default/seen", kubeconfig=kubeconfig)
+        assert "State     has its JobSet since " in text and "JobSet    runs" in text
+        for part in ("Pods      could not be read: ", "Events    could not be read: ", "plain-test, which could not be read: ",
+                     "TTL       not known: "):
+            assert part in text
+        assert 'cannot list resource "pods"' in text
+    finally:
+        cluster.kubectl("delete", "serviceaccount/reader", "role/reader", "rolebinding/reader", "--ignore-not-found")
+
+
+@pytest.mark.parametrize("arguments, status, words", [
+    (["default/nobody"], 1, "there is no TrainJob default/nobody; `kubectl get trainjobs -n default` lists"),
+    (["nowhere/nobody"], 1, "there is no TrainJob nowhere/nobody"),
+    (["trainjob/nobody"], 1, "; what is asked for is NAMESPACE/NAME, not KIND/NAME"),
+    (["a/b/c"], 2, "a/b/c: must be NAMESPACE/NAME, or a NAME"),
+    (["/b"], 2, "/b: must be NAMESPACE/NAME, or a NAME"),
+    (["-n", "a", "b/c"], 2, "b/c is not in the namespace a"),
+    ([], 2, "NAMESPACE/NAME is missing"),
+    (["a", "b"], 2, "only one NAMESPACE/NAME"),
+    (["a", "--interval=1ms"], 2, "--interval must be at least 100ms"),
+    (["a", "--kubeconfig=/no/such/file"], 2, "/no/such/file does not exist"),
+])
+def test_what_cannot_be_shown_is_one_line_that_says_why(ask, arguments, status, words):
+    done = ask(*arguments)
+    assert (done.returncode, done.stdout) == (status, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("signalbox-reconciler explain: ") and words in line
+
+
+def test_a_cluster_that_cannot_be_reached_is_named(ask, tmp_path, cluster):
+    away = tmp_path / "away"
+    away.write_text(cluster.kubeconfig.read_text().replace(cluster.server, "https://127.0.0.1:1"))
+    done = ask("default/any", kubeconfig=away)
+    assert (done.returncode, done.stdout) == (1, "") and "127.0.0.1:1" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_whoever_has_no_kubeconfig_of_use_asks_through_kubectls_proxy(cluster, signalbox, rest, tmp_path):
+    rest.create(runtime())
+    rest.create(train_job("seen", seconds="never"))
+    plugin = tmp_path / "plugin"
+    plugin.write_text("{kind: Config, current-context: a, contexts: [{name: a, context: {cluster: a, user: a}}], clusters: [{name: a, cluster: "
+                      "{server: 'https://127.0.0.1:1'}}], users: [{name: a, user: {exec: {command: aws}}}]}")
+    alone = {**os.environ, "KUBECONFIG": str(plugin), "HOME": str(tmp_path)}
+    refused = subprocess.run([RECONCILER, "explain", "seen"], capture_output=True, text=True, timeout=60, check=False, env=alone)
+    assert refused.returncode == 2 and "credential plugin" in refused.stderr and "`kubectl proxy` and --server URL" in refused.stderr
+    proxy = subprocess.Popen([cluster.kubectl_path, "--kubeconfig", cluster.kubeconfig, "proxy", "--port=0"], stdout=subprocess.PIPE, text=True)
+    try:
+        address = proxy.stdout.readline().split()[-1]
+        done = subprocess.run([RECONCILER, "explain", "seen", "--server", f"http://{address}"], capture_output=True, text=True,
+                              timeout=60, check=False, env=alone)
+        assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("TrainJob  default/seen, ")
+        wrong = subprocess.run([RECONCILER, "explain", "seen", "--server=ftp://x"], capture_output=True, text=True, timeout=60,
+                               check=False, env=alone)
+        assert wrong.returncode == 2 and "--server" in wrong.stderr
+    finally:
+        proxy.kill()
+        proxy.wait()
+
+
+def test_watching_shows_each_change_and_ends_with_the_job(signalbox, cluster, rest):
+    rest.create(runtime())
+    rest.create(train_job("watched", suspend=True))
+    wait_for("it to be suspended", lambda: "Suspended" in true_conditions(rest.get("trainjobs", "watched")))
+    watching = subprocess.Popen([RECONCILER, "explain", "default/watched", "--watch", "--interval=100ms"], stdout=subprocess.PIPE,
+                                text=True, env={**os.environ, "KUBECONFIG": str(cluster.kubeconfig)})
+    try:
+        first = [watching.stdout.readline() for _ in range(2)]
+        assert first[1].startswith("State     suspended since ")
+        rest.patch("trainjobs", "watched", {"spec": {"suspend": False}})
+        wait_for("its end", lambda: "Complete" in true_conditions(rest.get("trainjobs", "watched")))
+        for line in watching.stdout:
+            if line.startswith("State     complete since "):
+                break
+        rest.delete("trainjobs", "watched")
+        remaining, _ = watching.communicate(timeout=60)
+        assert remaining.splitlines()[-1] == "TrainJob default/watched is gone"
+        assert watching.returncode == 0 and "\x1b" not in remaining
+    finally:
+        watching.kill()
+
+
+def test_colours_are_for_terminals_and_only_if_they_are_wanted(signalbox, cluster, rest):
+    rest.create(runtime())
+    rest.create(train_job("painted"))
+    wait_for("its end", lambda: "Complete" in true_conditions(rest.get("trainjobs", "painted")))
+
+    def on_a_terminal(**environment):
+        ours, theirs = pty.openpty()
+        with os.fdopen(ours, "rb", buffering=0) as screen:
+            subprocess.run([RECONCILER, "explain", "default/painted"], stdout=theirs, timeout=60, check=True,
+                           env={**os.environ, "KUBECONFIG": str(cluster.kubeconfig), **environment})
+            os.close(theirs)
+            return screen.read(65536).decode()
+    assert "\x1b[32mcomplete" in on_a_terminal()
+    assert "\x1b" not in on_a_terminal(NO_COLOR="1")
