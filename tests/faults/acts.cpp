@@ -1,7 +1,5 @@
 #include "acts.hpp"
 
-#include <algorithm>
-
 #include "api/job_set.hpp"
 #include "api/meta.hpp"
 #include "api/names.hpp"
@@ -256,10 +254,8 @@ Act once_suspended(Act act, std::chrono::milliseconds pause, Act next) {
     return [=](World& world) {
         const Stored* stored = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
         const auto job = stored ? api::parse_train_job(stored->object) : api::TrainJob();
-        const bool idle =
-            !job.jobs_status.empty() && std::all_of(job.jobs_status.begin(), job.jobs_status.end(),
-                                                    [](const auto& status) { return status.active == 0; });
-        if (!idle || !api::is_true(job.conditions, api::condition::suspended)) {
+        const bool rests = !job.jobs_status.empty() && !api::any_active(job.jobs_status);
+        if (!rests || !api::is_true(job.conditions, api::condition::suspended)) {
             world.agenda.after(1s, [=, &world] { once_suspended(act, pause, next)(world); });
             return;
         }

@@ -184,14 +184,12 @@ void Judge::judge_times(const api::TrainJob& before, const api::TrainJob& after)
 
 // Queues give away the nodes of a job that says that it is suspended and that nothing of it is active.
 void Judge::judge_counts(const api::TrainJob& after) {
-    const auto any_active = [](const std::vector<api::JobStatus>& counts) {
-        return std::any_of(counts.begin(), counts.end(), [](const auto& count) { return count.active > 0; });
-    };
-    if (!api::is_true(after.conditions, api::condition::suspended) || any_active(after.jobs_status)) return;
+    if (!api::is_true(after.conditions, api::condition::suspended) || api::any_active(after.jobs_status))
+        return;
     const Stored* stored = api_.find(job_sets_name, after.meta.key());
     if (!stored || after.meta.deletion) return;
     const api::JobSet job_set = api::parse_job_set(stored->object);
-    if (job_set.meta.controller_uid == after.meta.uid && any_active(job_set.replicated_jobs))
+    if (job_set.meta.controller_uid == after.meta.uid && job_set.any_active())
         complain(text(after.meta.key()) + " was said to rest while its pods were active");
 }
 

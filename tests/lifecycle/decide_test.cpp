@@ -336,6 +336,16 @@ TEST_CASE("that nothing of a suspended job is active is said only of a live view
     }
 }
 
+TEST_CASE("of a job that has ended nobody asks whether it rests", "[decide]") {
+    Observed seen = running();
+    seen.job->suspend = true;
+    seen.job->jobs_status = {{.name = "node", .active = 0}};
+    seen.job_set.reset();
+    REQUIRE(needs_live(StoreTransition{}, seen) == Live::all);
+    seen.job->conditions = {{.type = "Complete", .status = "True", .reason = "JobsCompleted"}};
+    CHECK(needs_live(StoreTransition{}, seen) == Live::nothing);
+}
+
 TEST_CASE("what a JobSet that nobody has seen may have caused asks for a look at it", "[decide]") {
     struct Row {
         const char* name;

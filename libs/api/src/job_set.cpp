@@ -1,15 +1,8 @@
 #include "api/job_set.hpp"
 
-#include <algorithm>
-
 #include "api/names.hpp"
 
 namespace api {
-
-bool JobSet::any_active() const {
-    return std::any_of(replicated_jobs.begin(), replicated_jobs.end(),
-                       [](const JobStatus& job) { return job.active > 0; });
-}
 
 bool is_applied_by_us(const Json& object) {
     return !object["metadata"]["annotations"][applied_hash_annotation].is_null();

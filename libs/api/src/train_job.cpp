@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
 
@@ -47,6 +49,10 @@ TrainJob take_train_job(Json object) {
     TrainJob job = parse_all_but_spec(object);
     if (Json* spec = object.find("spec")) job.spec = std::move(*spec);
     return job;
+}
+
+bool any_active(const std::vector<JobStatus>& jobs) {
+    return std::any_of(jobs.begin(), jobs.end(), [](const JobStatus& job) { return job.active > 0; });
 }
 
 std::vector<JobStatus> parse_jobs_status(const Json& list) {

@@ -17,10 +17,6 @@ std::vector<api::JobStatus> storable(const std::vector<api::JobStatus>& entries)
     return kept;
 }
 
-bool any_active(const std::vector<api::JobStatus>& entries) {
-    return std::any_of(entries.begin(), entries.end(), [](const auto& entry) { return entry.active > 0; });
-}
-
 }  // namespace
 
 std::vector<api::JobStatus> jobs_status(const Observed& observed) {
@@ -36,8 +32,10 @@ std::vector<api::JobStatus> jobs_status(const Observed& observed) {
 
 bool tells_of_rest(const Observed& observed) {
     const api::TrainJob& job = *observed.job;
-    const bool told = api::is_true(job.conditions, api::condition::suspended) && !any_active(job.jobs_status);
-    return job.suspend && !told && !any_active(jobs_status(observed));
+    if (!job.suspend || api::terminal_condition(job)) return false;
+    const bool told =
+        api::is_true(job.conditions, api::condition::suspended) && !api::any_active(job.jobs_status);
+    return !told && !api::any_active(jobs_status(observed));
 }
 
 }  // namespace lifecycle

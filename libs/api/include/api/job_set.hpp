@@ -20,7 +20,7 @@ struct JobSet {
     bool belongs_to(const TrainJob& job) const {
         return !meta.controller_uid.empty() && meta.controller_uid == job.meta.uid;
     }
-    bool any_active() const;
+    bool any_active() const { return api::any_active(replicated_jobs); }
 };
 
 /// Whether an object carries api::applied_hash_annotation.

@@ -32,6 +32,8 @@ struct JobStatus {
     bool operator==(const JobStatus&) const = default;
 };
 
+bool any_active(const std::vector<JobStatus>& jobs);
+
 /// A TrainJob: the fields that decisions depend on, typed; the rest of the spec as the tree it came as.
 struct TrainJob {
     ObjectMeta meta = {};
