@@ -186,8 +186,6 @@ void tell_runtime(const api::TrainJob& job, const Part<Json>& live, const Json* 
               [&](const std::string& difference) { screen.line("", "  " + difference); });
 }
 
-std::string times(std::int64_t count) { return count == 1 ? "once" : std::to_string(count) + " times"; }
-
 std::string counts_of(const api::JobStatus& job) {
     std::string text = job.name + ":";
     const std::pair<std::int64_t, const char*> counts[] = {{job.active, " active"},

@@ -26,12 +26,11 @@ int explain(int argc, char** argv) {
     reconciler::ExplainSettings settings;
     net::Options options(
         "signalbox-reconciler explain",
-        "Shows on one screen how a TrainJob of a cluster stands and why: its state, deadline and time to "
-        "live, "
-        "what has changed of its runtime since, its JobSet, its Pods and what is wrong with them, the latest "
-        "events. It reads with the permissions of the kubeconfig, and changes nothing. Exit status: 0; 1 if "
-        "the "
-        "TrainJob cannot be read; 2 on bad usage and for a kubeconfig that cannot be used.",
+        "Shows on one screen how a TrainJob of a cluster stands and why: its state, deadline and time "
+        "to live, what has changed of its runtime since, its JobSet, its Pods and what is wrong with "
+        "them, the latest events. It reads with the permissions of the kubeconfig, and changes nothing. "
+        "Exit status: 0; 1 if the TrainJob cannot be read; 2 on bad usage and for a kubeconfig that "
+        "cannot be used.",
         SIGNALBOX_VERSION);
     reconciler::add_options(options, settings);
     return net::run_command(options, argc, argv, [&] { return reconciler::explain(settings); });

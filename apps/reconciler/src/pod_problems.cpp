@@ -35,9 +35,7 @@ std::string problem_of_container(const Json& status) {
     const std::string name = "container " + text_of(status["name"]);
     const Json& waiting = status["state"]["waiting"];
     const std::int64_t restarts = status["restartCount"].int_or(0);
-    std::string again;
-    if (restarts > 0)
-        again = " (restarted " + (restarts == 1 ? "once" : std::to_string(restarts) + " times") + ")";
+    const std::string again = restarts > 0 ? " (restarted " + times(restarts) + ")" : "";
     const Json& last = status["lastState"]["terminated"];
     if (waiting.is_object() && !is_ordinary(waiting["reason"].as_string())) {
         const std::string before = last.is_object() ? "; before: " + ending_of(last) : "";
@@ -70,6 +68,8 @@ std::string problem_of_deletion(const Json& pod, api::Time now) {
 }
 
 }  // namespace
+
+std::string times(std::int64_t count) { return count == 1 ? "once" : std::to_string(count) + " times"; }
 
 std::string phase_of(const Json& pod) {
     if (!pod["metadata"]["deletionTimestamp"].is_null()) return "Terminating";

@@ -4,6 +4,7 @@
 
 #include "api/dns_label.hpp"
 #include "api/names.hpp"
+#include "replicated_jobs.hpp"
 
 namespace runtime {
 namespace {
@@ -15,16 +16,12 @@ using api::Json;
 // These processes find each other by the host names of their Pods.
 constexpr std::string_view frameworks_with_addresses[] = {"torch", "jax", "xgboost", "mpi", "flux"};
 
-std::string job_path(std::size_t index) {
-    return "spec.template.spec.replicatedJobs[" + std::to_string(index) + "]";
-}
-
 // JobSet takes any, and its Jobs then never get Pods.
 void check_job_names(const Json& jobs, FieldErrors& errors) {
     for (std::size_t i = 0; i < jobs.items().size(); ++i)
         if (!api::is_dns_label(jobs[i]["name"].as_string()))
             errors.push_back({FieldErrorType::invalid,
-                              job_path(i) + ".name",
+                              replicated_job_path(i) + ".name",
                               jobs[i]["name"],
                               "must be a DNS label (a-z, 0-9, hyphens): it becomes part of Pod names",
                               {}});
@@ -38,7 +35,7 @@ void check_one_trainer(const Json& jobs, FieldErrors& errors) {
         if (found)
             errors.push_back(
                 {FieldErrorType::invalid,
-                 job_path(i) + ".template.metadata.labels",
+                 replicated_job_path(i) + ".template.metadata.labels",
                  jobs[i]["name"],
                  "only one job may have the label " + std::string(api::ancestor_label) + ": trainer",
                  {}});

@@ -1,5 +1,7 @@
 #include "forbidden_fields.hpp"
 
+#include "replicated_jobs.hpp"
+
 namespace runtime {
 namespace {
 
@@ -22,7 +24,7 @@ std::vector<ForbiddenField> forbidden_fields(const Json& job_set_spec) {
     const auto& jobs = job_set_spec["replicatedJobs"].items();
     for (std::size_t i = 0; i < jobs.size(); ++i) {
         const Json& spec = jobs[i]["template"]["spec"];
-        const std::string path = "spec.template.spec.replicatedJobs[" + std::to_string(i) + "].template.spec";
+        const std::string path = replicated_job_path(i) + ".template.spec";
         add(found, spec, deadline, jobs[i]["name"].as_string(), path);
         add(found, spec, ttl, jobs[i]["name"].as_string(), path);
     }

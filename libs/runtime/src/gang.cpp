@@ -6,13 +6,12 @@
 
 #include "api/names.hpp"
 #include "pod_requests.hpp"
+#include "replicated_jobs.hpp"
 
 namespace runtime {
 namespace {
 
 using api::Json;
-
-const Json& pod_spec_of(const Json& job) { return job["template"]["spec"]["template"]["spec"]; }
 
 constexpr std::string_view runtime_class_api_version = "node.k8s.io/v1";
 constexpr std::string_view runtime_class_kind = "RuntimeClass";
@@ -84,10 +83,6 @@ std::vector<bool> started_with(const Json& job_set_spec, std::size_t first) {
         chosen[index] = none_else && static_cast<std::size_t>(named_lasts) == lasts;
     }
     return chosen;
-}
-
-std::string pod_spec_path(std::size_t job) {
-    return "spec.template.spec.replicatedJobs[" + std::to_string(job) + "].template.spec.template.spec";
 }
 
 api::Result<> check_runtime_classes(const Json& job_set_spec) {

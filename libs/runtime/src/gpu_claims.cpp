@@ -101,7 +101,12 @@ std::vector<const Json*> alternatives(const Json& request) {
     return found;
 }
 
-bool contains_gpu(std::string_view text);
+bool contains_gpu(std::string_view text) {
+    constexpr std::string_view gpu = "gpu";
+    return std::search(text.begin(), text.end(), gpu.begin(), gpu.end(), [](char a, char b) {
+               return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b;
+           }) != text.end();
+}
 
 // The classes of which the name alone does not tell whether they are of GPUs, each once.
 std::set<std::string_view> unclear_classes(const References& references, const Devices& observed) {
@@ -114,13 +119,6 @@ std::set<std::string_view> unclear_classes(const References& references, const D
                         !name.empty() && !contains_gpu(name))
                         names.insert(name);
     return names;
-}
-
-bool contains_gpu(std::string_view text) {
-    constexpr std::string_view gpu = "gpu";
-    return std::search(text.begin(), text.end(), gpu.begin(), gpu.end(), [](char a, char b) {
-               return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b;
-           }) != text.end();
 }
 
 bool is_monitoring(const Json& request) { return request["exactly"]["adminAccess"].bool_or(false); }

@@ -2,6 +2,7 @@
 
 #include "api/names.hpp"
 #include "edit.hpp"
+#include "replicated_jobs.hpp"
 
 namespace runtime {
 
@@ -54,8 +55,7 @@ api::Result<> Info::upsert_port(const PodSet& pods, std::string_view name, Json 
     auto done = runtime::upsert_port(*found, std::move(port));
     if (done) return done;
     const Json::Array& containers = pod_spec(pods)["containers"].items();
-    return api::invalid("spec.template.spec.replicatedJobs[" + std::to_string(pods.index) +
-                            "].template.spec.template.spec.containers[" +
+    return api::invalid(pod_spec_path(pods.index) + ".containers[" +
                             std::to_string(found - containers.data()) + "]." + done.error().field,
                         done.error().message);
 }

@@ -8,6 +8,7 @@
 #include "faults.hpp"
 #include "forbidden_fields.hpp"
 #include "pod_sets.hpp"
+#include "replicated_jobs.hpp"
 #include "runtime/plugin.hpp"
 #include "shape.hpp"
 
@@ -27,10 +28,6 @@ struct Violation {
 };
 using Violations = std::vector<Violation>;
 
-std::string job_path(std::size_t index) {
-    return "spec.template.spec.replicatedJobs[" + std::to_string(index) + "]";
-}
-
 void add(Violations& found, FieldError error, std::string_view job, std::string_view what) {
     std::string identity = std::string(job) + "|" + std::string(what) + "|" + to_json(error.value);
     found.push_back({std::move(error), std::move(identity)});
@@ -43,7 +40,8 @@ void check_job_name(const Json& job, const PodSet& pods, Violations& found) {
     const std::string rule =
         "must be shorter by " + std::to_string(1 - left) +
         " characters at least: no TrainJob's name is short enough for its Pods to have valid names";
-    add(found, {FieldErrorType::invalid, job_path(pods.index) + ".name", pods.name, rule, {}, "T4"},
+    add(found,
+        {FieldErrorType::invalid, replicated_job_path(pods.index) + ".name", pods.name, rule, {}, "T4"},
         pods.name, "name");
 }
 
@@ -61,7 +59,7 @@ void check_job(const Json& job, std::size_t index, Violations& found) {
     if (replicas.int_or(1) != 1)
         add(found,
             {FieldErrorType::invalid,
-             job_path(index) + ".replicas",
+             replicated_job_path(index) + ".replicas",
              replicas,
              "must be 1 for a job with the label " + std::string(api::ancestor_label) + ": " + ancestor,
              {},
@@ -72,7 +70,7 @@ void check_job(const Json& job, std::size_t index, Violations& found) {
     const Json& containers = job["template"]["spec"]["template"]["spec"]["containers"];
     if (!find_named(containers, container))
         found.push_back({{FieldErrorType::invalid,
-                          job_path(index) + ".template.spec.template.spec.containers",
+                          replicated_job_path(index) + ".template.spec.template.spec.containers",
                           names_of(containers),
                           "must have a container \"" + container + "\" in a job with the label " +
                               std::string(api::ancestor_label) + ": " + ancestor,

@@ -5,6 +5,7 @@
 
 #include "gang.hpp"
 #include "plugins/plugins.hpp"
+#include "replicated_jobs.hpp"
 
 namespace runtime {
 namespace {
@@ -14,8 +15,6 @@ using api::Json;
 constexpr std::string_view pod_group_api_version = "scheduling.volcano.sh/v1beta1";
 constexpr std::string_view group_annotation = "scheduling.k8s.io/group-name";
 constexpr std::string_view queue_annotation = "scheduling.volcano.sh/queue-name";
-
-const Json& pod_spec_of(const Json& job) { return job["template"]["spec"]["template"]["spec"]; }
 
 // These exist in every cluster.
 bool is_system_class(std::string_view name) {
@@ -58,8 +57,7 @@ api::Result<std::string> priority_class(const Json& job_set_spec) {
         const auto name = pod_spec_of(jobs[i])["priorityClassName"].as_string();
         if (name.empty()) continue;
         if (!chosen.empty() && chosen != name)
-            return api::invalid("spec.template.spec.replicatedJobs[" + std::to_string(i) +
-                                    "].template.spec.template.spec.priorityClassName",
+            return api::invalid(pod_spec_path(i) + ".priorityClassName",
                                 "\"" + std::string(name) + "\" differs from \"" + std::string(chosen) +
                                     "\" of an earlier job: under Volcano all have the same");
         chosen = name;

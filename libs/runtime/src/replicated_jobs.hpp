@@ -1,0 +1,23 @@
+#pragma once
+#include <string>
+
+#include "api/json.hpp"
+
+/// Where things stand among the jobs of a runtime, for those who look at them and for those who tell of them.
+namespace runtime {
+
+/// As users write it: "spec.template.spec.replicatedJobs[0]".
+inline std::string replicated_job_path(std::size_t index) {
+    return "spec.template.spec.replicatedJobs[" + std::to_string(index) + "]";
+}
+
+/// The path of what pod_spec_of() gives.
+inline std::string pod_spec_path(std::size_t index) {
+    return replicated_job_path(index) + ".template.spec.template.spec";
+}
+
+inline const api::Json& pod_spec_of(const api::Json& replicated_job) {
+    return replicated_job["template"]["spec"]["template"]["spec"];
+}
+
+}  // namespace runtime
