@@ -83,6 +83,9 @@ void Judge::changed(const Kind& kind, const api::ObjectKey& key, const Json& bef
     }
     if (kind.kind == "JobSet" && !after.is_null() && !after["spec"]["suspend"].bool_or(false))
         job_sets_that_ran_.insert(api::parse_meta(after).uid);
+    if (kind.kind == "JobSet" && !after.is_null() && api::parse_job_set(after).any_active() &&
+        (before.is_null() || !api::parse_job_set(before).any_active()))
+        active_since_[api::parse_meta(after).uid] = agenda_.wall_seconds();
     if (!by_reconciler) return;
     // Nothing keeps what a dead process has sent from creating something once there is nothing.
     if (from_the_dead_ && before.is_null()) return;
@@ -182,14 +185,18 @@ void Judge::judge_times(const api::TrainJob& before, const api::TrainJob& after)
     }
 }
 
-// Queues give away the nodes of a job that says that it is suspended and that nothing of it is active.
+bool Judge::has_looked() const { return meant_.at - meant_.looked <= longest_pass; }
+
+// Queues give away the nodes of a job that says that it is suspended and that nothing of it is active. Counts
+// are always a little behind the pods, so a pod may come between a writer's look and its write.
 void Judge::judge_counts(const api::TrainJob& after) {
     if (!api::is_true(after.conditions, api::condition::suspended) || api::any_active(after.jobs_status))
         return;
     const Stored* stored = api_.find(job_sets_name, after.meta.key());
     if (!stored || after.meta.deletion) return;
     const api::JobSet job_set = api::parse_job_set(stored->object);
-    if (job_set.meta.controller_uid == after.meta.uid && job_set.any_active())
+    if (job_set.meta.controller_uid != after.meta.uid || !job_set.any_active()) return;
+    if (!has_looked() || active_since_[job_set.meta.uid] < meant_.looked)
         complain(text(after.meta.key()) + " was said to rest while its pods were active");
 }
 
@@ -238,7 +245,9 @@ void Judge::judge_job_set(const api::ObjectKey& key, const Json& before, const J
         after["spec"]["suspend"].bool_or(false) && before["spec"] != after["spec"] &&
         api::parse_job_set(before).any_active())
         complain("the suspended " + name + " was changed while its pods were active");
-    if (!before.is_null() && api::parse_meta(before).deletion &&
+    // Garbage collection may begin to delete it between the look and the write.
+    if (const auto since = before.is_null() ? std::nullopt : api::parse_meta(before).deletion;
+        since && (!has_looked() || *since < meant_.looked) &&
         before["metadata"]["finalizers"] != after["metadata"]["finalizers"])
         complain("how " + name + " is deleted was changed");
     const bool removed = !before.is_null() && !api::parse_meta(before).deletion &&
@@ -286,7 +295,7 @@ void Judge::judge_suspension(const api::ObjectKey& key, const Json& before, cons
         const bool until_later = i + 1 == said_since.size() || said_since[i + 1].first >= meant_.looked;
         said = said || (said_since[i].second == suspends && said_since[i].first <= meant_.at && until_later);
     }
-    if (meant_.at - meant_.looked > longest_pass)
+    if (!has_looked())
         complain("JobSet " + text(key) + " was suspended or set going without a look at its TrainJob");
     if (unharmed && suspends && !before.is_null() && meant_.at > said_since.back().first + promptly)
         complain("JobSet " + text(key) + " was suspended long after its TrainJob");

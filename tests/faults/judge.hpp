@@ -61,6 +61,7 @@ private:
                          bool by_reconciler);
     void judge_status(const api::TrainJob& before, const api::TrainJob& after);
     void judge_times(const api::TrainJob& before, const api::TrainJob& after);
+    bool has_looked() const;  // at the TrainJob, live, in the pass that asks
     void judge_counts(const api::TrainJob& after);
     void judge_expiry(const api::TrainJob& job);
     void judge_job_set(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
@@ -78,6 +79,7 @@ private:
     const Agenda& agenda_;
     std::map<std::string, Life> lives_;  // by the TrainJob's UID
     std::map<std::pair<std::string, api::ObjectKey>, std::vector<Policy>> policies_;
+    std::map<std::string, api::Time> active_since_;       // by the JobSet's UID
     std::set<std::string> job_sets_that_ran_;             // their UIDs
     std::set<std::string> removed_job_sets_;              // UIDs of those that reconcilers have deleted
     std::map<int, std::set<std::string>> told_terminal_;  // by the answers to its own requests
