@@ -2,6 +2,8 @@
 every alert can be evaluated, every panel of the dashboard has something to show, and one job's story can be read from the log."""
 
 import json
+import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -54,6 +56,14 @@ def families(program):
 def test_a_program_exports_what_is_documented_with_type_and_labels(observed, installed, program):
     wanted = {name: (kind, labels) for name, (kind, labels, programs) in documented().items() if programs in ("both", program)}
     assert families(getattr(installed, program)) == wanted
+
+
+@pytest.mark.parametrize("program", ["webhook", "reconciler"])
+def test_a_program_tells_the_version_that_it_prints(observed, program):
+    binary = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / f"signalbox-{program}"
+    printed = subprocess.run([binary, "--version"], check=True, capture_output=True, text=True).stdout.split()[-1]
+    [(labels, value)] = observed.query(f'signalbox_build_info{{job="signalbox-{program}"}}')
+    assert (labels["version"], value) == (printed, 1)
 
 
 def test_prometheus_scrapes_both_without_a_complaint(observed):

@@ -40,6 +40,10 @@ double open_descriptors() {
 }  // namespace
 
 void add_process_metrics(Metrics& metrics) {
+    metrics
+        .gauge("signalbox_build_info", "1; what runs is told by the labels.",
+               {{"version", SIGNALBOX_VERSION}})
+        .set(1);
     auto start = metrics.gauge("process_start_time_seconds", "When the process began, in Unix time.");
     start.set(static_cast<double>(std::time(nullptr)));
     metrics.read_counter("process_cpu_seconds_total", "CPU time of the process, user and system.",

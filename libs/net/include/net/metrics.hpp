@@ -83,7 +83,8 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// process_resident_memory_bytes, process_cpu_seconds_total, process_open_fds, process_start_time_seconds.
+/// signalbox_build_info, process_resident_memory_bytes, process_cpu_seconds_total, process_open_fds,
+/// process_start_time_seconds.
 void add_process_metrics(Metrics& metrics);
 
 }  // namespace net
