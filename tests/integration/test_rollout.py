@@ -10,6 +10,7 @@ import os
 import pathlib
 import subprocess
 import threading
+import time
 
 import pytest
 import yaml
@@ -17,7 +18,7 @@ import yaml
 from balancer import Backend, Balancer
 from deployment import NAMESPACE, ROOT, Program
 from jobs import runtime, train_job
-from rest import ApiError, Rest, wait_for
+from rest import ApiError, Rest, true_conditions, wait_for
 
 BINARY = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "signalbox-webhook"
 SECRET, SERVICE = "signalbox-webhook-cert", "signalbox-webhook"
@@ -87,11 +88,11 @@ class Load:
         for thread in self.threads:
             thread.join()
 
-    def go_on(self, calls=50):
-        """Until so many more were made."""
+    def go_on(self, calls=50, failures_before=()):
+        """Until so many more were made, none of which failed."""
         until = self.done + calls
-        wait_for("more calls", lambda: self.done >= until or self.failures)
-        assert self.failures == []
+        wait_for("more calls", lambda: self.done >= until or self.failures != list(failures_before))
+        assert self.failures == list(failures_before)
 
 
 @pytest.fixture(scope="module")
@@ -139,6 +140,20 @@ def created(rest, obj):
 def self_signed(cluster, balancer):
     yield from run(cluster, balancer, ["--self-signed", f"--cert-secret={NAMESPACE}/{SECRET}",
                                        f"--service={NAMESPACE}/{SERVICE}", "--cert-lifetime=60s"])
+
+
+@pytest.fixture
+def reconcilers(cluster):
+    """The one that leads, and another."""
+    account = cluster.service_account_kubeconfig(NAMESPACE, "signalbox-reconciler")
+    both = [Program(BINARY.with_name("signalbox-reconciler"), cluster.directory / f"reconciler-{name}.log",
+                    ["--kubeconfig", account, "--admin-listen", "127.0.0.1:0"]) for name in ("first", "second")]
+    for program in both:
+        program.wait_until_ready()
+    wait_for("one to lead", lambda: any(program.metric("signalbox_leader") == 1 for program in both))
+    yield sorted(both, key=lambda program: -program.metric("signalbox_leader"))
+    for program in both:
+        program.kill()
 
 
 def stored(rest):
@@ -189,6 +204,28 @@ def test_no_call_fails_in_a_rolling_restart(cluster, self_signed):
     assert load.failures == []
     for program in self_signed.programs.values():
         assert "PRIVATE KEY" not in program.text()
+
+
+def test_the_loss_of_a_node_costs_no_more_than_the_calls_on_their_way_to_it(cluster, self_signed, reconcilers, rest):
+    leader, standby = reconcilers
+    with Load(cluster.kubeconfig) as load:
+        self_signed.programs["left"].kill()
+        leader.kill()
+        lost = time.monotonic()
+        wait_for("the endpoints to follow", lambda: self_signed.balancer.ready() == {"right"}, interval=0.02)
+        # What a client sees that its call failed for is an error of the server, which it may try again.
+        time.sleep(1)  # for the answers that are on their way
+        failed = list(load.failures)
+        assert all("failed calling webhook" in each for each in failed)
+        load.go_on(failures_before=failed)
+        rest.create(train_job("bereft"))
+        wait_for("the other reconciler to lead", lambda: standby.metric("signalbox_leader") == 1, interval=0.05)
+        assert time.monotonic() - lost < 20
+        wait_for("the job to end", lambda: "Complete" in true_conditions(rest.get("trainjobs", "bereft")))
+        self_signed.start("left")
+        wait_for("the replica that came for it", lambda: self_signed.balancer.ready() == {"left", "right"}, timeout=60)
+        load.go_on(failures_before=failed)
+    print(f"{load.done} creates, {len(failed)} failed while the endpoints did not know of the loss")
 
 
 def test_the_role_allows_the_named_objects_only(cluster, balancer, rest):
