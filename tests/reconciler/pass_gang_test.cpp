@@ -103,6 +103,29 @@ TEST_CASE("the PodGroup of a suspended job is made again and computed anew", "[p
     }
 }
 
+TEST_CASE("what a RuntimeClass adds is computed anew in the pass that resumes the job", "[pass]") {
+    Gang life;
+    Json& pod =
+        (*life.server.find(cluster_training_runtimes, torch))["spec"]["template"]["spec"]["replicatedJobs"]
+            .items()[0]["template"]["spec"]["template"]["spec"];
+    pod["runtimeClassName"] = "sandboxed";
+    const auto set_overhead = [&](const char* memory) {
+        Json made = api::parse_json(R"({"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass",
+            "metadata": {"name": "sandboxed"}, "handler": "sandbox"})")
+                        .value();
+        made["overhead"]["podFixed"]["memory"] = memory;
+        life.server.put(kube::resources::runtime_classes, std::move(made));
+    };
+    set_overhead("1Mi");
+    life.set_suspend(true);
+    life.pass();
+    CHECK(life.group()["spec"]["minResources"]["memory"] == Json("2097152"));
+    set_overhead("3Mi");
+    life.set_suspend(false);
+    life.pass();
+    CHECK(life.group()["spec"]["minResources"]["memory"] == Json("6291456"));
+}
+
 TEST_CASE("LimitRanges are listed, and what cannot be read ends the pass without a verdict", "[pass]") {
     Gang life;
     std::vector<std::string> reads;

@@ -150,6 +150,22 @@ TEST_CASE("a source of a variable reaches the container as it was given", "[runt
         }
 }
 
+TEST_CASE("but for the version of a field that the API server fills in", "[runtime]") {
+    // A JobSet that the original has applied does not have it: sending it would change it as we take over.
+    for (const char* policy : policies) {
+        DYNAMIC_SECTION(policy) {
+            const Json job =
+                changed(train_job(),
+                        {{"spec.trainer.env",
+                          "[{name: A, valueFrom: {fieldRef: {apiVersion: v1, fieldPath: metadata.name}}}]"}});
+            const Json job_set = build_job_set(job, runtime_with(policy)).value();
+            for (const Json& entry : node_container(job_set)["env"].items())
+                if (entry["name"] == "A")
+                    CHECK(entry == tree("{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}"));
+        }
+    }
+}
+
 TEST_CASE("a trainer may leave out anything under any policy", "[runtime]") {
     std::vector<Json> trainers = {Json(), Json::object(), full_trainer()};
     const Json full = full_trainer();

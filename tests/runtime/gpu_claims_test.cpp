@@ -373,13 +373,43 @@ TEST_CASE("a wrong claim is blamed on the TrainJob that brings it", "[claims]") 
     }
 }
 
+TEST_CASE("GPUs are unknown where resourcesPerNode asks for a claim that another job has", "[claims]") {
+    Json runtime = changed(runtime_with("mpi"), {{"spec.mlPolicy.mpi.runLauncherAsNode", "false"}});
+    Json& jobs = at(runtime, "spec.template.spec.replicatedJobs");
+    Json launcher = std::as_const(jobs)[0];
+    Json node = launcher;
+    launcher["name"] = "launcher";
+    node["template"]["metadata"].erase("labels");
+    launcher["template"]["spec"]["template"]["spec"]["resourceClaims"] =
+        tree("[{name: gpus, resourceClaimTemplateName: gpus}]");
+    const Json job = changed(train_job(), {{"spec.trainer.resourcesPerNode", "{claims: [{name: gpus}]}"}});
+    const api::TrainJob parsed = api::parse_train_job(job);
+    for (const bool node_first : {true, false}) {
+        DYNAMIC_SECTION("the node comes " << (node_first ? "first" : "second")) {
+            jobs = node_first ? Json::array({node, launcher}) : Json::array({launcher, node});
+            const auto built = runtime::build(
+                {.job = parsed,
+                 .runtime = runtime,
+                 .observed = {claim_template("[{name: a, exactly: {deviceClassName: gpu}}]")}});
+            REQUIRE(built);
+            std::string told;
+            for (const runtime::Notice& notice : built->notices) told += notice.note;
+            CHECK(told == (node_first
+                               ? "GPUs of a Pod cannot be counted: claim \"gpus\": their Pod has no such "
+                                 "claim"
+                               : ""));
+        }
+    }
+}
+
 TEST_CASE("a claim that the Pod does not have, or without exactly one source, builds nothing", "[claims]") {
     const std::string path = "spec.template.spec.replicatedJobs[0].template.spec.template.spec";
     CHECK(counted(runtime_with_claim("xgboost", "{resourceClaimName: x}", "[{name: gpus}, {name: other}]"),
                   {}) == path +
                              ".containers[0].resources.claims[1].name: no such claim: it must be in "
                              "resourceClaims of the Pod");
-    for (const char* source : {"{}", "{resourceClaimName: x, resourceClaimTemplateName: y}"})
+    for (const char* source :
+         {"{}", "{resourceClaimName: x, resourceClaimTemplateName: y}", "{resourceClaimName: \"\"}"})
         CHECK(counted(runtime_with_claim("xgboost", source), {}) ==
               path +
                   ".resourceClaims[0]: must have exactly one of resourceClaimName and "

@@ -20,6 +20,8 @@ TEST_CASE("initializers are told where to download from", "[runtime]") {
         {"variables, which win",
          "{dataset: {storageUri: hf://d, env: [{name: STORAGE_URI, value: mine}, {name: B, value: b}]}}",
          "{env: [{name: STORAGE_URI, value: mine}, {name: A, value: a}, {name: B, value: b}]}"},
+        {"credentials without a name, which the schema makes of none", "{dataset: {secretRef: {name: \"\"}}}",
+         "{env: [{name: STORAGE_URI, value: old}, {name: A, value: a}]}"},
         {"credentials", "{dataset: {secretRef: {name: s}}}",
          "{env: [{name: STORAGE_URI, value: old}, {name: A, value: a}], envFrom: [{secretRef: {name: s}}]}"},
     };

@@ -298,12 +298,29 @@ struct Elsewhere {
     std::set<std::string> cases;
 };
 
-const Elsewhere built_after_all[] = {
-    {"#16: an empty implementation is Open MPI", {"mpi-empty-implementation-fails"}},
+struct BuiltAfterAll {
+    const char* reason;
+    std::set<std::string> cases;
+    void (*spell_out)(PipelineCase& c);
+};
+const BuiltAfterAll built_after_all[] = {
+    {"#16: an empty implementation is Open MPI",
+     {"mpi-empty-implementation-fails"},
+     [](PipelineCase& c) { (*c.runtime)["spec"]["mlPolicy"]["mpi"]["mpiImplementation"] = "OpenMPI"; }},
     {"#19: without spec.trainer or numNodes the runtime's numbers hold",
-     {"flux-without-trainer-panics", "flux-without-num-nodes-panics"}},
+     {"flux-without-trainer-panics", "flux-without-num-nodes-panics"},
+     [](PipelineCase& c) { c.train_job["spec"]["trainer"]["numNodes"] = 1; }},
     {"1.2: a stored runtime without the schema's defaults gets them",
-     {"mpi-policy-stored-without-defaults-panics", "flux-policy-stored-without-defaults-panics"}},
+     {"mpi-policy-stored-without-defaults-panics"},
+     [](PipelineCase& c) {
+         (*c.runtime)["spec"]["mlPolicy"]["mpi"] = Json::object({{"numProcPerNode", 1},
+                                                                 {"mpiImplementation", "OpenMPI"},
+                                                                 {"runLauncherAsNode", false},
+                                                                 {"sshAuthMountPath", "/root/.ssh"}});
+     }},
+    {"1.2: the same for Flux",
+     {"flux-policy-stored-without-defaults-panics"},
+     [](PipelineCase& c) { (*c.runtime)["spec"]["mlPolicy"]["flux"]["numProcPerNode"] = 1; }},
 };
 
 const Elsewhere elsewhere[] = {
@@ -335,10 +352,15 @@ const char* refused_field(const std::string& case_name) {
     return nullptr;
 }
 
-bool builds_instead(const std::string& case_name) {
-    for (const Elsewhere& row : built_after_all)
-        if (row.cases.contains(case_name)) return true;
-    return false;
+std::optional<PipelineCase> spelled_out(const PipelineCase& c) {
+    for (const BuiltAfterAll& row : built_after_all) {
+        if (!row.cases.contains(c.name)) continue;
+        PipelineCase full = c;
+        row.spell_out(full);
+        full.job = api::parse_train_job(full.train_job);
+        return full;
+    }
+    return std::nullopt;
 }
 
 std::string decided_elsewhere(const std::string& case_name) {
@@ -352,7 +374,7 @@ std::set<std::string> named_cases() {
     for (const Override& row : overrides) names.insert(row.cases.begin(), row.cases.end());
     for (const Refusal& row : refusals) names.insert(row.cases.begin(), row.cases.end());
     for (const Elsewhere& row : elsewhere) names.insert(row.cases.begin(), row.cases.end());
-    for (const Elsewhere& row : built_after_all) names.insert(row.cases.begin(), row.cases.end());
+    for (const BuiltAfterAll& row : built_after_all) names.insert(row.cases.begin(), row.cases.end());
     std::erase_if(names, [](const std::string& name) { return name.ends_with('*'); });
     return names;
 }

@@ -30,8 +30,9 @@ std::vector<const Override*> find_overrides(const std::string& case_name);
 /// Of a case whose outcome is an error: the field that the error names. nullptr if it is to be built.
 const char* refused_field(const std::string& case_name);
 
-/// Whether a case is to be built where the original does not get to an outcome of use.
-bool builds_instead(const std::string& case_name);
+/// Of a case that is to be built where the original does not get to an outcome of use: the case in which what
+/// it leaves out is written, of which the same is to come. Empty for others.
+std::optional<PipelineCase> spelled_out(const PipelineCase& c);
 
 /// Cases whose outcome is not decided by reading the snapshot and building; empty if it is.
 std::string decided_elsewhere(const std::string& case_name);

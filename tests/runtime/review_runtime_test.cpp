@@ -119,6 +119,18 @@ TEST_CASE("frameworks whose processes look for each other by name need host name
     }
 }
 
+TEST_CASE("and each of their Pods needs a rank", "[admission]") {
+    const std::string completion_mode = path(job, ".template.spec.completionMode");
+    const Change mode = {completion_mode.c_str(), "NonIndexed"};
+    CHECK(runtime::review_runtime(changed(plain_runtime(), {mode}), Json()).errors.empty());
+    for (const char* framework : {"torch", "jax", "xgboost", "mpi", "flux"}) {
+        DYNAMIC_SECTION(framework) {
+            CHECK(text(runtime::review_runtime(changed(runtime_with(framework), {mode}), Json()).errors) ==
+                  "Invalid " + completion_mode);
+        }
+    }
+}
+
 TEST_CASE("a forbidden value that changes is refused, one that moves is not", "[admission]") {
     const std::string deadline = path(job, ".template.spec.activeDeadlineSeconds");
     const Json old = changed(plain_runtime(), {{deadline.c_str(), "1"}});

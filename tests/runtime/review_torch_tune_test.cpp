@@ -8,6 +8,8 @@ namespace {
 
 constexpr const char* resources =
     "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0].resources";
+constexpr const char* pod_claims =
+    "spec.template.spec.replicatedJobs[0].template.spec.template.spec.resourceClaims";
 constexpr const char* name = "spec.runtimeRef.name";
 constexpr const char* nodes = "spec.trainer.numNodes";
 constexpr const char* processes = "spec.trainer.numProcPerNode";
@@ -77,6 +79,14 @@ TEST_CASE("torchtune trains what it has recipes for", "[admission]") {
         {"QLoRA for the large model",
          {{name, "torchtune-llama3.3-70b"}, {args, qlora}},
          {{resources, four_gpus}},
+         ""},
+        {"QLoRA on GPUs behind a claim, which admission does not count",
+         {{args, qlora}},
+         {{resources, "{claims: [{name: gpus}]}"}, {pod_claims, "[{name: gpus, resourceClaimName: gpus}]"}},
+         ""},
+        {"the same with one process",
+         {{args, qlora}, {processes, "1"}},
+         {{resources, "{claims: [{name: gpus}]}"}, {pod_claims, "[{name: gpus, resourceClaimName: gpus}]"}},
          ""},
         {"one process on four GPUs", {{args, qlora}, {processes, "1"}}, {{resources, four_gpus}}, ""},
         {"two processes on one GPU", {{args, qlora}, {processes, "2"}}, {}, ""},

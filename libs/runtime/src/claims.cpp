@@ -27,10 +27,13 @@ void check_references(const Json& claims, const Json& pod_spec, NamedItems& of_p
     }
 }
 
+// Nothing is called so.
+bool is_none(const Json& name) { return name.is_null() || name == ""; }
+
 void check_pod(const Json& pod_spec, const std::string& path, FieldErrors& errors) {
     const auto& claims = pod_spec["resourceClaims"].items();
     for (std::size_t i = 0; i < claims.size(); ++i)
-        if (claims[i]["resourceClaimName"].is_null() == claims[i]["resourceClaimTemplateName"].is_null())
+        if (is_none(claims[i]["resourceClaimName"]) == is_none(claims[i]["resourceClaimTemplateName"]))
             refuse(path + item(".resourceClaims", i), claims[i]["name"],
                    "must have exactly one of resourceClaimName and resourceClaimTemplateName", errors);
     NamedItems of_pod;

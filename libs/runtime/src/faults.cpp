@@ -43,16 +43,30 @@ void check_one_trainer(const Json& jobs, FieldErrors& errors) {
     }
 }
 
-void check_host_names(const Json& runtime_spec, FieldErrors& errors) {
+void check_host_names(const Json& runtime_spec, std::string_view framework, FieldErrors& errors) {
     const Json& flag = runtime_spec["template"]["spec"]["network"]["enableDNSHostnames"];
-    if (flag.bool_or(true)) return;
-    for (const std::string_view framework : frameworks_with_addresses)
-        if (runtime_spec["mlPolicy"][framework].is_object())
-            errors.push_back({FieldErrorType::invalid,
-                              "spec.template.spec.network.enableDNSHostnames",
-                              flag,
-                              "must not be false: mlPolicy." + std::string(framework) + " needs host names",
-                              {}});
+    if (!flag.bool_or(true))
+        errors.push_back({FieldErrorType::invalid,
+                          "spec.template.spec.network.enableDNSHostnames",
+                          flag,
+                          "must not be false: mlPolicy." + std::string(framework) + " needs host names",
+                          {}});
+}
+
+// Pods of a Job without indices have neither a rank nor a host name.
+void check_indices(const Json& jobs, std::string_view framework, FieldErrors& errors) {
+    for (std::size_t i = 0; i < jobs.items().size(); ++i) {
+        const Json& job = jobs[i]["template"];
+        const Json& mode = job["spec"]["completionMode"];
+        if (job["metadata"]["labels"][api::ancestor_label].as_string() == api::ancestor_trainer &&
+            mode.as_string() == "NonIndexed")
+            errors.push_back(
+                {FieldErrorType::invalid,
+                 replicated_job_path(i) + ".template.spec.completionMode",
+                 mode,
+                 "must be Indexed: mlPolicy." + std::string(framework) + " needs the rank of each Pod",
+                 {}});
+    }
 }
 
 }  // namespace
@@ -61,7 +75,11 @@ FieldErrors runtime_faults(const Json& runtime) {
     FieldErrors errors;
     check_job_names(runtime["spec"]["template"]["spec"]["replicatedJobs"], errors);
     check_one_trainer(runtime["spec"]["template"]["spec"]["replicatedJobs"], errors);
-    check_host_names(runtime["spec"], errors);
+    for (const std::string_view framework : frameworks_with_addresses)
+        if (runtime["spec"]["mlPolicy"][framework].is_object()) {
+            check_host_names(runtime["spec"], framework, errors);
+            check_indices(runtime["spec"]["template"]["spec"]["replicatedJobs"], framework, errors);
+        }
     return errors;
 }
 

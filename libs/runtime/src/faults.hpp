@@ -5,7 +5,7 @@
 namespace runtime {
 
 /// What is wrong with a runtime (of a checked shape) in itself, so that no TrainJob can be built from it:
-/// names that Pods cannot have, two jobs that train, no host names for a framework that needs them.
+/// names that Pods cannot have, two jobs that train, no host names or ranks for a framework that needs them.
 api::FieldErrors runtime_faults(const api::Json& runtime);
 
 /// A field error as the error of a build.

@@ -37,10 +37,10 @@ struct Reference {
     Need source = {};          // ResourceClaim or ResourceClaimTemplate
 };
 
-// What the container refers to, or why that is too much to look at.
+// What the container refers to, or why that cannot be told.
 struct References {
     std::vector<Reference> list = {};
-    std::string too_many = {};
+    std::string why_not = {};
 };
 
 References references(const CountedResources& counted, const std::string& ns) {
@@ -51,13 +51,14 @@ References references(const CountedResources& counted, const std::string& ns) {
     for (const Json& entry : counted.resources["claims"].items()) {
         const auto name = entry["name"].as_string();
         const Json* claim = of_pod.find((*counted.pod_spec)["resourceClaims"], name);
-        if (!claim) continue;  // build() refuses it
+        // Of `resourcesPerNode`, which another job gets: whoever gets it has been looked at.
+        if (!claim) return {.why_not = "claim \"" + std::string(name) + "\": their Pod has no such claim"};
         const auto existing = (*claim)["resourceClaimName"].as_string();
         const auto made = (*claim)["resourceClaimTemplateName"].as_string();
         if (existing.empty() && made.empty()) continue;
         sources.emplace(existing, existing.empty() ? made : existing);
         if (sources.size() > most_sources)
-            return {.too_many =
+            return {.why_not =
                         "the container uses more than " + std::to_string(most_sources) + " different claims"};
         found.list.push_back({std::string(name), std::string(entry["request"].as_string()),
                               existing.empty() ? need_of("ResourceClaimTemplate", ns, made)
@@ -247,7 +248,7 @@ GpuCount count_gpus(const CountedResources& counted, const std::string& ns,
     GpuCount own = gpus(counted.resources);
     if (own.count > 0) return own;
     const References wanted = references(counted, ns);
-    if (!wanted.too_many.empty()) return {.known = false, .why = wanted.too_many};
+    if (!wanted.why_not.empty()) return {.known = false, .why = wanted.why_not};
     if (wanted.list.empty()) return own;
     const Devices devices(observed);
     if (unclear_classes(wanted, devices).size() > most_classes)

@@ -25,7 +25,8 @@ void configure(Json& container, const Json& initializer) {
     if (const Json& uri = initializer["storageUri"]; uri.is_string())
         upsert_env(container, env_value("STORAGE_URI", std::string(uri.as_string())));
     upsert_all_env(container, initializer["env"]);
-    if (const Json& secret = initializer["secretRef"]; !secret.empty())
+    // The CRD fills in an empty name.
+    if (const Json& secret = initializer["secretRef"]; !secret["name"].as_string().empty())
         container["envFrom"].push_back(Json::object({{"secretRef", secret}}));
 }
 

@@ -6,7 +6,6 @@
 #include "plugins/torch_tune.hpp"
 #include "pod_sets.hpp"
 #include "resources.hpp"
-#include "steps.hpp"
 
 namespace runtime {
 namespace {
@@ -154,8 +153,6 @@ public:
 
         if (Json* node = pods ? info.container(*pods, api::node_container) : nullptr) {
             const bool tune = is_torch_tune(info.trainer);
-            // The user's variables first: ours may not be referred to before they are there.
-            add_trainer_env(info, *node);
             const std::string master = info.first_endpoint();
             add_variables(*node, nodes, *processes, tune ? std::nullopt : std::optional(master));
             if (auto port = info.upsert_port(*pods, api::node_container,
@@ -180,7 +177,9 @@ private:
             return check_torch_tune(review.job, nodes, nullptr, errors);
         const GpuCount found = gpus(resources->resources);
         const auto processes = processes_per_node(trainer, ml_policy, resources->resources, found);
-        if (!processes) return check_torch_tune(review.job, nodes, nullptr, errors);
+        // What is behind claims is not looked up here, so nothing is said about it.
+        const bool told = processes && (found.known || *processes == "1");
+        if (!told) return check_torch_tune(review.job, nodes, nullptr, errors);
         const TuneDevices devices = {nodes, *processes, found};
         check_torch_tune(review.job, nodes, &devices, errors);
     }
