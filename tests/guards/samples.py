@@ -16,6 +16,7 @@ GUIDES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob
 EXAMPLES = sorted(ROOT.glob("manifests/examples/*.yaml"))
 RUNTIMES = sorted(path for path in ROOT.glob("manifests/runtimes/*.yaml") if path.stem != "kustomization")
 YAML = re.compile(r"^```yaml\n(.*?)^```$", re.M | re.S)
+PYTHON = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
 FRAMEWORK = "trainer.kubeflow.org/framework"
 
 
@@ -76,13 +77,18 @@ def problem_of(command, image, mounts):
         words = [options.training_script, *options.training_script_args]
         return problem_of(words if options.no_python else ["python", *words], image, mounts)
     if program in ("python", "python3") and words[:1] == ["-c"]:
-        try:
-            compile(words[1], "program", "exec")
-        except SyntaxError as error:
-            return str(error)
-    elif program in ("python", "python3") and words and words[0].endswith(".py"):
+        return mistake_in(words[1])
+    if program in ("python", "python3") and words and words[0].endswith(".py"):
         if image in (None, *STOCK) and not any(words[0].startswith(f"{mount}/") for mount in mounts):
             return f"{words[0]} is not in the image {image}"
+    return None
+
+
+def mistake_in(program):
+    try:
+        compile(program, "program", "exec")
+    except SyntaxError as error:
+        return str(error)
     return None
 
 
@@ -101,6 +107,9 @@ def problems():
             seen += bool(command)
             if problem := problem_of(command, *rest):
                 yield f"{name}: {command}: {problem}"
+        for program in PYTHON.findall(path.read_text()):
+            if problem := mistake_in(program):
+                yield f"{name}: {problem}"
         for runtime in filter(is_runtime, things):
             yield from (f"{name}: the runtime {runtime['metadata']['name']} lacks {what}" for what in lacks(runtime))
     if seen < 20:
