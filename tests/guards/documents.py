@@ -37,8 +37,8 @@ def unexplained():
 
 
 def texts_of_admission():
-    """Everything in quotes in the libraries, and the messages of the CRDs' rules, with white space as it is printed."""
-    for path in (ROOT / "libs").rglob("*.cpp"):
+    """Everything in quotes in libs/runtime, and the messages of the CRDs' rules, with white space as it is printed."""
+    for path in (ROOT / "libs/runtime").rglob("*.cpp"):
         text = re.sub(r'"\s*\n\s*"', "", path.read_text())
         yield from re.findall(r'"((?:[^"\\\n]|\\.)*)"', text)
     for path in (ROOT / "manifests/base/crds").glob("*.yaml"):
