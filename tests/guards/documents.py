@@ -129,8 +129,24 @@ def unmeasured():
             yield f"docs/comparison.md: an empty cell in {row}"
 
 
+# A version that a document states, and who knows it.
+VERSIONS = [
+    ("docs/install.md", r"The tests run on ([\d.]+),", "tests/cluster/go.mod", r"k8s\.io/kubernetes v([\d.]+)"),
+    ("docs/install.md", r"The tests run with ([\d.]+\d)", "tests/cluster/go.mod", r"sigs\.k8s\.io/jobset v([\d.]+)"),
+    ("docs/python-sdk.md", r"kubeflow==([\d.]+)", "tests/clients/requirements.in", r"kubeflow==([\d.]+)"),
+    ("docs/python-sdk.md", r"`kubeflow` ([\d.]+\d)", "tests/clients/requirements.in", r"kubeflow==([\d.]+)"),
+]
+
+
+def outdated():
+    for document, stated, source, known in VERSIONS:
+        there, true = (re.search(pattern, (ROOT / file).read_text()) for file, pattern in ((document, stated), (source, known)))
+        if not there or there[1] != true[1]:
+            yield f"{document} says {there and there[1]}, {source} {true[1]}"
+
+
 def main():
-    problems = [*unexplained(), *never_said(), *unproven(), *unmeasured(), *(problem for document in documents() for problem in dead_paths(document))]
+    problems = [*unexplained(), *never_said(), *unproven(), *unmeasured(), *outdated(), *(problem for document in documents() for problem in dead_paths(document))]
     print("\n".join(problems))
     return bool(problems)
 
