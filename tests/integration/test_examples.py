@@ -63,7 +63,6 @@ def test_the_deadline_ends_a_job_that_runs_on(cluster, signalbox, rest):
     text = text_of("deadline")
     assert "activeDeadlineSeconds: 3600" in text
     cluster.kubectl("apply", "-f", "-", input=text.replace("activeDeadlineSeconds: 3600", "activeDeadlineSeconds: 4"))
-    wait_for("its pod to run", lambda: [pod for pod in rest.list("pods") if pod["status"]["phase"] == "Running"])
     assert end_of(rest, "deadline", "Failed")["reason"] == "DeadlineExceeded"
     wait_for("its JobSet and pods to go", lambda: not rest.list("jobsets") and not rest.list("pods"))
 
@@ -75,8 +74,8 @@ def test_a_job_goes_away_once_the_time_of_its_runtime_is_over(cluster, signalbox
     # The time is the live runtime's: a day is over sooner if it is made shorter.
     rest.patch("clustertrainingruntimes", "torch-for-a-day", {"spec": {"ttlSecondsAfterFinished": 1}})
     wait_for("the TrainJob and its JobSet to go", lambda: not rest.list("trainjobs") and not rest.list("jobsets"))
-    assert "TTLExpired" in {event["reason"] for event in rest.list("events")
-                            if event["involvedObject"]["name"] == "time-to-live"}
+    wait_for("the event", lambda: [event for event in rest.list("events")
+                                   if event["regarding"]["name"] == "time-to-live" and event["reason"] == "TTLExpired"])
 
 
 VOLUME = """
