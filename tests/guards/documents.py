@@ -146,7 +146,8 @@ def outdated():
 
 
 def main():
-    problems = [*unexplained(), *never_said(), *unproven(), *unmeasured(), *outdated(), *(problem for document in documents() for problem in dead_paths(document))]
+    dead = [problem for document in documents() for problem in dead_paths(document)]
+    problems = [*unexplained(), *never_said(), *unproven(), *unmeasured(), *outdated(), *dead]
     print("\n".join(problems))
     return bool(problems)
 
