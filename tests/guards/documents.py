@@ -1,6 +1,6 @@
-"""What documents promise: every reason that people can meet has its entry in docs/troubleshooting.md, every row of the comparison
-names what shows it, and every path that a
-document names, as a link or in `backticks`, is there."""
+"""What documents promise: every reason that people can meet has its entry in docs/troubleshooting.md, and every text of admission
+that is quoted there is one; every row of the comparison names what shows it, with the figures of docs/performance.md; every path that a
+document names, as a link or in `backticks`, is there, and so is the heading that a link leads to."""
 
 import pathlib
 import re
@@ -8,6 +8,15 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REASONS = ["libs/api/include/api/condition.hpp", "libs/lifecycle/include/lifecycle/event.hpp"]
+FIGURE = re.compile(r"\d[\d,.]*\d|\d")
+# Which lines of docs/performance.md the rows of docs/comparison.md have their figures from.
+MEASURED = {
+    "validations": ("| validate: requests/s", "| validate, mutate: p99 at saturation"),
+    "memory of the webhook": ("| resident memory after 64 connections",),
+    "CPU to create and finish": ("| both: CPU per job",),
+    "memory idle": ("Idle it takes", "| resident memory when settled"),
+    "memory with 700": ("namespaces the reconciler takes",),
+}
 PLACES = ("apps/", "bench/", "certs/", "docs/", "libs/", "manifests/", "scripts/", "tests/")
 
 
@@ -27,15 +36,63 @@ def unexplained():
     yield from (f"docs/troubleshooting.md lacks {reason}" for reason in sorted(wanted - set(entries)))
 
 
+def texts_of_admission():
+    """Everything in quotes in libs/runtime, and the messages of the CRDs' rules, with white space as it is printed."""
+    for path in (ROOT / "libs/runtime").rglob("*.cpp"):
+        text = re.sub(r'"\s*\n\s*"', "", path.read_text())
+        yield from re.findall(r'"((?:[^"\\\n]|\\.)*)"', text)
+    for path in (ROOT / "manifests/base/crds").glob("*.yaml"):
+        text = path.read_text().replace("''", "'")
+        for rule in (r"(?m)^( *)- message: (.*(?:\n\1 {4,}.*)*)", r"(?m)^( *)messageExpression: (.*(?:\n\1 {2,}.*)*)"):
+            yield from (" ".join(message.split()) for _, message in re.findall(rule, text))
+
+
+def is_said(text, said):
+    """Whether it can be put together from pieces of what is said, none of them too short to tell anything."""
+    while text:
+        length = next((n for n in range(len(text), 7, -1) if text[:n] in said), 0)
+        if not length:
+            return False
+        text = text[length:]
+    return True
+
+
+def never_said():
+    said = "\n".join(texts_of_admission())
+    section = (ROOT / "docs/troubleshooting.md").read_text().split("## Refused when it is applied\n")[1].split("\n## ")[0]
+    quoted = [text for row in re.findall(r"(?m)^\| (`.*?) \|", section) for text in re.findall(r"`([^`]+)`", row)]
+    if len(quoted) < 5:
+        yield "the texts of docs/troubleshooting.md were not found"
+    for text in quoted:
+        if text.startswith("failed calling webhook"):
+            continue  # the API server's own
+        if not all(is_said(part.strip(), said) for part in text.split("...") if part.strip()):
+            yield f"docs/troubleshooting.md: nobody says {text!r}"
+
+
 def documents():
-    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("manifests/**/*.md"))]
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "certs/README.md", *sorted(ROOT.glob("docs/*.md")),
+            *sorted(ROOT.glob("manifests/**/*.md"))]
+
+
+def anchors_of(document):
+    """As GitHub makes them of headings."""
+    text = re.sub(r"(?ms)^```.*?^```$", "", document.read_text())
+    headings = re.findall(r"(?m)^#+ (.*)$", text)
+    plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in headings]
+    return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in plain}
 
 
 def dead_paths(document):
     text = document.read_text()
-    for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
-        if "://" not in link and not (document.parent / link).exists():
+    for link, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)]*))?\)", text):
+        if "://" in link:
+            continue
+        target = document.parent / link if link else document
+        if not target.exists():
             yield f"{document.relative_to(ROOT)} links to {link}, which is not there"
+        elif anchor and anchor not in anchors_of(target):
+            yield f"{document.relative_to(ROOT)} links to {link}#{anchor}, a heading that is not there"
     for quoted in re.findall(r"`([^`\n]+)`", text):
         path = quoted.split()[0].partition(":")[0] if quoted.strip() else ""
         if path.startswith(PLACES) and not re.search(r"[*<>{}A-Z]{2}|[*<>{}]", path) and not (ROOT / path).exists():
@@ -53,8 +110,44 @@ def unproven():
             yield f"docs/comparison.md: nothing shows{row.split('|')[1].rstrip()}"
 
 
+def unmeasured():
+    """Figures of the comparison that docs/performance.md does not have, and empty cells."""
+    measured = (ROOT / "docs/performance.md").read_text().splitlines()
+    text = (ROOT / "docs/comparison.md").read_text()
+    table = text.split("## What is faster or smaller\n")[1].split("\n## ")[0]
+    rows = [line.split("|")[1:-1] for line in table.splitlines() if line.startswith("| ") and not line.startswith("| |")]
+    if len(rows) < 5:
+        yield "the figures of docs/comparison.md were not found"
+    for what, *cells, _ in rows:
+        of = next((lines for beginning, lines in MEASURED.items() if what.strip().startswith(beginning)), ())
+        there = {figure for line in measured if line.startswith(of) for figure in FIGURE.findall(line)}
+        for figure in FIGURE.findall(" ".join(cells)):
+            if figure not in there:
+                yield f"docs/comparison.md:{what}has {figure}, and docs/performance.md does not"
+    for row in re.findall(r"(?m)^\| [^|]+\|.*\|$", text):
+        if any(not cell.strip() for cell in row.split("|")[1:-1]):
+            yield f"docs/comparison.md: an empty cell in {row}"
+
+
+# A version that a document states, and who knows it.
+VERSIONS = [
+    ("docs/install.md", r"The tests run on ([\d.]+),", "tests/cluster/go.mod", r"k8s\.io/kubernetes v([\d.]+)"),
+    ("docs/install.md", r"The tests run with ([\d.]+\d)", "tests/cluster/go.mod", r"sigs\.k8s\.io/jobset v([\d.]+)"),
+    ("docs/python-sdk.md", r"kubeflow==([\d.]+)", "tests/clients/requirements.in", r"kubeflow==([\d.]+)"),
+    ("docs/python-sdk.md", r"`kubeflow` ([\d.]+\d)", "tests/clients/requirements.in", r"kubeflow==([\d.]+)"),
+]
+
+
+def outdated():
+    for document, stated, source, known in VERSIONS:
+        there, true = (re.search(pattern, (ROOT / file).read_text()) for file, pattern in ((document, stated), (source, known)))
+        if not there or there[1] != true[1]:
+            yield f"{document} says {there and there[1]}, {source} {true[1]}"
+
+
 def main():
-    problems = [*unexplained(), *unproven(), *(problem for document in documents() for problem in dead_paths(document))]
+    dead = [problem for document in documents() for problem in dead_paths(document)]
+    problems = [*unexplained(), *never_said(), *unproven(), *unmeasured(), *outdated(), *dead]
     print("\n".join(problems))
     return bool(problems)
 

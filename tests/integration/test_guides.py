@@ -6,7 +6,7 @@ import pathlib
 import pytest
 
 from conftest import ROOT
-from guides import Reader, steps_of
+from guides import Reader, keep_pods_running, steps_of
 
 DOCS = ROOT / "docs"
 # It needs no cluster: tests/offline/test_command_line.py.
@@ -14,14 +14,6 @@ ELSEWHERE = {"offline-tools.md"}
 GUIDES = sorted({path.name for path in DOCS.glob("*.md") if "```console" in path.read_text()} - ELSEWHERE)
 # The test bed's nodes end a pod after a second. Where a guide is about what happens until then, they do not.
 LONG = {"dra.md", "kueue.md", "lifecycle.md", "runtime-patches.md"}
-
-
-def keep_pods_running(rest):
-    for runtime in rest.list("clustertrainingruntimes"):
-        for job in runtime["spec"]["template"]["spec"]["replicatedJobs"]:
-            pod = job["template"]["spec"]["template"]
-            pod.setdefault("metadata", {}).setdefault("labels", {})["signalbox.test/run-seconds"] = "never"
-        rest.replace("clustertrainingruntimes", runtime)
 
 
 @pytest.mark.parametrize("name", GUIDES)

@@ -59,14 +59,15 @@ class Kueue:
         return pod_sets_of(replicated)
 
     def admit(self, flavor):
-        """Fills its patch and resumes the job."""
+        """Fills its patch, and then resumes the job: two requests, as Kueue 0.19.2 has it."""
         pod = {"metadata": {"labels": {"signalbox.test/flavor": flavor, f"signalbox.test/only-{flavor}": "yes"},
                             "annotations": {f"signalbox.test/note-{flavor}": "yes"}},
                "spec": {"nodeSelector": {"kubernetes.io/hostname": flavor},
                         "tolerations": [{"key": "flavor", "operator": "Equal", "value": flavor, "effect": "NoSchedule"}],
                         "schedulingGates": [{"name": GATE}]}}
         jobs = [{"name": name, "template": {"spec": {"template": pod}}} for name, _, _ in self.pod_sets()]
-        self._patch({"trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": jobs}}}}, suspend=False)
+        self._patch({"trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": jobs}}}}, suspend=True)
+        self._update(lambda spec: spec.update(suspend=False))
 
     def evict(self):
         """Suspends the job; once nothing of it is active any more, empties the patch."""

@@ -13,8 +13,8 @@ from kubeflow.trainer.options import (ActiveDeadlineSeconds, Annotations, JobSet
                                       RuntimePatch, TrainerArgs, TrainerCommand, TrainingRuntimeSpecPatch)
 
 from conftest import ROOT
-from jobs import runtime
-from rest import wait_for
+from jobs import runtime, train_job
+from rest import conditions, true_conditions, wait_for
 
 IMAGE = "registry.example.com/team/train:1.0"
 
@@ -164,3 +164,66 @@ def test_a_running_job_shows_as_the_created_condition_lets_it(signalbox, client,
     name = client.train(runtime="plain", trainer=CustomTrainerContainer(image=IMAGE), options=[pods_that("never")])
     wait_for("its pod to run", lambda: [step.status for step in client.get_job(name).steps] == ["Running"])
     assert client.get_job(name).status == seen
+
+
+def test_a_resumed_job_shows_as_created_even_on_failure_only(signalbox, client, rest):
+    signalbox.restart_reconciler("--created-condition=on-failure")
+    name = client.train(runtime="plain", trainer=CustomTrainerContainer(image=IMAGE), options=[pods_that("never")])
+    assert client.wait_for_job_status(name, {"Running"}, timeout=60, polling_interval=1).status == "Running"
+    rest.patch("trainjobs", name, {"spec": {"suspend": True}})
+    wait_for("it to be suspended", lambda: "Suspended" in true_conditions(rest.get("trainjobs", name)))
+    rest.patch("trainjobs", name, {"spec": {"suspend": False}})
+    wait_for("it to be resumed", lambda: not true_conditions(rest.get("trainjobs", name)))
+    wait_for("its pod to run", lambda: [step.status for step in client.get_job(name).steps] == ["Running"])
+    # Suspended=False is a condition as well.
+    assert conditions(rest.get("trainjobs", name)).keys() == {"Suspended"}
+    assert client.get_job(name).status == "Created"
+    with pytest.raises(TimeoutError):
+        client.wait_for_job_status(name, {"Running"}, timeout=2, polling_interval=1)
+
+
+# What docs/python-sdk.md warns of ------------------------------------------------------------------------------------------
+
+def of_the_sdk(name, framework="plain"):
+    made = runtime(name)
+    made["metadata"]["labels"] = {"trainer.kubeflow.org/framework": framework} if framework else {}
+    return made
+
+
+def cannot_list_its_job(client, rest, name):
+    """Nobody's, as long as this one is there."""
+    other = client.train(runtime="plain", trainer=CustomTrainerContainer(image=IMAGE), options=[pods_that("never")])
+    with pytest.raises(RuntimeError, match="Failed to list"):
+        client.list_jobs()
+    assert client.get_job(other).name == other
+    rest.delete("trainjobs", name)
+    wait_for("the others to be listed again", lambda: listed(client) == [other])
+
+
+def listed(client):
+    try:
+        return [job.name for job in client.list_jobs()]
+    except RuntimeError:
+        return None
+
+
+def test_one_job_whose_runtime_was_deleted_and_no_job_is_listed(client, rest):
+    rest.create(of_the_sdk("short-lived"))
+    name = client.train(runtime="short-lived", trainer=CustomTrainerContainer(image=IMAGE), options=[pods_that("never")])
+    rest.delete("clustertrainingruntimes", "short-lived")
+    cannot_list_its_job(client, rest, name)
+
+
+def test_a_runtime_without_the_label_is_left_out_and_its_jobs_break_the_list(client, rest):
+    rest.create(of_the_sdk("unlabelled", framework=None))
+    rest.create(train_job("unlabelled", "unlabelled", seconds="never"))
+    assert "unlabelled" not in {each.name for each in client.list_runtimes()}
+    cannot_list_its_job(client, rest, "unlabelled")
+
+
+def test_one_runtime_with_the_label_and_without_a_policy_and_no_runtime_is_listed(client, rest):
+    made = of_the_sdk("without-policy")
+    del made["spec"]["mlPolicy"]
+    rest.create(made)
+    with pytest.raises(Exception, match="missing one or more required fields"):
+        client.list_runtimes()
