@@ -27,7 +27,7 @@ def offences():
     yield from (f"docs/operations.md lacks {name}" for name in sorted(exported() - table.keys()))
     yield from (f"docs/operations.md has {name}, which no program exports" for name in sorted(table.keys() - exported()))
     for name, (kind, _, programs) in table.items():
-        unit = name in UNITLESS or name.endswith(("_seconds", "_bytes", "_total"))
+        unit = name in UNITLESS or name.endswith(("_seconds", "_bytes", "_total", "_info"))
         if not unit or (kind == "counter") != name.endswith("_total"):
             yield f"{name}: counters end with _total, others with their unit"
         if programs not in ("both", "reconciler", "webhook"):
