@@ -119,6 +119,20 @@ TEST_CASE("a runtime that is not given does not exist, and the way out is named"
     CHECK(output.status == 1);
 }
 
+TEST_CASE("a runtime of the other kind or in another namespace is named", "[check]") {
+    const std::string namespaced =
+        "---\n" + changed(plain_runtime, "ClusterTrainingRuntime", "TrainingRuntime");
+    Desk desk;
+    CHECK(desk.check(job + namespaced).err ==
+          "in.yaml:6: hint: there is a TrainingRuntime \"plain\": set spec.runtimeRef.kind to "
+          "TrainingRuntime\n");
+    CHECK(desk.check(changed(job, "runtimeRef:", "runtimeRef:\n    kind: TrainingRuntime") +
+                     changed(namespaced, "metadata:", "metadata:\n  namespace: team"))
+              .err ==
+          "in.yaml:6: hint: TrainingRuntime team/plain is there, but the TrainJob is in namespace "
+          "\"default\"\n");
+}
+
 TEST_CASE("unknown fields are what --validate says", "[check]") {
     const std::string text = changed(job, "numNodes", "nodes") + "---\n" + plain_runtime;
     Desk desk;

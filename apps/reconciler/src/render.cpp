@@ -41,21 +41,22 @@ void look_at_schema(const Known& known, Rendered& rendered) {
                       " would not be stored: " + fault.field + ": " + fault.message);
 }
 
-std::string hint(const Known& job, const offline::DocumentServer& server) {
+std::string hint(const Known& job, const offline::DocumentServer& server, const std::vector<Known>& all) {
     const api::TrainJob parsed = api::parse_train_job(job.object);
     const api::ObjectKey key = runtime_key(parsed);
     const auto& resource =
         key.ns.empty() ? resources::cluster_training_runtimes : resources::training_runtimes;
     if (!is_supported(parsed.runtime_ref) || server.find(resource, key)) return "";
-    return "; its file is missing among those of -f";
+    const std::string advice = offline::nearest_runtime(parsed.runtime_ref, job.key.ns, all);
+    return "; " + (advice.empty() ? "its file is missing among those of -f" : advice);
 }
 
-void add(const Known& job, const offline::DocumentServer& server, const runtime::Pipeline& pipeline,
-         Rendered& rendered) {
+void add(const Known& job, const offline::DocumentServer& server, const std::vector<Known>& all,
+         const runtime::Pipeline& pipeline, Rendered& rendered) {
     Rendering one = render_train_job(server, job.key, pipeline);
     if (one.trouble)
         return rendered.fail(job.document->place(one.trouble->field) + ": " + job.name() +
-                             " would not be built: " + describe(*one.trouble) + hint(job, server));
+                             " would not be built: " + describe(*one.trouble) + hint(job, server, all));
     for (const std::string& warning : one.warnings)
         rendered.remarks += job.document->place() + ": warning: " + job.name() + ": " + warning + "\n";
     if (one.is_managed_by_others)
@@ -78,7 +79,7 @@ api::Result<Rendered> render_all(const offline::Input& input, const runtime::Pip
         return api::invalid("", "there is no TrainJob among the documents");
     if (rendered.failed) return rendered;
     for (const Known& known : input.known)
-        if (is_train_job(known)) add(known, server, pipeline, rendered);
+        if (is_train_job(known)) add(known, server, input.known, pipeline, rendered);
     return rendered;
 }
 

@@ -53,16 +53,17 @@ Json json_of(const Known& known, const AdmissionAnswer& answer) {
 }
 
 // A cluster has its runtimes already; files often do not.
-std::string hint(const Known& known, const offline::DocumentServer& server) {
+std::string hint(const Known& known, const offline::DocumentServer& server, const std::vector<Known>& all) {
     if (known.kind != api::train_job_kind) return "";
     const api::RuntimeRef ref = api::parse_runtime_ref(known.object["spec"]);
     const bool namespaced = ref.kind == api::training_runtime_kind;
     const auto& resource = namespaced ? resources::training_runtimes : resources::cluster_training_runtimes;
     const api::ObjectKey key = {namespaced ? known.key.ns : std::string(), ref.name};
     if (!is_supported(ref) || ref.name.empty() || server.find(resource, key)) return "";
-    return line(known.document->place("spec.runtimeRef"),
-                "hint: " + ref.kind + " \"" + ref.name +
-                    "\" is not among the documents: name its file with -f as well");
+    std::string advice = offline::nearest_runtime(ref, known.key.ns, all);
+    if (advice.empty())
+        advice = ref.kind + " \"" + ref.name + "\" is not among the documents: name its file with -f as well";
+    return line(known.document->place("spec.runtimeRef"), "hint: " + advice);
 }
 
 api::Result<offline::Input> take_in(const std::vector<Document>& documents, const CheckSettings& settings) {
@@ -122,7 +123,7 @@ api::Result<net::Output> check(const CheckSettings& settings) {
         if (settings.report == Report::text) output.out += text_of(known, answer);
         if (!answer.refusal) continue;
         output.status = 1;
-        output.err += hint(known, server);
+        output.err += hint(known, server, input->known);
     }
     if (verdicts.items().empty())
         return api::invalid("", "there is neither a TrainJob nor a runtime among the documents");

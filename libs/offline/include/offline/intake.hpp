@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "api/train_job.hpp"
 #include "kube/request.hpp"
 #include "offline/document_server.hpp"
 #include "offline/documents.hpp"
@@ -51,6 +52,11 @@ std::vector<std::string> bring_to_stored_form(api::Json& object);
 
 /// What the schema says of an object in that form; without an old one it is created.
 std::vector<Fault> schema_faults(const api::Json& object, const api::Json& old_object = {});
+
+/// What a TrainJob of that namespace may have meant by a runtime that is not there: one of its name of the
+/// other kind, or in another namespace. "" if there is none.
+std::string nearest_runtime(const api::RuntimeRef& wanted, const std::string& ns,
+                            const std::vector<Known>& known);
 
 /// As an API server words it in the message of a Status: `TrainJob.… "job" is invalid: …`
 std::string refusal(const api::Json& object, const std::vector<Fault>& faults);
