@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "api/base64.hpp"
 #include "fake_api_server.hpp"
@@ -62,6 +63,7 @@ public:
         return kube::Response{.body = api::to_json(objects[path])};
     }
     void put(const std::string& path, Json object) {
+        if (path == secret) remember(object);
         object["metadata"]["resourceVersion"] = std::to_string(++version_);
         objects[path] = std::move(object);
     }
@@ -73,7 +75,25 @@ public:
         return *api::from_base64(objects.at(secret)["data"][name].as_string());
     }
 
+    int version() const { return version_; }
+    /// Whether all that call would take the stored certificate that ends then.
+    bool trusts(api::Time end) const {
+        for (const auto& path : {validating, mutating}) {
+            const auto authorities = net::split_certificates(bundle(path));
+            const auto issued = [&](const std::string& ca) {
+                return net::is_issued_by(certificates_.at(end), ca);
+            };
+            if (!authorities || std::ranges::none_of(*authorities, issued)) return false;
+        }
+        return true;
+    }
+
 private:
+    void remember(const Json& object) {
+        const auto pem = api::from_base64(object["data"]["tls.crt"].as_string());
+        if (const auto facts = net::certificate_facts(*pem)) certificates_[facts->not_after] = *pem;
+    }
+    std::map<api::Time, std::string> certificates_ = {};
     static std::string version_of(const Json& object) {
         return std::string(object["metadata"]["resourceVersion"].as_string());
     }
@@ -120,7 +140,24 @@ struct World {
         clock.run();
     }
     api::Time now() const { return std::chrono::floor<std::chrono::seconds>(clock.wall()); }
+    /// Lets time pass, in which nobody shows what is not trusted.
+    void run_trusted_for(std::chrono::seconds duration) {
+        std::set<std::pair<int, api::Time>> seen;
+        for (auto end = clock.now() + duration; clock.now() < end;) {
+            clock.run_for(100ms);
+            for (const auto& replica : replicas) {
+                const auto shown = replica->tls->not_after();
+                if (!replica->signer.in_use() || !seen.emplace(cluster.version(), shown).second) continue;
+                CAPTURE(clock.now() - VirtualClock::start);
+                REQUIRE(cluster.trusts(shown));
+            }
+        }
+    }
 };
+
+bool holds(const std::string& bundle, const std::string& authority) {
+    return bundle.find(authority) != std::string::npos;
+}
 
 }  // namespace
 
@@ -223,7 +260,7 @@ TEST_CASE("a replica that has read what is old does not undo what is new", "[sel
         world.cluster.put(secret, renewed);
         for (const auto& path : {validating, mutating}) {
             Json told = world.cluster.objects[path];
-            webhook::fill_ca_bundle(told, {"ns", "hook"}, made.ca_bundle);
+            webhook::fill_ca_bundle(told, {"ns", "hook"}, made.ca_bundle, world.now());
             world.cluster.put(path, told);
         }
     };
@@ -292,6 +329,85 @@ TEST_CASE("who starts when the Secret has just been deleted leaves the others tr
     for (const std::string& authority : net::split_certificates(world.cluster.bundle(validating)).value())
         trusted = trusted || net::is_issued_by(shown, authority);
     CHECK(trusted);
+}
+
+TEST_CASE("a replica that has missed a renewal leaves those trusted that have not", "[self-signer]") {
+    World world;
+    auto& first = world.start("one");
+    auto& slow = world.start("two");
+    world.run_trusted_for(60s);
+    const auto connected = slow.server.answer;
+    slow.server.answer = [](const kube::Request&) { return refusal(503, api::Errc::unavailable); };
+    const auto old_end = first.tls->not_after();
+    world.cluster.objects.erase(secret);
+    world.run_trusted_for(60s);
+    CHECK(first.tls->not_after() > old_end);
+    CHECK(slow.tls->not_after() == old_end);
+    // Both are gone: what the other one stored, and whoever could tell of it.
+    const auto connected_first = std::exchange(first.server.answer, slow.server.answer);
+    world.cluster.objects.erase(secret);
+    slow.server.answer = connected;
+    world.run_trusted_for(25s);
+    CHECK(slow.tls->not_after() > first.tls->not_after());
+    first.server.answer = connected_first;
+    world.run_trusted_for(60s);
+    CHECK(slow.tls->not_after() == first.tls->not_after());
+}
+
+TEST_CASE("when an older Secret is put back, what is shown stays trusted until all show the older one",
+          "[self-signer]") {
+    World world;
+    auto& first = world.start("one");
+    auto& second = world.start("two");
+    world.run_trusted_for(60s);
+    const Json older = world.cluster.objects[secret];
+    const auto old_end = first.tls->not_after();
+    world.cluster.objects.erase(secret);
+    world.run_trusted_for(60s);
+    CHECK(second.tls->not_after() > old_end);
+    world.cluster.put(secret, older);
+    world.run_trusted_for(60s);
+    CHECK(first.tls->not_after() == old_end);
+    CHECK(second.tls->not_after() == old_end);
+    // Also when the older one is due.
+    world.run_trusted_for(1000s);
+    world.cluster.put(secret, older);
+    world.run_trusted_for(60s);
+}
+
+TEST_CASE("a bundle holds the eight newest CAs at most", "[self-signer]") {
+    World world;
+    world.start();
+    std::vector<std::string> authorities;
+    for (int i = 0; i < 12; ++i) {
+        world.cluster.objects.erase(secret);
+        world.run_trusted_for(45s);
+        authorities.push_back(net::split_certificates(world.cluster.stored("ca.crt"))->front());
+    }
+    for (const auto& bundle : {world.cluster.stored("ca.crt"), world.cluster.bundle(mutating)}) {
+        CHECK(net::split_certificates(bundle)->size() == 8);
+        for (int i = 0; i < 12; ++i) CHECK(holds(bundle, authorities[i]) == (i >= 4));
+    }
+}
+
+TEST_CASE("a CA of somebody else is trusted until all have had the time to move", "[self-signer]") {
+    World world;
+    const auto others = net::make_self_signed(
+        {.not_before = world.now() - 48h, .not_after = world.now() + 10000h, .dns_names = {"x"}});
+    for (const auto& path : {validating, mutating}) {
+        Json trusting = world.cluster.objects[path];
+        Json& webhook = trusting["webhooks"].items()[0];
+        webhook["clientConfig"]["caBundle"] = api::to_base64(others.ca_pem);
+        world.cluster.put(path, trusting);
+    }
+    world.start();
+    world.run_trusted_for(500s);
+    CHECK(holds(world.cluster.bundle(validating), others.ca_pem));
+    CHECK(holds(world.cluster.bundle(mutating), others.ca_pem));
+    world.run_trusted_for(1000s);
+    CHECK_FALSE(holds(world.cluster.bundle(validating), others.ca_pem));
+    CHECK_FALSE(holds(world.cluster.bundle(mutating), others.ca_pem));
+    CHECK_FALSE(holds(world.cluster.stored("ca.crt"), others.ca_pem));
 }
 
 TEST_CASE("what stands in the way is said once, and when it is over", "[self-signer]") {

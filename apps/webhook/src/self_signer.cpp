@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <tuple>
 
 namespace webhook {
@@ -101,19 +102,31 @@ net::Async<SelfSigner::Wait> SelfSigner::pass() {
 
     const api::Json existing = missing ? api::Json() : std::move(*secret);
     auto stored = read_serving_certificate(existing, wishes_, now);
+    // Other replicas may have missed the latest change, or show what came of one that we have missed: what
+    // the configurations trust stays trusted for a while.
+    const std::string shown = used_ ? used_->authority : "";
     if (!stored || is_due(*stored, now)) {
-        // Where the Secret is gone, other replicas still show what the configurations trust.
-        const std::string former = stored  ? stored->ca_bundle
-                                   : used_ ? used_->ca_bundle
-                                           : ca_bundle_of(found.front(), options_.service);
-        const auto written = co_await write_certificate(existing, former);
+        std::vector<std::string> bundles;
+        if (stored) bundles.push_back(stored->ca_bundle);
+        if (used_) bundles.push_back(used_->ca_bundle);
+        for (const api::Json& configuration : found)
+            std::ranges::move(ca_bundles_of(configuration, options_.service), back_inserter(bundles));
+        const std::vector<std::string> former = {shown,
+                                                 still_shown(bundles, stored ? &*stored : nullptr, now)};
+        const std::string former_bundle = join_bundles(former, now);
+        const auto written = co_await write_certificate(existing, former_bundle);
         if (!written && written.error().code != api::Errc::conflict) co_return written.error();
         co_return written ? Wait(soon) : Wait(after_conflict);
     }
 
     bool told = false;
     for (std::size_t i = 0; i < found.size(); ++i) {
-        if (!fill_ca_bundle(found[i], options_.service, stored->ca_bundle)) continue;
+        const auto held = ca_bundles_of(found[i], options_.service);
+        // As ever, at the price of no parsing.
+        if (held == std::vector{stored->ca_bundle} && stored->ca_bundle.find(shown) != std::string::npos)
+            continue;
+        const std::vector<std::string> wanted = {stored->ca_bundle, shown, still_shown(held, &*stored, now)};
+        if (!fill_ca_bundle(found[i], options_.service, join_bundles(wanted, now), now)) continue;
         kube::Request fill = kube::replace(configurations[i].resource, found[i]);
         const auto filled = co_await server_.send(std::move(fill));
         if (!filled && filled.error().code == api::Errc::conflict) co_return Wait(after_conflict);
