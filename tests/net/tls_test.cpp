@@ -142,6 +142,34 @@ TEST_CASE("clients can be asked for a certificate", "[net]") {
     CHECK(server.stats().requests == 2);
 }
 
+TEST_CASE("the CA of clients may be one between them and a root", "[net]") {
+    const test::Authority root("root");
+    const test::Authority between("between", root);
+    const test::Authority other("other", root);
+    const auto leaf = between.issue();
+    const test::Certificate chain = {.cert = leaf.cert + between.cert(), .key = leaf.key};
+    struct Case {
+        const char* name;
+        std::string client_ca;
+        test::Certificate shown;
+        bool good;
+    };
+    const Case cases[] = {
+        {"the one between, leaf alone", between.cert(), leaf, true},
+        {"the one between, whole chain", between.cert(), chain, true},
+        {"the root, whole chain", root.cert(), chain, true},
+        {"the root, leaf alone", root.cert(), leaf, false},
+        {"another one of that root", other.cert(), chain, false},
+    };
+    for (const auto& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            TestServer server({.tls = true, .client_ca = c.client_ca});
+            const auto answer = attempt(server, {.identity = c.shown}).answer;
+            CHECK(answer.empty() == !c.good);
+        }
+    }
+}
+
 TEST_CASE("a new identity is for new handshakes only", "[net]") {
     TestServer server({.tls = true});
     server.run([&]() -> net::Task<> {
