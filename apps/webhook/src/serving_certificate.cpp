@@ -13,8 +13,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// For clocks that are behind ours.
-constexpr auto backdated = 1h;
+// For clocks that are behind ours; a wrong time zone makes half a day.
+constexpr auto backdated = 24h;
 // Of regular rotations there are two at a time; the others are for Secrets that are lost or put back.
 constexpr std::size_t max_authorities = 8;
 
@@ -82,6 +82,7 @@ api::Result<ServingCertificate> read_serving_certificate(const api::Json& secret
         return api::invalid("", "the certificate is not of the CA in ca.crt");
     certificate.authority = first_authority(certificate.ca_bundle);
     if (in_force(certificate.authority, now).empty()) return api::invalid("", "the CA in ca.crt is over");
+    certificate.not_before = facts->not_before;
     certificate.made_at = facts->not_before + backdated;
     certificate.not_after = facts->not_after;
     return certificate;
@@ -98,6 +99,7 @@ ServingCertificate make_serving_certificate(const std::string& former_bundle, co
     auto made = net::make_self_signed(facts);
     ServingCertificate certificate = {.identity = std::move(made.identity),
                                       .authority = std::move(made.ca_pem),
+                                      .not_before = facts.not_before,
                                       .made_at = now,
                                       .not_after = facts.not_after};
     certificate.ca_bundle = join_bundles({certificate.authority, former_bundle}, now);
@@ -158,7 +160,11 @@ api::Json new_secret(const api::ObjectKey& key, const ServingCertificate& certif
 api::Result<std::string> read_client_ca(const std::string& file) {
     if (file.empty()) return std::string();
     auto text = net::read_file(file);
-    if (text && text->empty()) return api::invalid("", file + " is empty");
+    if (!text) return text.error();
+    const char* remedy = ": put the CA certificates there, in PEM";
+    if (text->empty()) return api::invalid("", file + " is empty" + remedy);
+    if (const auto authorities = net::split_certificates(*text); !authorities)
+        return api::invalid("", file + ": " + authorities.error().message + remedy);
     return text;
 }
 

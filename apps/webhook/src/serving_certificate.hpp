@@ -25,6 +25,7 @@ struct ServingCertificate {
     net::TlsIdentity identity = {};
     std::string ca_bundle = {};  ///< PEM; the CA of this certificate first, then former ones
     std::string authority = {};  ///< PEM; the first of these
+    api::Time not_before = {};   ///< earlier than `made_at`, as clocks differ
     api::Time made_at = {};
     api::Time not_after = {};
 };
@@ -57,8 +58,8 @@ std::string still_shown(const std::vector<std::string>& bundles, const ServingCe
 void store(const ServingCertificate& certificate, api::Json& secret);
 api::Json new_secret(const api::ObjectKey& key, const ServingCertificate& certificate);
 
-/// PEM of the CAs whose clients may call; "" without a file, which lets everybody. An empty file is an error:
-/// it must not turn the check off.
+/// PEM of the CAs whose clients may call; "" without a file, which lets everybody. A file without any is an
+/// error: it must not turn the check off.
 api::Result<std::string> read_client_ca(const std::string& file);
 
 /// What its webhooks that call the service trust, each bundle once; PEM, "" where there is none.
