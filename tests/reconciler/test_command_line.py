@@ -1,6 +1,5 @@
 """How signalbox-reconciler starts and ends, as the shell sees it."""
 
-import contextlib
 import os
 import pathlib
 import re
@@ -102,21 +101,3 @@ def test_without_an_api_server_it_keeps_trying_says_so_once_and_ends_with_0_on_s
         finally:
             process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=20) == 0
-
-
-def test_a_signal_before_it_is_ready_for_signals_is_not_lost(tmp_path):
-    contents = kubeconfig(tmp_path, 9).read_text()
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    process = subprocess.Popen([BINARY, "--kubeconfig", pipe, "--admin-listen=127.0.0.1:0"], stdin=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL)
-    try:
-        with open(pipe, "w", encoding="utf-8") as writer:  # from here on, it reads
-            process.send_signal(signal.SIGTERM)
-            with contextlib.suppress(BrokenPipeError):
-                writer.write(contents)
-                writer.flush()
-        assert process.wait(20) == 0
-    finally:
-        process.kill()
-        process.wait()

@@ -3,7 +3,6 @@
 import contextlib
 import http.client
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -261,27 +260,6 @@ def test_a_signal_during_the_start_is_not_lost(tmp_path):
     # Nobody answers: it is still starting, in a way, when the signal comes.
     with Webhook(tmp_path, free_port()) as webhook:
         assert webhook.end() == 0
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_before_it_is_ready_for_signals_is_not_lost(tmp_path, number):
-    cert, key = make_certificate(tmp_path)
-    contents = write_kubeconfig(tmp_path, free_port()).read_text()
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    process = subprocess.Popen([BINARY, "--kubeconfig", pipe, "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0",
-                                "--tls-cert", cert, "--tls-key", key, "--shutdown-delay=0s"],
-                               stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        with open(pipe, "w", encoding="utf-8") as writer:  # from here on, it reads
-            process.send_signal(number)
-            with contextlib.suppress(BrokenPipeError):
-                writer.write(contents)
-                writer.flush()
-        assert process.wait(20) == 0
-    finally:
-        process.kill()
-        process.wait()
 
 
 def test_signals_after_the_orderly_end_do_not_change_the_exit_status(tmp_path):
