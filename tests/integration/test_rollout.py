@@ -196,6 +196,20 @@ def test_no_call_fails_when_the_secret_is_deleted_or_emptied(cluster, self_signe
     assert load.failures == []
 
 
+def test_no_call_fails_when_an_older_secret_is_put_back(cluster, self_signed, rest):
+    with Load(cluster.kubeconfig) as load:
+        older = rest.get("secrets", SECRET, NAMESPACE)["data"]
+        before = stored(rest)
+        cluster.kubectl("delete", "secret", SECRET, "-n", NAMESPACE)
+        renewed = wait_for("a new one", lambda: stored(rest) not in (b"", before) and stored(rest), timeout=60)
+        wait_for("both to show it", lambda: all_show(self_signed, renewed), timeout=60)
+        cluster.kubectl("patch", "secret", SECRET, "-n", NAMESPACE, "-p", json.dumps({"data": older}))
+        wait_for("both to show what is stored then",
+                 lambda: stored(rest) != renewed and all_show(self_signed, stored(rest)), timeout=60)
+        load.go_on()
+    assert load.failures == []
+
+
 def test_no_call_fails_in_a_rolling_restart(cluster, self_signed):
     with Load(cluster.kubeconfig) as load:
         for name in ("left", "right", "left", "right"):

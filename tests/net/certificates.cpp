@@ -83,6 +83,16 @@ Authority::Authority(const std::string& name) : impl_(std::make_unique<Impl>()) 
     pem_ = pem_of(cert);
 }
 
+Authority::Authority(const std::string& name, const Authority& issuer) : impl_(std::make_unique<Impl>()) {
+    impl_->cert = blank(name, impl_->key.get(), std::chrono::hours(1));
+    X509* cert = impl_->cert.get();
+    X509_set_issuer_name(cert, X509_get_subject_name(issuer.impl_->cert.get()));
+    extend(cert, issuer.impl_->cert.get(), NID_basic_constraints, "critical,CA:TRUE");
+    extend(cert, issuer.impl_->cert.get(), NID_key_usage, "critical,keyCertSign");
+    must(X509_sign(cert, issuer.impl_->key.get(), EVP_sha256()) > 0);
+    pem_ = pem_of(cert);
+}
+
 Authority::~Authority() = default;
 
 Certificate Authority::issue(const Wanted& wanted) const {

@@ -23,6 +23,7 @@ struct Wanted {
 class Authority {
 public:
     explicit Authority(const std::string& name = "test CA");
+    Authority(const std::string& name, const Authority& issuer);
     ~Authority();
 
     const std::string& cert() const { return pem_; }

@@ -10,6 +10,8 @@
 #include "loop.hpp"
 #include "net/file.hpp"
 #include "net/http.hpp"
+#include "net/options.hpp"
+#include "net/run.hpp"
 #include "net/signals.hpp"
 #include "net/timer.hpp"
 
@@ -45,6 +47,30 @@ TEST_CASE("signals wait for whoever asks", "[net]") {
     ::kill(::getpid(), SIGUSR2);
     loop.settle();
     CHECK(loop.run(signals.next()) == SIGUSR2);
+}
+
+TEST_CASE("a signal that comes before a program listens to it waits", "[net]") {
+    sigset_t before;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &before);
+    for (const int number : {SIGTERM, SIGINT}) {
+        CAPTURE(number);
+        int heard = 0;
+        net::Options options("prog", "Waits.", "1");
+        const char* arguments[] = {"prog"};
+        const int status = net::run_main(options, 1, arguments, [&]() -> api::Result<> {
+            sigset_t held;
+            ::pthread_sigmask(SIG_SETMASK, nullptr, &held);
+            if (!::sigismember(&held, number)) return api::invalid("", "it would end the program");
+            ::kill(::getpid(), number);
+            test::Loop loop;
+            net::Signals signals(loop.executor(), {SIGTERM, SIGINT});
+            heard = loop.run(signals.next());
+            return {};
+        });
+        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        CHECK(status == 0);
+        CHECK(heard == number);
+    }
 }
 
 TEST_CASE("sleeping ends with its time or with its cancellation", "[net]") {

@@ -1,6 +1,7 @@
 #include "net/tls.hpp"
 
 #include <openssl/ssl.h>
+#include <sys/resource.h>
 
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -65,6 +66,20 @@ public:
 
 private:
     std::filesystem::path directory_;
+};
+
+// The process has as many files open as it may.
+class NoMoreFiles {
+public:
+    NoMoreFiles() {
+        ::getrlimit(RLIMIT_NOFILE, &before_);
+        const rlimit none = {.rlim_cur = 0, .rlim_max = before_.rlim_max};
+        ::setrlimit(RLIMIT_NOFILE, &none);
+    }
+    ~NoMoreFiles() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+private:
+    rlimit before_ = {};
 };
 
 }  // namespace
@@ -140,6 +155,34 @@ TEST_CASE("clients can be asked for a certificate", "[net]") {
         CHECK(attempt(server, {.identity = clients.issue(expired), .max_version = version}).answer.empty());
     }
     CHECK(server.stats().requests == 2);
+}
+
+TEST_CASE("the CA of clients may be one between them and a root", "[net]") {
+    const test::Authority root("root");
+    const test::Authority between("between", root);
+    const test::Authority other("other", root);
+    const auto leaf = between.issue();
+    const test::Certificate chain = {.cert = leaf.cert + between.cert(), .key = leaf.key};
+    struct Case {
+        const char* name;
+        std::string client_ca;
+        test::Certificate shown;
+        bool good;
+    };
+    const Case cases[] = {
+        {"the one between, leaf alone", between.cert(), leaf, true},
+        {"the one between, whole chain", between.cert(), chain, true},
+        {"the root, whole chain", root.cert(), chain, true},
+        {"the root, leaf alone", root.cert(), leaf, false},
+        {"another one of that root", other.cert(), chain, false},
+    };
+    for (const auto& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            TestServer server({.tls = true, .client_ca = c.client_ca});
+            const auto answer = attempt(server, {.identity = c.shown}).answer;
+            CHECK(answer.empty() == !c.good);
+        }
+    }
 }
 
 TEST_CASE("a new identity is for new handshakes only", "[net]") {
@@ -269,6 +312,44 @@ TEST_CASE("changed files are noticed, broken ones once", "[net]") {
     CHECK(watcher.poll().value() == false);
     Files::write(dir.files.key_file, next.key);
     CHECK(watcher.poll().value() == false);
+}
+
+TEST_CASE("files that cannot be read for a moment are read again", "[net]") {
+    const test::Authority authority;
+    const Files dir;
+    dir.write(authority.issue());
+    auto watcher = net::TlsFileWatcher::open(dir.files).value();
+    const auto before = watcher.tls()->not_after();
+    const test::Wanted longer{.valid_for = std::chrono::hours(20)};
+    dir.write(authority.issue(longer));
+    // UBSan wants files of its own to judge what Catch does.
+    const auto poll = [&] {
+        const NoMoreFiles full;
+        return watcher.poll();
+    };
+    const auto first = poll();
+    CHECK(first.has_error());
+    const auto second = poll();
+    CHECK(second.value() == false);
+    CHECK(watcher.tls()->not_after() == before);
+    CHECK(watcher.poll().value() == true);
+    CHECK(watcher.tls()->not_after() > before);
+}
+
+TEST_CASE("a change that leaves size and time as they were is noticed", "[net]") {
+    const test::Authority authority;
+    const Files dir;
+    const auto first = authority.issue();
+    dir.write(first);
+    auto watcher = net::TlsFileWatcher::open(dir.files).value();
+    const auto written_at = std::filesystem::last_write_time(dir.files.cert_file);
+    auto second = authority.issue();
+    // Signatures differ in size.
+    while (second.cert.size() != first.cert.size()) second = authority.issue();
+    std::ofstream(dir.files.cert_file) << second.cert;
+    std::filesystem::last_write_time(dir.files.cert_file, written_at);
+    // It is not that of the key.
+    CHECK(watcher.poll().has_error());
 }
 
 TEST_CASE("following files tells the log", "[net]") {

@@ -81,6 +81,45 @@ TEST_CASE("nothing is looked up for a reference that nobody serves", "[facts]") 
     CHECK(desk.server.requests.empty());
 }
 
+TEST_CASE("names that no object can have are not there, and not asked for", "[facts]") {
+    const std::string names[] = {"a%b", "..",   ".",   "a/b", "Plain", "-a",
+                                 "a-",  "a..b", "a_b", "a b", "ä",     std::string(254, 'a')};
+    for (const std::string& name : names) {
+        CAPTURE(name);
+        Desk desk;
+        desk.server.answer = [](const kube::Request&) -> api::Result<kube::Response> {
+            return refusal(400, api::Errc::invalid);
+        };
+        Json job = test::train_job();
+        job["spec"]["runtimeRef"]["name"] = name;
+        const Reply reply = desk.ask(post(test::train_job_path, review("CREATE", job)));
+        CHECK(reply.denial_code() == 422);
+        CHECK(reply.causes() == std::vector<std::string>{"spec.runtimeRef: Invalid value"});
+        CHECK(asked(desk).empty());
+        CHECK(desk.log_text.empty());
+    }
+    for (const std::string name : {"a", "1", "a-b.c-1", "0.0"}) {
+        CAPTURE(name);
+        Desk desk;
+        Json job = test::train_job();
+        job["spec"]["runtimeRef"]["name"] = name;
+        desk.ask(post(test::train_job_path, review("CREATE", job)));
+        CHECK(asked(desk).size() == 1);
+    }
+}
+
+TEST_CASE("what an API server refuses to look for is not there", "[facts]") {
+    for (const int status : {400, 422}) {
+        CAPTURE(status);
+        Desk desk;
+        desk.server.answer = [&](const kube::Request&) -> api::Result<kube::Response> {
+            return refusal(status, api::Errc::invalid);
+        };
+        CHECK(desk.ask(post(test::train_job_path, review("CREATE", test::train_job()))).denial_code() == 422);
+        CHECK(desk.log_text.empty());
+    }
+}
+
 TEST_CASE("updates that change nothing that matters are not looked up", "[facts]") {
     struct Case {
         const char* name;

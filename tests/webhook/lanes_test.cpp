@@ -1,9 +1,12 @@
 #include "lanes.hpp"
 
+#include <atomic>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <catch2/catch.hpp>
 
+#include "kube/https_api_server.hpp"
 #include "net/http_client.hpp"
 #include "reviews.hpp"
 #include "support/printers.hpp"
@@ -104,6 +107,40 @@ TEST_CASE("lanes share a port and learn what runtimes there are", "[lanes]") {
 
             fixture.run(lanes.drain(5s));
             CHECK(lanes.total([](const net::ServerStats& s) { return double(s.connections); }) == 0);
+        }
+    }
+}
+
+TEST_CASE("reviews that wait for a silent API server get an answer before the end", "[lanes]") {
+    for (const int count : {1, 3}) {
+        DYNAMIC_SECTION(count << " threads") {
+            Fixture fixture;
+            // Connections end in its backlog.
+            boost::asio::ip::tcp::acceptor silent(fixture.context,
+                                                  {boost::asio::ip::address_v4::loopback(), 0});
+            const kube::ClusterConfig config = {
+                .host = "127.0.0.1", .port = std::to_string(silent.local_endpoint().port()), .tls = false};
+            std::atomic<int> lost = 0;
+            webhook::Lanes lanes(fixture.context.get_executor(), fixture.tools());
+            const auto connect = [&](boost::asio::any_io_executor executor,
+                                     kube::Clock& clock) -> api::Result<webhook::Upstream> {
+                kube::HttpsApiServerOptions options;
+                options.on_answer = [&](auto, auto&, int status) { lost += status == 0; };
+                auto server = kube::make_https_api_server(executor, clock, config, std::move(options));
+                return webhook::Upstream{.lookups = std::move(server.value())};
+            };
+            const auto port = lanes.start(count, fixture.config, connect);
+            REQUIRE(port);
+            Answers answers;
+            bool ended = false;
+            boost::asio::co_spawn(fixture.context, ask_often(*port, 1, answers),
+                                  [&](std::exception_ptr) { ended = true; });
+            const auto in_flight = [](const net::ServerStats& s) { return double(s.in_flight); };
+            while (lanes.total(in_flight) < 1 && !ended) fixture.context.run_one_for(10ms);
+            fixture.run(lanes.drain(1s));
+            while (!ended) fixture.context.run_one_for(10ms);
+            CHECK(answers.denied == 1);
+            CHECK(lost == 1);
         }
     }
 }

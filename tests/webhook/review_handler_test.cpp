@@ -270,10 +270,29 @@ TEST_CASE("nobody knows while lookups fail, and the log says so once", "[review]
             CHECK_THAT(desk.log_text, Catch::Contains("clustertrainingruntimes") &&
                                           Catch::Contains("plain") && Catch::Contains(c.error.message));
             desk.server.answer = works;
+            desk.clock.run_for(1min);
             CHECK(desk.ask(valid_request()).denial_code() == 422);
             CHECK(std::count(desk.log_text.begin(), desk.log_text.end(), '\n') == 2);
         }
     }
+}
+
+TEST_CASE("that lookups fail and work in turn is told once a minute", "[review]") {
+    Desk desk;
+    desk.patience = 0s;
+    const auto works = desk.server.answer;
+    for (int i = 0; i < 600; ++i) {
+        desk.server.answer = works;
+        if (i % 2 == 0)
+            desk.server.answer = [](const kube::Request&) -> api::Result<kube::Response> {
+                return refusal(500, api::Errc::internal, "etcd is gone");
+            };
+        CHECK(desk.ask(valid_request()).denial_code() == (i % 2 == 0 ? 503 : 422));
+        desk.clock.run_for(500ms);
+    }
+    const auto lines = std::ranges::count(desk.log_text, '\n');
+    CHECK(lines >= 2);
+    CHECK(lines <= 6);
 }
 
 TEST_CASE("a lookup that takes too long ends within the budget", "[review]") {

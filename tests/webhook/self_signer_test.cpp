@@ -2,8 +2,11 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "api/base64.hpp"
 #include "fake_api_server.hpp"
@@ -62,6 +65,7 @@ public:
         return kube::Response{.body = api::to_json(objects[path])};
     }
     void put(const std::string& path, Json object) {
+        if (path == secret) remember(object);
         object["metadata"]["resourceVersion"] = std::to_string(++version_);
         objects[path] = std::move(object);
     }
@@ -73,7 +77,25 @@ public:
         return *api::from_base64(objects.at(secret)["data"][name].as_string());
     }
 
+    int version() const { return version_; }
+    /// Whether all that call would take the stored certificate that ends then.
+    bool trusts(api::Time end) const {
+        for (const auto& path : {validating, mutating}) {
+            const auto authorities = net::split_certificates(bundle(path));
+            const auto issued = [&](const std::string& ca) {
+                return net::is_issued_by(certificates_.at(end), ca);
+            };
+            if (!authorities || std::ranges::none_of(*authorities, issued)) return false;
+        }
+        return true;
+    }
+
 private:
+    void remember(const Json& object) {
+        const auto pem = api::from_base64(object["data"]["tls.crt"].as_string());
+        if (const auto facts = net::certificate_facts(*pem)) certificates_[facts->not_after] = *pem;
+    }
+    std::map<api::Time, std::string> certificates_ = {};
     static std::string version_of(const Json& object) {
         return std::string(object["metadata"]["resourceVersion"].as_string());
     }
@@ -85,18 +107,43 @@ net::TlsIdentity stand_in() {
     return net::make_self_signed({.not_before = now, .not_after = now + 1h, .dns_names = {"x"}}).identity;
 }
 
+// As `clock`, but for the time of day.
+class SkewedClock final : public kube::Clock {
+public:
+    SkewedClock(VirtualClock& clock, std::chrono::seconds skew) : clock_(clock), skew_(skew) {}
+    kube::SteadyTime now() const override { return clock_.now(); }
+    kube::MicroTime wall() const override { return clock_.wall() + skew_; }
+    double jitter() override { return clock_.jitter(); }
+    kube::Task<> sleep_until(kube::SteadyTime when) override { return clock_.sleep_until(when); }
+
+private:
+    VirtualClock& clock_;
+    std::chrono::seconds skew_;
+};
+
+struct Traits {
+    std::chrono::seconds lifetime = 1000s;
+    std::string client_ca_file = {};
+    std::chrono::seconds skew = 0s;
+};
+
 // One process.
 struct Replica {
-    Replica(boost::asio::io_context& context, VirtualClock& the_clock, Cluster& cluster, std::string name)
+    Replica(boost::asio::io_context& context, VirtualClock& the_clock, Cluster& cluster, std::string name,
+            const Traits& traits)
         : clock(the_clock),
+          own_clock(the_clock, traits.skew),
           tasks(context.get_executor()),
           tls(net::Tls::make(stand_in()).value()),
-          signer(server, clock, {{"ns", "cert"}, {"ns", "hook"}, 1000s, "", std::move(name)}, *tls, log) {
+          signer(server, own_clock,
+                 {{"ns", "cert"}, {"ns", "hook"}, traits.lifetime, traits.client_ca_file, std::move(name)},
+                 *tls, log) {
         server.answer = [&cluster](const kube::Request& request) { return cluster.answer(request); };
         tasks.start(signer.run(), [](const std::exception_ptr&) {});
     }
 
     VirtualClock& clock;
+    SkewedClock own_clock;
     FakeApiServer server{clock};
     std::string lines = {};
     net::Log log{net::LogLevel::info, net::LogFormat::json, [this](auto line) { lines += line; }};
@@ -111,8 +158,8 @@ struct World {
     Cluster cluster = {};
     std::vector<std::unique_ptr<Replica>> replicas = {};
 
-    Replica& start(std::string name = "one") {
-        replicas.push_back(std::make_unique<Replica>(context, clock, cluster, std::move(name)));
+    Replica& start(std::string name = "one", const Traits& traits = {}) {
+        replicas.push_back(std::make_unique<Replica>(context, clock, cluster, std::move(name), traits));
         return *replicas.back();
     }
     ~World() {
@@ -120,7 +167,24 @@ struct World {
         clock.run();
     }
     api::Time now() const { return std::chrono::floor<std::chrono::seconds>(clock.wall()); }
+    /// Lets time pass, in which nobody shows what is not trusted.
+    void run_trusted_for(std::chrono::seconds duration) {
+        std::set<std::pair<int, api::Time>> seen;
+        for (auto end = clock.now() + duration; clock.now() < end;) {
+            clock.run_for(100ms);
+            for (const auto& replica : replicas) {
+                const auto shown = replica->tls->not_after();
+                if (!replica->signer.in_use() || !seen.emplace(cluster.version(), shown).second) continue;
+                CAPTURE(clock.now() - VirtualClock::start);
+                REQUIRE(cluster.trusts(shown));
+            }
+        }
+    }
 };
+
+bool holds(const std::string& bundle, const std::string& authority) {
+    return bundle.find(authority) != std::string::npos;
+}
 
 }  // namespace
 
@@ -223,7 +287,7 @@ TEST_CASE("a replica that has read what is old does not undo what is new", "[sel
         world.cluster.put(secret, renewed);
         for (const auto& path : {validating, mutating}) {
             Json told = world.cluster.objects[path];
-            webhook::fill_ca_bundle(told, {"ns", "hook"}, made.ca_bundle);
+            webhook::fill_ca_bundle(told, {"ns", "hook"}, made.ca_bundle, world.now());
             world.cluster.put(path, told);
         }
     };
@@ -292,6 +356,195 @@ TEST_CASE("who starts when the Secret has just been deleted leaves the others tr
     for (const std::string& authority : net::split_certificates(world.cluster.bundle(validating)).value())
         trusted = trusted || net::is_issued_by(shown, authority);
     CHECK(trusted);
+}
+
+TEST_CASE("a replica that has missed a renewal leaves those trusted that have not", "[self-signer]") {
+    World world;
+    auto& first = world.start("one");
+    auto& slow = world.start("two");
+    world.run_trusted_for(60s);
+    const auto connected = slow.server.answer;
+    slow.server.answer = [](const kube::Request&) { return refusal(503, api::Errc::unavailable); };
+    const auto old_end = first.tls->not_after();
+    world.cluster.objects.erase(secret);
+    world.run_trusted_for(60s);
+    CHECK(first.tls->not_after() > old_end);
+    CHECK(slow.tls->not_after() == old_end);
+    // Both are gone: what the other one stored, and whoever could tell of it.
+    const auto connected_first = std::exchange(first.server.answer, slow.server.answer);
+    world.cluster.objects.erase(secret);
+    slow.server.answer = connected;
+    world.run_trusted_for(25s);
+    CHECK(slow.tls->not_after() > first.tls->not_after());
+    first.server.answer = connected_first;
+    world.run_trusted_for(60s);
+    CHECK(slow.tls->not_after() == first.tls->not_after());
+}
+
+TEST_CASE("when an older Secret is put back, what is shown stays trusted until all show the older one",
+          "[self-signer]") {
+    World world;
+    auto& first = world.start("one");
+    auto& second = world.start("two");
+    world.run_trusted_for(60s);
+    const Json older = world.cluster.objects[secret];
+    const auto old_end = first.tls->not_after();
+    world.cluster.objects.erase(secret);
+    world.run_trusted_for(60s);
+    CHECK(second.tls->not_after() > old_end);
+    world.cluster.put(secret, older);
+    world.run_trusted_for(60s);
+    CHECK(first.tls->not_after() == old_end);
+    CHECK(second.tls->not_after() == old_end);
+    // Also when the older one is due.
+    world.run_trusted_for(1000s);
+    world.cluster.put(secret, older);
+    world.run_trusted_for(60s);
+}
+
+TEST_CASE("a bundle holds the eight newest CAs at most", "[self-signer]") {
+    World world;
+    world.start();
+    std::vector<std::string> authorities;
+    for (int i = 0; i < 12; ++i) {
+        world.cluster.objects.erase(secret);
+        world.run_trusted_for(45s);
+        authorities.push_back(net::split_certificates(world.cluster.stored("ca.crt"))->front());
+    }
+    for (const auto& bundle : {world.cluster.stored("ca.crt"), world.cluster.bundle(mutating)}) {
+        CHECK(net::split_certificates(bundle)->size() == 8);
+        for (int i = 0; i < 12; ++i) CHECK(holds(bundle, authorities[i]) == (i >= 4));
+    }
+}
+
+TEST_CASE("a CA of somebody else is trusted until all have had the time to move", "[self-signer]") {
+    World world;
+    const auto others = net::make_self_signed(
+        {.not_before = world.now() - 48h, .not_after = world.now() + 10000h, .dns_names = {"x"}});
+    for (const auto& path : {validating, mutating}) {
+        Json trusting = world.cluster.objects[path];
+        Json& webhook = trusting["webhooks"].items()[0];
+        webhook["clientConfig"]["caBundle"] = api::to_base64(others.ca_pem);
+        world.cluster.put(path, trusting);
+    }
+    world.start();
+    world.run_trusted_for(500s);
+    CHECK(holds(world.cluster.bundle(validating), others.ca_pem));
+    CHECK(holds(world.cluster.bundle(mutating), others.ca_pem));
+    world.run_trusted_for(1000s);
+    CHECK_FALSE(holds(world.cluster.bundle(validating), others.ca_pem));
+    CHECK_FALSE(holds(world.cluster.bundle(mutating), others.ca_pem));
+    CHECK_FALSE(holds(world.cluster.stored("ca.crt"), others.ca_pem));
+}
+
+TEST_CASE("a client CA file that is spoilt keeps no renewed certificate from being used", "[self-signer]") {
+    const std::pair<const char*, void (*)(const std::string&)> cases[] = {
+        {"missing", [](const std::string& file) { std::filesystem::remove(file); }},
+        {"empty", [](const std::string& file) { std::ofstream(file) << ""; }},
+        {"broken", [](const std::string& file) { std::ofstream(file) << "hello"; }}};
+    for (const auto& [name, harm] : cases) {
+        DYNAMIC_SECTION(name) {
+            char directory[] = "/tmp/signalbox-ca-XXXXXX";
+            const std::string file = std::string(::mkdtemp(directory)) + "/ca.crt";
+            const std::string good =
+                net::make_self_signed({.not_after = api::Time(1h), .dns_names = {"x"}}).ca_pem;
+            std::ofstream(file) << good;
+            World world;
+            auto& replica = world.start("one", {.client_ca_file = file});
+            world.clock.run_for(1min);
+            const auto old_end = replica.tls->not_after();
+            harm(file);
+            world.cluster.objects.erase(secret);
+            world.clock.run_for(1min);
+            CHECK(replica.tls->not_after() > old_end);
+            const std::string complaint = "the client CA file is not usable";
+            CHECK(holds(replica.lines, complaint));
+            CHECK(holds(replica.lines, file));
+            CHECK(replica.lines.find(complaint) == replica.lines.rfind(complaint));
+            std::ofstream(file) << good;
+            world.clock.run_for(1min);
+            CHECK(holds(replica.lines, "the client CA file is usable again"));
+            std::filesystem::remove_all(directory);
+        }
+    }
+}
+
+TEST_CASE("the time to learn of a new CA begins anew when somebody takes it away", "[self-signer]") {
+    World world;
+    auto& replica = world.start();
+    world.clock.run_for(1min);
+    const auto old_end = replica.tls->not_after();
+    const std::string old_ca = world.cluster.stored("ca.crt");
+    world.cluster.objects.erase(secret);
+    while (world.cluster.bundle(mutating) == old_ca) world.clock.run_for(100ms);
+    world.clock.run_for(5s);
+    Json other = world.cluster.objects[mutating];
+    other["webhooks"].items()[0]["clientConfig"]["caBundle"] = api::to_base64(old_ca);
+    world.cluster.put(mutating, other);
+    while (world.cluster.bundle(mutating) == old_ca) world.clock.run_for(100ms);
+    world.clock.run_for(9s);
+    CHECK(replica.tls->not_after() == old_end);
+    world.clock.run_for(2s);
+    CHECK(replica.tls->not_after() > old_end);
+}
+
+TEST_CASE("a fight over the CA bundle is fought slowly, and told once", "[self-signer]") {
+    World world;
+    auto& replica = world.start("one", {.lifetime = 90 * 24h});
+    world.clock.run_for(1min);
+    world.cluster.writes.clear();
+    bool fights = true;
+    world.cluster.meanwhile = [&](const kube::Request& request) {
+        if (!fights || request.method != "GET" || request.target.find("mutating") == std::string::npos)
+            return;
+        Json other = world.cluster.objects[mutating];
+        other["webhooks"].items()[0]["clientConfig"]["caBundle"] = "";
+        world.cluster.put(mutating, other);
+    };
+    world.clock.run_for(10min);
+    CHECK(std::ranges::count(world.cluster.writes, "PUT defaulter.trainer.kubeflow.org") > 10);
+    CHECK(std::ranges::count(world.cluster.writes, "PUT defaulter.trainer.kubeflow.org") < 40);
+    const std::string complaint = "somebody else keeps changing the CA bundle";
+    CHECK(holds(replica.lines, complaint));
+    CHECK(replica.lines.find(complaint) == replica.lines.rfind(complaint));
+    CHECK(std::ranges::count(replica.lines, '\n') < 12);
+    fights = false;
+    world.clock.run_for(2min);
+    CHECK(world.cluster.bundle(mutating) == world.cluster.stored("ca.crt"));
+    // Whoever changes it once gets no long time.
+    fights = true;
+    world.clock.run_for(31s);
+    fights = false;
+    world.clock.run_for(2s);
+    CHECK(world.cluster.bundle(mutating) == world.cluster.stored("ca.crt"));
+}
+
+TEST_CASE("clocks may differ by hours", "[self-signer]") {
+    World world;
+    world.start("ahead", {.lifetime = 90 * 24h, .skew = 2h});
+    auto& right = world.start("right", {.lifetime = 90 * 24h});
+    world.run_trusted_for(2min);
+    REQUIRE(right.signer.in_use());
+    CHECK(net::certificate_facts(world.cluster.stored("tls.crt"))->not_before <= world.now());
+    CHECK(right.tls->not_after() == world.now() - 2min + 2h + 90 * 24h);
+}
+
+TEST_CASE("a certificate that is not valid yet replaces none that is", "[self-signer]") {
+    World world;
+    auto& right = world.start("right", {.lifetime = 90 * 24h});
+    world.run_trusted_for(2min);
+    const auto end = right.tls->not_after();
+    const auto connected = right.server.answer;
+    right.server.answer = [](const kube::Request&) { return refusal(503, api::Errc::unavailable); };
+    world.cluster.objects.erase(secret);
+    world.start("ahead", {.lifetime = 90 * 24h, .skew = 24h + 10min});
+    world.run_trusted_for(1min);
+    right.server.answer = connected;
+    world.run_trusted_for(7min);
+    CHECK(right.tls->not_after() == end);
+    CHECK(holds(right.lines, "not valid yet"));
+    world.run_trusted_for(3min);
+    CHECK(right.tls->not_after() > end);
 }
 
 TEST_CASE("what stands in the way is said once, and when it is over", "[self-signer]") {

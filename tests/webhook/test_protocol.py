@@ -213,7 +213,18 @@ def test_a_slow_api_server_costs_a_verdict_and_not_the_call(webhook, api):
     assert webhook.post(RUNTIME_PATH, review(runtime()))[2]["response"]["allowed"]
 
 
-@pytest.mark.parametrize("code", [400, 401, 403, 409, 500, 503])
+def test_what_the_api_server_refuses_to_look_for_is_not_there(webhook, api):
+    api.trouble = 400
+    assert webhook.post(TRAIN_JOB_PATH, review(train_job()))[2]["response"]["status"]["code"] == 422
+    api.trouble = None
+    asked = len(api.gets)
+    for name in ("a%b", "..", "a/b"):
+        denial = webhook.post(TRAIN_JOB_PATH, review(train_job(name)))[2]["response"]["status"]
+        assert denial["code"] == 422 and denial["details"]["causes"][0]["field"] == "spec.runtimeRef"
+    assert len(api.gets) == asked
+
+
+@pytest.mark.parametrize("code", [401, 403, 409, 500, 503])
 def test_a_lookup_that_fails_is_no_verdict_about_the_object(webhook, api, code):
     api.trouble = code
     status, headers, body = webhook.post(TRAIN_JOB_PATH, review(train_job()))

@@ -103,11 +103,9 @@ net::Task<Standing> CallerCheck::ask(std::string token, kube::SteadyTime deadlin
     open_.emplace(digest, question);
     const Question::Closing closing(question);
     auto answer = co_await (review(std::move(token)) || clock_.sleep_until(deadline));
-    const auto* outcome = std::get_if<api::Result<Standing>>(&answer);
+    const auto* outcome = std::get_if<api::Result<Answer>>(&answer);
     if (outcome && *outcome) {
-        question->standing = **outcome;
-        remember(digest, question->standing);
-        note(nullptr);
+        question->standing = conclude(digest, **outcome);
     } else {
         const api::Error late = {.code = api::Errc::unavailable,
                                  .message = "the API server did not answer in time"};
@@ -117,7 +115,21 @@ net::Task<Standing> CallerCheck::ask(std::string token, kube::SteadyTime deadlin
     co_return question->standing;
 }
 
-net::Async<Standing> CallerCheck::review(std::string token) {
+// An authenticator that fails says the same as one that has been shown nonsense. So who was let in before is
+// not refused for it, and of others it is no news; neither outlasts this call.
+Standing CallerCheck::conclude(const net::Digest& digest, const Answer& answer) {
+    if (answer.error.empty()) {
+        remember(digest, answer.standing);
+        note(nullptr);
+        return answer.standing;
+    }
+    if (!admitted_.known.contains(digest)) return answer.standing;
+    const api::Error error = {.code = api::Errc::unavailable, .message = answer.error};
+    note(&error);
+    return Standing::unknown;
+}
+
+net::Async<CallerCheck::Answer> CallerCheck::review(std::string token) {
     const api::Json body = api::Json::object(
         {{"apiVersion", "authentication.k8s.io/v1"},
          {"kind", "TokenReview"},
@@ -131,7 +143,10 @@ net::Async<Standing> CallerCheck::review(std::string token) {
     if (!status.is_object())
         co_return api::Error{.code = api::Errc::internal,
                              .message = "the API server's answer is no TokenReview with a status"};
-    co_return standing_of(status, rules_);
+    Answer said;
+    said.standing = standing_of(status, rules_);
+    if (!status["authenticated"].bool_or(false)) said.error = status["error"].as_string();
+    co_return said;
 }
 
 std::optional<Standing> CallerCheck::recall(const net::Digest& digest) {
@@ -155,9 +170,9 @@ void CallerCheck::remember(const net::Digest& digest, Standing standing) {
     memory.order.push_back(digest);
 }
 
-// One line per change: while the API server is down, every question fails.
+// While the API server is down, every question fails.
 void CallerCheck::note(const api::Error* error) {
-    if (std::exchange(fails_, error != nullptr) == (error != nullptr)) return;
+    if (!news_.note(error != nullptr, clock_.now())) return;
     if (error)
         log_.warn("cannot review tokens; refusing whoever calls", {{"error", *error}});
     else

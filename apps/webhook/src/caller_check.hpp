@@ -11,6 +11,7 @@
 #include "net/digest.hpp"
 #include "net/http.hpp"
 #include "net/log.hpp"
+#include "rare_news.hpp"
 
 namespace webhook {
 
@@ -64,7 +65,12 @@ private:
     };
     class Question;
 
-    net::Async<Standing> review(std::string token);
+    struct Answer {
+        Standing standing = Standing::unknown;
+        std::string error = {};  ///< of an authenticator that did not accept the token
+    };
+    net::Async<Answer> review(std::string token);
+    Standing conclude(const net::Digest& digest, const Answer& answer);
     std::optional<Standing> recall(const net::Digest& digest);
     void remember(const net::Digest& digest, Standing standing);
     void note(const api::Error* error);
@@ -77,7 +83,7 @@ private:
     Memory admitted_ = {};
     Memory refused_ = {};
     std::map<net::Digest, std::shared_ptr<Question>> open_ = {};
-    bool fails_ = false;  // what the log was told last
+    RareNews news_ = {};
 };
 
 }  // namespace webhook

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 namespace webhook {
@@ -122,9 +123,14 @@ void Lane::retire() {
 }
 
 net::Task<> Lane::drain_here(Lane& lane, std::chrono::milliseconds grace) {
+    // What waits for the API server until shortly before the end gets an answer all the same.
+    boost::asio::steady_timer last_call(lane.executor_, grace - grace / 10);
+    last_call.async_wait([&lane](const boost::system::error_code& cancelled) {
+        if (!cancelled) lane.upstream_.close();
+    });
     co_await lane.http_->drain(grace);
     // Ends its idle connections, so that nothing keeps the thread busy.
-    lane.upstream_ = {};
+    lane.upstream_.close();
 }
 
 net::Task<> Lane::drain(std::chrono::milliseconds grace) {

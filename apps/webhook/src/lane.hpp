@@ -26,6 +26,11 @@ struct LaneTools {
 struct Upstream {
     std::unique_ptr<kube::ApiServer> lookups = {};
     std::unique_ptr<kube::ApiServer> token_reviews = {};  ///< null: everybody may call
+
+    void close() const {
+        lookups->close();
+        if (token_reviews) token_reviews->close();
+    }
 };
 
 /// One thread's share of the work: a server with its own connections, its own view of the runtimes, its own

@@ -251,9 +251,9 @@ api::Verdict ReviewHandler::refuse_for_lack_of(const api::Error& error) {
         "log of signalbox-webhook says why");
 }
 
-// One line per change: while the API server is down, every review that needs a lookup fails.
+// While the API server is down, every review that needs a lookup fails.
 void ReviewHandler::note_lookup(const api::Error* error) {
-    if (std::exchange(lookups_fail_, error != nullptr) == (error != nullptr)) return;
+    if (!lookup_news_.note(error != nullptr, clock_.now())) return;
     if (error)
         log_.warn("cannot look up what reviews need; refusing those", {{"error", *error}});
     else

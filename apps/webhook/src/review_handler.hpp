@@ -6,6 +6,7 @@
 #include "kube/namespaces.hpp"
 #include "net/http_server.hpp"
 #include "net/log.hpp"
+#include "rare_news.hpp"
 #include "review_metrics.hpp"
 #include "routes.hpp"
 
@@ -52,7 +53,7 @@ private:
     net::Log& log_;
     const runtime::Pipeline& pipeline_;
     const kube::Namespaces namespaces_;
-    bool lookups_fail_ = false;  // what the log was told last
+    RareNews lookup_news_ = {};
 };
 
 }  // namespace webhook

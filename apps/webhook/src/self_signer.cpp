@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <tuple>
 
 namespace webhook {
@@ -20,6 +21,9 @@ constexpr milliseconds longest_interval = 30s;
 constexpr milliseconds shortest = 1s;
 // Who starts and finds everything in place since then need not wait.
 constexpr auto known_after = 1min;
+
+// In a row, about one certificate: replicas agree on a bundle with less.
+constexpr int told_too_often = 4;
 
 struct Configuration {
     kube::Resource resource;
@@ -101,29 +105,42 @@ net::Async<SelfSigner::Wait> SelfSigner::pass() {
 
     const api::Json existing = missing ? api::Json() : std::move(*secret);
     auto stored = read_serving_certificate(existing, wishes_, now);
+    // Other replicas may have missed the latest change, or show what came of one that we have missed: what
+    // the configurations trust stays trusted for a while.
+    const std::string shown = used_ ? used_->authority : "";
     if (!stored || is_due(*stored, now)) {
-        // Where the Secret is gone, other replicas still show what the configurations trust.
-        const std::string former = stored  ? stored->ca_bundle
-                                   : used_ ? used_->ca_bundle
-                                           : ca_bundle_of(found.front(), options_.service);
-        const auto written = co_await write_certificate(existing, former);
+        std::vector<std::string> bundles;
+        if (stored) bundles.push_back(stored->ca_bundle);
+        if (used_) bundles.push_back(used_->ca_bundle);
+        for (const api::Json& configuration : found)
+            std::ranges::move(ca_bundles_of(configuration, options_.service), back_inserter(bundles));
+        const std::vector<std::string> former = {shown,
+                                                 still_shown(bundles, stored ? &*stored : nullptr, now)};
+        const std::string former_bundle = join_bundles(former, now);
+        const auto written = co_await write_certificate(existing, former_bundle);
         if (!written && written.error().code != api::Errc::conflict) co_return written.error();
         co_return written ? Wait(soon) : Wait(after_conflict);
     }
 
     bool told = false;
     for (std::size_t i = 0; i < found.size(); ++i) {
-        if (!fill_ca_bundle(found[i], options_.service, stored->ca_bundle)) continue;
+        const auto held = ca_bundles_of(found[i], options_.service);
+        // As ever, at the price of no parsing.
+        if (held == std::vector{stored->ca_bundle} && stored->ca_bundle.find(shown) != std::string::npos)
+            continue;
+        const std::vector<std::string> wanted = {stored->ca_bundle, shown, still_shown(held, &*stored, now)};
+        if (!fill_ca_bundle(found[i], options_.service, join_bundles(wanted, now), now)) continue;
         kube::Request fill = kube::replace(configurations[i].resource, found[i]);
         const auto filled = co_await server_.send(std::move(fill));
         if (!filled && filled.error().code == api::Errc::conflict) co_return Wait(after_conflict);
         if (!filled)
             co_return cannot("fill the CA bundle of " + to_string(configurations[i].resource),
                              filled.error());
-        log_.info("CA bundle filled in", {{"configuration", configurations[i].name}});
+        if (times_told_ < told_too_often)
+            log_.info("CA bundle filled in", {{"configuration", configurations[i].name}});
         told = true;
     }
-    if (told) co_return Wait(soon);
+    if (told) co_return time_after_telling(stored->identity.cert_pem);
     co_return use(*stored);
 }
 
@@ -147,32 +164,72 @@ net::Async<> SelfSigner::write_certificate(api::Json secret, std::string former_
     co_return api::Result<>();
 }
 
-// All configurations hold its CA.
-api::Result<SelfSigner::Wait> SelfSigner::use(const ServingCertificate& certificate) {
+// The former one stays when the file is broken: that keeps no renewed certificate from being used.
+api::Result<std::string> SelfSigner::client_ca() {
+    auto read = read_client_ca(options_.client_ca_file);
+    const std::string trouble = read ? "" : api::describe(read.error());
+    const bool is_news = trouble != std::exchange(client_ca_trouble_, trouble);
+    if (read) {
+        if (is_news) log_.info("the client CA file is usable again");
+        client_ca_ = std::move(*read);
+    } else if (client_ca_ && is_news) {
+        log_.error("the client CA file is not usable, the former CAs stay in use", {{"error", read.error()}});
+    }
+    if (!client_ca_) return read.error();
+    return *client_ca_;
+}
+
+// Others have to learn of a new certificate first. All configurations hold its CA.
+SelfSigner::Wait SelfSigner::time_until_shown(const ServingCertificate& certificate) {
     const auto now = clock_.now();
-    net::TlsIdentity identity = certificate.identity;
-    auto client_ca = read_client_ca(options_.client_ca_file);
-    if (!client_ca) return client_ca.error();
-    identity.client_ca_pem = std::move(*client_ca);
-    if (used_ && same(used_->identity, identity)) {
-        used_->ca_bundle = certificate.ca_bundle;
-        return interval_;
+    const auto wall = clock_.wall();
+    // Some replica's clock is wrong. The best guess at those of API servers is our own.
+    const bool is_early = used_ && wall < certificate.not_before && wall < used_->not_after;
+    if (trusted_cert_ != certificate.identity.cert_pem) {
+        trusted_cert_ = certificate.identity.cert_pem;
+        trusted_since_ = now;
+        if (is_early)
+            log_.warn(
+                "the stored certificate is not valid yet, the former one stays in use: check the clocks",
+                {{"not_before", api::format_time(certificate.not_before)}});
     }
+    if (is_early) return interval_;
+    const bool long_known = !used_ && wall - certificate.made_at > known_after;
+    const auto settled_at = trusted_since_ + settling_;
+    if (long_known || settled_at <= now) return Wait(0);
+    return std::chrono::ceil<milliseconds>(settled_at - now);
+}
+
+api::Result<SelfSigner::Wait> SelfSigner::use(const ServingCertificate& certificate) {
+    if (clock_.now() >= told_at_ + 2 * interval_) times_told_ = 0;
+    auto authorities = client_ca();
+    if (!authorities) return authorities.error();
     const bool is_new = !used_ || used_->identity.cert_pem != certificate.identity.cert_pem;
-    if (is_new) {
-        if (trusted_cert_ != certificate.identity.cert_pem) {
-            trusted_cert_ = certificate.identity.cert_pem;
-            trusted_since_ = now;
-        }
-        const bool long_known = !used_ && clock_.wall() - certificate.made_at > known_after;
-        const auto settled_at = trusted_since_ + settling_;
-        if (!long_known && now < settled_at) return std::chrono::ceil<milliseconds>(settled_at - now);
+    const Wait wait = is_new ? time_until_shown(certificate) : Wait(0);
+    if (wait > Wait(0) && !used_) return wait;
+    ServingCertificate shown = wait > Wait(0) ? *used_ : certificate;
+    shown.identity.client_ca_pem = std::move(*authorities);
+    if (!used_ || !same(used_->identity, shown.identity)) {
+        if (auto replaced = tls_.replace(shown.identity); !replaced) return replaced.error();
+        log_.info("certificate in use", {{"not_after", api::format_time(shown.not_after)}});
     }
-    if (auto replaced = tls_.replace(identity); !replaced) return replaced.error();
-    used_ = certificate;
-    used_->identity = std::move(identity);
-    log_.info("certificate in use", {{"not_after", api::format_time(certificate.not_after)}});
-    return interval_;
+    used_ = std::move(shown);
+    return wait > Wait(0) ? wait : interval_;
+}
+
+// Waits ever longer while somebody else takes away what we have just filled in.
+SelfSigner::Wait SelfSigner::time_after_telling(const std::string& cert_pem) {
+    const auto now = clock_.now();
+    const bool again = told_cert_ == cert_pem && now < told_at_ + 2 * interval_;
+    times_told_ = again ? times_told_ + 1 : 1;
+    told_cert_ = cert_pem;
+    told_at_ = now;
+    // For those who have learnt of it, and unlearnt it.
+    trusted_cert_.clear();
+    if (times_told_ == told_too_often)
+        log_.warn("somebody else keeps changing the CA bundle; filling it in more slowly",
+                  {{"service", options_.service}});
+    return std::min<Wait>(soon * (1 << std::min(times_told_ - 1, 10)), interval_);
 }
 
 void SelfSigner::note(const api::Result<Wait>& outcome) {

@@ -42,7 +42,10 @@ private:
     /// One look at everything, and at most one kind of change; when to look again.
     net::Async<Wait> pass();
     net::Async<> write_certificate(api::Json secret, std::string former_bundle);
+    api::Result<std::string> client_ca();
+    Wait time_until_shown(const ServingCertificate& certificate);
     api::Result<Wait> use(const ServingCertificate& certificate);
+    Wait time_after_telling(const std::string& cert_pem);
     void note(const api::Result<Wait>& outcome);
 
     kube::ApiServer& server_;
@@ -56,7 +59,12 @@ private:
     std::optional<ServingCertificate> used_ = {};
     std::string trusted_cert_ = {};  // which certificate all configurations were last seen to trust
     kube::SteadyTime trusted_since_ = {};
-    std::string trouble_ = {};  // what the log was told last
+    std::string told_cert_ = {};  // whose CA was filled in last, when, and how often in a row
+    kube::SteadyTime told_at_ = {};
+    int times_told_ = 0;
+    std::optional<std::string> client_ca_ = {};  // the last that was good
+    std::string client_ca_trouble_ = {};         // what the log was told last
+    std::string trouble_ = {};                   // and of everything else
 };
 
 }  // namespace webhook

@@ -1,6 +1,8 @@
 #include "serving_certificate.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "api/base64.hpp"
 #include "net/file.hpp"
@@ -11,14 +13,43 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// For clocks that are behind ours.
-constexpr auto backdated = 1h;
-// Two rotations in a row, and the one before them.
-constexpr std::size_t max_authorities = 3;
+// For clocks that are behind ours; a wrong time zone makes half a day.
+constexpr auto backdated = 24h;
+// Of regular rotations there are two at a time; the others are for Secrets that are lost or put back.
+constexpr std::size_t max_authorities = 8;
 
 std::string decoded(const api::Json& data, std::string_view name) {
     auto text = api::from_base64(data[name].as_string());
     return text ? std::move(*text) : std::string();
+}
+
+struct Authority {
+    std::string pem;
+    api::Time not_before;
+    api::Time not_after;
+};
+
+// None of a text that is broken: nobody trusts by it.
+std::vector<Authority> authorities_of(const std::string& bundle) {
+    std::vector<Authority> found;
+    const auto texts = net::split_certificates(bundle);
+    if (!texts) return found;
+    for (const std::string& text : *texts)
+        if (const auto facts = net::certificate_facts(text))
+            found.push_back({text, facts->not_before, facts->not_after});
+    return found;
+}
+
+std::string first_authority(const std::string& bundle) {
+    const auto authorities = authorities_of(bundle);
+    return authorities.empty() ? "" : authorities.front().pem;
+}
+
+std::set<std::string> in_force(const std::string& bundle, api::Time now) {
+    std::set<std::string> found;
+    for (Authority& authority : authorities_of(bundle))
+        if (authority.not_after > now) found.insert(std::move(authority.pem));
+    return found;
 }
 
 bool calls(const api::Json& webhook, const api::ObjectKey& service) {
@@ -49,6 +80,9 @@ api::Result<ServingCertificate> read_serving_certificate(const api::Json& secret
     if (facts->not_after <= now) return api::invalid("", "the certificate is over");
     if (!net::is_issued_by(certificate.identity.cert_pem, certificate.ca_bundle))
         return api::invalid("", "the certificate is not of the CA in ca.crt");
+    certificate.authority = first_authority(certificate.ca_bundle);
+    if (in_force(certificate.authority, now).empty()) return api::invalid("", "the CA in ca.crt is over");
+    certificate.not_before = facts->not_before;
     certificate.made_at = facts->not_before + backdated;
     certificate.not_after = facts->not_after;
     return certificate;
@@ -64,20 +98,41 @@ ServingCertificate make_serving_certificate(const std::string& former_bundle, co
         .not_before = now - backdated, .not_after = now + wishes.lifetime, .dns_names = wishes.dns_names};
     auto made = net::make_self_signed(facts);
     ServingCertificate certificate = {.identity = std::move(made.identity),
-                                      .ca_bundle = std::move(made.ca_pem),
+                                      .authority = std::move(made.ca_pem),
+                                      .not_before = facts.not_before,
                                       .made_at = now,
                                       .not_after = facts.not_after};
-    std::size_t authorities = 1;
-    const auto former = net::split_certificates(former_bundle);
-    if (!former) return certificate;
-    for (const std::string& authority : *former) {
-        const auto says = net::certificate_facts(authority);
-        const bool over = !says || says->not_after <= now;
-        if (over || authorities == max_authorities) continue;
-        certificate.ca_bundle += authority;
-        ++authorities;
-    }
+    certificate.ca_bundle = join_bundles({certificate.authority, former_bundle}, now);
     return certificate;
+}
+
+std::string join_bundles(const std::vector<std::string>& bundles, api::Time now) {
+    std::string joined;
+    std::set<std::string> taken;
+    for (const std::string& bundle : bundles) {
+        for (const Authority& authority : authorities_of(bundle)) {
+            if (taken.size() == max_authorities || authority.not_after <= now) continue;
+            if (taken.insert(authority.pem).second) joined += authority.pem;
+        }
+    }
+    return joined;
+}
+
+std::string still_shown(const std::vector<std::string>& bundles, const ServingCertificate* stored,
+                        api::Time now) {
+    std::vector<Authority> found;
+    for (const std::string& bundle : bundles) std::ranges::move(authorities_of(bundle), back_inserter(found));
+    const auto all_have_moved = [&] {
+        return stored && now >= stored->made_at + (stored->not_after - stored->made_at) / 2;
+    };
+    if (all_have_moved())
+        std::erase_if(found, [current = authorities_of(stored->authority)](const Authority& authority) {
+            return !current.empty() && authority.not_before < current.front().not_before;
+        });
+    std::ranges::stable_sort(found, std::ranges::greater(), &Authority::not_before);
+    std::string text;
+    for (const Authority& authority : found) text += authority.pem;
+    return text;
 }
 
 void store(const ServingCertificate& certificate, api::Json& secret) {
@@ -105,16 +160,22 @@ api::Json new_secret(const api::ObjectKey& key, const ServingCertificate& certif
 api::Result<std::string> read_client_ca(const std::string& file) {
     if (file.empty()) return std::string();
     auto text = net::read_file(file);
-    if (text && text->empty()) return api::invalid("", file + " is empty");
+    if (!text) return text.error();
+    const char* remedy = ": put the CA certificates there, in PEM";
+    if (text->empty()) return api::invalid("", file + " is empty" + remedy);
+    if (const auto authorities = net::split_certificates(*text); !authorities)
+        return api::invalid("", file + ": " + authorities.error().message + remedy);
     return text;
 }
 
-std::string ca_bundle_of(const api::Json& configuration, const api::ObjectKey& service) {
-    for (const api::Json& webhook : configuration["webhooks"].items())
-        if (calls(webhook, service))
-            if (std::string bundle = decoded(webhook["clientConfig"], "caBundle"); !bundle.empty())
-                return bundle;
-    return "";
+std::vector<std::string> ca_bundles_of(const api::Json& configuration, const api::ObjectKey& service) {
+    std::vector<std::string> found;
+    for (const api::Json& webhook : configuration["webhooks"].items()) {
+        if (!calls(webhook, service)) continue;
+        std::string bundle = decoded(webhook["clientConfig"], "caBundle");
+        if (std::ranges::find(found, bundle) == found.end()) found.push_back(std::move(bundle));
+    }
+    return found;
 }
 
 int count_webhooks(const api::Json& configuration, const api::ObjectKey& service) {
@@ -123,14 +184,14 @@ int count_webhooks(const api::Json& configuration, const api::ObjectKey& service
         std::ranges::count_if(webhooks, [&](const api::Json& webhook) { return calls(webhook, service); }));
 }
 
-bool fill_ca_bundle(api::Json& configuration, const api::ObjectKey& service, const std::string& ca_bundle) {
-    const std::string text = api::to_base64(ca_bundle);
+bool fill_ca_bundle(api::Json& configuration, const api::ObjectKey& service, const std::string& ca_bundle,
+                    api::Time now) {
+    const auto wanted = in_force(ca_bundle, now);
     bool changed = false;
     for (api::Json& webhook : configuration["webhooks"].items()) {
         if (!calls(webhook, service)) continue;
-        api::Json& current = webhook["clientConfig"]["caBundle"];
-        if (current.as_string() == text) continue;
-        current = text;
+        if (in_force(decoded(webhook["clientConfig"], "caBundle"), now) == wanted) continue;
+        webhook["clientConfig"]["caBundle"] = api::to_base64(ca_bundle);
         changed = true;
     }
     return changed;

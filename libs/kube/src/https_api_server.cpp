@@ -50,6 +50,7 @@ public:
     Async<Response> send(Request request) override {
         for (bool asked_again = false;; asked_again = true) {
             refresh(false);
+            if (!client_) co_return closed();
             const std::string identity = credentials_.authorization();
             net::HttpRequest message = to_http(request);
             auto answer = co_await client_->send(std::move(message));
@@ -67,6 +68,7 @@ public:
     Async<std::unique_ptr<Watch>> watch(Request request) override {
         for (bool asked_again = false;; asked_again = true) {
             refresh(false);
+            if (!client_) co_return closed();
             const std::string identity = credentials_.authorization();
             net::HttpRequest message = to_http(request);
             auto opened = co_await client_->open(std::move(message), request.idle_timeout);
@@ -79,7 +81,14 @@ public:
         }
     }
 
+    // This object stays: what waits goes on in it, once the client has told it of the end.
+    void close() override { client_.reset(); }
+
 private:
+    static api::Error closed() {
+        return {.code = api::Errc::unavailable, .message = "the client was closed"};
+    }
+
     net::HttpRequest to_http(const Request& request) const {
         net::HttpRequest message;
         message.method = request.method;
@@ -102,7 +111,7 @@ private:
             if (!problem.empty() && options_.on_problem) options_.on_problem(problem);
         }
         const bool reconnect = outcome && *outcome == Credentials::Outcome::connection_changed;
-        if (reconnect) client_->reconfigure(connection_of(credentials_, options_));
+        if (reconnect && client_) client_->reconfigure(connection_of(credentials_, options_));
         return reconnect;
     }
 

@@ -1,5 +1,6 @@
 #include "net/run.hpp"
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <optional>
@@ -28,6 +29,15 @@ std::optional<int> read_options(Options& options, int argc, const char* const* a
     return 0;
 }
 
+// One that comes before somebody listens would kill the program or, as process 1 of a container, be lost.
+void hold_orders_to_end() noexcept {
+    sigset_t orders;
+    ::sigemptyset(&orders);
+    ::sigaddset(&orders, SIGTERM);
+    ::sigaddset(&orders, SIGINT);
+    ::pthread_sigmask(SIG_BLOCK, &orders, nullptr);
+}
+
 int or_report_exception(const Options& options, const std::function<int()>& run) noexcept {
     try {
         return run();
@@ -42,6 +52,7 @@ int or_report_exception(const Options& options, const std::function<int()>& run)
 
 int run_main(Options& options, int argc, const char* const* argv,
              const std::function<api::Result<>()>& body) noexcept {
+    hold_orders_to_end();
     return or_report_exception(options, [&] {
         if (const auto status = read_options(options, argc, argv)) return *status;
         if (const auto done = body(); !done)

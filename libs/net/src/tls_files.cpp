@@ -1,6 +1,7 @@
 #include <sys/stat.h>
 
 #include <tuple>
+#include <utility>
 
 #include "net/file.hpp"
 #include "net/timer.hpp"
@@ -9,13 +10,15 @@
 namespace net {
 namespace {
 
-// Changes whenever the file was written or replaced (also through a symbolic link, as the kubelet does).
+// Changes whenever the file was written, replaced (also through a symbolic link, as the kubelet does) or
+// given other permissions.
 std::string stamp(const std::string& file) {
     struct stat status = {};
     if (file.empty() || ::stat(file.c_str(), &status) != 0) return "-";
     return std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino) + ":" +
            std::to_string(status.st_size) + ":" + std::to_string(status.st_mtim.tv_sec) + "." +
-           std::to_string(status.st_mtim.tv_nsec);
+           std::to_string(status.st_mtim.tv_nsec) + ":" + std::to_string(status.st_ctim.tv_sec) + "." +
+           std::to_string(status.st_ctim.tv_nsec);
 }
 
 std::string stamps_of(const TlsFiles& files) {
@@ -78,7 +81,13 @@ api::Result<bool> TlsFileWatcher::poll() {
     // Taken before reading: a change in between is seen at the next poll.
     stamps_ = std::move(stamps);
     auto identity = read(files_);
-    if (!identity) return identity.error();
+    if (!identity) {
+        // Not all that keeps a file from being read leaves a trace in it when it is over.
+        stamps_.clear();
+        if (identity.error().message == std::exchange(told_, identity.error().message)) return false;
+        return identity.error();
+    }
+    told_.clear();
     if (same(*identity, seen_)) return false;
     seen_ = std::move(*identity);
     if (auto replaced = tls_->replace(seen_); !replaced) return in_terms_of_files(replaced.error(), files_);

@@ -35,6 +35,9 @@ public:
     virtual Async<Response> send(Request request) = 0;
     /// Opens a watch. The Watch may outlive neither this object nor its executor.
     virtual Async<std::unique_ptr<Watch>> watch(Request request) = 0;
+    /// Nobody has time left: what waits for an answer fails soon, as does whatever is asked from now on, and
+    /// connections are closed. Servers without connections need not care.
+    virtual void close() {}
 };
 
 /// send() and parse, without what nobody asks for: paths from the answer's root, which must outlive it.

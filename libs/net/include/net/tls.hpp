@@ -55,14 +55,15 @@ public:
 
     const std::shared_ptr<Tls>& tls() const { return tls_; }
 
-    /// Reads the files again if they look different. True: a new identity is in use. An error is returned
-    /// once per change, and the old identity stays.
+    /// Reads the files again if they look different, or could not be read. True: a new identity is in use. An
+    /// error is returned once per change, and the old identity stays.
     api::Result<bool> poll();
 
 private:
     TlsFiles files_ = {};
     std::shared_ptr<Tls> tls_ = {};
-    std::string stamps_ = {};  ///< inode, size and time of each file at the last look
+    std::string stamps_ = {};  ///< inode, size and times of each file at the last look; empty = read again
+    std::string told_ = {};    ///< why they cannot be read
     TlsIdentity seen_ = {};
 };
 
