@@ -185,7 +185,7 @@ void Judge::judge_times(const api::TrainJob& before, const api::TrainJob& after)
     }
 }
 
-bool Judge::has_looked() const { return meant_.at - meant_.looked <= longest_pass; }
+bool Judge::has_looked() const { return meant_.at - meant_.looked - meant_.stood_still <= longest_pass; }
 
 // Queues give away the nodes of a job that says that it is suspended and that nothing of it is active. Counts
 // are always a little behind the pods, so a pod may come between a writer's look and its write.

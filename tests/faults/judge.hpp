@@ -18,8 +18,9 @@ public:
     struct Meant {
         std::string uid = {};
         std::string version = {};
-        api::Time looked = {};  ///< as of when it last read the TrainJob of that name live
-        api::Time at = {};      ///< when it was sent
+        api::Time looked = {};                ///< as of when it last read the TrainJob of that name live
+        api::Time at = {};                    ///< when it was sent
+        std::chrono::seconds stood_still{0};  ///< as long as its process did between the two
     };
 
     Judge(const ApiModel& api, const Agenda& agenda) : api_(api), agenda_(agenda) {}

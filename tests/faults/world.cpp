@@ -257,6 +257,9 @@ void World::submit(Process& process, kube::Request request, Answer answer) {
                    .version = known.version,
                    .looked = process.knowledge().of(watched[0], sent->name.key).read,
                    .at = agenda.wall_seconds()};
+    for (const auto& [since, duration] : pauses_[process.number()])
+        if (since >= sent->meant.looked)
+            sent->meant.stood_still += std::chrono::ceil<std::chrono::seconds>(duration);
     auto delay = lag(2, 1500);
     if (sent->write >= 0 && sent->write == fault.write) hit(sent, delay);
     agenda.after(delay, [this, sent] { arrived(sent); });
@@ -286,6 +289,7 @@ void World::hit(const std::shared_ptr<Sent>& sent, std::chrono::milliseconds& de
 
 void World::stop(Process& process, std::chrono::milliseconds duration) {
     process.stop();
+    pauses_[process.number()].emplace_back(agenda.wall_seconds(), duration);
     note("reconciler " + std::to_string(process.number()) + " stands still");
     agenda.after(duration, [this, &process] {
         note("reconciler " + std::to_string(process.number()) + " goes on");

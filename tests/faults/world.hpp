@@ -103,6 +103,7 @@ private:
     std::map<std::string, int, std::less<>> first_change_;  // in the history, once reconcilers run
     const Process* acting_ = nullptr;
     std::map<int, int> under_way_;  // writes, by the number of their process
+    std::map<int, std::vector<std::pair<api::Time, std::chrono::milliseconds>>> pauses_;  // by process
     std::map<int, kube::SteadyTime> quiet_until_;
     Leadership leadership_;
     std::map<int, kube::SteadyTime> no_lease_until_;  // what is sent about it before is lost

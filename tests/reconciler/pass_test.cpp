@@ -170,6 +170,33 @@ TEST_CASE("a runtime that is corrected before anything was created replaces the 
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 
+TEST_CASE("a snapshot is not replaced by what a runtime was before somebody else looked at it") {
+    Life life;
+    life.server.refuse = [](const kube::Request& request) -> std::optional<api::Error> {
+        if (request.target != job_set_path) return std::nullopt;
+        return api::Error{
+            .code = api::Errc::invalid, .message = "no", .reason = "Invalid", .http_status = 422};
+    };
+    life.pass();
+    life.server.refuse = {};
+    const Json before = *life.server.find(cluster_training_runtimes, {"", "torch"});
+    Json corrected = before;
+    corrected["spec"]["mlPolicy"]["numNodes"] = 5;
+    // While we look at the snapshot, the runtime changes: another reconciler may have made one of it.
+    life.server.refuse_read = [&](const kube::Request& request) -> std::optional<api::Error> {
+        if (request.target == config_maps_path + "/job-runtime-snapshot")
+            life.server.put(cluster_training_runtimes, corrected);
+        return std::nullopt;
+    };
+    (*life.server.find(cluster_training_runtimes, {"", "torch"}))["spec"]["mlPolicy"]["numNodes"] = 4;
+    life.server.take_writes();
+    life.pass();
+    CHECK(life.server.take_writes() == Writes{"POST " + config_maps_path});
+    life.server.refuse_read = {};
+    life.pass();
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+}
+
 TEST_CASE("a snapshot of somebody else is not overwritten") {
     Life life;
     life.server.put(

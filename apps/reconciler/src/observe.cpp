@@ -8,15 +8,15 @@
 namespace reconciler {
 namespace {
 
-kube::Resource runtime_resource(const api::TrainJob& job) {
-    return job.runtime_ref.kind == api::training_runtime_kind ? kube::resources::training_runtimes
-                                                              : kube::resources::cluster_training_runtimes;
-}
-
 constexpr std::string_view path_of_replicated_jobs[] = {"spec", "replicatedJobs"};
 constexpr api::JsonPath rest_of_job_set[] = {managed_fields_path, path_of_replicated_jobs};
 
 }  // namespace
+
+kube::Resource runtime_resource(const api::TrainJob& job) {
+    return job.runtime_ref.kind == api::training_runtime_kind ? kube::resources::training_runtimes
+                                                              : kube::resources::cluster_training_runtimes;
+}
 
 api::ObjectKey snapshot_key(const api::ObjectKey& train_job) {
     return {train_job.ns, runtime::snapshot_name(train_job.name)};

@@ -27,6 +27,9 @@ kube::Async<std::optional<api::Json>> read(kube::ApiServer& server, kube::Resour
 inline constexpr std::string_view managed_fields_path[] = {"metadata", "managedFields"};
 inline constexpr api::JsonPath managed_fields[] = {managed_fields_path};
 
+/// Of which kind the runtime of a TrainJob is.
+kube::Resource runtime_resource(const api::TrainJob& job);
+
 /// The caches' view, without the TTL.
 View cached_view(const Caches& caches, const api::ObjectKey& key);
 

@@ -35,6 +35,20 @@ api::Error no_snapshot(const api::ObjectKey& key) {
                             "the TrainJob and create it again");
 }
 
+// A snapshot that differs may be a later one than what we have read of the runtime, made by another
+// reconciler since: only a runtime that is still the same after that look is the one to replace it with.
+kube::Task<Failure> see_that_it_has_stayed(kube::ApiServer& server, const View& view) {
+    const api::TrainJob& job = *view.observed.job;
+    const api::ObjectKey key = runtime_key(job);
+    const std::string name = job.runtime_ref.kind + " " + to_string(key);
+    const auto now = co_await read(server, runtime_resource(job), key, managed_fields);
+    if (!now) co_return lifecycle::ReadFailed{name, now.error()};
+    if (*now && api::parse_meta(**now).resource_version == api::parse_meta(*view.runtime).resource_version)
+        co_return lifecycle::Done();
+    co_return lifecycle::ReadFailed{
+        name, {.code = api::Errc::conflict, .message = "it was changed meanwhile", .http_status = 409}};
+}
+
 // By the snapshot that is there.
 kube::Task<std::variant<ChosenRuntime, Failure>> look_and_choose(kube::ApiServer& server, const View& view,
                                                                  lifecycle::RuntimeSource source) {
@@ -52,6 +66,10 @@ kube::Task<std::variant<ChosenRuntime, Failure>> look_and_choose(kube::ApiServer
     // What is not known about the runtime matters only if it makes a difference.
     if (view.runtime_unread && chosen.plan != lifecycle::plan_snapshot(source, true, state))
         co_return Failure(*view.runtime_unread);
+    if (chosen.plan.store == SnapshotPlan::Store::replace)
+        if (auto stayed = co_await see_that_it_has_stayed(server, view);
+            !std::holds_alternative<lifecycle::Done>(stayed))
+            co_return stayed;
     switch (chosen.plan.build_from) {
         case SnapshotPlan::BuildFrom::live: chosen.runtime = view.runtime; break;
         case SnapshotPlan::BuildFrom::snapshot:
