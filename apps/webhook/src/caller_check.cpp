@@ -103,9 +103,11 @@ net::Task<Standing> CallerCheck::ask(std::string token, kube::SteadyTime deadlin
     open_.emplace(digest, question);
     const Question::Closing closing(question);
     auto answer = co_await (review(std::move(token)) || clock_.sleep_until(deadline));
-    const auto* outcome = std::get_if<api::Result<Answer>>(&answer);
+    const auto* outcome = std::get_if<api::Result<Standing>>(&answer);
     if (outcome && *outcome) {
-        question->standing = conclude(digest, **outcome);
+        question->standing = **outcome;
+        remember(digest, question->standing);
+        note(nullptr);
     } else {
         const api::Error late = {.code = api::Errc::unavailable,
                                  .message = "the API server did not answer in time"};
@@ -115,21 +117,7 @@ net::Task<Standing> CallerCheck::ask(std::string token, kube::SteadyTime deadlin
     co_return question->standing;
 }
 
-// An authenticator that fails says the same as one that has been shown nonsense. So who was let in before is
-// not refused for it, and of others it is no news; neither outlasts this call.
-Standing CallerCheck::conclude(const net::Digest& digest, const Answer& answer) {
-    if (answer.error.empty()) {
-        remember(digest, answer.standing);
-        note(nullptr);
-        return answer.standing;
-    }
-    if (!admitted_.known.contains(digest)) return answer.standing;
-    const api::Error error = {.code = api::Errc::unavailable, .message = answer.error};
-    note(&error);
-    return Standing::unknown;
-}
-
-net::Async<CallerCheck::Answer> CallerCheck::review(std::string token) {
+net::Async<Standing> CallerCheck::review(std::string token) {
     const api::Json body = api::Json::object(
         {{"apiVersion", "authentication.k8s.io/v1"},
          {"kind", "TokenReview"},
@@ -143,10 +131,7 @@ net::Async<CallerCheck::Answer> CallerCheck::review(std::string token) {
     if (!status.is_object())
         co_return api::Error{.code = api::Errc::internal,
                              .message = "the API server's answer is no TokenReview with a status"};
-    Answer said;
-    said.standing = standing_of(status, rules_);
-    if (!status["authenticated"].bool_or(false)) said.error = status["error"].as_string();
-    co_return said;
+    co_return standing_of(status, rules_);
 }
 
 std::optional<Standing> CallerCheck::recall(const net::Digest& digest) {
@@ -170,9 +155,9 @@ void CallerCheck::remember(const net::Digest& digest, Standing standing) {
     memory.order.push_back(digest);
 }
 
-// While the API server is down, every question fails.
+// One line per change: while the API server is down, every question fails.
 void CallerCheck::note(const api::Error* error) {
-    if (!news_.note(error != nullptr, clock_.now())) return;
+    if (std::exchange(fails_, error != nullptr) == (error != nullptr)) return;
     if (error)
         log_.warn("cannot review tokens; refusing whoever calls", {{"error", *error}});
     else

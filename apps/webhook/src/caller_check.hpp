@@ -11,7 +11,6 @@
 #include "net/digest.hpp"
 #include "net/http.hpp"
 #include "net/log.hpp"
-#include "rare_news.hpp"
 
 namespace webhook {
 
@@ -65,12 +64,7 @@ private:
     };
     class Question;
 
-    struct Answer {
-        Standing standing = Standing::unknown;
-        std::string error = {};  ///< of an authenticator that did not accept the token
-    };
-    net::Async<Answer> review(std::string token);
-    Standing conclude(const net::Digest& digest, const Answer& answer);
+    net::Async<Standing> review(std::string token);
     std::optional<Standing> recall(const net::Digest& digest);
     void remember(const net::Digest& digest, Standing standing);
     void note(const api::Error* error);
@@ -83,7 +77,7 @@ private:
     Memory admitted_ = {};
     Memory refused_ = {};
     std::map<net::Digest, std::shared_ptr<Question>> open_ = {};
-    RareNews news_ = {};
+    bool fails_ = false;  // what the log was told last
 };
 
 }  // namespace webhook
