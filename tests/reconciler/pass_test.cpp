@@ -150,13 +150,15 @@ TEST_CASE("a missing runtime is told, and the job goes on when it appears") {
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 
+// As the API server does when JobSet's webhook does not take one.
+std::optional<api::Error> refuse_job_sets(const kube::Request& request) {
+    if (request.target != job_set_path) return std::nullopt;
+    return api::Error{.code = api::Errc::invalid, .message = "no", .reason = "Invalid", .http_status = 422};
+}
+
 TEST_CASE("a runtime that is corrected before anything was created replaces the snapshot") {
     Life life;
-    life.server.refuse = [](const kube::Request& request) -> std::optional<api::Error> {
-        if (request.target != job_set_path) return std::nullopt;
-        return api::Error{
-            .code = api::Errc::invalid, .message = "no", .reason = "Invalid", .http_status = 422};
-    };
+    life.server.refuse = refuse_job_sets;
     life.pass();
     CHECK(life.condition("Created") == "False/JobsCreationFailed");
     REQUIRE(life.server.find(config_maps, snapshot));
@@ -172,15 +174,10 @@ TEST_CASE("a runtime that is corrected before anything was created replaces the 
 
 TEST_CASE("a snapshot is not replaced by what a runtime was before somebody else looked at it") {
     Life life;
-    life.server.refuse = [](const kube::Request& request) -> std::optional<api::Error> {
-        if (request.target != job_set_path) return std::nullopt;
-        return api::Error{
-            .code = api::Errc::invalid, .message = "no", .reason = "Invalid", .http_status = 422};
-    };
+    life.server.refuse = refuse_job_sets;
     life.pass();
     life.server.refuse = {};
-    const Json before = *life.server.find(cluster_training_runtimes, {"", "torch"});
-    Json corrected = before;
+    Json corrected = *life.server.find(cluster_training_runtimes, {"", "torch"});
     corrected["spec"]["mlPolicy"]["numNodes"] = 5;
     // While we look at the snapshot, the runtime changes: another reconciler may have made one of it.
     life.server.refuse_read = [&](const kube::Request& request) -> std::optional<api::Error> {

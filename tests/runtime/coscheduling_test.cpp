@@ -20,15 +20,9 @@ TEST_CASE("a label and a PodGroup make a gang for coscheduling", "[gang]") {
             const Json runtime = changed(gang_runtime("coscheduling"), c.changes);
             const Json group = pod_group(runtime);
             CHECK(group["spec"] == tree(c.want));
-            CHECK(group["kind"] == Json("PodGroup"));
-            CHECK(group["apiVersion"] == Json("scheduling.x-k8s.io/v1alpha1"));
-            CHECK(group["metadata"]["name"] == Json("job"));
-            CHECK(group["metadata"]["namespace"] == Json("ns"));
-            CHECK(group["metadata"]["ownerReferences"][0]["uid"] == Json("job-uid"));
-            CHECK_FALSE(group["metadata"].contains("labels"));
+            check_group(group, "scheduling.x-k8s.io/v1alpha1");
             const Json job_set = build_gang(runtime)->objects.back().object;
-            CHECK(job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["metadata"] ==
-                  tree("{labels: {scheduling.x-k8s.io/pod-group: job}}"));
+            CHECK(pod_metadata(job_set) == tree("{labels: {scheduling.x-k8s.io/pod-group: job}}"));
         }
     }
 }

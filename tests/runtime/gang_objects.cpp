@@ -34,7 +34,19 @@ Json pod_group(const Json& runtime, const Objects& observed) {
     return built->objects.front().object;
 }
 
-// "cpu=2 memory=1073741824"
+void check_group(const Json& group, const char* api_version) {
+    CHECK(group["kind"] == Json("PodGroup"));
+    CHECK(group["apiVersion"] == Json(api_version));
+    CHECK(group["metadata"]["name"] == Json("job"));
+    CHECK(group["metadata"]["namespace"] == Json("ns"));
+    CHECK(group["metadata"]["ownerReferences"][0]["uid"] == Json("job-uid"));
+    CHECK_FALSE(group["metadata"].contains("labels"));
+}
+
+const Json& pod_metadata(const Json& job_set) {
+    return job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["metadata"];
+}
+
 std::string resources_of(const Json& group) {
     std::string text;
     for (const auto& [name, quantity] : group["spec"]["minResources"].members())
@@ -42,7 +54,6 @@ std::string resources_of(const Json& group) {
     return text;
 }
 
-// Jobs whose Pods are in the gang.
 std::string marked(const Json& job_set) {
     std::string text;
     for (const Json& job : job_set["spec"]["replicatedJobs"].items()) {

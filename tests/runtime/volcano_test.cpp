@@ -30,15 +30,9 @@ TEST_CASE("an annotation and a PodGroup make a gang for Volcano", "[gang]") {
             const Json runtime = changed(gang_runtime("volcano"), c.changes);
             const Json group = pod_group(runtime);
             CHECK(group["spec"] == tree(c.want));
-            CHECK(group["kind"] == Json("PodGroup"));
-            CHECK(group["apiVersion"] == Json("scheduling.volcano.sh/v1beta1"));
-            CHECK(group["metadata"]["name"] == Json("job"));
-            CHECK(group["metadata"]["namespace"] == Json("ns"));
-            CHECK(group["metadata"]["ownerReferences"][0]["uid"] == Json("job-uid"));
-            CHECK_FALSE(group["metadata"].contains("labels"));
+            check_group(group, "scheduling.volcano.sh/v1beta1");
             const Json job_set = build_gang(runtime)->objects.back().object;
-            CHECK(job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["metadata"] ==
-                  tree("{annotations: {scheduling.k8s.io/group-name: job}}"));
+            CHECK(pod_metadata(job_set) == tree("{annotations: {scheduling.k8s.io/group-name: job}}"));
         }
     }
 }

@@ -1,6 +1,7 @@
 #include "claims.hpp"
 
 #include "edit.hpp"
+#include "replicated_jobs.hpp"
 
 namespace runtime {
 namespace {
@@ -50,17 +51,14 @@ void check_pod(const Json& pod_spec, const std::string& path, FieldErrors& error
 FieldErrors claim_faults(const Json& job_set_spec) {
     FieldErrors errors;
     const auto& jobs = job_set_spec["replicatedJobs"].items();
-    for (std::size_t i = 0; i < jobs.size(); ++i)
-        check_pod(jobs[i]["template"]["spec"]["template"]["spec"],
-                  "spec.template.spec." + item("replicatedJobs", i) + ".template.spec.template.spec", errors);
+    for (std::size_t i = 0; i < jobs.size(); ++i) check_pod(pod_spec_of(jobs[i]), pod_spec_path(i), errors);
     return errors;
 }
 
 FieldErrors claim_faults_of_trainer(const Json& job, const Json& per_node) {
     FieldErrors errors;
     NamedItems of_pod;
-    check_references(per_node["claims"], job["template"]["spec"]["template"]["spec"], of_pod,
-                     "spec.trainer.resourcesPerNode", errors);
+    check_references(per_node["claims"], pod_spec_of(job), of_pod, "spec.trainer.resourcesPerNode", errors);
     return errors;
 }
 
