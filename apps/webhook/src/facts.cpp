@@ -1,7 +1,6 @@
 #include "facts.hpp"
 
-#include <algorithm>
-
+#include "api/dns_label.hpp"
 #include "api/names.hpp"
 #include "lifecycle/snapshot.hpp"
 #include "runtime/snapshot.hpp"
@@ -30,24 +29,6 @@ api::Error cannot_read(const kube::Resource& resource, const api::ObjectKey& key
     return error;
 }
 
-bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-
-bool is_label(std::string_view text) {
-    return !text.empty() && is_lower_or_digit(text.front()) && is_lower_or_digit(text.back()) &&
-           std::ranges::all_of(text, [](char c) { return is_lower_or_digit(c) || c == '-'; });
-}
-
-// What everything that is read here is named like (RFC 1123); API servers refuse to look for other names.
-bool is_dns_subdomain(std::string_view name) {
-    if (name.size() > 253) return false;
-    for (;;) {
-        const auto dot = std::min(name.find('.'), name.size());
-        if (!is_label(name.substr(0, dot))) return false;
-        if (dot == name.size()) return true;
-        name.remove_prefix(dot + 1);
-    }
-}
-
 bool is_absent(const api::Error& error) {
     return error.code == api::Errc::not_found || error.http_status == 400 || error.http_status == 422;
 }
@@ -55,7 +36,8 @@ bool is_absent(const api::Error& error) {
 // nullptr if there is none.
 net::Async<Tree> read(kube::ApiServer& server, kube::Resource resource, api::ObjectKey key) {
     // Such a name exists nowhere, and asking for an empty one would list the collection.
-    if (!is_dns_subdomain(key.name) || (resource.namespaced && !is_label(key.ns))) co_return Tree();
+    if (!api::is_dns_subdomain(key.name) || (resource.namespaced && !api::is_dns_label(key.ns)))
+        co_return Tree();
     kube::Request request = kube::get(resource, key);
     auto object = co_await kube::fetch(server, std::move(request));
     if (object) co_return std::make_shared<const api::Json>(std::move(*object));

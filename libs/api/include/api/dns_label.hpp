@@ -12,4 +12,20 @@ inline bool is_dns_label(std::string_view name) {
            std::all_of(name.begin(), name.end(), [&](char c) { return c == '-' || letter_or_digit(c); });
 }
 
+/// A subdomain of RFC 1123, as API servers want the names of most objects: labels of whatever length, with
+/// dots between them.
+inline bool is_dns_subdomain(std::string_view text) {
+    const auto letter_or_digit = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+    if (text.empty() || text.size() > 253) return false;
+    char before = '.';
+    for (const char c : text) {
+        const bool in_label = before != '.' && before != '-';
+        if (c == '.' && !in_label) return false;
+        if (c == '-' && before == '.') return false;
+        if (c != '.' && c != '-' && !letter_or_digit(c)) return false;
+        before = c;
+    }
+    return letter_or_digit(before);
+}
+
 }  // namespace api

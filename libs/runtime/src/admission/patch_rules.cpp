@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "admission/review_case.hpp"
+#include "api/dns_label.hpp"
 #include "patch_check.hpp"
 
 namespace runtime {
@@ -10,21 +11,8 @@ using api::FieldErrors;
 using api::FieldErrorType;
 using api::Json;
 
-bool is_lower_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-bool is_alphanumeric(char c) { return is_lower_alphanumeric(c) || (c >= 'A' && c <= 'Z'); }
-
-// RFC 1123: labels of lower-case letters, digits and hyphens, separated by dots.
-bool is_subdomain(std::string_view text) {
-    if (text.empty() || text.size() > 253) return false;
-    char before = '.';
-    for (const char c : text) {
-        const bool in_label = before != '.' && before != '-';
-        if (c == '.' && !in_label) return false;
-        if (c == '-' && before == '.') return false;
-        if (c != '.' && c != '-' && !is_lower_alphanumeric(c)) return false;
-        before = c;
-    }
-    return is_lower_alphanumeric(before);
+bool is_alphanumeric(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
 }
 
 constexpr std::string_view path_punctuation = "/-._~%!$&'()*+,;=:";
@@ -57,7 +45,7 @@ void managers_are_paths(const ReviewCase& review, FieldErrors& errors) {
         else if (slash == 0 || slash == manager.npos || slash + 1 == manager.size())
             refuse(path, manager, "must be a domain-prefixed path, such as \"acme.io/team\"");
         else {
-            if (const auto domain = manager.substr(0, slash); !is_subdomain(domain))
+            if (const auto domain = manager.substr(0, slash); !api::is_dns_subdomain(domain))
                 refuse(path, domain,
                        "what precedes the slash must be a domain of lower-case letters, digits, '-' and '.': "
                        "a domain-prefixed path is such as \"acme.io/team\"");
