@@ -24,14 +24,36 @@ def name(number):
     return f"job-{number:03}"
 
 
+# What is settled has exactly these conditions, and those that are True are among these sets.
+SETTLED = {
+    "complete": [{"Created", "Complete"}],
+    "failed": [{"Created", "Failed"}],
+    "suspended": [{"Created", "Suspended"}],
+    "running": [{"Created"}],
+    "late": [{"Created", "Failed"}, {"Failed"}],  # its time may be up before there is a JobSet
+    "blocked": [set()],
+    "elsewhere": [set()],
+    "leaving": [{"Created", "Complete"}],
+}
+WITH_JOB_SET = {"complete", "failed", "suspended", "running", "leaving"}
+
+
 def kind_of(number):
-    """Most have ended; some rest, some run."""
-    return {0: "suspended", 1: "running", 2: "failed"}.get(number % 10, "complete")
+    """Most have ended; some rest, some run, some cannot be built, some are none of our business."""
+    kinds = {0: "suspended", 1: "running", 2: "failed", 3: "late", 4: "blocked", 5: "elsewhere", 6: "leaving"}
+    return kinds.get(number % 10, "complete")
 
 
-def runtime_of(number):
+def job_of(number):
     """Suspended ones are compared with what they would be built as, with all that belongs to them."""
-    return RUNTIMES[number // 10 % len(RUNTIMES)]
+    kind = kind_of(number)
+    job = train_job(name(number), "nobody-has" if kind == "blocked" else RUNTIMES[number // 10 % len(RUNTIMES)],
+                    suspend=kind == "suspended", activeDeadlineSeconds=1 if kind == "late" else 3600)
+    if kind == "elsewhere":
+        job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue"
+    if kind == "leaving":
+        job["metadata"]["finalizers"] = ["example.com/not-yet"]
+    return job
 
 
 def all_of(function, numbers):
@@ -40,16 +62,16 @@ def all_of(function, numbers):
 
 
 def end(rest, number):
-    verdict = {"complete": "Completed", "failed": "Failed"}.get(kind_of(number))
+    verdict = {"complete": "Completed", "leaving": "Completed", "failed": "Failed"}.get(kind_of(number))
     if verdict:
         rest.patch("jobsets", name(number), finished(verdict), subresource="status")
 
 
 def is_settled(job):
     number = int(job["metadata"]["name"].rpartition("-")[2])
-    want = {"complete": {"Created", "Complete"}, "failed": {"Created", "Failed"}, "suspended": {"Created", "Suspended"},
-            "running": {"Created"}}[kind_of(number)]
-    return set(true_conditions(job)) == want == set(conditions(job))
+    kind = kind_of(number)
+    told = {"Created"} if kind == "blocked" else set(true_conditions(job))
+    return set(true_conditions(job)) in SETTLED[kind] and set(conditions(job)) == told
 
 
 def writes_by_the_server(rest):
@@ -84,12 +106,18 @@ def test_a_restart_over_500_settled_jobs_writes_nothing(plane):
     for kind in RUNTIMES:
         policy = {"numNodes": 1} if kind == "plain" else {"numNodes": 1, kind: {}}
         rest.create(runtime(kind, ml_policy=policy, ttlSecondsAfterFinished=2**31 - 1))
-    all_of(lambda number: rest.create(train_job(name(number), runtime_of(number), suspend=kind_of(number) == "suspended",
-                                                activeDeadlineSeconds=3600)), range(JOBS))
+    all_of(lambda number: rest.create(job_of(number)), range(JOBS))
     first = start(plane)
-    wait_for("all JobSets", lambda: len(rest.list("jobsets")) == JOBS, timeout=120, interval=0.5)
+    expected = {name(number) for number in range(JOBS) if kind_of(number) in WITH_JOB_SET}
+    wait_for("the JobSets", lambda: expected <= {job_set["metadata"]["name"] for job_set in rest.list("jobsets")},
+             timeout=120, interval=0.5)
     all_of(lambda number: end(rest, number), range(JOBS))
     wait_for("all TrainJobs to be settled", lambda: all(map(is_settled, rest.list("trainjobs"))), timeout=120, interval=0.5)
+    wait_for("what is late to be cleaned up",
+             lambda: {job_set["metadata"]["name"] for job_set in rest.list("jobsets")} == expected)
+    all_of(lambda number: rest.delete("trainjobs", name(number)),
+           [number for number in range(JOBS) if kind_of(number) == "leaving"])
+    wait_for("the last pass to end", lambda: first.metric("signalbox_passes_running") == 0)
     assert first.stop() == []
     versions = {job["metadata"]["name"]: job["metadata"]["resourceVersion"] for job in rest.list("trainjobs")}
     before = writes_by_the_server(rest)
@@ -98,7 +126,9 @@ def test_a_restart_over_500_settled_jobs_writes_nothing(plane):
     second = start(plane)
     wait_for("a pass over each", lambda: second.metric("signalbox_passes_total") >= JOBS)
     time.sleep(2)  # what comes late would come now
-    assert second.metric("signalbox_passes_total", 'result="done"') == second.metric("signalbox_passes_total")
+    blocked = [number for number in range(JOBS) if kind_of(number) == "blocked"]
+    assert second.metric("signalbox_passes_total", 'result="done"') == JOBS - len(blocked)
+    assert second.metric("signalbox_passes_total", 'result="exception"') == 0
     assert writes_by_the_server(rest) == before
     assert {job["metadata"]["name"]: job["metadata"]["resourceVersion"] for job in rest.list("trainjobs")} == versions
     assert second.stop() == []
