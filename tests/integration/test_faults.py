@@ -42,7 +42,7 @@ def rest(plane):
 @pytest.fixture
 def start(plane, begin):
     """Starts reconcilers; `start(url)` one behind a proxy."""
-    return lambda url=None: begin(plane.reconciler_kubeconfig(url))
+    return lambda url=None: begin(plane.reconciler_kubeconfig(url), "--log-level=debug")
 
 
 def leads(program):
@@ -96,6 +96,10 @@ class Story:
         """Nothing is left to do, and the TrainJob has the conditions that it should have, no more and no less."""
         self.go_on()
         return not self._steps and set(true_conditions(self.rest.get("trainjobs", self.name))) in self._ends
+
+    def state(self):
+        job_set = self.rest.get("jobsets", self.name)
+        return f"{self.name}: {len(self._steps)} steps left; {self.rest.get('trainjobs', self.name)}; JobSet: {job_set}"
 
     def check(self):
         assert len(self._job_sets) <= 1, f"{self.name} had {len(self._job_sets)} JobSets"
@@ -153,6 +157,12 @@ def stories(rest, seed):
     ]
 
 
+def told_of(unfinished, log):
+    """The lines about these stories, and those about no TrainJob."""
+    names = [f'/{story.name}"' for story in unfinished]
+    return [line for line in log.splitlines() if '"trainjob"' not in line or any(name in line for name in names)][-200:]
+
+
 class Chaos:
     """Faults at random, of a kind and rate that the seed says, for as long as it is switched on."""
 
@@ -203,7 +213,8 @@ def test_every_train_job_reaches_its_end_whatever_happens_on_the_way_and_nothing
         try:
             wait_for(f"the TrainJobs of seed {seed} to be as they should", all_ended, timeout=90)
         except AssertionError:
-            print([story.name for story in unfinished], reconciler.text()[-20000:])
+            print(*told_of(unfinished, reconciler.text()), f"seed {seed}; {reconciler.state()}; {proxy.state()}",
+                  *(story.state() for story in unfinished), sep="\n")
             raise
         for story in told:
             story.check()

@@ -214,6 +214,16 @@ class Program(Process):
                 total += float(line.rsplit(" ", 1)[1])
         return total
 
+    def state(self):
+        """For whoever has to find out why something did not happen."""
+        if not self.running():
+            return f"{self.name} ended with {self.exit_status()}"
+        try:
+            lines = self.admin("/metrics")[1].splitlines()
+        except OSError as error:
+            return f"{self.name} runs, but has no metrics: {error}"
+        return f"{self.name} runs: " + ", ".join(line for line in lines if line.startswith("signalbox_") and "_bucket" not in line)
+
     def stop(self):
         """Asks it to end; what is wrong with how it did."""
         self.ask_to_end()

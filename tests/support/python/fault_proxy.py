@@ -69,6 +69,7 @@ class FaultProxy:
         self._tasks = set()
         self._writers = set()  # towards our programs
         self._gone = weakref.WeakSet()  # of those, the ones that have vanished
+        self._requests = {}  # and when they came, by their writers: those that are not done with
         self._seen = {}  # heads and bodies that answered GETs, or could have, by path
 
     def __enter__(self):
@@ -83,6 +84,14 @@ class FaultProxy:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+    def state(self):
+        """What is under way, for whoever has to find out why something did not happen."""
+        return f"proxy: {self.open_connections} connections; " + ", ".join(
+            f"{request}: {seconds:.1f} s" for request, seconds in self._call(self._under_way()))
+
+    async def _under_way(self):
+        return [(request, self._loop.time() - since) for request, since in self._requests.values()]
 
     def reset_everything(self):
         """Every connection at once, as a proxy that is restarted."""
@@ -125,13 +134,14 @@ class FaultProxy:
         try:
             upstream = await asyncio.open_connection(*self._upstream, ssl=self._outer_tls, limit=_LIMIT)
             while await self._exchange(reader, writer, *upstream):
-                pass
+                del self._requests[writer]
         except (OSError, EOFError, asyncio.CancelledError):
             pass  # either side may go when it likes, and we when we are told to
         finally:
             self.open_connections -= 1
             self._tasks.discard(task)
             self._writers.discard(writer)
+            self._requests.pop(writer, None)
             writer.transport.abort()
             if upstream:
                 upstream[1].transport.abort()
@@ -142,6 +152,7 @@ class FaultProxy:
         method, target, _ = head.split(b"\r\n", 1)[0].decode().split(" ")
         body = await reader.readexactly(int(_field(head, b"content-length") or 0))
         request = Request(method, target, (_field(head, b"authorization") or b"").decode())
+        self._requests[writer] = request, self._loop.time()
         fault = self.choose(request) or Fault()
         for field in dataclasses.fields(Fault):
             if getattr(fault, field.name) != field.default and field.name not in ("retry_after", "old"):
