@@ -228,6 +228,14 @@ TEST_CASE("how a job ends", "[decide]") {
         {"the deadline is a second away", running_with_deadline, nothing, "run: leave", 59s},
         {"the deadline passes without a JobSet", running_with_deadline, lose_job_set,
          "finish Failed/DeadlineExceeded", 1h},
+        {"the deadline passes while somebody else's JobSet has the name", running_with_deadline, make_foreign,
+         "finish Failed/DeadlineExceeded", 1h},
+        {"an unsupported runtime while somebody else's JobSet has the name", running,
+         [](Observed& o) {
+             unsupported(o);
+             make_foreign(o);
+         },
+         "finish Failed/TrainingRuntimeNotSupported"},
         {"a wish to suspend comes in time, however late we see it", running_with_deadline, ask_to_suspend,
          "store transition", 1h},
         {"the deadline holds while a finalizer sticks", running_with_deadline, being_deleted,
