@@ -236,6 +236,14 @@ Act end_namespace() {
     };
 }
 
+Act expect_no_condition() {
+    return [](World& world) {
+        const Stored* job = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
+        if (job && !job->object["status"]["conditions"].empty())
+            world.judge.complain("the job has conditions that it should not have");
+    };
+}
+
 Act both(Act first, Act second) {
     return [=](World& world) {
         first(world);

@@ -65,6 +65,8 @@ inline const char* const no_permission =
     R"(User "system:serviceaccount:x:y" cannot create resource in the namespace "ns")";
 Act refuse_parallelism_over(int count);
 Act end_namespace();
+/// By now, nothing is worth telling of the job.
+Act expect_no_condition();
 
 /// `act` as soon as the job says that it is suspended and nothing of it is active, as Kueue waits; `next`
 /// after that.

@@ -4,8 +4,8 @@
 
 namespace faults {
 
-/// What goes wrong in one run, once. Writes are those of reconcilers, events aside, counted from 0 as they
-/// are sent.
+/// What goes wrong in one run, once. Writes are those of reconcilers, events aside, and reads theirs but for
+/// watches; both are counted from 0 as they are sent.
 struct Fault {
     enum class Kind {
         none,
@@ -23,12 +23,14 @@ struct Fault {
                    ///< later
         relist,    ///< as freeze; then the history is gone, and everything is listed again
         stop,  ///< the sender of write `write` stands still for `downtime`, and goes on as if nothing were
-        lose_lease,  ///< write `write` takes long, and meanwhile its sender gets nothing through about the
-                     ///< lease
+        stop_at_read,  ///< the sender of read `read` does, and its answer waits
+        lose_lease,    ///< write `write` takes long, and meanwhile its sender gets nothing through about the
+                       ///< lease
         split  ///< the same, and somebody deletes the lease: for a while two are right to believe they lead
     };
     Kind kind = Kind::none;
     int write = -1;
+    int read = -1;
     std::string resource = {};
     int change = -1;
     int status = 0;

@@ -60,6 +60,8 @@ void Judge::asked(int reconciler, const kube::Request& request, bool alive, cons
 
 void Judge::answered(int reconciler, const kube::Request& request, const Reply& reply) {
     asking_ = -1;
+    if (unharmed && reply.status == 409 && request.method != "POST")
+        complain("a write was refused although nothing had failed: " + request.method + " " + request.target);
     if (!reply.ok() || kube::resource_of(request.target).rfind(train_jobs_name, 0) != 0) return;
     const auto object = api::parse_json(reply.body);
     if (object && api::terminal_condition(api::parse_train_job(*object)))
@@ -86,12 +88,15 @@ void Judge::changed(const Kind& kind, const api::ObjectKey& key, const Json& bef
     if (kind.kind == "JobSet" && !after.is_null() && api::parse_job_set(after).any_active() &&
         (before.is_null() || !api::parse_job_set(before).any_active()))
         active_since_[api::parse_meta(after).uid] = agenda_.wall_seconds();
+    if (kind.kind == "JobSet" && !after.is_null() && api::parse_job_set(after).finished)
+        finished_since_.try_emplace(api::parse_meta(after).uid, agenda_.wall_seconds());
     if (!by_reconciler) return;
     // Nothing keeps what a dead process has sent from creating something once there is nothing.
     if (from_the_dead_ && before.is_null()) return;
     if (kind.kind == "Event") return judge_event(after);
     judge_aim(kind, key, before, after);
     if (kind.kind == "JobSet") judge_job_set(key, before, after);
+    if (kind.kind == "ConfigMap") judge_snapshot(key, before, after);
     if (kind.kind == "JobSet" || kind.kind == "ConfigMap" || kind.kind == "Secret" || kind.kind == "PodGroup")
         judge_owned(kind, key, before, after);
 }
@@ -148,8 +153,12 @@ void Judge::judge_status(const api::TrainJob& before, const api::TrainJob& after
         complain(name + " is complete and failed");
     judge_times(before, after);
     judge_counts(after);
-    if (ended || !ends || ends->reason != api::reason::deadline_exceeded) return;
-    const Life& life = lives_[after.meta.uid];
+    if (!ended && ends && ends->reason == api::reason::deadline_exceeded) judge_deadline(before);
+}
+
+void Judge::judge_deadline(const api::TrainJob& before) {
+    const std::string name = text(before.meta.key());
+    const Life& life = lives_[before.meta.uid];
     const auto limit = before.active_deadline_seconds;
     if (!limit || before.suspend || api::is_true(before.conditions, api::condition::suspended)) {
         complain("the deadline of " + name + " was applied although it has none now");
@@ -161,6 +170,14 @@ void Judge::judge_status(const api::TrainJob& before, const api::TrainJob& after
         complain("the deadline of " + name + " was applied too early");
     if (unharmed && over > std::chrono::seconds(*limit) + promptly)
         complain("the deadline of " + name + " was applied too late");
+    if (!has_looked()) complain("the deadline of " + name + " was applied without a look at it");
+    const Stored* stored = api_.find(job_sets_name, before.meta.key());
+    if (!stored) return;
+    const api::ObjectMeta job_set = api::parse_meta(stored->object);
+    const auto finished = finished_since_.find(job_set.uid);
+    if (job_set.controller_uid == before.meta.uid && finished != finished_since_.end() &&
+        finished->second < meant_.looked)
+        complain(name + " was ended by its deadline although its JobSet had finished");
 }
 
 // When conditions changed. Times that were written before are what deadlines and TTLs are counted from.
@@ -260,6 +277,7 @@ void Judge::judge_job_set(const api::ObjectKey& key, const Json& before, const J
             complain("the running " + name + " of an unfinished TrainJob was deleted");
         if (job && !ended && was.suspend && was.any_active())
             complain(name + " was deleted while its pods were active");
+        if (!has_looked()) complain(name + " was deleted without a look at its TrainJob");
         if (was.finished) complain("the finished " + name + " was deleted");
         if (job && !ended && keeps_nothing(before) && job_sets_that_ran_.contains(was.meta.uid))
             complain(name + " was deleted with the volume claims that its pods had written to");
@@ -325,6 +343,19 @@ void Judge::judge_owned(const Kind& kind, const api::ObjectKey& key, const Json&
     // Between the last look and the write of one reconciler, another one may have ended the job.
     if (reconcilers_ < 2 || told_terminal_[asking_].contains(uid))
         complain(name + " was written although its TrainJob had ended");
+}
+
+// Once there is a JobSet, the snapshot says what it was made of.
+void Judge::judge_snapshot(const api::ObjectKey& key, const Json& before, const Json& after) {
+    constexpr std::string_view ending = "-runtime-snapshot";
+    if (before.is_null() || !key.name.ends_with(ending)) return;
+    if (!after.is_null() && before["data"] == after["data"] && !api::parse_meta(after).deletion) return;
+    const Stored* stored =
+        api_.find(job_sets_name, {key.ns, key.name.substr(0, key.name.size() - ending.size())});
+    if (!stored) return;
+    const api::ObjectMeta job_set = api::parse_meta(stored->object);
+    if (!job_set.deletion && job_set.controller_uid == api::parse_meta(before).controller_uid)
+        complain("the snapshot of JobSet " + text(job_set.key()) + " was taken away");
 }
 
 void Judge::judge_runtime(const Json& before, const Json& after) {

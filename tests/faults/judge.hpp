@@ -61,6 +61,7 @@ private:
     void judge_train_job(const api::ObjectKey& key, const api::Json& before, const api::Json& after,
                          bool by_reconciler);
     void judge_status(const api::TrainJob& before, const api::TrainJob& after);
+    void judge_deadline(const api::TrainJob& before);
     void judge_times(const api::TrainJob& before, const api::TrainJob& after);
     bool has_looked() const;  // at the TrainJob, live, in the pass that asks
     void judge_counts(const api::TrainJob& after);
@@ -68,6 +69,7 @@ private:
     void judge_job_set(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
     void judge_owned(const Kind& kind, const api::ObjectKey& key, const api::Json& before,
                      const api::Json& after);
+    void judge_snapshot(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
     void judge_aim(const Kind& kind, const api::ObjectKey& key, const api::Json& before,
                    const api::Json& after);
     void judge_single(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
@@ -81,6 +83,7 @@ private:
     std::map<std::string, Life> lives_;  // by the TrainJob's UID
     std::map<std::pair<std::string, api::ObjectKey>, std::vector<Policy>> policies_;
     std::map<std::string, api::Time> active_since_;       // by the JobSet's UID
+    std::map<std::string, api::Time> finished_since_;     // by the JobSet's UID
     std::set<std::string> job_sets_that_ran_;             // their UIDs
     std::set<std::string> removed_job_sets_;              // UIDs of those that reconcilers have deleted
     std::map<int, std::set<std::string>> told_terminal_;  // by the answers to its own requests

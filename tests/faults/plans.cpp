@@ -44,6 +44,9 @@ std::vector<Fault> plans(const World& recorded) {
                            .reconcilers = 2});
         }
     }
+    // What one has read is old when it goes on; each of the two reads about as much as one alone.
+    for (int read = 0; read < 2 * recorded.reads(); ++read)
+        all.push_back({.kind = What::stop_at_read, .read = read, .downtime = 12s, .reconcilers = 2});
     for (const std::string& resource : World::watched_resources())
         for (int change = 0; change < recorded.changes(resource); ++change) {
             all.push_back({.kind = What::drop, .resource = resource, .change = change});

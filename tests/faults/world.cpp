@@ -79,6 +79,9 @@ std::string Fault::name() const {
         case Kind::relist: return "frozen until " + at + " and listed again: " + view + with;
         case Kind::stop:
             return "stopped at " + at + " for " + std::to_string(downtime.count() / 1000) + " s" + with;
+        case Kind::stop_at_read:
+            return "stopped at read " + std::to_string(read) + " for " +
+                   std::to_string(downtime.count() / 1000) + " s" + with;
         case Kind::lose_lease: return "lease lost during " + at + with;
         case Kind::split: return "lease deleted during " + at + with;
     }
@@ -262,6 +265,7 @@ void World::submit(Process& process, kube::Request request, Answer answer) {
             sent->meant.stood_still += std::chrono::ceil<std::chrono::seconds>(duration);
     auto delay = lag(2, 1500);
     if (sent->write >= 0 && sent->write == fault.write) hit(sent, delay);
+    if (!write && !event && !sent->about_lease) note_read(process);
     agenda.after(delay, [this, sent] { arrived(sent); });
 }
 
@@ -285,6 +289,13 @@ void World::hit(const std::shared_ptr<Sent>& sent, std::chrono::milliseconds& de
         agenda.after(fault.downtime, [this] { start_reconciler(); });
         note("crash");
     }
+}
+
+void World::note_read(Process& sender) {
+    const int read = reads_++;
+    if (fault.kind != Fault::Kind::stop_at_read || read != fault.read) return;
+    happened_ = true;
+    stop(sender, fault.downtime);
 }
 
 void World::stop(Process& process, std::chrono::milliseconds duration) {

@@ -53,6 +53,7 @@ public:
     int writes() const {
         return static_cast<int>(changes_at_writes_.size());
     }                                            ///< of reconcilers, without events
+    int reads() const { return reads_; }         ///< of reconcilers, without watches
     bool happened() const { return happened_; }  ///< the fault
     /// Nothing is to go wrong, neither on purpose nor by chance.
     bool is_unharmed() const { return fault.is_none() && !chance_.random; }
@@ -86,6 +87,7 @@ private:
     void note(const std::string& line);
     void judge_sending(const Process& process);
     void hit(const std::shared_ptr<Sent>& sent, std::chrono::milliseconds& delay);
+    void note_read(Process& sender);
     void stop(Process& process, std::chrono::milliseconds duration);
     void arrived(const std::shared_ptr<Sent>& sent);
     void answered(const std::shared_ptr<Sent>& sent, api::Result<kube::Response> result);
@@ -109,6 +111,7 @@ private:
     std::map<int, kube::SteadyTime> no_lease_until_;  // what is sent about it before is lost
     std::uint64_t changes_stored_ = 0;
     std::vector<Changes> changes_at_writes_;
+    int reads_ = 0;
     bool happened_ = false;
     bool frozen_ = false;  // what a watch shows
     bool thawed_ = false;  // and shows everything again

@@ -194,6 +194,7 @@ def test_every_train_job_reaches_its_end_whatever_happens_on_the_way_and_nothing
     reconciler = start(proxy.url)
     wait_for("the lease", lambda: leads(reconciler))
     calm_memory = {}
+    took = []  # seconds from calm to the end of all
     for seed in range(FIRST_SEED, FIRST_SEED + SEEDS):
         chaos = Chaos(seed)
         proxy.choose = chaos.choose
@@ -216,6 +217,7 @@ def test_every_train_job_reaches_its_end_whatever_happens_on_the_way_and_nothing
             print(*told_of(unfinished, reconciler.text()), f"seed {seed}; {reconciler.state()}; {proxy.state()}",
                   *(story.state() for story in unfinished), sep="\n")
             raise
+        took.append(round(time.monotonic() - calm_at, 1))
         for story in told:
             story.check()
             for resource in ("trainjobs", "jobsets"):
@@ -226,7 +228,7 @@ def test_every_train_job_reaches_its_end_whatever_happens_on_the_way_and_nothing
             calm_memory[played] = memory_when_calm(reconciler)
         assert proxy.open_connections <= CONNECTIONS
         assert reconciler.metric("process_open_fds") <= CONNECTIONS + 16
-    print(f"{SEEDS} histories, faults: {dict(proxy.faults)}, MiB after so many histories: {calm_memory}")
+    print(f"{SEEDS} histories, faults: {dict(proxy.faults)}, the slowest {sorted(took)[-5:]} s after the last, MiB after so many histories: {calm_memory}")
     wait_for("the queue to be empty", lambda: reconciler.metric("signalbox_queue_depth") == 0)
     wait_for("the last pass to end", lambda: reconciler.metric("signalbox_passes_running") == 0)
     kinds = {"lost", "unanswered", "cut_after", "stall_after", "delay", "lag"}

@@ -187,12 +187,13 @@ kube::Task<Outcome> Writer::create(const runtime::Built& built, const NeededObje
 kube::Task<Outcome> Writer::change(const runtime::Built& built, const NeededObjects& found) {
     const auto live = co_await read(server_, kube::resources::job_sets, key());
     if (!live) co_return ended(lifecycle::ReadFailed{job_set_named(key()), live.error()});
-    if (!*live || api::parse_meta(**live).uid != view_.observed.job_set->meta.uid) {
-        const api::Error error = {.code = api::Errc::conflict, .message = "it was replaced; looking again"};
+    if (!*live) {
+        const api::Error error = {.code = api::Errc::conflict, .message = "it is gone; looking again"};
         co_return ended(WriteFailed{job_set_named(key()), error});
     }
     const api::ObjectMeta seen = api::parse_meta(**live);
-    // Decided on another version: what it says of `suspend` may be over, and our apply would say it again.
+    // Decided on another version, perhaps of another JobSet: what it says of `suspend` may be over, and our
+    // apply would say it again.
     if (seen.resource_version != view_.observed.job_set->meta.resource_version) {
         if (view_.live != lifecycle::Live::all) {
             wants_live_view_ = true;
