@@ -3,15 +3,18 @@ lost, and each write has a reason. So is what had been ours before it went back 
 how their objects were recorded."""
 
 import copy
+import datetime
 import json
 import os
+import pathlib
+import re
 
 import pytest
 import yaml
 
 from conftest import ROOT
 from controlplane import ControlPlane
-from deployment import NAMESPACE, Signalbox
+from deployment import NAMESPACE, Program, Signalbox
 from rest import ApiError, Rest, conditions, wait_for
 from restored import restore
 
@@ -206,3 +209,24 @@ def test_what_runs_ends_and_is_deleted_as_if_it_had_always_been_ours(taken_over,
     rest.delete("trainjobs", JOB, taken.name)
     for kind in ("trainjobs", "jobsets", "pods"):
         wait_for(f"its {kind} to go", lambda kind=kind: rest.list(kind, taken.name) == [], timeout=60)
+
+
+def test_an_original_in_another_namespace_is_waited_for_by_its_lease(taken_over, cluster):
+    """As docs/migration.md says, with the Role that it has for that."""
+    rest = Rest(cluster.kubeconfig)
+    rest.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kubeflow"}})
+    role = re.search(r"(?ms)^```yaml\n(.*?)^```$", (ROOT / "docs" / "migration.md").read_text())[1]
+    cluster.kubectl("apply", "--server-side", "-f", "-", input=role)
+    now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    rest.create({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "trainer.kubeflow.org", "namespace": "kubeflow"},
+                 "spec": {"holderIdentity": "the original", "leaseDurationSeconds": 300, "acquireTime": now, "renewTime": now}})
+    ours = Program(pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "signalbox-reconciler", cluster.directory / "waits.log", [
+        "--kubeconfig", cluster.service_account_kubeconfig(NAMESPACE, "signalbox-reconciler"), "--admin-listen", "127.0.0.1:0",
+        "--lease=kubeflow/trainer.kubeflow.org"])
+    try:
+        wait_for("it to see who holds the Lease", lambda: "the original" in ours.text())
+        assert ours.metric("signalbox_leader") == 0
+        rest.patch("leases", "trainer.kubeflow.org", {"spec": {"holderIdentity": ""}}, "kubeflow")
+        wait_for("it to lead", lambda: ours.metric("signalbox_leader") == 1)
+    finally:
+        assert ours.stop() == []
