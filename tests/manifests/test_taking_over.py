@@ -131,7 +131,7 @@ class Site:
     def follow(self, command):
         """As a reader does, in the checkout."""
         shell = f"NS={self.namespace}; {command}"
-        done = subprocess.run(["bash", "-ec", shell], cwd=ROOT, capture_output=True, text=True, check=False, env={
+        done = subprocess.run(["bash", "-ec", shell], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120, env={
             **os.environ, "KUBECONFIG": str(self.plane.kubeconfig), "PATH": f"{self.plane.kubectl_path.parent}:/usr/bin:/bin"})
         assert done.returncode == 0, f"{command}: {done.stderr}"
         return done.stdout
