@@ -18,7 +18,8 @@ from jobs import runtime, train_job
 from rest import ApiError, Rest, true_conditions, wait_for
 
 PROGRAMS = ("webhook", "reconciler")
-VERSION = "1.2.3"
+SAID = re.search(r"(?m)^project\(signalbox VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())[1]  # by the programs
+VERSION = f"{SAID}-rc.1"
 USER = "65532:65532"
 RUN = """#!/bin/sh
 # {program}, in the image's root, where `shared` is what a Pod would have mounted.
@@ -64,6 +65,24 @@ def test_an_image_runs_its_program_and_not_as_root(images, program):
     config = json.loads(blob(layout, manifest["config"]["digest"]).read_text())["config"]
     assert (config["User"], config["Entrypoint"]) == (USER, [f"/signalbox-{program}"])
     assert config["Labels"]["org.opencontainers.image.version"] == VERSION
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_program_of_an_image_says_its_version(images, program):
+    run = subprocess.run([images / program / f"signalbox-{program}", "--version"], capture_output=True, text=True, check=True)
+    assert run.stdout == f"signalbox-{program} {SAID}\n"
+
+
+@pytest.mark.parametrize("webhook, reconciler, version", [("1.2.3", "1.2.3", "1.2.4"), ("1.2.3", "1.2.3", "1.2.30"),
+                                                          ("1.2.3", "1.2.4", "1.2.3"), ("1.2.3", "1.2.4", "")])
+def test_images_are_not_called_what_their_programs_do_not_say(tmp_path, webhook, reconciler, version):
+    for program, said in zip(PROGRAMS, (webhook, reconciler)):
+        (tmp_path / f"signalbox-{program}").write_text(f"#!/bin/sh\necho signalbox-{program} {said}\n")
+        (tmp_path / f"signalbox-{program}").chmod(0o755)
+    options = ["--binaries", tmp_path] + (["--version", version] if version else [])
+    run = subprocess.run([ROOT / "scripts" / "images", tmp_path / "out", *options], capture_output=True, text=True, check=False)
+    assert run.returncode == 1 and run.stderr.startswith("signalbox-") and "CMakeLists.txt" in run.stderr
+    assert list((tmp_path / "out").glob("*")) == []
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -222,24 +222,31 @@ def test_no_call_fails_in_a_rolling_restart(cluster, self_signed):
 
 def test_the_loss_of_a_node_costs_no_more_than_the_calls_on_their_way_to_it(cluster, self_signed, reconcilers, rest):
     leader, standby = reconcilers
+    balancer = self_signed.balancer
     with Load(cluster.kubeconfig) as load:
+        lost_before = balancer.lost
         self_signed.programs["left"].kill()
         leader.kill()
         lost = time.monotonic()
-        wait_for("the endpoints to follow", lambda: self_signed.balancer.ready() == {"right"}, interval=0.02)
+        wait_for("the endpoints to follow", lambda: balancer.ready() == {"right"}, interval=0.02)
         # What a client sees that its call failed for is an error of the server, which it may try again.
         time.sleep(1)  # for the answers that are on their way
         failed = list(load.failures)
         assert all("failed calling webhook" in each for each in failed)
+        # No more than were on their way: those that it had when it was lost, one for each thread, and as many for each
+        # connection that was given to it afterwards.
+        connections = balancer.lost - lost_before
+        assert len(failed) <= len(load.threads) * (1 + connections), failed
         load.go_on(failures_before=failed)
         rest.create(train_job("bereft"))
         wait_for("the other reconciler to lead", lambda: standby.metric("signalbox_leader") == 1, interval=0.05)
         assert time.monotonic() - lost < 20
         wait_for("the job to end", lambda: "Complete" in true_conditions(rest.get("trainjobs", "bereft")))
         self_signed.start("left")
-        wait_for("the replica that came for it", lambda: self_signed.balancer.ready() == {"left", "right"}, timeout=60)
+        wait_for("the replica that came for it", lambda: balancer.ready() == {"left", "right"}, timeout=60)
         load.go_on(failures_before=failed)
-    print(f"{load.done} creates, {len(failed)} failed while the endpoints did not know of the loss")
+    print(f"{load.done} creates, {len(failed)} failed while the endpoints did not know of the loss, "
+          f"which gave it {connections} more connections")
 
 
 def test_the_role_allows_the_named_objects_only(cluster, balancer, rest):

@@ -123,6 +123,24 @@ def test_images_of_a_registry_of_one_s_own_are_in_every_file(tmp_path):
     assert images == {f"registry.example/team/signalbox-{program}:{VERSION}" for program in ("webhook", "reconciler")}
 
 
+def test_alerts_lead_to_the_documents_where_they_are_to_be_read(helm, tmp_path):
+    make_release(tmp_path, "--documents", "https://git.example/signalbox/blob/v1.2.3-rc.1")
+    chart = helm("template", "signalbox", tmp_path / f"signalbox-{VERSION}.tgz", "--set", "overlay=prometheus").stdout
+    for text in ((tmp_path / "install-prometheus.yaml").read_text(), chart):
+        alerts, = [each for each in load_all(text) if each["kind"] == "PrometheusRule"]
+        links = {rule["annotations"]["runbook_url"] for group in alerts["spec"]["groups"] for rule in group["rules"]}
+        assert len(links) > 5
+        assert {link.partition("#")[0] for link in links} == {"https://git.example/signalbox/blob/v1.2.3-rc.1/docs/operations.md"}
+
+
+@pytest.mark.parametrize("base", ["docs", "git.example/signalbox", "https://git.example/a b", ""])
+def test_documents_are_at_an_address(base, tmp_path):
+    run = subprocess.run([ROOT / "scripts" / "release", VERSION, tmp_path / "out", "--documents", base],
+                         capture_output=True, text=True, check=False)
+    assert run.returncode == 2 and "--documents" in run.stderr
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("version", ["", "1.2", "v1.2.3", "1.2.3 "])
 def test_a_version_that_is_none_is_refused(version, tmp_path):
     run = subprocess.run([ROOT / "scripts" / "release", version, tmp_path / "out"], capture_output=True, text=True, check=False)

@@ -1,6 +1,8 @@
 """Installing, upgrading and taking away again, by Helm and by kubectl: what users have made is still there."""
 
 import json
+import os
+import re
 import subprocess
 
 import pytest
@@ -95,3 +97,29 @@ def test_kubectl_installs_upgrades_and_leaves_users_objects_alone(empty_plane, c
                             "--force-conflicts", "-f", release / "install.yaml"], capture_output=True, text=True, check=False)
     assert (again.returncode, again.stdout) == (0, ""), again.stderr
     assert VERSION in (release / "install.yaml").read_text()
+
+
+def test_the_guide_removes_all_of_ours_and_nothing_of_others(empty_plane, client):
+    """The last commands of docs/install.md. JobSet may be in the same namespace, as Kubeflow Trainer's manifests put it there."""
+    leave, rest = (re.sub(r" +#.*", "", block).splitlines() for block in re.findall(
+        r"(?ms)^```\n(.*?)^```$", (ROOT / "docs" / "install.md").read_text().split("\n## Removing\n")[1]))
+    empty_plane.kubectl("apply", "--server-side", "-k", OVERLAY)
+    labels = {"control-plane": "controller-manager"}
+    others = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "jobset-controller-manager", "namespace": "kubeflow-system"},
+              "spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": {
+                  "containers": [{"name": "manager", "image": "registry.example.com/jobset:1"}]}}}}
+    theirs = client.request("POST", "/apis/apps/v1/namespaces/kubeflow-system/deployments", others)["metadata"]["uid"]
+    # What the programs make of themselves.
+    client.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "signalbox-webhook-cert", "namespace": "kubeflow-system"}})
+    client.create({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+                   "metadata": {"name": "trainer.kubeflow.org", "namespace": "kubeflow-system"}})
+    for command in (leave[0], *rest):
+        done = subprocess.run(["bash", "-ec", command], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120, env={
+            **os.environ, "KUBECONFIG": str(empty_plane.kubeconfig), "PATH": f"{empty_plane.kubectl_path.parent}:/usr/bin:/bin"})
+        assert done.returncode == 0, done.stderr
+    assert len(done.stdout.split("\n\n")) == 1 and "jobset-controller-manager" in done.stdout, "more than JobSet is left"
+    assert kinds_of_ours(empty_plane) == {"Namespace"}
+    path = "/apis/apps/v1/namespaces/kubeflow-system/deployments/jobset-controller-manager"
+    assert client.request("GET", path)["metadata"]["uid"] == theirs
+    assert [client.get(kind, name, "kubeflow-system") for kind, name in (
+        ("secrets", "signalbox-webhook-cert"), ("leases", "trainer.kubeflow.org"))] == [None, None]

@@ -21,6 +21,7 @@ class Balancer:
 
     def __init__(self, interval=0.3):
         self.port = None
+        self.lost = 0  # connections that were given to a backend that was gone
         self._interval = interval
         self._backends = {}
         self._turn = 0
@@ -69,8 +70,12 @@ class Balancer:
                 self._turn += 1
                 # A backend that is gone but was ready a moment ago refuses; kube-proxy would not try another one, so
                 # neither do we: the call fails, and the test with it.
-                with contextlib.suppress(OSError):
+                try:
                     upstream = await asyncio.open_connection("127.0.0.1", ready[self._turn % len(ready)].port)
+                except OSError:
+                    self.lost += 1
+                    break
+                with contextlib.suppress(OSError):
                     await asyncio.gather(pump(reader, upstream[1]), pump(upstream[0], writer))
                 break
             await asyncio.sleep(0.1)
