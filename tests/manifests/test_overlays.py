@@ -1,6 +1,7 @@
 """What each overlay changes, and that every one of them can be installed."""
 
 import json
+import re
 import subprocess
 
 import pytest
@@ -53,6 +54,25 @@ def test_an_api_server_takes_all_of_it_by_one_apply(plane, installed, namespaces
 def test_no_certificate_has_to_be_made_by_hand(overlay, name):
     assert "--self-signed" in arguments(overlay(name), "webhook")
     assert not deployment(overlay(name), "webhook")["template"]["spec"].get("volumes")
+
+
+@pytest.mark.parametrize("name", ["base", *INSTALLABLE, *NEED_OTHERS])
+def test_a_webhook_s_memory_has_room_below_its_limit_whatever_the_node(overlay, name):
+    given = dict(arg.removeprefix("--").partition("=")[::2] for arg in arguments(overlay(name), "webhook"))
+    assert "threads" in given, "as many as the node has cores"
+    # The formula of docs/webhook-limits.md, by our options and the defaults.
+    bound = (20_000_000 + 100_000 * int(given.get("max-connections", 512)) + 2 * int(given.get("max-bytes-in-flight", 32 << 20))
+             + 80_000_000 * int(given["threads"]))
+    container, = deployment(overlay(name), "webhook")["template"]["spec"]["containers"]
+    limit, = re.findall(r"^(\d+)Mi$", container["resources"]["limits"]["memory"])
+    assert bound <= int(limit) << 20
+
+
+def test_an_overlay_that_makes_certificates_otherwise_leaves_the_webhook_s_other_arguments(overlay):
+    def others(name):
+        of_certificates = ("--tls-", "--self-signed", "--cert-secret", "--service")
+        return {arg for arg in arguments(overlay(name), "webhook") if not arg.startswith(of_certificates)}
+    assert others("self-signed") == others("cert-manager") == others("base")
 
 
 def test_cert_manager_issues_the_secret_that_the_webhook_mounts(overlay):
