@@ -5,8 +5,10 @@ import re
 import subprocess
 
 import pytest
+import yaml
 
 from conftest import ROOT, build, by_name
+from deployment import write_overlay
 
 OVERLAYS = ROOT / "manifests" / "overlays"
 NEED_OTHERS = ("cert-manager", "prometheus")  # whose kinds are not served here
@@ -152,3 +154,13 @@ def test_everybody_may_read_which_version_this_is_and_nothing_else(rest, plane, 
                                ("update", "kubeflow-trainer-public", "no")):
         run = subprocess.run([*asked, verb, f"configmaps/{name}" if name else "configmaps"], capture_output=True, text=True)
         assert run.stdout.strip() == answer, (verb, name)
+
+
+def test_the_policy_of_our_accounts_is_left_out_as_the_guide_says(plane, overlay, tmp_path):
+    patches = yaml.safe_load((ROOT / "docs" / "security.md").read_text().partition("\n```\npatches:")[2].partition("```")[0])
+    directory = write_overlay(tmp_path, base="overlays/self-signed")
+    kustomization = json.loads((directory / "kustomization.yaml").read_text())
+    (directory / "kustomization.yaml").write_text(json.dumps({**kustomization, "patches": patches}))
+    policy = {(kind, name) for kind, name in overlay("self-signed") if kind.startswith("ValidatingAdmissionPolicy")}
+    assert len(policy) == 2
+    assert by_name(build(plane, directory)) == {key: obj for key, obj in overlay("self-signed").items() if key not in policy}
