@@ -98,7 +98,7 @@ def test_the_prometheus_overlay_brings_a_monitor_alerts_and_a_dashboard(overlay)
     assert len(added) == 3
 
 
-def test_high_availability_keeps_two_of_one_program_off_one_node(overlay):
+def test_high_availability_spreads_over_nodes_whatever_it_takes(overlay):
     objects = overlay("high-availability")
     assert deployment(objects, "webhook")["replicas"] == 3
     for program in ("webhook", "reconciler"):
@@ -143,6 +143,14 @@ def test_policies_open_the_ports_that_the_pods_have_and_no_others(overlay):
         opened = {port["port"] for rule in policy["ingress"] for port in rule["ports"]}
         container, = deployment(objects, program)["template"]["spec"]["containers"]
         assert opened == served == {port["name"] for port in container["ports"]}
+
+
+@pytest.mark.parametrize("name, more", [("base", []), ("single-node", [8443, 16443])])
+def test_policies_let_out_to_where_api_servers_listen(overlay, name, more):
+    # 443: the Service and most clouds, 6443: kubeadm, kind and k3s; 8443: minikube, 16443: MicroK8s.
+    for program in ("webhook", "reconciler"):
+        rule, = overlay(name)["NetworkPolicy", f"signalbox-{program}"]["spec"]["egress"]
+        assert [each["port"] for each in rule["ports"]] == [53, 53, 443, 6443, *more]
 
 
 def test_everybody_may_read_which_version_this_is_and_nothing_else(rest, plane, installed):
