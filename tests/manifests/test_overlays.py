@@ -98,6 +98,16 @@ def test_the_prometheus_overlay_brings_a_monitor_alerts_and_a_dashboard(overlay)
     assert len(added) == 3
 
 
+def test_the_monitor_and_the_alerts_are_labelled_as_the_guide_says(plane, overlay, tmp_path):
+    guide = (ROOT / "docs" / "operations.md").read_text().partition("/manifests/overlays/prometheus ")[2].partition("```")[0]
+    patches = yaml.safe_load("patches:" + guide.partition("\npatches:")[2])["patches"]
+    directory = write_overlay(tmp_path, base="overlays/prometheus")
+    kustomization = json.loads((directory / "kustomization.yaml").read_text())
+    (directory / "kustomization.yaml").write_text(json.dumps({**kustomization, "patches": patches}))
+    labelled = {kind for (kind, _), obj in by_name(build(plane, directory)).items() if "release" in obj["metadata"]["labels"]}
+    assert labelled == {"PodMonitor", "PrometheusRule"}
+
+
 def test_high_availability_spreads_over_nodes_whatever_it_takes(overlay):
     objects = overlay("high-availability")
     assert deployment(objects, "webhook")["replicas"] == 3
