@@ -111,6 +111,7 @@ def test_the_monitor_and_the_alerts_are_labelled_as_the_guide_says(plane, overla
 def test_high_availability_spreads_over_nodes_whatever_it_takes(overlay):
     objects = overlay("high-availability")
     assert deployment(objects, "webhook")["replicas"] == 3
+    assert objects.keys() - overlay("self-signed").keys() == {("ResourceQuota", "signalbox-critical-pods")}
     for program in ("webhook", "reconciler"):
         pod = deployment(objects, program)["template"]["spec"]
         constraints = {each["topologyKey"]: each["whenUnsatisfiable"] for each in pod["topologySpreadConstraints"]}
