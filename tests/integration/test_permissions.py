@@ -71,3 +71,12 @@ def test_nothing_is_said_against_a_job_whose_namespace_ends_and_nothing_keeps_th
         assert conditions(rest.get("trainjobs", "late", namespace="ending")) == {}
         assert set(true_conditions(rest.get("trainjobs", "running", namespace="ending"))) == {"Created"}
     wait_for("the namespace to go", lambda: rest.get("namespaces", "ending") is None, timeout=60)
+
+
+def test_a_job_where_accounts_may_do_much_is_told_to_go_elsewhere(signalbox, rest):
+    rest.create(runtime())
+    job = train_job("at-home")
+    rest.create({**job, "metadata": {**job["metadata"], "namespace": NAMESPACE}})
+    said = wait_for("a word", lambda: conditions(rest.get("trainjobs", "at-home", NAMESPACE)).get("Created"))
+    assert said["status"] == "False" and "TrainJobs belong into other namespaces" in said["message"]
+    rest.delete("trainjobs", "at-home", NAMESPACE)

@@ -37,13 +37,25 @@ def test_an_alert_fires_when_it_should_and_only_then(tmp_path, name):
         fired = [{"exp_labels": {"severity": rule["labels"]["severity"], **case.get("labels", {})},
                   "exp_annotations": {"summary": case.get("says"), "runbook_url": rule["annotations"]["runbook_url"]}}]
         tests.append({
-            "interval": "1m",
+            "interval": case.get("interval", "1m"),
             "input_series": [{"series": series, "values": values} for series, values in case["series"].items()],
             "alert_rule_test": [{"eval_time": f"{case.get('at', 40)}m", "alertname": name,
                                  "exp_alerts": fired if kind == "fires" else []}]})
     file = tmp_path / "test.yaml"
     file.write_text(yaml.safe_dump({"rule_files": [str(rules)], "evaluation_interval": "1m", "tests": tests}))
     promtool("test", "rules", file)
+
+
+@pytest.mark.parametrize("program, usual", [("webhook", 299), ("reconciler", 0)])
+def test_the_alert_of_memory_knows_the_limit_and_comes_before_it_but_not_within_what_is_promised(program, usual):
+    """usual: MB, by the formula of docs/webhook-limits.md."""
+    rule = alerts()[f"Signalbox{program.title()}MemoryHigh"]
+    deployment = yaml.safe_load((ROOT / "manifests" / "base" / f"{program}-deployment.yaml").read_text())
+    container, = deployment["spec"]["template"]["spec"]["containers"]
+    limit = int(container["resources"]["limits"]["memory"].removesuffix("Mi"))
+    threshold = int(re.search(rf'{{job="signalbox-{program}"}} > (\d+) \* 1024 \* 1024$', rule["expr"])[1])
+    assert usual * 10**6 < threshold << 20 < 0.95 * (limit << 20)
+    assert f"its limit is {limit} MiB" in rule["annotations"]["summary"]
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -51,6 +51,13 @@ def test_all_objects_are_labelled_and_in_our_namespace(plane):
         assert obj["metadata"].get("namespace") in (None, "kubeflow-system")
 
 
+def test_whatever_belongs_to_no_namespace_names_none(plane, rest, installed):
+    lines = plane.kubectl("api-resources", "--namespaced=false", "--no-headers").splitlines()
+    shared = {line.split()[-1] for line in lines}
+    for obj in build(plane, MANIFESTS / "base"):
+        assert (obj["kind"] in shared) == ("namespace" not in obj["metadata"]), (obj["kind"], obj["metadata"]["name"])
+
+
 def test_local_processes_leave_out_what_runs_in_the_cluster(plane):
     kinds = {obj["kind"] for obj in build(plane, MANIFESTS / "overlays" / "local-processes")}
     all_kinds = {obj["kind"] for obj in build(plane, MANIFESTS / "base")}

@@ -1,11 +1,14 @@
 """What each overlay changes, and that every one of them can be installed."""
 
 import json
+import re
 import subprocess
 
 import pytest
+import yaml
 
 from conftest import ROOT, build, by_name
+from deployment import write_overlay
 
 OVERLAYS = ROOT / "manifests" / "overlays"
 NEED_OTHERS = ("cert-manager", "prometheus")  # whose kinds are not served here
@@ -55,6 +58,25 @@ def test_no_certificate_has_to_be_made_by_hand(overlay, name):
     assert not deployment(overlay(name), "webhook")["template"]["spec"].get("volumes")
 
 
+@pytest.mark.parametrize("name", ["base", *INSTALLABLE, *NEED_OTHERS])
+def test_a_webhook_s_memory_has_room_below_its_limit_whatever_the_node(overlay, name):
+    given = dict(arg.removeprefix("--").partition("=")[::2] for arg in arguments(overlay(name), "webhook"))
+    assert "threads" in given, "as many as the node has cores"
+    # The formula of docs/webhook-limits.md, by our options and the defaults.
+    bound = (20_000_000 + 100_000 * int(given.get("max-connections", 512)) + 2 * int(given.get("max-bytes-in-flight", 32 << 20))
+             + 80_000_000 * int(given["threads"]))
+    container, = deployment(overlay(name), "webhook")["template"]["spec"]["containers"]
+    limit, = re.findall(r"^(\d+)Mi$", container["resources"]["limits"]["memory"])
+    assert bound <= int(limit) << 20
+
+
+def test_an_overlay_that_makes_certificates_otherwise_leaves_the_webhook_s_other_arguments(overlay):
+    def others(name):
+        of_certificates = ("--tls-", "--self-signed", "--cert-secret", "--service")
+        return {arg for arg in arguments(overlay(name), "webhook") if not arg.startswith(of_certificates)}
+    assert others("self-signed") == others("cert-manager") == others("base")
+
+
 def test_cert_manager_issues_the_secret_that_the_webhook_mounts(overlay):
     objects = overlay("cert-manager")
     volume, = deployment(objects, "webhook")["template"]["spec"]["volumes"]
@@ -76,9 +98,20 @@ def test_the_prometheus_overlay_brings_a_monitor_alerts_and_a_dashboard(overlay)
     assert len(added) == 3
 
 
-def test_high_availability_keeps_two_of_one_program_off_one_node(overlay):
+def test_the_monitor_and_the_alerts_are_labelled_as_the_guide_says(plane, overlay, tmp_path):
+    guide = (ROOT / "docs" / "operations.md").read_text().partition("/manifests/overlays/prometheus ")[2].partition("```")[0]
+    patches = yaml.safe_load("patches:" + guide.partition("\npatches:")[2])["patches"]
+    directory = write_overlay(tmp_path, base="overlays/prometheus")
+    kustomization = json.loads((directory / "kustomization.yaml").read_text())
+    (directory / "kustomization.yaml").write_text(json.dumps({**kustomization, "patches": patches}))
+    labelled = {kind for (kind, _), obj in by_name(build(plane, directory)).items() if "release" in obj["metadata"]["labels"]}
+    assert labelled == {"PodMonitor", "PrometheusRule"}
+
+
+def test_high_availability_spreads_over_nodes_whatever_it_takes(overlay):
     objects = overlay("high-availability")
     assert deployment(objects, "webhook")["replicas"] == 3
+    assert objects.keys() - overlay("self-signed").keys() == {("ResourceQuota", "signalbox-critical-pods")}
     for program in ("webhook", "reconciler"):
         pod = deployment(objects, program)["template"]["spec"]
         constraints = {each["topologyKey"]: each["whenUnsatisfiable"] for each in pod["topologySpreadConstraints"]}
@@ -123,6 +156,14 @@ def test_policies_open_the_ports_that_the_pods_have_and_no_others(overlay):
         assert opened == served == {port["name"] for port in container["ports"]}
 
 
+@pytest.mark.parametrize("name, more", [("base", []), ("single-node", [8443, 16443])])
+def test_policies_let_out_to_where_api_servers_listen(overlay, name, more):
+    # 443: the Service and most clouds, 6443: kubeadm, kind and k3s; 8443: minikube, 16443: MicroK8s.
+    for program in ("webhook", "reconciler"):
+        rule, = overlay(name)["NetworkPolicy", f"signalbox-{program}"]["spec"]["egress"]
+        assert [each["port"] for each in rule["ports"]] == [53, 53, 443, 6443, *more]
+
+
 def test_everybody_may_read_which_version_this_is_and_nothing_else(rest, plane, installed):
     read = rest.get("configmaps", "kubeflow-trainer-public", namespace="kubeflow-system")
     assert read["data"]["kubeflow_trainer_version"].startswith("v2.")
@@ -132,3 +173,13 @@ def test_everybody_may_read_which_version_this_is_and_nothing_else(rest, plane, 
                                ("update", "kubeflow-trainer-public", "no")):
         run = subprocess.run([*asked, verb, f"configmaps/{name}" if name else "configmaps"], capture_output=True, text=True)
         assert run.stdout.strip() == answer, (verb, name)
+
+
+def test_the_policy_of_our_accounts_is_left_out_as_the_guide_says(plane, overlay, tmp_path):
+    patches = yaml.safe_load((ROOT / "docs" / "security.md").read_text().partition("\n```\npatches:")[2].partition("```")[0])
+    directory = write_overlay(tmp_path, base="overlays/self-signed")
+    kustomization = json.loads((directory / "kustomization.yaml").read_text())
+    (directory / "kustomization.yaml").write_text(json.dumps({**kustomization, "patches": patches}))
+    policy = {(kind, name) for kind, name in overlay("self-signed") if kind.startswith("ValidatingAdmissionPolicy")}
+    assert len(policy) == 2
+    assert by_name(build(plane, directory)) == {key: obj for key, obj in overlay("self-signed").items() if key not in policy}

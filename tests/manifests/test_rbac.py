@@ -43,7 +43,7 @@ ALLOWED = [
     ("reconciler", "create", LEASES, "leases", HERE, ""),
     *[("reconciler", verb, LEASES, "leases", HERE, "trainer.kubeflow.org") for verb in ("get", "update")],
 ]
-# What would matter most if a token were stolen.
+# What would matter most if a token were stolen. What roles cannot refuse: test_account_policy.py.
 REFUSED = [
     *[(account, verb, "", resource, EVERYWHERE, "")
       for account in ("webhook", "reconciler") for resource in ("secrets", "configmaps") for verb in ("list", "watch")],
@@ -80,7 +80,7 @@ def test_a_comment_says_why_for_every_rule(path):
 
 def test_bindings_join_accounts_and_roles_of_one_name(installed):
     accounts = {obj["metadata"]["name"] for obj in installed if obj["kind"] == "ServiceAccount"}
-    bindings = [obj for obj in installed if obj["kind"].endswith("Binding")]
+    bindings = [obj for obj in installed if obj["kind"].endswith("RoleBinding")]
     roles = {(obj["kind"], obj["metadata"]["name"]) for obj in installed if obj["kind"].endswith("Role")}
     assert {(b["roleRef"]["kind"], b["roleRef"]["name"]) for b in bindings} == roles
     for binding in bindings:

@@ -173,6 +173,7 @@ def test_values_change_the_program_that_they_name_and_nothing_else(template, pro
     ("reconciler.args={log-level=debug}", "does not match pattern"),
     ("webhook.replicas=-1", "minimum"),
     ("webhook.pod.containers={}", "'not' failed"),
+    ("accountPolicy=no", "got string, want boolean"),
     ("namespaces=team-a", "got string, want array"),
     ("namespaces={team-a,team-a}", "are equal"),
     ("namespaces={Team}", "does not match pattern"),
@@ -186,4 +187,10 @@ def test_values_that_mean_nothing_are_refused(helm, chart, values, told):
 def test_crds_and_the_namespace_can_be_left_to_others(template):
     everything, without = template(), template("--set", "crds=false,namespace=false")
     assert {kind for kind, _ in everything.keys() - without.keys()} == KEPT
+    assert all(everything[each] == without[each] for each in without)
+
+
+def test_the_policy_of_our_accounts_can_be_left_out(template):
+    everything, without = template(), template("--set", "accountPolicy=false")
+    assert {kind for kind, _ in everything.keys() - without.keys()} == {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
     assert all(everything[each] == without[each] for each in without)

@@ -48,7 +48,7 @@ def kinds_of_ours(plane):
     """What of ours is left, by kind."""
     kinds = ("customresourcedefinitions,namespaces,clusterroles,clusterrolebindings,validatingwebhookconfigurations,"
              "mutatingwebhookconfigurations,serviceaccounts,roles,rolebindings,deployments,services,configmaps,"
-             "networkpolicies,poddisruptionbudgets")
+             "networkpolicies,poddisruptionbudgets,resourcequotas,validatingadmissionpolicies,validatingadmissionpolicybindings")
     found = json.loads(plane.kubectl("get", kinds, "-A", "-l", "app.kubernetes.io/part-of=signalbox", "-o", "json"))
     return {each["kind"] for each in found["items"]}
 

@@ -1,0 +1,133 @@
+"""Our own Pods on nodes that only pretend to run them: overlays are installed, rolled out anew and drained, by the real scheduler and
+the real controllers, on clusters where not every node takes every Pod."""
+
+import json
+
+import pytest
+import yaml
+
+from controlplane import ControlPlane
+from deployment import NAMESPACE, ROOT
+from rest import ApiError, Rest, wait_for
+
+PROGRAMS = ("webhook", "reconciler")
+TAINT = {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}
+NODES = 4
+
+
+# As on Google's clusters: Pods of this class want a quota that speaks of them.
+LIMITED = {"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration", "plugins": [{
+    "name": "ResourceQuota", "configuration": {
+        "apiVersion": "apiserver.config.k8s.io/v1", "kind": "ResourceQuotaConfiguration", "limitedResources": [{
+            "resource": "pods", "matchScopes": [{"scopeName": "PriorityClass", "operator": "In",
+                                                 "values": ["system-cluster-critical", "system-node-critical"]}]}]}}]}
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    file = tmp_path_factory.mktemp("admission") / "configuration.yaml"
+    file.write_text(json.dumps(LIMITED))
+    with ControlPlane(nodes=NODES, api_server_options=["--admission-control-config-file", file]) as control_plane:
+        yield control_plane
+
+
+@pytest.fixture
+def rest(cluster):
+    """All nodes take Pods again afterwards, and nothing of ours is left."""
+    client = Rest(cluster.kubeconfig)
+    yield client
+    use_nodes(client, NODES)
+    cluster.kubectl("delete", "-n", NAMESPACE, "deployments,poddisruptionbudgets", "--all")
+    wait_for("the Pods to go", lambda: not client.list("pods", NAMESPACE))
+
+
+def use_nodes(rest, count):
+    """The first nodes; the others are for somebody else."""
+    for number in range(NODES):
+        rest.patch("nodes", f"node-{number + 1}", {"spec": {"unschedulable": None, "taints": [TAINT] if number >= count else None}})
+
+
+def install(cluster, overlay):
+    objects = [each for each in yaml.load_all(cluster.kubectl("kustomize", ROOT / "manifests" / "overlays" / overlay), Loader=yaml.CSafeLoader)
+               if each["kind"] in ("Namespace", "ServiceAccount", "Deployment", "PodDisruptionBudget", "ResourceQuota")]
+    cluster.kubectl("apply", "--server-side", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    rolled_out(cluster)
+
+
+def rolled_out(cluster):
+    for program in PROGRAMS:
+        cluster.kubectl("rollout", "status", "-n", NAMESPACE, f"deployment/signalbox-{program}", "--timeout=60s")
+
+
+def pods(rest, program):
+    found = rest.list("pods", NAMESPACE, f"app.kubernetes.io/name=signalbox-{program}")
+    return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
+
+
+def nodes_of(rest, program):
+    """How many Pods of it are on each node that has any."""
+    names = [pod["spec"].get("nodeName") for pod in pods(rest, program)]
+    return sorted(names.count(name) for name in set(names))
+
+
+def evict(rest, pod):
+    meta = pod["metadata"]
+    try:
+        rest.request("POST", f"/api/v1/namespaces/{NAMESPACE}/pods/{meta['name']}/eviction", {
+            "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": meta["name"], "namespace": NAMESPACE}})
+    except ApiError as refusal:
+        if refusal.code == 429:  # the budget says so
+            return False
+        raise
+    return True
+
+
+def drain(rest, node):
+    """As kubectl does it: no new Pods there, and those that are there are asked to go until they may."""
+    rest.patch("nodes", node, {"spec": {"unschedulable": True}})
+
+    def is_empty():
+        left = [pod for program in PROGRAMS for pod in pods(rest, program) if pod["spec"].get("nodeName") == node]
+        return all([evict(rest, pod) for pod in left])
+    wait_for(f"{node} to be empty", is_empty, timeout=60)
+
+
+@pytest.mark.parametrize("overlay", ["self-signed", "high-availability", "single-node"])
+@pytest.mark.parametrize("usable", [4, 3, 2, 1])
+def test_it_is_installed_and_rolled_out_however_many_nodes_there_are(cluster, rest, overlay, usable):
+    use_nodes(rest, usable)
+    install(cluster, overlay)
+    for program in PROGRAMS:
+        cluster.kubectl("rollout", "restart", "-n", NAMESPACE, f"deployment/signalbox-{program}")
+    rolled_out(cluster)
+    if overlay == "high-availability":
+        for program, replicas in (("webhook", 3), ("reconciler", 2)):
+            wait_for("the former Pods to go", lambda: len(pods(rest, program)) == replicas)
+            counts = nodes_of(rest, program)
+            assert len(counts) == min(usable, replicas) and max(counts) - min(counts) <= 1, "as even as can be"
+
+
+@pytest.mark.parametrize("overlay", ["self-signed", "high-availability"])
+@pytest.mark.parametrize("usable", [4, 3, 2])
+def test_nodes_are_drained_one_after_the_other(cluster, rest, overlay, usable):
+    use_nodes(rest, usable)
+    install(cluster, overlay)
+    for number in range(usable):
+        drain(rest, f"node-{number + 1}")
+        rolled_out(cluster)
+        rest.patch("nodes", f"node-{number + 1}", {"spec": {"unschedulable": None}})
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_pods_that_are_not_ready_do_not_hold_up_a_drain(cluster, rest, program):
+    install(cluster, "self-signed")
+    for pod in pods(rest, program):
+        conditions = [{"type": kind, "status": "False"} for kind in ("Ready", "ContainersReady")]
+        rest.request("PATCH", f"/api/v1/namespaces/{NAMESPACE}/pods/{pod['metadata']['name']}/status",
+                     {"status": {"conditions": conditions}}, "application/strategic-merge-patch+json")
+
+    def budget():
+        return rest.request("GET", f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets/signalbox-{program}")["status"]
+    wait_for("the budget to know", lambda: budget()["currentHealthy"] == 0)
+    assert budget()["disruptionsAllowed"] == 0, "of those that are ready"
+    assert all([evict(rest, pod) for pod in pods(rest, program)])
