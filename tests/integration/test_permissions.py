@@ -75,8 +75,8 @@ def test_nothing_is_said_against_a_job_whose_namespace_ends_and_nothing_keeps_th
 
 def test_a_job_where_accounts_may_do_much_is_told_to_go_elsewhere(signalbox, rest):
     rest.create(runtime())
-    job = train_job("at-home")
-    rest.create({**job, "metadata": {**job["metadata"], "namespace": NAMESPACE}})
-    said = wait_for("a word", lambda: conditions(rest.get("trainjobs", "at-home", NAMESPACE)).get("Created"))
+    job = train_job("at-the-heart")
+    rest.create({**job, "metadata": {**job["metadata"], "namespace": "kube-system"}})
+    said = wait_for("a word", lambda: conditions(rest.get("trainjobs", "at-the-heart", "kube-system")).get("Created"))
     assert said["status"] == "False" and "TrainJobs belong into other namespaces" in said["message"]
-    rest.delete("trainjobs", "at-home", NAMESPACE)
+    rest.delete("trainjobs", "at-the-heart", "kube-system")
