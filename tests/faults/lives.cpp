@@ -49,10 +49,11 @@ std::vector<Scenario> runtimes() {
          {"JobsCreationFailed", "AllJobsCompleted", "JobsCreationSucceeded"},
          600s,
          job_set_has("parallelism", 3)},
+        // So soon that one who stands still as it looks for the first time sees the other runtime.
         {"a runtime changes after the start",
          {{1s, make_runtime()},
           {2s, make_job(with(pods_that("60")))},
-          {20s, change_runtime(R"({"spec":{"mlPolicy":{"numNodes":7}}})")},
+          {8s, change_runtime(R"({"spec":{"mlPolicy":{"numNodes":7}}})")},
           {30s, remove_runtime()}},
          // Whoever was away until then builds from what is there then.
          {completed, no_runtime},

@@ -48,7 +48,12 @@ OpenWatch::OpenWatch(World& world, Process& process, const kube::Request& reques
       process_(process),
       resource_(kube::resource_of(request.target)),
       news_(make_signal(process.context())) {
+    const bool goes_on = request.target.find("sendInitialEvents") == std::string::npos;
+    if (goes_on && process_.expired.contains(resource_))
+        world_.judge.complain("the history of " + resource_ + ", which is gone, was asked for again");
+    process_.expired.erase(resource_);
     const WatchStart start = start_watch(world_.api, request.target);
+    if (start.ended) process_.expired.insert(resource_);
     next_change_ = start.next_change;
     lines_.assign(start.lines.begin(), start.lines.end());
     if (start.ended) close();
@@ -75,6 +80,7 @@ void OpenWatch::close() {
 }
 
 void OpenWatch::expire() {
+    process_.expired.insert(resource_);
     lines_.push_back({expired_line()});
     close();
 }

@@ -2,6 +2,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
+#include <set>
 
 #include "knowledge.hpp"
 #include "kube/event_recorder.hpp"
@@ -82,6 +83,8 @@ public:
     boost::asio::io_context& context() { return context_; }
     /// Runs what can run now.
     void poll();
+
+    std::set<std::string> expired = {};  ///< resources whose history it has been told to be gone
 
     kube::Async<kube::Response> send(kube::Request request) override;
     kube::Async<std::unique_ptr<kube::Watch>> watch(kube::Request request) override;
