@@ -129,7 +129,7 @@ private:
     std::map<std::string, Objects, std::less<>> objects_;
     std::map<std::string, std::deque<Change>, std::less<>> history_;
     std::map<std::string, std::uint64_t, std::less<>> compacted_;
-    std::uint64_t version_ = 100;
+    std::uint64_t version_ = 980;  // soon one digit longer: as texts, versions compare otherwise
     std::uint64_t uids_ = 0;
 };
 

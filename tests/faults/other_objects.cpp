@@ -139,6 +139,7 @@ std::vector<Scenario> other_objects() {
          {{1s, make_runtime(gang(coscheduling))},
           {2s, make_job(set("suspend", "true"))},
           {20s, change(pod_groups, the_job, R"({"spec":{"minMember":7}})")},
+          {23s, change(pod_groups, the_job, R"({"spec":{"minMember":6}})")},
           {30s, remove(pod_groups, the_job, "Background")},
           {50s, change(pod_groups, the_job, R"({"spec":{"minMember":8}})")}},
          {held},
