@@ -114,7 +114,9 @@ void Judge::judge_aim(const Kind& kind, const api::ObjectKey& key, const Json& b
     if (before.is_null()) return;
     const std::string name = std::string(kind.kind) + " " + text(key);
     const api::ObjectMeta there = api::parse_meta(before);
-    const bool removed = after.is_null() || (!there.deletion && api::parse_meta(after).deletion);
+    // Also once more, after somebody else.
+    const bool removed =
+        after.is_null() || (api::parse_meta(after).deletion && before["spec"] == after["spec"]);
     if (there.uid != meant_.uid)
         complain("a write hit " + name + " that was meant for another one");
     else if (there.resource_version != meant_.version && !(removed && kind.resource != train_jobs_name))
