@@ -294,6 +294,14 @@ Check pods_have(Json labels, Json node_selector) {
     };
 }
 
+Check unless_never_changed(Check check) {
+    return [check = std::move(check)](const World& world) {
+        const Stored* set = world.api.find("jobsets.jobset.x-k8s.io", the_job);
+        const bool as_it_was_made = set && api::parse_meta(set->object).generation == 1;
+        return as_it_was_made ? std::string() : check(world);
+    };
+}
+
 Check image_is(const std::string& image) {
     return [image](const World& world) -> std::string {
         const Json* job = first_job(world);

@@ -77,6 +77,8 @@ Tweak both(Tweak first, Tweak second);
 using Check = std::function<std::string(const World&)>;
 Check job_set_has(const char* member_of_job_spec, Json value);
 Check pods_have(Json labels, Json node_selector);
+/// For what a suspension is to change: one that was over before anybody looked has changed nothing.
+Check unless_never_changed(Check check);
 Check image_is(const std::string& image);
 /// `Created` was never False.
 Check never_refused();
