@@ -114,6 +114,20 @@ TEST_CASE("a job that cannot be created is tried again ever more slowly", "[conc
     CHECK(conclude_after(observed, 1h).episode == Episode{});
 }
 
+// While the network is bad, others may change the job and its JobSet many times a second.
+TEST_CASE("what fails again before its time does not wait longer next time", "[conclude]") {
+    Observed observed = running();
+    for (const Outcome& outcome : {refused(lost_connection), build_failed()}) {
+        observed.episode = {};
+        for (int event = 0; event < 9; ++event) {
+            const Conclusion conclusion = conclude_after(observed, 10s, outcome);
+            CHECK(conclusion.requeue_after == 1s);
+            observed.episode = conclusion.episode;
+        }
+        CHECK(conclude_after(observed, 11s, outcome).requeue_after == 2s);
+    }
+}
+
 TEST_CASE("what cannot be read changes no condition, whatever was decided", "[conclude]") {
     const Outcome unread = {.result = ReadFailed{"TrainJob default/job", lost_connection}};
     Observed expired = completed();
@@ -242,7 +256,7 @@ TEST_CASE("a status that could not be written counts as a failed pass", "[conclu
     const Conclusion failed = after_failed_status_write(deleted, observed, lost_connection, start + 90s);
     CHECK(text(failed.events) == "Normal JobSetDeleted");
     CHECK(failed.requeue_after == 1s);
-    CHECK(failed.episode == Episode{1, start + 90s, false});
+    CHECK(failed.episode == Episode{1, start + 90s, false, start + 91s});
 
     Observed to_suspend = running();
     to_suspend.job->suspend = true;
@@ -252,7 +266,7 @@ TEST_CASE("a status that could not be written counts as a failed pass", "[conclu
     CHECK_FALSE(transition.decide_again);
     CHECK(text(transition.events) == "Warning ReconcileError");
     CHECK(transition.events[0].note == "TrainJob default/job status: connection reset");
-    CHECK(transition.episode == Episode{4, start, true});
+    CHECK(transition.episode == Episode{4, start, true, start + 98s});
     CHECK(transition.requeue_after == 8s);
 
     // An end that waits to be written is no reason to hurry a server that asked for a pause.

@@ -185,7 +185,7 @@ private:
     // Retried with backoff, in case that no event tells when it is mended.
     void not_created(std::string_view reason, std::string message) {
         set(api::condition::created, false, reason, std::move(message));
-        conclusion_.episode = {.failures = one_more_failure(observed_.episode)};
+        conclusion_.episode = one_more_failure(observed_.episode, now_);
         conclusion_.requeue_after = sooner(conclusion_.requeue_after, backoff(conclusion_.episode.failures));
     }
 

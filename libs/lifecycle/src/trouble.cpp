@@ -12,14 +12,17 @@ constexpr std::chrono::seconds lasting{60};
 
 }  // namespace
 
-int one_more_failure(const Episode& before) {
-    return std::clamp(before.failures, 0, std::numeric_limits<int>::max() - 1) + 1;
+Episode one_more_failure(const Episode& before, api::Time now) {
+    const bool early = before.failures > 0 && before.waits_until && now < *before.waits_until;
+    const int failures =
+        std::clamp(before.failures, 0, std::numeric_limits<int>::max() - 1) + (early ? 0 : 1);
+    return {.failures = failures, .waits_until = now + backoff(failures)};
 }
 
 void retry(Conclusion& conclusion, const Episode& before, const api::Error& error, api::Time now) {
-    conclusion.episode = {.failures = one_more_failure(before),
-                          .trouble_since = before.trouble_since.value_or(now),
-                          .told = before.told};
+    conclusion.episode = one_more_failure(before, now);
+    conclusion.episode.trouble_since = before.trouble_since.value_or(now);
+    conclusion.episode.told = before.told;
     conclusion.requeue_after =
         sooner(conclusion.requeue_after, error.retry_after.value_or(backoff(conclusion.episode.failures)));
 }

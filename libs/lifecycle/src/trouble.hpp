@@ -5,8 +5,9 @@
 
 namespace lifecycle {
 
-/// How many passes have failed in a row, with one more. Saturates.
-int one_more_failure(const Episode& before);
+/// What remains of an episode after one more failure: how many there were in a row, which saturates, and how
+/// long to wait. One that came before the last wait was over is not counted.
+Episode one_more_failure(const Episode& before, api::Time now);
 
 /// One more failed pass, retried with backoff or when the API server asks for it.
 void retry(Conclusion& conclusion, const Episode& before, const api::Error& error, api::Time now);

@@ -8,12 +8,14 @@
 
 namespace lifecycle {
 
-/// Consecutive failed passes of one job. The worker keeps it with the job's key and hands it in again; losing
-/// it costs a quicker retry and a repeated event, nothing else.
+/// Consecutive failed passes of one job, each after the backoff of the one before: what an event brings
+/// earlier tells nothing new of how long trouble lasts. The worker keeps it with the job's key and hands it
+/// in again; losing it costs a quicker retry and a repeated event, nothing else.
 struct Episode {
     int failures = 0;
     std::optional<api::Time> trouble_since = {};  ///< of errors that no condition tells of
     bool told = false;                            ///< a Warning event has been sent in this episode
+    std::optional<api::Time> waits_until = {};    ///< of the backoff after the last failure
 
     bool operator==(const Episode&) const = default;
 };
