@@ -125,6 +125,8 @@ TEST_CASE("what fails again before its time does not wait longer next time", "[c
             observed.episode = conclusion.episode;
         }
         CHECK(conclude_after(observed, 11s, outcome).requeue_after == 2s);
+        // The clock was set back.
+        CHECK(conclude_after(observed, 9s, outcome).requeue_after == 2s);
     }
 }
 

@@ -426,6 +426,7 @@ TEST_CASE("a new TrainJob does not inherit the backoff of another one that had i
     // It is about to be tried every minute or two.
     for (int second = 0; second < 120; ++second) {
         shop.time.run_for(1s);
+        shop.server.now += 1s;
         shop.server.show(shop.caches);
     }
     CHECK(tries < 12);

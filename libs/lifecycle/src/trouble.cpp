@@ -13,7 +13,9 @@ constexpr std::chrono::seconds lasting{60};
 }  // namespace
 
 Episode one_more_failure(const Episode& before, api::Time now) {
-    const bool early = before.failures > 0 && before.waits_until && now < *before.waits_until;
+    // A clock that was set back says nothing.
+    const bool early = before.failures > 0 && before.waits_until && now < *before.waits_until &&
+                       now >= *before.waits_until - backoff(before.failures);
     const int failures =
         std::clamp(before.failures, 0, std::numeric_limits<int>::max() - 1) + (early ? 0 : 1);
     return {.failures = failures, .waits_until = now + backoff(failures)};
