@@ -21,7 +21,7 @@ from rest import Rest, true_conditions, wait_for
 SEEDS = int(os.environ.get("SIGNALBOX_FAULT_SEEDS", 6))
 FIRST_SEED = int(os.environ.get("SIGNALBOX_FAULT_FIRST_SEED", 1))
 STORM_SECONDS = 1.5
-WARM_UP = 2  # histories after which memory has to stay as it is
+WARM_UP = max(2, SEEDS // 4)  # histories after which memory has to stay as it is
 MEMORY_OF_CONNECTIONS = 3  # MiB of TLS, and what malloc keeps between
 CONNECTIONS = 64 + 8  # as many as passes at a time, and a few: watches, the lease, events
 
