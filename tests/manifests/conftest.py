@@ -2,6 +2,7 @@
 refuses, the CRDs refuse."""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -55,6 +56,14 @@ def installed(plane, rest):
                          input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}), capture_output=True, text=True)
     assert run.returncode == 0 and run.stderr == "", run.stderr
     return objects
+
+
+def follow(plane, command):
+    """What a guide's command prints, given in the checkout as a reader does."""
+    done = subprocess.run(["bash", "-ec", command], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120, env={
+        **os.environ, "KUBECONFIG": str(plane.kubeconfig), "PATH": f"{plane.kubectl_path.parent}:/usr/bin:/bin"})
+    assert done.returncode == 0, f"{command}: {done.stderr}"
+    return done.stdout
 
 
 def build(plane, directory):

@@ -3,14 +3,12 @@ installed in the ways in which it is installed. What has our name is ours afterw
 objects, and JobSet, are as they were."""
 
 import json
-import os
 import re
-import subprocess
 
 import pytest
 import yaml
 
-from conftest import ROOT, ControlPlane, Rest, build, is_served, wait_for
+from conftest import ROOT, ControlPlane, Rest, build, follow, is_served, wait_for
 from test_crd_upgrades import KINDS, ours, the_originals
 from test_release import VERSION, chart, helm, release  # noqa: F401
 
@@ -129,12 +127,7 @@ class Site:
                 for plural in ("trainjobs", "clustertrainingruntimes")}
 
     def follow(self, command):
-        """As a reader does, in the checkout."""
-        shell = f"NS={self.namespace}; {command}"
-        done = subprocess.run(["bash", "-ec", shell], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120, env={
-            **os.environ, "KUBECONFIG": str(self.plane.kubeconfig), "PATH": f"{self.plane.kubectl_path.parent}:/usr/bin:/bin"})
-        assert done.returncode == 0, f"{command}: {done.stderr}"
-        return done.stdout
+        return follow(self.plane, f"NS={self.namespace}; {command}")
 
     def names(self):
         """All of either controller, but for CRDs: kind, namespace and name."""

@@ -1,13 +1,12 @@
 """Installing, upgrading and taking away again, by Helm and by kubectl: what users have made is still there."""
 
 import json
-import os
 import re
 import subprocess
 
 import pytest
 
-from conftest import ROOT, is_served
+from conftest import ROOT, follow, is_served
 from controlplane import ControlPlane
 from rest import Rest, wait_for
 from test_release import VERSION, helm, release, chart  # noqa: F401
@@ -114,10 +113,8 @@ def test_the_guide_removes_all_of_ours_and_nothing_of_others(empty_plane, client
     client.create({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
                    "metadata": {"name": "trainer.kubeflow.org", "namespace": "kubeflow-system"}})
     for command in (leave[0], *rest):
-        done = subprocess.run(["bash", "-ec", command], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120, env={
-            **os.environ, "KUBECONFIG": str(empty_plane.kubeconfig), "PATH": f"{empty_plane.kubectl_path.parent}:/usr/bin:/bin"})
-        assert done.returncode == 0, done.stderr
-    assert len(done.stdout.split("\n\n")) == 1 and "jobset-controller-manager" in done.stdout, "more than JobSet is left"
+        said = follow(empty_plane, command)
+    assert len(said.split("\n\n")) == 1 and "jobset-controller-manager" in said, "more than JobSet is left"
     assert kinds_of_ours(empty_plane) == {"Namespace"}
     path = "/apis/apps/v1/namespaces/kubeflow-system/deployments/jobset-controller-manager"
     assert client.request("GET", path)["metadata"]["uid"] == theirs
