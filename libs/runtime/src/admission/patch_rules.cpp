@@ -11,9 +11,7 @@ using api::FieldErrors;
 using api::FieldErrorType;
 using api::Json;
 
-bool is_alphanumeric(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
-}
+bool is_alphanumeric(char c) { return api::is_lower_or_digit(c) || (c >= 'A' && c <= 'Z'); }
 
 constexpr std::string_view path_punctuation = "/-._~%!$&'()*+,;=:";
 
