@@ -69,7 +69,11 @@ void Judge::answered(int reconciler, const kube::Request& request, const Reply& 
     asking_ = -1;
     if (unharmed && reply.status == 409 && !is_attempt(request))
         complain("a write was refused although nothing had failed: " + request.method + " " + request.target);
-    if (!reply.ok() || kube::resource_of(request.target).rfind(train_jobs_name, 0) != 0) return;
+    const std::string resource = kube::resource_of(request.target);
+    if (resource != "events" && resource.rfind("leases", 0) != 0)
+        just_told_absent_[reconciler] =
+            request.method == "GET" && resource == job_sets_name && reply.status == 404;
+    if (!reply.ok() || resource.rfind(train_jobs_name, 0) != 0) return;
     const auto object = api::parse_json(reply.body);
     if (object && api::terminal_condition(api::parse_train_job(*object)))
         told_terminal_[reconciler].insert(api::parse_meta(*object).uid);
@@ -291,22 +295,25 @@ void Judge::judge_job_set(const api::ObjectKey& key, const Json& before, const J
         if (job && !ended && keeps_nothing(before) && job_sets_that_ran_.contains(was.meta.uid))
             complain(name + " was deleted with the volume claims that its pods had written to");
     }
-    if (removed) removed_job_sets_.insert(api::parse_meta(before).uid);
+    if (removed) removed_job_sets_[api::parse_meta(before).uid] = asking_;
     judge_single(key, before, after);
 }
 
 // Never two of one TrainJob, under whatever name; nor the Jobs of two, unless it was somebody else who
-// deleted the first without waiting for them.
+// deleted the first without waiting for them: a user, or a reconciler that has found the job to be over.
 void Judge::judge_single(const api::ObjectKey& key, const Json& before, const Json& after) {
     if (!before.is_null() || after.is_null()) return;
     const std::string owner = api::parse_meta(after).controller_uid;
     for (const auto& [other, stored] : api_.all(job_sets_name))
         if (other != key && api::parse_meta(stored.object).controller_uid == owner)
             complain("two JobSets of one TrainJob: " + text(other) + " and " + text(key));
-    for (const auto& [name, job] : api_.all("jobs.batch"))
-        if (removed_job_sets_.contains(api::parse_meta(job.object).controller_uid))
+    for (const auto& [name, job] : api_.all("jobs.batch")) {
+        const auto removed = removed_job_sets_.find(api::parse_meta(job.object).controller_uid);
+        if (removed == removed_job_sets_.end()) continue;
+        if (removed->second == asking_ || told_terminal_[asking_].contains(owner))
             complain("JobSet " + text(key) + " was created while Job " + text(name) +
                      " of one that had been deleted for it was there");
+    }
 }
 
 // A JobSet follows what its TrainJob said when the pass looked, or has said since.
@@ -363,6 +370,8 @@ void Judge::judge_snapshot(const api::ObjectKey& key, const Json& before, const 
         api_.find(job_sets_name, {key.ns, key.name.substr(0, key.name.size() - ending.size())});
     if (!stored) return;
     const api::ObjectMeta job_set = api::parse_meta(stored->object);
+    // Another reconciler may create it between the last look and the write.
+    if (reconcilers_ > 1 && just_told_absent_[asking_]) return;
     if (!job_set.deletion && job_set.controller_uid == api::parse_meta(before).controller_uid)
         complain("the snapshot of JobSet " + text(job_set.key()) + " was taken away");
 }

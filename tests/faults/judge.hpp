@@ -85,7 +85,8 @@ private:
     std::map<std::string, api::Time> active_since_;       // by the JobSet's UID
     std::map<std::string, api::Time> finished_since_;     // by the JobSet's UID
     std::set<std::string> job_sets_that_ran_;             // their UIDs
-    std::set<std::string> removed_job_sets_;              // UIDs of those that reconcilers have deleted
+    std::map<std::string, int> removed_job_sets_;         // which reconciler has deleted that UID
+    std::map<int, bool> just_told_absent_;                // the JobSet, by the answer to its last request
     std::map<int, std::set<std::string>> told_terminal_;  // by the answers to its own requests
     std::set<std::string> events_;
     std::vector<std::string> complaints_;

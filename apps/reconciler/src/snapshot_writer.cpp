@@ -35,18 +35,26 @@ api::Error no_snapshot(const api::ObjectKey& key) {
                             "the TrainJob and create it again");
 }
 
+api::Error meanwhile(std::string what) {
+    return {.code = api::Errc::conflict, .message = std::move(what), .http_status = 409};
+}
+
 // A snapshot that differs may be a later one than what we have read of the runtime, made by another
-// reconciler since: only a runtime that is still the same after that look is the one to replace it with.
-kube::Task<Failure> see_that_it_has_stayed(kube::ApiServer& server, const View& view) {
+// reconciler since: only a runtime that is still the same after that look is the one to replace it with. And
+// that reconciler may have come as far as a JobSet by now, which this snapshot is what it was made of.
+kube::Task<Failure> see_that_it_may_go(kube::ApiServer& server, const View& view) {
     const api::TrainJob& job = *view.observed.job;
     const api::ObjectKey key = runtime_key(job);
     const std::string name = job.runtime_ref.kind + " " + to_string(key);
     const auto now = co_await read(server, runtime_resource(job), key, managed_fields);
     if (!now) co_return lifecycle::ReadFailed{name, now.error()};
-    if (*now && api::parse_meta(**now).resource_version == api::parse_meta(*view.runtime).resource_version)
-        co_return lifecycle::Done();
-    co_return lifecycle::ReadFailed{
-        name, {.code = api::Errc::conflict, .message = "it was changed meanwhile", .http_status = 409}};
+    if (!*now || api::parse_meta(**now).resource_version != api::parse_meta(*view.runtime).resource_version)
+        co_return lifecycle::ReadFailed{name, meanwhile("it was changed meanwhile")};
+    const std::string job_set_name = "JobSet " + to_string(job.meta.key());
+    const auto job_set = co_await read(server, kube::resources::job_sets, job.meta.key());
+    if (!job_set) co_return lifecycle::ReadFailed{job_set_name, job_set.error()};
+    if (*job_set) co_return lifecycle::ReadFailed{job_set_name, meanwhile("it was created meanwhile")};
+    co_return lifecycle::Done();
 }
 
 // By the snapshot that is there.
@@ -67,7 +75,7 @@ kube::Task<std::variant<ChosenRuntime, Failure>> look_and_choose(kube::ApiServer
     if (view.runtime_unread && chosen.plan != lifecycle::plan_snapshot(source, true, state))
         co_return Failure(*view.runtime_unread);
     if (chosen.plan.store == SnapshotPlan::Store::replace)
-        if (auto stayed = co_await see_that_it_has_stayed(server, view);
+        if (auto stayed = co_await see_that_it_may_go(server, view);
             !std::holds_alternative<lifecycle::Done>(stayed))
             co_return stayed;
     switch (chosen.plan.build_from) {
