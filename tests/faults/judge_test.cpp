@@ -33,22 +33,22 @@ struct Trial {
         world.api.changed = [this](const Kind& kind, const api::ObjectKey& key, const Json& before,
                                    const Json& after) { judge.changed(kind, key, before, after, true); };
     }
-    void ask(const kube::Request& request) {
+    void ask(const kube::Request& request, int reconciler = 0) {
         Judge::Meant meant;
         if (const Stored* there = world.api.find_target(request.target)) {
             const api::ObjectMeta meta = api::parse_meta(there->object);
             meant = {meta.uid, meta.resource_version, world.agenda.wall_seconds()};
         }
-        judge.asked(0, request, true, meant);
-        world.api.handle(request);
+        judge.asked(reconciler, request, true, meant);
+        judge.answered(reconciler, request, world.api.handle(request));
     }
     bool objects(std::string_view to) const {
         for (const std::string& complaint : judge.complaints())
             if (!to.empty() && complaint.find(to) != std::string::npos) return true;
         return false;
     }
-    void delete_job_set(const char* name) {
-        ask(kube::remove(kube::resources::job_sets, {"ns", name}, kube::Propagation::background));
+    void delete_job_set(const char* name, int reconciler = 0) {
+        ask(kube::remove(kube::resources::job_sets, {"ns", name}, kube::Propagation::background), reconciler);
     }
     void run_a_job_of(const char* name) {
         const Stored* owner = world.api.find("jobsets.jobset.x-k8s.io", {"ns", name});
@@ -80,6 +80,42 @@ TEST_CASE("the judge objects to a JobSet whose predecessor has left Jobs behind"
         trial.delete_job_set("job");
         trial.ask(kube::apply_new(kube::resources::job_sets, job_set("job")));
         CHECK(trial.objects("was created while Job ns/pods of one that had been deleted") == has_jobs);
+    }
+}
+
+TEST_CASE("a reconciler may create a JobSet in spite of another one that has found the job to be over") {
+    for (const int other : {0, 1}) {
+        CAPTURE(other);
+        Trial trial;
+        trial.ask(kube::apply_new(kube::resources::job_sets, job_set("job")));
+        trial.run_a_job_of("job");
+        trial.delete_job_set("job", other);
+        trial.ask(kube::apply_new(kube::resources::job_sets, job_set("job")));
+        CHECK(trial.objects("of one that had been deleted") == (other == 0));
+    }
+}
+
+TEST_CASE("the judge objects to the loss of the snapshot of a JobSet that its writer could have seen") {
+    struct Row {
+        const char* title;
+        int looks, creates;  // which reconciler does
+        bool objection;
+    };
+    for (const Row& row : {Row{"nobody has looked", -1, 1, true}, Row{"the writer has seen it", 1, 0, true},
+                           Row{"the writer has looked before", 0, 1, false}}) {
+        CAPTURE(row.title);
+        Trial trial;
+        const api::ObjectKey key = {"ns", "job"};
+        Json snapshot = parsed(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"ns",
+            "name":"job-runtime-snapshot"},"data":{"runtime":"first"}})");
+        snapshot["metadata"]["ownerReferences"] = job_set("job")["metadata"]["ownerReferences"];
+        trial.ask(kube::create(kube::resources::config_maps, snapshot));
+        if (row.looks == 0) trial.ask(kube::get(kube::resources::job_sets, key));
+        trial.ask(kube::apply_new(kube::resources::job_sets, job_set("job")), row.creates);
+        if (row.looks == 1) trial.ask(kube::get(kube::resources::job_sets, key));
+        trial.ask(kube::remove(kube::resources::config_maps, {"ns", "job-runtime-snapshot"},
+                               kube::Propagation::background));
+        CHECK(trial.objects("the snapshot of JobSet ns/job was taken away") == row.objection);
     }
 }
 
