@@ -3,6 +3,8 @@
 #include <boost/asio/co_spawn.hpp>
 #include <csignal>
 
+#include "net/rounds.hpp"
+
 namespace net {
 namespace {
 
@@ -67,7 +69,7 @@ Task<> Supervisor::whole_life(const End& end) {
     co_await own_.join();
 }
 
-api::Result<> Supervisor::run(const End& end) {
+api::Result<> Supervisor::run(const End& end, Wakes wakes) {
     try {
         own_.start(hear_signals(), [this](const std::exception_ptr& thrown) {
             if (thrown) note_bug("signals", what_of(thrown));
@@ -77,7 +79,10 @@ api::Result<> Supervisor::run(const End& end) {
             if (thrown) std::rethrow_exception(thrown);
         };
         boost::asio::co_spawn(context_, whole_life(end), stop);
-        context_.run();
+        if (wakes == Wakes::in_rounds)
+            run_in_rounds(context_);
+        else
+            context_.run();
         // What has been cut comes to its end, so that no coroutine outlives what it uses.
         context_.restart();
         context_.run_for(limits_.unwind);

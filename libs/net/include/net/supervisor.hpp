@@ -19,6 +19,9 @@ struct EndLimits {
     std::chrono::milliseconds unwind{1'000};      ///< for what is cut at the end, and part of neither
 };
 
+/// Whether the event loop is woken for whatever happens, or in rounds when much does (rounds.hpp).
+enum class Wakes { at_once, in_rounds };
+
 /// The life of a process: loops that run for good, and one orderly end, which comes with SIGTERM, SIGINT or
 /// a loop that ends by itself. The latter is a bug: a process that goes on without one of its loops looks
 /// alive and is of no use, so it leaves with an error and is started anew. Thread rule: run()'s thread.
@@ -39,7 +42,7 @@ public:
 
     /// Runs the context until the end. An error tells of a bug. Leaves with status 1 when a second signal
     /// comes, when `end` exceeds its limit, or when something throws into the context itself.
-    api::Result<> run(const End& end);
+    api::Result<> run(const End& end, Wakes wakes = Wakes::at_once);
 
 private:
     Task<> hear_signals();
