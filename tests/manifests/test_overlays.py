@@ -8,11 +8,23 @@ import pytest
 import yaml
 
 from conftest import ROOT, build, by_name
+from controlplane.binaries import CRDS_OF_OTHERS, crds_of_others
 from deployment import write_overlay
 
 OVERLAYS = ROOT / "manifests" / "overlays"
-NEED_OTHERS = ("cert-manager", "prometheus")  # whose kinds are not served here
+NEED_OTHERS = ("cert-manager", "prometheus")  # whose CRDs have to be there
 INSTALLABLE = sorted(path.name for path in OVERLAYS.iterdir() if path.name not in ("local-processes", *NEED_OTHERS))
+
+
+@pytest.fixture(scope="module")
+def others(plane, rest):
+    """cert-manager's and the Prometheus operator's kinds are served."""
+    directory = crds_of_others()
+    files = [word for name in CRDS_OF_OTHERS for word in ("-f", directory / name)]
+    plane.kubectl("apply", "--server-side", *files)
+    plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", *files)
+    yield
+    plane.kubectl("delete", *files)
 
 
 @pytest.fixture(scope="session")
@@ -43,8 +55,8 @@ def test_an_overlay_leaves_out_nothing_of_the_base_and_labels_all(overlay, name)
         assert obj["metadata"]["labels"]["app.kubernetes.io/part-of"] == "signalbox"
 
 
-@pytest.mark.parametrize("name", INSTALLABLE)
-def test_an_api_server_takes_all_of_it_by_one_apply(plane, installed, namespaces, overlay, name):
+@pytest.mark.parametrize("name", [*INSTALLABLE, *NEED_OTHERS])
+def test_an_api_server_takes_all_of_it_by_one_apply(plane, installed, namespaces, others, overlay, name):
     run = subprocess.run([plane.kubectl_path, "--kubeconfig", plane.kubeconfig, "apply", "--server-side", "--dry-run=server",
                           "--force-conflicts", "-f", "-"], capture_output=True, text=True,
                          input=json.dumps({"apiVersion": "v1", "kind": "List", "items": list(overlay(name).values())}))

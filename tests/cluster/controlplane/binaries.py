@@ -1,4 +1,5 @@
-"""Builds the control plane's programs, and Helm, from their pinned Go modules, once per set of versions.
+"""Builds the control plane's programs, and Helm, from their pinned Go modules, once per set of versions. CRDs of others come
+from such modules as well.
 
 They are kept outside the checkout, keyed by what they are made of, so that a second checkout does not build them again.
 """
@@ -18,6 +19,7 @@ import time
 
 MODULE = pathlib.Path(__file__).resolve().parents[1]  # where go.mod is
 HELM_MODULE = MODULE / "helm"  # a go.mod of its own: a change of it does not build the control plane again
+OTHERS_MODULE = MODULE / "others"  # the same
 
 # program: its main package. In this order each one prepares much of the next.
 PROGRAMS = {
@@ -33,6 +35,10 @@ PROGRAMS = {
 ASSETS = {
     "jobset-config": ("sigs.k8s.io/jobset", "config/components"),
     "kwok-stages": ("sigs.k8s.io/kwok", "kustomize/stage"),
+}
+CRDS_OF_OTHERS = {
+    "cert-manager": ("github.com/cert-manager/cert-manager", "deploy/crds"),
+    "prometheus-operator": ("github.com/prometheus-operator/prometheus-operator", "example/prometheus-operator-crd"),
 }
 # GOFLAGS replaces what the user has set, so that the same inputs give the same programs everywhere.
 ENVIRONMENT = {"CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly -trimpath"}
@@ -55,6 +61,11 @@ def build():
 def build_helm():
     """The helm program; built if it is not there yet."""
     return _build(HELM_MODULE, {"helm": "helm.sh/helm/v4/cmd/helm"}, {}, "Helm", "about two minutes") / "helm"
+
+
+def crds_of_others():
+    """A directory with one of CRDs for each of CRDS_OF_OTHERS; fetched if they are not there yet."""
+    return _build(OTHERS_MODULE, {}, CRDS_OF_OTHERS, "CRDs of others", "a few seconds")
 
 
 def _build(module, programs, assets, what, how_long):
@@ -95,7 +106,7 @@ def _build_into(target, module, programs, assets):
         for number, (program, package) in enumerate(programs.items(), start=1):
             _compile(module, f"[{number}/{len(programs)}] {program}", package, scratch / program, stamp)
         for name, (origin, path) in assets.items():
-            source = pathlib.Path(go("list", "-m", "-f", "{{.Dir}}", origin).strip()) / path
+            source = pathlib.Path(json.loads(go("mod", "download", "-json", origin, module=module))["Dir"]) / path
             shutil.copytree(source, scratch / name)
             subprocess.run(["chmod", "-R", "u+w", str(scratch / name)], check=True)  # the module cache is read-only
         (scratch / "complete").touch()
@@ -139,9 +150,9 @@ def _version_stamp():
     return " ".join(f"-X {package}.{name}={value}" for package in packages for name, value in values.items())
 
 
-def go(*arguments):
-    """What the go command prints, in the test bed's module."""
-    run = subprocess.run([_go_program(), *arguments], cwd=MODULE, env={**os.environ, **ENVIRONMENT}, capture_output=True,
+def go(*arguments, module=MODULE):
+    """What the go command prints, in the test bed's module or another one."""
+    run = subprocess.run([_go_program(), *arguments], cwd=module, env={**os.environ, **ENVIRONMENT}, capture_output=True,
                          text=True)
     if run.returncode != 0:
         raise RuntimeError(f"go {' '.join(arguments[:2])} failed:\n{run.stderr[-4000:]}")
