@@ -308,7 +308,8 @@ api::Result<> Process::run(kube::ClusterConfig config) {
     supervisor_.start("finalizers of runtimes",
                       release_runtimes(*throttled_, *caches_, *clock_, log_, [this] { return leading(); }));
     supervisor_.start("heap", trim_heap_when_calm(*clock_, [this] { return worker_->passes(); }));
-    auto lived = supervisor_.run([this](bool hurry) { return end(hurry); }, net::Wakes::in_rounds);
+    const auto awaited = [this] { return worker_->is_full() ? worker_->passes_running() : net::unlimited; };
+    auto lived = supervisor_.run([this](bool hurry) { return end(hurry); }, awaited);
     ignore_orders_to_end();
     if (lived) log_.info("stopped");
     return lived;

@@ -102,8 +102,7 @@ net::Task<> Worker::start_passes() {
 
 net::Task<> Worker::wait_for_work() {
     const auto next = queue_.next_wakeup();
-    const bool full = std::cmp_greater_equal(queue_.running(), limits_.concurrency);
-    if (!next || full || stopping_) {
+    if (!next || is_full() || stopping_) {
         co_await wakeup_.wait();
     } else {
         const kube::SteadyTime until = may_start() ? *next : clock_.now() + look_again_after;
@@ -124,7 +123,7 @@ net::Task<std::size_t> Worker::drain(std::chrono::milliseconds patience) {
 
 void Worker::start_due_passes() {
     const kube::SteadyTime now = clock_.now();
-    while (std::cmp_less(queue_.running(), limits_.concurrency)) {
+    while (!is_full()) {
         const auto key = queue_.next(now);
         if (!key) return;
         // Other namespaces do not wait for one whose lists are late, or are refused.

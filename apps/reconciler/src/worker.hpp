@@ -36,6 +36,8 @@ public:
     net::Task<std::size_t> drain(std::chrono::milliseconds patience);
     /// How many have been started so far.
     std::uint64_t passes() const { return passes_started_; }
+    std::size_t passes_running() const { return running_.size(); }
+    bool is_full() const { return std::cmp_greater_equal(queue_.running(), limits_.concurrency); }
 
 private:
     /// Writes of a pass that the caches have not shown yet.

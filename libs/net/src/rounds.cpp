@@ -5,16 +5,19 @@
 
 namespace net {
 
-RoundPacer::Duration RoundPacer::pause_after(std::size_t handled, Time now) {
+RoundPacer::Duration RoundPacer::pause_after(std::size_t handled, Time now, std::size_t awaited) {
     const double seconds = std::chrono::duration<double>(now - last_).count();
     last_ = now;
-    free_ = std::clamp(free_ - 1 + seconds * limits_.per_second, -1.0, limits_.rounds);
+    free_ =
+        std::clamp(free_ - static_cast<double>(handled) + seconds * limits_.per_second, -1.0, limits_.free);
+    // An answer is at least two handlers' work: that the bytes are there, and what was to be done with them.
+    const std::size_t enough = 2 * std::min(limits_.enough / 2, awaited);
     if (free_ >= 0)
         pause_ = pause_.zero();
-    else if (handled < limits_.enough)
+    else if (handled < enough)
         pause_ = std::min(pause_ + limits_.step, limits_.longest);
-    else if (handled > 2 * limits_.enough)
-        pause_ /= 2;  // the server is fast: it is not to wait for us
+    else if (handled > 2 * enough)
+        pause_ /= 2;
     return pause_;
 }
 
@@ -22,11 +25,12 @@ RoundClock make_round_clock() {
     return {.pause = [](RoundPacer::Duration time) { std::this_thread::sleep_for(time); }};
 }
 
-void run_in_rounds(boost::asio::io_context& context, const RoundClock& clock) {
+void run_in_rounds(boost::asio::io_context& context, const Awaited& awaited, const RoundClock& clock) {
     RoundPacer pacer;
     while (context.run_one() > 0) {
         const std::size_t handled = 1 + context.poll();
-        if (const auto time = pacer.pause_after(handled, clock.now()); time > time.zero()) clock.pause(time);
+        if (const auto time = pacer.pause_after(handled, clock.now(), awaited()); time > time.zero())
+            clock.pause(time);
     }
 }
 

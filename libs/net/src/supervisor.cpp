@@ -3,8 +3,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <csignal>
 
-#include "net/rounds.hpp"
-
 namespace net {
 namespace {
 
@@ -69,7 +67,7 @@ Task<> Supervisor::whole_life(const End& end) {
     co_await own_.join();
 }
 
-api::Result<> Supervisor::run(const End& end, Wakes wakes) {
+api::Result<> Supervisor::run(const End& end, const Awaited& awaited) {
     try {
         own_.start(hear_signals(), [this](const std::exception_ptr& thrown) {
             if (thrown) note_bug("signals", what_of(thrown));
@@ -79,8 +77,8 @@ api::Result<> Supervisor::run(const End& end, Wakes wakes) {
             if (thrown) std::rethrow_exception(thrown);
         };
         boost::asio::co_spawn(context_, whole_life(end), stop);
-        if (wakes == Wakes::in_rounds)
-            run_in_rounds(context_);
+        if (awaited)
+            run_in_rounds(context_, awaited);
         else
             context_.run();
         // What has been cut comes to its end, so that no coroutine outlives what it uses.

@@ -2,35 +2,41 @@
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <functional>
+#include <limits>
 
 namespace net {
 
-/// How long an event loop that is woken all the time lets answers gather before it looks for them, as network
-/// cards moderate interrupts: what wakes a process for one answer costs more than the answer does
-/// (docs/performance.md). A few wake-ups in a row, as one job takes them, are free.
+/// Of what a loop may be waiting for, when what comes does not depend on what it has asked.
+inline constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+/// How many answers can come before a loop asks again; `unlimited` as long as it asks whenever it likes to.
+using Awaited = std::function<std::size_t()>;
+
+/// How long an event loop that has much to do all the time lets answers gather before it looks for them, as
+/// network cards moderate interrupts: to be woken for one answer costs more than the answer does
+/// (docs/performance.md). All counts are of handlers that the loop has run; a job takes about a hundred.
 class RoundPacer {
 public:
     using Time = std::chrono::steady_clock::time_point;
     using Duration = std::chrono::microseconds;
 
     struct Limits {
-        double rounds = 100;     ///< in a row, that nobody waits for
-        double per_second = 40;  ///< the same in the long run
-        std::size_t enough =
-            64;              ///< handlers: a round with less to do lets more gather, one with twice that less
-        Duration step{500};  ///< longer by that at a time
+        double free = 1000;        ///< in a row, that nothing waits for
+        double per_second = 500;   ///< the same in the long run
+        std::size_t enough = 64;   ///< a round with fewer lets more gather, one with twice as many fewer
+        Duration step{500};        ///< longer by that at a time
         Duration longest{20'000};  ///< the most that anything waits
     };
 
     RoundPacer() = default;
     explicit RoundPacer(Limits limits) : limits_(limits) {}
 
-    /// After a round that ran `handled` handlers and ended `now`.
-    Duration pause_after(std::size_t handled, Time now);
+    /// After a round that ran `handled` handlers and ended `now`, if no more than `awaited` answers can come
+    /// before the loop asks again: then there is no use in waiting for more.
+    Duration pause_after(std::size_t handled, Time now, std::size_t awaited);
 
 private:
     Limits limits_ = {};
-    double free_ = limits_.rounds;
+    double free_ = limits_.free;
     Duration pause_{0};
     Time last_ = {};
 };
@@ -44,6 +50,7 @@ RoundClock make_round_clock();
 
 /// As context.run(), with a RoundPacer's pauses between rounds. For one thread only. Whatever happens in
 /// `context`, timers and signals included, may happen as much later as the longest pause.
-void run_in_rounds(boost::asio::io_context& context, const RoundClock& clock = make_round_clock());
+void run_in_rounds(boost::asio::io_context& context, const Awaited& awaited,
+                   const RoundClock& clock = make_round_clock());
 
 }  // namespace net

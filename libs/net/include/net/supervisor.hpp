@@ -7,6 +7,7 @@
 #include <string>
 
 #include "net/log.hpp"
+#include "net/rounds.hpp"
 #include "net/signals.hpp"
 #include "net/task_group.hpp"
 
@@ -18,9 +19,6 @@ struct EndLimits {
     std::chrono::milliseconds end_of_bug{5'000};  ///< the same after a bug
     std::chrono::milliseconds unwind{1'000};      ///< for what is cut at the end, and part of neither
 };
-
-/// Whether the event loop is woken for whatever happens, or in rounds when much does (rounds.hpp).
-enum class Wakes { at_once, in_rounds };
 
 /// The life of a process: loops that run for good, and one orderly end, which comes with SIGTERM, SIGINT or
 /// a loop that ends by itself. The latter is a bug: a process that goes on without one of its loops looks
@@ -41,8 +39,9 @@ public:
     Task<> stop_loops() { return loops_.join(); }
 
     /// Runs the context until the end. An error tells of a bug. Leaves with status 1 when a second signal
-    /// comes, when `end` exceeds its limit, or when something throws into the context itself.
-    api::Result<> run(const End& end, Wakes wakes = Wakes::at_once);
+    /// comes, when `end` exceeds its limit, or when something throws into the context itself. With
+    /// `awaited`, in rounds.
+    api::Result<> run(const End& end, const Awaited& awaited = {});
 
 private:
     Task<> hear_signals();
