@@ -225,6 +225,23 @@ TEST_CASE("whatever happens, a wanted key gets its pass and no key runs twice at
     }
 }
 
+TEST_CASE("a forgotten key is not wanted any more, unless it runs", "[kube]") {
+    const Key kept = {"ns", "kept"};
+    kube::WorkQueue queue;
+    queue.add(a, t0);
+    queue.add_after(b, t0 + 5s);
+    queue.add(kept, t0);
+    for (const Key& key : {a, b, Key{"ns", "unknown"}}) queue.forget(key);
+    CHECK(queue.ready() == 1);
+    CHECK(queue.waiting() == 0);
+    CHECK(queue.next(t0) == kept);
+    queue.forget(kept);
+    CHECK(queue.running() == 1);
+    queue.done(kept, t0);
+    CHECK(queue.running() == 0);
+    CHECK_FALSE(queue.next(t0 + 1h));
+}
+
 TEST_CASE("a forgiven key starts its backoff anew", "[kube]") {
     kube::WorkQueue queue;
     for (const auto wait : {1s, 2s, 4s}) {

@@ -221,6 +221,22 @@ TEST_CASE("nothing starts without the lease, and everything with it") {
     CHECK(shop.server.find(job_sets, {"ns", "job"}));
 }
 
+TEST_CASE("who only stands by has no queue, and forgets what is gone before anybody works on it") {
+    Shop shop;
+    shop.allowed = false;
+    for (int i = 0; i < 5; ++i) shop.submit("job-" + std::to_string(i));
+    shop.server.show(shop.caches);
+    CHECK(shop.metrics.expose().find("signalbox_queue_depth 0\n") != std::string::npos);
+    for (int i = 0; i < 4; ++i) shop.server.erase(train_jobs, {"ns", "job-" + std::to_string(i)});
+    shop.server.show(shop.caches);
+    shop.settle();
+    shop.allowed = true;
+    CHECK(shop.metrics.expose().find("signalbox_queue_depth 1\n") != std::string::npos);
+    shop.worker->look_again();
+    shop.settle();
+    CHECK(shop.worker->passes() == 1);
+}
+
 TEST_CASE("a pass is held back until the caches show what the last one wrote") {
     Shop shop;
     shop.submit("job");

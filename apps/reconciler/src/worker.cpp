@@ -31,8 +31,9 @@ Worker::Worker(boost::asio::any_io_executor executor, kube::Clock& clock, Caches
       pass_ended_(executor),
       running_(executor),
       metrics_(metrics) {
-    metrics.read_gauge("signalbox_queue_depth", "TrainJobs that wait for a pass and are due.",
-                       [this] { return static_cast<double>(queue_.ready()); });
+    metrics.read_gauge("signalbox_queue_depth",
+                       "TrainJobs that wait for a pass and are due; none where no pass may run.",
+                       [this] { return allowed_() ? static_cast<double>(queue_.ready()) : 0; });
     metrics.read_gauge("signalbox_queue_timers", "TrainJobs that want a pass at a certain time.",
                        [this] { return static_cast<double>(queue_.waiting()); });
     metrics.read_gauge("signalbox_passes_running", "Passes that are under way.",
@@ -49,9 +50,18 @@ void Worker::wake(const api::ObjectKey& train_job, const News& news) {
         }
         return;
     }
+    // There is nothing to be done for what is gone, and where no pass runs it would stay in the queue for
+    // good.
+    if (!caches_.train_jobs().find(train_job)) return forget(train_job);
     if (is_work_of_ours(train_job, news)) return;
     queue_.add(train_job, clock_.now());
     wakeup_.notify();
+}
+
+void Worker::forget(const api::ObjectKey& key) {
+    queue_.forget(key);
+    pending_.erase(key);
+    troubles_.erase(key);
 }
 
 // A version that a settled pass has written: nobody else has changed that object between what the pass

@@ -69,6 +69,7 @@ private:
     net::Task<> run_pass(api::ObjectKey key);
     std::string uid_of(const api::ObjectKey& key) const;
     lifecycle::Episode episode_of(const api::ObjectKey& key, const std::string& uid);
+    void forget(const api::ObjectKey& key);
     bool is_work_of_ours(const api::ObjectKey& key, const News& news);
     void settle_heard(const api::ObjectKey& key, const PassReport* report);
     bool caught_up(const api::ObjectKey& key, kube::SteadyTime now);

@@ -56,6 +56,14 @@ std::chrono::seconds WorkQueue::failed(const api::ObjectKey& key, SteadyTime now
     return wait;
 }
 
+void WorkQueue::forget(const api::ObjectKey& key) {
+    const auto at = items_.find(key);
+    if (at == items_.end() || at->second.running) return;
+    unschedule(at->second);
+    if (at->second.ready) ready_.erase(std::find(ready_.begin(), ready_.end(), &at->first));
+    items_.erase(at);
+}
+
 void WorkQueue::forgive(const api::ObjectKey& key) {
     if (const auto at = items_.find(key); at != items_.end()) at->second.failures = 0;
 }

@@ -37,6 +37,8 @@ public:
     /// Events wait for `retry_after`. Returns how long that is.
     std::chrono::seconds failed(const api::ObjectKey& key, SteadyTime now,
                                 std::optional<std::chrono::seconds> retry_after = {});
+    /// There is no such object any more: unless its pass runs, it wants none, and costs no memory.
+    void forget(const api::ObjectKey& key);
     /// The key means another object now: the failures of the former one do not count.
     void forgive(const api::ObjectKey& key);
     /// When next() has something to give; a time that has passed = now. nullopt: nothing waits.
