@@ -10,8 +10,8 @@ RoundPacer::Duration RoundPacer::pause_after(std::size_t handled, Time now, std:
     last_ = now;
     free_ =
         std::clamp(free_ - static_cast<double>(handled) + seconds * limits_.per_second, -1.0, limits_.free);
-    // An answer is at least two handlers' work: that the bytes are there, and what was to be done with them.
-    const std::size_t enough = 2 * std::min(limits_.enough / 2, awaited);
+    // Once most of what can come is there, nothing is gained by waiting for the last of it.
+    const std::size_t enough = std::min(limits_.enough, awaited);
     if (free_ >= 0)
         pause_ = pause_.zero();
     else if (handled < enough)
