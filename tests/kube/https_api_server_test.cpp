@@ -61,7 +61,11 @@ public:
             opened.stream = std::make_unique<FakeStream>(std::move(wire_.stream));
         co_return std::move(opened);
     }
-    void reconfigure(net::ClientConfig config) override { wire_.reconfigured.push_back(config.ca_pem); }
+    api::Result<> reconfigure(net::ClientConfig config) override {
+        wire_.reconfigured.push_back(config.ca_pem);
+        if (config.ca_pem.find("half") != std::string::npos) return api::invalid("CA", "only half of it");
+        return {};
+    }
 
 private:
     Wire& wire_;
@@ -227,6 +231,42 @@ TEST_CASE("files that change on disk are taken up", "[kube]") {
     room.clock.run_for(60s);
     room.send();
     CHECK(room.header("Authorization") == "Bearer t3");
+    CHECK(room.take() == Told{"GET 200"});
+}
+
+TEST_CASE("certificates are looked at every second while requests stay without an answer", "[kube]") {
+    Room room;
+    room.send();
+    room.files["ca"] = "-----BEGIN 2";
+    room.clock.run_for(2s);
+    room.send();
+    CHECK(room.wire.reconfigured.empty());
+    const api::Error untrusted = {.code = Errc::unavailable, .message = "the certificate is not trusted"};
+    room.wire.answers = {untrusted};
+    room.send();
+    room.send();
+    CHECK(room.wire.reconfigured == Told{"-----BEGIN 2"});
+    room.files["ca"] = "-----BEGIN 3";
+    room.clock.run_for(2s);
+    room.send();
+    CHECK(room.wire.reconfigured.size() == 1);
+}
+
+TEST_CASE("certificates that cannot be used are told, and looked at again soon", "[kube]") {
+    Room room;
+    room.files["ca"] = "-----BEGIN half";
+    room.clock.run_for(60s);
+    room.send();
+    CHECK(room.take() == Told{"problem CA: only half of it", "GET 200"});
+    room.clock.run_for(2s);
+    room.send();
+    room.files["ca"] = "-----BEGIN whole";
+    room.clock.run_for(2s);
+    room.send();
+    CHECK(room.wire.reconfigured == Told{"-----BEGIN half", "-----BEGIN whole"});
+    CHECK(room.take() == Told{"GET 200", "GET 200"});
+    room.clock.run_for(60s);
+    room.send();
     CHECK(room.take() == Told{"GET 200"});
 }
 

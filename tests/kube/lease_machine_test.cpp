@@ -253,10 +253,16 @@ TEST_CASE("trouble with the lease does not spin", "[kube]") {
     Candidate a{server, "a"};
     auto error = refusal(429, Errc::unavailable);
     SECTION("Retry-After") {
-        error.retry_after = 30s;
+        error.retry_after = 4s;
         a.machine.request(t0, {});
         a.machine.answered(t0, error);
-        CHECK(a.machine.next().at == t0 + 30s);
+        CHECK(a.machine.next().at == t0 + 4s);
+    }
+    SECTION("a Retry-After for longer than a takeover may take") {
+        error.retry_after = 1h;
+        a.machine.request(t0, {});
+        a.machine.answered(t0, error);
+        CHECK(a.machine.next().at == t0 + 5s);
     }
     SECTION("a missing permission") {
         a.machine.request(t0, {});

@@ -210,14 +210,17 @@ TEST_CASE("idle connections are closed and replaced after a new configuration", 
     CHECK(client.server->connections() == 3);
 }
 
-TEST_CASE("a broken new configuration is told to each request", "[net]") {
+TEST_CASE("a broken new configuration is told, and the one before goes on", "[net]") {
     Client client({.tls = true, .script = [](Peer& peer, int) { return test::answer_all(peer, ok); }});
+    CHECK(client.send({}).has_value());
     auto config = client.config;
     config.ca_pem = "nonsense";
-    client.http->reconfigure(config);
-    const auto response = client.send({});
-    REQUIRE(response.has_error());
-    CHECK(api::describe(response.error()) == "CA: no PEM block CERTIFICATE found");
-    client.http->reconfigure(client.config);
+    const auto changed = client.http->reconfigure(config);
+    REQUIRE(changed.has_error());
+    CHECK(api::describe(changed.error()) == "CA: no PEM block CERTIFICATE found");
     CHECK(client.send({}).has_value());
+    CHECK(client.server->connections() == 1);
+    CHECK(client.http->reconfigure(client.config));
+    CHECK(client.send({}).has_value());
+    CHECK(client.server->connections() == 2);
 }

@@ -10,6 +10,7 @@ namespace {
 
 // Texts name objects at times: without a bound, a busy cluster would fill the memory.
 constexpr std::size_t max_remembered_warnings = 1000;
+constexpr std::chrono::seconds between_looks_in_trouble{1};
 
 net::ClientConfig connection_of(const Credentials& credentials, const HttpsApiServerOptions& options) {
     net::ClientConfig config = credentials.connection();
@@ -54,6 +55,7 @@ public:
             const std::string identity = credentials_.authorization();
             net::HttpRequest message = to_http(request);
             auto answer = co_await client_->send(std::move(message));
+            unanswered_ = !answer;
             note(request.method, request, answer ? &*answer : nullptr);
             if (!answer) co_return answer.error();
             if (answer->status == 401 && !asked_again && has_new_identity(identity)) continue;
@@ -72,6 +74,7 @@ public:
             const std::string identity = credentials_.authorization();
             net::HttpRequest message = to_http(request);
             auto opened = co_await client_->open(std::move(message), request.idle_timeout);
+            unanswered_ = !opened;
             note("WATCH", request, opened ? &opened->response : nullptr);
             if (!opened) co_return opened.error();
             if (opened->response.status == 401 && !asked_again && has_new_identity(identity)) continue;
@@ -102,16 +105,27 @@ private:
         return message;
     }
 
-    // True if certificates have changed.
+    // True if certificates have changed. While there is no answer they may be why, and a lease does not wait
+    // for the next look at them: then it comes soon, and so after certificates that cannot be used, of which
+    // perhaps only one has been replaced so far.
     bool refresh(bool now_please) {
-        const auto outcome = credentials_.refresh(clock_.now(), now_please);
-        const std::string problem = outcome ? "" : outcome.error().message;
+        const SteadyTime now = clock_.now();
+        const bool look_soon =
+            (unanswered_ || !unusable_.empty()) && now - looked_at_ >= between_looks_in_trouble;
+        if (now_please || look_soon) looked_at_ = now;
+        const auto outcome = credentials_.refresh(now, now_please || look_soon);
+        std::string problem = outcome ? "" : outcome.error().message;
+        bool reconnect = outcome && *outcome == Credentials::Outcome::connection_changed;
+        if (reconnect && client_) {
+            const auto used = client_->reconfigure(connection_of(credentials_, options_));
+            unusable_ = used ? "" : api::describe(used.error());
+            reconnect = static_cast<bool>(used);
+        }
+        if (problem.empty()) problem = unusable_;
         if (problem != problem_) {
             problem_ = problem;
             if (!problem.empty() && options_.on_problem) options_.on_problem(problem);
         }
-        const bool reconnect = outcome && *outcome == Credentials::Outcome::connection_changed;
-        if (reconnect && client_) client_->reconfigure(connection_of(credentials_, options_));
         return reconnect;
     }
 
@@ -141,6 +155,9 @@ private:
     Clock& clock_;
     HttpsApiServerOptions options_;
     std::string problem_;
+    std::string unusable_;     // why the client goes on with the certificates before
+    bool unanswered_ = false;  // the last request
+    SteadyTime looked_at_ = {};
     std::set<std::string> warned_;
 };
 

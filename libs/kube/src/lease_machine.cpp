@@ -8,6 +8,8 @@ namespace {
 
 // After losing a race for the lease; short, since it may have been a harmless edit by somebody else.
 constexpr std::chrono::milliseconds after_conflict{200};
+// Whoever stands by is to take over in time whatever a server has said once; it asks for little.
+constexpr std::chrono::seconds longest_absence{5};
 
 }  // namespace
 
@@ -63,7 +65,7 @@ void LeaseMachine::answered(SteadyTime now, const api::Result<api::Json>& lease)
         known_ = false;
         due_ = now + after_conflict;
     } else if (!renewed_at_ && error.retry_after) {
-        due_ = std::max(due_, now + *error.retry_after);
+        due_ = std::max(due_, now + std::min(*error.retry_after, longest_absence));
     }
 }
 

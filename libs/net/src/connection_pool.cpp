@@ -90,10 +90,13 @@ void ConnectionPool::release(ClientConnection::Ptr connection) {
     drop_stale();
 }
 
-void ConnectionPool::reconfigure(ClientConfig config) {
-    target_ = make_target(std::move(config));
+api::Result<> ConnectionPool::reconfigure(ClientConfig config) {
+    auto target = make_target(std::move(config));
+    if (target->broken) return *target->broken;
+    target_ = std::move(target);
     places_ -= idle_.size();
     idle_.clear();
+    return {};
 }
 
 void ConnectionPool::close() {

@@ -19,7 +19,7 @@ public:
     static Async<Lease> acquire(std::shared_ptr<ConnectionPool> pool, SteadyTime deadline);
 
     const std::shared_ptr<const Target>& target() const { return target_; }
-    void reconfigure(ClientConfig config);
+    api::Result<> reconfigure(ClientConfig config);
     /// Everything that runs fails, and nothing new begins.
     void close();
 

@@ -136,7 +136,7 @@ public:
     Async<Opened> open(HttpRequest request, std::chrono::seconds idle_timeout) override {
         return open_stream(pool_, std::move(request), idle_timeout);
     }
-    void reconfigure(ClientConfig config) override { pool_->reconfigure(std::move(config)); }
+    api::Result<> reconfigure(ClientConfig config) override { return pool_->reconfigure(std::move(config)); }
 
 private:
     std::shared_ptr<ConnectionPool> pool_;

@@ -53,8 +53,9 @@ public:
         std::unique_ptr<ByteStream> stream = {};
     };
     virtual Async<Opened> open(HttpRequest request, std::chrono::seconds idle_timeout) = 0;
-    /// New connections use this from now on; idle ones are closed, busy ones finish.
-    virtual void reconfigure(ClientConfig config) = 0;
+    /// New connections use this from now on; idle ones are closed, busy ones finish. Fails, and changes
+    /// nothing, when the PEM texts are broken or do not belong together.
+    virtual api::Result<> reconfigure(ClientConfig config) = 0;
 };
 
 /// Fails when the PEM texts are broken.
