@@ -109,11 +109,11 @@ def test_signals_after_the_orderly_end_do_not_change_the_exit_status(api, start)
     assert process.returncode == 0
 
 
-def test_a_pass_that_hangs_is_cut_and_the_lease_given_back_well_within_30_seconds(api, reconciler):
+def test_a_pass_that_hangs_is_cut_and_the_lease_given_back_at_once(api, reconciler):
     assert api.lease["spec"]["holderIdentity"]
     started = time.monotonic()
     reconciler.send_signal(signal.SIGTERM)
     assert reconciler.wait(timeout=30) == 0
-    assert 19 < time.monotonic() - started < 25
+    assert 0.9 < time.monotonic() - started < 5
     assert not api.lease["spec"].get("holderIdentity")
     assert "passes did not end in time; they were cut" in messages(reconciler)

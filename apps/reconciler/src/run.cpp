@@ -28,10 +28,12 @@ using namespace boost::asio::experimental::awaitable_operators;
 namespace {
 
 // Of the 25 s that net::Supervisor grants the end: passes, then the lease, then whoever reads our metrics.
-constexpr std::chrono::milliseconds drain_time{20'000};
+// The successor is to work within 3 s; every write of a pass may be its last, as after a crash.
+constexpr std::chrono::milliseconds drain_time{1'000};
 constexpr std::chrono::milliseconds release_time{3'000};
 constexpr std::chrono::milliseconds admin_drain_time{500};
 constexpr std::size_t watched_kinds = 6;
+constexpr std::size_t other_connections = 64;
 
 // Differs between any two processes, also of the same pod: the host's name and 64 random bits.
 std::string new_identity() {
@@ -117,8 +119,10 @@ api::Result<> Process::connect(kube::ClusterConfig config) {
                {"namespaces", settings_.namespaces.is_limited() ? kube::to_string(settings_.namespaces)
                                                                 : std::string("all")}});
     auto options = api_reporter_.options();
-    // Each watch keeps a connection; what is left is for passes, however many namespaces there are.
-    options.max_connections += watched_kinds * settings_.namespaces.sections().size();
+    // Each watch keeps a connection, and each pass may want one at the same time; the others are for events
+    // and for the lease, which does not wait in line.
+    options.max_connections = watched_kinds * settings_.namespaces.sections().size() +
+                              static_cast<std::size_t>(settings_.concurrency) + other_connections;
     auto server =
         kube::make_https_api_server(context_.get_executor(), *clock_, std::move(config), std::move(options));
     if (!server) return server.error();

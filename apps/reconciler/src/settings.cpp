@@ -55,7 +55,8 @@ void add_options(net::Options& options, Settings& settings) {
         "with --kubeconfig");
     options.add("concurrency", "N", settings.concurrency, "TrainJobs that are worked on at the same time");
     options.add("qps", "N", settings.qps,
-                "requests per second to the API server; 0 lets its flow control decide");
+                "requests of passes per second to the API server, events and the lease aside; 0 lets its "
+                "flow control decide");
     options.add("burst", "N", settings.burst, "requests that may exceed --qps for a moment");
     options.add_choice(
         "created-condition", settings.created_condition,
