@@ -72,7 +72,9 @@ void Judge::answered(int reconciler, const kube::Request& request, const Reply& 
     const std::string resource = kube::resource_of(request.target);
     if (resource != "events" && resource.rfind("leases", 0) != 0)
         just_told_absent_[reconciler] =
-            request.method == "GET" && resource == job_sets_name && reply.status == 404;
+            request.method == "GET" && resource == job_sets_name && reply.status == 404
+                ? std::optional(ApiModel::name_of(request.target).key)
+                : std::nullopt;
     if (!reply.ok() || resource.rfind(train_jobs_name, 0) != 0) return;
     const auto object = api::parse_json(reply.body);
     if (object && api::terminal_condition(api::parse_train_job(*object)))
@@ -304,13 +306,16 @@ void Judge::judge_job_set(const api::ObjectKey& key, const Json& before, const J
 void Judge::judge_single(const api::ObjectKey& key, const Json& before, const Json& after) {
     if (!before.is_null() || after.is_null()) return;
     const std::string owner = api::parse_meta(after).controller_uid;
+    const auto train_job = train_job_of(owner);
+    const bool over = train_job && api::terminal_condition(*train_job);
+    const bool could_know = !over || told_terminal_[asking_].contains(owner);
     for (const auto& [other, stored] : api_.all(job_sets_name))
         if (other != key && api::parse_meta(stored.object).controller_uid == owner)
             complain("two JobSets of one TrainJob: " + text(other) + " and " + text(key));
     for (const auto& [name, job] : api_.all("jobs.batch")) {
         const auto removed = removed_job_sets_.find(api::parse_meta(job.object).controller_uid);
         if (removed == removed_job_sets_.end()) continue;
-        if (removed->second == asking_ || told_terminal_[asking_].contains(owner))
+        if (removed->second == asking_ || could_know)
             complain("JobSet " + text(key) + " was created while Job " + text(name) +
                      " of one that had been deleted for it was there");
     }
@@ -371,7 +376,7 @@ void Judge::judge_snapshot(const api::ObjectKey& key, const Json& before, const 
     if (!stored) return;
     const api::ObjectMeta job_set = api::parse_meta(stored->object);
     // Another reconciler may create it between the last look and the write.
-    if (reconcilers_ > 1 && just_told_absent_[asking_]) return;
+    if (reconcilers_ > 1 && just_told_absent_[asking_] == job_set.key()) return;
     if (!job_set.deletion && job_set.controller_uid == api::parse_meta(before).controller_uid)
         complain("the snapshot of JobSet " + text(job_set.key()) + " was taken away");
 }

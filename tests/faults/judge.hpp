@@ -82,12 +82,12 @@ private:
     const Agenda& agenda_;
     std::map<std::string, Life> lives_;  // by the TrainJob's UID
     std::map<std::pair<std::string, api::ObjectKey>, std::vector<Policy>> policies_;
-    std::map<std::string, api::Time> active_since_;       // by the JobSet's UID
-    std::map<std::string, api::Time> finished_since_;     // by the JobSet's UID
-    std::set<std::string> job_sets_that_ran_;             // their UIDs
-    std::map<std::string, int> removed_job_sets_;         // which reconciler has deleted that UID
-    std::map<int, bool> just_told_absent_;                // the JobSet, by the answer to its last request
-    std::map<int, std::set<std::string>> told_terminal_;  // by the answers to its own requests
+    std::map<std::string, api::Time> active_since_;                  // by the JobSet's UID
+    std::map<std::string, api::Time> finished_since_;                // by the JobSet's UID
+    std::set<std::string> job_sets_that_ran_;                        // their UIDs
+    std::map<std::string, int> removed_job_sets_;                    // which reconciler has deleted that UID
+    std::map<int, std::optional<api::ObjectKey>> just_told_absent_;  // a JobSet, by the last answer it got
+    std::map<int, std::set<std::string>> told_terminal_;             // by the answers to its own requests
     std::set<std::string> events_;
     std::vector<std::string> complaints_;
     int writes_ = 0;

@@ -84,14 +84,31 @@ TEST_CASE("the judge objects to a JobSet whose predecessor has left Jobs behind"
 }
 
 TEST_CASE("a reconciler may create a JobSet in spite of another one that has found the job to be over") {
-    for (const int other : {0, 1}) {
-        CAPTURE(other);
+    struct Row {
+        int who_deletes;
+        bool over;
+        bool objection;
+    };
+    for (const Row& row : {Row{0, true, true}, Row{1, false, true}, Row{1, true, false}}) {
+        CAPTURE(row.who_deletes, row.over);
         Trial trial;
-        trial.ask(kube::apply_new(kube::resources::job_sets, job_set("job")));
+        Json train_job = parsed(R"({"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob",
+            "metadata":{"name":"job","namespace":"ns"},"spec":{}})");
+        trial.world.api.handle(kube::create(kube::resources::train_jobs, train_job));
+        Json of_it = job_set("job");
+        of_it["metadata"]["ownerReferences"].items().front()["uid"] =
+            trial.world.api.find("trainjobs.trainer.kubeflow.org", {"ns", "job"})->uid();
+        trial.ask(kube::apply_new(kube::resources::job_sets, of_it));
         trial.run_a_job_of("job");
-        trial.delete_job_set("job", other);
-        trial.ask(kube::apply_new(kube::resources::job_sets, job_set("job")));
-        CHECK(trial.objects("of one that had been deleted") == (other == 0));
+        trial.delete_job_set("job", row.who_deletes);
+        if (row.over)
+            trial.world.api.handle(kube::merge_patch_status(
+                kube::resources::train_jobs, {"ns", "job"},
+                parsed(
+                    R"({"status":{"conditions":[{"type":"Failed","status":"True","reason":"DeadlineExceeded",
+                    "message":"","lastTransitionTime":"2026-01-15T00:00:00Z"}]}})")));
+        trial.ask(kube::apply_new(kube::resources::job_sets, of_it));
+        CHECK(trial.objects("of one that had been deleted") == row.objection);
     }
 }
 

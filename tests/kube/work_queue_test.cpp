@@ -242,6 +242,17 @@ TEST_CASE("a forgotten key is not wanted any more, unless it runs", "[kube]") {
     CHECK_FALSE(queue.next(t0 + 1h));
 }
 
+TEST_CASE("what the server's Retry-After holds back is not forgotten", "[kube]") {
+    kube::WorkQueue queue;
+    queue.add(a, t0);
+    queue.next(t0);
+    queue.failed(a, t0, 30s);
+    queue.forget(a);
+    queue.add(a, t0);
+    CHECK_FALSE(queue.next(t0 + 29s));
+    CHECK(queue.next(t0 + 30s) == a);
+}
+
 TEST_CASE("a forgiven key starts its backoff anew", "[kube]") {
     kube::WorkQueue queue;
     for (const auto wait : {1s, 2s, 4s}) {

@@ -260,8 +260,8 @@ net::Task<> Process::end(bool hurry) {
     stopping_ = true;
     const auto cut = co_await worker_->drain(hurry ? drain_time.zero() : drain_time);
     if (cut > 0 && !hurry)
-        log_.error("passes did not end in time; they were cut",
-                   {{"passes", cut}, {"seconds", drain_time.count() / 1000}});
+        log_.info("passes did not end in time; they were cut, and the next leader takes them up",
+                  {{"passes", cut}, {"seconds", drain_time.count() / 1000}});
     co_await supervisor_.stop_loops();
     // The next holder need not wait for the lease to expire.
     if (elector_) co_await (elector_->release() || net::sleep_for(release_time));
@@ -312,7 +312,10 @@ api::Result<> Process::run(kube::ClusterConfig config) {
     supervisor_.start("finalizers of runtimes",
                       release_runtimes(*throttled_, *caches_, *clock_, log_, [this] { return leading(); }));
     supervisor_.start("heap", trim_heap_when_calm(*clock_, [this] { return worker_->passes(); }));
-    const auto awaited = [this] { return worker_->is_full() ? worker_->passes_running() : net::unlimited; };
+    const auto awaited = [this]() -> std::size_t {
+        if (!caches_->synced_somewhere()) return 0;  // no pause between the pieces of the first lists
+        return worker_->is_full() ? worker_->passes_running() : net::unlimited;
+    };
     auto lived = supervisor_.run([this](bool hurry) { return end(hurry); }, awaited);
     ignore_orders_to_end();
     if (lived) log_.info("stopped");

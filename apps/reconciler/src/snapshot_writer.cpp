@@ -74,10 +74,6 @@ kube::Task<std::variant<ChosenRuntime, Failure>> look_and_choose(kube::ApiServer
     // What is not known about the runtime matters only if it makes a difference.
     if (view.runtime_unread && chosen.plan != lifecycle::plan_snapshot(source, true, state))
         co_return Failure(*view.runtime_unread);
-    if (chosen.plan.store == SnapshotPlan::Store::replace)
-        if (auto stayed = co_await see_that_it_may_go(server, view);
-            !std::holds_alternative<lifecycle::Done>(stayed))
-            co_return stayed;
     switch (chosen.plan.build_from) {
         case SnapshotPlan::BuildFrom::live: chosen.runtime = view.runtime; break;
         case SnapshotPlan::BuildFrom::snapshot:
@@ -120,6 +116,9 @@ kube::Task<std::variant<ChosenRuntime, Failure>> choose_runtime(kube::ApiServer&
 kube::Task<Failure> store_snapshot(kube::ApiServer& server, const View& view, const ChosenRuntime& chosen) {
     const api::TrainJob& job = *view.observed.job;
     if (chosen.plan.store == SnapshotPlan::Store::replace) {
+        if (auto may_go = co_await see_that_it_may_go(server, view);
+            !std::holds_alternative<lifecycle::Done>(may_go))
+            co_return may_go;
         // It is immutable. The UID keeps us from deleting the one that somebody else has put there meanwhile.
         const kube::Preconditions this_one = {.uid = chosen.snapshot_uid};
         const api::ObjectKey key = snapshot_key(job.meta.key());

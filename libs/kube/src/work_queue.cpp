@@ -27,7 +27,7 @@ std::optional<api::ObjectKey> WorkQueue::next(SteadyTime now) {
     const api::ObjectKey& key = *ready_.front();
     ready_.pop_front();
     Item& item = items_.at(key);
-    item.ready = false;
+    item.ready.reset();
     item.running = true;
     ++running_;
     return key;
@@ -58,9 +58,9 @@ std::chrono::seconds WorkQueue::failed(const api::ObjectKey& key, SteadyTime now
 
 void WorkQueue::forget(const api::ObjectKey& key) {
     const auto at = items_.find(key);
-    if (at == items_.end() || at->second.running) return;
+    if (at == items_.end() || at->second.running || at->second.not_before != SteadyTime()) return;
     unschedule(at->second);
-    if (at->second.ready) ready_.erase(std::find(ready_.begin(), ready_.end(), &at->first));
+    if (at->second.ready) ready_.erase(*at->second.ready);
     items_.erase(at);
 }
 
@@ -95,8 +95,7 @@ void WorkQueue::unschedule(Item& item) {
 void WorkQueue::make_ready(Items::value_type& entry) {
     unschedule(entry.second);
     if (entry.second.ready) return;
-    entry.second.ready = true;
-    ready_.push_back(&entry.first);
+    entry.second.ready = ready_.insert(ready_.end(), &entry.first);
 }
 
 void WorkQueue::want(Items::value_type& entry, SteadyTime now) {

@@ -1,7 +1,7 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -37,7 +37,8 @@ public:
     /// Events wait for `retry_after`. Returns how long that is.
     std::chrono::seconds failed(const api::ObjectKey& key, SteadyTime now,
                                 std::optional<std::chrono::seconds> retry_after = {});
-    /// There is no such object any more: unless its pass runs, it wants none, and costs no memory.
+    /// There is no such object any more: it wants no pass, and costs no memory. One whose pass runs stays,
+    /// and one that the server's Retry-After holds back: that counts for the next object of the name as well.
     void forget(const api::ObjectKey& key);
     /// The key means another object now: the failures of the former one do not count.
     void forgive(const api::ObjectKey& key);
@@ -56,13 +57,14 @@ private:
     // Keys are pointed to inside items_, whose nodes stay where they are. The number keeps equal times in
     // order.
     using Timers = std::map<std::pair<SteadyTime, std::uint64_t>, const api::ObjectKey*>;
+    using Ready = std::list<const api::ObjectKey*>;
     struct Item {
         bool running = false;
-        bool ready = false;  // in ready_
         bool again = false;  // something happened during the pass
         int failures = 0;
         std::optional<SteadyTime> due = {};  // asked for during the pass
         SteadyTime not_before = {};          // the server's Retry-After
+        std::optional<Ready::iterator> ready = {};
         std::optional<Timers::iterator> timer = {};
     };
 
@@ -74,7 +76,7 @@ private:
     void ripen(SteadyTime now);
 
     Items items_;
-    std::deque<const api::ObjectKey*> ready_;
+    Ready ready_;
     Timers timers_;
     std::uint64_t timers_made_ = 0;
     std::size_t running_ = 0;
