@@ -20,21 +20,19 @@ constexpr int user_timeout_ms = 30'000;
 
 }  // namespace
 
-std::shared_ptr<const Target> make_target(ClientConfig config) {
+api::Result<std::shared_ptr<const Target>> make_target(ClientConfig config) {
     auto target = std::make_shared<Target>();
     if (config.tls) {
         auto tls = ClientTls::make(config);
-        if (tls)
-            target->tls = *tls;
-        else
-            target->broken = tls.error();
+        if (!tls) return tls.error();
+        target->tls = std::move(*tls);
     }
     const bool v6 = config.host.find(':') != std::string::npos;
     const bool usual_port = config.port == (config.tls ? "443" : "80");
     target->host_header =
         (v6 ? "[" + config.host + "]" : config.host) + (usual_port ? "" : ":" + config.port);
     target->config = std::move(config);
-    return target;
+    return std::shared_ptr<const Target>(std::move(target));
 }
 
 // Outlives the connection if it must: a running getaddrinfo() cannot be stopped, only left alone.
@@ -108,7 +106,6 @@ Async<Endpoints> ClientConnection::resolve(Ptr self, SteadyTime deadline) {
 }
 
 Async<> ClientConnection::connect(Ptr self, SteadyTime deadline) {
-    if (self->target_->broken) co_return *self->target_->broken;
     deadline = std::min(deadline, std::chrono::steady_clock::now() + self->target_->config.connect_timeout);
     const auto endpoints = co_await resolve(self, deadline);
     if (!endpoints) co_return endpoints.error();

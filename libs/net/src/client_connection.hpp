@@ -3,7 +3,6 @@
 #include <boost/intrusive/list.hpp>
 #include <chrono>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "client_tls.hpp"
@@ -19,14 +18,13 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 struct Target {
     ClientConfig config = {};
     std::shared_ptr<const ClientTls> tls = {};  ///< null: plain HTTP
-    std::optional<api::Error> broken = {};      ///< set: no connection can be made
     std::string host_header = {};
 
     std::string place() const { return config.host + ":" + config.port; }
 };
 
-/// Never fails: a broken configuration becomes a target that says so.
-std::shared_ptr<const Target> make_target(ClientConfig config);
+/// Fails when the PEM texts are broken or do not belong together.
+api::Result<std::shared_ptr<const Target>> make_target(ClientConfig config);
 
 /// One connection to the server. Its coroutines are static and hold it, so that it may be given up at any
 /// time.

@@ -92,8 +92,8 @@ void ConnectionPool::release(ClientConnection::Ptr connection) {
 
 api::Result<> ConnectionPool::reconfigure(ClientConfig config) {
     auto target = make_target(std::move(config));
-    if (target->broken) return *target->broken;
-    target_ = std::move(target);
+    if (!target) return target.error();
+    target_ = std::move(*target);
     places_ -= idle_.size();
     idle_.clear();
     return {};

@@ -13,8 +13,8 @@ class Lease;
 /// The connections to one server, at most `max_connections`; who finds none waits in line.
 class ConnectionPool : public std::enable_shared_from_this<ConnectionPool> {
 public:
-    ConnectionPool(boost::asio::any_io_executor executor, ClientConfig config)
-        : executor_(std::move(executor)), target_(make_target(std::move(config))) {}
+    ConnectionPool(boost::asio::any_io_executor executor, std::shared_ptr<const Target> target)
+        : executor_(std::move(executor)), target_(std::move(target)) {}
 
     static Async<Lease> acquire(std::shared_ptr<ConnectionPool> pool, SteadyTime deadline);
 

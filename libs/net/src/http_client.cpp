@@ -23,7 +23,6 @@ SteadyTime now() { return std::chrono::steady_clock::now(); }
 // Sends the request and reads until the headers are there.
 Async<Begun> begin(std::shared_ptr<ConnectionPool> pool, HttpRequest request) {
     const auto target = pool->target();
-    if (target->broken) co_return *target->broken;
     const auto deadline = now() + target->config.request_timeout;
     const auto text = request_text(request, target->host_header);
     if (!text) co_return text.error();
@@ -146,8 +145,9 @@ private:
 
 api::Result<std::unique_ptr<HttpClient>> make_http_client(boost::asio::any_io_executor executor,
                                                           ClientConfig config) {
-    auto pool = std::make_shared<ConnectionPool>(std::move(executor), std::move(config));
-    if (pool->target()->broken) return *pool->target()->broken;
+    auto target = make_target(std::move(config));
+    if (!target) return target.error();
+    auto pool = std::make_shared<ConnectionPool>(std::move(executor), std::move(*target));
     return std::unique_ptr<HttpClient>(std::make_unique<Client>(std::move(pool)));
 }
 
