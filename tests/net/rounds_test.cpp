@@ -30,9 +30,8 @@ private:
 };
 
 struct Answers {
-    std::size_t handlers = 3;  // that each of them takes
-    std::size_t in_pieces =
-        0;  // one of so many comes in two pieces, the second a millisecond after the first
+    std::size_t handlers = 3;   // that each of them takes
+    std::size_t in_pieces = 0;  // one of so many comes in two, the second a millisecond after the first
 };
 
 // By a server that takes so long for each, and is asked anew as soon as an answer is found.

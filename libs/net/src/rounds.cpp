@@ -8,15 +8,14 @@ namespace net {
 RoundPacer::Duration RoundPacer::pause_after(std::size_t handled, Time now, std::size_t awaited) {
     const double seconds = std::chrono::duration<double>(now - last_).count();
     last_ = now;
-    free_ =
-        std::clamp(free_ - static_cast<double>(handled) + seconds * limits_.per_second, -1.0, limits_.free);
+    free_ = std::clamp(free_ - static_cast<double>(handled) + seconds * free_per_second, -1.0, free_in_a_row);
     // Once most of what can come is there, nothing is gained by waiting for the last of it.
-    const std::size_t enough = std::min(limits_.enough, awaited);
+    const std::size_t wanted = std::min(enough, awaited);
     if (free_ >= 0)
         pause_ = pause_.zero();
-    else if (handled < enough)
-        pause_ = std::min(pause_ + limits_.step, limits_.longest);
-    else if (handled > 2 * enough)
+    else if (handled < wanted)
+        pause_ = std::min(pause_ + step, longest_pause);
+    else if (handled > 2 * wanted)
         pause_ /= 2;
     return pause_;
 }

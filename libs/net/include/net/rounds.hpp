@@ -19,24 +19,18 @@ public:
     using Time = std::chrono::steady_clock::time_point;
     using Duration = std::chrono::microseconds;
 
-    struct Limits {
-        double free = 1000;        ///< in a row, that nothing waits for
-        double per_second = 500;   ///< the same in the long run
-        std::size_t enough = 64;   ///< a round with fewer lets more gather, one with twice as many fewer
-        Duration step{500};        ///< longer by that at a time
-        Duration longest{20'000};  ///< the most that anything waits
-    };
-
-    RoundPacer() = default;
-    explicit RoundPacer(Limits limits) : limits_(limits) {}
+    static constexpr double free_in_a_row = 1000;     ///< that nothing waits for
+    static constexpr double free_per_second = 500;    ///< the same in the long run
+    static constexpr std::size_t enough = 64;         ///< a round with fewer lets more gather
+    static constexpr Duration step{500};              ///< the pause is longer by that at a time
+    static constexpr Duration longest_pause{20'000};  ///< the most that anything waits
 
     /// After a round that ran `handled` handlers and ended `now`, if no more than `awaited` answers can come
     /// before the loop asks again: then there is no use in waiting for more.
     Duration pause_after(std::size_t handled, Time now, std::size_t awaited);
 
 private:
-    Limits limits_ = {};
-    double free_ = limits_.free;
+    double free_ = free_in_a_row;
     Duration pause_{0};
     Time last_ = {};
 };
