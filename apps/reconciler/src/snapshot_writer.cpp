@@ -41,7 +41,7 @@ api::Error meanwhile(std::string what) {
 
 // A snapshot that differs may be a later one than what we have read of the runtime, made by another
 // reconciler since: only a runtime that is still the same after that look is the one to replace it with. And
-// that reconciler may have come as far as a JobSet by now, which this snapshot is what it was made of.
+// that reconciler may have come as far as a JobSet by now, of which this snapshot says what it was made of.
 kube::Task<Failure> see_that_it_may_go(kube::ApiServer& server, const View& view) {
     const api::TrainJob& job = *view.observed.job;
     const api::ObjectKey key = runtime_key(job);
