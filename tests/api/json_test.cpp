@@ -122,3 +122,67 @@ TEST_CASE("a tree prints as its text", "[api]") {
     out << Json::object({{"a", Json::array({nullptr, true, 1.5})}});
     CHECK(out.str() == R"({"a":[null,true,1.5]})");
 }
+
+TEST_CASE("texts of every length are kept, copied, moved and compared", "[api]") {
+    std::string text;
+    for (int length = 0; length < 70; ++length, text += static_cast<char>('a' + length % 26)) {
+        INFO(length);
+        Json value = text;
+        CHECK(value.is_string());
+        CHECK(value.as_string() == text);
+        CHECK(value.string() == text);
+        CHECK(value.empty() == text.empty());
+        const Json copy = value;
+        CHECK(copy == value);
+        CHECK(copy != Json(text + "x"));
+        CHECK(copy != Json());
+        Json moved = std::move(value);
+        CHECK(moved == copy);
+        CHECK(value.is_null());  // NOLINT(bugprone-use-after-move): it says so
+        moved = Json(text + "y");
+        CHECK(moved.as_string() == text + "y");
+        moved = copy;
+        CHECK(moved.as_string() == text);
+    }
+}
+
+TEST_CASE("a tree may be replaced by a part of itself", "[api]") {
+    const std::string long_text(100, 'x');
+    for (const Json& part : {Json(1), Json("a"), Json(long_text), Json::array({1, long_text}),
+                             Json::object({{"b", long_text}}), Json()}) {
+        Json tree = Json::object({{"a", Json::array({0, part})}});
+        tree = Json(tree["a"].items()[1]);
+        CHECK(tree == part);
+        tree = Json::object({{"a", Json::array({0, part})}});
+        tree = std::move(tree["a"].items()[1]);
+        CHECK(tree == part);
+        tree = Json::object({{"a", Json::array({0, part})}});
+        const Json& inner = tree["a"].items()[1];
+        tree = inner;
+        CHECK(tree == part);
+        Json& same = tree;
+        tree = same;
+        CHECK(tree == part);
+        tree = std::move(same);
+        CHECK(tree == part);
+    }
+}
+
+TEST_CASE("members of a braced list come sorted, and of equal ones the last", "[api]") {
+    Json object =
+        Json::object({{"b", 1}, {"a", Json::array({Json::object({{"d", 2}, {"c", 3}})})}, {"b", 4}});
+    CHECK(to_json(object) == R"({"a":[{"c":3,"d":2}],"b":4})");
+    JsonObject::Members many;
+    for (int i = 0; i < 100; ++i) many.push_back({std::to_string(i * 37 % 50), i});
+    for (std::size_t count = 0; count <= many.size(); ++count) {
+        const JsonObject sorted(JsonObject::Members(many.begin(), many.begin() + std::ptrdiff_t(count)));
+        CHECK(std::is_sorted(sorted.begin(), sorted.end(),
+                             [](const auto& a, const auto& b) { return a.key < b.key; }));
+        CHECK(sorted.size() == std::min<std::size_t>(count, 50));
+        for (std::size_t i = 0; i < sorted.size(); ++i) {
+            const Json* value = sorted.find(many[i].key);
+            REQUIRE(value);
+            CHECK(*value == Json(i + 50 < count ? i + 50 : i));
+        }
+    }
+}

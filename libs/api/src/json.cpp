@@ -21,6 +21,19 @@ auto lower_bound(auto& members, std::string_view key) {
         [](const JsonObject::Member& m, std::string_view k) { return m.key.compare(k) < 0; });
 }
 
+// As std::stable_sort(), which wants a buffer of its own even for the two members of a watch event.
+void sort(JsonObject::Members& members) {
+    constexpr std::size_t few = 16;
+    if (members.size() > few) return std::stable_sort(members.begin(), members.end(), key_less);
+    for (auto at = members.begin(); at != members.end(); ++at) {
+        const auto place = std::upper_bound(members.begin(), at, *at, key_less);
+        if (place == at) continue;
+        JsonObject::Member member = std::move(*at);
+        std::move_backward(place, at, at + 1);
+        *place = std::move(member);
+    }
+}
+
 // Exact: a double near 2^63 equals one integer, not all that round to it.
 bool is_same(double number, std::int64_t integer) {
     return number >= -0x1p63 && number < 0x1p63 && std::trunc(number) == number &&
@@ -33,7 +46,7 @@ JsonObject::JsonObject(Members members) : members_(std::move(members)) {
     // Kubernetes writes maps sorted: mostly there is nothing to do.
     const auto not_less = [](const Member& a, const Member& b) { return !key_less(a, b); };
     if (std::adjacent_find(members_.begin(), members_.end(), not_less) == members_.end()) return;
-    std::stable_sort(members_.begin(), members_.end(), key_less);
+    sort(members_);
     // Keep the last of equal keys: walk backwards, where "first seen" is "last given".
     const auto kept = std::unique(members_.rbegin(), members_.rend(),
                                   [](const Member& a, const Member& b) { return a.key == b.key; });
@@ -71,69 +84,99 @@ bool operator==(const JsonObject& left, const JsonObject& right) {
     return std::equal(left.begin(), left.end(), right.begin(), right.end());
 }
 
-Json Json::object(std::initializer_list<std::pair<std::string_view, Json>> members) {
+Json Json::object(std::initializer_list<Given> members) {
+    // Pointers are quicker to sort than members.
+    std::vector<const Given*> sorted;
+    sorted.reserve(members.size());
+    for (const Given& given : members) sorted.push_back(&given);
+    std::sort(sorted.begin(), sorted.end(), [](const Given* left, const Given* right) {
+        const int order = left->key.compare(right->key);
+        return order < 0 || (order == 0 && left < right);
+    });
     Object::Members list;
     list.reserve(members.size());
-    for (const auto& [key, value] : members) list.push_back({std::string(key), value});
+    for (const Given* given : sorted) list.push_back({std::string(given->key), std::move(given->value)});
     return Object(std::move(list));
 }
 
 Json Json::array(std::initializer_list<Json> items) { return Array(items); }
 
+Json::Json(std::string_view value) {
+    if (value.size() <= longest_short_text) {
+        kind_ = Kind::short_text;
+        short_text_size_ = static_cast<std::uint8_t>(value.size());
+        if (!value.empty()) std::memcpy(bytes_, value.data(), value.size());
+        return;
+    }
+    make<LongText>({new char[value.size()], value.size()});
+    std::memcpy(as<LongText>().data, value.data(), value.size());
+    kind_ = Kind::long_text;
+}
+
+Json::Json(const Json& other) {
+    switch (other.kind_) {
+        case Kind::long_text: *this = Json(other.as_string()); return;
+        case Kind::array: make<Array>(other.as<Array>()); break;
+        case Kind::object: make<Object>(other.as<Object>()); break;
+        default: std::memcpy(bytes_, other.bytes_, sizeof bytes_);
+    }
+    short_text_size_ = other.short_text_size_;
+    kind_ = other.kind_;
+}
+
+void Json::release() noexcept {
+    switch (kind_) {
+        case Kind::long_text: delete[] as<LongText>().data; break;
+        case Kind::array: std::destroy_at(&as<Array>()); break;
+        case Kind::object: std::destroy_at(&as<Object>()); break;
+        default: break;
+    }
+    kind_ = Kind::null;
+}
+
 bool Json::empty() const {
-    if (const auto* text = std::get_if<std::string>(&value_)) return text->empty();
-    if (const auto* list = std::get_if<Array>(&value_)) return list->empty();
-    if (const auto* map = std::get_if<Object>(&value_)) return map->empty();
-    return is_null();
+    if (is_string()) return as_string().empty();
+    return is_null() || (is_array() && items().empty()) || (is_object() && members().empty());
 }
 
-bool Json::bool_or(bool fallback) const {
-    const auto* value = std::get_if<bool>(&value_);
-    return value ? *value : fallback;
-}
+bool Json::bool_or(bool fallback) const { return is_bool() ? as<bool>() : fallback; }
 
-std::int64_t Json::int_or(std::int64_t fallback) const { return as_int().value_or(fallback); }
+std::int64_t Json::int_or(std::int64_t fallback) const {
+    return is_integer() ? as<std::int64_t>() : fallback;
+}
 
 std::optional<std::int64_t> Json::as_int() const {
-    const auto* value = std::get_if<std::int64_t>(&value_);
-    return value ? std::optional(*value) : std::nullopt;
+    return is_integer() ? std::optional(as<std::int64_t>()) : std::nullopt;
 }
 
 std::optional<double> Json::as_double() const {
-    if (const auto* value = std::get_if<double>(&value_)) return *value;
-    if (const auto* value = std::get_if<std::int64_t>(&value_)) return static_cast<double>(*value);
-    return std::nullopt;
+    if (is_integer()) return static_cast<double>(as<std::int64_t>());
+    return kind_ == Kind::real ? std::optional(as<double>()) : std::nullopt;
 }
 
 std::string_view Json::as_string() const {
-    const auto* value = std::get_if<std::string>(&value_);
-    return value ? std::string_view(*value) : std::string_view();
+    if (kind_ == Kind::short_text) return {bytes_, short_text_size_};
+    return kind_ == Kind::long_text ? std::string_view(as<LongText>().data, as<LongText>().size)
+                                    : std::string_view();
 }
 
 std::optional<std::string> Json::string() const {
-    const auto* value = std::get_if<std::string>(&value_);
-    return value ? std::optional(*value) : std::nullopt;
+    return is_string() ? std::optional(std::string(as_string())) : std::nullopt;
 }
 
-const Json::Array& Json::items() const {
-    const auto* list = std::get_if<Array>(&value_);
-    return list ? *list : no_items;
-}
+const Json::Array& Json::items() const { return is_array() ? as<Array>() : no_items; }
 
-const Json::Object& Json::members() const {
-    const auto* map = std::get_if<Object>(&value_);
-    return map ? *map : no_members;
-}
+const Json::Object& Json::members() const { return is_object() ? as<Object>() : no_members; }
 
 Json::Array& Json::items() {
-    if (is_null()) value_ = Array();
-    if (auto* list = std::get_if<Array>(&value_)) return *list;
+    if (is_null()) *this = Json(Array());
+    if (is_array()) return as<Array>();
     throw std::logic_error("JSON value is not an array: " + to_json(*this).substr(0, 100));
 }
 
 Json::Object& Json::members() {
-    if (is_null()) value_ = Object();
-    if (auto* map = std::get_if<Object>(&value_)) return *map;
+    if (is_null()) *this = Json(Object());
+    if (is_object()) return as<Object>();
     throw std::logic_error("JSON value is not an object: " + to_json(*this).substr(0, 100));
 }
 
@@ -148,21 +191,25 @@ const Json& Json::operator[](std::size_t index) const {
     return index < items().size() ? items()[index] : null_json;
 }
 
-Json* Json::find(std::string_view key) {
-    auto* map = std::get_if<Object>(&value_);
-    return map ? map->find(key) : nullptr;
-}
+Json* Json::find(std::string_view key) { return is_object() ? as<Object>().find(key) : nullptr; }
 
-bool Json::erase(std::string_view key) {
-    auto* map = std::get_if<Object>(&value_);
-    return map && map->erase(key);
-}
+bool Json::erase(std::string_view key) { return is_object() && as<Object>().erase(key); }
 
 bool operator==(const Json& left, const Json& right) {
-    if (left.is_integer() && std::holds_alternative<double>(right.value_))
-        return is_same(std::get<double>(right.value_), std::get<std::int64_t>(left.value_));
-    if (right.is_integer() && std::holds_alternative<double>(left.value_)) return right == left;
-    return left.value_ == right.value_;
+    if (left.is_number() && right.is_number()) {
+        if (left.is_integer() && right.is_integer()) return left.as_int() == right.as_int();
+        if (left.is_integer()) return is_same(*right.as_double(), *left.as_int());
+        if (right.is_integer()) return is_same(*left.as_double(), *right.as_int());
+        return left.as_double() == right.as_double();
+    }
+    if (left.is_string() && right.is_string()) return left.as_string() == right.as_string();
+    if (left.kind_ != right.kind_) return false;
+    switch (left.kind_) {
+        case Json::Kind::boolean: return left.bool_or(false) == right.bool_or(false);
+        case Json::Kind::array: return left.items() == right.items();
+        case Json::Kind::object: return left.members() == right.members();
+        default: return true;
+    }
 }
 
 std::ostream& operator<<(std::ostream& out, const Json& value) { return out << to_json(value); }

@@ -8,7 +8,7 @@ namespace api {
 /// as the API server writes it has hardly ever: spaces, \u escapes, numbers that are not short integers.
 /// What this takes, parse_json() takes.
 ///
-/// Strings must be UTF-8, and at least eight bytes that may be read follow the text, the first of them zero.
+/// Strings must be UTF-8, and `bytes_beyond` (json_words.hpp) bytes follow the text, the first of them zero.
 const char* skip_json(const char* text, std::size_t levels);
 
 }  // namespace api

@@ -28,10 +28,18 @@ public:
 
 private:
     void emit(const Json& value) {
-        std::visit([this](const auto& v) { put(v); }, value.value_);
+        using Kind = Json::Kind;
+        switch (value.kind_) {
+            case Kind::null: return put_text("null");
+            case Kind::boolean: return put_text(value.bool_or(false) ? "true" : "false");
+            case Kind::integer: return put(value.int_or(0));
+            case Kind::real: return put(*value.as_double());
+            case Kind::short_text:
+            case Kind::long_text: return put(value.as_string());
+            case Kind::array: return put(value.items());
+            case Kind::object: return put(value.members());
+        }
     }
-    void put(std::monostate) { put_text("null"); }
-    void put(bool value) { put_text(value ? "true" : "false"); }
     void put(std::int64_t value) { put_number(value); }
     void put(double value) {
         // Equal trees give equal bytes, and 1e17 equals an integer; so does -0.
@@ -40,19 +48,20 @@ private:
         // one.
         put_number(std::isfinite(value) ? value : 0.0);
     }
-    void put(const std::string& value) {
+    void put(std::string_view value) {
         put_char('"');
-        // Nearly always it stands for itself. That is found out here, where words may be read beyond its end.
-        char* const copy = room(value.size() + 1 + word);
+        // Nearly always it stands for itself. That is found out here, where one may read beyond its end.
+        char* const copy = room(value.size() + 1 + bytes_beyond);
         std::memcpy(copy, value.data(), value.size());
         copy[value.size()] = '"';
         const auto plain = static_cast<std::size_t>(find_special(copy) - copy);
         size_ += plain;
-        for (const char c : std::string_view(value).substr(plain)) {
-            if (is_special(c))
-                put_escaped(c);
-            else
-                put_char(c);
+        for (value.remove_prefix(plain); !value.empty();) {
+            const auto special = std::find_if(value.begin(), value.end(), is_special);
+            put_text({value.begin(), special});
+            if (special == value.end()) break;
+            put_escaped(*special);
+            value = {special + 1, value.end()};
         }
         put_char('"');
     }
@@ -67,7 +76,7 @@ private:
     void put(const Json::Object& members) {
         put_char('{');
         for (const auto& [key, value] : members) {
-            put(key);
+            put(std::string_view(key));
             put_char(':');
             emit(value);
             put_char(',');
@@ -117,7 +126,6 @@ private:
         return text_.data() + size_;
     }
 
-    static constexpr std::size_t word = 8;
     std::string text_ = std::string(512, '\0');
     std::size_t size_ = 0;
 };

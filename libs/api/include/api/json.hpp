@@ -1,13 +1,16 @@
 #pragma once
 #include <algorithm>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
+#include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "api/error.hpp"
@@ -62,30 +65,41 @@ class Json {
 public:
     using Array = std::vector<Json>;
     using Object = JsonObject;
+    struct Given;
 
-    Json() = default;
+    constexpr Json() = default;
     Json(std::nullptr_t) {}
-    Json(bool value) : value_(value) {}
+    Json(bool value) : kind_(Kind::boolean) { make<bool>(value); }
     template <std::integral T>
-    requires(!std::same_as<T, bool>) Json(T value) : value_(static_cast<std::int64_t>(value)) {}
-    Json(double value) : value_(value) {}
-    Json(std::string value) : value_(std::move(value)) {}
-    Json(std::string_view value) : value_(std::string(value)) {}
-    Json(const char* value) : value_(std::string(value)) {}
-    Json(Array value) : value_(std::move(value)) {}
-    Json(Object value) : value_(std::move(value)) {}
+    requires(!std::same_as<T, bool>) Json(T value) : kind_(Kind::integer) {
+        make<std::int64_t>(static_cast<std::int64_t>(value));
+    }
+    Json(double value) : kind_(Kind::real) { make<double>(value); }
+    Json(std::string_view value);
+    Json(const std::string& value) : Json(std::string_view(value)) {}
+    Json(const char* value) : Json(std::string_view(value)) {}
+    Json(Array value) : kind_(Kind::array) { make<Array>(std::move(value)); }
+    Json(Object value) : kind_(Kind::object) { make<Object>(std::move(value)); }
+    Json(const Json& other);
+    Json(Json&& other) noexcept { take(other); }  ///< leaves null
+    Json& operator=(const Json& other) { return *this = Json(other); }
+    Json& operator=(Json&& other) noexcept;
+    ~Json() {
+        if (kind_ >= Kind::long_text) release();
+    }
 
     /// {{"name", "node"}, {"image", image}}
-    static Json object(std::initializer_list<std::pair<std::string_view, Json>> members = {});
+    static Json object(std::initializer_list<Given> members);
+    static Json object() { return Object(); }
     static Json array(std::initializer_list<Json> items = {});
 
-    bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
-    bool is_bool() const { return std::holds_alternative<bool>(value_); }
-    bool is_integer() const { return std::holds_alternative<std::int64_t>(value_); }
-    bool is_number() const { return is_integer() || std::holds_alternative<double>(value_); }
-    bool is_string() const { return std::holds_alternative<std::string>(value_); }
-    bool is_array() const { return std::holds_alternative<Array>(value_); }
-    bool is_object() const { return std::holds_alternative<Object>(value_); }
+    bool is_null() const { return kind_ == Kind::null; }
+    bool is_bool() const { return kind_ == Kind::boolean; }
+    bool is_integer() const { return kind_ == Kind::integer; }
+    bool is_number() const { return is_integer() || kind_ == Kind::real; }
+    bool is_string() const { return kind_ == Kind::short_text || kind_ == Kind::long_text; }
+    bool is_array() const { return kind_ == Kind::array; }
+    bool is_object() const { return kind_ == Kind::object; }
     /// Null, "", [] or {}: what Kubernetes' encoders leave out. Zero and false are not empty.
     bool empty() const;
 
@@ -114,8 +128,44 @@ public:
     friend bool operator==(const Json& left, const Json& right);
 
 private:
-    std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object> value_;
     friend class JsonWriter;
+
+    enum class Kind : std::uint8_t { null, boolean, integer, real, short_text, long_text, array, object };
+    // Nearly all texts of Kubernetes objects are: names, times, API versions, reasons.
+    static constexpr std::size_t longest_short_text = 30;
+    struct LongText {
+        char* data = nullptr;
+        std::size_t size = 0;
+    };
+
+    template <class T>
+    void make(T from) {
+        static_assert(sizeof(T) <= sizeof(bytes_));
+        ::new (bytes_) T(std::move(from));
+    }
+    template <class T>
+    T& as() {
+        return *std::launder(reinterpret_cast<T*>(bytes_));
+    }
+    template <class T>
+    const T& as() const {
+        return *std::launder(reinterpret_cast<const T*>(bytes_));
+    }
+    void take(Json& other) noexcept;
+    void release() noexcept;
+
+    // A union of what the kinds need, by hand: std::variant moves and destroys by a call through a table, and
+    // trees are mostly moved and destroyed.
+    alignas(std::max_align_t) char bytes_[longest_short_text] = {};
+    std::uint8_t short_text_size_ = 0;
+    Kind kind_ = Kind::null;
+};
+
+/// A member of a braced list, out of which its value is moved: such a list is constant, and deep ones would
+/// be copied once per level.
+struct Json::Given {
+    std::string_view key;
+    mutable Json value;
 };
 
 struct JsonObject::Member {
@@ -140,6 +190,28 @@ inline bool JsonObject::empty() const { return members_.empty(); }
 template <class Predicate>
 void JsonObject::erase_if(Predicate predicate) {
     std::erase_if(members_, predicate);
+}
+
+inline void Json::take(Json& other) noexcept {
+    kind_ = other.kind_;
+    short_text_size_ = other.short_text_size_;
+    if (kind_ == Kind::array) {
+        make<Array>(std::move(other.as<Array>()));
+        std::destroy_at(&other.as<Array>());
+    } else if (kind_ == Kind::object) {
+        make<Object>(std::move(other.as<Object>()));
+        std::destroy_at(&other.as<Object>());
+    } else {
+        std::memcpy(bytes_, other.bytes_, sizeof bytes_);
+    }
+    other.kind_ = Kind::null;
+}
+// What is moved may be a part of what it replaces.
+inline Json& Json::operator=(Json&& other) noexcept {
+    Json taken(std::move(other));
+    if (kind_ >= Kind::long_text) release();
+    take(taken);
+    return *this;
 }
 
 /// Nesting beyond this is refused: everything recursive over a tree stays within a small stack.
