@@ -350,3 +350,36 @@ TEST_CASE("leaving out is parsing and erasing, also of broken text", "[api]") {
         }
     }
 }
+
+TEST_CASE("a string is found by its path, without reading further", "[api]") {
+    static constexpr std::string_view path[] = {"metadata", "resourceVersion"};
+    struct Case {
+        const char* name;
+        const char* text;
+        const char* want;
+    };
+    const Case cases[] = {
+        {"at the start", R"({"metadata":{"resourceVersion":"7"}})", "7"},
+        {"after others of all kinds",
+         R"({"a":1,"b":[{"metadata":{"resourceVersion":"1"}},[]],"c":{"resourceVersion":"2"},"d":null,)"
+         R"("metadata":{"labels":{"resourceVersion":"3"},"list":["4"],"resourceVersion":"5"}})",
+         "5"},
+        {"with escapes", R"({"meta\u0064ata":{"resourceVersion":"\"7\""}})", "\"7\""},
+        {"nothing is read after it", R"({"metadata":{"resourceVersion":"7"}, and so on)", "7"},
+        {"no string", R"({"metadata":{"resourceVersion":7}})", ""},
+        {"a list", R"({"metadata":{"resourceVersion":["7"]}})", ""},
+        {"an object", R"({"metadata":{"resourceVersion":{"a":"7"}}})", ""},
+        {"a step that is no object", R"({"metadata":"resourceVersion","resourceVersion":"7"})", ""},
+        {"a step too early", R"({"resourceVersion":"7","metadata":{}})", ""},
+        {"a step too late", R"({"a":{"metadata":{"resourceVersion":"7"}}})", ""},
+        {"in a list", R"([{"metadata":{"resourceVersion":"7"}}])", ""},
+        {"nothing", "", ""},
+        {"broken before it", R"({"a":tru,"metadata":{"resourceVersion":"7"}})", ""},
+        {"cut in the middle", R"({"metadata":{"resourceVersion":"7)", ""},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) { CHECK(find_string(c.text, path) == c.want); }
+    }
+    std::string deep = std::string(100'000, '[');
+    CHECK(find_string(deep, path).empty());
+}

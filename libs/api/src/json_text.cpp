@@ -1,7 +1,9 @@
 // JSON text in. The only file of the project that includes RapidJSON.
 // Without RAPIDJSON_SSE2: in 1.1.0 that lets control characters pass in strings, and breaks strings with
 // escapes.
+#include <rapidjson/encodedstream.h>
 #include <rapidjson/error/en.h>
+#include <rapidjson/memorystream.h>
 #include <rapidjson/reader.h>
 
 #include <algorithm>
@@ -248,6 +250,46 @@ private:
     std::size_t skipping_since_ = 0;  // the depth of the member that is left out; 0: none is
 };
 
+// Stops RapidJSON at the string that it looks for.
+class StringFinder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, StringFinder> {
+public:
+    explicit StringFinder(JsonPath path) : path_(path) {}
+
+    bool Default() { return leave(); }
+    bool RawNumber(const char*, rapidjson::SizeType, bool) { return leave(); }
+    bool String(const char* text, rapidjson::SizeType size, bool) {
+        if (led_ < path_.size() || led_ != depth_) return leave();
+        found.assign(text, size);
+        return false;
+    }
+    bool Key(const char* text, rapidjson::SizeType size, bool) {
+        if (led_ + 1 == depth_ && led_ < path_.size() && path_[led_] == std::string_view(text, size)) ++led_;
+        return true;
+    }
+    bool StartObject() { return enter(); }
+    bool StartArray() { return enter(); }
+    bool EndObject(rapidjson::SizeType) { return end(); }
+    bool EndArray(rapidjson::SizeType) { return end(); }
+
+    std::string found = {};
+
+private:
+    bool enter() { return ++depth_ <= max_json_depth; }
+    bool end() {
+        --depth_;
+        return leave();
+    }
+    // A value is over: its key leads nowhere any more.
+    bool leave() {
+        led_ = std::min(led_, depth_ > 0 ? depth_ - 1 : 0);
+        return true;
+    }
+
+    JsonPath path_;
+    std::size_t depth_ = 0;
+    std::size_t led_ = 0;  // so many steps of the path, up to the member that we are in
+};
+
 Error broken_at(std::size_t byte, const std::string& why) {
     return invalid("", "not valid JSON at byte " + std::to_string(byte) + ": " + why);
 }
@@ -255,9 +297,8 @@ Error broken_at(std::size_t byte, const std::string& why) {
 Result<Json> read(std::string_view text, JsonPaths left_out, Scratch& scratch) {
     // At once and by words: RapidJSON's own check goes byte by byte.
     if (const auto at = utf8::find_broken(text); at != text.npos) return broken_at(at, "not UTF-8");
-    // RapidJSON is fastest on text that it may decode in place, that ends with a zero byte, and of which it
-    // may read whole words of 16 bytes.
-    scratch.text.assign(text).append(32, '\0');
+    // RapidJSON is fastest on text that it may decode in place and that ends with a zero byte.
+    scratch.text.assign(text).append(1 + bytes_beyond, '\0');
     Text stream(scratch.text.data());
     rapidjson::Reader reader;
     TreeBuilder builder(text, stream, left_out, scratch.waiting);
@@ -281,6 +322,15 @@ Result<Json> parse_json_without(std::string_view text, JsonPaths left_out) {
     auto tree = read(text, left_out, scratch);
     scratch.forget_large_blocks();
     return tree;
+}
+
+std::string find_string(std::string_view text, JsonPath path) {
+    rapidjson::MemoryStream bytes(text.data(), text.size());
+    rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream> stream(bytes);
+    rapidjson::Reader reader;
+    StringFinder finder(path);
+    reader.Parse<rapidjson::kParseNumbersAsStringsFlag>(stream, finder);
+    return std::move(finder.found);
 }
 
 }  // namespace api

@@ -3,13 +3,7 @@
 namespace kube {
 namespace {
 
-constexpr std::string_view spec[] = {"spec"};
-constexpr std::string_view status[] = {"status"};
-constexpr std::string_view managed_fields[] = {"metadata", "managedFields"};
-// Of a Table.
-constexpr std::string_view columns[] = {"columnDefinitions"};
-constexpr std::string_view rows[] = {"rows"};
-constexpr api::JsonPath all_but_metadata[] = {spec, status, managed_fields, columns, rows};
+constexpr std::string_view resource_version[] = {"metadata", "resourceVersion"};
 
 }  // namespace
 
@@ -20,9 +14,6 @@ Request without_object(Request request) {
     return request;
 }
 
-std::string version_of(const Response& response) {
-    const auto answer = api::parse_json_without(response.body, all_but_metadata);
-    return answer ? std::string((*answer)["metadata"]["resourceVersion"].as_string()) : std::string();
-}
+std::string version_of(const Response& response) { return api::find_string(response.body, resource_version); }
 
 }  // namespace kube

@@ -1,6 +1,7 @@
 #pragma once
 #include <initializer_list>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "api/json.hpp"
@@ -14,5 +15,8 @@ using JsonPaths = std::span<const JsonPath>;
 /// As parse_json(), without the members at such paths: their text has to be valid as well, but no tree is
 /// made of it.
 Result<Json> parse_json_without(std::string_view text, JsonPaths left_out);
+
+/// The string at that path; "" if none is there. Reads no further than to it: what follows may be anything.
+std::string find_string(std::string_view text, JsonPath path);
 
 }  // namespace api
