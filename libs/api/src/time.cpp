@@ -1,9 +1,7 @@
 #include "api/time.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <cstdio>
 
 #include "api/json.hpp"
 #include "utf8.hpp"
@@ -23,6 +21,10 @@ int take_digits(std::string_view& text, std::size_t width) {
     if (failed != std::errc() || end != text.data() + width || text.front() == '-') return -1;
     text.remove_prefix(width);
     return value;
+}
+
+void put_digits(std::string& text, std::size_t at, std::size_t width, unsigned value) {
+    for (; width > 0; value /= 10) text[at + --width] = static_cast<char>('0' + value % 10);
 }
 
 bool take(std::string_view& text, char wanted) {
@@ -83,13 +85,14 @@ std::string format_time(Time time) {
     const auto days = floor<std::chrono::days>(time);
     const year_month_day date(days);
     const hh_mm_ss clock(time - days);
-    std::array<char, 64> text;
-    const int size =
-        std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02dZ",
-                      static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                      static_cast<unsigned>(date.day()), static_cast<int>(clock.hours().count()),
-                      static_cast<int>(clock.minutes().count()), static_cast<int>(clock.seconds().count()));
-    return std::string(text.data(), static_cast<std::size_t>(size));
+    std::string text = "0000-00-00T00:00:00Z";
+    put_digits(text, 0, 4, static_cast<unsigned>(static_cast<int>(date.year())));
+    put_digits(text, 5, 2, static_cast<unsigned>(date.month()));
+    put_digits(text, 8, 2, static_cast<unsigned>(date.day()));
+    put_digits(text, 11, 2, static_cast<unsigned>(clock.hours().count()));
+    put_digits(text, 14, 2, static_cast<unsigned>(clock.minutes().count()));
+    put_digits(text, 17, 2, static_cast<unsigned>(clock.seconds().count()));
+    return text;
 }
 
 }  // namespace api

@@ -4,7 +4,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <cstdio>
 #include <random>
 
 #include "api/time.hpp"
@@ -41,11 +40,11 @@ std::unique_ptr<Clock> make_clock(asio::any_io_executor executor) {
 
 std::string format_micro_time(MicroTime time) {
     const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
-    char fraction[16];
-    std::snprintf(fraction, sizeof fraction, ".%06dZ", static_cast<int>((time - seconds).count()));
+    std::string fraction = std::to_string((time - seconds).count());
+    fraction.insert(0, 6 - fraction.size(), '0');
     std::string text = api::format_time(seconds);
     text.pop_back();  // the Z
-    return text + fraction;
+    return text.append(".").append(fraction).append("Z");
 }
 
 }  // namespace kube

@@ -94,6 +94,7 @@ private:
 
     net::HttpRequest to_http(const Request& request) const {
         net::HttpRequest message;
+        message.headers.reserve(4);
         message.method = request.method;
         message.target = credentials_.base_path() + request.target;
         message.body = request.body;

@@ -64,6 +64,7 @@ std::string to_string(const Resource& resource) {
 
 std::string resource_of(std::string_view target) {
     std::vector<std::string_view> parts;
+    parts.reserve(8);
     target = target.substr(0, target.find('?'));
     while (!target.empty()) {
         target.remove_prefix(1);

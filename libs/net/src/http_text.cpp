@@ -122,8 +122,10 @@ api::Result<std::string> request_text(const HttpRequest& request, std::string_vi
     if (!is_token(request.method)) return api::invalid("", "not an HTTP method: \"" + request.method + "\"");
     if (!is_target(request.target))
         return api::invalid("", "not a request target: percent-encode \"" + request.target + "\"");
+    std::size_t size = 256 + host.size() + request.target.size() + request.body.size();
+    for (const auto& [name, value] : request.headers) size += name.size() + value.size() + 4;
     std::string out;
-    out.reserve(512 + request.target.size() + request.body.size());
+    out.reserve(size);
     out.append(request.method).append(" ").append(request.target).append(" HTTP/1.1\r\n");
     if (header(request.headers, "Host").empty()) append_field(out, "Host", host);
     for (const auto& [name, value] : request.headers) {

@@ -13,6 +13,7 @@ using boost::beast::error_code;
 
 // More than anyone sends; a bomb of tiny fields costs ten times its bytes.
 constexpr std::size_t max_fields = 128;
+constexpr std::size_t usual_fields = 16;
 constexpr std::size_t max_response_header = 256 * 1024;
 constexpr std::size_t first_reservation = 256 * 1024;
 
@@ -60,6 +61,7 @@ private:
             headers[fields_].first = view(name);
             headers[fields_].second = view(value);
         } else {
+            if (headers.empty()) headers.reserve(usual_fields);
             headers.emplace_back(view(name), view(value));
         }
         ++fields_;

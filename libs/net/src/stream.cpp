@@ -47,6 +47,12 @@ BIO_METHOD* socket_method() {
     return method;
 }
 
+// SSL_get_error() wants it before each call. Clearing what is clear costs more than asking.
+void forget_errors() {
+    if (ERR_peek_error() != 0) ERR_clear_error();
+    errno = 0;
+}
+
 bool must_wait() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 }  // namespace
@@ -61,16 +67,14 @@ void Stream::start_tls(SslPtr ssl) {
 }
 
 Io Stream::handshake() {
-    ERR_clear_error();
-    errno = 0;
+    forget_errors();
     return outcome(SSL_do_handshake(ssl_.get()));
 }
 
 Io Stream::read(char* data, std::size_t size) {
     if (ssl_) {
         if (broken_) return {IoStatus::failed};
-        ERR_clear_error();
-        errno = 0;
+        forget_errors();
         std::size_t count = 0;
         const int result = SSL_read_ex(ssl_.get(), data, size, &count);
         return result == 1 ? Io{IoStatus::done, count} : outcome(result);
@@ -84,8 +88,7 @@ Io Stream::read(char* data, std::size_t size) {
 Io Stream::write(const char* data, std::size_t size) {
     if (ssl_) {
         if (broken_) return {IoStatus::failed};
-        ERR_clear_error();
-        errno = 0;
+        forget_errors();
         std::size_t count = 0;
         const int result = SSL_write_ex(ssl_.get(), data, size, &count);
         return result == 1 ? Io{IoStatus::done, count} : outcome(result);
