@@ -111,7 +111,7 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
     runtime::Inputs inputs = {.job = job(), .runtime = *chosen.runtime, .observed = found.observed};
     if (const auto made = make_key_material(found.needs, inputs); !made)
         co_return ended(WriteFailed{"a key pair for TrainJob " + to_string(key()), made.error()});
-    const auto built = runtime::build(inputs, building_.pipeline);
+    auto built = runtime::build(inputs, building_.pipeline);
     if (!built) co_return ended(lifecycle::BuildFailed{built.error()});
     Outcome outcome;
     for (const runtime::Notice& notice : built->notices)
@@ -125,7 +125,7 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
         case JobSetStep::leave: applied.result = co_await apply_objects(server_, *built, found, false); break;
         case JobSetStep::wait_until_gone: break;
         case JobSetStep::refuse: co_return ended(lifecycle::ForeignObject{job_set_named(key())});
-        case JobSetStep::create: applied = co_await create(*built, found); break;
+        case JobSetStep::create: applied = co_await create(std::move(*built), found); break;
         case JobSetStep::update:
         case JobSetStep::resume: applied = co_await change(*built, found); break;
     }
@@ -170,10 +170,10 @@ kube::Async<> Writer::suspend_job_set() {
     co_return api::Result<>();
 }
 
-kube::Task<Outcome> Writer::create(const runtime::Built& built, const NeededObjects& found) {
+kube::Task<Outcome> Writer::create(runtime::Built built, const NeededObjects& found) {
     auto others = co_await apply_objects(server_, built, found, true);
     if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
-    api::Json wanted = runtime::with_applied_hash(built.objects.back().object);
+    api::Json wanted = runtime::with_applied_hash(std::move(built.objects.back().object));
     kube::Request request = kube::apply_new(kube::resources::job_sets, std::move(wanted));
     request = kube::without_object(std::move(request));
     const auto applied = co_await server_.send(std::move(request));

@@ -36,7 +36,7 @@ private:
     bool has_something_to_write(lifecycle::JobSetStep step) const;
     kube::Task<lifecycle::Outcome> adopt(lifecycle::RuntimeSource source);
     kube::Async<> suspend_job_set();
-    kube::Task<lifecycle::Outcome> create(const runtime::Built& built, const NeededObjects& found);
+    kube::Task<lifecycle::Outcome> create(runtime::Built built, const NeededObjects& found);
     kube::Task<lifecycle::Outcome> change(const runtime::Built& built, const NeededObjects& found);
     kube::Task<lifecycle::Outcome> recreate(const api::Json& live, std::string why);
 
