@@ -54,8 +54,9 @@ Regex::Regex(std::string_view pattern) {
 
 bool Regex::matches(std::string_view text) const {
     regmatch_t range = {.rm_so = 0, .rm_eo = static_cast<regoff_t>(text.size())};
-    const char* const begin = text.empty() ? "" : text.data();
-    return ::regexec(compiled_.get(), begin, 1, &range, REG_STARTEND) == 0;
+    // Ends with a zero byte, of which POSIX says that there is one; of REG_STARTEND it says nothing.
+    const std::string ended(text);
+    return ::regexec(compiled_.get(), ended.c_str(), 1, &range, REG_STARTEND) == 0;
 }
 
 }  // namespace crd
