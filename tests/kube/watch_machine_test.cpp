@@ -201,6 +201,17 @@ TEST_CASE("pages", "[kube]") {
         story.machine.page(page(item("a", "1")), story.sink);
         CHECK(story.sink.take() == Told{"listing", "+ns/a@1", "synced@9"});
     }
+    SECTION("that expire over and over grow to what one answer may hold, and no further") {
+        for (const char* limit : {"2000", "8000", "8000", "8000"}) {
+            story.failed(refusal(410, Errc::gone));
+            CHECK(story.next().starts_with("pause "));
+            CHECK(story.next() == "list " + base + "limit=" + limit);
+            story.machine.page(page(item("a", "1"), "token"), story.sink);
+            CHECK(story.next() == "list " + base + "limit=" + limit + "&continue=token");
+        }
+        story.machine.page(page(item("b", "2")), story.sink);
+        CHECK(story.machine.synced());
+    }
     SECTION("that fail on the way are asked for again") {
         story.failed(refusal(0, Errc::unavailable));
         CHECK(story.machine.trouble());

@@ -21,7 +21,8 @@ constexpr seconds slack{30};
 constexpr int refusals_before_list = 4;
 // After so many streamed lists that did not reach their end, ask for pages.
 constexpr int broken_streams_before_pages = 3;
-constexpr int max_page_size = 128'000;
+// One answer is held in memory as a whole: of objects of 10 KB and their trees, some hundred MB.
+constexpr int max_page_size = 8'000;
 
 std::string query(const Scope& scope, std::string_view first) {
     std::string text = path(scope.resource, {scope.ns, ""}) + "?" + std::string(first);
