@@ -13,32 +13,73 @@
 
 using namespace std::chrono_literals;
 
-TEST_CASE("memory is given back after the start, and once after each burst of work when it is over") {
+namespace {
+
+// What gives memory back, and how often it has.
+struct Room {
     boost::asio::io_context context;
-    VirtualClock clock(context);
+    VirtualClock clock{context};
     boost::asio::cancellation_signal stop;
-    std::uint64_t work = 0;
     int trims = 0;
-    boost::asio::co_spawn(context,
-                          reconciler::trim_heap_when_calm(
-                              clock, [&] { return work; }, [&] { ++trims; }),
-                          boost::asio::bind_cancellation_slot(stop.slot(), [](const std::exception_ptr&) {}));
-    clock.run_for(1min);
-    CHECK(trims == 1);  // and then nothing was done
+
+    explicit Room(std::function<std::uint64_t()> work_done) {
+        boost::asio::co_spawn(
+            context, reconciler::trim_heap_when_calm(clock, std::move(work_done), [this] { ++trims; }),
+            boost::asio::bind_cancellation_slot(stop.slot(), [](const std::exception_ptr&) {}));
+    }
+    ~Room() {
+        stop.emit(boost::asio::cancellation_type::terminal);
+        clock.run();
+    }
+};
+
+}  // namespace
+
+TEST_CASE("memory is given back after the start, and once after each burst of work when it is over") {
+    std::uint64_t work = 0;
+    Room room([&] { return work; });
+    room.clock.run_for(1min);
+    CHECK(room.trims == 1);  // and then nothing was done
     for (int second = 0; second < 30; ++second) {
         work += 100;
-        clock.run_for(1s);
+        room.clock.run_for(1s);
     }
-    CHECK(trims == 1);
-    clock.run_for(11s);
-    CHECK(trims == 2);
-    clock.run_for(1h);
-    CHECK(trims == 2);
+    CHECK(room.trims == 1);
+    room.clock.run_for(11s);
+    CHECK(room.trims == 2);
+    room.clock.run_for(1h);
+    CHECK(room.trims == 2);
     ++work;
-    clock.run_for(11s);
-    CHECK(trims == 3);
-    stop.emit(boost::asio::cancellation_type::terminal);
-    clock.run();
+    room.clock.run_for(11s);
+    CHECK(room.trims == 3);
+}
+
+TEST_CASE("a replica that has no passes gives memory back after what its watches have brought") {
+    std::uint64_t brought = 5000;  // its first lists
+    Room room([&] { return reconciler::heap_work(0, brought); });
+    room.clock.run_for(1min);
+    CHECK(room.trims == 1);
+    SECTION("be it a list anew") { brought += 5000; }
+    SECTION("be it a storm of changes") {
+        for (int second = 0; second < 30; ++second) {
+            brought += 100;
+            room.clock.run_for(1s);
+        }
+        CHECK(room.trims == 1);
+    }
+    room.clock.run_for(1h);
+    CHECK(room.trims == 2);
+}
+
+TEST_CASE("changes that drip in do not make it give memory back for ever") {
+    std::uint64_t brought = 0;
+    Room room([&] { return reconciler::heap_work(0, brought); });
+    room.clock.run_for(1min);
+    for (int change = 0; change < 360; ++change) {
+        ++brought;
+        room.clock.run_for(10s);
+    }
+    CHECK(room.trims <= 1 + 360 / 100);
 }
 
 TEST_CASE("the pages of our program are given back, and come back as they were when they are used") {

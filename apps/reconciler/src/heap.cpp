@@ -15,6 +15,7 @@ constexpr std::chrono::seconds calm{5};
 // Beyond this, malloc takes pages of their own and gives them back at once. Said here because it would raise
 // the limit by itself after the first long answer, and then mix those with what stays for days.
 constexpr int pages_of_their_own = 128 * 1024;
+constexpr std::uint64_t objects_worth_a_trim = 100;
 
 // What the start touched of code and constants, most of it once: parsers of options and certificates, the
 // tables of OpenSSL's algorithms. Read-only segments are never written, so nothing can be lost.
@@ -51,6 +52,10 @@ net::Task<> trim_heap_when_calm(kube::Clock& clock, std::function<std::uint64_t(
         trimmed_after = now;
         trim();
     }
+}
+
+std::uint64_t heap_work(std::uint64_t passes, std::uint64_t objects_brought) {
+    return passes + objects_brought / objects_worth_a_trim;
 }
 
 void give_memory_back() {

@@ -16,6 +16,10 @@ void keep_heap_small();
 net::Task<> trim_heap_when_calm(kube::Clock& clock, std::function<std::uint64_t()> work_done,
                                 std::function<void()> trim = {});
 
+/// What counts as work for that: each pass, and of the objects that watches bring every hundredth, so that a
+/// replica which only follows is trimmed after a list or a storm, but not for each change that drips in.
+std::uint64_t heap_work(std::uint64_t passes, std::uint64_t objects_brought);
+
 /// The heap's free pages, and the pages of our program files: those that are used come back from the page
 /// cache one by one.
 void give_memory_back();

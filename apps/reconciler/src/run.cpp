@@ -84,6 +84,7 @@ private:
     void wake_all();
     bool leading() const { return !settings_.leader_elect || (elector_ && elector_->leading()); }
     void add_cache_metrics();
+    std::uint64_t work_done() const;
     std::vector<std::string> not_ready() const;
     net::Task<> end(bool hurry);
 
@@ -248,6 +249,13 @@ void Process::wake_all() {
     caches_->train_jobs().for_each([this](const api::ObjectKey& key, const auto&) { worker_->wake(key); });
 }
 
+std::uint64_t Process::work_done() const {
+    std::uint64_t brought = 0;
+    for (const auto* reflectors : {&reflectors_, &optional_reflectors_})
+        for (const auto& reflector : *reflectors) brought += reflector->brought();
+    return heap_work(worker_->passes(), brought);
+}
+
 std::vector<std::string> Process::not_ready() const {
     std::vector<const kube::Reflector*> reflectors;
     for (const auto& reflector : reflectors_) reflectors.push_back(reflector.get());
@@ -311,7 +319,7 @@ api::Result<> Process::run(kube::ClusterConfig config) {
     supervisor_.start("shared objects", shared_->keep_fresh(*throttled_));
     supervisor_.start("finalizers of runtimes",
                       release_runtimes(*throttled_, *caches_, *clock_, log_, [this] { return leading(); }));
-    supervisor_.start("heap", trim_heap_when_calm(*clock_, [this] { return worker_->passes(); }));
+    supervisor_.start("heap", trim_heap_when_calm(*clock_, [this] { return work_done(); }));
     const auto awaited = [this]() -> std::size_t {
         if (!caches_->synced_somewhere()) return 0;  // no pause between the pieces of the first lists
         return worker_->is_full() ? worker_->passes_running() : net::unlimited;

@@ -39,6 +39,7 @@ public:
     bool synced() const { return machine_.synced(); }
     /// The sink is whole and nothing is wrong.
     bool works() const { return machine_.synced() && !machine_.trouble(); }
+    std::uint64_t brought() const { return machine_.brought(); }
     const Restarts& restarts() const { return restarts_; }
     const Scope& scope() const { return scope_; }
     /// It was refused for want of a permission, and will ask again.

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -77,6 +78,8 @@ public:
 
     /// Has had one complete list.
     bool synced() const { return synced_; }
+    /// Objects that lists and watches have brought so far, deleted ones among them; bookmarks bring none.
+    std::uint64_t brought() const { return brought_; }
     /// Why there is no list or watch now; empty while it works.
     const std::optional<api::Error>& trouble() const { return trouble_; }
 
@@ -96,6 +99,7 @@ private:
     Phase phase_ = Phase::stream;
     bool can_stream_ = true;
     bool synced_ = false;
+    std::uint64_t brought_ = 0;
     bool open_ = false;             // the stream
     SteadyTime opened_at_ = {};     // when it was asked for
     std::string resource_version_;  // the watch goes on after this
