@@ -52,8 +52,10 @@ def is_of_a_pass(request):
     return not request.is_watch and "/leases" not in request.path and "/events" not in request.path
 
 
-@pytest.mark.parametrize("options, at_a_time", [(["--concurrency", "2"], 2), ([], 5)])
-def test_as_many_train_jobs_are_worked_on_at_a_time_as_concurrency_says(plane, rest, proxy, start, options, at_a_time):
+# The last has more requests under way than a client of ours has connections by default.
+@pytest.mark.parametrize("options, jobs, at_a_time", [(["--concurrency", "2"], 5, 2), ([], 5, 5),
+                                                      (["--concurrency", "160"], 163, 160)])
+def test_as_many_train_jobs_are_worked_on_at_a_time_as_concurrency_says(plane, rest, proxy, start, options, jobs, at_a_time):
     let_go = threading.Event()
     held = set()
 
@@ -65,14 +67,15 @@ def test_as_many_train_jobs_are_worked_on_at_a_time_as_concurrency_says(plane, r
     proxy.choose = choose
     try:
         reconciler = start(plane.reconciler_kubeconfig(proxy.url), *options)
-        for number in range(5):
+        for number in range(jobs):
             rest.create(train_job(f"job-{at_a_time}-{number}"))
         wait_for("passes", lambda: len(held) == at_a_time
-                 and reconciler.metric("signalbox_queue_depth") == 5 - at_a_time)
+                 and reconciler.metric("signalbox_queue_depth") == jobs - at_a_time)
+        assert proxy.open_connections >= at_a_time
         assert not rest.list("jobsets")
     finally:
         let_go.set()
-    wait_for("all JobSets", lambda: len(rest.list("jobsets")) == 5)
+    wait_for("all JobSets", lambda: len(rest.list("jobsets")) == jobs)
 
 
 def test_qps_bounds_the_requests_of_passes_and_burst_lets_some_of_them_come_at_once(plane, rest, proxy, start):
