@@ -37,9 +37,11 @@ class Fault:
 class Request:
     """What a fault is chosen by."""
 
-    def __init__(self, method, target, authorization=""):
+    def __init__(self, method, target, authorization="", body=b""):
         self.method = method
         self.authorization = authorization
+        self.body = body
+        self.answered = None  # with which status, once the API server has
         self.path, _, query = target.partition("?")
         self.query = urllib.parse.parse_qs(query)
 
@@ -151,7 +153,7 @@ class FaultProxy:
         head = await reader.readuntil(b"\r\n\r\n")
         method, target, _ = head.split(b"\r\n", 1)[0].decode().split(" ")
         body = await reader.readexactly(int(_field(head, b"content-length") or 0))
-        request = Request(method, target, (_field(head, b"authorization") or b"").decode())
+        request = Request(method, target, (_field(head, b"authorization") or b"").decode(), body)
         self._requests[writer] = request, self._loop.time()
         fault = self.choose(request) or Fault()
         for field in dataclasses.fields(Fault):
@@ -169,6 +171,7 @@ class FaultProxy:
         server_writer.write(head + body)
         await server_writer.drain()
         answer = await server_reader.readuntil(b"\r\n\r\n")
+        request.answered = int(answer.split(b" ", 2)[1])
         if fault.unanswered:
             return False
         pieces = _body(answer, server_reader)

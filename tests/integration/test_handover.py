@@ -1,0 +1,262 @@
+"""Two reconcilers on the real API server, one behind a proxy: what becomes of the work of a leader that is not it any more."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from fault_proxy import Fault
+from jobs import runtime, train_job
+from lean import LeanPlane, finished
+from rest import Rest, true_conditions, wait_for
+
+
+@pytest.fixture(scope="module")
+def plane():
+    with LeanPlane() as lean:
+        yield lean
+
+
+@pytest.fixture(scope="module")
+def rest(plane):
+    client = Rest(plane.kubeconfig)
+    client.create(runtime())
+    client.create(runtime("tidy", ttlSecondsAfterFinished=1))
+    return client
+
+
+@pytest.fixture
+def start(plane, begin):
+    """Starts reconcilers; `start(url)` one behind a proxy."""
+    return lambda url=None, *options: begin(plane.reconciler_kubeconfig(url), "--log-level=debug", *options)
+
+
+def leads(program):
+    return program.metric("signalbox_leader") == 1
+
+
+def writes(program):
+    """All but renewals of the lease and events."""
+    return sum(program.metric("signalbox_api_requests_total", f'resource="{resource}",verb="{verb}"')
+               for verb in ("POST", "PATCH", "DELETE")
+               for resource in ("configmaps", "jobsets.jobset.x-k8s.io", "trainjobs.trainer.kubeflow.org",
+                                "trainjobs.trainer.kubeflow.org/status"))
+
+
+def is_idle(program):
+    return program.metric("signalbox_passes_running") == 0 and program.metric("signalbox_queue_depth") == 0
+
+
+class LateWrite:
+    """A TrainJob of which the leader is stopped in the middle of a write, which arrives when the TrainJob has gone on."""
+
+    method, path = "PATCH", "/jobsets/{}"
+    holding = True  # from the start; else from prepare() on
+    spec = {}
+
+    def __init__(self, rest):
+        self.rest, self.name = rest, type(self).__name__.lower()
+        self.snapshot = f"{self.name}-runtime-snapshot"
+        self.held = None
+
+    def is_it(self, request):
+        return (self.holding and not self.held and request.method == self.method
+                and request.path.endswith(self.path.format(self.name))
+                and (request.method != "POST" or f'"{self.snapshot}"'.encode() in request.body))
+
+    def prepare(self):
+        """Brings the leader to that write."""
+
+    def done(self):
+        """The other one has done it."""
+        return self.job_set()
+
+    def go_on(self):
+        """Others do what the late write would undo."""
+        self.rest.patch("jobsets", self.name, finished(), subresource="status")
+        self.wait("Complete", lambda: "Complete" in self.conditions())
+
+    def create(self, **spec):
+        self.rest.create(train_job(self.name, **spec))
+
+    def create_anew(self):
+        """Once all of the old one is gone, by hand: nobody here collects garbage."""
+        if self.train_job():
+            self.rest.patch("trainjobs", self.name, {"metadata": {"finalizers": None}})
+        self.rest.delete("trainjobs", self.name)
+        self.wait("the TrainJob to be gone", lambda: not self.train_job())
+        self.rest.delete("jobsets", self.name)
+        self.rest.delete("configmaps", self.snapshot)
+        self.create()
+        self.wait("the next JobSet", lambda: self.job_set() and "Created" in self.conditions())
+
+    def suspend(self, so):
+        self.rest.patch("trainjobs", self.name, {"spec": {"suspend": so}})
+
+    def wait(self, what, probe):
+        return wait_for(f"{self.name}: {what}", probe)
+
+    def train_job(self):
+        return self.rest.get("trainjobs", self.name)
+
+    def job_set(self):
+        return self.rest.get("jobsets", self.name)
+
+    def conditions(self):
+        return true_conditions(self.train_job())
+
+    def is_suspended(self):
+        return (self.job_set() or {"spec": {}})["spec"].get("suspend", False)
+
+    def state(self):
+        """To the last resourceVersion."""
+        return self.train_job(), self.job_set(), self.rest.get("configmaps", self.snapshot)
+
+
+class Created(LateWrite):
+    def go_on(self):
+        self.rest.patch("jobsets", self.name, {"metadata": {"labels": {"trainer.test/now": "other"},
+                                                            "annotations": {"trainer.kubeflow.org/applied-hash": "other"}}})
+        super().go_on()
+
+
+class Told(LateWrite):
+    path = "/trainjobs/{}/status"
+
+    def done(self):
+        return "Created" in self.conditions()
+
+
+class Snapshot(LateWrite):
+    method, path = "POST", "/configmaps"
+
+
+class Suspended(LateWrite):
+    holding = False
+
+    def prepare(self):
+        self.wait("Created", lambda: "Created" in self.conditions())
+        self.holding = True
+        self.suspend(True)
+
+    def done(self):
+        return self.is_suspended() and "Suspended" in self.conditions()
+
+    def go_on(self):
+        self.suspend(False)
+        self.wait("it to run again", lambda: not self.is_suspended() and "Suspended" not in self.conditions())
+
+
+class Resumed(LateWrite):
+    holding = False
+    spec = {"suspend": True}
+
+    def prepare(self):
+        self.wait("Suspended", lambda: "Suspended" in self.conditions())
+        self.holding = True
+        self.suspend(False)
+
+    def done(self):
+        return not self.is_suspended() and "Suspended" not in self.conditions()
+
+    def go_on(self):
+        self.suspend(True)
+        self.wait("it to be suspended again", lambda: self.is_suspended() and "Suspended" in self.conditions())
+
+
+class Late(LateWrite):
+    method = "DELETE"
+    spec = {"activeDeadlineSeconds": 4}  # enough for its JobSet
+
+    def done(self):
+        return not self.job_set() and "Failed" in self.conditions()
+
+    def go_on(self):
+        self.create_anew()
+
+
+class Expired(LateWrite):
+    method, path = "DELETE", "/trainjobs/{}"
+    spec = {"runtime_name": "tidy"}
+
+    def prepare(self):
+        self.wait("its JobSet", self.job_set)
+        self.rest.patch("jobsets", self.name, finished(), subresource="status")
+
+    def done(self):
+        return "deletionTimestamp" in self.train_job()["metadata"]
+
+    def go_on(self):
+        self.create_anew()
+
+
+def test_a_leader_that_was_stopped_in_the_middle_of_its_writes_does_no_harm_when_it_wakes_up(rest, proxy, start):
+    """One of each kind. They arrive late, and it believes that it still leads."""
+    let_go = threading.Event()
+    stories = []
+
+    def choose(request):
+        for story in stories:
+            if story.is_it(request):
+                story.held = request
+                return Fault(hold=let_go)
+        return None
+    proxy.choose = choose
+    first = start(proxy.url)
+    wait_for("the lease", lambda: leads(first))
+    second = start()
+    stories += [kind(rest) for kind in (Created, Told, Snapshot, Suspended, Resumed, Late, Expired)]
+    for story in stories:
+        story.create(**story.spec)
+    for story in stories:
+        story.prepare()
+    for story in stories:
+        story.wait("the first to be about to write", lambda: story.held)
+    wait_for("it to do nothing else", lambda: first.metric("signalbox_passes_running") == len(stories))
+    written = writes(first)
+    try:
+        os.kill(first.pid, signal.SIGSTOP)
+        stopped = time.monotonic()
+        wait_for("the second to lead", lambda: leads(second), interval=0.05)
+        took = time.monotonic() - stopped
+        print(f"takeover after SIGSTOP: {took:.1f} s")
+        assert took < 20
+        for story in stories:
+            story.wait("the second to do it", story.done)
+        rest.create(train_job("meanwhile"))
+        for story in stories:
+            story.go_on()
+        wait_for("the second to be through", lambda: is_idle(second))
+        before = {story.name: story.state() for story in stories}
+        proxy.choose = lambda request: None
+    finally:
+        let_go.set()
+        os.kill(first.pid, signal.SIGCONT)
+    wait_for("the first to notice", lambda: not leads(first))
+    wait_for("the answers to its late writes", lambda: writes(first) == written + len(stories))
+    looks = first.metric("signalbox_api_requests_total", 'resource="leases')
+    wait_for("it to look at the lease more than once", lambda: first.metric(
+        "signalbox_api_requests_total", 'resource="leases') >= looks + 2)
+    changed = [story.name for story in stories if story.state() != before[story.name]]
+    assert changed == []
+    assert {story.name: story.held.answered for story in stories} == {story.name: 409 for story in stories}
+    # Nothing more, although its passes went on.
+    assert writes(first) == written + len(stories) and not leads(first) and leads(second)
+    assert rest.get("jobsets", "meanwhile")
+
+
+def test_the_lease_changes_hands_within_3_seconds_of_a_stop_and_20_of_a_kill(start):
+    first = start()
+    wait_for("the first to lead", lambda: leads(first))
+    second = start()
+    stopped = time.monotonic()
+    assert first.stop() == []
+    wait_for("the second to lead", lambda: leads(second), interval=0.05)
+    assert time.monotonic() - stopped < 3
+    third = start()
+    second.kill()
+    killed = time.monotonic()
+    wait_for("the third to lead", lambda: leads(third), interval=0.05)
+    assert time.monotonic() - killed < 20
