@@ -247,6 +247,47 @@ def test_a_leader_that_was_stopped_in_the_middle_of_its_writes_does_no_harm_when
     assert rest.get("jobsets", "meanwhile")
 
 
+def test_a_leader_that_is_stopped_cleanly_hands_over_at_once_whatever_its_passes_wait_for(rest, proxy, start):
+    """Some for answers, one for the time that the API server has asked for, and one for its turn."""
+    let_go = threading.Event()
+    held = []
+    refused = set()
+
+    def choose(request):
+        if request.method != "PATCH" or "/jobsets/" not in request.path:
+            return None
+        if request.path.endswith("/refused"):
+            refused.add(request)
+            return Fault(status=429, retry_after=60)
+        held.append(request)
+        return Fault(hold=let_go)
+    proxy.choose = choose
+    first = start(proxy.url, "--concurrency=2")
+    wait_for("the lease", lambda: leads(first))
+    second = start()
+    rest.create(train_job("refused"))
+    wait_for("it to be refused", lambda: refused and is_idle(first))
+    for number in range(3):
+        rest.create(train_job(f"slow-{number}"))
+    try:
+        wait_for("all that may to be under way", lambda: len(held) == 2 and first.metric("signalbox_queue_depth") == 1)
+        stopped = time.monotonic()
+        first.ask_to_end()
+        wait_for("the second to lead", lambda: leads(second), interval=0.05)
+        took = time.monotonic() - stopped
+        print(f"takeover after SIGTERM: {took:.1f} s")
+        assert took < 3
+        names = ["refused", "slow-0", "slow-1", "slow-2"]
+        wait_for("the second to create all JobSets", lambda: all(rest.get("jobsets", name) for name in names))
+        assert first.stop() == []
+        wait_for("the second to be through", lambda: is_idle(second))
+        before = [rest.get("jobsets", name) for name in names]
+    finally:
+        let_go.set()
+    wait_for("what the first asked for last to arrive", lambda: all(request.answered for request in held))
+    assert [rest.get("jobsets", name) for name in names] == before
+
+
 def test_the_lease_changes_hands_within_3_seconds_of_a_stop_and_20_of_a_kill(start):
     first = start()
     wait_for("the first to lead", lambda: leads(first))
