@@ -1,6 +1,8 @@
-"""Two reconcilers on the real API server, one behind a proxy: what becomes of the work of a leader that is not it any more."""
+"""Two reconcilers on the real API server: what becomes of the work of a leader that is not it any more, and one that stands by."""
 
 import os
+import pathlib
+import re
 import signal
 import threading
 import time
@@ -301,3 +303,25 @@ def test_the_lease_changes_hands_within_3_seconds_of_a_stop_and_20_of_a_kill(sta
     killed = time.monotonic()
     wait_for("the third to lead", lambda: leads(third), interval=0.05)
     assert time.monotonic() - killed < 20
+
+
+def pages_of_programs(program):
+    """In memory, in kB: those that are given back together with the free ones of the heap, and come back as they are used."""
+    return int(re.search(r"RssFile:\s*(\d+) kB", pathlib.Path(f"/proc/{program.pid}/status").read_text()).group(1))
+
+
+def test_a_standby_gives_memory_back_after_its_start_and_when_a_storm_of_changes_is_over(rest, start):
+    leader = start()
+    wait_for("the lease", lambda: leads(leader))
+    standby = start()
+
+    def gives_back():
+        most = pages_of_programs(standby)
+        wait_for("memory to be given back", lambda: pages_of_programs(standby) < 0.8 * most, interval=0.05)
+    gives_back()
+    known = standby.metric("signalbox_store_objects", "trainjobs")
+    for number in range(110):
+        rest.create(train_job(f"storm-{number}", "nobody-has"))
+    wait_for("it to know them", lambda: standby.metric("signalbox_store_objects", "trainjobs") == known + 110)
+    gives_back()
+    assert not leads(standby) and standby.metric("signalbox_passes_total") == 0
