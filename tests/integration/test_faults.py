@@ -20,7 +20,7 @@ SEEDS = int(os.environ.get("SIGNALBOX_FAULT_SEEDS", 6))
 FIRST_SEED = int(os.environ.get("SIGNALBOX_FAULT_FIRST_SEED", 1))
 STORM_SECONDS = 1.5
 WARM_UP = max(2, SEEDS // 4)  # histories after which memory has to stay as it is
-MEMORY_OF_CONNECTIONS = 3  # MiB of TLS, and what malloc keeps between
+SPARE = 2  # connections that may be open or not: events go beside the lease
 CONNECTIONS = 64 + 8  # as many as passes at a time, and a few: watches, the lease, events
 
 
@@ -47,6 +47,13 @@ def leads(program):
     return program.metric("signalbox_leader") == 1
 
 
+def at_rest(program, proxy):
+    """What it holds when nothing is to be done: MiB, and open files. Only connections that it has needed since are
+    among them: those that broke while they were idle are closed when the next request comes, that of the lease."""
+    proxy.reset_everything()
+    return memory_when_calm(program), len(os.listdir(f"/proc/{program.pid}/fd"))
+
+
 def memory_when_calm(program):
     """MiB of heap and stack, once they have been given back: that happens a few seconds after the last pass."""
     def resident():
@@ -57,7 +64,13 @@ def memory_when_calm(program):
         time.sleep(0.5)
         if (now := resident()) < lowest:
             lowest, since = now, time.monotonic()
-    return round(lowest, 1)
+    return round(lowest, 2)
+
+
+def allowance(program):
+    """MiB that it may hold more by chance. The sanitizer gives nothing back, and mixes what is free with what is not."""
+    is_sanitized = "libasan" in pathlib.Path(f"/proc/{program.pid}/maps").read_text()
+    return 3 if is_sanitized else 0.3
 
 
 def uid(obj):
@@ -186,7 +199,7 @@ class Chaos:
 def test_every_train_job_reaches_its_end_whatever_happens_on_the_way_and_nothing_leaks(rest, proxy, start):
     reconciler = start(proxy.url)
     wait_for("the lease", lambda: leads(reconciler))
-    calm_memory = {}
+    held = {}  # after so many histories
     took = []  # seconds from calm to the end of all
     for seed in range(FIRST_SEED, FIRST_SEED + SEEDS):
         chaos = Chaos(seed)
@@ -218,15 +231,18 @@ def test_every_train_job_reaches_its_end_whatever_happens_on_the_way_and_nothing
             rest.delete("configmaps", f"{story.name}-runtime-snapshot")
         played = seed - FIRST_SEED + 1
         if played in (WARM_UP, SEEDS):
-            calm_memory[played] = memory_when_calm(reconciler)
+            held[played] = at_rest(reconciler, proxy)
         assert proxy.open_connections <= CONNECTIONS
         assert reconciler.metric("process_open_fds") <= CONNECTIONS + 16
-    print(f"{SEEDS} histories, faults: {dict(proxy.faults)}, the slowest {sorted(took)[-5:]} s after the last, MiB after so many histories: {calm_memory}")
-    wait_for("the queue to be empty", lambda: reconciler.metric("signalbox_queue_depth") == 0)
-    wait_for("the last pass to end", lambda: reconciler.metric("signalbox_passes_running") == 0)
+    print(f"{SEEDS} histories, faults: {dict(proxy.faults)}, the slowest {sorted(took)[-5:]} s after the last, MiB and open files after so many histories: {held}")
+    # All TrainJobs are gone, and with them whatever was under way or to come.
+    for what in ("signalbox_queue_depth", "signalbox_queue_timers", "signalbox_passes_running", "signalbox_train_jobs"):
+        assert reconciler.metric(what) == 0, what
     kinds = {"lost", "unanswered", "cut_after", "stall_after", "delay", "lag"}
     assert SEEDS < 6 or kinds <= set(proxy.faults)
     assert SEEDS < 50 or {"old", 401, 410, 429, 500, 503} <= set(proxy.faults)
     assert reconciler.metric("signalbox_passes_total", 'result="exception"') == 0
-    # Nothing is left of those that came after the first few, be they 4 or 198; what may be open are connections.
-    assert SEEDS > WARM_UP and calm_memory[SEEDS] < calm_memory[WARM_UP] + MEMORY_OF_CONNECTIONS
+    # Nothing is left of those that came after the first few, be they 4 or 150.
+    (memory_then, files_then), (memory, files) = held[WARM_UP], held[SEEDS]
+    assert SEEDS > WARM_UP and memory < memory_then + allowance(reconciler)
+    assert files <= files_then + SPARE
