@@ -49,13 +49,18 @@ private:
         put_number(std::isfinite(value) ? value : 0.0);
     }
     void put(std::string_view value) {
-        put_char('"');
         // Nearly always it stands for itself. That is found out here, where one may read beyond its end.
-        char* const copy = room(value.size() + 1 + bytes_beyond);
+        char* const quoted = room(value.size() + 2 + bytes_beyond);
+        char* const copy = quoted + 1;
+        *quoted = '"';
         std::memcpy(copy, value.data(), value.size());
         copy[value.size()] = '"';
         const auto plain = static_cast<std::size_t>(find_special(copy) - copy);
-        size_ += plain;
+        if (plain == value.size()) {
+            size_ += plain + 2;
+            return;
+        }
+        size_ += 1 + plain;
         for (value.remove_prefix(plain); !value.empty();) {
             const auto special = std::find_if(value.begin(), value.end(), is_special);
             put_text({value.begin(), special});
