@@ -379,6 +379,36 @@ TEST_CASE("a pass whose status was refused is followed by another one") {
     CHECK(shop.worker->passes() == 2);
 }
 
+TEST_CASE("a TrainJob of which the server says that it is gone is looked at again while the cache has it") {
+    Shop shop;
+    shop.submit("job");
+    shop.server.refuse_read = [](const kube::Request& request) -> std::optional<api::Error> {
+        if (!request.target.ends_with("/trainjobs/job")) return std::nullopt;
+        return api::Error{
+            .code = api::Errc::not_found, .message = "what an old server knows", .http_status = 404};
+    };
+    shop.server.show(shop.caches);
+    shop.settle();
+    CHECK(shop.worker->passes() == 1);
+    CHECK_FALSE(shop.has_job_set("job"));
+    shop.time.run_for(9s);
+    CHECK(shop.worker->passes() == 2);
+    CHECK_FALSE(shop.has_job_set("job"));
+
+    SECTION("and comes to its JobSet although no watch tells of it") {
+        shop.server.refuse_read = {};
+        shop.time.run_for(5s);
+        CHECK(shop.has_job_set("job"));
+    }
+    SECTION("and is forgotten once the cache has lost it as well") {
+        shop.server.erase(train_jobs, {"ns", "job"});
+        shop.server.show(shop.caches);
+        shop.time.run_for(1min);
+        CHECK(shop.worker->passes() == 2);
+        CHECK(shop.metrics.expose().find("signalbox_queue_timers 0\n") != std::string::npos);
+    }
+}
+
 TEST_CASE("a lease that lapsed and came back without a word is noticed within a second") {
     Shop shop;
     shop.allowed = false;

@@ -16,6 +16,9 @@ constexpr std::chrono::seconds look_again_after{1};
 // on its view harmless.
 constexpr std::chrono::seconds longest_hold_back{15};
 constexpr std::chrono::milliseconds hold_back_step{250};
+// Who says that a TrainJob is gone which the cache still has may know less than the cache, not more: a server
+// that has come back from a backup. Then no event would bring another look.
+constexpr std::chrono::seconds until_cache_agrees{5};
 
 }  // namespace
 
@@ -213,6 +216,7 @@ void Worker::finish(const api::ObjectKey& key, const std::string& uid, const Pas
         queue_.done(key, now);
         pending_.erase(key);
         troubles_.erase(key);
+        if (caches_.train_jobs().find(key)) queue_.add_after(key, now + until_cache_agrees);
         return;
     }
     if (!report.written.train_job.empty() || !report.written.job_set.empty())
