@@ -14,6 +14,7 @@ sys.path[:0] = [str(ROOT / "tests" / "cluster"), str(ROOT / "tests" / "support" 
 from controlplane import ControlPlane  # noqa: E402
 from deployment import Program, Signalbox  # noqa: E402
 from fault_proxy import FaultProxy  # noqa: E402
+from lean import LeanPlane  # noqa: E402
 from rest import Rest, wait_for  # noqa: E402
 from secret_watch import SecretWatch  # noqa: E402
 
@@ -53,9 +54,16 @@ def rest(admin):
     return admin
 
 
+@pytest.fixture(scope="module")
+def plane():
+    """An API server and etcd without controllers; files that need another one have it by this name."""
+    with LeanPlane() as lean:
+        yield lean
+
+
 @pytest.fixture
 def proxy(plane):
-    """Between a reconciler and the API server of a `plane` that the file has."""
+    """Between a reconciler and the API server of the file's `plane`."""
     with FaultProxy(plane) as between:
         yield between
 
@@ -76,6 +84,12 @@ def begin(plane):
     # What a test killed has ended with that signal; what ended by itself has not.
     assert [problem for program in started if program.running() or program.exit_status() != -signal.SIGKILL
             for problem in program.stop()] == []
+
+
+@pytest.fixture
+def start(plane, begin):
+    """The same with the permissions of ours; `start(url)` one behind a proxy."""
+    return lambda url=None, *options: begin(plane.reconciler_kubeconfig(url), "--log-level=debug", *options)
 
 
 @pytest.fixture

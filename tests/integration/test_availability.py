@@ -32,10 +32,6 @@ def another(cluster):
         program.kill()
 
 
-def leads(program):
-    return program.metric("signalbox_leader") == 1
-
-
 def watch_the_lease(program):
     """Until it has had more than one chance to take the lease."""
     def looks():
@@ -61,16 +57,16 @@ def is_complete(rest, name):
 def test_another_replica_takes_over_from_one_that_vanished_or_was_stopped(signalbox, rest, another):
     rest.create(runtime())
     first = signalbox.reconciler
-    wait_for("the first to lead", lambda: leads(first))
+    wait_for("the first to lead", lambda: first.leads())
     second = another()
     watch_the_lease(second)
-    assert leads(first) and not leads(second)
+    assert first.leads() and not second.leads()
 
     signalbox.reconciler = None
     first.kill()
     vanished = time.monotonic()
     rest.create(train_job("orphan"))
-    wait_for("the second to lead", lambda: leads(second), interval=0.05)
+    wait_for("the second to lead", lambda: second.leads(), interval=0.05)
     took = time.monotonic() - vanished
     print(f"takeover after SIGKILL: {took:.1f} s")
     assert took < 20
@@ -78,11 +74,11 @@ def test_another_replica_takes_over_from_one_that_vanished_or_was_stopped(signal
 
     third = another()
     watch_the_lease(third)
-    assert leads(second) and not leads(third)
+    assert second.leads() and not third.leads()
     rest.create(train_job("handed-over", seconds=3))
     stopped = time.monotonic()
     assert second.stop() == []
-    wait_for("the third to lead", lambda: leads(third), interval=0.05)
+    wait_for("the third to lead", lambda: third.leads(), interval=0.05)
     took = time.monotonic() - stopped
     print(f"takeover after SIGTERM: {took:.1f} s")
     assert took < 3
@@ -92,7 +88,7 @@ def test_another_replica_takes_over_from_one_that_vanished_or_was_stopped(signal
 
 def test_a_missing_permission_is_named_and_not_fatal(cluster, signalbox, rest):
     rest.create(runtime())
-    wait_for("the lease", lambda: leads(signalbox.reconciler))
+    wait_for("the lease", lambda: signalbox.reconciler.leads())
     offset = len(signalbox.reconciler.text())
     role = json.loads(cluster.kubectl("get", "clusterrole", "signalbox-reconciler", "-o", "json"))
     complete = json.dumps(role["rules"])
@@ -121,7 +117,7 @@ def test_both_programs_outlive_the_api_server(cluster, installed, rest):
     # The last one, and without a clean-up: Kubernetes' own controllers need up to half a minute to come back.
     signalbox = installed
     rest.create(runtime())
-    wait_for("the lease", lambda: leads(signalbox.reconciler))
+    wait_for("the lease", lambda: signalbox.reconciler.leads())
     rest.create(train_job("steady", seconds=4))
     wait_for("its pod", lambda: rest.list("pods", selector="jobset.sigs.k8s.io/jobset-name=steady"))
     programs = [signalbox.reconciler, signalbox.webhook]
@@ -133,7 +129,7 @@ def test_both_programs_outlive_the_api_server(cluster, installed, rest):
         wait_for("a complaint per watch",
                  lambda: len(logged(program, "cannot watch; trying again", offset)) == watches[program])
     # It may have been another's by now, for all that it knows.
-    wait_for("the lease to be given up", lambda: not leads(signalbox.reconciler))
+    wait_for("the lease to be given up", lambda: not signalbox.reconciler.leads())
     for program in programs:
         assert program.admin("/healthz")[0] == 200 and program.running()
 

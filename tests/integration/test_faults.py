@@ -13,7 +13,7 @@ import pytest
 
 from fault_proxy import Fault
 from jobs import runtime, train_job
-from lean import LeanPlane, finished
+from lean import finished
 from rest import Rest, true_conditions, wait_for
 
 SEEDS = int(os.environ.get("SIGNALBOX_FAULT_SEEDS", 6))
@@ -25,26 +25,10 @@ CONNECTIONS = 64 + 8  # as many as passes at a time, and a few: watches, the lea
 
 
 @pytest.fixture(scope="module")
-def plane():
-    with LeanPlane() as lean:
-        yield lean
-
-
-@pytest.fixture(scope="module")
 def rest(plane):
     client = Rest(plane.kubeconfig)
     client.create(runtime())
     return client
-
-
-@pytest.fixture
-def start(plane, begin):
-    """Starts reconcilers; `start(url)` one behind a proxy."""
-    return lambda url=None: begin(plane.reconciler_kubeconfig(url), "--log-level=debug")
-
-
-def leads(program):
-    return program.metric("signalbox_leader") == 1
 
 
 def at_rest(program, proxy):
@@ -198,7 +182,7 @@ class Chaos:
 
 def test_every_train_job_reaches_its_end_whatever_happens_on_the_way_and_nothing_leaks(rest, proxy, start):
     reconciler = start(proxy.url)
-    wait_for("the lease", lambda: leads(reconciler))
+    wait_for("the lease", lambda: reconciler.leads())
     held = {}  # after so many histories
     took = []  # seconds from calm to the end of all
     for seed in range(FIRST_SEED, FIRST_SEED + SEEDS):

@@ -11,14 +11,8 @@ import pytest
 
 from fault_proxy import Fault
 from jobs import runtime, train_job
-from lean import LeanPlane, finished
+from lean import finished
 from rest import Rest, true_conditions, wait_for
-
-
-@pytest.fixture(scope="module")
-def plane():
-    with LeanPlane() as lean:
-        yield lean
 
 
 @pytest.fixture(scope="module")
@@ -27,16 +21,6 @@ def rest(plane):
     client.create(runtime())
     client.create(runtime("tidy", ttlSecondsAfterFinished=1))
     return client
-
-
-@pytest.fixture
-def start(plane, begin):
-    """Starts reconcilers; `start(url)` one behind a proxy."""
-    return lambda url=None, *options: begin(plane.reconciler_kubeconfig(url), "--log-level=debug", *options)
-
-
-def leads(program):
-    return program.metric("signalbox_leader") == 1
 
 
 def writes(program):
@@ -207,7 +191,7 @@ def test_a_leader_that_was_stopped_in_the_middle_of_its_writes_does_no_harm_when
         return None
     proxy.choose = choose
     first = start(proxy.url)
-    wait_for("the lease", lambda: leads(first))
+    wait_for("the lease", lambda: first.leads())
     second = start()
     stories += [kind(rest) for kind in (Created, Told, Snapshot, Suspended, Resumed, Late, Expired)]
     for story in stories:
@@ -221,7 +205,7 @@ def test_a_leader_that_was_stopped_in_the_middle_of_its_writes_does_no_harm_when
     try:
         os.kill(first.pid, signal.SIGSTOP)
         stopped = time.monotonic()
-        wait_for("the second to lead", lambda: leads(second), interval=0.05)
+        wait_for("the second to lead", lambda: second.leads(), interval=0.05)
         took = time.monotonic() - stopped
         print(f"takeover after SIGSTOP: {took:.1f} s")
         assert took < 20
@@ -236,7 +220,7 @@ def test_a_leader_that_was_stopped_in_the_middle_of_its_writes_does_no_harm_when
     finally:
         let_go.set()
         os.kill(first.pid, signal.SIGCONT)
-    wait_for("the first to notice", lambda: not leads(first))
+    wait_for("the first to notice", lambda: not first.leads())
     wait_for("the answers to its late writes", lambda: writes(first) == written + len(stories))
     looks = first.metric("signalbox_api_requests_total", 'resource="leases')
     wait_for("it to look at the lease more than once", lambda: first.metric(
@@ -245,7 +229,7 @@ def test_a_leader_that_was_stopped_in_the_middle_of_its_writes_does_no_harm_when
     assert changed == []
     assert {story.name: story.held.answered for story in stories} == {story.name: 409 for story in stories}
     # Nothing more, although its passes went on.
-    assert writes(first) == written + len(stories) and not leads(first) and leads(second)
+    assert writes(first) == written + len(stories) and not first.leads() and second.leads()
     assert rest.get("jobsets", "meanwhile")
 
 
@@ -265,7 +249,7 @@ def test_a_leader_that_is_stopped_cleanly_hands_over_at_once_whatever_its_passes
         return Fault(hold=let_go)
     proxy.choose = choose
     first = start(proxy.url, "--concurrency=2")
-    wait_for("the lease", lambda: leads(first))
+    wait_for("the lease", lambda: first.leads())
     second = start()
     rest.create(train_job("refused"))
     wait_for("it to be refused", lambda: refused and is_idle(first))
@@ -275,7 +259,7 @@ def test_a_leader_that_is_stopped_cleanly_hands_over_at_once_whatever_its_passes
         wait_for("all that may to be under way", lambda: len(held) == 2 and first.metric("signalbox_queue_depth") == 1)
         stopped = time.monotonic()
         first.ask_to_end()
-        wait_for("the second to lead", lambda: leads(second), interval=0.05)
+        wait_for("the second to lead", lambda: second.leads(), interval=0.05)
         took = time.monotonic() - stopped
         print(f"takeover after SIGTERM: {took:.1f} s")
         assert took < 3
@@ -292,16 +276,16 @@ def test_a_leader_that_is_stopped_cleanly_hands_over_at_once_whatever_its_passes
 
 def test_the_lease_changes_hands_within_3_seconds_of_a_stop_and_20_of_a_kill(start):
     first = start()
-    wait_for("the first to lead", lambda: leads(first))
+    wait_for("the first to lead", lambda: first.leads())
     second = start()
     stopped = time.monotonic()
     assert first.stop() == []
-    wait_for("the second to lead", lambda: leads(second), interval=0.05)
+    wait_for("the second to lead", lambda: second.leads(), interval=0.05)
     assert time.monotonic() - stopped < 3
     third = start()
     second.kill()
     killed = time.monotonic()
-    wait_for("the third to lead", lambda: leads(third), interval=0.05)
+    wait_for("the third to lead", lambda: third.leads(), interval=0.05)
     assert time.monotonic() - killed < 20
 
 
@@ -312,7 +296,7 @@ def pages_of_programs(program):
 
 def test_a_standby_gives_memory_back_after_its_start_and_when_a_storm_of_changes_is_over(rest, start):
     leader = start()
-    wait_for("the lease", lambda: leads(leader))
+    wait_for("the lease", lambda: leader.leads())
     standby = start()
 
     def gives_back():
@@ -324,4 +308,4 @@ def test_a_standby_gives_memory_back_after_its_start_and_when_a_storm_of_changes
         rest.create(train_job(f"storm-{number}", "nobody-has"))
     wait_for("it to know them", lambda: standby.metric("signalbox_store_objects", "trainjobs") == known + 110)
     gives_back()
-    assert not leads(standby) and standby.metric("signalbox_passes_total") == 0
+    assert not standby.leads() and standby.metric("signalbox_passes_total") == 0

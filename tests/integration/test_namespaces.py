@@ -72,10 +72,6 @@ def until(rest, namespace, name, kind, reason=None, timeout=60):
     return wait_for(f"{namespace}/{name} to be {kind} {reason or ''}", look, timeout)
 
 
-def leads(program):
-    return program.metric("signalbox_leader") == 1
-
-
 @pytest.mark.parametrize("namespace", OURS)
 def test_a_job_has_its_whole_life_in_each_of_its_namespaces(signalbox, admin, namespace):
     admin.create(runtime("kept-for-a-moment", "TrainingRuntime", namespace=namespace, ttlSecondsAfterFinished=3))
@@ -148,14 +144,14 @@ def test_asked_about_another_namespace_the_webhook_says_what_to_mend(signalbox, 
 
 
 def test_another_replica_takes_over(signalbox, admin, another):
-    wait_for("the first to lead", lambda: leads(signalbox.reconciler))
+    wait_for("the first to lead", lambda: signalbox.reconciler.leads())
     second = another(OURS)
-    assert not leads(second)
+    assert not second.leads()
     vanished = time.monotonic()
     signalbox.reconciler.kill()
     signalbox.reconciler = None
     admin.create(train_job("orphan", namespace=OURS[1]))
-    wait_for("the second to lead", lambda: leads(second))
+    wait_for("the second to lead", lambda: second.leads())
     assert time.monotonic() - vanished < 20
     until(admin, OURS[1], "orphan", "Complete")
     assert second.stop() == []
@@ -163,14 +159,14 @@ def test_another_replica_takes_over(signalbox, admin, another):
 
 
 def test_of_those_that_share_a_lease_one_works_whatever_their_namespaces(signalbox, another):
-    wait_for("the first to lead", lambda: leads(signalbox.reconciler))
+    wait_for("the first to lead", lambda: signalbox.reconciler.leads())
     other = another(OURS[:1])
 
     def looks():
         return other.metric("signalbox_api_requests_total", 'resource="leases')
     before = looks()
     wait_for("it to look at the lease", lambda: looks() >= before + 2)
-    assert leads(signalbox.reconciler) and not leads(other)
+    assert signalbox.reconciler.leads() and not other.leads()
 
 
 @pytest.fixture
@@ -191,7 +187,7 @@ def second_installation(cluster, admin, tmp_path):
 
 def test_two_installations_for_different_namespaces_work_side_by_side(cluster, signalbox, admin, another, second_installation):
     second = another([ELSEWHERE], f"--lease={second_installation}/trainer.kubeflow.org", installed_in=second_installation)
-    wait_for("both to lead", lambda: leads(second) and leads(signalbox.reconciler))
+    wait_for("both to lead", lambda: second.leads() and signalbox.reconciler.leads())
     for namespace in (*OURS, ELSEWHERE):
         admin.create(train_job("side-by-side", namespace=namespace))
     for namespace in (*OURS, ELSEWHERE):

@@ -6,11 +6,9 @@ import pathlib
 import re
 import time
 
-import pytest
-
 from deployment import Program
 from jobs import runtime, train_job
-from lean import LeanPlane, finished
+from lean import finished
 from rest import Rest, conditions, true_conditions, wait_for
 
 BINARIES = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"])
@@ -85,12 +83,6 @@ def writes_by_the_server(rest):
             key = (labels["verb"], labels["resource"] + "/" + labels["subresource"])
             counts[key] = counts.get(key, 0) + float(line.rsplit(" ", 1)[1])
     return counts
-
-
-@pytest.fixture(scope="module")
-def plane():
-    with LeanPlane() as lean:
-        yield lean
 
 
 def start(plane):

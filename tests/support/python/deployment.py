@@ -214,6 +214,9 @@ class Program(Process):
                 total += float(line.rsplit(" ", 1)[1])
         return total
 
+    def leads(self):
+        return self.metric("signalbox_leader") == 1
+
     def state(self):
         """For whoever has to find out why something did not happen."""
         if not self.running():
