@@ -9,13 +9,15 @@ function(add_module name)
     target_link_libraries(${name} PUBLIC ${ARG_USES} PRIVATE project_options ${ARG_PRIVATE_USES})
 endfunction()
 
-# add_unit_tests(module files... [USES ...] [LABELS ...])
+# add_unit_tests(module [USES ...] [LABELS ...])
 #
-# One test binary per module, which links that module and nothing above it. Its ctest name is unit.<module>.
+# One test binary per module, of all sources in the caller's folder; it links that module and nothing above it. Its ctest name
+# is unit.<module>.
 function(add_unit_tests module)
     cmake_parse_arguments(ARG "" "" "LABELS;USES" ${ARGN})
     set(target ${module}_tests)
-    add_executable(${target} ${ARG_UNPARSED_ARGUMENTS})
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
+    add_executable(${target} ${sources})
     target_link_libraries(${target} PRIVATE ${module} ${ARG_USES} test_support project_options Catch2::Catch2WithMain)
     target_compile_definitions(${target} PRIVATE
         CATCH_CONFIG_ENABLE_ALL_STRINGMAKERS SIGNALBOX_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")

@@ -16,7 +16,7 @@ import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "cluster"), str(ROOT / "tests" / "support" / "python")]
+sys.path.insert(0, str(ROOT / "tests" / "bed"))
 
 from deployment import Program  # noqa: E402
 from lean import LeanPlane  # noqa: E402

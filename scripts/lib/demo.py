@@ -13,7 +13,7 @@ import time  # noqa: E402
 import traceback  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "cluster"), str(ROOT / "tests" / "support" / "python")]
+sys.path.insert(0, str(ROOT / "tests" / "bed"))
 
 from controlplane import ControlPlane  # noqa: E402
 from deployment import Signalbox  # noqa: E402

@@ -131,12 +131,12 @@ def unmeasured():
 
 # A version that a document states, and who knows it.
 VERSIONS = [
-    ("docs/install.md", r"The tests run on ([\d.]+),", "tests/cluster/go.mod", r"k8s\.io/kubernetes v([\d.]+)"),
-    ("docs/install.md", r"The tests run with ([\d.]+\d)", "tests/cluster/go.mod", r"sigs\.k8s\.io/jobset v([\d.]+)"),
-    ("docs/install.md", r"The tests run with Helm ([\d.]+\d)", "tests/cluster/helm/go.mod", r"helm\.sh/helm/v4 v([\d.]+)"),
+    ("docs/install.md", r"The tests run on ([\d.]+),", "tests/bed/go.mod", r"k8s\.io/kubernetes v([\d.]+)"),
+    ("docs/install.md", r"The tests run with ([\d.]+\d)", "tests/bed/go.mod", r"sigs\.k8s\.io/jobset v([\d.]+)"),
+    ("docs/install.md", r"The tests run with Helm ([\d.]+\d)", "tests/bed/helm/go.mod", r"helm\.sh/helm/v4 v([\d.]+)"),
     ("docs/install.md", r"scripts/images --version ([\d.]+)", "CMakeLists.txt", r"(?m)^project\(signalbox VERSION (\S+)"),
-    ("docs/python-sdk.md", r"kubeflow==([\d.]+)", "tests/clients/requirements.in", r"kubeflow==([\d.]+)"),
-    ("docs/python-sdk.md", r"`kubeflow` ([\d.]+\d)", "tests/clients/requirements.in", r"kubeflow==([\d.]+)"),
+    ("docs/python-sdk.md", r"kubeflow==([\d.]+)", "tests/bed/clients/requirements.in", r"kubeflow==([\d.]+)"),
+    ("docs/python-sdk.md", r"`kubeflow` ([\d.]+\d)", "tests/bed/clients/requirements.in", r"kubeflow==([\d.]+)"),
 ]
 
 

@@ -6,7 +6,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RUNTIME = ROOT / "libs/runtime"
-TESTS = ROOT / "tests/runtime"
+TESTS = ROOT / "tests/unit/runtime"
 
 
 def read(path):
@@ -38,7 +38,6 @@ def rows_of_guide():
 
 def offences():
     header, sources = read(RUNTIME / "src/plugins/plugins.hpp"), read(RUNTIME / "CMakeLists.txt")
-    test_sources = read(TESTS / "CMakeLists.txt")
     made, listed, guide = plugins(), order(), list(rows_of_guide())
     for name, functions in made.items():
         if functions != [name]:
@@ -56,7 +55,7 @@ def offences():
         if len(tests) != 1 or tests[0][0] != f"{name}_test.cpp":
             yield f"docs/plugins.md does not have one row of {name}, whose table of tests is {name}_test.cpp"
         for test in {f"{name}_test.cpp"}.union(*tests):
-            if not re.search(rf"(?<!\w){test}\b", test_sources) or not has_tests(TESTS / test):
+            if not has_tests(TESTS / test):
                 yield f"{test}, where {name} is tested, is not among the tests of the runtime"
     for name, _ in guide:
         if name not in listed:

@@ -16,8 +16,8 @@ PURE = ("libs/api", "libs/crd", "libs/merge", "libs/runtime", "libs/lifecycle")
 RULES = [
     ("RapidJSON", r'#include\s*[<"]rapidjson', ("libs/api/src",)),
     ("yaml-cpp", r'#include\s*[<"]yaml-cpp', ("libs/api/src",)),
-    ("Beast", r'#include\s*<boost/beast|boost::beast', ("libs/net/src", "tests/net", "bench")),
-    ("OpenSSL", r'#include\s*<openssl', ("libs/net/src", "tests/net", "tests/support", "bench")),
+    ("Beast", r'#include\s*<boost/beast|boost::beast', ("libs/net/src", "tests/unit/net", "bench")),
+    ("OpenSSL", r'#include\s*<openssl', ("libs/net/src", "tests/unit/net", "tests/unit/support", "bench")),
     ("Asio", r'boost/asio|boost::asio|\basio::', ("libs/net", "libs/kube", "libs/offline", "apps", "tests", "bench")),
     ("a clock", r'_clock::now\(|::now\(\)|\btime\(nullptr\)', ("libs/net", "libs/kube", "apps", "tests", "bench")),
     ("a stream to the terminal", r'std::(cout|cerr|clog)\b', ("libs/net/src", "apps", "tests", "bench")),

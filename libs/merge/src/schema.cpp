@@ -2,7 +2,7 @@
 //
 // Source: the Go struct tags `patchStrategy`, `patchMergeKey` and `omitempty` of k8s.io/api v0.36.3 (core/v1,
 // batch/v1), k8s.io/apimachinery v0.36.3 (meta/v1) and sigs.k8s.io/jobset v0.12.0 (JobSetSpec);
-// tests/integration/test_merge.py reads these and compares. Ours are
+// tests/cluster/admission/test_merge.py reads these and compares. Ours are
 // - `resources.claims`, which core/v1 gives no merge key,
 // - one-of groups: the original's work through `$retainKeys`, which a typed patch cannot carry,
 // - `serviceAccountName`, which is a pointer in TrainJob's own PodSpecPatch,

@@ -1,0 +1,62 @@
+"""Kubeflow Trainer's CRDs, told from ours: the facts of original.yaml, the differences of differences.yaml."""
+
+import copy
+import re
+
+import schemas
+import yaml
+from paths import DATA
+
+HERE = DATA / "crds"
+FACTS = yaml.safe_load((HERE / "original.yaml").read_text())
+DIFFERENCES = yaml.safe_load((HERE / "differences.yaml").read_text())
+CRDS = {kind: crd for crd in FACTS["crds"] for kind in crd["kinds"]}
+NAMED = {rule: name for name, rule in FACTS["rules"].items()}
+
+
+def full(kind, path):
+    """A path with its "$name" written out."""
+    while name := re.match(r"\$(\w+)", path):
+        path = CRDS[kind]["paths"][name.group(1)] + path[name.end():]
+    return path
+
+
+def shortened(facts):
+    """Facts as original.yaml has them, with rules by name."""
+    facts = schemas.short(facts)
+    if "rules" in facts:
+        facts["rules"] = [NAMED.get(rule, rule) for rule in facts["rules"]]
+    return facts
+
+
+def differences_of(kind):
+    """(difference, full path) of each node of a kind that differs."""
+    for difference in DIFFERENCES:
+        if kind in difference["kinds"]:
+            for path in difference["paths"]:
+                yield difference, full(kind, path)
+
+
+def undone(kind, rows):
+    """The rows of our schema (schemas.flat) with every difference taken back, which makes them the original's."""
+    rows = copy.deepcopy(rows)
+    for difference, path in differences_of(kind):
+        if difference["original"] == "absent":
+            rows = {at: facts for at, facts in rows.items() if not schemas.below(at, path)}
+        else:
+            node = rows.setdefault(path, {})
+            for name, value in difference["original"].items():
+                put(node, name, value)
+    return rows
+
+
+def put(facts, name, value):
+    """Sets a fact by its short name; None takes it away."""
+    if name == "rules":
+        name, value = schemas.RULES, value and [FACTS["rules"][rule] for rule in value]
+    elif value == "list":
+        value = "array"
+    if value is None:
+        facts.pop(name, None)
+    else:
+        facts[name] = value

@@ -1,0 +1,6 @@
+"""Where things are in the checkout."""
+
+import pathlib
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DATA = ROOT / "tests" / "data"

@@ -1,0 +1,87 @@
+"""Fixtures for what needs one API server with JobSet's CRD and ours, but without any controller or webhook: what it
+refuses, the CRDs refuse. A folder's conftest.py imports them."""
+
+import json
+import os
+import subprocess
+
+import pytest
+import yaml
+
+from controlplane import ControlPlane
+from paths import ROOT
+from rest import ApiError, Rest, wait_for
+
+
+@pytest.fixture(scope="session")
+def plane():
+    with ControlPlane(lean=True) as control_plane:
+        # A lean control plane has no JobSet; for its CRD no controller is needed.
+        jobset = control_plane.kubectl_path.parent / "jobset-config" / "crd" / "bases"
+        control_plane.kubectl("apply", "--server-side", "-f", jobset)
+        yield control_plane
+
+
+@pytest.fixture(scope="session")
+def rest(plane):
+    """A client, once our kinds are served."""
+    plane.kubectl("apply", "--server-side", "-k", ROOT / "manifests" / "base" / "crds")
+    client = Rest(plane.kubeconfig)
+    for plural in ("trainjobs", "trainingruntimes", "clustertrainingruntimes"):
+        wait_for(f"{plural} to be served", lambda: is_served(client, plural))
+    return client
+
+
+@pytest.fixture(scope="session")
+def namespaces(rest):
+    """Those of overlays/namespaced."""
+    names = ["team-a", "team-b"]
+    for name in names:
+        rest.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    return names
+
+
+@pytest.fixture(scope="session")
+def installed(plane, rest):
+    """Everything but the webhook configurations: nobody answers them here, and all our kinds would be refused. The CRDs are
+    there already, and stay as other tests know them."""
+    left_out = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "CustomResourceDefinition")
+    objects = [obj for obj in build(plane, ROOT / "manifests" / "base") if obj["kind"] not in left_out]
+    run = subprocess.run([plane.kubectl_path, "--kubeconfig", plane.kubeconfig, "apply", "--server-side", "-f", "-"],
+                         input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}), capture_output=True, text=True)
+    assert run.returncode == 0 and run.stderr == "", run.stderr
+    return objects
+
+
+def follow(plane, command):
+    """What a guide's command prints, given in the checkout as a reader does."""
+    done = subprocess.run(["bash", "-ec", command], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120, env={
+        **os.environ, "KUBECONFIG": str(plane.kubeconfig), "PATH": f"{plane.kubectl_path.parent}:/usr/bin:/bin"})
+    assert done.returncode == 0, f"{command}: {done.stderr}"
+    return done.stdout
+
+
+def build(plane, directory):
+    return load_all(plane.kubectl("kustomize", directory))
+
+
+def load_all(text):
+    """The documents in it. The CRDs are long, and PyYAML's own loader takes seconds for them."""
+    return [doc for doc in yaml.load_all(text, Loader=yaml.CSafeLoader) if doc]
+
+
+def by_name(objects):
+    """By kind and name; outside of kubeflow-system the name is NAMESPACE/NAME."""
+    def key(meta):
+        return meta["name"] if meta.get("namespace") in (None, "kubeflow-system") else f"{meta['namespace']}/{meta['name']}"
+    named = {(each["kind"], key(each["metadata"])): each for each in objects}
+    assert len(named) == len(objects)
+    return named
+
+
+def is_served(client, plural):
+    try:
+        client.list(plural)
+    except ApiError:
+        return False
+    return True

@@ -1,0 +1,173 @@
+"""The test bed itself: what tests take for granted about it."""
+
+import datetime
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+from controlplane import ControlPlane
+from controlplane.ports import free_ports
+from controlplane.processes import start_time
+from rest import ApiError, Rest, wait_for
+
+
+@pytest.fixture(scope="module")
+def plane(request):
+    with ControlPlane(nodes=2) as control_plane:
+        yield control_plane
+        control_plane.keep_logs = request.session.testsfailed > 0
+
+
+@pytest.fixture(scope="module")
+def rest(plane):
+    return Rest(plane.kubeconfig)
+
+
+def job_set(name, labels=None):
+    container = {"name": "main", "image": "registry.example.com/x:1"}
+    pod = {"metadata": {"labels": labels or {}}, "spec": {"restartPolicy": "Never", "containers": [container]}}
+    job = {"spec": {"parallelism": 2, "completions": 2, "backoffLimit": 0, "template": pod}}
+    return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"replicatedJobs": [{"name": "node", "template": job}]}}
+
+
+def ended(rest, name):
+    return rest.get("jobsets", name).get("status", {}).get("terminalState")
+
+
+def pods(rest, name):
+    return rest.list("pods", selector=f"jobset.sigs.k8s.io/jobset-name={name}")
+
+
+def run_seconds(pod):
+    terminated = pod["status"]["containerStatuses"][0]["state"]["terminated"]
+    start, finish = (datetime.datetime.fromisoformat(terminated[at]) for at in ("startedAt", "finishedAt"))
+    return (finish - start).total_seconds()
+
+
+def test_pods_of_a_job_set_run_on_nodes_and_it_completes(rest):
+    rest.create(job_set("short"))
+    wait_for("Completed", lambda: ended(rest, "short") == "Completed")
+    assert {p["spec"]["nodeName"] for p in pods(rest, "short")} <= {"node-1", "node-2"}
+    assert {p["status"]["phase"] for p in pods(rest, "short")} == {"Succeeded"}
+
+
+def test_a_label_says_for_how_long_pods_run(rest):
+    rest.create(job_set("longer", {"signalbox.test/run-seconds": "3"}))
+    wait_for("Completed", lambda: ended(rest, "longer") == "Completed")
+    # The times are rounded to seconds.
+    assert all(run_seconds(pod) >= 2 for pod in pods(rest, "longer"))
+
+
+def test_a_label_makes_pods_fail(rest):
+    rest.create(job_set("bad", {"signalbox.test/outcome": "failed"}))
+    wait_for("Failed", lambda: ended(rest, "bad") == "Failed")
+    exits = [p["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] for p in pods(rest, "bad")]
+    assert exits and set(exits) == {1}
+
+
+def test_a_label_makes_pods_run_until_they_are_deleted(rest):
+    rest.create(job_set("endless", {"signalbox.test/run-seconds": "never"}))
+    wait_for("both to run", lambda: [p["status"]["phase"] for p in pods(rest, "endless")] == ["Running"] * 2)
+    rest.create(job_set("after"))
+    wait_for("a later one to complete", lambda: ended(rest, "after") == "Completed")
+    assert ended(rest, "endless") is None
+    rest.delete("jobsets", "endless")
+    wait_for("its pods to go", lambda: not pods(rest, "endless"))
+
+
+def test_nodes_have_room_and_are_kept_alive(rest):
+    for node in rest.list("nodes"):
+        assert node["status"]["allocatable"]["nvidia.com/gpu"] == "8"
+        assert not node["spec"].get("taints")
+    wait_for("a lease per node", lambda: len(rest.list("leases", "kube-node-lease")) == 2)
+
+
+def test_the_admission_chain_calls_the_job_set_webhook(rest):
+    unnamed = job_set("no-dns-label")
+    unnamed["spec"]["replicatedJobs"][0]["name"] = "n" * 80
+    with pytest.raises(ApiError, match="denied the request"):
+        rest.create(unnamed)
+
+
+def test_rbac_refuses_a_service_account_without_roles(plane):
+    account = plane.service_account_kubeconfig("default", "default")
+    with pytest.raises(ApiError) as refused:
+        Rest(account).list("pods")
+    assert refused.value.code == 403
+    assert 'User "system:serviceaccount:default:default" cannot list resource "pods"' in str(refused.value)
+
+
+def test_server_and_kubectl_say_which_release_they_are(plane):
+    version = json.loads(plane.kubectl("version", "-o", "json"))
+    assert version["serverVersion"]["gitVersion"] == version["clientVersion"]["gitVersion"]
+    assert version["serverVersion"]["gitVersion"] in (HERE / "go.mod").read_text()
+
+
+def test_two_run_side_by_side_and_stopping_leaves_nothing_behind(rest):
+    other = ControlPlane(nodes=1).start()
+    pids = other.pids()
+    assert len(pids) == 6
+    other_rest = Rest(other.kubeconfig)
+    other_rest.create(job_set("only-there"))
+    wait_for("Completed", lambda: ended(other_rest, "only-there") == "Completed")
+    assert rest.get("jobsets", "only-there") is None
+    other.stop()
+    assert [start_time(pid) for pid in pids] == [None] * 6
+    assert not other.directory.exists()
+    assert len(rest.list("nodes")) == 2
+
+
+def test_everything_ends_with_a_test_that_is_killed(tmp_path):
+    program = ("import sys, time; from controlplane import ControlPlane\n"
+               "plane = ControlPlane(lean=True, directory=sys.argv[1]).start()\n"
+               "print(*plane.pids(), flush=True); time.sleep(600)")
+    with subprocess.Popen([sys.executable, "-B", "-c", program, tmp_path], stdout=subprocess.PIPE, text=True,
+                          env={**os.environ, "PYTHONPATH": str(HERE)}) as test:
+        pids = [int(pid) for pid in test.stdout.readline().split()]
+        assert len(pids) == 2
+        test.send_signal(signal.SIGKILL)
+    wait_for("them to end", lambda: [start_time(pid) for pid in pids] == [None, None])
+
+
+@pytest.fixture
+def taken_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        s.listen()
+        yield s.getsockname()[1]
+
+
+def test_a_port_that_was_taken_meanwhile_is_replaced(taken_port, tmp_path, monkeypatch):
+    choices = iter([[taken_port, *free_ports(2)], free_ports(3)])
+    monkeypatch.setattr("controlplane.server.free_ports", lambda count: next(choices))
+    with ControlPlane(lean=True, directory=tmp_path) as lean:
+        assert Rest(lean.kubeconfig).list("namespaces")
+
+
+def test_the_api_server_can_be_stopped_and_comes_back_as_it_was(tmp_path):
+    with ControlPlane(lean=True, directory=tmp_path) as lean:
+        client = Rest(lean.kubeconfig)
+        before = client.get("namespaces", "default")["metadata"]["uid"]
+        url = lean.server
+        lean.stop_api_server()
+        with pytest.raises(OSError):
+            client.list("namespaces")
+        lean.start_api_server()
+        assert client.get("namespaces", "default")["metadata"]["uid"] == before
+        assert lean.server == url
+
+
+def test_a_program_that_cannot_start_is_named_and_its_log_is_kept(taken_port, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("controlplane.server.free_ports", lambda count: [taken_port, *free_ports(count - 1)])
+    with pytest.raises(RuntimeError, match="etcd ended by itself(.|\n)*address already in use"):
+        ControlPlane(lean=True, directory=tmp_path).start()
+    assert (tmp_path / "etcd.log").exists()
+    assert f"logs are in {tmp_path}" in capsys.readouterr().out

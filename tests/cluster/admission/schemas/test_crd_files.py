@@ -1,0 +1,129 @@
+"""The checked-in CRDs: made from what we wrote and from what the control plane serves, of the expected size and shape."""
+
+import json
+import os
+import subprocess
+
+import crdgen
+import pytest
+import yaml
+
+from paths import ROOT
+from rest import Rest
+
+CRDS = ROOT / "manifests" / "base" / "crds"
+PLURALS = ["clustertrainingruntimes", "trainingruntimes", "trainjobs"]
+# An API object may have 1.5 MiB in etcd; the annotation that client-side apply writes, 256 KiB.
+ANNOTATION_LIMIT = 262144
+# Properties, list items and map values. A change means that a field came or went, here or in what we embed. Kubeflow
+# Trainer has 1462, 1462 and 789; what we add and leave out makes the difference.
+NODES = {"clustertrainingruntimes": 1464, "trainingruntimes": 1464, "trainjobs": 792}
+
+
+def crd(plural):
+    return yaml.safe_load((CRDS / f"{plural}.yaml").read_text())
+
+
+def schema_of(document):
+    return document["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+
+
+def nodes(schema):
+    """All schemas within a schema, itself included."""
+    yield schema
+    children = list(schema.get("properties", {}).values())
+    children += [schema[key] for key in ("items", "additionalProperties") if isinstance(schema.get(key), dict)]
+    for child in children:
+        yield from nodes(child)
+
+
+@pytest.fixture(scope="module")
+def jobset_crd(plane):
+    return json.loads(plane.kubectl("get", "crd", "jobsets.jobset.x-k8s.io", "-o", "json"))
+
+
+def test_generating_them_again_changes_nothing(plane):
+    environment = {**os.environ, "KUBECONFIG": str(plane.kubeconfig)}
+    run = subprocess.run([ROOT / "scripts" / "generate-crds", "--check", "--kubectl", plane.kubectl_path], env=environment,
+                         capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
+def test_the_generator_says_what_is_missing(tmp_path, plane):
+    environment = {**os.environ, "KUBECONFIG": str(tmp_path / "none")}
+    run = subprocess.run([ROOT / "scripts" / "generate-crds", "--kubectl", plane.kubectl_path], env=environment,
+                         capture_output=True, text=True)
+    assert run.returncode == 1 and run.stderr.startswith("cannot read JobSet's CRD, is KUBECONFIG set?")
+
+
+@pytest.mark.parametrize("plural", PLURALS)
+def test_size(plural):
+    document = crd(plural)
+    assert len(json.dumps(document, separators=(",", ":"))) < 100_000 < ANNOTATION_LIMIT
+    assert sum(1 for _ in nodes(schema_of(document))) == NODES[plural]
+
+
+@pytest.mark.parametrize("plural", PLURALS)
+def test_unknown_fields_are_pruned_everywhere(plural):
+    assert "x-kubernetes-preserve-unknown-fields" not in (CRDS / f"{plural}.yaml").read_text()
+
+
+def test_both_runtime_kinds_share_one_spec():
+    specs = [schema_of(crd(plural))["properties"]["spec"] for plural in ("trainingruntimes", "clustertrainingruntimes")]
+    assert specs[0] == specs[1]
+
+
+@pytest.mark.parametrize("plural", PLURALS)
+def test_names(plural):
+    spec = crd(plural)["spec"]
+    kind = spec["names"]["kind"]
+    assert spec["names"] == {"kind": kind, "listKind": kind + "List", "plural": plural, "singular": kind.lower()}
+    assert spec["scope"] == ("Cluster" if plural.startswith("cluster") else "Namespaced")
+    (version,) = spec["versions"]
+    assert (spec["group"], version["name"], version["served"], version["storage"]) == (
+        "trainer.kubeflow.org", "v1alpha1", True, True)
+    assert version.get("subresources") == ({"status": {}} if plural == "trainjobs" else None)
+
+
+def test_every_field_of_ours_is_described(jobset_crd):
+    kinds, definitions, locations = crdgen.load_sources()
+    builder = crdgen.Builder(definitions, locations, crdgen.storage_schema(jobset_crd))
+    silent = []
+
+    def look(name, schema):
+        for field, value in schema.get("properties", {}).items():
+            if not builder.resolve(value).get("description"):
+                silent.append(f"{name}.{field}")
+            look(f"{name}.{field}", value)
+        if isinstance(schema.get("items"), dict):
+            look(f"{name}[]", schema["items"])
+
+    for name, schema in [*definitions.items(), *((kind["kind"], kind["schema"]) for kind in kinds)]:
+        look(name, schema)
+    assert not silent
+
+
+def test_jobset_knows_every_field_of_the_api_servers_pods(plane, jobset_crd):
+    """We take the Pod types from JobSet's CRD. A JobSet that lags behind Kubernetes would hide its new fields."""
+    schemas = Rest(plane.kubeconfig).request("GET", "/openapi/v3/api/v1")["components"]["schemas"]
+    ours = crdgen.node_at(crdgen.storage_schema(jobset_crd), "spec.replicatedJobs[].template.spec.template.spec")
+    missing = []
+
+    def resolved(schema):
+        reference = schema.get("$ref") or next((part["$ref"] for part in schema.get("allOf", []) if "$ref" in part), None)
+        return schemas[reference.rsplit("/", 1)[1]] if reference else schema
+
+    def compare(path, theirs, here):
+        theirs = resolved(theirs)
+        if path.endswith("volumeClaimTemplate.metadata"):
+            return  # embedded metadata is cut down in every CRD
+        for field, value in theirs.get("properties", {}).items():
+            if field in here.get("properties", {}):
+                compare(f"{path}.{field}", value, here["properties"][field])
+            else:
+                missing.append(f"{path}.{field}")
+        if "items" in theirs:
+            compare(f"{path}[]", theirs["items"], here["items"])
+
+    compare("pod.spec", {"$ref": "/io.k8s.api.core.v1.PodSpec"}, ours)
+    assert not missing

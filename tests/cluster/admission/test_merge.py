@@ -1,0 +1,200 @@
+"""Our strategic merge beside the API server's own, and our table beside the struct tags that it stands for.
+
+Each random pair of a Pod spec and a patch goes both ways: merged by us and sent as a new object, and sent as a strategic
+merge patch of the stored object. The API server defaults both outcomes alike, so what is left of differences is merging.
+"""
+
+import concurrent.futures
+import copy
+import functools
+import json
+import os
+import pathlib
+import subprocess
+import threading
+
+import pytest
+import yaml
+
+from controlplane import ControlPlane
+from controlplane.binaries import go
+from paths import ROOT
+from pod_pairs import Pairs
+from rest import Rest
+
+SEED = int(os.environ.get("SIGNALBOX_SEED", "1"))
+BASES, PATCHES = 60, 36
+WORKERS = 4
+
+
+def merge_lines(*arguments, lines=()):
+    run = subprocess.run([pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "merge_lines", *arguments], check=True, text=True,
+                         input="".join(json.dumps(line) + "\n" for line in lines), capture_output=True)
+    return [json.loads(line) for line in run.stdout.splitlines()]
+
+
+@functools.cache
+def struct_tags():
+    """What the Go types of JobSet and Kubernetes say, as tests/bed/structtags prints it."""
+    return json.loads(go("run", "./structtags"))
+
+
+# --- the table ---
+
+POD = ".replicatedJobs.template.spec.template.spec"
+# Where our table leaves the struct tags, and why.
+OURS = {
+    **{f"{POD}.{containers}.resources.claims": "core/v1 replaces the list; we merge what a patch claims with what the runtime claims"
+       for containers in ("containers", "initContainers")},
+    f"{POD}.serviceAccountName": "a pointer in TrainJob's PodSpecPatch: empty clears it",
+}
+
+
+def strategy_of(field):
+    """What our table has to say about a Go field."""
+    if field["kind"] == "list" and "merge" in field.get("strategy", "").split(","):
+        return ("by_key", field["key"]) if field.get("key") else ("as_set", None)
+    if field["kind"] == "map":
+        return "literal_map", None
+    if field["kind"] == "scalar" and field.get("pointer"):
+        return "keep_zero", None
+    return "deep", None
+
+
+def is_required(field):
+    """Always encoded, also when it is empty. Empty is no valid value of these, so that it does not matter whether a patch
+    can say it; where zero is one (weights, sysctls), the table keeps it."""
+    return field["kind"] == "scalar" and not field.get("pointer") and not field.get("omitted")
+
+
+def differences(crd, go_type, table, path=""):
+    """Compares what the CRD lets a patch say."""
+    properties = (crd.get("items") or crd).get("properties") or {}
+    for name, schema in properties.items():
+        place = f"{path}.{name}"
+        field = struct_tags()["types"][go_type][name]
+        row = table.get(name, {"strategy": "deep"})
+        have = (row["strategy"], row.get("key"))
+        if have != strategy_of(field) and not is_required(field):
+            yield place
+        if field.get("type"):
+            yield from differences(schema, field["type"], row.get("fields", {}), place)
+
+
+def test_the_table_of_merge_keys_is_what_the_struct_tags_say():
+    crd = yaml.safe_load((ROOT / "manifests/base/crds/trainjobs.yaml").read_text(encoding="utf-8"))
+    schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    for step in ("spec", "runtimePatches", "items", "trainingRuntimeSpec", "template", "spec"):
+        schema = schema[step] if step == "items" else schema["properties"][step]
+    table = merge_lines("schema")[0]
+    assert set(differences(schema, struct_tags()["root"], table)) == set(OURS)
+
+
+# --- the API server's merge ---
+
+def typed(patch, go_type):
+    """What a Go client would send of a patch: null, empty lists and maps, and zeros that are no pointers vanish."""
+    sent = {}
+    for name, value in patch.items():
+        field = struct_tags()["types"][go_type][name]
+        if value is None or (field["kind"] in ("list", "map") and not value):
+            continue
+        if field["kind"] == "list":
+            sent[name] = [typed(item, field["type"]) if isinstance(item, dict) else item for item in value]
+        elif field["kind"] == "object":
+            sent[name] = typed(value, field["type"])
+        elif value or isinstance(value, dict) or field.get("pointer") or not field.get("omitted") or name == "serviceAccountName":
+            sent[name] = value
+    return sent
+
+
+def retaining(item, group):
+    """Of a one-of group only what the patch sets stays: we do that, API servers do it when they are told to."""
+    if any(group(name) for name in item):
+        item["$retainKeys"] = [name for name in item if name != "$retainKeys"]
+
+
+def for_the_server(patch, base):
+    """The patch with every difference made up for that we want to have."""
+    patch = typed(patch, "v1.PodSpec")
+    for volume in patch.get("volumes", []):
+        retaining(volume, lambda name: name != "name")
+    for claim in patch.get("resourceClaims", []):
+        retaining(claim, lambda name: name != "name")
+    for container in patch.get("containers", []) + patch.get("initContainers", []):
+        for variable in container.get("env", []):
+            retaining(variable, lambda name: name in ("value", "valueFrom"))
+            if "valueFrom" in variable:
+                retaining(variable["valueFrom"], lambda _: True)
+    if "serviceAccountName" in patch and "serviceAccountName" in base:
+        patch["serviceAccount"] = patch["serviceAccountName"]  # the old name of the same, which the server stores beside it
+    return patch
+
+
+class Server:
+    """PodTemplates, whose spec can be anything that a Pod's can be; a connection per thread that stays open."""
+
+    PATH = "/api/v1/namespaces/default/podtemplates"
+
+    def __init__(self, kubeconfig):
+        self._rest = Rest(kubeconfig)
+        self._local = threading.local()
+
+    def store(self, name, spec):
+        answer = self._send("POST", self.PATH, template(name, spec), "application/json")
+        assert answer[0] == 201, answer[1]
+
+    def defaulted(self, spec):
+        """(status, spec or message): as it would be stored."""
+        return self._send("POST", f"{self.PATH}?dryRun=All&fieldValidation=Strict", template("new", spec), "application/json")
+
+    def patched(self, name, patch):
+        return self._send("PATCH", f"{self.PATH}/{name}?dryRun=All", {"template": {"spec": patch}},
+                          "application/strategic-merge-patch+json")
+
+    def _send(self, method, path, body, content_type):
+        if not hasattr(self._local, "connection"):
+            self._local.connection = self._rest.connection()
+        self._local.connection.request(method, path, json.dumps(body), {"Content-Type": content_type})
+        response = self._local.connection.getresponse()
+        answer = json.loads(response.read())
+        return response.status, answer["template"]["spec"] if response.status < 300 else answer.get("message")
+
+
+def template(name, spec):
+    return {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": name}, "template": {
+        "metadata": {"labels": {"a": "b"}}, "spec": spec}}
+
+
+@pytest.fixture(scope="module")
+def server():
+    with ControlPlane(lean=True) as plane:
+        yield Server(plane.kubeconfig)
+
+
+def test_random_patches_merge_as_the_api_server_merges_them(server):
+    print(f"seed {SEED}; another one: SIGNALBOX_SEED=n")
+    pairs = Pairs(SEED)
+    bases = [pairs.base() for _ in range(BASES)]
+    cases = [(number, pairs.patch()) for number in range(BASES) for _ in range(PATCHES)]
+    merged = merge_lines(lines=[[bases[number], patch] for number, patch in cases])
+
+    def compare(case):
+        (number, patch), ours = case
+        status, theirs = server.patched(f"base-{number}", for_the_server(copy.deepcopy(patch), bases[number]))
+        if "error" in ours:
+            return "refused" if status >= 400 else {"patch": patch, "base": bases[number], "ours": ours, "theirs": theirs}
+        new_status, ours_defaulted = server.defaulted(ours)
+        if status < 300 and new_status < 300 and ours_defaulted == theirs:
+            return "equal"
+        if status >= 400 and new_status >= 400:
+            return "refused"
+        return {"base": bases[number], "patch": patch, "ours": [new_status, ours_defaulted], "theirs": [status, theirs]}
+
+    with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+        list(pool.map(lambda base: server.store(f"base-{base[0]}", base[1]), enumerate(bases)))
+        outcomes = list(pool.map(compare, zip(cases, merged)))
+    different = [outcome for outcome in outcomes if isinstance(outcome, dict)]
+    print(f"{outcomes.count('equal')} equal, {outcomes.count('refused')} refused by both, {len(different)} different")
+    assert not different, json.dumps(different[0], indent=1)
+    assert outcomes.count("equal") >= 2000

@@ -1,0 +1,119 @@
+"""Every file of manifests/examples is applied as it is, and becomes what it says."""
+
+import pytest
+
+from paths import ROOT
+from guides import keep_pods_running
+from gangs import install_pod_groups, path_of_pod_group
+from rest import conditions, true_conditions, wait_for
+
+EXAMPLES = sorted((ROOT / "manifests" / "examples").glob("*.yaml"))
+# What becomes of each: Pods that end after a second on the test bed's nodes, unless nobody there can start them.
+SUSPENDED = {"kueue"}
+WAITING = {
+    "fine-tuning": "a volume claim",
+    "initializers": "a volume claim",
+    "checkpoints": "a volume claim",
+    "resource-claims": "devices",
+    "volcano": "its scheduler",
+}
+
+
+@pytest.fixture(scope="module")
+def gangs(admin):
+    install_pod_groups(admin)
+
+
+def train_job_of(rest):
+    job, = rest.list("trainjobs")
+    return job
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_becomes_what_it_says(example, cluster, gangs, signalbox, rest):
+    cluster.kubectl("apply", "--server-side", "-f", example)
+    try:
+        job = wait_for("it to be created", lambda: "Created" in true_conditions(train_job_of(rest)) and train_job_of(rest))
+        name = job["metadata"]["name"]
+        assert rest.get("jobsets", name)["spec"].get("suspend", False) == (example.stem in SUSPENDED)
+        if example.stem in SUSPENDED:
+            assert conditions(job)["Suspended"]["status"] == "True"
+        elif example.stem in WAITING:
+            wait_for("its first pod", lambda: rest.list("pods"))
+        else:
+            wait_for("its end", lambda: "Complete" in true_conditions(train_job_of(rest)), timeout=60)
+        if example.stem == "volcano":
+            assert rest.request("GET", path_of_pod_group("volcano", name))["spec"]["minMember"] == 4
+    finally:
+        cluster.kubectl("delete", "--ignore-not-found", "-f", example)
+
+
+# What an example is for ----------------------------------------------------------------------------------------------------
+
+def text_of(name):
+    return (ROOT / "manifests" / "examples" / f"{name}.yaml").read_text()
+
+
+def end_of(rest, name, condition):
+    return wait_for("its end", lambda: conditions(rest.get("trainjobs", name)).get(condition), timeout=60)
+
+
+def test_the_deadline_ends_a_job_that_runs_on(cluster, signalbox, rest):
+    keep_pods_running(rest)
+    text = text_of("deadline")
+    assert "activeDeadlineSeconds: 3600" in text
+    cluster.kubectl("apply", "-f", "-", input=text.replace("activeDeadlineSeconds: 3600", "activeDeadlineSeconds: 4"))
+    assert end_of(rest, "deadline", "Failed")["reason"] == "DeadlineExceeded"
+    wait_for("its JobSet and pods to go", lambda: not rest.list("jobsets") and not rest.list("pods"))
+
+
+def test_a_job_goes_away_once_the_time_of_its_runtime_is_over(cluster, signalbox, rest):
+    cluster.kubectl("apply", "-f", "-", input=text_of("time-to-live"))
+    end_of(rest, "time-to-live", "Complete")
+    assert rest.get("clustertrainingruntimes", "torch-for-a-day")["spec"]["ttlSecondsAfterFinished"] == 86400
+    # The time is the live runtime's: a day is over sooner if it is made shorter.
+    rest.patch("clustertrainingruntimes", "torch-for-a-day", {"spec": {"ttlSecondsAfterFinished": 1}})
+    wait_for("the TrainJob and its JobSet to go", lambda: not rest.list("trainjobs") and not rest.list("jobsets"))
+    wait_for("the event", lambda: [event for event in rest.list("events")
+                                   if event["regarding"]["name"] == "time-to-live" and event["reason"] == "TTLExpired"])
+
+
+VOLUME = """
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: of-the-team}
+spec:
+  storageClassName: ""
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteOnce]
+  hostPath: {path: /nowhere}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: checkpoints}
+spec:
+  storageClassName: ""
+  accessModes: [ReadWriteOnce]
+  resources: {requests: {storage: 1Gi}}
+"""
+
+
+def test_checkpoints_are_on_the_claim_and_the_job_ends_once_there_is_one(cluster, signalbox, rest):
+    cluster.kubectl("apply", "-f", "-", input=VOLUME)
+    try:
+        cluster.kubectl("apply", "-f", "-", input=text_of("checkpoints"))
+        end_of(rest, "checkpoints", "Complete")
+        pod, = rest.list("pods")
+        assert pod["spec"]["nodeSelector"] == {"kubernetes.io/os": "linux"}
+        (container,), volumes = pod["spec"]["containers"], pod["spec"]["volumes"]
+        assert [(volume["name"], volume["persistentVolumeClaim"]["claimName"]) for volume in volumes
+                if "persistentVolumeClaim" in volume] == [("checkpoints", "checkpoints")]
+        assert {"name": "checkpoints", "mountPath": "/checkpoints"} in container["volumeMounts"]
+    finally:
+        cluster.kubectl("delete", "trainjob", "checkpoints", "--ignore-not-found")
+        cluster.kubectl("delete", "--wait=false", "-f", "-", input=VOLUME)
+
+
+def test_there_is_an_example_of_everything_that_people_ask_for():
+    assert {path.stem for path in EXAMPLES} >= {"fine-tuning", "data-parallel", "mpi", "jax", "xgboost", "initializers", "deadline",
+                                                "time-to-live", "resource-claims", "kueue", "volcano"}

@@ -1,0 +1,25 @@
+"""Every guide in docs/ is followed word for word on the real control plane: its YAML applied, its commands run, what it shows seen."""
+
+import os
+import pathlib
+
+import pytest
+
+from paths import ROOT
+from guides import Reader, keep_pods_running, steps_of
+
+DOCS = ROOT / "docs"
+# It needs no cluster: tests/programs/cli/test_command_line.py.
+ELSEWHERE = {"offline-tools.md"}
+GUIDES = sorted({path.name for path in DOCS.glob("*.md") if "```console" in path.read_text()} - ELSEWHERE)
+# The test bed's nodes end a pod after a second. Where a guide is about what happens until then, they do not.
+LONG = {"dra.md", "kueue.md", "lifecycle.md", "runtime-patches.md"}
+
+
+@pytest.mark.parametrize("name", GUIDES)
+def test_a_guide_can_be_followed_word_for_word(name, cluster, signalbox, rest, tmp_path):
+    if name in LONG:
+        keep_pods_running(rest)
+    reader = Reader(cluster, pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]).resolve(), tmp_path)
+    for step in steps_of(DOCS / name):
+        reader.follow(step)

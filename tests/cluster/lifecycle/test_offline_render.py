@@ -1,0 +1,178 @@
+"""`signalbox-reconciler render` prints what a live reconciler applies: every shipped runtime and some odd inputs, through both.
+
+A ConfigMap or a Secret is created once: the live one is the printed one, but for what the API server adds to metadata and for the
+values of Secrets, which are masked. A JobSet is applied: applying the printed one to the live one, as the same field manager, changes
+nothing at all, neither a field nor who owns it. So each was printed to the last field, and nothing beyond."""
+
+import copy
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+import yaml
+
+from jobs import runtime, train_job
+from paths import ROOT
+from rest import conditions, path_of, wait_for
+
+PROGRAM = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "signalbox-reconciler"
+SHIPPED = {path.stem: path for path in (ROOT / "manifests" / "runtimes").glob("*.yaml") if path.stem != "kustomization"}
+ADDED_BY_THE_API_SERVER = ("uid", "resourceVersion", "creationTimestamp", "managedFields")
+PLACEHOLDER = "00000000-0000-0000-0000-000000000000"
+HASH = "trainer.kubeflow.org/applied-hash"
+
+
+def render(*files, status=0):
+    run = subprocess.run([PROGRAM, "render", "-o", "json", *(word for file in files for word in ("-f", file))],
+                         capture_output=True, text=True, check=False)
+    assert run.returncode == status, run.stderr
+    return json.loads(run.stdout)["items"] if status == 0 else run.stderr
+
+
+def written(path, *objects):
+    path.write_text("\n---\n".join(json.dumps(each) for each in objects))
+    return path
+
+
+def named(objects):
+    return {(each["kind"], each["metadata"]["name"]): each for each in objects}
+
+
+def owned(rest, job):
+    """What there is of a TrainJob. Items of lists do not say what they are."""
+    kinds = {"configmaps": "ConfigMap", "secrets": "Secret", "jobsets": "JobSet"}
+    return [{**obj, "apiVersion": "v1", "kind": kind} for plural, kind in kinds.items() for obj in rest.list(plural)
+            if any(owner["uid"] == job["metadata"]["uid"] for owner in obj["metadata"].get("ownerReferences", []))]
+
+
+def built(rest, name):
+    wait_for(f"{name} to be built", lambda: conditions(rest.get("trainjobs", name)).get("Created", {}).get("status") == "True")
+    return rest.get("trainjobs", name)
+
+
+def without_server_fields(obj):
+    obj = copy.deepcopy(obj)
+    for field in ADDED_BY_THE_API_SERVER:
+        obj["metadata"].pop(field, None)
+    if obj["kind"] == "Secret":
+        obj["data"] = dict.fromkeys(obj["data"], "***")
+    return obj
+
+
+def applied(rest, obj):
+    """The object that the API server would have after applying it as the reconciler does. JobSet's webhook adds defaults within one
+    list, and does not let it be changed: of that list it is shown that what was printed is in it. It also writes quantities as
+    strings."""
+    obj, live = with_quantities_as_text(obj), rest.get("jobsets", obj["metadata"]["name"])
+    if policies := obj["spec"].get("volumeClaimPolicies"):
+        assert is_within(policies, live["spec"]["volumeClaimPolicies"])
+        obj["spec"]["volumeClaimPolicies"] = live["spec"]["volumeClaimPolicies"]
+    path = path_of("jobsets", obj["metadata"]["namespace"], obj["metadata"]["name"])
+    return rest.request("PATCH", path + "?fieldManager=trainer&force=true&dryRun=All", obj, "application/apply-patch+yaml")
+
+
+def with_quantities_as_text(tree, key=""):
+    if isinstance(tree, dict):
+        return {name: str(value) if key in ("limits", "requests") and isinstance(value, int) else with_quantities_as_text(value, name)
+                for name, value in tree.items()}
+    return [with_quantities_as_text(item) for item in tree] if isinstance(tree, list) else tree
+
+
+def is_within(part, whole):
+    if isinstance(part, dict):
+        return isinstance(whole, dict) and all(key in whole and is_within(value, whole[key]) for key, value in part.items())
+    if isinstance(part, list):
+        return len(part) == len(whole) and all(map(is_within, part, whole))
+    return part == whole
+
+
+def compare_with_live(rest, job, printed):
+    live, printed = named(owned(rest, job)), named(printed)
+    assert live.keys() == printed.keys()
+    for name, obj in printed.items():
+        if name[0] == "JobSet":
+            # JobSet's controller may write the status in between.
+            wait_for("applying it to change nothing", lambda: applied(rest, obj) == rest.get("jobsets", name[1]), timeout=10)
+        else:
+            there = without_server_fields(live[name])
+            if "type" not in obj:
+                assert there.pop("type", "Opaque") == "Opaque"  # a default
+            assert there == obj
+
+
+# What can be said besides, for some runtimes.
+SPECS = {
+    "torch-distributed": {"runtimePatches": [{"manager": "example.com/team", "trainingRuntimeSpec": {"template": {"spec": {
+        "replicatedJobs": [{"name": "node", "template": {"spec": {"template": {"spec": {
+            "nodeSelector": {"pool": "gpu"}, "tolerations": [{"key": "gpu", "operator": "Exists"}]}}}}}]}}}}]},
+    "torchtune-llama3.2-1b": {"trainer": {"args": ["epochs=1"]}, "initializer": {
+        "dataset": {"storageUri": "hf://team/questions"}, "model": {"storageUri": "hf://team/base"}}},
+}
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_shipped_runtime(signalbox, rest, tmp_path, name):
+    fresh = train_job(f"job-{name.removesuffix('-distributed').replace('.', '-')}", name, nodes=1 if "torchtune" in name else 3,
+                      **{"suspend": True, "labels": {"team": "blue"}, **SPECS.get(name, {})})
+    if name == "xgboost-distributed":
+        fresh["spec"]["trainer"]["resourcesPerNode"] = {"limits": {"nvidia.com/gpu": 4}}
+    rest.create(fresh)
+    job = built(rest, fresh["metadata"]["name"])
+    blueprint = rest.get("clustertrainingruntimes", name)
+
+    # From what kubectl get prints: the very objects, UIDs and hashes included.
+    printed = render(written(tmp_path / "live.json", job, blueprint))
+    compare_with_live(rest, job, printed)
+
+    # From the files: the same but for what nobody can know yet.
+    from_files = named(render(written(tmp_path / "job.json", fresh), SHIPPED[name]))
+    assert from_files.keys() == named(printed).keys()
+    for key, obj in named(printed).items():
+        mine = from_files[key]
+        assert mine["metadata"]["ownerReferences"][0].pop("uid") == PLACEHOLDER
+        obj["metadata"]["ownerReferences"][0].pop("uid")
+        for each in (mine, obj):
+            each["metadata"].get("annotations", {}).pop(HASH, None)
+        if key[1].endswith("-runtime-snapshot"):
+            assert json.loads(mine.pop("data")["runtime"])["spec"] == json.loads(obj.pop("data")["runtime"])["spec"]
+        assert mine == obj
+
+
+ODD = {
+    "a long name": lambda: (train_job("j" * 40, "odd", suspend=True), runtime("odd")),
+    "a namespaced runtime": lambda: (train_job("spaced", "odd", kind="TrainingRuntime", suspend=True), runtime("odd", "TrainingRuntime")),
+    "nothing but a name": lambda: ({**train_job("bare", "odd"), "spec": {"runtimeRef": {"name": "odd"}, "suspend": True}}, runtime("odd")),
+    "a deadline": lambda: (train_job("dated", "odd", suspend=True, activeDeadlineSeconds=3600), runtime("odd")),
+    "an MPI launcher that is a node": lambda: (train_job("ranked", "odd", suspend=True, nodes=3), launcher_as_node()),
+}
+
+
+def launcher_as_node():
+    made = yaml.safe_load(SHIPPED["deepspeed-distributed"].read_text())
+    made["metadata"] = {"name": "odd"}
+    made["spec"]["mlPolicy"]["mpi"]["numProcPerNode"] = 8
+    return made
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_an_odd_input(signalbox, rest, tmp_path, case):
+    fresh, blueprint = ODD[case]()
+    rest.create(blueprint)
+    rest.create(fresh)
+    job = built(rest, fresh["metadata"]["name"])
+    printed = render(written(tmp_path / "live.json", job, rest.get(blueprint["kind"].lower() + "s", "odd")))
+    compare_with_live(rest, job, printed)
+
+
+def test_a_runtime_that_is_missing_is_told_in_the_words_of_the_condition(signalbox, rest, tmp_path):
+    signalbox.stop_reconciler()
+    rest.create(runtime("gone"))
+    fresh = train_job("orphan", "gone")
+    rest.create(fresh)
+    rest.delete("clustertrainingruntimes", "gone")
+    wait_for("the runtime to go", lambda: rest.get("clustertrainingruntimes", "gone") is None)
+    signalbox.start_reconciler()
+    message = wait_for("the condition", lambda: conditions(rest.get("trainjobs", "orphan")).get("Created", {}).get("message"))
+    assert message in render(written(tmp_path / "job.json", fresh), status=1)

@@ -1,0 +1,218 @@
+"""CRDs that change below stored objects: from an older release and back to it, and from the original's and back to them. No object is
+lost; what the other CRDs do not know is not shown by them, and lost for good only where an object is written meanwhile."""
+
+import copy
+import json
+import re
+
+import original
+import pytest
+import schemas
+import yaml
+
+from schema_server import ROOT, ApiError, ControlPlane, Rest, is_served, wait_for
+
+KINDS = ["trainjobs", "trainingruntimes", "clustertrainingruntimes"]
+PROMISED = yaml.safe_load((ROOT / "tests" / "data" / "crds" / "promised.yaml").read_text())
+# What a release before these fields had not: two that are ours alone, and one that users set every day.
+ADDED = {kind: ["spec.ttlSecondsAfterFinished", "spec.mlPolicy.torch.numProcPerNode"] for kind in KINDS} | {
+    "trainjobs": ["spec.activeDeadlineSeconds"]}
+META = {"annotations": {"example.com/mine": "yes"}, "labels": {"example.com/team": "one"}}
+POD = {"spec": {"containers": [{"name": "node", "image": "registry.example.com/base:1", "resources": {"limits": {"cpu": "2"}}}]}}
+NODE = {"name": "node", "template": {"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
+                                     "spec": {"template": POD}}}
+RUNTIME = {"mlPolicy": {"numNodes": 2, "torch": {"numProcPerNode": 4}}, "ttlSecondsAfterFinished": 3600,
+           "template": {"spec": {"replicatedJobs": [NODE]}}}
+PATCH = {"manager": "example.com/devices", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [{"name": "node", "template": {
+    "metadata": {"labels": {"example.com/queue": "fast"}},
+    "spec": {"template": {"spec": {
+        "nodeSelector": {"example.com/gpu": "yes"}, "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}],
+        "containers": [{"name": "node", "resources": {"claims": [{"name": "gpu"}]}}]}}}}}]}}}}
+JOB = {"runtimeRef": {"name": "shared"}, "activeDeadlineSeconds": 600, "runtimePatches": [PATCH],
+       "trainer": {"image": "registry.example.com/team/train:1", "numNodes": 2}}
+STATUS = {"conditions": [{"type": "Created", "status": "True", "reason": "JobsCreationSucceeded", "message": "Succeeded to create Jobs",
+                          "lastTransitionTime": "2026-01-02T03:04:05Z", "observedGeneration": 1}],
+          "jobsStatus": [{"name": "node", "active": 2, "ready": 2, "failed": 0, "succeeded": 0, "suspended": 0}]}
+PATHS = {"trainjobs": "/apis/trainer.kubeflow.org/v1alpha1/namespaces/default/trainjobs/",
+         "trainingruntimes": "/apis/trainer.kubeflow.org/v1alpha1/namespaces/default/trainingruntimes/",
+         "clustertrainingruntimes": "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes/"}
+
+
+def ours(kind):
+    return yaml.load((ROOT / "manifests" / "base" / "crds" / f"{kind}.yaml").read_text(), Loader=yaml.CSafeLoader)
+
+
+def schema_of(crd):
+    return crd["spec"]["versions"][0]["schema"]
+
+
+def with_rows(kind, rows):
+    """Our CRD with another schema."""
+    crd = ours(kind)
+    schema_of(crd)["openAPIV3Schema"] = schemas.nested(rows)
+    return crd
+
+
+def rows_of(kind):
+    return schemas.flat(schema_of(ours(kind))["openAPIV3Schema"])
+
+
+def older(kind):
+    rows = {path: facts for path, facts in rows_of(kind).items() if not any(schemas.below(path, gone) for gone in ADDED[kind])}
+    # Rules about a field came with it.
+    for facts in rows.values():
+        if any("activeDeadlineSeconds" in rule for rule in facts.get(schemas.RULES, [])):
+            facts[schemas.RULES] = [rule for rule in facts[schemas.RULES] if "activeDeadlineSeconds" not in rule]
+    return with_rows(kind, rows)
+
+
+def the_originals(kind):
+    return with_rows(kind, original.undone(kind, rows_of(kind)))
+
+
+def unknown_to_the_original(kind):
+    return [path for difference, path in original.differences_of(kind) if difference["original"] == "absent"]
+
+
+OTHERS = {"an older release's": (older, lambda kind: ADDED[kind]), "the original's": (the_originals, unknown_to_the_original)}
+
+
+class Cluster:
+    def __init__(self, plane):
+        self.plane = plane
+        self.rest = Rest(plane.kubeconfig)
+
+    def apply(self, crd_of):
+        for kind in KINDS:
+            self.plane.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", input=json.dumps(crd_of(kind)))
+        for kind in KINDS:
+            wait_for(f"{kind} to be served", lambda kind=kind: is_served(self.rest, kind))
+            wait_for(f"the schema of {kind}", lambda kind=kind: self.serves(kind, crd_of(kind)))
+
+    def serves(self, kind, crd):
+        """Whether writes are judged and reads are cut by this schema: a moment after it was stored. A field that is in the one only
+        tells; `probe` is an object that is not stored."""
+        field = {"trainjobs": "activeDeadlineSeconds"}.get(kind, "ttlSecondsAfterFinished")
+        known = field in schema_of(crd)["openAPIV3Schema"]["properties"]["spec"]["properties"]
+        probe = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": crd["spec"]["names"]["kind"],
+                 "metadata": {"name": "probe"}, "spec": {**(JOB if kind == "trainjobs" else RUNTIME), field: 60}}
+        try:
+            answer = self.rest.request("POST", PATHS[kind].rstrip("/") + "?dryRun=All", probe)
+        except ApiError:
+            return False
+        return (field in answer["spec"]) == known
+
+    def create(self, name):
+        """One of each kind."""
+        for kind, spec in (("clustertrainingruntimes", RUNTIME), ("trainingruntimes", RUNTIME), ("trainjobs", JOB)):
+            made = self.rest.request("POST", PATHS[kind].rstrip("/"), {
+                "apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": ours(kind)["spec"]["names"]["kind"],
+                "metadata": {"name": name, **META}, "spec": spec})
+            if kind == "trainjobs":
+                self.rest.request("PUT", PATHS[kind] + f"{name}/status", {**made, "status": STATUS})
+
+    def fields(self, name):
+        """(kind, path of a leaf): value, of all three."""
+        found = {}
+        for kind in KINDS:
+            obj = self.rest.request("GET", PATHS[kind] + name)
+            for of_the_server in ("managedFields", "resourceVersion", "generation"):
+                obj["metadata"].pop(of_the_server)
+            found |= {(kind, path): value for path, value in leaves(obj)}
+        return found
+
+    def write(self, name):
+        for kind in KINDS:
+            self.rest.request("PATCH", PATHS[kind] + name, {"metadata": {"labels": {"example.com/team": "two"}}}, "application/merge-patch+json")
+
+
+def leaves(node, path=""):
+    if isinstance(node, dict) and node:
+        for name, each in node.items():
+            yield from leaves(each, f"{path}.{name}" if path else name)
+    elif isinstance(node, list) and node:
+        for index, each in enumerate(node):
+            yield from leaves(each, f"{path}[{index}]")
+    else:
+        yield path, node
+
+
+def shown(fields):
+    """Without what is empty: where nothing within an object is known, it is still shown."""
+    return {key: value for key, value in fields.items() if value != {}}
+
+
+def without(fields, unknown):
+    """Those that CRDs show that do not know some paths."""
+    def is_known(kind, path):
+        return not any(schemas.below(re.sub(r"\[\d+\]", "[]", path), root) for root in unknown(kind))
+    return {key: value for key, value in shown(fields).items() if is_known(*key)}
+
+
+@pytest.fixture(scope="module")
+def bare_plane():
+    """An API server that knows nothing of us."""
+    with ControlPlane(lean=True) as plane:
+        yield plane
+
+
+@pytest.mark.parametrize("other, unknown", OTHERS.values(), ids=OTHERS)
+def test_objects_outlive_a_change_of_the_crds_and_the_way_back(bare_plane, other, unknown):
+    cluster = Cluster(bare_plane)
+    name = other.__name__.replace("_", "-")
+    # They were stored by the other CRDs: all is there when ours come.
+    cluster.apply(other)
+    cluster.create(f"{name}-theirs")
+    theirs = cluster.fields(f"{name}-theirs")
+    cluster.apply(ours)
+    assert cluster.fields(f"{name}-theirs") == theirs
+    cluster.write(f"{name}-theirs")
+
+    # Ours, and back: not shown is what they do not know, and nothing else.
+    for each in ("read", "written"):
+        cluster.create(f"{name}-{each}")
+    full = {each: cluster.fields(f"{name}-{each}") for each in ("read", "written")}
+    lost = {path for _, path in full["read"].keys() - without(full["read"], unknown).keys()}
+    assert len(lost) >= 3, "they know all of it"
+    cluster.apply(other)
+    for each in ("read", "written"):
+        assert shown(cluster.fields(f"{name}-{each}")) == without(full[each], unknown)
+    cluster.write(f"{name}-written")
+
+    # And ours again: what was only read has all that it had.
+    cluster.apply(ours)
+    assert cluster.fields(f"{name}-read") == full["read"]
+    team = {(kind, "metadata.labels.example.com/team"): "two" for kind in KINDS}
+    assert shown(cluster.fields(f"{name}-written")) == without(full["written"], unknown) | team
+    for each in ("theirs", "read", "written"):
+        cluster.write(f"{name}-{each}")
+
+
+def test_a_runtime_of_an_mpi_that_the_original_does_not_know_stays_and_can_still_be_labelled(bare_plane):
+    cluster = Cluster(bare_plane)
+    cluster.apply(ours)
+    spec = copy.deepcopy(RUNTIME) | {"mlPolicy": {"numNodes": 1, "mpi": {"mpiImplementation": "Intel"}}}
+    path = PATHS["clustertrainingruntimes"]
+    cluster.rest.request("POST", path.rstrip("/"), {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "ClusterTrainingRuntime",
+                                                    "metadata": {"name": "intel"}, "spec": spec})
+    cluster.apply(the_originals)
+    change = {"metadata": {"labels": {"example.com/team": "two"}}}
+    after = cluster.rest.request("PATCH", path + "intel", change, "application/merge-patch+json")
+    assert after["spec"]["mlPolicy"]["mpi"]["mpiImplementation"] == "Intel"
+    cluster.apply(ours)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_field_that_was_there_once_is_there_and_takes_what_it_took(kind):
+    """promised.yaml has the fields of the first release, but for those within types of Kubernetes."""
+    rows = rows_of(kind)
+    names = PROMISED[kind]
+    assert len(names) > 50
+    for path, promised in names.items():
+        path = original.full(kind, path)
+        assert path in rows, f"{path} is gone: stored objects would lose it"
+        facts = schemas.short(rows[path])
+        assert facts.get("type") == promised.get("type"), path
+        assert set(facts.get("required", [])) <= set(promised.get("required", [])), f"{path} demands more than before"
+        if "enum" in facts:
+            assert set(promised["enum"]) <= set(facts["enum"]), f"{path} takes less than before"

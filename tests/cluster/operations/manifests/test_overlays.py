@@ -1,0 +1,197 @@
+"""What each overlay changes, and that every one of them can be installed."""
+
+import json
+import re
+import subprocess
+
+import pytest
+import yaml
+
+from schema_server import ROOT, build, by_name
+from controlplane.binaries import CRDS_OF_OTHERS, crds_of_others
+from deployment import write_overlay
+
+OVERLAYS = ROOT / "manifests" / "overlays"
+NEED_OTHERS = ("cert-manager", "prometheus")  # whose CRDs have to be there
+INSTALLABLE = sorted(path.name for path in OVERLAYS.iterdir() if path.name not in ("local-processes", *NEED_OTHERS))
+
+
+@pytest.fixture(scope="module")
+def others(plane, rest):
+    """cert-manager's and the Prometheus operator's kinds are served."""
+    directory = crds_of_others()
+    files = [word for name in CRDS_OF_OTHERS for word in ("-f", directory / name)]
+    plane.kubectl("apply", "--server-side", *files)
+    plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", *files)
+    yield
+    plane.kubectl("delete", *files)
+
+
+@pytest.fixture(scope="session")
+def overlay(plane):
+    """The objects of one overlay, by kind and name."""
+    built = {}
+
+    def objects(name):
+        if name not in built:
+            directory = ROOT / "manifests" / "base" if name == "base" else OVERLAYS / name
+            built[name] = by_name(build(plane, directory))
+        return built[name]
+    return objects
+
+
+def deployment(objects, program):
+    return objects["Deployment", f"signalbox-{program}"]["spec"]
+
+
+def arguments(objects, program):
+    return deployment(objects, program)["template"]["spec"]["containers"][0]["args"]
+
+
+@pytest.mark.parametrize("name", [*INSTALLABLE, *NEED_OTHERS])
+def test_an_overlay_leaves_out_nothing_of_the_base_and_labels_all(overlay, name):
+    assert overlay("base").keys() <= overlay(name).keys()
+    for obj in overlay(name).values():
+        assert obj["metadata"]["labels"]["app.kubernetes.io/part-of"] == "signalbox"
+
+
+@pytest.mark.parametrize("name", [*INSTALLABLE, *NEED_OTHERS])
+def test_an_api_server_takes_all_of_it_by_one_apply(plane, installed, namespaces, others, overlay, name):
+    run = subprocess.run([plane.kubectl_path, "--kubeconfig", plane.kubeconfig, "apply", "--server-side", "--dry-run=server",
+                          "--force-conflicts", "-f", "-"], capture_output=True, text=True,
+                         input=json.dumps({"apiVersion": "v1", "kind": "List", "items": list(overlay(name).values())}))
+    assert (run.returncode, run.stderr) == (0, "")
+    assert len(run.stdout.splitlines()) == len(overlay(name))
+
+
+@pytest.mark.parametrize("name", INSTALLABLE)
+def test_no_certificate_has_to_be_made_by_hand(overlay, name):
+    assert "--self-signed" in arguments(overlay(name), "webhook")
+    assert not deployment(overlay(name), "webhook")["template"]["spec"].get("volumes")
+
+
+@pytest.mark.parametrize("name", ["base", *INSTALLABLE, *NEED_OTHERS])
+def test_a_webhook_s_memory_has_room_below_its_limit_whatever_the_node(overlay, name):
+    given = dict(arg.removeprefix("--").partition("=")[::2] for arg in arguments(overlay(name), "webhook"))
+    assert "threads" in given, "as many as the node has cores"
+    # The formula of docs/webhook-limits.md, by our options and the defaults.
+    bound = (20_000_000 + 100_000 * int(given.get("max-connections", 512)) + 2 * int(given.get("max-bytes-in-flight", 32 << 20))
+             + 80_000_000 * int(given["threads"]))
+    container, = deployment(overlay(name), "webhook")["template"]["spec"]["containers"]
+    limit, = re.findall(r"^(\d+)Mi$", container["resources"]["limits"]["memory"])
+    assert bound <= int(limit) << 20
+
+
+def test_an_overlay_that_makes_certificates_otherwise_leaves_the_webhook_s_other_arguments(overlay):
+    def others(name):
+        of_certificates = ("--tls-", "--self-signed", "--cert-secret", "--service")
+        return {arg for arg in arguments(overlay(name), "webhook") if not arg.startswith(of_certificates)}
+    assert others("self-signed") == others("cert-manager") == others("base")
+
+
+def test_cert_manager_issues_the_secret_that_the_webhook_mounts(overlay):
+    objects = overlay("cert-manager")
+    volume, = deployment(objects, "webhook")["template"]["spec"]["volumes"]
+    certificate = objects["Certificate", "signalbox-webhook-cert"]
+    assert certificate["spec"]["secretName"] == volume["secret"]["secretName"]
+    for (kind, _), obj in objects.items():
+        if "Webhook" in kind:
+            assert obj["metadata"]["annotations"]["cert-manager.io/inject-ca-from"] == "kubeflow-system/signalbox-webhook-cert"
+
+
+def test_the_prometheus_overlay_brings_a_monitor_alerts_and_a_dashboard(overlay):
+    objects = overlay("prometheus")
+    for key in (("PodMonitor", "signalbox"), ("PrometheusRule", "signalbox"), ("ConfigMap", "signalbox-dashboard")):
+        assert objects[key]["metadata"]["namespace"] == "kubeflow-system"
+    dashboard = objects["ConfigMap", "signalbox-dashboard"]
+    assert dashboard["metadata"]["labels"]["grafana_dashboard"] == "1"
+    assert json.loads(dashboard["data"]["dashboard.json"])["title"] == "Signalbox"
+    added = {key for key in objects.keys() - overlay("self-signed").keys()}
+    assert len(added) == 3
+
+
+def test_the_monitor_and_the_alerts_are_labelled_as_the_guide_says(plane, overlay, tmp_path):
+    guide = (ROOT / "docs" / "operations.md").read_text().partition("/manifests/overlays/prometheus ")[2].partition("```")[0]
+    patches = yaml.safe_load("patches:" + guide.partition("\npatches:")[2])["patches"]
+    directory = write_overlay(tmp_path, base="overlays/prometheus")
+    kustomization = json.loads((directory / "kustomization.yaml").read_text())
+    (directory / "kustomization.yaml").write_text(json.dumps({**kustomization, "patches": patches}))
+    labelled = {kind for (kind, _), obj in by_name(build(plane, directory)).items() if "release" in obj["metadata"]["labels"]}
+    assert labelled == {"PodMonitor", "PrometheusRule"}
+
+
+def test_high_availability_spreads_over_nodes_whatever_it_takes(overlay):
+    objects = overlay("high-availability")
+    assert deployment(objects, "webhook")["replicas"] == 3
+    assert objects.keys() - overlay("self-signed").keys() == {("ResourceQuota", "signalbox-critical-pods")}
+    for program in ("webhook", "reconciler"):
+        pod = deployment(objects, program)["template"]["spec"]
+        constraints = {each["topologyKey"]: each["whenUnsatisfiable"] for each in pod["topologySpreadConstraints"]}
+        assert constraints == {"kubernetes.io/hostname": "DoNotSchedule", "topology.kubernetes.io/zone": "ScheduleAnyway"}
+        assert pod["priorityClassName"] == "system-cluster-critical"
+
+
+def test_a_single_node_runs_one_of_each_and_can_be_drained(overlay):
+    objects = overlay("single-node")
+    for program in ("webhook", "reconciler"):
+        assert deployment(objects, program)["replicas"] == 1
+        assert objects["PodDisruptionBudget", f"signalbox-{program}"]["spec"]["maxUnavailable"] == 1
+
+
+def test_the_kubeflow_overlay_writes_created_only_on_failure(overlay):
+    assert "--created-condition=on-failure" in arguments(overlay("kubeflow"), "reconciler")
+    assert [*arguments(overlay("self-signed"), "reconciler"), "--created-condition=on-failure"] == \
+        arguments(overlay("kubeflow"), "reconciler")
+
+
+@pytest.mark.parametrize("name", ["base", *INSTALLABLE])
+def test_budgets_policies_and_spreading_speak_of_the_pods_that_there_are(overlay, name):
+    objects = overlay(name)
+    for program in ("webhook", "reconciler"):
+        labels = deployment(objects, program)["template"]["metadata"]["labels"]
+        selectors = [objects["PodDisruptionBudget", f"signalbox-{program}"]["spec"]["selector"],
+                     objects["NetworkPolicy", f"signalbox-{program}"]["spec"]["podSelector"],
+                     *[each["labelSelector"] for each in
+                       deployment(objects, program)["template"]["spec"]["topologySpreadConstraints"]]]
+        assert len(selectors) == 4
+        for selector in selectors:
+            assert selector["matchLabels"] and selector["matchLabels"].items() <= labels.items()
+
+
+def test_policies_open_the_ports_that_the_pods_have_and_no_others(overlay):
+    objects = overlay("base")
+    for program, served in (("webhook", {"webhook", "admin"}), ("reconciler", {"admin"})):
+        policy = objects["NetworkPolicy", f"signalbox-{program}"]["spec"]
+        assert policy["policyTypes"] == ["Ingress", "Egress"]
+        opened = {port["port"] for rule in policy["ingress"] for port in rule["ports"]}
+        container, = deployment(objects, program)["template"]["spec"]["containers"]
+        assert opened == served == {port["name"] for port in container["ports"]}
+
+
+@pytest.mark.parametrize("name, more", [("base", []), ("single-node", [8443, 16443])])
+def test_policies_let_out_to_where_api_servers_listen(overlay, name, more):
+    # 443: the Service and most clouds, 6443: kubeadm, kind and k3s; 8443: minikube, 16443: MicroK8s.
+    for program in ("webhook", "reconciler"):
+        rule, = overlay(name)["NetworkPolicy", f"signalbox-{program}"]["spec"]["egress"]
+        assert [each["port"] for each in rule["ports"]] == [53, 53, 443, 6443, *more]
+
+
+def test_everybody_may_read_which_version_this_is_and_nothing_else(rest, plane, installed):
+    read = rest.get("configmaps", "kubeflow-trainer-public", namespace="kubeflow-system")
+    assert read["data"]["kubeflow_trainer_version"].startswith("v2.")
+    asked = [plane.kubectl_path, "--kubeconfig", plane.kubeconfig, "auth", "can-i", "-n", "kubeflow-system", "--as", "tenant",
+             "--as-group", "system:authenticated"]
+    for verb, name, answer in (("get", "kubeflow-trainer-public", "yes"), ("get", "other", "no"), ("list", "", "no"),
+                               ("update", "kubeflow-trainer-public", "no")):
+        run = subprocess.run([*asked, verb, f"configmaps/{name}" if name else "configmaps"], capture_output=True, text=True)
+        assert run.stdout.strip() == answer, (verb, name)
+
+
+def test_the_policy_of_our_accounts_is_left_out_as_the_guide_says(plane, overlay, tmp_path):
+    patches = yaml.safe_load((ROOT / "docs" / "security.md").read_text().partition("\n```\npatches:")[2].partition("```")[0])
+    directory = write_overlay(tmp_path, base="overlays/self-signed")
+    kustomization = json.loads((directory / "kustomization.yaml").read_text())
+    (directory / "kustomization.yaml").write_text(json.dumps({**kustomization, "patches": patches}))
+    policy = {(kind, name) for kind, name in overlay("self-signed") if kind.startswith("ValidatingAdmissionPolicy")}
+    assert len(policy) == 2
+    assert by_name(build(plane, directory)) == {key: obj for key, obj in overlay("self-signed").items() if key not in policy}

@@ -1,0 +1,196 @@
+"""What scripts/release makes: one file for each overlay, and a Helm chart that says the same."""
+
+import subprocess
+
+import pytest
+
+from schema_server import ROOT, build, by_name, load_all
+from controlplane import binaries
+
+VERSION = "1.2.3-rc.1"
+OVERLAYS = sorted(path.name for path in (ROOT / "manifests" / "overlays").iterdir()
+                  if path.name not in ("local-processes", "namespaced"))
+KEPT = {"CustomResourceDefinition", "Namespace"}
+
+
+def make_release(directory, *options):
+    subprocess.run([ROOT / "scripts" / "release", VERSION, directory, *options], check=True, capture_output=True)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def release(tmp_path_factory):
+    return make_release(tmp_path_factory.mktemp("release"))
+
+
+@pytest.fixture(scope="session")
+def chart(release):
+    return release / f"signalbox-{VERSION}.tgz"
+
+
+@pytest.fixture(scope="session")
+def helm(tmp_path_factory):
+    """Runs helm with no settings of the user."""
+    program, home = binaries.build_helm(), tmp_path_factory.mktemp("helm")
+
+    def run(*arguments):
+        return subprocess.run([program, *arguments], capture_output=True, text=True, check=False,
+                              env={"HOME": str(home), "PATH": "/usr/bin:/bin"})
+    return run
+
+
+@pytest.fixture(scope="session")
+def template(helm, chart):
+    """The objects that the chart makes with these options."""
+    def objects(*options):
+        run = helm("template", "signalbox", chart, *options)
+        assert run.returncode == 0, run.stderr
+        return by_name(load_all(run.stdout))
+    return objects
+
+
+def of_overlay(plane, name):
+    """What kustomize makes of it, with the images of the release."""
+    objects = by_name(build(plane, ROOT / "manifests" / "overlays" / name))
+    for (kind, _), obj in objects.items():
+        if kind == "Deployment":
+            container, = obj["spec"]["template"]["spec"]["containers"]
+            container["image"] = container["image"].replace(":dev", f":{VERSION}")
+    return objects
+
+
+@pytest.mark.parametrize("name", OVERLAYS)
+def test_an_installation_by_one_file_is_the_overlay_with_the_release_s_images(plane, release, name):
+    file = release / ("install.yaml" if name == "self-signed" else f"install-{name}.yaml")
+    assert by_name(load_all(file.read_text())) == of_overlay(plane, name)
+    assert f"kubectl apply --server-side -f {file.name}" in file.read_text().splitlines()[0]
+
+
+@pytest.mark.parametrize("name", OVERLAYS)
+def test_the_chart_makes_the_objects_of_each_overlay_and_keeps_what_users_objects_stand_on(plane, template, name):
+    assert without_policy(template("--set", f"overlay={name}")) == of_overlay(plane, name)
+
+
+def without_policy(objects):
+    """And it is said of what must be kept, and of nothing else."""
+    for (kind, _), obj in objects.items():
+        annotations = obj["metadata"].get("annotations", {})
+        assert (annotations.pop("helm.sh/resource-policy", None) == "keep") == (kind in KEPT)
+        if not annotations:
+            obj["metadata"].pop("annotations", None)
+    return objects
+
+
+def test_the_chart_s_namespaces_make_the_objects_of_the_overlay_that_names_them(plane, template):
+    objects = without_policy(template("--set", "namespaces={team-a,team-b}"))
+    assert objects == of_overlay(plane, "namespaced")
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_namespaces_limit_every_overlay_and_leave_the_rest_of_it_alone(template, overlay):
+    everywhere, limited = template("--set", f"overlay={overlay}"), template("--set", f"overlay={overlay},namespaces={{one}}",
+                                                                             "--set", "webhook.args={--log-level=debug}")
+    added = {("Role", "one/signalbox-reconciler"), ("Role", "one/signalbox-webhook"),
+             ("RoleBinding", "one/signalbox-reconciler"), ("RoleBinding", "one/signalbox-webhook")}
+    assert limited.keys() - everywhere.keys() == added and everywhere.keys() <= limited.keys()
+    assert {kind for kind, name in everywhere if everywhere[kind, name] != limited[kind, name]} == {
+        "ClusterRole", "Deployment", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
+    for program in ("webhook", "reconciler"):
+        container, = limited["Deployment", f"signalbox-{program}"]["spec"]["template"]["spec"]["containers"]
+        was, = everywhere["Deployment", f"signalbox-{program}"]["spec"]["template"]["spec"]["containers"]
+        own = ["--log-level=debug"] if program == "webhook" else []
+        assert container["args"] == [*was["args"], "--namespaces=one", *own]
+
+
+def test_helm_finds_nothing_to_object_to(helm, chart):
+    run = helm("lint", "--strict", chart)
+    assert (run.returncode, run.stderr) == (0, ""), run.stdout
+    assert "ERROR" not in run.stdout and "WARNING" not in run.stdout
+
+
+def test_two_releases_of_the_same_sources_have_the_same_bytes(release, tmp_path):
+    again = make_release(tmp_path)
+    files = {path.name: path.read_bytes() for path in release.iterdir()}
+    assert files == {path.name: path.read_bytes() for path in again.iterdir()}
+    assert {"install.yaml", "runtimes.yaml", f"signalbox-{VERSION}.tgz"} <= files.keys()
+
+
+def test_images_of_a_registry_of_one_s_own_are_in_every_file(tmp_path):
+    make_release(tmp_path, "--images", "registry.example/team/")
+    images = {container["image"]
+              for file in tmp_path.glob("*.yaml") for each in load_all(file.read_text()) if each["kind"] == "Deployment"
+              for container in each["spec"]["template"]["spec"]["containers"]}
+    assert images == {f"registry.example/team/signalbox-{program}:{VERSION}" for program in ("webhook", "reconciler")}
+
+
+def test_alerts_lead_to_the_documents_where_they_are_to_be_read(helm, tmp_path):
+    make_release(tmp_path, "--documents", "https://git.example/signalbox/blob/v1.2.3-rc.1")
+    chart = helm("template", "signalbox", tmp_path / f"signalbox-{VERSION}.tgz", "--set", "overlay=prometheus").stdout
+    for text in ((tmp_path / "install-prometheus.yaml").read_text(), chart):
+        alerts, = [each for each in load_all(text) if each["kind"] == "PrometheusRule"]
+        links = {rule["annotations"]["runbook_url"] for group in alerts["spec"]["groups"] for rule in group["rules"]}
+        assert len(links) > 5
+        assert {link.partition("#")[0] for link in links} == {"https://git.example/signalbox/blob/v1.2.3-rc.1/docs/operations.md"}
+
+
+@pytest.mark.parametrize("base", ["docs", "git.example/signalbox", "https://git.example/a b", ""])
+def test_documents_are_at_an_address(base, tmp_path):
+    run = subprocess.run([ROOT / "scripts" / "release", VERSION, tmp_path / "out", "--documents", base],
+                         capture_output=True, text=True, check=False)
+    assert run.returncode == 2 and "--documents" in run.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("version", ["", "1.2", "v1.2.3", "1.2.3 "])
+def test_a_version_that_is_none_is_refused(version, tmp_path):
+    run = subprocess.run([ROOT / "scripts" / "release", version, tmp_path / "out"], capture_output=True, text=True, check=False)
+    assert run.returncode == 2 and "semantic version" in run.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("program, other", [("webhook", "reconciler"), ("reconciler", "webhook")])
+def test_values_change_the_program_that_they_name_and_nothing_else(template, program, other):
+    plain, changed = template(), template(
+        "--set", f"{program}.image=own:1", "--set", f"{program}.replicas=0", "--set", f"{program}.args={{--log-level=debug}}",
+        "--set", f"{program}.resources.limits.memory=1Gi", "--set", f"{program}.pod.nodeSelector.disk=ssd",
+        "--set", f"{program}.pod.securityContext.runAsUser=1000")
+    name = ("Deployment", f"signalbox-{program}")
+    assert {each for each in plain if plain[each] != changed[each]} == {name}
+    spec, before = changed[name]["spec"], plain[name]["spec"]
+    container, was = spec["template"]["spec"]["containers"][0], before["template"]["spec"]["containers"][0]
+    assert (container["image"], spec["replicas"]) == ("own:1", 0)
+    assert container["args"] == [*was["args"], "--log-level=debug"]
+    assert container["resources"] == {"limits": {"memory": "1Gi"}}
+    assert spec["template"]["spec"]["nodeSelector"] == {"disk": "ssd"}
+    # Merged: what is not named stays.
+    assert spec["template"]["spec"]["securityContext"] == {"runAsNonRoot": True, "runAsUser": 1000,
+                                                           "seccompProfile": {"type": "RuntimeDefault"}}
+
+
+@pytest.mark.parametrize("values, told", [
+    ("overlay=self-singed", "there is no \"self-singed\"; there are bearer-tokens, cert-manager"),
+    ("webhook.arguments={--a}", "additional properties 'arguments' not allowed"),
+    ("reconciler.args={log-level=debug}", "does not match pattern"),
+    ("webhook.replicas=-1", "minimum"),
+    ("webhook.pod.containers={}", "'not' failed"),
+    ("accountPolicy=no", "got string, want boolean"),
+    ("namespaces=team-a", "got string, want array"),
+    ("namespaces={team-a,team-a}", "are equal"),
+    ("namespaces={Team}", "does not match pattern"),
+    ("namespaces={a\\,b}", "does not match pattern"),
+])
+def test_values_that_mean_nothing_are_refused(helm, chart, values, told):
+    run = helm("template", "signalbox", chart, "--set", values)
+    assert run.returncode != 0 and told in run.stderr
+
+
+def test_crds_and_the_namespace_can_be_left_to_others(template):
+    everything, without = template(), template("--set", "crds=false,namespace=false")
+    assert {kind for kind, _ in everything.keys() - without.keys()} == KEPT
+    assert all(everything[each] == without[each] for each in without)
+
+
+def test_the_policy_of_our_accounts_can_be_left_out(template):
+    everything, without = template(), template("--set", "accountPolicy=false")
+    assert {kind for kind, _ in everything.keys() - without.keys()} == {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+    assert all(everything[each] == without[each] for each in without)

@@ -1,0 +1,218 @@
+"""The commands of docs/migration.md, over an installation like the original's: its objects by their names, with what of them matters here,
+installed in the ways in which it is installed. What has our name is ours afterwards; what was the original's alone is gone; users'
+objects, and JobSet, are as they were."""
+
+import json
+import re
+
+import pytest
+import yaml
+
+from schema_server import ROOT, ControlPlane, Rest, build, follow, is_served, wait_for
+from test_crd_upgrades import KINDS, ours, the_originals
+from test_release import VERSION, chart, helm, release  # noqa: F401
+
+GUIDE = (ROOT / "docs" / "migration.md").read_text().split("## Moving over\n")[1].split("\n## ")[0]
+MANAGER, CONFIG, CERTIFICATE, PUBLIC = ("kubeflow-trainer-controller-manager", "kubeflow-trainer-config", "kubeflow-trainer-webhook-cert",
+                                        "kubeflow-trainer-public")
+JOBSET, INSTALLER = "jobset-controller-manager", "kubeflow-trainer-runtimes-installer"
+LABELS = {"app.kubernetes.io/name": "trainer", "app.kubernetes.io/part-of": "kubeflow", "app.kubernetes.io/component": "manager"}
+CONFIGURATIONS = {"mutatingwebhookconfigurations": "defaulter.trainer.kubeflow.org",
+                  "validatingwebhookconfigurations": "validator.trainer.kubeflow.org"}
+PARTS = ("webhooks", "data", "rules", "subjects", "roleRef", "spec")
+
+
+def commands():
+    """The guide's, in its order."""
+    return [line.strip() for block in re.findall(r"(?ms)^ *```\n(.*?)^ *```$", GUIDE) for line in block.splitlines()]
+
+
+def webhook(name, kind, verb, namespace):
+    return {"name": name, "admissionReviewVersions": ["v1"], "sideEffects": "None",
+            "failurePolicy": "Ignore",  # a value of its chart; here, since nobody answers
+            "clientConfig": {"service": {"name": MANAGER, "namespace": namespace,
+                                         "path": f"/{verb}-trainer-kubeflow-org-v1alpha1-{kind}"}},
+            "rules": [{"apiGroups": ["trainer.kubeflow.org"], "apiVersions": ["v1alpha1"], "resources": [f"{kind}s"],
+                       "operations": ["CREATE", "UPDATE"]}]}
+
+
+def deployment(name):
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "labels": LABELS}, "spec": {
+        "selector": {"matchLabels": LABELS},
+        "template": {"metadata": {"labels": LABELS}, "spec": {"containers": [{"name": "manager", "image": "registry.example.com/manager:1"}]}}}}
+
+
+def role(name, cluster=""):
+    return [{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": f"{cluster}Role", "metadata": {"name": name}, "rules": [
+                {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [PUBLIC], "verbs": ["get", "list", "watch"]}]},
+            {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": f"{cluster}RoleBinding", "metadata": {"name": name},
+             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": f"{cluster}Role", "name": name},
+             "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:authenticated"}]}]
+
+
+def objects_of_the_original(namespace, by_helm):
+    def plain(kind, name, **rest):
+        return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "labels": LABELS}, **rest}
+    objects = [
+        deployment(MANAGER), deployment(JOBSET),
+        plain("Service", MANAGER, spec={"selector": LABELS, "ports": [{"name": "webhook-server", "port": 443}]}),
+        plain("ServiceAccount", MANAGER),
+        plain("ConfigMap", CONFIG, data={"controller_manager_config.yaml": "{}"}),
+        plain("ConfigMap", PUBLIC, data={"kubeflow_trainer_version": "theirs"}),
+        plain("Secret", CERTIFICATE),
+        *role(PUBLIC), *role(MANAGER, cluster="Cluster"),
+        {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
+         "metadata": {"name": CONFIGURATIONS["mutatingwebhookconfigurations"]},
+         "webhooks": [webhook("defaulter.trainjob.trainer.kubeflow.org", "trainjob", "mutate", namespace)]},
+        {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+         "metadata": {"name": CONFIGURATIONS["validatingwebhookconfigurations"]},
+         "webhooks": [webhook(f"validator.{kind}.trainer.kubeflow.org", kind, "validate", namespace)
+                      for kind in ("clustertrainingruntime", "trainingruntime", "trainjob")]}]
+    if by_helm:
+        objects += [plain("ConfigMap", INSTALLER), plain("ServiceAccount", INSTALLER), *role(INSTALLER, cluster="Cluster")]
+    for each in objects:
+        if "Cluster" not in each["kind"] and "Webhook" not in each["kind"]:
+            each["metadata"]["namespace"] = namespace
+    return objects
+
+
+class Site:
+    """An API server where the original is installed, and in use."""
+
+    def __init__(self, plane, namespace, directory, run_helm):
+        self.plane, self.namespace, self._directory, self._helm = plane, namespace, directory, run_helm
+        self.rest = Rest(plane.kubeconfig)
+        for name in {namespace, "kubeflow-system"}:
+            self.rest.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
+    def helm(self, *arguments):
+        done = self._helm(*arguments, "--kubeconfig", str(self.plane.kubeconfig))
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def install(self, way):
+        objects = objects_of_the_original(self.namespace, way == "helm")
+        crds = [the_originals(kind) for kind in KINDS]
+        if way == "helm":
+            templates = self._directory / "original" / "templates"
+            templates.mkdir(parents=True)
+            (templates.parent / "Chart.yaml").write_text("apiVersion: v2\nname: kubeflow-trainer\nversion: 2.3.0\n")
+            (templates / "all.yaml").write_text("\n---\n".join(json.dumps(each) for each in crds + objects))
+            self.helm("install", "kubeflow-trainer", str(templates.parent), "-n", self.namespace)
+        else:
+            # Its CRDs are too large for an apply by the client.
+            for options, each in ((["--server-side"], crds), (["--server-side"] if way == "server-side" else [], objects)):
+                self.plane.kubectl("apply", *options, "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": each}))
+        wait_for("its kinds", lambda: all(is_served(self.rest, kind) for kind in KINDS))
+        # As its manager does when it has made its certificate.
+        for plural, name in CONFIGURATIONS.items():
+            path = f"/apis/admissionregistration.k8s.io/v1/{plural}/{name}"
+            configuration = self.rest.request("GET", path)
+            for each in configuration["webhooks"]:
+                each["clientConfig"]["caBundle"] = "b2YgdGhlIG9yaWdpbmFs"
+            self.rest.request("PUT", path + "?fieldManager=manager", configuration)
+
+    def use(self):
+        """What users make of it."""
+        node = {"name": "node", "template": {"spec": {"template": {"spec": {"containers": [{"name": "node", "image": "registry.example.com/a:1"}]}}}}}
+        self.rest.create({"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "ClusterTrainingRuntime", "metadata": {"name": "mine"},
+                          "spec": {"template": {"spec": {"replicatedJobs": [node]}}}})
+        self.rest.create({"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob",
+                          "metadata": {"name": "mine", "namespace": "default"}, "spec": {"runtimeRef": {"name": "mine"}}})
+
+    def users_objects(self):
+        # A CRD that is changed is not served for a moment.
+        wait_for("all kinds", lambda: all(is_served(self.rest, kind) for kind in KINDS))
+        return {plural: [(each["metadata"]["name"], each["metadata"]["uid"], each["spec"]) for each in self.rest.list(plural)]
+                for plural in ("trainjobs", "clustertrainingruntimes")}
+
+    def follow(self, command):
+        return follow(self.plane, f"NS={self.namespace}; {command}")
+
+    def names(self):
+        """All of either controller, but for CRDs: kind, namespace and name."""
+        kinds = ("deployments,services,serviceaccounts,configmaps,secrets,roles,rolebindings,clusterroles,clusterrolebindings,"
+                 "mutatingwebhookconfigurations,validatingwebhookconfigurations")
+        found = json.loads(self.plane.kubectl("get", kinds, "-A", "-o", "json"))["items"]
+        return {(each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"]) for each in found
+                if re.search("trainer|jobset", each["metadata"]["name"])}
+
+
+@pytest.fixture
+def bare_plane():
+    with ControlPlane(lean=True) as plane:
+        yield plane
+
+
+WAYS = [("client-side", "kubeflow-system", "kubectl"), ("server-side", "kubeflow", "kubectl"), ("helm", "kubeflow-system", "kubectl"),
+        ("helm", "training", "helm")]
+
+
+@pytest.mark.parametrize("way, namespace, ours_by", WAYS, ids=["-".join(each) for each in WAYS])
+def test_the_guide_takes_over_from_the_original(bare_plane, helm, chart, tmp_path, way, namespace, ours_by):  # noqa: F811
+    site = Site(bare_plane, namespace, tmp_path, helm)
+    site.install(way)
+    site.use()
+    before = site.users_objects()
+    followed = 0
+    for command in commands():
+        followed += 1
+        if command.startswith("NS=") or "rollout status" in command:  # the namespace is this test's, and no Pod starts here
+            continue
+        if "owner=helm" in command and way != "helm":
+            continue
+        if "kubectl apply" in command or command.startswith("helm "):
+            if ours_by == "kubectl" and "kubectl apply" in command:
+                site.follow(command)
+            elif ours_by == "helm" and command.startswith("helm "):
+                site.helm(*command.replace("signalbox-VERSION.tgz", str(chart)).split()[1:])
+            continue
+        said = site.follow(command)
+        if "grep" in command:
+            assert namespace in said and MANAGER in said
+    assert followed > 10, "the commands were not found"
+    assert site.users_objects() == before
+
+    # What has our name is what we say, and nothing else.
+    wanted = {(each["kind"], each["metadata"]["name"]): each for each in build(bare_plane, ROOT / "manifests" / "overlays" / "self-signed")}
+    for plural, name in CONFIGURATIONS.items():
+        stored = site.rest.request("GET", f"/apis/admissionregistration.k8s.io/v1/{plural}/{name}")
+        for each in stored["webhooks"]:
+            # The certificate's CA is the webhook's to write.
+            assert each["clientConfig"].pop("caBundle") == "b2YgdGhlIG9yaWdpbmFs"
+        kind = stored["kind"]
+        assert [without_defaults(each) for each in stored["webhooks"]] == [without_defaults(each) for each in wanted[kind, name]["webhooks"]]
+    for kind, path in (("ConfigMap", "/api/v1/namespaces/kubeflow-system/configmaps/"),
+                       ("Role", "/apis/rbac.authorization.k8s.io/v1/namespaces/kubeflow-system/roles/"),
+                       ("RoleBinding", "/apis/rbac.authorization.k8s.io/v1/namespaces/kubeflow-system/rolebindings/")):
+        stored = site.rest.request("GET", path + PUBLIC)
+        assert {part: stored.get(part) for part in PARTS} == {part: wanted[kind, PUBLIC].get(part) for part in PARTS}
+    for kind in KINDS:
+        stored = site.rest.request("GET", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{kind}.trainer.kubeflow.org")
+        assert stored["spec"]["versions"][0]["schema"] == ours(kind)["spec"]["versions"][0]["schema"]
+
+    # Of the original nothing is left but what the guide says, JobSet among it.
+    left = {each for each in site.names() if "signalbox" not in each[2]}
+    public = {(kind, at, PUBLIC) for kind in ("ConfigMap", "Role", "RoleBinding") for at in {namespace, "kubeflow-system"}}
+    assert left == public | {("Deployment", namespace, JOBSET), ("MutatingWebhookConfiguration", None, CONFIGURATIONS["mutatingwebhookconfigurations"]),
+                             ("ValidatingWebhookConfiguration", None, CONFIGURATIONS["validatingwebhookconfigurations"])}
+    # And nothing would bring it back, or take ours away.
+    assert [each["name"] for each in json.loads(site.helm("list", "-A", "-o", "json"))] == (["signalbox"] if ours_by == "helm" else [])
+
+
+def without_defaults(webhook_entry):
+    """Of a webhook, without what the API server fills in."""
+    entry = json.loads(json.dumps(webhook_entry))
+    entry["clientConfig"]["service"].pop("port", None)
+    for rule in entry["rules"]:
+        rule.pop("scope", None)
+    return {key: value for key, value in entry.items()
+            if (key, value) not in (("namespaceSelector", {}), ("objectSelector", {}), ("reinvocationPolicy", "Never"))}
+
+
+def test_the_role_for_the_original_s_lease_is_the_one_for_ours_in_another_namespace():
+    role_there, binding = yaml.safe_load_all(re.search(r"(?ms)^```yaml\n(.*?)^```$", GUIDE)[1])
+    here = [each for each in yaml.safe_load_all((ROOT / "manifests" / "base" / "rbac" / "reconciler.yaml").read_text())
+            if each["kind"] in ("Role", "RoleBinding")]
+    assert role_there["rules"] == here[0]["rules"]
+    assert binding["subjects"] == here[1]["subjects"]

@@ -1,0 +1,122 @@
+"""Installing, upgrading and taking away again, by Helm and by kubectl: what users have made is still there."""
+
+import json
+import re
+import subprocess
+
+import pytest
+
+from schema_server import ROOT, follow, is_served
+from controlplane import ControlPlane
+from rest import Rest, wait_for
+from test_release import VERSION, helm, release, chart  # noqa: F401
+
+OVERLAY = ROOT / "manifests" / "overlays" / "self-signed"
+FOUNDATION = "app.kubernetes.io/component=foundation"
+
+
+@pytest.fixture
+def empty_plane():
+    """An API server that knows nothing of us."""
+    with ControlPlane(lean=True) as plane:
+        yield plane
+
+
+@pytest.fixture
+def client(empty_plane):
+    return Rest(empty_plane.kubeconfig)
+
+
+def make_user_objects(plane, client):
+    """A runtime and a TrainJob. The webhooks are not answered here, so they are let through for this once."""
+    for kind, name in (("validating", "validator"), ("mutating", "defaulter")):
+        plane.kubectl("patch", f"{kind}webhookconfiguration", f"{name}.trainer.kubeflow.org", "--type=json", "-p",
+                      json.dumps([{"op": "remove", "path": "/webhooks"}]))
+    plane.kubectl("apply", "--server-side", "-k", ROOT / "manifests" / "runtimes")
+    client.create({"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob",
+                   "metadata": {"name": "mine", "namespace": "default"},
+                   "spec": {"runtimeRef": {"name": "torch-distributed"}}})
+
+
+def user_objects(client):
+    return {(plural, each["metadata"]["name"]): each["metadata"]["uid"]
+            for plural in ("trainjobs", "clustertrainingruntimes") for each in client.list(plural)}
+
+
+def kinds_of_ours(plane):
+    """What of ours is left, by kind."""
+    kinds = ("customresourcedefinitions,namespaces,clusterroles,clusterrolebindings,validatingwebhookconfigurations,"
+             "mutatingwebhookconfigurations,serviceaccounts,roles,rolebindings,deployments,services,configmaps,"
+             "networkpolicies,poddisruptionbudgets,resourcequotas,validatingadmissionpolicies,validatingadmissionpolicybindings")
+    found = json.loads(plane.kubectl("get", kinds, "-A", "-l", "app.kubernetes.io/part-of=signalbox", "-o", "json"))
+    return {each["kind"] for each in found["items"]}
+
+
+def test_helm_installs_upgrades_and_leaves_users_objects_alone(empty_plane, client, helm, chart, release):  # noqa: F811
+    def run(*arguments):
+        done = helm(*arguments, "--kubeconfig", str(empty_plane.kubeconfig))
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+    assert "rollout status deployment/signalbox-webhook" in run("install", "signalbox", str(chart))
+    assert {"Deployment", "CustomResourceDefinition", "NetworkPolicy"} <= kinds_of_ours(empty_plane)
+    wait_for("our kinds", lambda: is_served(client, "trainjobs"))
+    make_user_objects(empty_plane, client)
+    before = user_objects(client)
+    assert len(before) > 5
+
+    run("upgrade", "signalbox", str(chart), "--set", "overlay=kubeflow", "--force-conflicts")
+    container = client.request("GET", "/apis/apps/v1/namespaces/kubeflow-system/deployments/signalbox-reconciler")
+    assert "--created-condition=on-failure" in container["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert user_objects(client) == before
+
+    run("uninstall", "signalbox")
+    assert kinds_of_ours(empty_plane) == {"CustomResourceDefinition", "Namespace"}
+    assert user_objects(client) == before
+
+    # Coming back takes over what was left.
+    run("install", "signalbox", str(chart), "--take-ownership", "--force-conflicts")
+    assert "Deployment" in kinds_of_ours(empty_plane) and user_objects(client) == before
+
+
+def test_kubectl_installs_upgrades_and_leaves_users_objects_alone(empty_plane, client, release):  # noqa: F811
+    def apply():
+        return empty_plane.kubectl("apply", "--server-side", "--force-conflicts", "-f", release / "install.yaml")
+    apply()
+    wait_for("our kinds", lambda: is_served(client, "trainjobs"))
+    make_user_objects(empty_plane, client)
+    before = user_objects(client)
+
+    empty_plane.kubectl("delete", "-k", OVERLAY, "-l", FOUNDATION.replace("=", "!="))
+    assert kinds_of_ours(empty_plane) == {"CustomResourceDefinition", "Namespace"}
+    assert user_objects(client) == before
+
+    apply()
+    assert "Deployment" in kinds_of_ours(empty_plane) and user_objects(client) == before
+    again = subprocess.run([empty_plane.kubectl_path, "--kubeconfig", empty_plane.kubeconfig, "diff", "--server-side",
+                            "--force-conflicts", "-f", release / "install.yaml"], capture_output=True, text=True, check=False)
+    assert (again.returncode, again.stdout) == (0, ""), again.stderr
+    assert VERSION in (release / "install.yaml").read_text()
+
+
+def test_the_guide_removes_all_of_ours_and_nothing_of_others(empty_plane, client):
+    """The last commands of docs/install.md. JobSet may be in the same namespace, as Kubeflow Trainer's manifests put it there."""
+    leave, rest = (re.sub(r" +#.*", "", block).splitlines() for block in re.findall(
+        r"(?ms)^```\n(.*?)^```$", (ROOT / "docs" / "install.md").read_text().split("\n## Removing\n")[1]))
+    empty_plane.kubectl("apply", "--server-side", "-k", OVERLAY)
+    labels = {"control-plane": "controller-manager"}
+    others = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "jobset-controller-manager", "namespace": "kubeflow-system"},
+              "spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": {
+                  "containers": [{"name": "manager", "image": "registry.example.com/jobset:1"}]}}}}
+    theirs = client.request("POST", "/apis/apps/v1/namespaces/kubeflow-system/deployments", others)["metadata"]["uid"]
+    # What the programs make of themselves.
+    client.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "signalbox-webhook-cert", "namespace": "kubeflow-system"}})
+    client.create({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+                   "metadata": {"name": "trainer.kubeflow.org", "namespace": "kubeflow-system"}})
+    for command in (leave[0], *rest):
+        said = follow(empty_plane, command)
+    assert len(said.split("\n\n")) == 1 and "jobset-controller-manager" in said, "more than JobSet is left"
+    assert kinds_of_ours(empty_plane) == {"Namespace"}
+    path = "/apis/apps/v1/namespaces/kubeflow-system/deployments/jobset-controller-manager"
+    assert client.request("GET", path)["metadata"]["uid"] == theirs
+    assert [client.get(kind, name, "kubeflow-system") for kind, name in (
+        ("secrets", "signalbox-webhook-cert"), ("leases", "trainer.kubeflow.org"))] == [None, None]

@@ -1,0 +1,232 @@
+"""What Kubeflow Trainer's controller manager has left, in every state that it leaves, is taken over: no Pod ends, no condition gets
+lost, and each write has a reason. So is what had been ours before it went back to the original. tests/data/migration/README.md says
+how their objects were recorded."""
+
+import copy
+import datetime
+import json
+import os
+import pathlib
+import re
+
+import pytest
+import yaml
+
+from paths import ROOT
+from controlplane import ControlPlane
+from deployment import NAMESPACE, Program, Signalbox
+from rest import ApiError, Rest, conditions, wait_for
+from restored import restore
+
+DATA = ROOT / "tests" / "data" / "migration"
+FINALIZER = "trainer.kubeflow.org/resource-in-use"  # of v2.2 and before; v2.3 takes it off, where it has had the time
+
+
+def recorded(pattern):
+    return {path.stem: list(yaml.safe_load_all(path.read_text())) for path in sorted(DATA.glob(pattern))}
+
+
+def moved(objects, namespace):
+    """The same in another namespace."""
+    objects = copy.deepcopy(objects)
+    for each in objects:
+        each["metadata"]["namespace"] = namespace
+    return objects
+
+
+STORIES = recorded("*.yaml") | recorded("back/ours-*.yaml")
+STORIES["finalizer"] = moved(STORIES["running"], "finalizer")
+STORIES["finalizer"][0]["metadata"]["finalizers"] = [FINALIZER]
+ACCOUNT = f"system:serviceaccount:{NAMESPACE}:signalbox-reconciler"
+JOB = "job"  # what each story's TrainJob is called
+WRITING = {"create", "update", "patch", "delete", "deletecollection"}
+
+# What is written for each, and why. The original has no condition Created: it is added, and told by an event.
+CREATED = [("patch", "trainjobs/status"), ("create", "events")]
+# Nothing runs by it: it becomes ours, with the hash of what we applied. Its Pods will be the same.
+ADOPTED = [("patch", "jobsets"), *CREATED]
+WRITES = {
+    "complete": [],
+    "failed": [],
+    "finalizer": [("patch", "trainingruntimes"), *CREATED],
+    # The counts of its JobSet, which the original deleted in the same moment, are those of Pods that are gone.
+    "deadline": [("patch", "trainjobs/status")],
+    "deadline-ahead": CREATED,
+    # The ConfigMap of its hosts gets the hash of what is in it, which is how a later change is seen.
+    "mpi": [("update", "configmaps"), *CREATED],
+    "resumed": CREATED,
+    "running": CREATED,
+    "runtime-edited": CREATED,
+    "runtime-gone": CREATED,
+    "suspended": ADOPTED,
+    "suspended-later": ADOPTED,
+    "template-ttl": CREATED,
+    "torch": CREATED,
+    # What the original did to ours is in tests/data/migration/back/changes.yaml.
+    "ours-complete": [],
+    "ours-deadline": [],
+    "ours-deadline-ahead": [],
+    "ours-failed": [],
+    # Its hash is about its owner too, whose UID is another one here.
+    "ours-mpi": [("update", "configmaps")],
+    # Suspended by the original, which took the hash away.
+    "ours-running": [("patch", "jobsets")],
+    # The original appends conditions; the last one is what kubectl shows, and that is Created once it is resumed.
+    "ours-suspended": [("patch", "trainjobs/status")],
+    "ours-torch": [],
+    "ours-ttl": [],
+}
+
+
+class AuditedPlane(ControlPlane):
+    audit_rules = [{"level": "Metadata", "users": [ACCOUNT], "verbs": sorted(WRITING)}]
+
+    def writes(self, namespace):
+        """(verb, resource) of each write of the reconciler there, in order."""
+        events = [json.loads(line) for line in (self.directory / "audit.log").read_text().splitlines() if line.endswith("}")]
+        about = [(each["verb"], each["objectRef"]) for each in events if each["user"]["username"] == ACCOUNT and each["verb"] in WRITING]
+        return [(verb, "/".join(filter(None, (ref["resource"], ref.get("subresource")))))
+                for verb, ref in about if ref.get("namespace") == namespace]
+
+
+def said(node):
+    """Without what is empty: the original writes `resources: {}` where nothing is asked for."""
+    if isinstance(node, dict):
+        return {name: said(each) for name, each in node.items() if each not in ({}, [], None)}
+    return [said(each) for each in node] if isinstance(node, list) else node
+
+
+class Story:
+    """One namespace with what was recorded there."""
+
+    def __init__(self, rest, name):
+        self.name = name
+        self._rest = rest
+        objects = STORIES[name]
+        rest.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        restore(rest, objects)
+        self.job_set = next((each for each in objects if each["kind"] == "JobSet"), None)
+
+    def wait_until_at_rest(self):
+        """JobSet's controller and the nodes have done what follows from what was stored."""
+        if not self.job_set:
+            return
+        want = {each["name"]: each for each in self.job_set["status"]["replicatedJobsStatus"]}
+        wait_for(f"the JobSet of {self.name} to be as it was", lambda: {
+            each["name"]: each for each in self.get("jobsets").get("status", {}).get("replicatedJobsStatus", [])} == want, timeout=60)
+
+    def get(self, resource, name=JOB):
+        return self._rest.get(resource, name, self.name)
+
+    def seen(self):
+        """What must not change: Pods and JobSets by UID, what they were told to be, and conditions."""
+        job_set = self.get("jobsets") or {}
+        return {
+            "pods": sorted(pod["metadata"]["uid"] for pod in self._rest.list("pods", self.name)),
+            "JobSet": (job_set.get("metadata", {}).get("uid"), said(job_set.get("spec"))),
+            "others": {each["metadata"]["name"]: (each["metadata"]["uid"], each.get("data"))
+                       for kind in ("configmaps", "secrets") for each in self._rest.list(kind, self.name)},
+            "TrainJob": self.get("trainjobs")["spec"],
+        }
+
+
+def install_crds_of_then(cluster):
+    """Ours without their rules: what is forbidden now was stored then, and is there when the rules come."""
+    for path in sorted((ROOT / "manifests" / "base" / "crds").glob("*runtimes.yaml")) + [ROOT / "manifests/base/crds/trainjobs.yaml"]:
+        crd = yaml.safe_load(path.read_text())
+        cluster.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(without_rules(crd)))
+    cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
+
+
+def without_rules(node):
+    if isinstance(node, dict):
+        return {name: without_rules(each) for name, each in node.items() if name != "x-kubernetes-validations"}
+    return [without_rules(each) for each in node] if isinstance(node, list) else node
+
+
+@pytest.fixture(scope="module")
+def cluster(request):
+    with AuditedPlane() as plane:
+        failed_before = request.session.testsfailed
+        yield plane
+        plane.keep_logs = request.session.testsfailed > failed_before
+
+
+@pytest.fixture(scope="module")
+def taken_over(cluster):
+    """(story, what was there before, its conditions before) by name, after Signalbox was installed over all of them and rests."""
+    rest = Rest(cluster.kubeconfig)
+    install_crds_of_then(cluster)
+    stories = [Story(rest, name) for name in STORIES]
+    for story in stories:
+        story.wait_until_at_rest()
+    before = {story.name: (story, story.seen(), conditions(story.get("trainjobs"))) for story in stories}
+    signalbox = Signalbox(cluster, os.environ["SIGNALBOX_BIN_DIR"])
+    signalbox.install()
+    signalbox.start_webhook()
+    signalbox.configure_webhooks()
+    signalbox.start_reconciler()
+    signalbox.wait_until_idle()
+    wait_for("the finalizer to be taken off", lambda: "finalizers" not in rest.get("trainingruntimes", "plain", "finalizer")["metadata"])
+    yield before
+    assert signalbox.stop() == []
+
+
+@pytest.fixture(params=STORIES)
+def story(request, taken_over):
+    return taken_over[request.param]
+
+
+def test_no_pod_no_job_set_and_no_secret_is_touched(story):
+    taken, before, _ = story
+    assert taken.seen() == before
+
+
+def test_no_condition_is_lost_or_changed(story):
+    taken, _, before = story
+    after = conditions(taken.get("trainjobs"))
+    assert {kind: after.get(kind) for kind in before} == before
+    assert set(after) - set(before) <= {"Created"}
+
+
+def test_each_write_has_its_reason(story, cluster):
+    taken, _, _ = story
+    assert sorted(cluster.writes(taken.name)) == sorted(WRITES[taken.name])
+
+
+def test_what_was_suspended_runs_when_it_is_resumed(taken_over, cluster):
+    taken, before, _ = taken_over["suspended"]
+    rest = Rest(cluster.kubeconfig)
+    rest.patch("trainjobs", JOB, {"spec": {"suspend": False}}, taken.name)
+    wait_for("its Pod to run", lambda: [pod for pod in rest.list("pods", taken.name) if pod["status"].get("phase") == "Running"])
+    assert taken.seen()["JobSet"][0] == before["JobSet"][0]
+    assert conditions(taken.get("trainjobs"))["Suspended"]["status"] == "False"
+
+
+def test_what_runs_ends_and_is_deleted_as_if_it_had_always_been_ours(taken_over, cluster):
+    taken, _, _ = taken_over["runtime-gone"]
+    rest = Rest(cluster.kubeconfig)
+    rest.delete("trainjobs", JOB, taken.name)
+    for kind in ("trainjobs", "jobsets", "pods"):
+        wait_for(f"its {kind} to go", lambda kind=kind: rest.list(kind, taken.name) == [], timeout=60)
+
+
+def test_an_original_in_another_namespace_is_waited_for_by_its_lease(taken_over, cluster):
+    """As docs/migration.md says, with the Role that it has for that."""
+    rest = Rest(cluster.kubeconfig)
+    rest.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kubeflow"}})
+    role = re.search(r"(?ms)^```yaml\n(.*?)^```$", (ROOT / "docs" / "migration.md").read_text())[1]
+    cluster.kubectl("apply", "--server-side", "-f", "-", input=role)
+    now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    rest.create({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "trainer.kubeflow.org", "namespace": "kubeflow"},
+                 "spec": {"holderIdentity": "the original", "leaseDurationSeconds": 300, "acquireTime": now, "renewTime": now}})
+    ours = Program(pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "signalbox-reconciler", cluster.directory / "waits.log", [
+        "--kubeconfig", cluster.service_account_kubeconfig(NAMESPACE, "signalbox-reconciler"), "--admin-listen", "127.0.0.1:0",
+        "--lease=kubeflow/trainer.kubeflow.org"])
+    try:
+        wait_for("it to see who holds the Lease", lambda: "the original" in ours.text())
+        assert ours.metric("signalbox_leader") == 0
+        rest.patch("leases", "trainer.kubeflow.org", {"spec": {"holderIdentity": ""}}, "kubeflow")
+        wait_for("it to lead", lambda: ours.metric("signalbox_leader") == 1)
+    finally:
+        assert ours.stop() == []

@@ -1,0 +1,146 @@
+"""An installation that is limited to some namespaces: roles there instead of everywhere, and everybody told of the same list."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+import yaml
+
+from schema_server import ROOT, build, by_name
+from controlplane import ControlPlane
+from deployment import write_overlay
+from rest import Rest, wait_for
+from test_rbac import ALLOWED, EVERYWHERE, HERE, REFUSED, may
+
+MANIFESTS = ROOT / "manifests"
+CLUSTER_SCOPED = {"clustertrainingruntimes", "runtimeclasses", "deviceclasses", "priorityclasses"}
+
+
+def roles(*parts):
+    """{name: {(verb, group, resource)}} of the roles in that file."""
+    found = {}
+    for role in yaml.safe_load_all(MANIFESTS.joinpath(*parts).read_text()):
+        if role["kind"] in ("ClusterRole", "Role") and role["metadata"]["name"] != "kubeflow-trainer-public":
+            found.setdefault((role["kind"], role["metadata"]["name"]), set()).update(
+                (verb, group, resource) for rule in role["rules"] for verb in rule["verbs"]
+                for group in rule["apiGroups"] for resource in rule["resources"])
+    return found
+
+
+@pytest.mark.parametrize("program", ["reconciler", "webhook"])
+def test_a_namespace_s_role_and_what_is_left_for_the_cluster_are_together_what_the_cluster_role_allows(program):
+    name = f"signalbox-{program}"
+    everywhere = roles("base", "rbac", f"{program}.yaml")["ClusterRole", name]
+    left = roles("components", "namespaced", "rbac.yaml")["ClusterRole", name]
+    here = roles("components", "namespaced", "roles", "rbac.yaml")["Role", name]
+    # What all namespaces share is somebody else's.
+    taken_away = {("patch", "trainer.kubeflow.org", "clustertrainingruntimes")} if program == "reconciler" else set()
+    assert left | here == everywhere - taken_away
+    assert not left & here
+    assert {resource for _, _, resource in left} == {each for _, _, each in everywhere if each in CLUSTER_SCOPED}
+    assert {verb for verb, _, _ in left} <= {"get", "list", "watch"}
+
+
+def named(objects):
+    """Everywhere that an overlay names namespaces."""
+    deployments = [obj["spec"]["template"]["spec"]["containers"][0]["args"] for (kind, _), obj in objects.items()
+                   if kind == "Deployment"]
+    selectors = [webhook["namespaceSelector"] for (kind, _), obj in objects.items() if "Webhook" in kind
+                 for webhook in obj["webhooks"] if "namespaceSelector" in webhook]
+    bound = [[obj["metadata"]["namespace"] for (kind, name), obj in objects.items()
+              if kind == wanted and name.endswith(f"/signalbox-{program}")]
+             for wanted in ("Role", "RoleBinding") for program in ("reconciler", "webhook")]
+    assert len(deployments) == 2 and len(selectors) == 3
+    return [*([arg.partition("=")[2] for arg in args if arg.startswith("--namespaces=")] for args in deployments),
+            *([*selector["matchExpressions"][0]["values"]] for selector in selectors), *bound]
+
+
+def test_all_parts_of_the_overlay_name_the_same_namespaces(plane):
+    objects = by_name(build(plane, MANIFESTS / "overlays" / "namespaced"))
+    assert named(objects) == [["team-a", "team-b"]] * 9
+    for (kind, _), obj in objects.items():
+        for webhook in obj["webhooks"] if "Webhook" in kind else []:
+            expected = {"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["team-a", "team-b"]}]}
+            is_ours = "clustertrainingruntime" not in webhook["name"]
+            assert webhook.get("namespaceSelector") == (expected if is_ours else None)
+
+
+def test_the_overlay_is_the_self_signed_one_but_for_what_limits_it(plane):
+    limited = by_name(build(plane, MANIFESTS / "overlays" / "namespaced"))
+    everywhere = by_name(build(plane, MANIFESTS / "overlays" / "self-signed"))
+    assert {key for key in everywhere if limited[key] != everywhere[key]} == {
+        ("ClusterRole", "signalbox-reconciler"), ("ClusterRole", "signalbox-webhook"),
+        ("Deployment", "signalbox-reconciler"), ("Deployment", "signalbox-webhook"),
+        ("MutatingWebhookConfiguration", "defaulter.trainer.kubeflow.org"),
+        ("ValidatingWebhookConfiguration", "validator.trainer.kubeflow.org")}
+    assert {kind for kind, _ in limited.keys() - everywhere.keys()} == {"Role", "RoleBinding"}
+
+
+def test_a_namespace_is_added_as_the_guide_says(plane, tmp_path):
+    shutil.copytree(MANIFESTS, tmp_path / "manifests")
+    guide = (ROOT / "docs" / "install.md").read_text().partition("cd manifests/overlays/namespaced\n")[2]
+    commands = guide.partition("kubectl apply")[0]
+    subprocess.run(["bash", "-eu"], input=commands, text=True, check=True, cwd=tmp_path / "manifests" / "overlays" / "namespaced")
+    objects = by_name(build(plane, tmp_path / "manifests" / "overlays" / "namespaced"))
+    assert named(objects) == [["team-a", "team-b", "team-c"]] * 9
+
+
+@pytest.fixture(scope="module")
+def limited():
+    """An API server on which the limited overlay was installed over the one for all namespaces."""
+    with ControlPlane(lean=True) as plane:
+        client = Rest(plane.kubeconfig)
+        for name in ("team-a", "team-b", "team-c"):
+            client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        for name in ("self-signed", "namespaced"):
+            objects = [obj for obj in build(plane, MANIFESTS / "overlays" / name) if obj["kind"] != "CustomResourceDefinition"]
+            plane.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(
+                {"apiVersion": "v1", "kind": "List", "items": objects}))
+        wait_for("the roles", lambda: may(client, "reconciler", "get", "trainer.kubeflow.org", "trainjobs", "team-b", ""))
+        yield client
+
+
+def questions(table, namespace):
+    """What the table says of all namespaces, asked of one; and what it says of a namespace."""
+    for account, verb, group, resource, where, name in table:
+        at = namespace if where == EVERYWHERE and resource.partition("/")[0] not in CLUSTER_SCOPED else where
+        yield account, verb, group, resource, at, name
+
+
+def is_shared(question):
+    return question[3] in CLUSTER_SCOPED
+
+
+PATCH_OF_SHARED = ("reconciler", "patch", "trainer.kubeflow.org", "clustertrainingruntimes", EVERYWHERE, "")
+
+
+@pytest.mark.parametrize("namespace", ["team-a", "team-b"])
+def test_in_its_namespaces_it_may_do_what_it_needs_and_nothing_worse(limited, namespace):
+    needed = [question for question in questions(ALLOWED, namespace) if question != PATCH_OF_SHARED
+              # With a feature gate, which wants a role of its own then: docs/security.md.
+              and question[5] != "kubeflow-trainer-webhook-cert"]
+    assert [question for question in needed if not may(limited, *question)] == []
+    assert [question for question in questions(REFUSED, namespace) if may(limited, *question)] == []
+    assert not may(limited, *PATCH_OF_SHARED)
+
+
+@pytest.mark.parametrize("namespace", ["team-c", "default", "kube-system", EVERYWHERE])
+def test_elsewhere_it_may_do_nothing_even_if_once_it_could(limited, namespace):
+    asked = [question for question in questions(ALLOWED, namespace) if question[4] == namespace and not is_shared(question)]
+    assert len(asked) > 30
+    assert [question for question in asked if may(limited, *question)] == []
+
+
+@pytest.mark.parametrize("resource", ["secrets", "configmaps", "trainjobs", "jobsets"])
+def test_where_it_is_installed_it_may_touch_nothing_but_its_own(limited, resource):
+    assert [question for question in questions(ALLOWED, HERE)
+            if question[3] == resource and question[5] != "kubeflow-trainer-webhook-cert" and may(limited, *question)] == []
+
+
+def test_without_a_namespace_the_component_is_refused_instead_of_taking_all(plane, installed, tmp_path):
+    objects = build(plane, write_overlay(tmp_path, ["namespaced"], base="base"))
+    run = subprocess.run([plane.kubectl_path, "--kubeconfig", plane.kubeconfig, "apply", "--server-side", "--dry-run=server",
+                          "-f", "-"], capture_output=True, text=True, input=json.dumps({
+                              "apiVersion": "v1", "kind": "List", "items": [obj for obj in objects if "Webhook" in obj["kind"]]}))
+    assert run.returncode != 0 and "namespaceSelector.matchExpressions[0].values: Required value" in run.stderr

@@ -1,0 +1,7 @@
+"""What tests share is in tests/bed."""
+
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "tests" / "bed"), str(ROOT / "manifests" / "crds-source")]

@@ -1,0 +1,118 @@
+// The rows of tests/data/rows: what the webhook has to say about objects that the schema lets through. What
+// the schema refuses, tests/cluster/admission/schemas/test_rows.py shows on a real API server.
+#include "rows.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+
+#include "fixtures.hpp"
+#include "runtime/admission.hpp"
+#include "runtime/plugin.hpp"
+
+using api::Json;
+
+namespace {
+
+// With everything that can be tried out, so that all rules are there.
+const runtime::Pipeline& whole_pipeline() {
+    static const runtime::Pipeline pipeline =
+        runtime::make_pipeline({.status_server = runtime::StatusServer{}});
+    return pipeline;
+}
+
+runtime::Findings review(const Row& row) {
+    if (row.object["kind"].as_string() != "TrainJob")
+        return runtime::review_runtime(row.object, row.old_object, whole_pipeline());
+    const runtime::Lookups lookups = runtime::lookups_for(row.object, row.old_object);
+    return runtime::review_train_job(
+        {.object = row.object,
+         .old_object = row.old_object,
+         .runtime = lookups.runtime && !row.runtime.is_null() ? &row.runtime : nullptr,
+         .job_set = lookups.job_set && row.job_set ? &*row.job_set : nullptr},
+        whole_pipeline());
+}
+
+std::string described(const api::FieldErrors& errors) {
+    std::string line;
+    for (const api::FieldError& error : errors)
+        line += (line.empty() ? "" : ", ") + std::string(api::cause_reason(error.type)) + " " + error.field;
+    return line;
+}
+
+}  // namespace
+
+TEST_CASE("the webhook says what the rows say", "[admission]") {
+    for (const Row& row : all_rows()) {
+        INFO(row.name);
+        const runtime::Findings findings =
+            review(row);  // those of refused objects as well: nothing may crash
+        if (!row.asked) continue;
+        CHECK(described(findings.errors) == row.errors);
+        INFO(api::describe(findings.errors));
+        CHECK(api::describe(findings.errors).find(row.because) != std::string::npos);
+        CHECK(findings.warnings.size() == (row.warns.empty() ? 0 : 1));
+        for (const std::string& warning : findings.warnings)
+            CHECK(warning.find(row.warns) != std::string::npos);
+    }
+}
+
+TEST_CASE("errors say which rule they are of, and every rule refuses some row", "[admission]") {
+    std::set<std::string> seen;
+    for (const Row& row : all_rows()) {
+        INFO(row.name);
+        for (const api::FieldError& error : review(row).errors) {
+            INFO(describe(api::FieldErrors{error}));
+            CHECK_FALSE(error.rule.empty());
+            if (!row.rule.empty()) CHECK(error.rule == row.rule);
+            seen.emplace(error.rule);
+        }
+    }
+    // The names are where the rules are implemented.
+    std::set<std::string> implemented = {"shape"};
+    const std::regex name("\"([JT][0-9]+)\"");
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(SIGNALBOX_TEST_DATA "/../../libs/runtime/src")) {
+        if (!entry.is_regular_file()) continue;
+        std::ifstream file(entry.path());
+        const std::string text{std::istreambuf_iterator<char>(file), {}};
+        for (std::sregex_iterator at(text.begin(), text.end(), name), end; at != end; ++at)
+            implemented.insert((*at)[1]);
+    }
+    CHECK(seen == implemented);
+
+    // Whoever reads the metric finds out what it stands for.
+    std::ifstream guide(SIGNALBOX_TEST_DATA "/../../docs/webhook-limits.md");
+    std::string line;
+    std::set<std::string> explained;
+    const std::regex word("shape|[JT][0-9]+");
+    while (std::getline(guide, line)) {
+        if (!std::regex_search(line, std::regex("^[|] ([JT][0-9]|shape)"))) continue;
+        line.resize(line.find('|', 1));
+        for (std::sregex_iterator at(line.begin(), line.end(), word), end; at != end; ++at)
+            explained.insert(at->str());
+    }
+    CHECK(explained == implemented);
+}
+
+TEST_CASE("defaulting a TrainJob stamps patches and nothing else, whatever the object looks like",
+          "[admission]") {
+    const auto now = api::parse_time("2026-01-15T10:00:00Z").value();
+    for (const Row& row : all_rows()) {
+        if (row.object["kind"].as_string() != "TrainJob") continue;
+        INFO(row.name);
+        Json stamped = row.object;
+        for (const Json& operation : runtime::mutate_train_job(row.object, row.old_object, now)) {
+            const std::string_view path = operation["path"].as_string();
+            const std::string_view list = "/spec/runtimePatches/";
+            REQUIRE(path.substr(0, list.size()) == list);
+            const auto index = std::stoul(std::string(path.substr(list.size())));
+            CHECK(path == std::string(list) + std::to_string(index) + "/time");
+            CHECK(operation["op"] == "add");
+            stamped["spec"]["runtimePatches"].items().at(index)["time"] = operation["value"];
+        }
+        CHECK(runtime::mutate_train_job(stamped, row.old_object, now).empty());
+    }
+}

@@ -1,0 +1,80 @@
+// The rows of tests/data/rows again: what libs/crd makes of an object is what a real API server makes of it
+// (tests/cluster/admission/schemas/test_rows.py).
+#include <set>
+
+#include "crd/crd.hpp"
+#include "rows.hpp"
+
+#include "fixtures.hpp"
+
+using api::Json;
+
+namespace {
+
+// Each cause once, as the API server's answer is looked at: one without a field only where there is no other.
+std::string described(const std::vector<crd::Finding>& findings) {
+    std::set<std::string> causes;
+    const bool all_nameless = std::all_of(findings.begin(), findings.end(),
+                                          [](const crd::Finding& finding) { return finding.is_nameless; });
+    for (const crd::Finding& finding : findings)
+        if (all_nameless || !finding.is_nameless) causes.insert(finding.reason + " " + finding.field);
+    std::string line;
+    for (const std::string& cause : causes) line += (line.empty() ? "" : ", ") + cause;
+    return line;
+}
+
+std::string messages(const std::vector<crd::Finding>& findings) {
+    std::string text;
+    for (const crd::Finding& finding : findings) text += finding.field + ": " + finding.message + "\n";
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("the schema says without an API server what it says with one", "[crd]") {
+    for (const Row& row : all_rows()) {
+        INFO(row.name);
+        const crd::Crd& crd = *crd::find(row.sent["kind"].as_string());
+        Json object = row.sent;
+        crd.bring_to_stored_form(object);
+        const auto findings = crd.validate(object, row.old_object);
+        INFO(messages(findings));
+        CHECK(described(findings) == row.refused);
+        if (!row.refused.empty()) CHECK(messages(findings).find(row.refused_because) != std::string::npos);
+        for (const auto& [path, value] : row.stored) {
+            INFO(path);
+            CHECK(value_at(object, path) == value);
+        }
+    }
+}
+
+TEST_CASE("patterns are those of RE2, and what is not covered is refused", "[crd]") {
+    struct Case {
+        const char* pattern;
+        const char* text;
+        bool matches;
+    };
+    const Case cases[] = {
+        {"^a.c$", "abc", true},
+        {"^a.c$", "a\nc", false},
+        {"^a$", "b\na", false},
+        {"^a$", "a\n", false},
+        {"b", "abc", true},
+        {"^a\\.c$", "abc", false},
+        {"^[.\n]$", ".", true},
+        {"^[a.]+$", "ab", false},
+        {"^(\\+|-)?[0-9]{1,2}$", "+12", true},
+        {"^(\\+|-)?[0-9]{1,2}$", "+123", false},
+        {"^$", "", true},
+    };
+    for (const Case& c : cases) {
+        INFO(c.pattern << " on " << c.text);
+        const crd::Crd crd(Json::object({{"type", "string"}, {"pattern", c.pattern}}));
+        CHECK(crd.validate(Json(c.text)).empty() == c.matches);
+    }
+    for (const char* pattern : {"\\d", "(?:a)", "a+?", "a*?", "[\\d]", "[[:alpha:]]", "(", "a\\"}) {
+        INFO(pattern);
+        CHECK_THROWS_AS(crd::Crd(Json::object({{"type", "string"}, {"pattern", pattern}})),
+                        std::invalid_argument);
+    }
+}
