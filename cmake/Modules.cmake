@@ -1,48 +1,73 @@
-# add_module(name SOURCES ... USES ... PRIVATE_USES ...)
+# add_module(name SOURCES ... USES ... PRIVATE_USES ... [PRECOMPILED headers])
 #
 # A static library with a public include/ and a private src/. A module sees the headers of what it USES and of
 # nothing else, so that an include against the dependency arrows does not compile.
 function(add_module name)
-    cmake_parse_arguments(ARG "" "" "SOURCES;USES;PRIVATE_USES" ${ARGN})
+    cmake_parse_arguments(ARG "" "PRECOMPILED" "SOURCES;USES;PRIVATE_USES" ${ARGN})
     add_library(${name} STATIC ${ARG_SOURCES})
     target_include_directories(${name} PUBLIC include PRIVATE src)
     target_link_libraries(${name} PUBLIC ${ARG_USES} PRIVATE project_options ${ARG_PRIVATE_USES})
+    if(ARG_PRECOMPILED)
+        share_precompiled(${name} ${ARG_PRECOMPILED})
+    endif()
 endfunction()
 
-# add_unit_tests(module [USES ...] [LABELS ...])
+# describe_test(name PART... [NEEDS preset/target|control-plane ...] [MINUTES n])
+#
+# What scripts/test knows of a test: its labels are the part that it belongs to, "needs:dev/api_tests" for what has to be built
+# first, and "minutes:2.5" for what it may take on two idle cores, a warning apart.
+function(describe_test name)
+    cmake_parse_arguments(ARG "" "MINUTES" "NEEDS" ${ARGN})
+    set(labels ${ARG_UNPARSED_ARGUMENTS})
+    foreach(need ${ARG_NEEDS})
+        list(APPEND labels "needs:${need}")
+    endforeach()
+    if(ARG_MINUTES)
+        list(APPEND labels "minutes:${ARG_MINUTES}")
+        # The longest begin first. A time-out is for what hangs, on whatever machine.
+        set_tests_properties(${name} PROPERTIES COST ${ARG_MINUTES} TIMEOUT 1800)
+    endif()
+    set_tests_properties(${name} PROPERTIES LABELS "${labels}")
+endfunction()
+
+# add_unit_tests(module [USES ...] [PRECOMPILED headers])
 #
 # One test binary per module, of all sources in the caller's folder; it links that module and nothing above it. Its ctest name
 # is unit.<module>.
 function(add_unit_tests module)
-    cmake_parse_arguments(ARG "" "" "LABELS;USES" ${ARGN})
+    cmake_parse_arguments(ARG "" "PRECOMPILED" "USES" ${ARGN})
+    if(NOT ARG_PRECOMPILED)
+        set(ARG_PRECOMPILED catch2)
+    endif()
     set(target ${module}_tests)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
     add_executable(${target} ${sources})
     target_link_libraries(${target} PRIVATE ${module} ${ARG_USES} test_support project_options Catch2::Catch2WithMain)
     target_compile_definitions(${target} PRIVATE
         CATCH_CONFIG_ENABLE_ALL_STRINGMAKERS SIGNALBOX_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
+    share_precompiled(${target} ${ARG_PRECOMPILED})
     add_test(NAME unit.${module} COMMAND ${target})
-    set_tests_properties(unit.${module} PROPERTIES LABELS "unit;${ARG_LABELS}" TIMEOUT 300)
-    if("async" IN_LIST ARG_LABELS)
-        add_dependencies(async_tests ${target})
-    endif()
+    set_tests_properties(unit.${module} PROPERTIES TIMEOUT 300)
+    describe_test(unit.${module} unit NEEDS dev/${target})
 endfunction()
 
-# The unit tests with the label async: what is built and run under ThreadSanitizer.
-add_custom_target(async_tests)
-
-# add_pytest(name file.py [LABELS ...])
+# add_pytest(name path [RELEASE] [WITH_CLIENTS] [LABELS ...] [NEEDS ...] [MINUTES n])
 #
-# A Python test of the built programs, which it finds in SIGNALBOX_BIN_DIR.
-function(add_pytest name file)
-    cmake_parse_arguments(ARG "WITH_CLIENTS" "" "LABELS" ${ARGN})
+# Python tests of the built programs, which they find in SIGNALBOX_BIN_DIR: this preset's, or with RELEASE those that are
+# shipped. WITH_CLIENTS: by the Python that has Kubeflow's SDK.
+function(add_pytest name path)
+    cmake_parse_arguments(ARG "WITH_CLIENTS;RELEASE" "MINUTES" "LABELS;NEEDS" ${ARGN})
     set(python /usr/bin/python3)
     if(ARG_WITH_CLIENTS)
         set(python ${PROJECT_SOURCE_DIR}/scripts/lib/client-python)
     endif()
+    set(programs ${PROJECT_BINARY_DIR}/bin)
+    if(ARG_RELEASE)
+        set(programs ${PROJECT_SOURCE_DIR}/build/release/bin)
+    endif()
     add_test(NAME ${name}
-        COMMAND ${python} -m pytest -q -p no:cacheprovider ${CMAKE_CURRENT_SOURCE_DIR}/${file}
+        COMMAND ${python} -m pytest -q -p no:cacheprovider ${CMAKE_CURRENT_SOURCE_DIR}/${path}
         WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-    set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "${ARG_LABELS}" ENVIRONMENT
-        "PYTHONDONTWRITEBYTECODE=1;SIGNALBOX_BIN_DIR=${PROJECT_BINARY_DIR}/bin")
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1;SIGNALBOX_BIN_DIR=${programs}")
+    describe_test(${name} ${ARG_LABELS} NEEDS ${ARG_NEEDS} MINUTES ${ARG_MINUTES})
 endfunction()

@@ -8,4 +8,5 @@ if [[ -x "$SIGNALBOX_TOOLS/go-venv/bin/go" ]]; then
 fi
 # Checkouts share what the compiler made: paths below the checkout count as relative.
 CCACHE_BASEDIR="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
-export CCACHE_BASEDIR CCACHE_NOHASHDIR=1
+# Precompiled headers are found in it by what is in them.
+export CCACHE_BASEDIR CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros

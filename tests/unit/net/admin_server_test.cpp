@@ -142,7 +142,7 @@ TEST_CASE("labels from outside cannot fill the memory", "[net]") {
           std::string::npos);
 }
 
-TEST_CASE("series may be used from several threads", "[net]") {
+TEST_CASE("series may be used from several threads", "[net][threads]") {
     net::Metrics metrics;
     const auto work = [&] {
         for (int i = 0; i < 200; ++i) {

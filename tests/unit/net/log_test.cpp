@@ -104,7 +104,7 @@ TEST_CASE("a log never throws", "[net]") {
     log.error("x", {{"a", 1}});
 }
 
-TEST_CASE("several threads may log", "[net]") {
+TEST_CASE("several threads may log", "[net][threads]") {
     net::Log log(net::LogLevel::error);
     const auto work = [&] {
         for (int i = 0; i < 100; ++i) log.info("not shown", {{"i", i}});

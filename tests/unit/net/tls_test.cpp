@@ -371,7 +371,7 @@ TEST_CASE("following files tells the log", "[net]") {
         [&] { return lines.size() >= 2 && lines.back().find("certificate replaced") != std::string::npos; });
 }
 
-TEST_CASE("servers on several threads share one identity", "[net]") {
+TEST_CASE("servers on several threads share one identity", "[net][threads]") {
     const test::Authority authority;
     const auto first = authority.issue();
     const auto tls = net::Tls::make({.cert_pem = first.cert, .key_pem = first.key}).value();

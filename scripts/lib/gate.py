@@ -1,0 +1,166 @@
+"""The gate behind scripts/test: builds what the chosen tests need, runs them by ctest, and prints what each part took.
+
+What a test needs to be built, to which part it belongs and how many minutes it may take stands in its labels (describe_test() in
+cmake/Modules.cmake). A part that takes twice its budget is named in a warning. Time alone never fails the gate: machines are
+shared."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+import changes
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DEV = ROOT / "build" / "dev"
+# Minutes on two idle cores when nothing has changed since the last run.
+BUDGETS = {"set up": 0.3, "build dev": 1, "build release": 0.5, "build tsan": 0.3, "the control plane's programs": 0.2, "clang-tidy": 0.5}
+RESULT = re.compile(r"\s*\d+/\d+ Test +#\d+: (\S+) \.+\S*\s+.*?([\d.]+) sec")
+TOTALS = re.compile(r"\d+% tests passed")
+
+
+class Test:
+    """One entry of ctest."""
+
+    def __init__(self, entry):
+        labels = next((p["value"] for p in entry.get("properties", []) if p["name"] == "LABELS"), [])
+        values = dict(label.split(":", 1) for label in labels if ":" in label and not label.startswith("needs:"))
+        self.name = entry["name"]
+        self.needs = [label.removeprefix("needs:") for label in labels if label.startswith("needs:")]
+        self.part = next((label for label in labels if ":" not in label), "other")
+        self.minutes = float(values.get("minutes", 0))
+
+
+class Parts:
+    """What has been done so far, how long it took, and how long it may take."""
+
+    def __init__(self, began):
+        self._began = began
+        self._rows = []  # (name, seconds, budget in minutes or None)
+
+    def timed(self, name, action):
+        started = time.time()
+        print(f"\n== {started - self._began:5.0f} s  {name}", flush=True)
+        action()
+        self.add(name, time.time() - started, BUDGETS.get(name))
+
+    def add(self, name, seconds, minutes):
+        self._rows.append((name, seconds, minutes))
+
+    def table(self):
+        lines = ["", f"{'part':34} {'took':>8} {'budget':>8}"]
+        lines += [f"{name:34} {seconds:6.0f} s " + (f"{60 * minutes:6.0f} s" if minutes else "") for name, seconds, minutes in self._rows]
+        lines += [f"{'everything':34} {time.time() - self._began:6.0f} s", ""]
+        lines += [f"warning: {name} took {seconds:.0f} s, more than twice its {60 * minutes:.0f} s"
+                  for name, seconds, minutes in self._rows if minutes and seconds > 2 * 60 * minutes]
+        return "\n".join(lines)
+
+
+def run(*command, **options):
+    done = subprocess.run([str(word) for word in command], cwd=ROOT, check=False, **options)
+    if done.returncode:
+        sys.exit(f"scripts/test: {' '.join(str(word) for word in command[:4])} failed with exit status {done.returncode}")
+    return done
+
+
+def configure(preset):
+    run("cmake", "--preset", preset, stdout=subprocess.DEVNULL)
+
+
+def tests_of(directory=DEV):
+    listed = run("ctest", "--test-dir", directory, "--show-only=json-v1", capture_output=True, text=True)
+    return [Test(entry) for entry in json.loads(listed.stdout)["tests"]]
+
+
+def builds(tests):
+    """(name, action) for all that these tests need."""
+    targets = {}
+    for need in dict.fromkeys(need for test in tests for need in test.needs):
+        preset, _, target = need.partition("/")
+        targets.setdefault(preset, []).append(target)
+    for preset in ("dev", "release", "tsan"):
+        if preset in targets:
+            yield f"build {preset}", lambda preset=preset: build(preset, targets[preset])
+    if "control-plane" in targets:
+        yield "the control plane's programs", lambda: run("scripts/cluster", "build")
+
+
+def build(preset, targets):
+    if preset != "dev":
+        configure(preset)
+    run("cmake", "--build", "--preset", preset, "-j", os.cpu_count(), "--target", *targets)
+
+
+def ctest(parts, tests, chosen, jobs):
+    """Runs the tests and returns the exit status; ctest's count of them is the last thing that is printed."""
+    selection = ["-R", "^(" + "|".join(re.escape(test.name) for test in chosen) + ")$"] if len(chosen) < len(tests) else []
+    command = ["ctest", "--test-dir", str(DEV), "--output-on-failure", "--no-tests=error", "-j", str(jobs), *selection]
+    took, held = {}, []
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as running:
+        for line in running.stdout:
+            if found := RESULT.match(line):
+                took[found[1]] = float(found[2])
+            if held or TOTALS.match(line):
+                held.append(line)
+            else:
+                print(line, end="", flush=True)
+    small = {}
+    for test in chosen:
+        if test.minutes and test.part != "fuzz":
+            parts.add(test.name, took.get(test.name, 0), test.minutes)
+        else:
+            small[test.part] = small.get(test.part, 0) + took.get(test.name, 0)
+    for part, seconds in small.items():
+        parts.add(f"{part} (sum)", seconds, {"unit": 1.5, "guard": 0.5, "fuzz": 0.6}.get(part))
+    print(parts.table(), flush=True)
+    print("".join(held), end="", flush=True)
+    return running.returncode
+
+
+def gate(parts, tests, chosen, tidy):
+    for name, action in builds(chosen):
+        parts.timed(name, action)
+    if tidy:
+        parts.timed("clang-tidy", lambda: run("scripts/tidy", "--changed"))
+    print(f"\n== {len(chosen)} of {len(tests)} tests", flush=True)
+    # Tests on a cluster mostly wait for it.
+    return ctest(parts, tests, chosen, os.cpu_count() + 1)
+
+
+def one_by_one(parts, tests, revision):
+    """The nearest first, each as soon as it is built."""
+    chosen = changes.tests_for(ROOT, revision, [test.name for test in tests])
+    print(f"{len(chosen)} of {len(tests)} tests can have been broken: {' '.join(chosen)}")
+    failed = []
+    for name in chosen:
+        test = next(each for each in tests if each.name == name)
+        for title, action in builds([test]):
+            parts.timed(f"{title} for {name}", action)
+        if subprocess.run(["ctest", "--test-dir", DEV, "--output-on-failure", "-R", f"^{re.escape(name)}$"], cwd=ROOT, check=False).returncode:
+            failed.append(name)
+    print("failed: " + " ".join(failed) if failed else f"all {len(chosen)} passed")
+    return 1 if failed else 0
+
+
+def main():
+    command, argument = (sys.argv[1:] + ["", ""])[:2]
+    parts = Parts(float(os.environ.get("SIGNALBOX_TEST_BEGAN", time.time())))
+    parts.add("set up", time.time() - parts._began, BUDGETS["set up"])
+    configure("dev")
+    tests = tests_of()
+    if command == "--list":
+        print("\n".join(f"{test.name:32} {test.part:10}" + (f" {test.minutes:g} min" if test.minutes else "") for test in tests))
+        return 0
+    if command == "--changed":
+        return one_by_one(parts, tests, argument or "main")
+    chosen = [test for test in tests if re.search(argument, test.name)]
+    if not chosen:
+        sys.exit(f"scripts/test: no test's name matches {argument!r}; scripts/test --list shows them")
+    return gate(parts, tests, chosen, tidy=not command)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
