@@ -6,7 +6,7 @@ import threading
 import time
 
 import pytest
-from surroundings import MUTATE_PATH, RUNTIME_PATH, TRAIN_JOB_PATH, ApiServer, Webhook, make_certificate, review, runtime, wait_for
+from webhook_program import MUTATE_PATH, RUNTIME_PATH, TRAIN_JOB_PATH, ApiServer, Webhook, make_certificate, review, runtime, wait_for
 
 AUDIENCE = "signalbox-webhook"
 CALLER = "system:serviceaccount:kube-system:caller"

@@ -6,7 +6,7 @@ import ssl
 import threading
 
 import pytest
-from surroundings import RUNTIME_PATH, ApiServer, Webhook, make_certificate, review, runtime, wait_for
+from webhook_program import RUNTIME_PATH, ApiServer, Webhook, make_certificate, review, runtime, wait_for
 
 ROTATIONS = 3
 

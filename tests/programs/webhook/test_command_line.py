@@ -10,7 +10,7 @@ import threading
 import time
 
 import pytest
-from surroundings import (BINARY, GROUP, RUNTIME_PATH, TRAIN_JOB_PATH, ApiServer, Webhook, free_port,
+from webhook_program import (BINARY, GROUP, RUNTIME_PATH, TRAIN_JOB_PATH, ApiServer, Webhook, free_port,
                           make_certificate, review, runtime, train_job, wait_for, write_kubeconfig)
 
 

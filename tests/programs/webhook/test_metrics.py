@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import pytest
-from surroundings import (MUTATE_PATH, RUNTIME_PATH, TRAIN_JOB_PATH, ApiServer, Webhook, make_certificate, review, runtime,
+from webhook_program import (MUTATE_PATH, RUNTIME_PATH, TRAIN_JOB_PATH, ApiServer, Webhook, make_certificate, review, runtime,
                           train_job, wait_for)
 
 

@@ -3,7 +3,7 @@
 import pathlib
 import re
 
-from surroundings import BINARY
+from webhook_program import BINARY
 
 LIMITS = pathlib.Path(__file__).resolve().parents[3] / "docs" / "webhook-limits.md"
 SANITIZED = b"__asan_init" in pathlib.Path(BINARY).read_bytes()

@@ -6,7 +6,7 @@ import ssl
 import time
 
 import pytest
-from surroundings import (GROUP, MUTATE_PATH, RUNTIME_PATH, TRAIN_JOB_PATH, ApiServer, Webhook, make_certificate,
+from webhook_program import (GROUP, MUTATE_PATH, RUNTIME_PATH, TRAIN_JOB_PATH, ApiServer, Webhook, make_certificate,
                           read_answer, review, runtime, train_job, wait_for)
 
 LIMIT = 7 * 1024 * 1024

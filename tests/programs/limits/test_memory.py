@@ -8,7 +8,7 @@ import socket
 
 import pytest
 from memory import peak_memory, stated_bound
-from surroundings import RUNTIME_PATH, TRAIN_JOB_PATH, ApiServer, Webhook, review, runtime, train_job, wait_for
+from webhook_program import RUNTIME_PATH, TRAIN_JOB_PATH, ApiServer, Webhook, review, runtime, train_job, wait_for
 
 CONNECTIONS = 128
 IN_FLIGHT = 16_000_000

@@ -11,7 +11,7 @@ import threading
 
 import pytest
 from memory import SANITIZED, peak_memory, stated_bound
-from surroundings import (MUTATE_PATH, RUNTIME_PATH, TRAIN_JOB_PATH, ApiServer, Webhook, read_answer, review, runtime,
+from webhook_program import (MUTATE_PATH, RUNTIME_PATH, TRAIN_JOB_PATH, ApiServer, Webhook, read_answer, review, runtime,
                           train_job, wait_for)
 
 LIMIT = 7 * 1024 * 1024
