@@ -2,12 +2,11 @@
 
 import http.client
 import json
-import ssl
 import time
 
 import pytest
-from webhook_program import (GROUP, MUTATE_PATH, RUNTIME_PATH, TRAIN_JOB_PATH, ApiServer, Webhook, make_certificate,
-                          read_answer, review, runtime, train_job, wait_for)
+from webhook_program import (GROUP, MUTATE_PATH, RUNTIME_PATH, TRAIN_JOB_PATH, ApiServer, Webhook, read_answer, review, runtime,
+                          train_job)
 
 LIMIT = 7 * 1024 * 1024
 
@@ -25,7 +24,7 @@ def place(request, tmp_path_factory):
 def webhook(place):
     api, webhook = place
     api.objects.clear()
-    api.delay = 0
+    api.release()
     api.trouble = None
     return webhook
 
@@ -194,6 +193,13 @@ def test_what_is_not_judged_is_allowed(webhook, body):
     assert webhook.post(TRAIN_JOB_PATH, body)[2]["response"] == {"uid": "1f0b2c3d", "allowed": True}
 
 
+def test_without_the_option_tokens_are_ignored(webhook, api):
+    asked = len(api.gets)
+    for headers in ({}, {"Authorization": "Bearer bad-token"}):
+        assert webhook.post(RUNTIME_PATH, review(runtime()), headers)[0] == 200
+    assert len(api.gets) == asked
+
+
 def test_a_runtime_counts_the_moment_it_exists(webhook, api):
     refused = webhook.post(TRAIN_JOB_PATH, review(train_job("fresh")))[2]["response"]
     assert refused["status"]["code"] == 422
@@ -310,42 +316,6 @@ def test_paths_from_outside_make_no_series(webhook):
         webhook.post(f"/made-up-{i}", "{}")
     assert webhook.metric(series) == before + 10
     assert webhook.admin("/metrics")[1].count("\n") == count
-
-
-def test_a_client_without_a_certificate_is_sent_away_where_one_is_demanded(tmp_path):
-    client = make_certificate(tmp_path, "client")
-    stranger = make_certificate(tmp_path, "stranger")
-    with ApiServer() as api, Webhook(tmp_path, api.port, "--client-ca", str(client[0])) as webhook:
-        connection = webhook.connect(client)
-        assert webhook.post(RUNTIME_PATH, review(runtime()), connection=connection)[0] == 200
-        connection.close()
-        for refused in (None, stranger):
-            connection = webhook.connect(refused)
-            with pytest.raises((ssl.SSLError, OSError)):
-                webhook.post(RUNTIME_PATH, review(runtime()), connection=connection)
-            connection.close()
-        wait_for("both to be counted", lambda: webhook.metric("signalbox_tls_handshake_errors_total") == 2)
-
-
-def test_a_new_certificate_is_shown_without_a_restart(tmp_path):
-    with ApiServer() as api, Webhook(tmp_path, api.port) as webhook:
-        old = webhook.connect()
-        assert webhook.post(RUNTIME_PATH, review(runtime()), connection=old)[0] == 200
-        (tmp_path / "new").mkdir()
-        cert, key = make_certificate(tmp_path / "new")
-        key.rename(webhook.key)
-        cert.rename(webhook.cert)
-        deadline = time.monotonic() + 15
-        while time.monotonic() < deadline:
-            try:
-                assert webhook.post(RUNTIME_PATH, review(runtime()))[0] == 200
-                break
-            except ssl.SSLCertVerificationError:
-                time.sleep(0.2)
-        else:
-            raise AssertionError("the old certificate is still shown")
-        assert webhook.post(RUNTIME_PATH, review(runtime()), connection=old)[0] == 200
-        old.close()
 
 
 SECRET = "nobodys-business"
