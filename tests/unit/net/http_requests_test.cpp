@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <sstream>
 
 #include "server_fixture.hpp"
 
@@ -26,8 +27,32 @@ TEST_CASE("bodies of any size arrive whole", "[net]") {
     }
 }
 
+TEST_CASE("chunks of any size make one body", "[net]") {
+    const std::string body(100'000, 'x');
+    for (const bool tls : {false, true}) {
+        for (const std::size_t size : {1u, 100u, 100'000u}) {
+            DYNAMIC_SECTION((tls ? "TLS, " : "plain, ") << size) {
+                std::string request =
+                    "POST /echo HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n";
+                for (std::size_t sent = 0; sent < body.size(); sent += size) {
+                    std::ostringstream chunk;
+                    chunk << std::hex << size << "\r\n" << body.substr(sent, size) << "\r\n";
+                    request += chunk.str();
+                }
+                TestServer server({.tls = tls});
+                server.run([&]() -> net::Task<> {
+                    const auto peer = co_await server.connect();
+                    const auto response = co_await peer->ask(request + "0\r\n\r\n");
+                    CHECK(body_of(response) == "POST /echo " + body);
+                });
+            }
+        }
+    }
+}
+
 TEST_CASE("pipelined requests are answered in order", "[net]") {
-    TestServer server;
+    const bool tls = GENERATE(false, true);
+    TestServer server({.tls = tls});
     server.run([&]() -> net::Task<> {
         const auto peer = co_await server.connect();
         std::string all;
@@ -45,8 +70,9 @@ TEST_CASE("a request may arrive cut anywhere", "[net]") {
         "POST /echo HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n"
         "5;name=value\r\nhello\r\n1\r\n \r\n5\r\nworld\r\n0\r\nTrailer: x\r\n\r\n";
     const std::string sized = post("/echo", "hello world");
+    const bool tls = GENERATE(false, true);
     for (const auto& request : {chunked, sized}) {
-        TestServer server;
+        TestServer server({.tls = tls});
         server.run([&]() -> net::Task<> {
             const auto peer = co_await server.connect();
             for (std::size_t cut = 1; cut < request.size(); ++cut) {
@@ -55,6 +81,12 @@ TEST_CASE("a request may arrive cut anywhere", "[net]") {
                 const auto response = co_await peer->ask(request.substr(cut));
                 CHECK(body_of(response) == "POST /echo hello world");
             }
+            for (const char byte : request) {
+                co_await peer->send(std::string(1, byte));
+                co_await test::let_others_run();
+            }
+            const auto response = co_await peer->response();
+            CHECK(body_of(response) == "POST /echo hello world");
         });
     }
 }
@@ -79,11 +111,15 @@ TEST_CASE("what is no proper request is refused by the server itself", "[net]") 
         {"a chunk size beyond 64 bits",
          line + host + "Transfer-Encoding: chunked\r\n\r\n10000000000000001\r\n", 400},
         {"a header line over the limit", line + host + "X: " + std::string(700, 'x') + "\r\n\r\n", 431},
+        {"a header of a megabyte", line + host + "X: " + std::string(1'000'000, 'x') + "\r\n\r\n", 431},
         {"a header without end", line + host + "X: " + std::string(20'000, 'x'), 431},
         {"a target without end", "GET /" + std::string(20'000, 'x'), 431},
+        {"a method without end", std::string(20'000, 'X'), 431},
         {"many header lines", line + host + many_fields + "\r\n", 431},
         {"garbage", "\x16\x03\x01 hello\r\n\r\n", 400},
         {"HTTP/0.9", "GET /echo\r\n\r\n", 400},
+        {"HTTP/3.0", "POST /echo HTTP/3.0\r\n" + host + "\r\n", 400},
+        {"only NULs", std::string(20'000, '\0'), 400},
         {"HTTP/2 preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400},
         {"no host", "GET /echo HTTP/1.1\r\n\r\n", 400},
         {"length and chunked", line + host + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n", 400},
@@ -91,11 +127,14 @@ TEST_CASE("what is no proper request is refused by the server itself", "[net]") 
         {"two lengths", line + host + "Content-Length: 3\r\nContent-Length: 4\r\n\r\n", 400},
         {"a negative length", line + host + "Content-Length: -1\r\n\r\n", 400},
         {"a signed length", line + host + "Content-Length: +1\r\n\r\n", 400},
+        {"a length in words", line + host + "Content-Length: ten\r\n\r\n", 400},
+        {"a length of 2^63", line + host + "Content-Length: 9223372036854775808\r\n\r\n", 413},
         {"a length beyond 64 bits", line + host + "Content-Length: 18446744073709551617\r\n\r\n", 400},
         {"another coding", line + host + "Transfer-Encoding: gzip, chunked\r\n\r\n", 400},
         {"a coding we do not know", line + host + "Transfer-Encoding: xchunked\r\nContent-Length: 3\r\n\r\n",
          400},
         {"chunked in HTTP/1.0", "POST /echo HTTP/1.0\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n", 400},
+        {"a header without a name", line + host + ": x\r\n\r\n", 400},
         {"space before the colon", line + "Host : test\r\nContent-Length: 0\r\n\r\n", 400},
         {"a bare line feed", "POST /echo HTTP/1.1\nHost: test\nContent-Length: 0\n\n", 400},
         {"NUL in a header", line + host + std::string("X: a\0b\r\nContent-Length: 0\r\n\r\n", 27), 400},
@@ -122,6 +161,41 @@ TEST_CASE("what is no proper request is refused by the server itself", "[net]") 
             CHECK(server.stats().refusals.of(c.status) == 1);
         }
     }
+}
+
+TEST_CASE("what follows a body is the next request", "[net]") {
+    TestServer server;
+    server.run([&]() -> net::Task<> {
+        const auto peer = co_await server.connect();
+        const auto first = co_await peer->ask(
+            "POST /echo HTTP/1.1\r\nHost: test\r\nContent-Length: 1\r\n\r\n{}{}{}\r\n\r\n");
+        CHECK(body_of(first) == "POST /echo {");
+        const auto second = co_await peer->rest();
+        CHECK(status_of(second) == 400);
+    });
+}
+
+TEST_CASE("a header that goes on in the next line is read or refused", "[net]") {
+    TestServer server;
+    server.run([&]() -> net::Task<> {
+        const auto peer = co_await server.connect();
+        const auto response = co_await peer->ask(
+            "POST /echo HTTP/1.1\r\nHost: test\r\nContent-Length: 0\r\nX: a\r\n b\r\n\r\n");
+        CHECK((status_of(response) == 200 || status_of(response) == 400));
+    });
+}
+
+TEST_CASE("a target of any form goes to the handler", "[net]") {
+    TestServer server;
+    server.run([&]() -> net::Task<> {
+        const auto peer = co_await server.connect();
+        for (const std::string line : {"POST /validate/../../etc/passwd", "POST http://127.0.0.1:1/echo",
+                                       "CONNECT kubernetes.default:443"}) {
+            const auto response =
+                co_await peer->ask(line + " HTTP/1.1\r\nHost: test\r\nContent-Length: 0\r\n\r\n");
+            CHECK(body_of(response) == line + " ");
+        }
+    });
 }
 
 TEST_CASE("bodies at the limits are welcome", "[net]") {
