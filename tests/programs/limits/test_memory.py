@@ -1,36 +1,65 @@
-"""Clients that want memory, over real sockets: more of them than --max-connections, each with as much as it is given. The
-process keeps to the bound that docs/webhook-limits.md states, and honest calls get their answers meanwhile. scripts/test
-runs this with the program that is shipped as well."""
+"""Clients that want memory, over real sockets, from the program that is shipped: more of them than --max-connections, each
+with as much as it is given, and the largest reviews that there can be. The process keeps to the bound that docs/webhook-limits.md
+states, and honest calls get their answers meanwhile.
 
+AddressSanitizer surrounds every allocation and keeps what was freed, so the bound says nothing of the sanitized program: the
+release one is taken from SIGNALBOX_RELEASE_DIR, by default build/release/bin."""
+
+import concurrent.futures
 import contextlib
 import json
-import socket
+import os
+import pathlib
+import re
 
 import pytest
-from memory import peak_memory, stated_bound
-from webhook_program import RUNTIME_PATH, TRAIN_JOB_PATH, ApiServer, Webhook, review, runtime, train_job, wait_for
+from hostile import KnowsRuntimes, Wide, connect_with_little_room, honest_calls, many_small_patches, many_values, send_and_check
+from paths import ROOT
+from webhook_program import RUNTIME_PATH, TRAIN_JOB_PATH, Webhook, review, runtime, train_job, wait_for
 
 CONNECTIONS = 128
 IN_FLIGHT = 16_000_000
 CROWD = CONNECTIONS + 32
+WIDE = Wide(8_000)
+LARGEST = {**many_small_patches(3_000_000), **WIDE.messages(), **many_values(490_000)}
 
 
-class KnowsPlain(ApiServer):
-    def answer(self, request, url, body):
-        if "watch" in url.query and url.path.endswith("/clustertrainingruntimes"):
-            return self.watch(request, [runtime()])
-        return super().answer(request, url, body)
+def shipped_program():
+    folder = pathlib.Path(os.environ.get("SIGNALBOX_RELEASE_DIR") or ROOT / "build" / "release" / "bin")
+    program = folder / "signalbox-webhook"
+    if not program.exists():
+        pytest.fail(f"{program} is missing: build it (cmake --preset release && cmake --build --preset release --target "
+                    "signalbox-webhook), or name its folder in SIGNALBOX_RELEASE_DIR")
+    if b"__asan_init" in program.read_bytes():
+        pytest.fail(f"{program} is sanitized: SIGNALBOX_RELEASE_DIR has to name the folder of the program that is shipped")
+    return str(program)
+
+
+def stated_bound(threads):
+    """Bytes, by the formula of the documentation, so that both say the same."""
+    formula = r"(\d+) MB \+ (\d+) kB x connections \+ (\d+) x bytes in flight \+ (\d+) MB x threads"
+    text = (ROOT / "docs" / "webhook-limits.md").read_text()
+    base, connection, flight, thread = map(int, re.search(formula, text).groups())
+    return base * 1_000_000 + connection * 1000 * CONNECTIONS + flight * IN_FLIGHT + thread * 1_000_000 * threads
+
+
+def peak_memory(webhook):
+    """Bytes, since its start."""
+    with open(f"/proc/{webhook.process.pid}/status") as status:
+        return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
 
 
 @pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
 def place(request, tmp_path):
     options = [f"--threads={request.param}", f"--max-connections={CONNECTIONS}", f"--max-bytes-in-flight={IN_FLIGHT}",
                "--header-timeout=60s", "--body-timeout=60s", "--write-timeout=60s"]
-    with KnowsPlain() as api, Webhook(tmp_path, api.port, *options) as webhook:
+    with (KnowsRuntimes(runtime(), WIDE.runtime()) as api,
+          Webhook(tmp_path, api.port, *options, binary=shipped_program()) as webhook):
         webhook.wait_until_ready()
-        wait_for("the runtime", lambda: webhook.metric("signalbox_runtimes") == 1)
+        wait_for("the runtimes", lambda: webhook.metric("signalbox_runtimes") == 2)
         yield api, webhook
-        assert peak_memory(webhook) < stated_bound(request.param, CONNECTIONS, IN_FLIGHT)
+        assert peak_memory(webhook) < stated_bound(request.param)
+        assert webhook.metric("signalbox_http_handler_errors_total") == 0
         assert webhook.end() == 0
 
 
@@ -40,13 +69,8 @@ def message(body, path=TRAIN_JOB_PATH, *headers):
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + text
 
 
-def connect(webhook):
-    """With room for little, so that what is not read stays with who sent it."""
-    plain = socket.socket()
-    plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    plain.settimeout(5)
-    plain.connect(("127.0.0.1", webhook.port))
-    return webhook.tls().wrap_socket(plain, server_hostname="127.0.0.1")
+def nothing():
+    return []
 
 
 def large_answers():
@@ -94,7 +118,7 @@ def large_trees_that_wait():
     return waiting(100_000, 10)
 
 
-ATTACKS = [large_answers, large_answers_in_a_row, rests_of_large_bodies, rests_of_large_headers, bodies_without_end,
+ATTACKS = [nothing, large_answers, large_answers_in_a_row, rests_of_large_bodies, rests_of_large_headers, bodies_without_end,
            small_reviews_that_wait, large_texts_that_wait, large_trees_that_wait]
 
 
@@ -104,13 +128,24 @@ def test_who_wants_memory_gets_no_more_than_is_stated(place, attack):
     pieces = attack()
     api.delay = 60
     with contextlib.ExitStack() as stack:
-        stack.callback(api.ended.set)
+        stack.callback(api.release)
         for number in range(CROWD):
             with contextlib.suppress(OSError):
-                one = stack.enter_context(connect(webhook))
+                one = stack.enter_context(connect_with_little_room(webhook))
                 for piece in pieces:
                     one.sendall(piece)
             if number % 10 == 0:
                 verdict = webhook.post(TRAIN_JOB_PATH, review(train_job()))[2]
                 assert verdict["response"]["allowed"], verdict
         assert webhook.process.poll() is None
+
+
+def test_the_largest_reviews_take_no_more_memory_and_time_than_is_stated(place):
+    _, webhook = place
+
+    def client():
+        for name, (data, want) in LARGEST.items():
+            send_and_check(webhook, name, data, want)
+    with honest_calls(webhook), concurrent.futures.ThreadPoolExecutor() as clients:
+        for done in [clients.submit(client) for _ in range(3)]:
+            done.result()
