@@ -1,12 +1,13 @@
-"""Who may call, where a bearer token is demanded, as a client over a real socket sees it."""
+"""Which calls get a verdict where a bearer token or a certificate is demanded, as a client over a real socket sees it."""
 
+import base64
 import contextlib
 import json
-import threading
+import ssl
 import time
 
 import pytest
-from surroundings import MUTATE_PATH, RUNTIME_PATH, TRAIN_JOB_PATH, ApiServer, Webhook, make_certificate, review, runtime, wait_for
+from webhook_program import MUTATE_PATH, RUNTIME_PATH, TRAIN_JOB_PATH, ApiServer, Webhook, make_certificate, review, runtime, wait_for
 
 AUDIENCE = "signalbox-webhook"
 CALLER = "system:serviceaccount:kube-system:caller"
@@ -18,18 +19,22 @@ class Authenticator(ApiServer):
 
     def __init__(self):
         super().__init__()
-        self.users = {"good-token": CALLER, "other-token": "system:serviceaccount:default:other"}
+        self.users = {"other-token": "system:serviceaccount:default:other"}
         self.trouble = None
-        self.silent = threading.Event()
         self.asked = []
+
+    def new_token(self):
+        """One that may call, and that no webhook has asked about yet: answers are remembered."""
+        token = f"good-token-{len(self.users)}"
+        self.users[token] = CALLER
+        return token
 
     def answer(self, request, url, body):
         if url.path != REVIEWS:
             return super().answer(request, url, body)
         spec = json.loads(body)["spec"]
         self.asked.append(spec["token"])
-        if self.silent.is_set():
-            self.ended.wait(20)
+        self.hold(self.delay)
         if self.trouble:
             return self.send(request, self.trouble, {"kind": "Status", "code": self.trouble, "reason": "Forbidden",
                                                      "message": "tokenreviews is forbidden"})
@@ -40,15 +45,25 @@ class Authenticator(ApiServer):
         return self.send(request, 201, {"kind": "TokenReview", "apiVersion": "authentication.k8s.io/v1", "status": status})
 
 
-@pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
-def place(request, tmp_path):
-    with Authenticator() as api, Webhook(tmp_path, api.port, f"--threads={request.param}", f"--token-audience={AUDIENCE}",
-                                         f"--token-users=somebody,{CALLER}", "--log-level=debug") as webhook:
+@pytest.fixture(scope="module", params=[1, 2], ids=["one thread", "two threads"])
+def shared(request, tmp_path_factory):
+    options = [f"--threads={request.param}", f"--token-audience={AUDIENCE}", f"--token-users=somebody,{CALLER}", "--log-level=debug"]
+    with Authenticator() as api, Webhook(tmp_path_factory.mktemp("webhook"), api.port, *options) as webhook:
         webhook.wait_until_ready()
         yield api, webhook
+        api.release()
         log = json.dumps(webhook.log())
-        assert not any(token in log for token in api.asked)
+        assert api.asked and not any(token in log for token in api.asked)
         assert webhook.end() == 0
+
+
+@pytest.fixture
+def place(shared):
+    api, webhook = shared
+    api.trouble = None
+    api.release()
+    wait_for("calls of the last test to end", lambda: webhook.metric("signalbox_admission_in_flight") == 0)
+    return shared
 
 
 def call(webhook, token, path=RUNTIME_PATH, body=None, connection=None):
@@ -57,123 +72,133 @@ def call(webhook, token, path=RUNTIME_PATH, body=None, connection=None):
 
 
 def turned_away(webhook, code):
-    return webhook.metric(f'signalbox_admission_requests_total{{code="{code}",path="other",verdict="none"}}')
+    return webhook.metric(f'signalbox_admission_requests_total{{code="{code}",path="other",verdict="none"}}') or 0
 
 
-def test_who_has_a_good_token_gets_his_verdict(place):
+def test_a_good_token_gets_its_verdict(place):
     api, webhook = place
-    status, _, body = call(webhook, "Bearer good-token")
+    token = f"Bearer {api.new_token()}"
+    status, _, body = call(webhook, token)
     assert (status, body["response"]["allowed"]) == (200, True)
-    status, _, body = call(webhook, "Bearer good-token", MUTATE_PATH, "no review")
+    status, _, body = call(webhook, token, MUTATE_PATH, "no review")
     assert status == 400
 
 
-@pytest.mark.parametrize("token", [None, "", "Bearer", "Bearer ", "Basic Z29vZC10b2tlbg==", "good-token", "Bearer bad-token",
-                                   "Bearer good-token2", "Bearer good-token, Bearer bad"])
-def test_who_has_none_learns_only_that_he_needs_one(place, token):
+BAD_TOKENS = [None, "", "Bearer", "Bearer ", "Basic {basic}", "{good}", "Bearer bad-token", "Bearer {good}2", "Bearer {good}, Bearer bad"]
+
+
+def test_a_call_without_a_good_token_gets_no_word_but_that_it_needs_one(place):
     api, webhook = place
-    texts = set()
-    for path, body in ((RUNTIME_PATH, None), (TRAIN_JOB_PATH, "no review"), ("/nowhere", "{}"), (MUTATE_PATH, "[" * 100_000)):
-        status, headers, text = call(webhook, token, path, body)
-        assert status == 401
-        assert headers["WWW-Authenticate"] == "Bearer"
-        # Connections are for those who may call.
-        assert headers["Connection"] == "close"
-        texts.add(text)
-    assert texts == {"a valid bearer token is needed\n"}
-    assert turned_away(webhook, 401) == 4
+    good = api.new_token()
+    before = turned_away(webhook, 401)
+    for pattern in BAD_TOKENS:
+        token = pattern and pattern.format(good=good, basic=base64.b64encode(good.encode()).decode())
+        texts = set()
+        for path, body in ((RUNTIME_PATH, None), (TRAIN_JOB_PATH, "no review"), ("/nowhere", "{}"), (MUTATE_PATH, "[" * 100_000)):
+            status, headers, text = call(webhook, token, path, body)
+            assert status == 401, token
+            assert headers["WWW-Authenticate"] == "Bearer"
+            # Connections are for callers that are let in.
+            assert headers["Connection"] == "close"
+            texts.add(text)
+        assert texts == {"a valid bearer token is needed\n"}
+    assert turned_away(webhook, 401) == before + 4 * len(BAD_TOKENS)
 
 
-def test_somebody_else_with_a_good_token_may_not_call(place):
+def test_another_user_with_a_good_token_may_not_call(place):
     _, webhook = place
+    before = turned_away(webhook, 403)
     status, headers, text = call(webhook, "Bearer other-token")
     assert (status, text) == (403, "this user may not call\n")
-    assert turned_away(webhook, 403) == 1
+    assert turned_away(webhook, 403) == before + 1
 
 
-@pytest.mark.parametrize("code", [401, 403, 404, 409, 422, 429, 500, 503])
-def test_nobody_is_let_in_when_the_api_server_will_not_say(place, code):
+def test_no_call_is_let_in_when_the_api_server_refuses_to_say(place):
     api, webhook = place
-    api.trouble = code
-    for _ in range(3):
-        status, _, text = call(webhook, "Bearer good-token")
-        assert (status, text) == (503, "who calls cannot be checked now, try again\n")
-    assert turned_away(webhook, 503) == 3
-    assert 1 <= len(webhook.logged("cannot review tokens; refusing whoever calls")) <= 2  # one per thread
-    api.trouble = None
-    assert call(webhook, "Bearer good-token")[0] == 200
+    codes = [401, 403, 404, 409, 422, 429, 500, 503]
+    before = turned_away(webhook, 503)
+    for code in codes:
+        token = f"Bearer {api.new_token()}"
+        api.trouble = code
+        for _ in range(3):
+            status, _, text = call(webhook, token)
+            assert (status, text) == (503, "who calls cannot be checked now, try again\n"), code
+        api.trouble = None
+        assert call(webhook, token)[0] == 200, code
+    assert turned_away(webhook, 503) == before + 3 * len(codes)
+    # At most one for each change and thread; how often a change is told is for the unit tests.
+    assert 1 <= len(webhook.logged("cannot review tokens; refusing whoever calls")) <= 2 * len(codes)
 
 
-def test_nobody_is_let_in_when_the_api_server_is_gone(tmp_path):
+def test_no_call_is_let_in_when_the_api_server_is_gone(tmp_path):
     with Webhook(tmp_path, 1, f"--token-audience={AUDIENCE}") as webhook:
-        assert call(webhook, "Bearer good-token")[0] == 503
+        assert call(webhook, "Bearer any-token")[0] == 503
         assert call(webhook, None)[0] == 401
 
 
 def test_an_api_server_that_says_nothing_costs_no_more_than_half_of_the_time(place):
     api, webhook = place
-    api.silent.set()
+    api.delay = 20
     began = time.monotonic()
-    assert call(webhook, "Bearer good-token", RUNTIME_PATH + "?timeout=2s")[0] == 503
+    assert call(webhook, f"Bearer {api.new_token()}", RUNTIME_PATH + "?timeout=2s")[0] == 503
     assert time.monotonic() - began < 2
 
 
-def test_those_who_are_known_wait_for_nobody(place):
+def test_known_callers_do_not_wait_while_the_api_server_says_nothing(place):
     api, webhook = place
+    before = len(api.asked)
+    good = f"Bearer {api.new_token()}"
     with contextlib.ExitStack() as stack:
         kept = [stack.enter_context(contextlib.closing(webhook.connect())) for _ in range(10)]
         for connection in kept:
-            assert call(webhook, "Bearer good-token", connection=connection)[0] == 200
+            assert call(webhook, good, connection=connection)[0] == 200
         # One for each thread.
-        assert len(api.asked) <= 2
-        api.silent.set()
+        assert len(api.asked) <= before + 2
+        api.delay = 20
         strangers = [stack.enter_context(webhook.socket()) for _ in range(60)]
         for number, stranger in enumerate(strangers):
             stranger.sendall(f"POST {RUNTIME_PATH}?timeout=30s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer stranger-{number}\r\n"
                              "Content-Length: 2\r\n\r\n{}".encode())
-        wait_for("the strangers to be asked for", lambda: sum(t.startswith("stranger") for t in api.asked) >= 8)
+        wait_for("the strangers to be asked for", lambda: sum(t.startswith("stranger") for t in api.asked[before:]) >= 8)
         assert webhook.metric("signalbox_admission_in_flight") == 60
         for _ in range(5):
             for connection in kept:
-                assert call(webhook, "Bearer good-token", connection=connection)[0] == 200
+                assert call(webhook, good, connection=connection)[0] == 200
         # No more questions at a time than we allow ourselves: eight for each thread.
-        assert len(api.asked) <= 2 + 2 * 8
+        assert len(api.asked) <= before + 2 + 2 * 8
 
 
 def test_strangers_who_wait_leave_room_for_others(tmp_path):
     options = ["--threads=1", "--max-connections=30", f"--token-audience={AUDIENCE}"]
     with Authenticator() as api, Webhook(tmp_path, api.port, *options) as webhook, contextlib.ExitStack() as stack:
         webhook.wait_until_ready()
-        assert call(webhook, "Bearer good-token")[0] == 200
-        api.silent.set()
+        good = f"Bearer {api.new_token()}"
+        assert call(webhook, good)[0] == 200
+        api.delay = 20
         for number in range(60):
             stranger = stack.enter_context(webhook.socket())
             stranger.sendall(f"POST {RUNTIME_PATH}?timeout=30s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer stranger-{number}\r\n"
                              "Content-Length: 2\r\n\r\n{}".encode())
-            # One after the other: nobody has to make room before he is heard.
+            # One after the other, so that none has to make room before it is heard.
             if number < 10:
-                wait_for("him to wait", lambda: webhook.metric("signalbox_admission_in_flight") == number + 1)
+                wait_for("it to wait", lambda: webhook.metric("signalbox_admission_in_flight") == number + 1)
             else:
                 assert b" 503 " in stranger.recv(1000)
         assert turned_away(webhook, 503) == 50
         assert webhook.metric("signalbox_admission_in_flight") == 10
         for _ in range(5):
-            assert call(webhook, "Bearer good-token")[0] == 200
-        api.ended.set()
-
-
-def test_without_the_option_tokens_are_ignored(tmp_path):
-    with Authenticator() as api, Webhook(tmp_path, api.port) as webhook:
-        assert call(webhook, None)[0] == 200
-        assert call(webhook, "Bearer bad-token")[0] == 200
-        assert api.asked == []
+            assert call(webhook, good)[0] == 200
+        api.release()
 
 
 def test_a_certificate_and_a_token_may_both_be_demanded(tmp_path):
     client = make_certificate(tmp_path, "client")
+    stranger = make_certificate(tmp_path, "stranger")
     with Authenticator() as api, Webhook(tmp_path, api.port, "--client-ca", str(client[0]), f"--token-audience={AUDIENCE}") as webhook:
         with contextlib.closing(webhook.connect(client)) as connection:
             assert call(webhook, None, connection=connection)[0] == 401
             assert call(webhook, "Bearer other-token", connection=connection)[0] == 200
-        with contextlib.closing(webhook.connect()) as connection, pytest.raises(OSError):
-            call(webhook, "Bearer good-token", connection=connection)
+        for refused in (None, stranger):
+            with contextlib.closing(webhook.connect(refused)) as connection, pytest.raises((ssl.SSLError, OSError)):
+                call(webhook, "Bearer other-token", connection=connection)
+        wait_for("both to be counted", lambda: webhook.metric("signalbox_tls_handshake_errors_total") == 2)

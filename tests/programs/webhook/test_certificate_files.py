@@ -1,18 +1,20 @@
-"""Certificate files that are replaced while calls go on: as a mounted Secret changes (cert-manager's way), and file by file."""
+"""Certificate files that are replaced while calls go on: as a mounted Secret changes (cert-manager's way), and file by file.
+The webhook looks at them every 5 s, so one test does both, and all that there is to see of a replacement."""
 
 import contextlib
 import os
 import ssl
+import subprocess
 import threading
+import time
 
-import pytest
-from surroundings import RUNTIME_PATH, ApiServer, Webhook, make_certificate, review, runtime, wait_for
+from webhook_program import RUNTIME_PATH, ApiServer, Webhook, make_certificate, review, runtime, wait_for
 
-ROTATIONS = 3
+ROTATIONS = 2
 
 
 class Calls:
-    """Without a pause, on one connection that is kept and on new ones; what failed."""
+    """One after the other, on one connection that is kept and on new ones; what failed."""
 
     def __init__(self, webhook, trusted):
         self.webhook, self.over, self.failures, self.done = webhook, threading.Event(), [], 0
@@ -30,6 +32,7 @@ class Calls:
                         self.done += 1
                 except BaseException as failure:  # also of an assertion
                     self.failures.append(failure)
+                self.over.wait(0.01)
 
     def __enter__(self):
         self.thread.start()
@@ -47,12 +50,15 @@ def link(target, path):
 
 
 def mount(directory, version, files):
-    """The next version of a mounted Secret."""
+    """The next version of a mounted Secret, to which the files of the first one become links."""
     place = directory / f"..{version}"
     place.mkdir()
     for name, file in zip(("tls.crt", "tls.key"), files):
         (place / name).write_bytes(file.read_bytes())
     link(place.name, directory / "..data")
+    for name in ("tls.crt", "tls.key"):
+        if not (directory / name).is_symlink():
+            link(f"..data/{name}", directory / name)
 
 
 def one_by_one(directory, version, files):
@@ -67,22 +73,53 @@ def shown(webhook):
         return ssl.DER_cert_to_PEM_cert(connection.getpeercert(True)).split()
 
 
-@pytest.mark.parametrize("replace", [mount, one_by_one])
-def test_no_call_fails_while_files_are_replaced(tmp_path, replace):
+def end_of(cert):
+    text = subprocess.run(["openssl", "x509", "-noout", "-enddate", "-in", cert], capture_output=True, text=True, check=True)
+    return ssl.cert_time_to_seconds(text.stdout.strip().partition("=")[2])
+
+
+def told_end(webhook):
+    return webhook.metric("signalbox_tls_certificate_not_after_seconds")
+
+
+def test_replaced_files_are_used_without_a_restart_and_no_call_fails(tmp_path):
     made = tmp_path / "made"
     made.mkdir()
-    versions = [make_certificate(made, f"version-{i}") for i in range(ROTATIONS)]
-    with ApiServer() as api, Webhook(tmp_path, api.port, "--threads=2") as webhook:
-        (made / "trusted").write_text("".join(cert.read_text() for cert in (webhook.cert, *(cert for cert, _ in versions))))
-        if replace is mount:
-            mount(tmp_path, "first", (webhook.cert, webhook.key))
-            for file in (webhook.cert, webhook.key):
-                link(f"..data/{file.name}", file)
-        with Calls(webhook, made / "trusted") as calls:
+    versions = [make_certificate(made, f"version-{i}", days=9 + i) for i in range(ROTATIONS)]
+    with contextlib.ExitStack() as stack:
+        api = stack.enter_context(ApiServer())
+        webhooks = []
+        for replace in (mount, one_by_one):
+            directory = tmp_path / replace.__name__
+            directory.mkdir()
+            webhooks.append((replace, directory, stack.enter_context(Webhook(directory, api.port, "--threads=2"))))
+        trusted = made / "trusted"
+        trusted.write_text("".join(cert.read_text() for cert in (webhooks[0][2].cert, *(cert for cert, _ in versions))))
+        for replace, directory, webhook in webhooks:
+            assert told_end(webhook) == end_of(webhook.cert)
+            if replace is mount:
+                mount(directory, "first", (webhook.cert, webhook.key))
+        with contextlib.ExitStack() as calling:
+            running = [calling.enter_context(Calls(webhook, trusted)) for _, _, webhook in webhooks]
             for number, files in enumerate(versions):
-                replace(tmp_path, f"version-{number}", files)
-                wait_for("it to be shown", lambda: shown(webhook) == files[0].read_text().split())
-                done = calls.done
-                wait_for("more calls", lambda: calls.done > done + 20 or calls.failures)
-        assert calls.failures == []
-        assert webhook.end() == 0
+                for replace, directory, _ in webhooks:
+                    replace(directory, f"version-{number}", files)
+                for (_, _, webhook), calls in zip(webhooks, running):
+                    wait_for("it to be shown", lambda: shown(webhook) == files[0].read_text().split())
+                    assert told_end(webhook) == end_of(files[0]) > time.time() + 8 * 86400
+                    done = calls.done
+                    wait_for("more calls", lambda: calls.done > done + 20 or calls.failures)
+        for calls in running:
+            assert calls.failures == []
+        # What is over is said: this one ends before it begins.
+        expired = make_certificate(made, "expired", days=-1)
+        for replace, directory, webhook in webhooks:
+            assert webhook.admin("/readyz")[0] == 200
+            replace(directory, "expired", expired)
+        for _, _, webhook in webhooks:
+            def why_not_ready():
+                status, reasons = webhook.admin("/readyz")
+                return reasons if status == 503 else ""
+            wait_for("it to notice", lambda: "certificate has expired" in why_not_ready())
+            assert webhook.admin("/healthz")[0] == 200
+            assert webhook.end() == 0

@@ -5,7 +5,7 @@ import json
 import subprocess
 
 import pytest
-from surroundings import RUNTIME_PATH, ApiServer, Webhook, review, runtime
+from webhook_program import RUNTIME_PATH, ApiServer, Webhook, review, runtime
 
 AEAD_1_2 = ["ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-ECDSA-CHACHA20-POLY1305"]
 REFUSED_1_2 = ["ECDHE-ECDSA-AES128-SHA256", "ECDHE-ECDSA-AES256-SHA", "AES128-GCM-SHA256", "AES256-SHA", "ECDHE-ECDSA-AES128-CCM",

@@ -17,6 +17,11 @@ net::HttpResponse echo(const net::HttpRequest& request) {
 
 }  // namespace
 
+std::string post(std::string_view target, std::string_view body, std::string_view more) {
+    return "POST " + std::string(target) + " HTTP/1.1\r\nHost: test\r\n" + std::string(more) +
+           "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + std::string(body);
+}
+
 net::Task<> let_others_run() {
     for (int i = 0; i < 3; ++i) co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
 }

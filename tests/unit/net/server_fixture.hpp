@@ -11,6 +11,9 @@
 
 namespace test {
 
+/// A POST whose body has a Content-Length; `more` are further header lines.
+std::string post(std::string_view target, std::string_view body, std::string_view more = "");
+
 /// Everything else that is ready gets its turn, new input included.
 net::Task<> let_others_run();
 

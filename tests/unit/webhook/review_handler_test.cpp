@@ -32,17 +32,33 @@ TEST_CASE("what is no review gets an HTTP error and no verdict", "[review]") {
         {"the root", [](auto& r) { r.target = "/"; }, 404, R"(code="404",path="other",verdict="none")"},
         {"GET", [](auto& r) { r.method = "GET"; }, 405, R"(code="405",)"},
         {"PUT", [](auto& r) { r.method = "PUT"; }, 405, R"(code="405",)"},
+        {"HEAD", [](auto& r) { r.method = "HEAD"; }, 405, R"(code="405",)"},
+        {"DELETE", [](auto& r) { r.method = "DELETE"; }, 405, R"(code="405",)"},
+        {"OPTIONS", [](auto& r) { r.method = "OPTIONS"; }, 405, R"(code="405",)"},
+        {"a tunnel",
+         [](auto& r) {
+             r.method = "CONNECT";
+             r.target = "kubernetes.default:443";
+         },
+         404, R"(code="404",path="other",verdict="none")"},
         {"no media type", [](auto& r) { r.headers.clear(); }, 415, R"(code="415",)"},
+        {"an empty media type", [](auto& r) { r.headers[0].second = ""; }, 415, R"(code="415",)"},
+        {"text", [](auto& r) { r.headers[0].second = "text/plain"; }, 415, R"(code="415",)"},
         {"YAML", [](auto& r) { r.headers[0].second = "application/yaml"; }, 415, R"(code="415",)"},
         {"JSON as text", [](auto& r) { r.headers[0].second = "text/json"; }, 415, R"(code="415",)"},
         {"a longer media type", [](auto& r) { r.headers[0].second = "application/jsonl"; }, 415,
          R"(code="415",)"},
         {"an empty body", [](auto& r) { r.body.clear(); }, 400, R"(code="400",)"},
         {"no JSON", [](auto& r) { r.body = "hello"; }, 400, R"(code="400",)"},
+        {"no UTF-8", [](auto& r) { r.body = "\xff\xfe"; }, 400, R"(code="400",)"},
+        {"UTF-16", [](auto& r) { r.body = std::string("\xff\xfe{\0}\0", 6); }, 400, R"(code="400",)"},
+        {"objects without end", [](auto& r) { r.body.assign(100'000, '{'); }, 400, R"(code="400",)"},
         {"half a review", [](auto& r) { r.body.resize(r.body.size() / 2); }, 400, R"(code="400",)"},
         {"two reviews", [](auto& r) { r.body += r.body; }, 400, R"(code="400",)"},
         {"a list", [](auto& r) { r.body = "[]"; }, 400, R"(code="400",)"},
         {"null", [](auto& r) { r.body = "null"; }, 400, R"(code="400",)"},
+        {"an empty object", [](auto& r) { r.body = "{}"; }, 400, R"(code="400",)"},
+        {"no version", [](auto& r) { r.body = R"({"kind":"AdmissionReview"})"; }, 400, R"(code="400",)"},
         {"another kind", [](auto& r) { r.body = api::to_json(test::train_job()); }, 400, R"(code="400",)"},
         {"an old version",
          [](auto& r) { r.body.replace(r.body.find("admission.k8s.io/v1"), 19, "admission.k8s.io/v1beta1"); },
@@ -63,6 +79,8 @@ TEST_CASE("what is no review gets an HTTP error and no verdict", "[review]") {
             CHECK(reply.http.status == c.want);
             CHECK(reply.http.body.size() > 1);
             CHECK(reply.http.body.size() < 200);
+            CHECK_THAT(std::string(net::header(reply.http.headers, "Content-Type")),
+                       Catch::StartsWith("text/plain"));
             CHECK_FALSE(reply.http.close);
             CHECK(net::header(reply.http.headers, "Allow") == (c.want == 405 ? "POST" : ""));
             CHECK(net::header(reply.http.headers, "Retry-After").empty());
@@ -99,6 +117,11 @@ TEST_CASE("a request that makes no sense is denied as bad", "[review]") {
          "ClusterTrainingRuntime"},
         {"another group", [](Json& r) { r["kind"]["group"] = "example.com"; }, nullptr, "example.com"},
         {"another version", [](Json& r) { r["kind"]["version"] = "v2"; }, nullptr, "v2"},
+        {"a kind of Kubernetes itself",
+         [](Json& r) {
+             r["kind"] = Json::object({{"group", ""}, {"version", "v1"}, {"kind", "Pod"}});
+         },
+         nullptr, "Pod"},
         {"no kind", [](Json& r) { r.erase("kind"); }, nullptr, "TrainJob"},
         {"no object", [](Json& r) { r["object"] = nullptr; }, nullptr, "request.object is not a TrainJob"},
         {"a text as object", [](Json& r) { r["object"] = "x"; }, nullptr, "request.object"},

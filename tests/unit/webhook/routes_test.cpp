@@ -34,11 +34,13 @@ TEST_CASE("every path of the original is served", "[routes]") {
 TEST_CASE("paths are unique and exact", "[routes]") {
     std::set<std::string_view> paths;
     for (const webhook::Route& route : webhook::routes()) CHECK(paths.insert(route.path).second);
-    for (const std::string path : {"", "/", "?timeout=10s", "/healthz", "/metrics",
-                                   "//validate-trainer-kubeflow-org-v1alpha1-trainjob",
-                                   "/validate-trainer-kubeflow-org-v1alpha1-trainjob/",
-                                   "/Validate-trainer-kubeflow-org-v1alpha1-trainjob",
-                                   "/x/../validate-trainer-kubeflow-org-v1alpha1-trainjob",
-                                   "/validate-trainer-kubeflow-org-v1alpha1-trainjobs", "/convert"})
+    for (const std::string path :
+         {"", "/", "?timeout=10s", "/healthz", "/metrics",
+          "//validate-trainer-kubeflow-org-v1alpha1-trainjob",
+          "/validate-trainer-kubeflow-org-v1alpha1-trainjob/",
+          "/Validate-trainer-kubeflow-org-v1alpha1-trainjob",
+          "/x/../validate-trainer-kubeflow-org-v1alpha1-trainjob", "/validate/../../etc/passwd",
+          "/%2e%2e/%2e%2e/etc/passwd", "http://127.0.0.1:1/validate-trainer-kubeflow-org-v1alpha1-trainjob",
+          "kubernetes.default:443", "/validate-trainer-kubeflow-org-v1alpha1-trainjobs", "/convert"})
         CHECK(find_route(path) == nullptr);
 }

@@ -1,6 +1,7 @@
-"""What signalbox-webhook finds around itself: certificates, an API server of sorts, and somebody who calls it."""
+"""signalbox-webhook as a process, with what it needs: certificates, an API server of a few lines, and a client."""
 
 import contextlib
+import functools
 import http.client
 import json
 import os
@@ -9,6 +10,8 @@ import signal
 import socket
 import ssl
 import subprocess
+import tempfile
+import threading
 import urllib.parse
 
 from rest import wait_for
@@ -33,6 +36,13 @@ def make_certificate(directory, name="tls", days=1):
     return cert, key
 
 
+@functools.cache
+def first_certificate():
+    """The texts of the certificate and the key that each Webhook starts with: made once, since OpenSSL takes its time."""
+    with tempfile.TemporaryDirectory() as directory:
+        return [file.read_text() for file in make_certificate(pathlib.Path(directory))]
+
+
 def write_kubeconfig(directory, port):
     path = directory / "kubeconfig"
     path.write_text(json.dumps({
@@ -54,9 +64,24 @@ class ApiServer(ScriptedApiServer):
         super().__init__(port)
         self.objects = {}  # by path; GET finds them, watches do not
         self.installed = True  # whether the CRDs are
-        self.delay = 0.0  # seconds before a GET is answered
+        self.delay = 0.0  # seconds before a GET is answered; release() ends them early
         self.trouble = None  # the status of every GET, if set
         self.gets = []
+        self._released = threading.Event()
+
+    def __exit__(self, *_):
+        self.release()
+        super().__exit__(*_)
+
+    def release(self):
+        """Answers what waits and whatever comes at once."""
+        self.delay = 0.0
+        released, self._released = self._released, threading.Event()
+        released.set()
+
+    def hold(self, seconds):
+        """For the answer of a derived class: waits that long, or until release()."""
+        self._released.wait(seconds)
 
     def answer(self, request, url, body):
         if not self.installed:
@@ -65,7 +90,7 @@ class ApiServer(ScriptedApiServer):
         if "watch" in urllib.parse.parse_qs(url.query):
             return self.watch(request)
         self.gets.append(url.path)
-        self.ended.wait(self.delay)
+        self.hold(self.delay)
         if self.trouble:
             return self.send(request, self.trouble, {"kind": "Status", "code": self.trouble, "message": "no luck"})
         found = self.objects.get(url.path)
@@ -78,12 +103,14 @@ class ApiServer(ScriptedApiServer):
 class Webhook:
     """A running signalbox-webhook. A context manager that ends it if the test has not."""
 
-    def __init__(self, directory, api_port, *options):
-        self.cert, self.key = make_certificate(directory)
+    def __init__(self, directory, api_port, *options, binary=BINARY):
+        self.cert, self.key = directory / "tls.crt", directory / "tls.key"
+        for file, text in zip((self.cert, self.key), first_certificate()):
+            file.write_text(text)
         self._log = directory / "webhook.log"
         with open(self._log, "wb") as log:
             self.process = subprocess.Popen(
-                [BINARY, "--kubeconfig", str(write_kubeconfig(directory, api_port)), "--listen", "127.0.0.1:0",
+                [binary, "--kubeconfig", str(write_kubeconfig(directory, api_port)), "--listen", "127.0.0.1:0",
                  "--admin-listen", "127.0.0.1:0", "--tls-cert", str(self.cert), "--tls-key", str(self.key),
                  "--shutdown-delay=0s", *options],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -118,7 +145,7 @@ class Webhook:
                 if line["what"] == what:
                     return int(line["address"].rpartition(":")[2])
             return None
-        return wait_for(f"the port of {what}", look)
+        return wait_for(f"the port of {what}", look, interval=0.02)
 
     def admin(self, path):
         connection = http.client.HTTPConnection("127.0.0.1", self.admin_port, timeout=10)
@@ -128,7 +155,7 @@ class Webhook:
             return answer.status, answer.read().decode()
 
     def wait_until_ready(self):
-        wait_for("readiness", lambda: self.admin("/readyz")[0] == 200)
+        wait_for("readiness", lambda: self.admin("/readyz")[0] == 200, interval=0.02)
 
     def metric(self, series):
         for line in self.admin("/metrics")[1].splitlines():

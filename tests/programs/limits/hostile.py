@@ -1,0 +1,208 @@
+"""What hostile clients send, and the honest ones beside them."""
+
+import contextlib
+import http.client
+import json
+import socket
+import threading
+
+from webhook_program import MUTATE_PATH, RUNTIME_PATH, TRAIN_JOB_PATH, ApiServer, read_answer, review, runtime, train_job
+
+LIMIT = 7 * 1024 * 1024  # bytes of a body
+HONEST_TIMEOUT = 10  # seconds: what the API server waits
+PAUSE = 0.005  # seconds between honest calls
+DENIED, ALLOWED = False, True
+
+
+class KnowsRuntimes(ApiServer):
+    """Lists `runtimes` to who watches them."""
+
+    def __init__(self, *runtimes):
+        super().__init__()
+        self.runtimes = runtimes
+
+    def answer(self, request, url, body):
+        if "watch" in url.query and url.path.endswith("/clustertrainingruntimes"):
+            return self.watch(request, self.runtimes)
+        return super().answer(request, url, body)
+
+
+class Honest:
+    """The API server, as far as these tests need one: a connection that it keeps, and new ones."""
+
+    def __init__(self, webhook):
+        self.webhook = webhook
+        self.kept = webhook.connect()
+        self.answered = 0
+
+    def call(self):
+        uid = f"honest-{self.answered}"
+        once = self.answered % 5 == 4
+        connection = self.webhook.connect() if once else self.kept
+        connection.timeout = HONEST_TIMEOUT
+        status, _, body = self.webhook.post(TRAIN_JOB_PATH, review(train_job(), uid=uid), connection=connection)
+        assert status == 200 and body["response"] == {"uid": uid, "allowed": True}, body
+        if once:
+            connection.close()
+        self.answered += 1
+
+
+@contextlib.contextmanager
+def honest_calls(webhook, at_least=5):
+    """Makes them for as long as the block runs, and checks that each got its answer."""
+    honest, over, failures = Honest(webhook), threading.Event(), []
+    honest.call()
+
+    def work():
+        try:
+            while not over.is_set() or honest.answered < at_least:
+                honest.call()
+                over.wait(PAUSE)
+        except BaseException as failure:  # also of an assertion
+            failures.append(failure)
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield honest
+    finally:
+        over.set()
+        thread.join()
+        honest.kept.close()
+    assert failures == [] and honest.answered >= at_least
+    assert webhook.process.poll() is None
+
+
+def head(path=RUNTIME_PATH, *lines, method="POST"):
+    return "\r\n".join([f"{method} {path} HTTP/1.1", "Host: webhook", "Content-Type: application/json", *lines]).encode() + b"\r\n\r\n"
+
+
+def sized(body, path=RUNTIME_PATH):
+    body = body if isinstance(body, bytes) else body.encode()
+    return head(path, f"Content-Length: {len(body)}") + body
+
+
+def connect_with_little_room(webhook):
+    """What is not read stays with the webhook, since the kernel has no room for it here."""
+    plain = socket.socket()
+    plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    plain.settimeout(5)
+    plain.connect(("127.0.0.1", webhook.port))
+    return webhook.tls().wrap_socket(plain, server_hostname="127.0.0.1")
+
+
+def say(connection, data):
+    """Sends as much as the other side takes; it may hang up in between."""
+    with contextlib.suppress(OSError):
+        connection.sendall(data)
+
+
+def answer_to(connection):
+    """Status and body of one answer; 0 if the connection ended without one."""
+    answer = http.client.HTTPResponse(connection)
+    try:
+        answer.begin()
+        status, _, body = read_answer(answer)
+        return status, body
+    except (OSError, http.client.HTTPException):
+        return 0, None
+
+
+def rest_of(connection):
+    data = b""
+    with contextlib.suppress(OSError):
+        while piece := connection.recv(65536):
+            data += piece
+    return data
+
+
+def job_text(spec="", metadata=""):
+    """A review of a TrainJob with text put in as it is."""
+    text = json.dumps(review(train_job()))
+    text = text.replace('"suspend": false', '"suspend": false' + spec)
+    return text.replace('"uid": "job-uid"', '"uid": "job-uid"' + metadata)
+
+
+def many_patches(size):
+    patch = json.dumps({"manager": "acme.io/%07d", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [
+        {"name": "node", "template": {"spec": {"template": {"spec": {"nodeSelector": {"a": "b"}}}}}}]}}}})
+    return ', "runtimePatches": [' + ",".join(patch % i for i in range(size // len(patch))) + "]"
+
+
+def one_patch(pod_spec):
+    return ', "runtimePatches": [{"manager": "acme.io/x", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [' \
+        '{"name": "node", "template": {"spec": {"template": {"spec": %s}}}}]}}}}]' % pod_spec
+
+
+class Wide:
+    """A runtime with lists and maps of `width` members, at the top of a Pod and as deep down as there are keys to merge by; and
+    reviews that patch it in reverse order, so that everything has to be found and moved."""
+
+    def __init__(self, width):
+        self.width = width
+        backwards = range(width - 1, -1, -1)
+        self.volumes = [{"name": f"v{i}", "emptyDir": {"medium": "Memory"}} for i in backwards]
+        self.side = {"name": "side", "env": [{"name": f"E{i}", "value": "w"} for i in backwards],
+                     "volumeMounts": [{"name": f"v{i}", "mountPath": f"/v{i}", "readOnly": True} for i in backwards]}
+        self.selector = {f"k{i}": "w" for i in backwards}
+
+    def runtime(self):
+        made = runtime("wide")
+        pod = made["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+        pod["volumes"] = [{"name": f"v{i}", "emptyDir": {}} for i in range(self.width)]
+        pod["nodeSelector"] = {f"k{i}": "v" for i in range(self.width)}
+        pod["containers"].append({"name": "side", "image": "registry.example.com/side:1",
+                                  "env": [{"name": f"E{i}", "value": "v"} for i in range(self.width)],
+                                  "volumeMounts": [{"name": f"v{i}", "mountPath": f"/v{i}"} for i in range(self.width)]})
+        return made
+
+    def patched(self, patches, pod_spec):
+        job = train_job("wide")
+        job["spec"]["runtimePatches"] = [
+            {"manager": f"acme.io/x{i}", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [
+                {"name": "node", "template": {"spec": {"template": {"spec": pod_spec}}}}]}}}} for i in range(patches)]
+        return sized(json.dumps(review(job), separators=(",", ":")), TRAIN_JOB_PATH)
+
+    def messages(self):
+        mounts = self.side["volumeMounts"]
+        return {
+            "wide and deep merges": (self.patched(2, {
+                "volumes": self.volumes, "containers": [self.side], "nodeSelector": self.selector}), ALLOWED),
+            "a wide merge that fails at its end": (self.patched(1, {"volumes": [*self.volumes, {"emptyDir": {}}]}),
+                                                   f"volumes[{self.width}]: needs a name, which it is merged by"),
+            "a deep merge that fails at its end": (
+                self.patched(1, {"containers": [{**self.side, "volumeMounts": [*mounts, {"name": "v"}]}]}),
+                f"volumeMounts[{self.width}]: needs a mountPath, which it is merged by"),
+            "merges without number into a wide one": (self.patched(4_000, {"volumes": self.volumes[:1]}),
+                                                      "spec.runtimePatches: Invalid value: null: must have at most 16 items"),
+        }
+
+
+def many_small_patches(size):
+    return {
+        "a list of patches as long as fits": (sized(job_text(many_patches(size)), TRAIN_JOB_PATH), None),
+        "the same to be stamped": (sized(job_text(many_patches(size)), MUTATE_PATH), ALLOWED),
+    }
+
+
+def many_values(number):
+    return {
+        "many small values": (sized(job_text(metadata=', "x": [' + "0," * number + "0]"), TRAIN_JOB_PATH), None),
+        "many small members": (sized(job_text(metadata=', "x": {' + '"":0,' * (number // 2) + '"a": 0}'), TRAIN_JOB_PATH), None),
+    }
+
+
+def send_and_check(webhook, name, data, want):
+    """`want` is a status, or for 200 a verdict, or a part of its message; None = 200 or 400."""
+    with webhook.socket() as connection:
+        say(connection, data)
+        status, body = answer_to(connection)
+    if want in (ALLOWED, DENIED):
+        assert status == 200 and body["response"]["allowed"] is want, name
+    elif isinstance(want, str):
+        assert status == 200 and want in body["response"]["status"]["message"], name
+    elif want:
+        assert status == want, name
+    else:
+        assert status in (200, 400), name
+    # What was sent does not come back, but for the place in it that is wrong.
+    assert len(json.dumps(body)) < 20_000 or want is ALLOWED, name

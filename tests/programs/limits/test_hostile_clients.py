@@ -1,0 +1,240 @@
+"""Clients that mean harm, over real sockets, to the sanitized program. While each of them is at work, honest calls get their
+answers on old and new connections, and afterwards the process is alive."""
+
+import contextlib
+import http.client
+import json
+import socket
+import ssl
+import subprocess
+import threading
+
+import pytest
+from hostile import HONEST_TIMEOUT, LIMIT, KnowsRuntimes, answer_to, connect_with_little_room, head, honest_calls, rest_of, say, sized
+from webhook_program import RUNTIME_PATH, TRAIN_JOB_PATH, Webhook, read_answer, review, runtime, train_job, wait_for
+
+CONNECTIONS = 256
+ACCEPTED_AT_ONCE = 16  # per thread; they are there for a moment before one makes room
+IN_FLIGHT = 16 * 1024 * 1024
+
+
+@pytest.fixture(scope="module", params=[1, 2], ids=["one thread", "two threads"])
+def place(request, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("hostile")
+    options = [f"--threads={request.param}", f"--max-connections={CONNECTIONS}", f"--max-bytes-in-flight={IN_FLIGHT}",
+               "--handshake-timeout=3s", "--header-timeout=3s", "--body-timeout=3s", "--write-timeout=3s"]
+    with KnowsRuntimes(runtime()) as api, Webhook(directory, api.port, *options) as webhook:
+        webhook.wait_until_ready()
+        wait_for("the runtime", lambda: webhook.metric("signalbox_runtimes") == 1)
+        yield api, webhook
+        assert webhook.metric("signalbox_http_handler_errors_total") == 0
+        assert webhook.end() == 0
+
+
+@pytest.fixture
+def webhook(place):
+    return place[1]
+
+
+def trickle(webhook, over, start):
+    """Slowloris: many connections that send a byte now and then, for ever."""
+    connections = []
+    with contextlib.ExitStack() as stack:
+        for _ in range(50):
+            connections.append(stack.enter_context(webhook.socket()))
+            say(connections[-1], start)
+        while not over.is_set():
+            for connection in connections:
+                say(connection, b"x")
+            over.wait(0.1)
+
+
+SLOW = {
+    "headers": b"POST / HTTP/1.1\r\nX: ",
+    "a body": head(RUNTIME_PATH, "Content-Length: 7000000"),
+    "chunks": head(RUNTIME_PATH, "Transfer-Encoding: chunked") + b"7000\r\n",
+}
+
+
+def test_who_trickles_is_sent_away_and_holds_up_nobody(webhook):
+    over = threading.Event()
+    before = webhook.metric("signalbox_http_timeouts_total")
+    threads = [threading.Thread(target=trickle, args=(webhook, over, start)) for start in SLOW.values()]
+    with honest_calls(webhook):
+        for thread in threads:
+            thread.start()
+        wait_for("all to be sent away", lambda: webhook.metric("signalbox_http_timeouts_total") >= before + 50 * len(SLOW))
+        over.set()
+        for thread in threads:
+            thread.join()
+
+
+def test_large_bodies_that_never_end_hold_up_neither_small_nor_large_ones(webhook):
+    body = json.dumps(review(runtime()))
+    large = sized(body + " " * (LIMIT - len(body)))
+    with honest_calls(webhook), contextlib.ExitStack() as stack:
+        for _ in range(20):
+            connection = stack.enter_context(webhook.socket())
+            say(connection, head(RUNTIME_PATH, f"Content-Length: {LIMIT}") + b" " * 6_000_000)
+
+        def served():
+            with webhook.socket() as connection:
+                say(connection, large)
+                return answer_to(connection)[0] == 200
+        wait_for("an honest large one", served)
+
+
+def test_large_reviews_that_wait_for_a_slow_api_server_hold_up_nobody(place):
+    api, webhook = place
+    waiting = review(train_job("nowhere"))
+    waiting["request"]["object"]["metadata"]["x"] = [0] * 20_000
+    text = sized(json.dumps(waiting, separators=(",", ":")), TRAIN_JOB_PATH + "?timeout=10s")
+    series = 'signalbox_admission_requests_total{code="503",path="other",verdict="none"}'
+    before = webhook.metric(series)
+    api.delay = 5
+    try:
+        with honest_calls(webhook), contextlib.ExitStack() as stack:
+            crowd = [stack.enter_context(webhook.socket()) for _ in range(60)]
+            for connection in crowd:
+                say(connection, text)
+            wait_for("those that are too many to be refused", lambda: webhook.metric(series) >= before + 30)
+    finally:
+        api.release()
+
+
+def test_more_idle_connections_than_there_may_be_hold_up_nobody(webhook):
+    # Each costs a handshake; what is beyond the limit makes room for the next, and never those that are in use.
+    total = 2 * CONNECTIONS + 100
+    refused = webhook.metric("signalbox_connections_refused_total")
+    with honest_calls(webhook), contextlib.ExitStack() as stack:
+        for _ in range(total):
+            with contextlib.suppress(OSError):
+                stack.enter_context(webhook.socket())
+        assert webhook.metric("signalbox_connections") <= CONNECTIONS + 2 * ACCEPTED_AT_ONCE
+        assert webhook.metric("signalbox_connections_refused_total") >= refused + total - CONNECTIONS - 50
+
+
+def test_ten_thousand_connections_without_a_client_hello_hold_up_nobody(webhook):
+    with honest_calls(webhook), contextlib.ExitStack() as stack:
+        for _ in range(10_000):
+            stack.enter_context(socket.create_connection(("127.0.0.1", webhook.port)))
+        assert webhook.metric("signalbox_connections") <= CONNECTIONS + 2 * ACCEPTED_AT_ONCE
+
+
+NO_HANDSHAKES = {
+    "nothing": b"", "a byte": b"\x16", "half a hello": b"\x16\x03\x01\x02\x00\x01", "plain HTTP": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+    "an endless record": b"\x16\x03\x01\xff\xff" + b"\1" * 70_000, "SSL 2": b"\x80\x2e\x01\x00\x02",
+}
+
+
+def test_what_is_no_handshake_is_sent_away(webhook):
+    with honest_calls(webhook), contextlib.ExitStack() as stack:
+        sockets = []
+        for name, sent in NO_HANDSHAKES.items():
+            for _ in range(20):
+                sockets.append((name, stack.enter_context(
+                    socket.create_connection(("127.0.0.1", webhook.port), timeout=HONEST_TIMEOUT))))
+                say(sockets[-1][1], sent)
+        for name, plain in sockets:
+            # At most an alert; never an answer in plain text.
+            assert b"HTTP" not in rest_of(plain), name
+
+
+def test_who_wants_to_renegotiate_is_refused(webhook):
+    with honest_calls(webhook):
+        for _ in range(5):
+            talk = subprocess.run(["openssl", "s_client", "-connect", f"127.0.0.1:{webhook.port}", "-tls1_2"],
+                                  input=b"R\n", capture_output=True, timeout=30)
+            assert b"RENEGOTIATING" in talk.stdout + talk.stderr
+            assert b"no renegotiation" in talk.stdout + talk.stderr
+
+
+def test_who_goes_in_the_middle_leaves_nothing_behind(webhook):
+    text = sized(json.dumps(review(train_job())), TRAIN_JOB_PATH)
+    with honest_calls(webhook) as honest:
+        for cut in range(0, len(text), 13):
+            with webhook.socket() as connection:
+                say(connection, text[:cut])
+                # A reset instead of an orderly end, for every other one.
+                if cut % 2:
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    wait_for("all to be gone", lambda: webhook.metric("signalbox_connections") == 0)
+    assert honest.answered >= 5
+
+
+def test_who_closes_his_half_still_gets_his_answer(webhook):
+    with honest_calls(webhook):
+        for _ in range(10):
+            with webhook.socket() as connection:
+                say(connection, sized(json.dumps(review(runtime()))))
+                # The TCP half: Python's unwrap() would wait for the other side's farewell.
+                socket.socket.shutdown(connection, socket.SHUT_WR)
+                assert answer_to(connection)[0] == 200
+
+
+def test_pipelined_requests_are_answered_in_order(webhook):
+    with honest_calls(webhook), webhook.socket() as connection:
+        reviews = [review(train_job(), uid=f"pipelined-{i}") for i in range(500)]
+        say(connection, b"".join(sized(json.dumps(r), TRAIN_JOB_PATH) for r in reviews))
+        for one in reviews:
+            answer = http.client.HTTPResponse(connection)
+            # Unbuffered: what follows belongs to the next answer.
+            answer.fp = connection.makefile("rb", 0)
+            answer.begin()
+            assert read_answer(answer)[2]["response"]["uid"] == one["request"]["uid"]
+
+
+def test_who_never_reads_his_answers_is_sent_away(webhook):
+    over = webhook.metric("signalbox_http_timeouts_total")
+    # The uid comes back, and the kernel buffers some megabytes of answers.
+    text = sized(json.dumps(review(train_job(), uid="u" * 100_000)), TRAIN_JOB_PATH)
+    with honest_calls(webhook), contextlib.ExitStack() as stack:
+        threads = []
+        for _ in range(10):
+            connection = stack.enter_context(connect_with_little_room(webhook))
+            threads.append(threading.Thread(target=flood, args=(connection, text)))
+            threads[-1].start()
+        wait_for("them to be sent away", lambda: webhook.metric("signalbox_http_timeouts_total") >= over + 10)
+        for thread in threads:
+            thread.join()
+
+
+def flood(connection, text):
+    with contextlib.suppress(OSError, ssl.SSLError):
+        while True:
+            connection.sendall(text)
+
+
+def plain_flood(port, text, over):
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=HONEST_TIMEOUT) as connection:
+        connection.settimeout(0.1)
+        while not over.is_set():
+            with contextlib.suppress(TimeoutError):
+                connection.sendall(text)
+            with contextlib.suppress(TimeoutError):
+                connection.recv(1 << 20)
+
+
+@pytest.mark.parametrize("text", [b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 20, b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n" * 200, b"X"],
+                         ids=["metrics", "readiness", "nothing"])
+def test_who_floods_the_admin_port_holds_up_neither_calls_nor_probes(webhook, text):
+    over = threading.Event()
+    threads = [threading.Thread(target=plain_flood, args=(webhook.admin_port, text, over)) for _ in range(80)]
+    with honest_calls(webhook):
+        for thread in threads:
+            thread.start()
+        try:
+            for _ in range(25):
+                assert webhook.admin("/readyz")[0] == 200
+        finally:
+            over.set()
+            for thread in threads:
+                thread.join()
+
+
+def test_idle_connections_to_the_admin_port_hold_up_nobody(webhook):
+    with honest_calls(webhook), contextlib.ExitStack() as stack:
+        for _ in range(2_000):
+            stack.enter_context(socket.create_connection(("127.0.0.1", webhook.admin_port)))
+        for _ in range(25):
+            assert webhook.admin("/healthz")[0] == 200

@@ -1,0 +1,153 @@
+"""Clients that want memory, over real sockets, from the program that is shipped: more of them than --max-connections, each
+with as much as it is given, and the largest reviews that there can be. The process keeps to the bound that docs/webhook-limits.md
+states, and honest calls get their answers meanwhile.
+
+AddressSanitizer surrounds every allocation and keeps what was freed, so the bound says nothing of the sanitized program: the
+release one is taken from SIGNALBOX_RELEASE_DIR, by default build/release/bin."""
+
+import concurrent.futures
+import contextlib
+import json
+import os
+import pathlib
+import re
+
+import pytest
+from hostile import KnowsRuntimes, Wide, connect_with_little_room, honest_calls, many_small_patches, many_values, send_and_check
+from paths import ROOT
+from webhook_program import RUNTIME_PATH, TRAIN_JOB_PATH, Webhook, review, runtime, train_job, wait_for
+
+CONNECTIONS = 128
+IN_FLIGHT = 16_000_000
+CROWD = CONNECTIONS + 32
+WIDE = Wide(8_000)
+CLIENTS = 2  # of the largest reviews: as many as one of two threads has room for
+LARGEST = {**many_small_patches(3_000_000), **WIDE.messages(), **many_values(490_000)}
+
+
+def shipped_program():
+    folder = pathlib.Path(os.environ.get("SIGNALBOX_RELEASE_DIR") or ROOT / "build" / "release" / "bin")
+    program = folder / "signalbox-webhook"
+    if not program.exists():
+        pytest.fail(f"{program} is missing: build it (cmake --preset release && cmake --build --preset release --target "
+                    "signalbox-webhook), or name its folder in SIGNALBOX_RELEASE_DIR")
+    if b"__asan_init" in program.read_bytes():
+        pytest.fail(f"{program} is sanitized: SIGNALBOX_RELEASE_DIR has to name the folder of the program that is shipped")
+    return str(program)
+
+
+def stated_bound(threads):
+    """Bytes, by the formula of the documentation, so that both say the same."""
+    formula = r"(\d+) MB \+ (\d+) kB x connections \+ (\d+) x bytes in flight \+ (\d+) MB x threads"
+    text = (ROOT / "docs" / "webhook-limits.md").read_text()
+    base, connection, flight, thread = map(int, re.search(formula, text).groups())
+    return base * 1_000_000 + connection * 1000 * CONNECTIONS + flight * IN_FLIGHT + thread * 1_000_000 * threads
+
+
+def peak_memory(webhook):
+    """Bytes, since its start."""
+    with open(f"/proc/{webhook.process.pid}/status") as status:
+        return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
+
+
+@pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
+def place(request, tmp_path):
+    options = [f"--threads={request.param}", f"--max-connections={CONNECTIONS}", f"--max-bytes-in-flight={IN_FLIGHT}",
+               "--header-timeout=60s", "--body-timeout=60s", "--write-timeout=60s"]
+    with (KnowsRuntimes(runtime(), WIDE.runtime()) as api,
+          Webhook(tmp_path, api.port, *options, binary=shipped_program()) as webhook):
+        webhook.wait_until_ready()
+        wait_for("the runtimes", lambda: webhook.metric("signalbox_runtimes") == 2)
+        yield api, webhook
+        assert peak_memory(webhook) < stated_bound(request.param)
+        assert webhook.metric("signalbox_http_handler_errors_total") == 0
+        assert webhook.end() == 0
+
+
+def message(body, path=TRAIN_JOB_PATH, *headers):
+    text = (body if isinstance(body, str) else json.dumps(body, separators=(",", ":"))).encode()
+    lines = [f"POST {path} HTTP/1.1", "Host: x", "Content-Type: application/json", f"Content-Length: {len(text)}", *headers]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + text
+
+
+def nothing():
+    return []
+
+
+def large_answers():
+    """The uid of a review comes back in its answer."""
+    return [message(review(train_job(), uid="u" * 2_000_000))]
+
+
+def large_answers_in_a_row():
+    return [message(review(train_job(), uid="u" * 300_000))] * 8
+
+
+def rests_of_large_bodies():
+    """A large request that is over, and the beginning of another one, which keeps the buffers."""
+    return [message(json.dumps(review(runtime())) + " " * 3_000_000, RUNTIME_PATH) + b"POST"]
+
+
+def rests_of_large_headers():
+    """Another one of many headers is large in each request."""
+    def one(large):
+        headers = [f"X-{i}: " + "x" * (11_000 if i == large else 16) for i in range(120)]
+        return message("{}", "/", *headers)
+    return [b"".join(one(large) for large in range(120)) + b"POST"]
+
+
+def bodies_without_end():
+    return [f"POST {RUNTIME_PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: 7000000\r\n\r\n".encode() + b" " * 3_000_000]
+
+
+def waiting(values, text):
+    """A review that waits for a lookup."""
+    one = review(train_job("nowhere"))
+    one["request"]["object"]["metadata"]["x"] = [0] * values + ["x" * text]
+    return [message(one, TRAIN_JOB_PATH + "?timeout=30s")]
+
+
+def small_reviews_that_wait():
+    return waiting(900, 28_000)
+
+
+def large_texts_that_wait():
+    return waiting(10, 3_000_000)
+
+
+def large_trees_that_wait():
+    return waiting(100_000, 10)
+
+
+ATTACKS = [nothing, large_answers, large_answers_in_a_row, rests_of_large_bodies, rests_of_large_headers, bodies_without_end,
+           small_reviews_that_wait, large_texts_that_wait, large_trees_that_wait]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_who_wants_memory_gets_no_more_than_is_stated(place, attack):
+    api, webhook = place
+    pieces = attack()
+    api.delay = 60
+    with contextlib.ExitStack() as stack:
+        stack.callback(api.release)
+        for number in range(CROWD):
+            with contextlib.suppress(OSError):
+                one = stack.enter_context(connect_with_little_room(webhook))
+                one.settimeout(1)  # what the webhook has not taken by then it does not want
+                for piece in pieces:
+                    one.sendall(piece)
+            if number % 10 == 0:
+                verdict = webhook.post(TRAIN_JOB_PATH, review(train_job()))[2]
+                assert verdict["response"]["allowed"], verdict
+        assert webhook.process.poll() is None
+
+
+def test_the_largest_reviews_take_no_more_memory_and_time_than_is_stated(place):
+    _, webhook = place
+
+    def client():
+        for name, (data, want) in LARGEST.items():
+            send_and_check(webhook, name, data, want)
+    with honest_calls(webhook), concurrent.futures.ThreadPoolExecutor() as clients:
+        for done in [clients.submit(client) for _ in range(CLIENTS)]:
+            done.result()

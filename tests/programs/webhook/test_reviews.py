@@ -1,0 +1,163 @@
+"""AdmissionReview over a real TLS connection: verdicts, and what they need of the API server."""
+
+import json
+import time
+
+import pytest
+from webhook_program import GROUP, MUTATE_PATH, RUNTIME_PATH, TRAIN_JOB_PATH, ApiServer, Webhook, review, runtime, train_job
+
+
+@pytest.fixture(scope="module", params=[1, 2], ids=["one thread", "two threads"])
+def place(request, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("webhook")
+    with ApiServer() as api, Webhook(directory, api.port, f"--threads={request.param}") as webhook:
+        webhook.wait_until_ready()
+        yield api, webhook
+        assert webhook.end() == 0
+
+
+@pytest.fixture
+def webhook(place):
+    api, webhook = place
+    api.objects.clear()
+    api.release()
+    api.trouble = None
+    return webhook
+
+
+@pytest.fixture
+def api(place, webhook):
+    return place[0]
+
+
+def test_an_answer_has_the_form_that_the_api_server_wants(webhook):
+    status, headers, body = webhook.post(RUNTIME_PATH + "?timeout=10s", review(runtime()))
+    assert status == 200
+    assert headers["Content-Type"] == "application/json"
+    assert body == {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+                    "response": {"uid": "1f0b2c3d", "allowed": True}}
+
+
+def test_a_denial_is_http_200(webhook):
+    status, headers, body = webhook.post(RUNTIME_PATH, review(runtime(replicas=2)))
+    assert status == 200
+    assert "Retry-After" not in headers
+    denial = body["response"]["status"]
+    assert (denial["code"], denial["reason"]) == (422, "Invalid")
+    assert denial["details"]["causes"][0]["field"] == "spec.template.spec.replicatedJobs[0].replicas"
+
+
+def test_without_the_option_tokens_are_ignored(webhook, api):
+    asked = len(api.gets)
+    for headers in ({}, {"Authorization": "Bearer bad-token"}):
+        assert webhook.post(RUNTIME_PATH, review(runtime()), headers)[0] == 200
+    assert len(api.gets) == asked
+
+
+def test_a_runtime_counts_the_moment_it_exists(webhook, api):
+    refused = webhook.post(TRAIN_JOB_PATH, review(train_job("fresh")))[2]["response"]
+    assert refused["status"]["code"] == 422
+    assert refused["status"]["details"]["causes"][0]["field"] == "spec.runtimeRef"
+    api.objects[f"{GROUP}/clustertrainingruntimes/fresh"] = runtime("fresh")
+    assert webhook.post(TRAIN_JOB_PATH, review(train_job("fresh")))[2]["response"]["allowed"]
+
+
+def test_a_slow_api_server_costs_a_verdict_and_not_the_call(webhook, api):
+    api.delay = 5
+    began = time.monotonic()
+    body = webhook.post(TRAIN_JOB_PATH + "?timeout=1s", review(train_job()))[2]["response"]
+    assert time.monotonic() - began < 1
+    assert body["status"]["code"] == 503
+    assert body["status"]["reason"] == "ServiceUnavailable"
+    # The rest is not held up by it.
+    assert webhook.post(RUNTIME_PATH, review(runtime()))[2]["response"]["allowed"]
+
+
+def test_what_the_api_server_refuses_to_look_for_is_not_there(webhook, api):
+    api.trouble = 400
+    assert webhook.post(TRAIN_JOB_PATH, review(train_job()))[2]["response"]["status"]["code"] == 422
+    api.trouble = None
+    asked = len(api.gets)
+    for name in ("a%b", "..", "a/b"):
+        denial = webhook.post(TRAIN_JOB_PATH, review(train_job(name)))[2]["response"]["status"]
+        assert denial["code"] == 422 and denial["details"]["causes"][0]["field"] == "spec.runtimeRef"
+    assert len(api.gets) == asked
+
+
+@pytest.mark.parametrize("code", [401, 403, 409, 500, 503])
+def test_a_lookup_that_fails_is_no_verdict_about_the_object(webhook, api, code):
+    api.trouble = code
+    status, headers, body = webhook.post(TRAIN_JOB_PATH, review(train_job()))
+    assert status == 200
+    assert "Retry-After" not in headers
+    denial = body["response"]["status"]
+    assert body["response"]["uid"] == "1f0b2c3d" and not body["response"]["allowed"]
+    assert (denial["code"], denial["reason"]) == (503, "ServiceUnavailable")
+    # Callers may be unknown: what the API server said is for the log.
+    assert denial["message"].startswith("what this is judged by could not be read from the API server: try again")
+    assert not any(word in json.dumps(denial) for word in ("no luck", "clustertrainingruntimes", "127.0.0.1", "plain"))
+    assert "details" not in denial
+
+
+def test_what_needs_no_lookup_is_judged_all_the_same(webhook, api):
+    api.trouble = 500
+    assert webhook.post(RUNTIME_PATH, review(runtime()))[2]["response"]["allowed"]
+    relabelled = train_job()
+    relabelled["metadata"]["labels"] = {"team": "blue"}
+    assert webhook.post(TRAIN_JOB_PATH, review(relabelled, "UPDATE", train_job()))[2]["response"]["allowed"]
+
+
+@pytest.mark.parametrize("runtime_name,allowed", [("plain", True), ("missing", False)])
+def test_a_dry_run_gets_the_same_verdict(webhook, api, runtime_name, allowed):
+    api.objects[f"{GROUP}/clustertrainingruntimes/plain"] = runtime()
+    answers = [webhook.post(TRAIN_JOB_PATH, review(train_job(runtime_name), dryRun=dry_run))[2]["response"]
+               for dry_run in (True, False)]
+    assert answers[0] == answers[1]
+    assert answers[0]["allowed"] == allowed
+
+
+def test_a_job_that_has_no_name_yet_is_stamped(webhook):
+    job = train_job()
+    job["metadata"] = {"generateName": "job-", "namespace": "ns"}
+    job["spec"]["runtimePatches"] = [{"manager": "acme.io/team"}]
+    text = review({**job, "metadata": {**job["metadata"], "name": ""}}, name="", object=job)
+    assert webhook.post(MUTATE_PATH, text)[2]["response"]["patch"]
+
+
+def test_equal_causes_are_told_once(webhook):
+    offender = runtime()
+    offender["spec"]["template"]["spec"]["replicatedJobs"][0]["replicas"] = 0
+    denial = webhook.post(RUNTIME_PATH, review(offender))[2]["response"]["status"]
+    assert len(denial["details"]["causes"]) == 1
+    assert denial["message"].startswith('ClusterTrainingRuntime.trainer.kubeflow.org "plain" is invalid: spec.')
+    assert denial["details"] == {"group": "trainer.kubeflow.org", "kind": "ClusterTrainingRuntime", "name": "plain",
+                                 "causes": denial["details"]["causes"]}
+
+
+SECRET = "nobodys-business"
+
+
+def test_verdicts_tell_of_a_runtime_no_more_than_what_its_parts_are_called(webhook, api):
+    known = runtime()
+    known["metadata"].update(labels={"team": SECRET}, annotations={"note": SECRET})
+    pod = known["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    pod.update(nodeSelector={"zone": SECRET}, serviceAccountName=SECRET, volumes=[{"name": "data", "secret": {"secretName": SECRET}}])
+    pod["containers"][0].update(image=SECRET, command=[SECRET], env=[{"name": "A", "value": SECRET}])
+    api.objects[f"{GROUP}/clustertrainingruntimes/plain"] = known
+    changes = [
+        {"initializer": {"dataset": {"storageUri": "x"}, "model": {"storageUri": "x"}}},
+        {"trainer": {"numProcPerNode": 8, "command": ["x"], "env": [{"name": "A", "value": "x"}]}},
+        {"podTemplateOverrides": []},
+    ] + [{"runtimePatches": [{"manager": "acme.io/x", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [
+        {"name": job, "template": {"spec": {"template": {"spec": patch}}}}]}}}}]} for job, patch in [
+            ("other", {}), ("node", {"containers": [{"name": "other"}]}), ("node", {"initContainers": [{"name": "node"}]}),
+            ("node", {"volumes": [{"emptyDir": {}}]}), ("node", {"nodeSelector": {"$patch": "replace"}}),
+            ("node", {"containers": [{"name": "node", "env": [{"name": "A", "value": "x"}]}]})]]
+    denied = []
+    for change in changes:
+        job = train_job()
+        job["spec"].update(change)
+        body = webhook.post(TRAIN_JOB_PATH, review(job))[2]
+        assert SECRET not in json.dumps(body)
+        denied += [change] * (not body["response"]["allowed"])
+    assert len(denied) >= 6
