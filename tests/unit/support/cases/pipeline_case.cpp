@@ -106,7 +106,7 @@ std::string key_of(const Json& object) {
 const std::vector<PipelineCase>& all_pipeline_cases() {
     static const std::vector<PipelineCase> cases = [] {
         std::vector<fs::path> folders;
-        for (const auto& entry : fs::directory_iterator(fs::path(SIGNALBOX_TEST_DATA) / "pipeline"))
+        for (const auto& entry : fs::directory_iterator(fs::path(SIGNALBOX_TEST_DATA) / "build"))
             if (entry.is_directory()) folders.push_back(entry.path());
         std::sort(folders.begin(), folders.end());
         std::vector<PipelineCase> loaded;

@@ -7,7 +7,7 @@
 #include "api/train_job.hpp"
 #include "runtime/build.hpp"
 
-/// One directory of tests/data/pipeline: what exists, and what the original makes of it (README.md there).
+/// One directory of tests/data/build: what exists, and what the original makes of it (README.md there).
 struct PipelineCase {
     std::string name = {};
     api::Json train_job = {};  ///< the whole object
