@@ -7,6 +7,7 @@
 
 #include "fixtures.hpp"
 #include "stored_form.hpp"
+#include "support/places.hpp"
 
 namespace {
 
@@ -156,7 +157,7 @@ Json read_table(const fs::path& path) {
 
 std::vector<Row> read_rows() {
     std::vector<fs::path> paths;
-    for (const auto& entry : fs::directory_iterator(SIGNALBOX_TEST_DATA "/rows"))
+    for (const auto& entry : fs::directory_iterator(test::data() / "rows"))
         if (entry.path().extension() == ".yaml") paths.push_back(entry.path());
     std::sort(paths.begin(), paths.end());
     std::vector<Row> rows;

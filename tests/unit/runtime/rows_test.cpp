@@ -11,6 +11,7 @@
 #include "fixtures.hpp"
 #include "runtime/admission.hpp"
 #include "runtime/plugin.hpp"
+#include "support/places.hpp"
 
 using api::Json;
 
@@ -74,7 +75,7 @@ TEST_CASE("errors say which rule they are of, and every rule refuses some row", 
     std::set<std::string> implemented = {"shape"};
     const std::regex name("\"([JT][0-9]+)\"");
     for (const auto& entry :
-         std::filesystem::recursive_directory_iterator(SIGNALBOX_TEST_DATA "/../../libs/runtime/src")) {
+         std::filesystem::recursive_directory_iterator(test::source() / "libs/runtime/src")) {
         if (!entry.is_regular_file()) continue;
         std::ifstream file(entry.path());
         const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -84,7 +85,7 @@ TEST_CASE("errors say which rule they are of, and every rule refuses some row", 
     CHECK(seen == implemented);
 
     // Whoever reads the metric finds out what it stands for.
-    std::ifstream guide(SIGNALBOX_TEST_DATA "/../../docs/webhook-limits.md");
+    std::ifstream guide(test::source() / "docs/webhook-limits.md");
     std::string line;
     std::set<std::string> explained;
     const std::regex word("shape|[JT][0-9]+");

@@ -1,32 +1,18 @@
 #include "admission_case.hpp"
 
 #include <algorithm>
-#include <filesystem>
-#include <ostream>
+#include <set>
 #include <stdexcept>
 
 #include "api/base64.hpp"
 #include "api/yaml.hpp"
-#include "net/file.hpp"
 #include "reviews.hpp"
+#include "support/golden.hpp"
+#include "support/places.hpp"
 
 namespace {
 
 using api::Json;
-
-// Nothing empty is left, from the inside out.
-Json comparable(const Json& tree) {
-    if (tree.is_array()) {
-        Json list = Json::array();
-        for (const Json& item : tree.items()) list.push_back(comparable(item));
-        return list;
-    }
-    if (!tree.is_object()) return tree;
-    Json object = Json::object();
-    for (const auto& [key, value] : tree.members())
-        if (Json kept = comparable(value); !kept.empty()) object[key] = std::move(kept);
-    return object;
-}
 
 std::string lower(std::string_view text) {
     std::string out(text);
@@ -85,32 +71,36 @@ void store(test::Desk& desk, const Json& object) {
     desk.store(resource, object);
 }
 
-void take_errors(const Json& response, AdmissionOutcome& outcome) {
+// Identical errors once.
+void take_errors(const Json& response, Json& outcome) {
     std::set<std::string> seen;
+    std::multiset<std::string> fields;
+    std::set<std::string> types;
     for (const Json& cause : response["status"]["details"]["causes"].items()) {
         if (!seen.insert(to_json(cause)).second) continue;
-        outcome.fields.push_back(lower(cause["field"].as_string()));
-        outcome.types.insert(title_of(cause["reason"].as_string()));
+        fields.emplace(cause["field"].as_string());
+        types.insert(title_of(cause["reason"].as_string()));
     }
-    std::sort(outcome.fields.begin(), outcome.fields.end());
+    outcome["fields"] = Json::Array(fields.begin(), fields.end());
+    outcome["types"] = Json::Array(types.begin(), types.end());
+    if (const Json& message = response["status"]["message"]; !message.is_null()) outcome["message"] = message;
 }
 
 AdmissionCase read_case(const std::filesystem::path& directory) {
-    const auto read = [&](const char* file) { return net::read_file((directory / file).string()).value(); };
-    const Json input = api::parse_yaml(read("admission.yaml")).value();
-    AdmissionCase c = {.name = directory.filename().string(),
+    const Json input = api::parse_yaml(golden::read(directory / "admission.yaml")).value();
+    AdmissionCase c = {.folder = directory,
+                       .name = directory.filename().string(),
                        .operation = std::string(input["operation"].as_string()),
                        .object = input["object"],
                        .old_object = input["oldObject"],
-                       .existing = input["objects"].items(),
-                       .want = api::parse_json(read("want.json")).value()};
+                       .existing = input["objects"].items()};
     if (!input["runtime"].is_null()) c.existing.push_back(input["runtime"]);
     return c;
 }
 
 std::vector<AdmissionCase> read_cases() {
     std::vector<std::filesystem::path> directories;
-    for (const auto& entry : std::filesystem::directory_iterator(SIGNALBOX_TEST_DATA "/admission"))
+    for (const auto& entry : std::filesystem::directory_iterator(test::data() / "admission"))
         if (entry.is_directory()) directories.push_back(entry.path());
     std::sort(directories.begin(), directories.end());
     std::vector<AdmissionCase> cases;
@@ -126,19 +116,7 @@ const std::vector<AdmissionCase>& all_admission_cases() {
     return cases;
 }
 
-AdmissionOutcome wanted_outcome(const AdmissionCase& c) {
-    AdmissionOutcome outcome = {.allowed = c.want["allowed"].bool_or(false),
-                                .warnings = c.want["warnings"].items().size(),
-                                .object = comparable(c.want["patchedObject"])};
-    for (const Json& field : c.want["fields"].items()) outcome.fields.push_back(lower(field.as_string()));
-    std::sort(outcome.fields.begin(), outcome.fields.end());
-    for (const Json& type : c.want["types"].items()) outcome.types.emplace(type.as_string());
-    // The original says nothing where it crashes.
-    if (outcome.object.is_null() && !c.want.contains("panic")) outcome.object = comparable(c.object);
-    return outcome;
-}
-
-AdmissionOutcome our_outcome(const AdmissionCase& c) {
+Json answer_to(const AdmissionCase& c) {
     test::Desk desk;
     // The cases' now is ten hours after the clock's start.
     desk.clock.freeze_for(std::chrono::hours(10));
@@ -159,17 +137,9 @@ AdmissionOutcome our_outcome(const AdmissionCase& c) {
         }
     }
     const Json validated = ask("/validate-trainer-kubeflow-org-v1alpha1-" + kind, object);
-    AdmissionOutcome outcome = {.allowed = validated["allowed"].bool_or(false),
-                                .warnings = validated["warnings"].items().size(),
-                                .object = comparable(object)};
-    take_errors(validated, outcome);
-    return outcome;
-}
-
-std::ostream& operator<<(std::ostream& out, const AdmissionOutcome& outcome) {
-    out << (outcome.allowed ? "allowed" : "denied") << ", " << outcome.warnings << " warnings, fields [";
-    for (const auto& field : outcome.fields) out << " " << field;
-    out << " ], types [";
-    for (const auto& type : outcome.types) out << " \"" << type << "\"";
-    return out << " ], object " << outcome.object;
+    Json answer = Json::object(
+        {{"allowed", validated["allowed"]}, {"warnings", Json::Array(validated["warnings"].items())}});
+    take_errors(validated, answer);
+    if (object != c.object) answer["patchedObject"] = std::move(object);
+    return answer;
 }
