@@ -8,6 +8,7 @@ import http.client
 import json
 import ssl
 import tempfile
+import threading
 import time
 import urllib.parse
 
@@ -60,6 +61,7 @@ class Rest:
         if "client-certificate" in user or "client-certificate-data" in user:
             self._tls.load_cert_chain(_file(user, "client-certificate"), _file(user, "client-key"))
         self._user = user
+        self._kept = threading.local()  # its `connection` is open, and has nothing to read
 
     def _token(self):
         if "tokenFile" in self._user:
@@ -74,19 +76,36 @@ class Rest:
         headers = {"Accept": "application/json", "Content-Type": content_type}
         if token := self._token():
             headers["Authorization"] = f"Bearer {token}"
-        connection = self.connection()
-        try:
-            connection.request(method, path, None if body is None else json.dumps(body), headers)
-            response = connection.getresponse()
-            text = response.read().decode()
-        finally:
-            connection.close()
+        if method == "GET":
+            status, text = self._read(path, headers)
+        else:
+            connection = self.connection()
+            try:
+                status, text = _exchange(connection, method, path, None if body is None else json.dumps(body), headers)
+            finally:
+                connection.close()
         try:
             answer = json.loads(text)
         except ValueError:
             answer = text
-        if response.status >= 300:
-            raise ApiError(response.status, answer)
+        if status >= 300:
+            raise ApiError(status, answer)
+        return answer
+
+    def _read(self, path, headers):
+        """Over this thread's open connection, or a new one if that has been closed. Writes have a new one each, since a write whose
+        connection closes may have happened."""
+        kept, self._kept.connection = getattr(self._kept, "connection", None), None
+        if kept:
+            try:
+                answer = _exchange(kept, "GET", path, None, headers)
+                self._kept.connection = kept
+                return answer
+            except (ConnectionError, http.client.HTTPException, ssl.SSLError):
+                kept.close()
+        connection = self.connection()
+        answer = _exchange(connection, "GET", path, None, headers)
+        self._kept.connection = connection
         return answer
 
     def path(self, resource, name=None, namespace=None):
@@ -150,6 +169,13 @@ def true_conditions(obj):
 
 def conditions(obj):
     return {c["type"]: c for c in (obj or {}).get("status", {}).get("conditions", [])}
+
+
+def _exchange(connection, method, path, body, headers):
+    """Status and text of the answer."""
+    connection.request(method, path, body, headers)
+    response = connection.getresponse()
+    return response.status, response.read().decode()
 
 
 def _named(items, name):

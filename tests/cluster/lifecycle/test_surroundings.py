@@ -39,7 +39,7 @@ def test_started_before_its_crds_it_waits_unready_and_then_works(bare):
         assert status == 503 and "trainjobs.trainer.kubeflow.org" in reasons
 
         bare.kubectl("apply", "--server-side", "-k", str(ROOT / "manifests" / "base" / "crds"))
-        bare.kubectl("create", "namespace", NAMESPACE)
+        rest.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
         wait_for("readiness", lambda: reconciler.admin("/readyz")[0] == 200, timeout=60)
         rest.create(runtime())
         rest.create(train_job("patient"))
