@@ -49,7 +49,7 @@ USERS = [
     {"name": "LATE", "value": ""},
     {"name": "EPOCHS", "valueFrom": {"configMapKeyRef": {"name": "settings", "key": "epochs"}}},
     {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "account", "key": "HF_TOKEN"}}},
-    {"name": "MISSING", "valueFrom": {"secretKeyRef": {"name": "nobody", "key": "key", "optional": True}}},
+    {"name": "MISSING", "valueFrom": {"secretKeyRef": {"name": "absent", "key": "key", "optional": True}}},
     {"name": "CORES", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu"}}},
     {"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
     {"name": "JOB", "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['jobset.sigs.k8s.io/jobset-name']"}}},

@@ -62,11 +62,11 @@ def test_a_running_job_can_be_suspended_and_resumed(signalbox, rest):
 
 def test_a_job_that_cannot_be_built_says_why_and_starts_once_the_runtime_is_corrected(signalbox, rest):
     broken = runtime("fragile")
-    broken["spec"]["template"]["spec"]["successPolicy"] = {"operator": "All", "targetReplicatedJobs": ["nobody"]}
+    broken["spec"]["template"]["spec"]["successPolicy"] = {"operator": "All", "targetReplicatedJobs": ["absent"]}
     rest.create(broken)
     rest.create(train_job("hopeful", "fragile"))
     told = until_not_created(rest, "hopeful", "JobsCreationFailed")["message"]
-    assert f"JobSet {rest.namespace}/hopeful" in told and "nobody" in told
+    assert f"JobSet {rest.namespace}/hopeful" in told and "absent" in told
 
     fixed = rest.get("clustertrainingruntimes", "fragile")
     del fixed["spec"]["template"]["spec"]["successPolicy"]

@@ -2,11 +2,27 @@
 
 import contextlib
 
+import pytest
+
 from jobs import runtime, train_job
 from progress import events, owner, running_pods, suspend, uid, until, until_not_created, until_runs
 from rest import conditions, true_conditions, wait_for
 
 HOLD = "signalbox.test/hold"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def legacy_runtimes(installed, admin):
+    """There from the first test of the file on: the reconciler looks for such runtimes every ten seconds."""
+    legacy = "trainer.kubeflow.org/resource-in-use"
+    for kind, finalizers in (("ClusterTrainingRuntime", [legacy]), ("TrainingRuntime", [legacy, HOLD])):
+        old = runtime("old", kind)
+        old["metadata"]["finalizers"] = finalizers
+        admin.create(old)
+    admin.delete("clustertrainingruntimes", "old")
+    yield
+    admin.patch("trainingruntimes", "old", {"metadata": {"finalizers": None}})
+    admin.delete("trainingruntimes", "old")
 
 
 @contextlib.contextmanager
@@ -119,22 +135,9 @@ def test_a_running_job_does_not_mind_that_its_runtime_and_its_snapshot_are_gone(
     wait_for("its pods to go", lambda: not running_pods(rest, "settled"))
 
 
-def test_runtimes_lose_the_finalizer_of_older_controllers_and_can_be_deleted(signalbox, rest):
-    def finalizers(kind, name):
-        return rest.get(kind, name)["metadata"].get("finalizers", [])
-    legacy = "trainer.kubeflow.org/resource-in-use"
-    old = runtime("old")
-    old["metadata"]["finalizers"] = [legacy]
-    shared = runtime("shared", kind="TrainingRuntime")
-    shared["metadata"]["finalizers"] = [legacy, HOLD]
-    with signalbox.without_reconciler():
-        rest.create(old)
-        rest.create(shared)
-        rest.delete("clustertrainingruntimes", "old")
-        assert rest.get("clustertrainingruntimes", "old")["metadata"]["deletionTimestamp"]
-    wait_for("the deleted runtime to go", lambda: rest.get("clustertrainingruntimes", "old") is None)
-    wait_for("only the other finalizer", lambda: finalizers("trainingruntimes", "shared") == [HOLD])
-    rest.patch("trainingruntimes", "shared", {"metadata": {"finalizers": None}})
+def test_runtimes_lose_the_finalizer_of_older_controllers_and_can_be_deleted(legacy_runtimes, admin):
+    wait_for("the deleted runtime to go", lambda: admin.get("clustertrainingruntimes", "old") is None)
+    wait_for("only the other finalizer", lambda: admin.get("trainingruntimes", "old")["metadata"]["finalizers"] == [HOLD])
 
 
 def test_a_name_that_is_used_again_waits_for_the_old_job_set_to_go(signalbox, rest):

@@ -46,7 +46,7 @@ def kind_of(number):
 def job_of(number):
     """Suspended ones are compared with what they would be built as, with all that belongs to them."""
     kind = kind_of(number)
-    job = train_job(name(number), "nobody-has" if kind == "blocked" else RUNTIMES[number // 10 % len(RUNTIMES)],
+    job = train_job(name(number), "absent" if kind == "blocked" else RUNTIMES[number // 10 % len(RUNTIMES)],
                     suspend=kind == "suspended", activeDeadlineSeconds=1 if kind == "late" else 3600)
     if kind == "elsewhere":
         job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue"

@@ -26,16 +26,12 @@ CHANGES = {
     "tolerations": (pods_with({"tolerations": [{"key": "a", "operator": "Exists"}]}), True),
     "scheduling gates": (pods_with({"schedulingGates": [{"name": "example.com/a"}]}), True),
     "all five": (pods_with({"nodeSelector": {"a": "b"}, "tolerations": [{"key": "a", "operator": "Exists"}],
-                       "schedulingGates": [{"name": "example.com/a"}]}, labels={"c": "d"}, annotations={"e": "f"}), True),
+                            "schedulingGates": [{"name": "example.com/a"}]}, labels={"c": "d"}, annotations={"e": "f"}), True),
     "job labels": ({"template": {"metadata": {"labels": {"example.com/a": "b"}}}}, False),
-    "job annotations": ({"template": {"metadata": {"annotations": {"example.com/a": "b"}}}}, False),
     "affinity": (pods_with({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
         {"matchExpressions": [{"key": "kubernetes.io/os", "operator": "Exists"}]}]}}}}), False),
-    "service account": (pods_with({"serviceAccountName": "default"}), False),
-    "image pull secrets": (pods_with({"imagePullSecrets": [{"name": "a"}]}), False),
-    "security context": (pods_with({"securityContext": {"runAsUser": 1000}}), False),
     "volumes": (pods_with({"volumes": [{"name": "scratch", "emptyDir": {}}],
-                      "containers": [{"name": "node", "volumeMounts": [{"name": "scratch", "mountPath": "/s"}]}]}), False),
+                           "containers": [{"name": "node", "volumeMounts": [{"name": "scratch", "mountPath": "/s"}]}]}), False),
     "environment": (pods_with({"containers": [{"name": "sidecar", "env": [{"name": "A", "value": "b"}]}]}), False),
     "one of each kind": (pods_with({"nodeSelector": {"a": "b"}, "serviceAccountName": "default"}), False),
 }

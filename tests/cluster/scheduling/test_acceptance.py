@@ -29,7 +29,7 @@ def test_the_job_sets_own_webhook_accepts_it(accepted, admin, case):
 
 
 @every_case
-def test_the_gang_is_who_can_start_together(accepted, admin, case):
+def test_the_gang_is_what_can_start_together(accepted, admin, case):
     marked = [name for name, several in accepted[case].items() for pod in several
               if pod["metadata"].get("labels", {}).get("scheduling.x-k8s.io/pod-group") == case.job
               or pod["metadata"].get("annotations", {}).get("scheduling.k8s.io/group-name") == case.job]
@@ -104,7 +104,7 @@ def test_every_variable_of_every_container_can_be_resolved(accepted, admin, case
 
 
 @every_case
-def test_whoever_is_told_of_a_node_is_told_its_address_and_an_open_port(accepted, admin, case):
+def test_what_names_a_node_says_its_address_and_an_open_port(accepted, admin, case):
     job, _ = TOLD[case.runtime]
     first = accepted[case][job][0]
     values = Kubelet(admin, case.namespace).environment(first, container(first)).values()
