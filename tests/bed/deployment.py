@@ -6,6 +6,7 @@ call a URL instead of a Service.
 """
 
 import base64
+import contextlib
 import json
 import os
 import pathlib
@@ -17,7 +18,7 @@ import urllib.request
 
 from controlplane.processes import Process
 from paths import ROOT
-from rest import wait_for
+from rest import Rest, wait_for
 
 NAMESPACE = "kubeflow-system"
 DRAIN_SECONDS = 30  # both programs promise to end within 25 s of SIGTERM
@@ -56,6 +57,8 @@ class Signalbox:
         self._binaries = pathlib.Path(binaries)
         self._directory = pathlib.Path(cluster.directory) / "signalbox"
         self._log_level = log_level
+        self._shipped = {}
+        self._default_arguments = None
         self.webhook = None
         self.reconciler = None
 
@@ -91,6 +94,8 @@ class Signalbox:
 
     def install_runtimes(self, *options):
         self._cluster.kubectl("apply", "--server-side", "-k", str(ROOT / "manifests" / "runtimes"), *options)
+        self._shipped = {runtime["metadata"]["name"]: runtime["spec"]
+                         for runtime in Rest(self._cluster.kubeconfig).list("clustertrainingruntimes")}
 
     def start_webhook(self, *options):
         certificates = self._directory / "certs"
@@ -127,6 +132,8 @@ class Signalbox:
         self.reconciler = Program(self._binaries / "signalbox-reconciler", self._directory / "reconciler.log", [
             "--kubeconfig", self._cluster.service_account_kubeconfig(NAMESPACE, "signalbox-reconciler"),
             "--admin-listen", "127.0.0.1:0", "--log-level", self._log_level, *self._limits, *options])
+        if not options:
+            self._default_arguments = self.reconciler.arguments
         self.reconciler.wait_until_ready()
 
     def stop_reconciler(self):
@@ -139,6 +146,36 @@ class Signalbox:
         if self.reconciler:
             self.stop_reconciler()
         self.start_reconciler(*options)
+
+    @contextlib.contextmanager
+    def reconfigured(self, *options):
+        """With a reconciler that has these options, too; afterwards with one that has not."""
+        self.restart_reconciler(*options)
+        try:
+            yield
+        finally:
+            self.restart_reconciler()
+
+    @contextlib.contextmanager
+    def without_reconciler(self):
+        """While no reconciler runs; afterwards with one that has the default options."""
+        self.stop_reconciler()
+        try:
+            yield
+        finally:
+            self.start_reconciler()
+
+    def restore(self):
+        """Afterwards a reconciler with the default options runs, and the runtimes are those that are shipped, as they are shipped."""
+        if self.reconciler is None or not self.reconciler.running() or self.reconciler.arguments != self._default_arguments:
+            self.restart_reconciler()
+        rest = Rest(self._cluster.kubeconfig)
+        for runtime in rest.list("clustertrainingruntimes"):
+            name = runtime["metadata"]["name"]
+            if name not in self._shipped:
+                rest.delete("clustertrainingruntimes", name)
+            elif runtime["spec"] != self._shipped[name]:
+                rest.replace("clustertrainingruntimes", {**runtime, "spec": self._shipped[name]})
 
     def wait_until_idle(self):
         """Until the reconciler leads, has passed over what there is, and has been quiet for a second."""

@@ -1,5 +1,7 @@
 """PodGroups of the two gang schedulers, as kinds that the test bed's API server knows."""
 
+import json
+
 from rest import wait_for
 
 GROUPS = {
@@ -18,6 +20,14 @@ def install_pod_groups(rest):
 def path_of_pod_group(policy, name, namespace="default"):
     group, version = GROUPS[policy]
     return f"/apis/{group}/{version}/namespaces/{namespace}/podgroups" + (f"/{name}" if name else "")
+
+
+def said_of(signalbox, group):
+    """What the reconciler's log has to say of the PodGroups of an API group. It says nothing twice."""
+    lines = [json.loads(line) for line in signalbox.reconciler.text().splitlines() if f"podgroups.{group}" in line]
+    said = [line["msg"] for line in lines if line.get("resource") == f"podgroups.{group}"]
+    assert len(said) == len(set(said))
+    return set(said)
 
 
 def _definition(group, version):

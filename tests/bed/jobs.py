@@ -7,9 +7,7 @@ ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
 
 def runtime(name="plain-test", kind="ClusterTrainingRuntime", ml_policy=None, namespace=None, **spec):
     """A runtime whose pods end by themselves after a second on the test bed's nodes."""
-    metadata = {"name": name}
-    if kind == "TrainingRuntime":
-        metadata["namespace"] = namespace or "default"
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
     container = {"name": "node", "image": "registry.example.com/base:1"}
     job = {
         "name": "node",
@@ -28,13 +26,13 @@ def runtime(name="plain-test", kind="ClusterTrainingRuntime", ml_policy=None, na
 
 
 def train_job(name, runtime_name="plain-test", kind="ClusterTrainingRuntime", seconds=None, outcome=None, nodes=1,
-              namespace="default", labels=None, **spec):
+              namespace=None, labels=None, **spec):
     """A TrainJob; `seconds` ("never" for no end) and `outcome` ("failed") tell the test bed's nodes, which only pretend
     to run containers, how long its pods take and how they end."""
     job = {
         "apiVersion": "trainer.kubeflow.org/v1alpha1",
         "kind": "TrainJob",
-        "metadata": {"name": name, "namespace": namespace, "labels": labels or {}},
+        "metadata": {"name": name, "labels": labels or {}, **({"namespace": namespace} if namespace else {})},
         "spec": {
             "runtimeRef": {"apiGroup": "trainer.kubeflow.org", "kind": kind, "name": runtime_name},
             "trainer": {

@@ -8,6 +8,7 @@ import http.client
 import json
 import ssl
 import tempfile
+import threading
 import time
 import urllib.parse
 
@@ -24,6 +25,7 @@ GROUPS = {
     "pods": "api/v1",
     "nodes": "api/v1",
     "configmaps": "api/v1",
+    "serviceaccounts": "api/v1",
     "secrets": "api/v1",
     "persistentvolumes": "api/v1",
     "namespaces": "api/v1",
@@ -45,11 +47,13 @@ class ApiError(Exception):
 
 
 class Rest:
-    """One API server, with the credentials of a kubeconfig's current context."""
+    """One API server, with the credentials of a kubeconfig's current context. `namespace` is used where a call or an object names
+    none; by default it is the context's, else "default"."""
 
-    def __init__(self, kubeconfig):
+    def __init__(self, kubeconfig, namespace=None):
         config = yaml.safe_load(open(kubeconfig, encoding="utf-8"))
         context = _named(config["contexts"], config["current-context"])["context"]
+        self.namespace = namespace or context.get("namespace", "default")
         cluster = _named(config["clusters"], context["cluster"])["cluster"]
         user = _named(config["users"], context["user"])["user"]
         self._address = urllib.parse.urlsplit(cluster["server"])
@@ -57,6 +61,7 @@ class Rest:
         if "client-certificate" in user or "client-certificate-data" in user:
             self._tls.load_cert_chain(_file(user, "client-certificate"), _file(user, "client-key"))
         self._user = user
+        self._kept = threading.local()  # its `connection` is open, and has nothing to read
 
     def _token(self):
         if "tokenFile" in self._user:
@@ -71,50 +76,69 @@ class Rest:
         headers = {"Accept": "application/json", "Content-Type": content_type}
         if token := self._token():
             headers["Authorization"] = f"Bearer {token}"
-        connection = self.connection()
-        try:
-            connection.request(method, path, None if body is None else json.dumps(body), headers)
-            response = connection.getresponse()
-            text = response.read().decode()
-        finally:
-            connection.close()
+        if method == "GET":
+            status, text = self._read(path, headers)
+        else:
+            connection = self.connection()
+            try:
+                status, text = _exchange(connection, method, path, None if body is None else json.dumps(body), headers)
+            finally:
+                connection.close()
         try:
             answer = json.loads(text)
         except ValueError:
             answer = text
-        if response.status >= 300:
-            raise ApiError(response.status, answer)
+        if status >= 300:
+            raise ApiError(status, answer)
         return answer
 
-    def get(self, resource, name, namespace="default"):
+    def _read(self, path, headers):
+        """Over this thread's open connection, or a new one if that has been closed. Writes have a new one each, since a write whose
+        connection closes may have happened."""
+        kept, self._kept.connection = getattr(self._kept, "connection", None), None
+        if kept:
+            try:
+                answer = _exchange(kept, "GET", path, None, headers)
+                self._kept.connection = kept
+                return answer
+            except (ConnectionError, http.client.HTTPException, ssl.SSLError):
+                kept.close()
+        connection = self.connection()
+        answer = _exchange(connection, "GET", path, None, headers)
+        self._kept.connection = connection
+        return answer
+
+    def path(self, resource, name=None, namespace=None):
+        return path_of(resource, namespace or self.namespace, name)
+
+    def get(self, resource, name, namespace=None):
         """The object, or None if there is none."""
         try:
-            return self.request("GET", path_of(resource, namespace, name))
+            return self.request("GET", self.path(resource, name, namespace))
         except ApiError as error:
             if error.code == 404:
                 return None
             raise
 
-    def list(self, resource, namespace="default", selector=""):
+    def list(self, resource, namespace=None, selector=""):
         query = f"?labelSelector={urllib.parse.quote(selector)}" if selector else ""
-        return self.request("GET", path_of(resource, namespace) + query)["items"]
+        return self.request("GET", self.path(resource, namespace=namespace) + query)["items"]
 
     def create(self, obj, resource=None, dry_run=False):
-        namespace = obj["metadata"].get("namespace", "default")
-        resource = resource or obj["kind"].lower() + "s"
-        return self.request("POST", path_of(resource, namespace) + ("?dryRun=All" if dry_run else ""), obj)
+        path = self.path(resource or obj["kind"].lower() + "s", namespace=obj["metadata"].get("namespace"))
+        return self.request("POST", path + ("?dryRun=All" if dry_run else ""), obj)
 
-    def patch(self, resource, name, change, namespace="default", subresource=""):
-        path = path_of(resource, namespace, name) + (f"/{subresource}" if subresource else "")
+    def patch(self, resource, name, change, namespace=None, subresource=""):
+        path = self.path(resource, name, namespace) + (f"/{subresource}" if subresource else "")
         return self.request("PATCH", path, change, "application/merge-patch+json")
 
     def replace(self, resource, obj):
         meta = obj["metadata"]
-        return self.request("PUT", path_of(resource, meta.get("namespace", "default"), meta["name"]), obj)
+        return self.request("PUT", self.path(resource, meta["name"], meta.get("namespace")), obj)
 
-    def delete(self, resource, name, namespace="default", propagation="Background"):
+    def delete(self, resource, name, namespace=None, propagation="Background"):
         try:
-            self.request("DELETE", path_of(resource, namespace, name), {"propagationPolicy": propagation})
+            self.request("DELETE", self.path(resource, name, namespace), {"propagationPolicy": propagation})
         except ApiError as error:
             if error.code != 404:
                 raise
@@ -145,6 +169,13 @@ def true_conditions(obj):
 
 def conditions(obj):
     return {c["type"]: c for c in (obj or {}).get("status", {}).get("conditions", [])}
+
+
+def _exchange(connection, method, path, body, headers):
+    """Status and text of the answer."""
+    connection.request(method, path, body, headers)
+    response = connection.getresponse()
+    return response.status, response.read().decode()
 
 
 def _named(items, name):

@@ -14,8 +14,8 @@ _SHORTEST_PART = 20  # of what has several: the lines of a PEM file, the values 
 
 
 class SecretWatch:
-    """An observer of control planes. `logs`: a set of files, looked through and emptied whenever one ends; `found` says what
-    was in them."""
+    """An observer of control planes. `logs`: a set of files, looked through whenever a control plane ends, and less its own from
+    then on; `found` says what was in them."""
 
     def __init__(self, logs):
         self.found = []
@@ -32,7 +32,7 @@ class SecretWatch:
     def ended(self, plane):
         held = dict(held_by(plane.directory))
         logs = [log for log in sorted(self._logs) if log.exists()]
-        self._logs.clear()
+        self._logs -= {log for log in logs if log.is_relative_to(plane.directory)}
         for log in logs:
             text = log.read_text(errors="replace")
             self.found += [f"{log.name} has {what}" for needle, what in held.items() if needle in text]

@@ -1,5 +1,9 @@
-"""One control plane per test file, one installed Signalbox on it, and a clean namespace per test."""
+"""One control plane per folder, Signalbox installed on it once, and a namespace per test.
 
+A file that needs another control plane, or programs with other options from the start, has a fixture `cluster` or `installed` of
+its own; a file with its own `installed` needs its own `cluster`, too, since two installations would share one lease."""
+
+import functools
 import os
 import pathlib
 import signal
@@ -25,29 +29,52 @@ def secrets():
     assert watch.found == []
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def cluster(request):
     with ControlPlane() as control_plane:
-        failed_before = request.session.testsfailed
         yield control_plane
-        control_plane.keep_logs = request.session.testsfailed > failed_before
+        control_plane.keep_logs = request.session.testsfailed > 0
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def installed(cluster):
     with Signalbox(cluster, os.environ["SIGNALBOX_BIN_DIR"]) as signalbox:
         signalbox.install_runtimes()
         yield signalbox
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def admin(cluster):
+    """A client for what is in no namespace, or in none of a test's own."""
     return Rest(cluster.kubeconfig)
 
 
 @pytest.fixture
-def rest(admin):
-    return admin
+def namespace(admin):
+    """The test's own. Its deletion goes on while the next test runs."""
+    name = admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "test-"}})["metadata"]["name"]
+    wait_for("the namespace's service account, without which Pods are refused",
+             lambda: admin.get("serviceaccounts", "default", name), interval=0.02)
+    yield name
+    admin.delete("namespaces", name)
+
+
+@pytest.fixture
+def kubeconfig(cluster, namespace):
+    """The administrator's, whose context is in the test's namespace."""
+    return cluster.admin_kubeconfig(namespace)
+
+
+@pytest.fixture
+def rest(kubeconfig):
+    """A client for the test's namespace."""
+    return Rest(kubeconfig)
+
+
+@pytest.fixture
+def kubectl(cluster, kubeconfig):
+    """cluster.kubectl() in the test's namespace."""
+    return functools.partial(cluster.kubectl, kubeconfig=kubeconfig)
 
 
 @pytest.fixture(scope="module")
@@ -89,30 +116,7 @@ def start(plane, begin):
 
 
 @pytest.fixture
-def signalbox(installed, admin):
-    """Both programs running with their default options; afterwards nothing of the test is left."""
-    shipped = {r["metadata"]["name"]: r for r in admin.list("clustertrainingruntimes")}
+def signalbox(installed):
+    """Both programs running with their default options; afterwards they do so again, and the runtimes are the shipped ones."""
     yield installed
-    if installed.reconciler is None or "--created-condition=on-failure" in installed.reconciler.arguments:
-        installed.restart_reconciler()
-    for runtime in admin.list("trainingruntimes"):
-        admin.delete("trainingruntimes", runtime["metadata"]["name"])
-    for runtime in admin.list("clustertrainingruntimes"):
-        name = runtime["metadata"]["name"]
-        if name not in shipped:
-            admin.delete("clustertrainingruntimes", name)
-        elif runtime["spec"] != shipped[name]["spec"]:
-            runtime["spec"] = shipped[name]["spec"]
-            admin.replace("clustertrainingruntimes", runtime)
-    wait_for("the namespace to be empty", lambda: sweep(admin))
-
-
-def sweep(admin):
-    """Deletes TrainJobs and what they own; whether there was nothing left. The garbage collector would do the latter, but
-    it takes up to 30 s to learn of kinds that were installed just now; and a pass that is under way while its TrainJob is
-    deleted may create more."""
-    left = [(kind, obj["metadata"]["name"]) for kind in ("trainjobs", "jobsets", "configmaps") for obj in admin.list(kind)
-            if kind != "configmaps" or obj["metadata"]["name"].endswith("-runtime-snapshot")]
-    for kind, name in left:
-        admin.delete(kind, name)
-    return not left and not admin.list("pods")
+    installed.restore()

@@ -128,9 +128,16 @@ class ControlPlane:
 
     def user_kubeconfig(self, name, user, group=""):
         """A kubeconfig as that user, with a client certificate; `name` is what its files are called."""
-        cert, key = self.authority.issue(name, user, group)
-        path = self.directory / f"{name}.kubeconfig"
-        write_kubeconfig(path, self.server, self.ca_file, {"client-certificate": str(cert), "client-key": str(key)})
+        self.authority.issue(name, user, group)
+        return self._with_certificate(name, self.directory / f"{name}.kubeconfig")
+
+    def admin_kubeconfig(self, namespace):
+        """The administrator's, for a context in that namespace."""
+        return self._with_certificate("admin", self.directory / f"admin-in-{namespace}.kubeconfig", namespace)
+
+    def _with_certificate(self, name, path, namespace="default"):
+        cert, key = (self.ca_file.parent / f"{name}.{suffix}" for suffix in ("crt", "key"))
+        write_kubeconfig(path, self.server, self.ca_file, {"client-certificate": str(cert), "client-key": str(key)}, namespace)
         return path
 
     def stop_api_server(self):

@@ -15,6 +15,7 @@ from rest import ApiError, path_of, wait_for
 
 MODEL = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "fault_model"
 STORIES = yaml.safe_load((DATA / "model_stories.yaml").read_text())
+NAMESPACE = "default"  # of all objects in the stories, each of which has a name of its own
 # Of others, such as the JobSet controller, the stories do not tell.
 MANAGERS = {"trainer", "kubectl", "other", "before-first-apply"}
 TYPES = {"apply": "application/apply-patch+yaml", "merge": "application/merge-patch+json"}
@@ -90,7 +91,7 @@ class Side:
         kind, name = step["of"].split("/")
         method, how, _ = (step["do"] + "  ").split(" ", 2)
         body = self._filled(copy.deepcopy(step.get("body")), f"{kind}/{name}")
-        target = path_of(kind, "default", None if method == "POST" else name)
+        target = path_of(kind, NAMESPACE, None if method == "POST" else name)
         target += "/status" if step.get("status") else ""
         force = {"apply-force": "&force=true", "apply": "&force=false"}.get(how, "")
         target += f"?fieldManager={step.get('as', 'kubectl')}{force}" if method not in ("GET", "DELETE") else ""
@@ -100,7 +101,7 @@ class Side:
             return {**outcome, "reason": answer.get("reason"), "immutable": _speaks_of_immutable(answer)}
         if step.get("only") == "code":
             return outcome
-        seen = self._server.send("GET", path_of(kind, "default", name), None, "application/json")
+        seen = self._server.send("GET", path_of(kind, NAMESPACE, name), None, "application/json")
         if seen[0] != 200:
             return {**outcome, "gone": True}
         return {**outcome, **self._digest(f"{kind}/{name}", seen[1])}
@@ -109,7 +110,7 @@ class Side:
         found = {}
         for of in wanted:
             kind, name = of.split("/")
-            code, answer = self._server.send("GET", path_of(kind, "default", name), None, "application/json")
+            code, answer = self._server.send("GET", path_of(kind, NAMESPACE, name), None, "application/json")
             meta = answer.get("metadata", {})
             found[of] = "gone" if code != 200 else "free" if not meta.get("ownerReferences") else "there"
             if meta.get("deletionTimestamp"):
@@ -121,7 +122,7 @@ class Side:
         kind, name = step["watch"].split("/")
         since = self._filled(step.get("from"), step["watch"])
         how = f"resourceVersion={since}" if since else "sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
-        target = path_of(kind, "default") + f"?watch=true&allowWatchBookmarks=true&timeoutSeconds=1&{how}"
+        target = path_of(kind, NAMESPACE) + f"?watch=true&allowWatchBookmarks=true&timeoutSeconds=1&{how}"
         seen, last = [], 0
         for line in self._server.watch(target).splitlines():
             event = json.loads(line)
@@ -196,8 +197,8 @@ def _leaves(fields, path, uid):
 
 
 @pytest.mark.parametrize("story", STORIES, ids=[story["story"] for story in STORIES])
-def test_the_modelled_api_server_answers_as_the_real_one(cluster, rest, story):
-    model, real = Model(), Real(rest)
+def test_the_modelled_api_server_answers_as_the_real_one(admin, story):
+    model, real = Model(), Real(admin)
     sides = Side(model), Side(real)
     try:
         for number, step in enumerate(story["steps"]):
@@ -209,6 +210,6 @@ def test_the_modelled_api_server_answers_as_the_real_one(cluster, rest, story):
         model.close()
         for of in {step["of"]: None for step in reversed(story["steps"]) if "of" in step}:
             kind, name = of.split("/")
-            if rest.get(kind, name):
-                rest.patch(kind, name, {"metadata": {"finalizers": None}})
-                rest.delete(kind, name)
+            if admin.get(kind, name):
+                admin.patch(kind, name, {"metadata": {"finalizers": None}})
+                admin.delete(kind, name)

@@ -115,7 +115,7 @@ SPECS = {
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_runtime(signalbox, rest, tmp_path, name):
     fresh = train_job(f"job-{name.removesuffix('-distributed').replace('.', '-')}", name, nodes=1 if "torchtune" in name else 3,
-                      **{"suspend": True, "labels": {"team": "blue"}, **SPECS.get(name, {})})
+                      namespace=rest.namespace, **{"suspend": True, "labels": {"team": "blue"}, **SPECS.get(name, {})})
     if name == "xgboost-distributed":
         fresh["spec"]["trainer"]["resourcesPerNode"] = {"limits": {"nvidia.com/gpu": 4}}
     rest.create(fresh)
@@ -126,7 +126,7 @@ def test_a_shipped_runtime(signalbox, rest, tmp_path, name):
     printed = render(written(tmp_path / "live.json", job, blueprint))
     compare_with_live(rest, job, printed)
 
-    # From the files: the same but for what nobody can know yet.
+    # From the files: the same but for what is not known yet.
     from_files = named(render(written(tmp_path / "job.json", fresh), SHIPPED[name]))
     assert from_files.keys() == named(printed).keys()
     for key, obj in named(printed).items():
@@ -143,15 +143,15 @@ def test_a_shipped_runtime(signalbox, rest, tmp_path, name):
 ODD = {
     "a long name": lambda: (train_job("j" * 40, "odd", suspend=True), runtime("odd")),
     "a namespaced runtime": lambda: (train_job("spaced", "odd", kind="TrainingRuntime", suspend=True), runtime("odd", "TrainingRuntime")),
-    "nothing but a name": lambda: ({**train_job("bare", "odd"), "spec": {"runtimeRef": {"name": "odd"}, "suspend": True}}, runtime("odd")),
+    "nothing but a name": lambda: ({**train_job("bare"), "spec": {"runtimeRef": {"name": "odd"}, "suspend": True}}, runtime("odd")),
     "a deadline": lambda: (train_job("dated", "odd", suspend=True, activeDeadlineSeconds=3600), runtime("odd")),
-    "an MPI launcher that is a node": lambda: (train_job("ranked", "odd", suspend=True, nodes=3), launcher_as_node()),
+    "an MPI launcher that is a node": lambda: (train_job("ranked", "odd-mpi", suspend=True, nodes=3), launcher_as_node()),
 }
 
 
 def launcher_as_node():
     made = yaml.safe_load(SHIPPED["deepspeed-distributed"].read_text())
-    made["metadata"] = {"name": "odd"}
+    made["metadata"] = {"name": "odd-mpi"}
     made["spec"]["mlPolicy"]["mpi"]["numProcPerNode"] = 8
     return made
 
@@ -162,17 +162,16 @@ def test_an_odd_input(signalbox, rest, tmp_path, case):
     rest.create(blueprint)
     rest.create(fresh)
     job = built(rest, fresh["metadata"]["name"])
-    printed = render(written(tmp_path / "live.json", job, rest.get(blueprint["kind"].lower() + "s", "odd")))
+    printed = render(written(tmp_path / "live.json", job, rest.get(blueprint["kind"].lower() + "s", job["spec"]["runtimeRef"]["name"])))
     compare_with_live(rest, job, printed)
 
 
 def test_a_runtime_that_is_missing_is_told_in_the_words_of_the_condition(signalbox, rest, tmp_path):
-    signalbox.stop_reconciler()
     rest.create(runtime("gone"))
     fresh = train_job("orphan", "gone")
-    rest.create(fresh)
-    rest.delete("clustertrainingruntimes", "gone")
-    wait_for("the runtime to go", lambda: rest.get("clustertrainingruntimes", "gone") is None)
-    signalbox.start_reconciler()
+    with signalbox.without_reconciler():
+        rest.create(fresh)
+        rest.delete("clustertrainingruntimes", "gone")
+        wait_for("the runtime to go", lambda: rest.get("clustertrainingruntimes", "gone") is None)
     message = wait_for("the condition", lambda: conditions(rest.get("trainjobs", "orphan")).get("Created", {}).get("message"))
     assert message in render(written(tmp_path / "job.json", fresh), status=1)

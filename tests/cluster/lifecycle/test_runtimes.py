@@ -6,8 +6,10 @@ import re
 
 import pytest
 
+import progress
 from jobs import train_job
-from rest import true_conditions, wait_for
+from progress import until
+from rest import Rest, wait_for
 
 ROOT_PATHS = ["output_dir=/workspace/output", "checkpointer.checkpoint_dir=/workspace/model"]
 LLAMA_PATHS = [*ROOT_PATHS, "tokenizer.path=/workspace/model/original/tokenizer.model"]
@@ -19,25 +21,10 @@ KUBERNETES_OWN = {"JOB_COMPLETION_INDEX"}
 LORA = "model.lora_attn_modules=[q_proj,v_proj]"
 
 
-@pytest.fixture
-def volume(rest):
-    """What a default StorageClass would provide for one job: the test bed has none. Ask for it before `signalbox`, which
-    removes the job that uses it."""
-    rest.create({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "disk"}, "spec": {
-        "capacity": {"storage": "1Ti"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/nowhere"}}})
-    yield
-    rest.delete("persistentvolumes", "disk")
-    wait_for("the volume to go", lambda: rest.get("persistentvolumes", "disk") is None)
-
-
-def until_complete(rest, name):
-    wait_for(f"{name} to be Complete", lambda: "Complete" in true_conditions(rest.get("trainjobs", name)), timeout=60)
-
-
 def pods(rest, name):
     """{replicated job: its pods in order}"""
     found = collections.defaultdict(list)
-    for pod in rest.list("pods", selector=f"jobset.sigs.k8s.io/jobset-name={name}"):
+    for pod in progress.pods(rest, name):
         found[pod["metadata"]["labels"]["jobset.sigs.k8s.io/replicatedjob-name"]].append(pod)
     for several in found.values():
         several.sort(key=lambda pod: int(pod["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"]))
@@ -78,13 +65,39 @@ OPEN_MPI = {
 MPI = ["deepspeed-distributed", "mlx-distributed"]
 
 
-@pytest.mark.parametrize("runtime", FRAMEWORKS)
-def test_four_nodes_know_each_other_and_run_to_complete(signalbox, rest, runtime):
-    job = runtime.removesuffix("-distributed")
-    rest.create(train_job(job, runtime, nodes=4))
-    until_complete(rest, job)
+@pytest.fixture(scope="module")
+def submitted(cluster, installed, admin):
+    """A client for the namespace in which there is a TrainJob of each. All of them run at once, and most of the time nothing is to be
+    done but to wait for their Pods."""
+    name = admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "runtimes-"}})["metadata"]["name"]
+    wait_for("the namespace's service account", lambda: admin.get("serviceaccounts", "default", name))
+    rest = Rest(cluster.admin_kubeconfig(name))
+    # What a default StorageClass would provide for each job that fetches data: the test bed has none.
+    disks = [rest.create({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"generateName": "disk-"}, "spec": {
+        "capacity": {"storage": "1Ti"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/nowhere"}}})
+        for _ in range(len(TUNING) + 1)]
+    for each in [*map(of_framework, FRAMEWORKS), *map(of_launcher, MPI), per_gpu(), *(of_tuning(*row) for row in TUNING), nothing_said()]:
+        rest.create(each)
+    yield rest
+    rest.delete("namespaces", name)
+    for disk in disks:
+        rest.delete("persistentvolumes", disk["metadata"]["name"])
 
-    ran = pods(rest, job)
+
+def until_complete(rest, name):
+    until(rest, name, "Complete", timeout=60)
+
+
+def of_framework(runtime):
+    return train_job(runtime.removesuffix("-distributed"), runtime, nodes=4)
+
+
+@pytest.mark.parametrize("runtime", FRAMEWORKS)
+def test_four_nodes_know_each_other_and_run_to_complete(submitted, runtime):
+    job = runtime.removesuffix("-distributed")
+    until_complete(submitted, job)
+
+    ran = pods(submitted, job)
     assert {name: len(several) for name, several in ran.items()} == {"node": 4}
     for rank, pod in enumerate(ran["node"]):
         wrapper = ["/bin/bash", "/etc/flux-config/entrypoint.sh"] if job == "flux" else []
@@ -107,15 +120,18 @@ def mounted(pod, rest):
     return files
 
 
+def of_launcher(runtime):
+    return train_job(runtime.removesuffix("-distributed"), runtime, nodes=3)
+
+
 @pytest.mark.parametrize("runtime", MPI)
-def test_a_launcher_finds_its_nodes_and_the_keys_to_them(signalbox, rest, runtime):
+def test_a_launcher_finds_its_nodes_and_the_keys_to_them(submitted, runtime):
     job = runtime.removesuffix("-distributed")
-    rest.create(train_job(job, runtime, nodes=3))
-    wait_for("the launcher", lambda: "launcher" in pods(rest, job), timeout=60)
-    ran = pods(rest, job)
+    wait_for("the launcher", lambda: "launcher" in pods(submitted, job), timeout=60)
+    ran = pods(submitted, job)
     assert {name: len(several) for name, several in ran.items()} == {"node": 2, "launcher": 1}
     (launcher,) = ran["launcher"]
-    files = mounted(launcher, rest)
+    files = mounted(launcher, submitted)
     assert files["/etc/mpi/hostfile"] == (0o444, "".join(
         f"{job}-{host}.{job} slots=1\n" for host in ("node-0-0", "node-0-1", "launcher-0-0")))
     assert {f"{pod['spec']['hostname']}.{pod['spec']['subdomain']}" for several in ran.values() for pod in several} == {
@@ -127,16 +143,19 @@ def test_a_launcher_finds_its_nodes_and_the_keys_to_them(signalbox, rest, runtim
         "id_rsa": 0o600, "id_rsa.pub": 0o644, "authorized_keys": 0o644}
     for node in ran["node"]:
         assert container(node)["command"] == ["/usr/sbin/sshd"]
-        assert mounted(node, rest) == keys
-    until_complete(rest, job)
+        assert mounted(node, submitted) == keys
+    until_complete(submitted, job)
 
 
-def test_xgboost_counts_a_worker_per_gpu(signalbox, rest):
+def per_gpu():
     job = train_job("gpus", "xgboost-distributed", nodes=2)
     job["spec"]["trainer"]["resourcesPerNode"] = {"limits": {"nvidia.com/gpu": 4}}
-    rest.create(job)
-    until_complete(rest, "gpus")
-    assert {env(pod)["DMLC_NUM_WORKER"] for pod in pods(rest, "gpus")["node"]} == {"8"}
+    return job
+
+
+def test_xgboost_counts_a_worker_per_gpu(submitted):
+    until_complete(submitted, "gpus")
+    assert {env(pod)["DMLC_NUM_WORKER"] for pod in pods(submitted, "gpus")["node"]} == {"8"}
 
 
 # runtime, what the TrainJob says of its trainer, the words between "tune run" and the paths, the paths
@@ -150,14 +169,17 @@ TUNING = [
 ]
 
 
-@pytest.mark.parametrize("runtime,trainer,recipe,paths", TUNING, ids=[row[0] for row in TUNING])
-def test_torchtune_fetches_data_and_model_and_then_tunes(volume, signalbox, rest, runtime, trainer, recipe, paths):
-    name = runtime.replace(".", "-")
-    rest.create(train_job(name, runtime, trainer={"command": ["tune", "run"], **trainer}, initializer={
-        "dataset": {"storageUri": "hf://team/questions"}, "model": {"storageUri": "hf://team/base"}}))
-    until_complete(rest, name)
+def of_tuning(runtime, trainer, _recipe, _paths):
+    return train_job(runtime.replace(".", "-"), runtime, trainer={"command": ["tune", "run"], **trainer}, initializer={
+        "dataset": {"storageUri": "hf://team/questions"}, "model": {"storageUri": "hf://team/base"}})
 
-    ran = pods(rest, name)
+
+@pytest.mark.parametrize("runtime,trainer,recipe,paths", TUNING, ids=[row[0] for row in TUNING])
+def test_torchtune_fetches_data_and_model_and_then_tunes(submitted, runtime, trainer, recipe, paths):
+    name = runtime.replace(".", "-")
+    until_complete(submitted, name)
+
+    ran = pods(submitted, name)
     assert {name: len(several) for name, several in ran.items()} == {
         "dataset-initializer": 1, "model-initializer": 1, "node": 1}
     (data,), (model,), (node,) = ran["dataset-initializer"], ran["model-initializer"], ran["node"]
@@ -176,13 +198,16 @@ def claims(pod):
     return {v["persistentVolumeClaim"]["claimName"] for v in pod["spec"]["volumes"] if "persistentVolumeClaim" in v}
 
 
-def test_torchtune_needs_nothing_but_the_runtimes_name(volume, signalbox, rest):
+def nothing_said():
     job = train_job("default", "torchtune-llama3.2-1b")
     del job["spec"]["trainer"]
-    rest.create(job)
-    until_complete(rest, "default")
+    return job
 
-    ran = pods(rest, "default")
+
+def test_torchtune_needs_nothing_but_the_runtimes_name(submitted):
+    until_complete(submitted, "default")
+
+    ran = pods(submitted, "default")
     (node,) = ran["node"]
     assert container(node)["command"] == ["tune", "run", "--rdzv_endpoint=localhost:29500", "full_finetune_distributed",
                                           "--config", "llama3_2/1B_full", *LLAMA_PATHS]
@@ -191,10 +216,10 @@ def test_torchtune_needs_nothing_but_the_runtimes_name(volume, signalbox, rest):
         "STORAGE_URI": "hf://meta-llama/Llama-3.2-1B-Instruct"}
 
 
-def test_the_webhook_takes_all_of_them_without_a_warning(cluster, signalbox, rest):
-    shipped = {runtime["metadata"]["name"] for runtime in rest.list("clustertrainingruntimes")}
+def test_the_webhook_takes_all_of_them_without_a_warning(signalbox, admin):
+    shipped = {runtime["metadata"]["name"] for runtime in admin.list("clustertrainingruntimes")}
     assert shipped == {*FRAMEWORKS, *MPI, *(row[0] for row in TUNING)}
     for name in shipped:
-        rest.delete("clustertrainingruntimes", name)
+        admin.delete("clustertrainingruntimes", name)
     signalbox.install_runtimes("--warnings-as-errors")
-    assert {runtime["metadata"]["name"] for runtime in rest.list("clustertrainingruntimes")} == shipped
+    assert {runtime["metadata"]["name"] for runtime in admin.list("clustertrainingruntimes")} == shipped

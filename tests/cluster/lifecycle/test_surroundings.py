@@ -7,17 +7,19 @@ import pathlib
 import pytest
 
 from controlplane import ControlPlane
+from controlplane.jobset import JobSet
 from deployment import NAMESPACE, ROOT, Program
 from jobs import runtime, train_job
-from rest import Rest, true_conditions, wait_for
+from rest import Rest, wait_for
 
 BINARIES = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"])
 
 
 @pytest.fixture(scope="module")
 def bare():
-    """A control plane on which nothing of ours is installed."""
-    with ControlPlane() as plane:
+    """An API server with JobSet's CRD, on which nothing of ours is installed."""
+    with ControlPlane(lean=True) as plane:
+        JobSet(plane).create_crd()
         yield plane
 
 
@@ -37,11 +39,11 @@ def test_started_before_its_crds_it_waits_unready_and_then_works(bare):
         assert status == 503 and "trainjobs.trainer.kubeflow.org" in reasons
 
         bare.kubectl("apply", "--server-side", "-k", str(ROOT / "manifests" / "base" / "crds"))
-        bare.kubectl("create", "namespace", NAMESPACE)
+        rest.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
         wait_for("readiness", lambda: reconciler.admin("/readyz")[0] == 200, timeout=60)
         rest.create(runtime())
         rest.create(train_job("patient"))
-        wait_for("Complete", lambda: "Complete" in true_conditions(rest.get("trainjobs", "patient")), timeout=60)
+        wait_for("its JobSet", lambda: rest.get("jobsets", "patient"), timeout=60)
         # One line per change of state (missing, then still being set up), not one per attempt.
         complaints = [json.loads(line) for line in lines(reconciler, "cannot watch; trying again")]
         told = [(c["resource"], c["error"]) for c in complaints]

@@ -5,100 +5,71 @@ import time
 import pytest
 
 from jobs import runtime, train_job
+from progress import created_at, events, pods, resume, since, suspend, until, until_gone, until_not_created, until_runs
 from rest import ApiError, conditions, true_conditions, wait_for
 
 HOLD = "signalbox.test/hold"
-# Times in the API are whole seconds, so that a limit may seem to come up to a second early.
-ROUNDING = 1.0
-
-
-def until(rest, name, kind, reason=None, timeout=30):
-    def look():
-        found = true_conditions(rest.get("trainjobs", name)).get(kind)
-        return found if found and reason in (None, found["reason"]) else None
-    return wait_for(f"{name} to be {kind} {reason or ''}", look, timeout)
-
-
-def until_gone(rest, name, timeout=30):
-    wait_for(f"{name} to be deleted", lambda: rest.get("trainjobs", name) is None, timeout, 0.05)
-
-
-def pods(rest, name):
-    return rest.list("pods", selector=f"jobset.sigs.k8s.io/jobset-name={name}")
-
-
-def until_runs(rest, name):
-    wait_for(f"a running pod of {name}", lambda: [
-        pod for pod in pods(rest, name)
-        if pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"]])
-
-
-def suspend(rest, name, yes=True):
-    rest.patch("trainjobs", name, {"spec": {"suspend": yes}})
-
-
-def has_ended(rest, name):
-    return {"Complete", "Failed"} & set(true_conditions(rest.get("trainjobs", name)))
-
-
-def events(rest, name, reason):
-    return [event for event in rest.list("events") if event["reason"] == reason and event["regarding"]["name"] == name]
 
 
 # Deadlines
 
 
-def test_each_resume_starts_a_full_period(signalbox, rest):
+def test_a_deadline_ends_the_job_and_its_pods_and_a_restart_does_not_move_it(signalbox, rest):
     rest.create(runtime())
-    rest.create(train_job("twice", seconds="never", activeDeadlineSeconds=4))
-    for _ in range(2):
-        until_runs(rest, "twice")
-        time.sleep(1.5)
-        suspend(rest, "twice")
-        until(rest, "twice", "Suspended")
-        suspend(rest, "twice", False)
-        resumed = time.monotonic()
-        wait_for("the resume", lambda: conditions(rest.get("trainjobs", "twice"))["Suspended"]["status"] == "False")
-    until(rest, "twice", "Failed", "DeadlineExceeded")
-    assert time.monotonic() - resumed >= 4 - ROUNDING
-
-
-def test_a_restart_before_the_deadline_moves_nothing(signalbox, rest):
-    rest.create(runtime())
-    created = time.monotonic()
-    rest.create(train_job("restarted", seconds="never", activeDeadlineSeconds=4))
-    until_runs(rest, "restarted")
+    rest.create(train_job("late", seconds="never", activeDeadlineSeconds=4))
+    until_runs(rest, "late")
     signalbox.restart_reconciler()
-    assert not has_ended(rest, "restarted")
-    until(rest, "restarted", "Failed", "DeadlineExceeded")
+    job = until(rest, "late", "Failed", "DeadlineExceeded")
     # Not a new period since the restart.
-    assert 4 - ROUNDING <= time.monotonic() - created < 7
-    wait_for("its pods to go", lambda: not pods(rest, "restarted"))
+    assert 4 <= since(job, "Failed") - created_at(job) < 7
+    assert true_conditions(job)["Failed"]["message"] == "TrainJob exceeded its active deadline"
+    wait_for("JobSet and pods to go", lambda: not rest.get("jobsets", "late") and not pods(rest, "late"))
+    assert rest.get("trainjobs", "late") is not None
 
 
-def test_the_deadline_needs_no_runtime(signalbox, rest):
+def test_suspension_stops_the_deadline_and_each_resume_starts_a_full_period(signalbox, rest):
+    rest.create(runtime())
+    created = rest.create(train_job("paused", seconds="never", activeDeadlineSeconds=3, suspend=True))
+    until(rest, "paused", "Suspended")
+    time.sleep(max(0, created_at(created) + 3.5 - time.time()))
+    assert "Failed" not in conditions(rest.get("trainjobs", "paused"))
+
+    resume(rest, "paused")
+    until_runs(rest, "paused")
+    time.sleep(1)
+    suspend(rest, "paused")
+    until(rest, "paused", "Suspended")
+    resume(rest, "paused")
+    job = until(rest, "paused", "Failed", "DeadlineExceeded")
+    assert conditions(job)["Suspended"]["reason"] == "Resumed"
+    assert since(job, "Failed") - since(job, "Suspended") >= 3
+
+
+def test_a_deadline_that_passed_while_no_reconciler_ran_is_acted_on_at_once_and_needs_no_runtime(signalbox, rest):
     rest.create(runtime("short-lived"))
-    rest.create(train_job("orphaned", "short-lived", seconds="never", activeDeadlineSeconds=3))
-    until_runs(rest, "orphaned")
-    rest.delete("clustertrainingruntimes", "short-lived")
-    until(rest, "orphaned", "Failed", "DeadlineExceeded")
-    wait_for("its pods to go", lambda: not pods(rest, "orphaned"))
+    created = rest.create(train_job("missed", "short-lived", seconds="never", activeDeadlineSeconds=3))
+    until_runs(rest, "missed")
+    with signalbox.without_reconciler():
+        rest.delete("clustertrainingruntimes", "short-lived")
+        time.sleep(max(0, created_at(created) + 3.5 - time.time()))
+        assert "Failed" not in conditions(rest.get("trainjobs", "missed"))
+    until(rest, "missed", "Failed", "DeadlineExceeded")
+    wait_for("its pods to go", lambda: not pods(rest, "missed"))
 
 
 def test_the_deadline_ends_a_job_that_never_got_a_job_set(signalbox, rest):
     rest.create(runtime("withdrawn"))
-    signalbox.stop_reconciler()
-    rest.create(train_job("waiting", "withdrawn", activeDeadlineSeconds=3))
-    rest.delete("clustertrainingruntimes", "withdrawn")
-    signalbox.start_reconciler()
-    wait_for("Created=False", lambda: conditions(rest.get("trainjobs", "waiting")).get("Created", {}).get("status") == "False")
+    with signalbox.without_reconciler():
+        rest.create(train_job("waiting", "withdrawn", activeDeadlineSeconds=3))
+        rest.delete("clustertrainingruntimes", "withdrawn")
+    until_not_created(rest, "waiting", "JobsBuildFailed")
     until(rest, "waiting", "Failed", "DeadlineExceeded")
     signalbox.wait_until_idle()
     assert rest.get("jobsets", "waiting") is None
 
 
 def keep_job_sets(rest, yes):
-    """Whether a policy of the cluster refuses to have JobSets deleted."""
+    """Whether a policy of the cluster refuses to have JobSets of this namespace deleted."""
     group = "/apis/admissionregistration.k8s.io/v1/"
     policy, binding = group + "validatingadmissionpolicies", group + "validatingadmissionpolicybindings"
     if not yes:
@@ -106,7 +77,8 @@ def keep_job_sets(rest, yes):
             rest.request("DELETE", path)
         return
     rest.request("POST", policy, {"metadata": {"name": "keep"}, "spec": {
-        "matchConstraints": {"resourceRules": [{"apiGroups": ["jobset.x-k8s.io"], "apiVersions": ["*"],
+        "matchConstraints": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": rest.namespace}},
+                             "resourceRules": [{"apiGroups": ["jobset.x-k8s.io"], "apiVersions": ["*"],
                                                 "operations": ["DELETE"], "resources": ["jobsets"]}]},
         "validations": [{"expression": "false", "message": "JobSets are kept for the audit"}]}})
     rest.request("POST", binding, {"metadata": {"name": "keep"}, "spec": {"policyName": "keep",
@@ -115,7 +87,7 @@ def keep_job_sets(rest, yes):
 
 def is_kept(rest, name):
     try:
-        rest.request("DELETE", f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets/{name}?dryRun=All")
+        rest.request("DELETE", rest.path("jobsets", name) + "?dryRun=All")
     except ApiError as error:
         return "JobSets are kept" in error.status["message"]
     return False
@@ -128,7 +100,7 @@ def test_the_cleanup_after_a_deadline_is_tried_until_the_job_set_is_gone_and_tol
     keep_job_sets(rest, True)
     try:
         wait_for("the policy to work", lambda: is_kept(rest, "kept"))
-        suspend(rest, "kept", False)
+        resume(rest, "kept")
         until(rest, "kept", "Failed", "DeadlineExceeded")
         (told,) = wait_for("the warning", lambda: events(rest, "kept", "JobSetDeletionFailed"))
         assert told["type"] == "Warning" and "JobSets are kept for the audit" in told["note"]
@@ -160,6 +132,14 @@ def test_no_train_job_overrides_the_ttl_of_its_runtime(signalbox, rest):
         until_gone(rest, name)
 
 
+def test_a_deadline_and_a_ttl_work_together(signalbox, rest):
+    rest.create(runtime("both", ttlSecondsAfterFinished=1))
+    rest.create(train_job("brief", "both", seconds="never", activeDeadlineSeconds=2))
+    until(rest, "brief", "Failed", "DeadlineExceeded")
+    until_gone(rest, "brief")
+    wait_for("its pods to go", lambda: not pods(rest, "brief"), timeout=60)
+
+
 def test_a_ttl_that_the_runtime_gets_later_counts_for_jobs_that_have_ended(signalbox, rest):
     rest.create(runtime("untidy"))
     rest.create(train_job("leftover", "untidy"))
@@ -170,33 +150,31 @@ def test_a_ttl_that_the_runtime_gets_later_counts_for_jobs_that_have_ended(signa
 
 
 @pytest.mark.parametrize("expired", [False, True])
-def test_a_ttl_outlives_the_reconciler_and_the_runtime(signalbox, rest, expired):
+def test_a_ttl_outlives_the_reconciler_and_the_runtime_and_takes_all_that_the_job_owns(signalbox, rest, expired):
     ttl = 3
     rest.create(runtime("passing", ttlSecondsAfterFinished=ttl))
     rest.create(train_job("ended", "passing"))
-    ended = until(rest, "ended", "Complete")
-    finished = time.monotonic()
-    signalbox.stop_reconciler()
-    rest.delete("clustertrainingruntimes", "passing")  # its snapshot speaks for it now
-    if expired:
-        time.sleep(ttl)
-    assert true_conditions(rest.get("trainjobs", "ended"))["Complete"] == ended
-    signalbox.start_reconciler()
+    finished = since(until(rest, "ended", "Complete"), "Complete")
+    with signalbox.without_reconciler():
+        rest.delete("clustertrainingruntimes", "passing")  # its snapshot speaks for it now
+        if expired:
+            time.sleep(max(0, finished + ttl - time.time()))
+        assert since(rest.get("trainjobs", "ended"), "Complete") == finished
     until_gone(rest, "ended", timeout=10)
-    assert time.monotonic() - finished >= ttl - ROUNDING
-    wait_for("what it owned to go", lambda: not rest.get("jobsets", "ended") and not pods(rest, "ended")
+    assert time.time() >= finished + ttl
+    wait_for("what it owned to go", timeout=60, probe=lambda: not rest.get("jobsets", "ended") and not pods(rest, "ended")
              and not rest.get("configmaps", "ended-runtime-snapshot"))
 
 
 def test_without_runtime_and_snapshot_there_is_no_ttl(signalbox, rest):
     rest.create(runtime("forgotten", ttlSecondsAfterFinished=2))
     rest.create(train_job("spared", "forgotten"))
-    until(rest, "spared", "Complete")
-    signalbox.stop_reconciler()
-    rest.delete("clustertrainingruntimes", "forgotten")
-    rest.delete("configmaps", "spared-runtime-snapshot")
-    signalbox.start_reconciler()
-    time.sleep(2)
+    finished = since(until(rest, "spared", "Complete"), "Complete")
+    with signalbox.without_reconciler():
+        rest.delete("clustertrainingruntimes", "forgotten")
+        rest.delete("configmaps", "spared-runtime-snapshot")
+        assert rest.get("trainjobs", "spared")["metadata"].get("deletionTimestamp") is None
+    time.sleep(max(0, finished + 2.5 - time.time()))
     signalbox.wait_until_idle()
     assert rest.get("trainjobs", "spared")["metadata"].get("deletionTimestamp") is None
 
@@ -211,7 +189,7 @@ def test_what_runs_or_is_suspended_has_no_ttl(signalbox, rest):
     signalbox.wait_until_idle()
     assert rest.get("jobsets", "runs") and rest.get("jobsets", "rests")
     # It is not the suspension's length that counts when it ends.
-    suspend(rest, "rests", False)
+    resume(rest, "rests")
     until_gone(rest, "rests")
 
 

@@ -17,6 +17,7 @@ from deployment import ROOT, Signalbox
 from jobs import runtime, train_job
 from rest import ApiError, Rest, true_conditions, wait_for
 
+pytestmark = pytest.mark.long
 PROGRAMS = ("webhook", "reconciler")
 SAID = re.search(r"(?m)^project\(signalbox VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())[1]  # by the programs
 VERSION = f"{SAID}-rc.1"

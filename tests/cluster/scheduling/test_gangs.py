@@ -2,68 +2,55 @@
 make, and that the API server takes it from the installed reconciler with its own permissions."""
 
 import copy
-import json
 
 import pytest
 
-from gangs import GROUPS, install_pod_groups, path_of_pod_group
+from gangs import GROUPS, path_of_pod_group, said_of
 from jobs import runtime, train_job
+from progress import until_alone
 from rest import conditions, wait_for
 
 
-@pytest.fixture(scope="module")
-def pod_groups(installed, admin):
-    install_pod_groups(admin)
-
-
 def pod_group(rest, policy, name):
-    return rest.request("GET", path_of_pod_group(policy, name))
+    return rest.request("GET", path_of_pod_group(policy, name, rest.namespace))
 
 
 def there(rest, policy, name):
-    return next((group for group in rest.request("GET", path_of_pod_group(policy, ""))["items"]
+    return next((group for group in rest.request("GET", path_of_pod_group(policy, "", rest.namespace))["items"]
                  if group["metadata"]["name"] == name), None)
 
 
-def said_of(signalbox, group):
-    """What the reconciler's log has to say of the PodGroups of an API group, once each."""
-    lines = [json.loads(line) for line in signalbox.reconciler.text().splitlines() if f"podgroups.{group}" in line]
-    said = [line["msg"] for line in lines if line.get("resource") == f"podgroups.{group}"]
-    assert len(said) == len(set(said))
-    return set(said)
-
-
-def test_a_cluster_without_gang_schedulers_is_no_trouble(installed):
-    """The first of this file, so that the kinds are still missing."""
+def test_a_cluster_without_gang_schedulers_is_no_trouble(before_pod_groups):
     for group, _ in GROUPS.values():
-        assert said_of(installed, group) == {"not installed; it will be watched once it is"}
+        assert before_pod_groups[group] == {"not installed; it will be watched once it is"}
 
 
 @pytest.mark.parametrize("policy", GROUPS)
 def test_what_others_do_to_the_group_of_a_suspended_job_is_undone(signalbox, pod_groups, rest, policy):
-    rest.create(runtime(ml_policy={"numNodes": 1, "torch": {}}, podGroupPolicy={policy: {}}))
-    rest.create(train_job("guarded", nodes=2, suspend=True))
+    rest.create(runtime(f"guarding-{policy}", ml_policy={"numNodes": 1, "torch": {}}, podGroupPolicy={policy: {}}))
+    rest.create(train_job("guarded", f"guarding-{policy}", nodes=2, suspend=True))
     wait_for("the PodGroup", lambda: there(rest, policy, "guarded"))
-    # Kinds that were installed after the reconciler had started: it finds them within half a minute.
+    # The kinds were installed after the reconciler had started, unless another test has restarted it since: it finds them within
+    # half a minute.
     wait_for("their watch", lambda: "watching" in said_of(signalbox, GROUPS[policy][0]), timeout=45)
     signalbox.wait_until_idle()
 
     first = pod_group(rest, policy, "guarded")
-    rest.request("DELETE", path_of_pod_group(policy, "guarded"))
+    rest.request("DELETE", path_of_pod_group(policy, "guarded", rest.namespace))
     again = wait_for("another PodGroup", lambda: there(rest, policy, "guarded"))
     assert again["metadata"]["uid"] != first["metadata"]["uid"]
     assert again["spec"] == first["spec"]
 
-    rest.request("PATCH", path_of_pod_group(policy, "guarded"), {"spec": {"minMember": 7}}, "application/merge-patch+json")
+    rest.request("PATCH", path_of_pod_group(policy, "guarded", rest.namespace), {"spec": {"minMember": 7}}, "application/merge-patch+json")
     wait_for("the right size", lambda: pod_group(rest, policy, "guarded")["spec"] == first["spec"])
 
 
 @pytest.mark.parametrize("policy", GROUPS)
-def test_a_torch_job_becomes_a_gang_and_is_then_left_alone(signalbox, pod_groups, rest, policy):
-    rest.create({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": f"defaults-{policy}"}, "spec": {
+def test_a_torch_job_becomes_a_gang_and_is_then_left_alone(signalbox, pod_groups, admin, rest, policy):
+    rest.create({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "defaults"}, "spec": {
         "limits": [{"type": "Container", "defaultRequest": {"memory": "64Mi"}}]}}, "limitranges")
-    rest.create(runtime(ml_policy={"numNodes": 1, "torch": {}}, podGroupPolicy={policy: {}}))
-    job = train_job(policy, nodes=2, seconds="never")
+    rest.create(runtime(f"gang-{policy}", ml_policy={"numNodes": 1, "torch": {}}, podGroupPolicy={policy: {}}))
+    job = train_job(policy, f"gang-{policy}", nodes=2, seconds="never")
     job["spec"]["trainer"]["resourcesPerNode"] = {"requests": {"cpu": "500m"}, "limits": {"nvidia.com/gpu": 1}}
     rest.create(job)
     wait_for("ready Jobs", lambda: any(
@@ -79,11 +66,11 @@ def test_a_torch_job_becomes_a_gang_and_is_then_left_alone(signalbox, pod_groups
     assert policy in {**template.get("labels", {}), **template.get("annotations", {})}.values()
 
     # The reconciler's events of the start are over once another one of it has looked.
+    until_alone(admin)
     signalbox.restart_reconciler()
     signalbox.wait_until_idle()
     assert signalbox.writes() == 0
     assert pod_group(rest, policy, policy) == group
-    rest.delete("limitranges", f"defaults-{policy}")
 
 
 def test_a_priority_class_has_to_exist_under_volcano(signalbox, pod_groups, rest):
@@ -104,7 +91,7 @@ def test_gpus_behind_claims_are_counted(signalbox, rest):
     rest.request("POST", "/apis/resource.k8s.io/v1/deviceclasses", {
         "apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "accelerators"},
         "spec": {"extendedResourceName": "example.com/gpu"}})
-    rest.request("POST", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaimtemplates", {
+    rest.request("POST", f"/apis/resource.k8s.io/v1/namespaces/{rest.namespace}/resourceclaimtemplates", {
         "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": "four"},
         "spec": {"spec": {"devices": {"requests": [
             {"name": "gpus", "exactly": {"deviceClassName": "accelerators", "count": 4}}]}}}})

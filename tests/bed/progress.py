@@ -1,0 +1,88 @@
+"""Waits for what becomes of a TrainJob, and what there is of it then."""
+
+import datetime
+
+from rest import conditions, true_conditions, wait_for
+
+
+def until(rest, name, kind, reason=None, timeout=30):
+    """The TrainJob, once its condition `kind` is True (with that reason)."""
+    def look():
+        job = rest.get("trainjobs", name)
+        found = true_conditions(job).get(kind)
+        return job if found and reason in (None, found["reason"]) else None
+    return wait_for(f"{name} to be {kind} {reason or ''}", look, timeout)
+
+
+def until_not_created(rest, name, reason):
+    """The condition Created, once it is False for that reason."""
+    def look():
+        created = conditions(rest.get("trainjobs", name)).get("Created", {})
+        return created if (created.get("status"), created.get("reason")) == ("False", reason) else None
+    return wait_for(f"{name} to be refused: {reason}", look)
+
+
+def until_runs(rest, name):
+    wait_for(f"a running pod of {name}", lambda: running_pods(rest, name))
+
+
+def until_held(rest, name):
+    """The suspended JobSet, once JobSet's controller has seen it and the TrainJob says so."""
+    until(rest, name, "Suspended")
+    wait_for(f"{name} to be settled", lambda: all(
+        rest.get("trainjobs", name)["status"].get("jobsStatus", [{}])[0].get(count) == want
+        for count, want in (("active", 0), ("suspended", 1))))
+    return rest.get("jobsets", name)
+
+
+def until_gone(rest, name, timeout=30):
+    wait_for(f"{name} to be deleted", lambda: rest.get("trainjobs", name) is None, timeout, 0.05)
+
+
+def until_alone(admin):
+    """Waits until nothing is left of the tests before this one, to which the reconciler might still write."""
+    wait_for("the namespaces of other tests to go", timeout=60, probe=lambda: not [
+        each for each in admin.list("namespaces") if each["status"]["phase"] == "Terminating"])
+
+
+def suspend(rest, name, yes=True):
+    rest.patch("trainjobs", name, {"spec": {"suspend": yes}})
+
+
+def resume(rest, name):
+    suspend(rest, name, False)
+
+
+def pods(rest, name):
+    return rest.list("pods", selector=f"jobset.sigs.k8s.io/jobset-name={name}")
+
+
+def running_pods(rest, name):
+    return [pod for pod in pods(rest, name)
+            if pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"]]
+
+
+def events(rest, name, reason):
+    return [event for event in rest.list("events") if event["reason"] == reason and event["regarding"]["name"] == name]
+
+
+def uid(obj):
+    return (obj or {}).get("metadata", {}).get("uid")
+
+
+def owner(obj):
+    return (obj or {}).get("metadata", {}).get("ownerReferences", [{}])[0].get("uid")
+
+
+def created_at(obj):
+    """Seconds since 1970; times of the API are whole seconds."""
+    return _seconds(obj["metadata"]["creationTimestamp"])
+
+
+def since(obj, kind):
+    """When the condition `kind` became what it is."""
+    return _seconds(conditions(obj)[kind]["lastTransitionTime"])
+
+
+def _seconds(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()

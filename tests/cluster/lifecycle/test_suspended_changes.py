@@ -1,0 +1,224 @@
+"""What a suspended TrainJob takes: every change of what it would run, in its JobSet or by a new one."""
+
+import contextlib
+
+from jobs import runtime, train_job
+from progress import resume, running_pods, suspend, uid, until, until_alone, until_held, until_not_created, until_runs
+from rest import wait_for
+
+
+def patch_of(replicated_job):
+    """A runtime patch of the replicated job that trains."""
+    return {"manager": "signalbox.test/change",
+            "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [{"name": "node", **replicated_job}]}}}}
+
+
+def pods_with(spec=None, **metadata):
+    return {"template": {"spec": {"template": {"metadata": metadata, "spec": spec or {}}}}}
+
+
+# What a patch changes in the job that trains, of which a JobSet lets five things change while it is suspended; and
+# whether it stays the same JobSet.
+CHANGES = {
+    "pod labels": (pods_with(labels={"example.com/a": "b"}), True),
+    "pod annotations": (pods_with(annotations={"example.com/a": "b"}), True),
+    "node selector": (pods_with({"nodeSelector": {"a": "b"}}), True),
+    "tolerations": (pods_with({"tolerations": [{"key": "a", "operator": "Exists"}]}), True),
+    "scheduling gates": (pods_with({"schedulingGates": [{"name": "example.com/a"}]}), True),
+    "all five": (pods_with({"nodeSelector": {"a": "b"}, "tolerations": [{"key": "a", "operator": "Exists"}],
+                            "schedulingGates": [{"name": "example.com/a"}]}, labels={"c": "d"}, annotations={"e": "f"}), True),
+    "job labels": ({"template": {"metadata": {"labels": {"example.com/a": "b"}}}}, False),
+    "affinity": (pods_with({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+        {"matchExpressions": [{"key": "kubernetes.io/os", "operator": "Exists"}]}]}}}}), False),
+    "volumes": (pods_with({"volumes": [{"name": "scratch", "emptyDir": {}}],
+                           "containers": [{"name": "node", "volumeMounts": [{"name": "scratch", "mountPath": "/s"}]}]}), False),
+    "environment": (pods_with({"containers": [{"name": "sidecar", "env": [{"name": "A", "value": "b"}]}]}), False),
+    "one of each kind": (pods_with({"nodeSelector": {"a": "b"}, "serviceAccountName": "default"}), False),
+}
+# Taken back while suspended: JobSet would leave them with the Jobs that it has made.
+FIVE = ("pod labels", "pod annotations", "node selector", "tolerations", "scheduling gates")
+
+
+def has(obj, part):
+    """Whether all that `part` says is so in `obj`; lists by any of their items."""
+    if isinstance(part, dict):
+        return isinstance(obj, dict) and all(key in obj and has(obj[key], value) for key, value in part.items())
+    if isinstance(part, list):
+        return isinstance(obj, list) and all(any(has(there, item) for there in obj) for item in part)
+    return obj == part
+
+
+def test_what_a_suspended_job_set_may_change_is_changed_and_all_else_makes_it_anew(signalbox, rest):
+    blueprint = runtime()
+    template = blueprint["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    template["spec"]["containers"].append({"name": "sidecar", "image": "registry.example.com/sidecar:1"})
+    rest.create(blueprint)
+    # job: the patch before, the patch after, what there is to see then, whether the JobSet stays
+    rows = {name.replace(" ", "-"): (None, change, change, stays) for name, (change, stays) in CHANGES.items()}
+    rows |= {f"no-{name}".replace(" ", "-"): (CHANGES[name][0], pods_with(), {}, False) for name in FIVE}
+    for name, (before, *_) in rows.items():
+        rest.create(train_job(name, suspend=True, **({"runtimePatches": [patch_of(before)]} if before else {})))
+    old = {name: uid(until_held(rest, name)) for name in rows}
+    for name, (_, after, *_) in rows.items():
+        rest.patch("trainjobs", name, {"spec": {"runtimePatches": [patch_of(after)]}})
+
+    def changed(name):
+        _, _, visible, stays = rows[name]
+        job_set = rest.get("jobsets", name)
+        there = job_set and has(job_set["spec"]["replicatedJobs"][0], visible)
+        return job_set if there and (stays or uid(job_set) != old[name]) else None
+    new = {name: wait_for(f"the change of {name}", lambda: changed(name)) for name in rows}
+    assert {name: uid(new[name]) == old[name] for name in rows} == {name: row[3] for name, row in rows.items()}
+    for name in FIVE:
+        withdrawn, _ = CHANGES[name]
+        assert not has(new[f"no-{name}".replace(" ", "-")]["spec"]["replicatedJobs"][0], withdrawn)
+
+
+@contextlib.contextmanager
+def a_disk(rest):
+    """What the volume claim of storing() gets."""
+    disk = rest.create({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"generateName": "disk-"}, "spec": {
+        "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/disk"}}})
+    yield
+    rest.delete("persistentvolumes", disk["metadata"]["name"])
+
+
+def storing():
+    """A runtime with a volume claim, which goes with its JobSet."""
+    made = runtime("storing")
+    spec = made["spec"]["template"]["spec"]
+    size = {"resources": {"requests": {"storage": "1024Mi"}}, "accessModes": ["ReadWriteOnce"], "storageClassName": ""}
+    spec["volumeClaimPolicies"] = [{"templates": [{"metadata": {"name": "data"}, "spec": size}]}]
+    pod = spec["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    pod["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+    return made
+
+
+def test_a_suspended_job_with_volume_claims_is_resumed_and_keeps_its_job_set(signalbox, rest):
+    rest.create(storing())
+    with a_disk(rest):
+        rest.create(train_job("keeper", "storing", suspend=True))
+        before = until_held(rest, "keeper")
+        # What makes the list another one than we sent.
+        assert before["spec"]["volumeClaimPolicies"][0]["retentionPolicy"] == {"whenDeleted": "Delete"}
+        resume(rest, "keeper")
+        until(rest, "keeper", "Complete")
+        after = rest.get("jobsets", "keeper")
+        assert uid(after) == uid(before)
+        assert after["spec"]["volumeClaimPolicies"] == before["spec"]["volumeClaimPolicies"]
+
+
+def test_volume_claims_of_a_job_that_never_ran_keep_no_change_out(signalbox, rest):
+    def labelled(name):
+        return [patch_of({"template": {"spec": {"template": {"metadata": {"labels": {name: "x"}}}}}})]
+
+    def labels():
+        job_set = rest.get("jobsets", "undecided")
+        template = job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"] if job_set else {}
+        return template.get("metadata", {}).get("labels", {})
+
+    rest.create(storing())
+    rest.create(train_job("undecided", "storing", suspend=True))
+    before = until_held(rest, "undecided")
+    rest.patch("trainjobs", "undecided", {"spec": {"runtimePatches": labelled("first")}})
+    wait_for("the first label", lambda: "first" in labels())
+    assert uid(rest.get("jobsets", "undecided")) == uid(before)
+    # A label that is withdrawn would stay on the Jobs: only a new JobSet helps, and there is no checkpoint to lose.
+    rest.patch("trainjobs", "undecided", {"spec": {"runtimePatches": labelled("second")}})
+    wait_for("the second label alone", lambda: "second" in labels() and "first" not in labels())
+    assert uid(rest.get("jobsets", "undecided")) != uid(before)
+
+
+def test_volume_claims_of_a_job_that_has_run_are_not_thrown_away_for_a_change(signalbox, rest):
+    rest.create(storing())
+    with a_disk(rest):
+        rest.create(train_job("valuable", "storing", seconds="never"))
+        until_runs(rest, "valuable")
+        before = uid(rest.get("jobsets", "valuable"))
+        suspend(rest, "valuable")
+        until_held(rest, "valuable")
+        rest.patch("trainjobs", "valuable", {"spec": {"runtimePatches": []}})
+        told = until_not_created(rest, "valuable", "JobsCreationFailed")
+        assert "would delete its volume claims" in told["message"]
+        assert uid(rest.get("jobsets", "valuable")) == before
+
+
+def test_what_others_put_into_a_suspended_job_set_does_not_cost_it_its_life(signalbox, rest):
+    rest.create(runtime())
+    rest.create(train_job("guest", suspend=True))
+    before = until_held(rest, "guest")
+    before["spec"]["replicatedJobs"][0]["template"]["spec"]["template"].setdefault("metadata", {}).setdefault(
+        "labels", {})["example.com/theirs"] = "yes"
+    rest.replace("jobsets", before)
+    resume(rest, "guest")
+    until(rest, "guest", "Complete")
+    assert uid(rest.get("jobsets", "guest")) == uid(before)
+
+
+def pod_patch(manager, **pod_spec):
+    return {**patch_of({"template": {"spec": {"template": {"spec": pod_spec}}}}), "manager": manager}
+
+
+def add_to_job_set(rest, name, key):
+    """As another controller: a toleration and a node selector next to ours."""
+    job_set = rest.get("jobsets", name)
+    pod = job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    pod["nodeSelector"]["kubernetes.io/os"] = "linux"
+    pod["tolerations"].append({"key": key, "operator": "Exists"})
+    rest.replace("jobsets", job_set)
+
+
+def tolerated(pod):
+    return {toleration["key"] for toleration in pod["spec"]["tolerations"]}
+
+
+def test_what_others_put_next_to_our_node_selector_and_tolerations_stays(signalbox, admin, rest):
+    rest.create(runtime())
+    ours = pod_patch("signalbox.test/ours", nodeSelector={"kubernetes.io/hostname": "node-1"},
+                     tolerations=[{"key": "example.com/ours", "operator": "Exists"}])
+    rest.create(train_job("shared", seconds="never", suspend=True, runtimePatches=[ours]))
+    before = uid(until_held(rest, "shared"))
+    add_to_job_set(rest, "shared", "example.com/theirs")
+    rest.patch("trainjobs", "shared", {"metadata": {"labels": {"any": "change"}}})
+    until_alone(admin)
+    signalbox.wait_until_idle()
+    written = signalbox.writes()
+    rest.patch("trainjobs", "shared", {"metadata": {"labels": {"any": "other"}}})
+    signalbox.wait_until_idle()
+    assert signalbox.writes() == written
+    resume(rest, "shared")
+    until_runs(rest, "shared")
+    (pod,) = running_pods(rest, "shared")
+    assert {"example.com/ours", "example.com/theirs"} <= tolerated(pod)
+    assert pod["spec"]["nodeSelector"] == {"kubernetes.io/hostname": "node-1", "kubernetes.io/os": "linux"}
+    assert uid(rest.get("jobsets", "shared")) == before
+
+
+def test_what_we_withdraw_is_gone_also_where_others_have_written(signalbox, rest):
+    rest.create(runtime())
+    ours = pod_patch("signalbox.test/ours", nodeSelector={"kubernetes.io/hostname": "node-1"},
+                     tolerations=[{"key": "example.com/ours", "operator": "Exists"},
+                                  {"key": "example.com/kept", "operator": "Exists"}])
+    rest.create(train_job("narrowed", seconds="never", suspend=True, runtimePatches=[ours]))
+    until_held(rest, "narrowed")
+    add_to_job_set(rest, "narrowed", "example.com/theirs")
+    less = pod_patch("signalbox.test/ours", nodeSelector={"kubernetes.io/os": "linux"},
+                     tolerations=[{"key": "example.com/kept", "operator": "Exists"}])
+    others = [p for p in rest.get("trainjobs", "narrowed")["spec"]["runtimePatches"] if p["manager"] != ours["manager"]]
+    rest.patch("trainjobs", "narrowed", {"spec": {"suspend": False, "runtimePatches": [*others, less]}})
+    until_runs(rest, "narrowed")
+    (pod,) = running_pods(rest, "narrowed")
+    assert "example.com/ours" not in tolerated(pod) and "example.com/kept" in tolerated(pod)
+    assert pod["spec"]["nodeSelector"] == {"kubernetes.io/os": "linux"}
+
+
+def test_a_label_that_we_withdraw_from_a_suspended_job_set_is_gone_from_its_pods(signalbox, rest):
+    rest.create(runtime())
+    labelled = patch_of({"template": {"spec": {"template": {"metadata": {"labels": {"example.com/ours": "yes"}}}}}})
+    rest.create(train_job("fickle", seconds="never", suspend=True, runtimePatches=[labelled]))
+    before = uid(until_held(rest, "fickle"))
+    kept = [p for p in rest.get("trainjobs", "fickle")["spec"]["runtimePatches"] if p["manager"] != labelled["manager"]]
+    rest.patch("trainjobs", "fickle", {"spec": {"suspend": False, "runtimePatches": kept}})
+    until_runs(rest, "fickle")
+    assert "example.com/ours" not in running_pods(rest, "fickle")[0]["metadata"]["labels"]
+    assert uid(rest.get("jobsets", "fickle")) != before

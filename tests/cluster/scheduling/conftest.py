@@ -1,0 +1,27 @@
+"""What the files of this folder share: the kinds of the gang schedulers, and TrainJobs of every runtime."""
+
+import pytest
+
+from acceptance import submit_all
+from gangs import GROUPS, install_pod_groups, said_of
+from rest import wait_for
+
+
+@pytest.fixture(scope="session")
+def before_pod_groups(installed):
+    """{API group: what the reconciler's log has to say of its PodGroups while there are none}"""
+    def look():
+        said = {group: said_of(installed, group) for group, _ in GROUPS.values()}
+        return said if all(said.values()) else None
+    return wait_for("the reconciler to have looked for PodGroups", look)
+
+
+@pytest.fixture(scope="session")
+def pod_groups(before_pod_groups, admin):
+    """Installs them, so that the reconciler finds them within half a minute."""
+    install_pod_groups(admin)
+
+
+@pytest.fixture(scope="session")
+def accepted(installed, admin, pod_groups):
+    return submit_all(admin)

@@ -1,0 +1,120 @@
+"""The frameworks' own launchers (torchrun, torchtune, JAX, XGBoost's tracker, mpirun) understand what the Pods of the shipped
+runtimes are told. For the long run: scripts/setup fetches the frameworks for this alone."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from acceptance import CASES, Case, address, container
+from controlplane.binaries import cache_directory
+from controlplane.ports import free_ports
+from kubelet import Kubelet
+from paths import ROOT
+from sshd import Sshd
+
+PROGRAMS = ROOT / "tests" / "bed" / "frameworks"
+# Where scripts/setup puts them. PyTorch is the system's.
+FRAMEWORKS = cache_directory() / "tools" / "frameworks"
+FRAMEWORKS_PYTHON = FRAMEWORKS / "bin" / "python"
+
+pytestmark = pytest.mark.long
+
+
+def environments(accepted, admin, case, job="node"):
+    """{rank: environment} with loopback in place of the first node, whose name only a cluster's DNS knows, and with a port
+    that is free here."""
+    first = address(accepted[case][job][0])
+    (port,) = free_ports(1)
+    kubelet = Kubelet(admin, case.namespace)
+    return [{key: value.replace(first, "127.0.0.1").replace("29500", str(port))
+             for key, value in kubelet.environment(pod, container(pod)).items()} for pod in accepted[case][job]]
+
+
+def run_on_all_nodes(command, environments, folder):
+    """What each prints."""
+    own = {key: os.environ[key] for key in ("PATH", "HOME", "LANG") if key in os.environ}
+    running = [subprocess.Popen(command, env={**environment, **own}, cwd=folder, stdout=subprocess.PIPE,
+                                stderr=open(folder / f"errors-{rank}", "w", encoding="utf-8"), text=True)
+               for rank, environment in enumerate(environments)]
+    try:
+        printed = [process.communicate(timeout=120)[0].strip().splitlines() for process in running]
+    finally:
+        for process in running:
+            process.kill()
+    assert [process.returncode for process in running] == [0] * len(running), (folder / "errors-0").read_text()[-3000:]
+    return printed
+
+
+def test_torchrun_starts_the_processes_of_all_nodes(accepted, admin, tmp_path):
+    case = Case("torch-distributed", None, False)
+    assert container(accepted[case]["node"][0])["command"] == ["torchrun", "train.py"]
+    # Debian 12's PyTorch 1.13 does not take its own defaults of the two options under its Python.
+    command = ["torchrun", "--redirects", "1", "--tee", "1", PROGRAMS / "train_torch.py"]
+    printed = run_on_all_nodes(command, environments(accepted, admin, case), tmp_path)
+    said = sorted(line.split(":", 1)[1] for lines in printed for line in lines)
+    # rank, how many, rank on its node, node, master
+    assert said == ["0 4 0 0 127.0.0.1", "1 4 1 0 127.0.0.1", "2 4 0 1 127.0.0.1", "3 4 1 1 127.0.0.1"]
+
+
+def test_jax_processes_find_their_coordinator(accepted, admin, tmp_path):
+    found = environments(accepted, admin, Case("jax-distributed", None, False))
+    printed = run_on_all_nodes([FRAMEWORKS_PYTHON, PROGRAMS / "train_jax.py"],
+                               [{**environment, "JAX_PLATFORMS": "cpu"} for environment in found], tmp_path)
+    assert printed == [["0 2"], ["1 2"]]
+
+
+def test_xgboost_workers_join_their_tracker(accepted, admin, tmp_path):
+    found = environments(accepted, admin, Case("xgboost-distributed", None, False))
+    printed = run_on_all_nodes([FRAMEWORKS_PYTHON, PROGRAMS / "train_xgboost.py"], found, tmp_path)
+    assert [lines[-1] for lines in printed] == ["0 2 2", "1 2 2"]
+
+
+@pytest.mark.parametrize("runtime", ["deepspeed-distributed", "mlx-distributed"])
+def test_open_mpi_starts_a_process_on_each_host(accepted, admin, tmp_path, runtime):
+    case = Case(runtime, None, False)
+    (launcher,), nodes = accepted[case]["launcher"], accepted[case]["node"]
+    kubelet = Kubelet(admin, case.namespace)
+    files = kubelet.files(launcher, container(launcher))
+    (tmp_path / "hostfile").write_text(files.pop("/etc/mpi/hostfile")[1])
+    environment = kubelet.environment(launcher, container(launcher))
+    environment["OMPI_MCA_orte_default_hostfile"] = str(tmp_path / "hostfile")
+    if os.geteuid() == 0:
+        environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    keys = {path.removeprefix("/home/mpiuser/.ssh/"): text.encode() for path, (_, text) in files.items()}
+    assert [kubelet.files(node, container(node)) for node in nodes] == [files]
+    with Sshd(tmp_path / "nodes", keys) as sshd:
+        printed = sshd.run("mpirun.openmpi", "sh", "-c", "echo $OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE",
+                           environment=environment)
+        assert sorted(printed.splitlines()) == ["0 of 2", "1 of 2"]
+        reached = {word for call in sshd.calls() for word in call.split() if word.endswith(f".{case.job}")}
+        assert reached == {address(pod) for pod in (launcher, *nodes)}
+
+
+@pytest.fixture(scope="module")
+def tuned(accepted, admin):
+    """What torchtune's command line understands: {case: ...}. PyTorch takes seconds to load, so once for all."""
+    cases = [case for case in CASES if case.runtime.startswith("torchtune-")]
+    asked = []
+    for case in cases:
+        (node,) = accepted[case]["node"]
+        kubelet = Kubelet(admin, case.namespace)
+        asked.append({"command": kubelet.command_line(node, container(node)),
+                      "environment": kubelet.environment(node, container(node))})
+    (packages,) = FRAMEWORKS.glob("lib/python3.*/site-packages")
+    done = subprocess.run(["/usr/bin/python3", PROGRAMS / "read_tune.py", packages], input=json.dumps(asked),
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return dict(zip(cases, json.loads(done.stdout)))
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.runtime.startswith("torchtune-")], ids=str)
+def test_torchtune_knows_recipe_configuration_and_settings(tuned, case):
+    recipe, suffix = ("lora_finetune_distributed", "_lora") if case.initializes else ("full_finetune_distributed", "_full")
+    _, family, size = case.runtime.split("-")
+    assert tuned[case] == {
+        "nodes": "1", "rank": 0, "processes": "auto",
+        "endpoint": f"{case.job}-node-0-0.{case.job}:29500" if case.initializes else "localhost:29500",
+        "recipe": recipe, "config": f"{family.replace('.', '_')}/{size.upper()}{suffix}", "config belongs to recipe": True,
+        "torchrun": True, "may use torchrun": True, "unknown settings": []}
