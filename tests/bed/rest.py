@@ -8,6 +8,7 @@ import http.client
 import json
 import ssl
 import tempfile
+import threading
 import time
 import urllib.parse
 
@@ -60,6 +61,7 @@ class Rest:
         if "client-certificate" in user or "client-certificate-data" in user:
             self._tls.load_cert_chain(_file(user, "client-certificate"), _file(user, "client-key"))
         self._user = user
+        self._kept = threading.local()
 
     def _token(self):
         if "tokenFile" in self._user:
@@ -67,27 +69,43 @@ class Rest:
         return self._user.get("token")
 
     def connection(self):
-        """For those who ask so much that connections must stay open. Only of use with a client certificate."""
+        """A new one, for what request() does not do. Only of use with a client certificate."""
         return http.client.HTTPSConnection(self._address.hostname, self._address.port, context=self._tls, timeout=30)
 
     def request(self, method, path, body=None, content_type="application/json"):
         headers = {"Accept": "application/json", "Content-Type": content_type}
         if token := self._token():
             headers["Authorization"] = f"Bearer {token}"
-        connection = self.connection()
-        try:
-            connection.request(method, path, None if body is None else json.dumps(body), headers)
-            response = connection.getresponse()
-            text = response.read().decode()
-        finally:
-            connection.close()
+        status, text = self._exchange(method, path, None if body is None else json.dumps(body), headers)
         try:
             answer = json.loads(text)
         except ValueError:
             answer = text
-        if response.status >= 300:
-            raise ApiError(response.status, answer)
+        if status >= 300:
+            raise ApiError(status, answer)
         return answer
+
+    def _exchange(self, method, path, body, headers):
+        """Status and text, over this thread's connection: a handshake would take longer than most requests."""
+        kept = getattr(self._kept, "connection", None)
+        connection = self._kept.connection = kept or self.connection()
+        try:
+            connection.request(method, path, body, headers)
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+        except (http.client.RemoteDisconnected, ConnectionError, ssl.SSLError):
+            self._drop()
+            if not kept:
+                raise
+            # The server has closed it since the last request, perhaps because it was started anew.
+            return self._exchange(method, path, body, headers)
+        except BaseException:
+            self._drop()
+            raise
+
+    def _drop(self):
+        self._kept.connection.close()
+        self._kept.connection = None
 
     def path(self, resource, name=None, namespace=None):
         return path_of(resource, namespace or self.namespace, name)
