@@ -16,9 +16,7 @@ from rest import ApiError, Rest, wait_for
 @pytest.fixture(scope="session")
 def plane():
     with ControlPlane(lean=True) as control_plane:
-        # A lean control plane has no JobSet; for its CRD no controller is needed.
-        jobset = control_plane.kubectl_path.parent / "jobset-config" / "crd" / "bases"
-        control_plane.kubectl("apply", "--server-side", "-f", jobset)
+        add_job_set(control_plane)
         yield control_plane
 
 
@@ -51,6 +49,11 @@ def installed(plane, rest):
                          input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}), capture_output=True, text=True)
     assert run.returncode == 0 and run.stderr == "", run.stderr
     return objects
+
+
+def add_job_set(plane):
+    """A lean control plane has no JobSet; for its CRD no controller is needed."""
+    plane.kubectl("apply", "--server-side", "-f", plane.kubectl_path.parent / "jobset-config" / "crd" / "bases")
 
 
 def follow(plane, command):
