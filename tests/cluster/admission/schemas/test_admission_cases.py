@@ -9,7 +9,7 @@ import yaml
 
 from paths import ROOT
 from rest import ApiError, path_of
-from test_rows import blamed
+from rows import blamed
 
 CASES = ROOT / "tests" / "data" / "admission"
 TITLES = {"FieldValueInvalid": "Invalid value", "FieldValueRequired": "Required value"}
@@ -22,7 +22,7 @@ OVERRIDES = [
 
 
 def load(name):
-    case = yaml.safe_load((CASES / name / "admission.yaml").read_text())
+    case = yaml.load((CASES / name / "admission.yaml").read_text(), Loader=yaml.CSafeLoader)
     want = json.loads((CASES / name / "want.json").read_text()).get("crd", {"fields": [], "types": []})
     for _, cases, instead in OVERRIDES:
         if name in cases:

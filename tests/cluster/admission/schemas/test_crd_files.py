@@ -21,7 +21,7 @@ NODES = {"clustertrainingruntimes": 1464, "trainingruntimes": 1464, "trainjobs":
 
 
 def crd(plural):
-    return yaml.safe_load((CRDS / f"{plural}.yaml").read_text())
+    return yaml.load((CRDS / f"{plural}.yaml").read_text(), Loader=yaml.CSafeLoader)
 
 
 def schema_of(document):
