@@ -42,6 +42,11 @@ def cluster(request):
 
 
 @pytest.fixture(scope="module")
+def admin(cluster):
+    return Rest(cluster.kubeconfig)
+
+
+@pytest.fixture(scope="module")
 def signalbox(cluster, admin):
     with Signalbox(cluster, os.environ["SIGNALBOX_BIN_DIR"], namespaces=OURS) as limited:
         admin.create(runtime())
