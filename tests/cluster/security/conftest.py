@@ -1,4 +1,4 @@
-"""Both programs as talkative as they can be: what they must not tell, they tell nowhere."""
+"""Both programs log all that they can, so that the fixture `secrets` sees whatever they could tell."""
 
 import os
 

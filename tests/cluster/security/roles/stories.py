@@ -1,5 +1,5 @@
-"""What our programs do with each permission of their roles. A story is told in a namespace of its own, with a program of its own;
-several go on at a time.
+"""What our programs do with each permission of their roles. Each story has a namespace and a program of its own, so that several
+can go on at a time.
 
 `story(tale)` begins something that needs the permission, and returns what is true once it has come to pass."""
 
@@ -216,22 +216,30 @@ def priority_of_a_volcano_gang(tale):
     return admitted
 
 
+CONFIGURATIONS = {
+    "validating": "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/validator.trainer.kubeflow.org",
+    "mutating": "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/defaulter.trainer.kubeflow.org",
+}
+
+
+def remove_configurations(rest):
+    for path in CONFIGURATIONS.values():
+        with contextlib.suppress(ApiError):
+            rest.request("DELETE", path)
+
+
 def certificate_is_shown(tale):
     """There is one of each configuration: one such story after the other."""
-    paths = []
-    for file, plural in (("validating", "validatingwebhookconfigurations"), ("mutating", "mutatingwebhookconfigurations")):
+    remove_configurations(tale.rest)
+    for file, path in CONFIGURATIONS.items():
         configuration = yaml.safe_load((ROOT / "manifests" / "base" / "webhook" / f"{file}.yaml").read_text())
-        for webhook in configuration["webhooks"]:  # nobody answers, so that nothing must be asked
+        for webhook in configuration["webhooks"]:  # nothing answers, so that nothing must be asked
             webhook["objectSelector"] = {"matchLabels": {"no": "object"}}
             webhook["clientConfig"]["service"]["namespace"] = tale.system
-        path = f"/apis/admissionregistration.k8s.io/v1/{plural}"
-        paths.append(f"{path}/{configuration['metadata']['name']}")
-        with contextlib.suppress(ApiError):
-            tale.rest.request("DELETE", paths[-1])
-        tale.rest.request("POST", path, configuration)
+        tale.rest.request("POST", path.rpartition("/")[0], configuration)
 
     def shown():
-        found = [tale.rest.request("GET", path) for path in paths]
+        found = [tale.rest.request("GET", path) for path in CONFIGURATIONS.values()]
         return (all(webhook["clientConfig"].get("caBundle") for each in found for webhook in each["webhooks"])
                 and tale.program.admin("/readyz")[0] == 200)
     return shown

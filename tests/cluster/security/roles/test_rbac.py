@@ -53,9 +53,9 @@ LISTED = [
     ("reconciler", "create", LEASES, "leases", OF_PROGRAMS, ""),
     ("reconciler", "get update", LEASES, "leases", OF_PROGRAMS, "trainer.kubeflow.org"),
 ]
-# What all namespaces share is somebody else's where a reconciler is limited to some.
+# A reconciler that is limited to namespaces changes nothing that all of them share.
 NOT_IF_LIMITED = {("patch", OURS, "clustertrainingruntimes", "")}
-# What would matter most if a token were stolen: whoever lists it above shall know. What roles cannot refuse: test_account_policy.py.
+# What would matter most if a token were stolen, and must not be listed above. What roles cannot refuse: test_account_policy.py.
 NEVER = [
     *[(account, verb, "", resource) for account in ("webhook", "reconciler") for resource in ("secrets", "configmaps")
       for verb in ("list", "watch")],
@@ -118,7 +118,7 @@ QUESTIONS = [
 
 @pytest.fixture(scope="module")
 def granted(plane, rest, namespaces, tmp_path_factory):
-    """(account, installation, namespace) -> what the authorizer grants it there and not to any account."""
+    """(account, installation, namespace) -> what the authorizer grants this account there, and does not grant to every account."""
     def apply(installation, *limits):
         objects = accounts_and_roles(plane, tmp_path_factory.mktemp("overlay"), limits)
         plane.kubectl("apply", "--server-side", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": [
@@ -131,9 +131,9 @@ def granted(plane, rest, namespaces, tmp_path_factory):
     rest.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "any", "namespace": "default"}})
     clients = {(account, installation): Rest(plane.service_account_kubeconfig(system_of(installation), f"signalbox-{account}"))
                for account in ("webhook", "reconciler") for installation in (WIDE, LIMITED)}
-    anybody = Rest(plane.service_account_kubeconfig("default", "any"))
+    newcomer = Rest(plane.service_account_kubeconfig("default", "any"))
     return lambda account, installation, namespace: (
-        rules(clients[account, installation], namespace) - rules(anybody, namespace))
+        rules(clients[account, installation], namespace) - rules(newcomer, namespace))
 
 
 def rules(client, namespace):

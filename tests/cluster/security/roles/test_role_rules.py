@@ -147,7 +147,7 @@ class Telling:
             wait_for(f"{rule} to be in force", lambda: self._may(role, rule), interval=0.02)
 
     def _may(self, role, rule):
-        """What the authorizer says, who learns of roles by a watch, to the first thing that the rule allows."""
+        """Whether the authorizer, which learns of roles by a watch, allows the first thing that the rule is for."""
         resource, _, subresource = rule["resources"][0].partition("/")
         account = "-".join(role["metadata"]["name"].split("-")[:2])
         answer = self._rest.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {
@@ -158,7 +158,7 @@ class Telling:
         return answer["status"]["allowed"]
 
     def start(self):
-        """By the thread that is there longest: with the one that starts it, a program ends."""
+        """To be called on the main thread: a program ends with the thread that has started it."""
         options = [each.replace(NAMESPACE, self.system) for each in self.story.options]
         if self.story.program == "webhook":
             options += ["--listen", "127.0.0.1:0", "--shutdown-delay=0s"]
@@ -186,7 +186,7 @@ class Telling:
         wait_for("the story to go on", happened, timeout=120, interval=0.3)
 
     def _refusals(self):
-        """What the program tells an operator to permit."""
+        """The resources for which the program has logged that a permission is missing."""
         lines = map(json.loads, self._tale.program.text().splitlines())
         return {line["resource"].split(".")[0] for line in lines if "a permission is missing" in line["msg"]}
 
@@ -199,17 +199,17 @@ def told(plane, rest, objects, tmp_path_factory):
                    capture_output=True)
     outcomes = {}
     for first in range(0, len(STORIES), AT_A_TIME):
+        batch = STORIES[first:first + AT_A_TIME]
+        assert [story.begin for story in batch].count(stories.certificate_is_shown) <= 1, "they share the configurations"
         with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
-            tellings = list(pool.map(lambda story: Telling(plane, story, objects[story.limited], certificates),
-                                     STORIES[first:first + AT_A_TIME]))
+            tellings = list(pool.map(lambda story: Telling(plane, story, objects[story.limited], certificates), batch))
             programs = [telling.start() for telling in tellings]
             futures = {telling.story.name: pool.submit(telling.tell) for telling in tellings}
             concurrent.futures.wait(futures.values())
             assert [problem for problems in pool.map(Program.stop, programs) for problem in problems] == []
         outcomes |= futures
-    yield outcomes
-    for kind, name in (("validating", "validator"), ("mutating", "defaulter")):
-        rest.request("DELETE", f"/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations/{name}.trainer.kubeflow.org")
+    stories.remove_configurations(rest)
+    return outcomes
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: f"{story.name}-{story.begin.__name__}")
