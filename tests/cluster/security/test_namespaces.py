@@ -79,7 +79,7 @@ def until(rest, namespace, name, kind, reason=None, timeout=60):
 
 def test_a_job_has_its_whole_life_in_each_of_its_namespaces(signalbox, admin):
     for namespace in OURS:
-        admin.create(runtime("kept-for-a-moment", "TrainingRuntime", namespace=namespace, ttlSecondsAfterFinished=3))
+        admin.create(runtime("kept-for-a-moment", "TrainingRuntime", namespace=namespace, ttlSecondsAfterFinished=5))
         admin.create(train_job("whole", "kept-for-a-moment", "TrainingRuntime", namespace=namespace, suspend=True))
         admin.create(train_job("late", namespace=namespace, seconds="never", activeDeadlineSeconds=2))
     for namespace in OURS:
