@@ -18,7 +18,8 @@ from controlplane.binaries import build_struct_tags
 from pod_pairs import Pairs
 
 SEED = int(os.environ.get("SIGNALBOX_SEED", "1"))
-BASES, PATCHES = 60, 36
+BASES = 60
+PATCHES = int(os.environ.get("SIGNALBOX_PATCHES", "18"))  # of each base
 WORKERS = 4
 
 
@@ -161,7 +162,7 @@ def template(name, spec):
 
 def test_random_patches_merge_as_the_api_server_merges_them(rest):
     server = Server(rest)
-    print(f"seed {SEED}; another one: SIGNALBOX_SEED=n")
+    print(f"seed {SEED}, {PATCHES} patches of each base; others: SIGNALBOX_SEED=n, SIGNALBOX_PATCHES=n")
     pairs = Pairs(SEED)
     bases = [pairs.base() for _ in range(BASES)]
     cases = [(number, pairs.patch()) for number in range(BASES) for _ in range(PATCHES)]
@@ -185,4 +186,4 @@ def test_random_patches_merge_as_the_api_server_merges_them(rest):
     different = [outcome for outcome in outcomes if isinstance(outcome, dict)]
     print(f"{outcomes.count('equal')} equal, {outcomes.count('refused')} refused by both, {len(different)} different")
     assert not different, json.dumps(different[0], indent=1)
-    assert outcomes.count("equal") >= 2000
+    assert outcomes.count("equal") >= 0.92 * len(outcomes)
