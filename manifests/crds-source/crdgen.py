@@ -28,13 +28,18 @@ def load_sources(directory=HERE):
     for path in sorted(directory.glob("*.yaml")):
         if path.name == "kubernetes-types.yaml":
             continue
-        source = yaml.safe_load(path.read_text())
+        source = load(path)
         kinds += source.get("kinds", [])
         for name, schema in source.get("definitions", {}).items():
             if name in definitions:
                 raise SystemExit(f"{path}: {name} is defined twice")
             definitions[name] = schema
-    return kinds, definitions, yaml.safe_load((directory / "kubernetes-types.yaml").read_text())
+    return kinds, definitions, load(directory / "kubernetes-types.yaml")
+
+
+def load(path):
+    """By libyaml where it is: in Python alone the embedded types take seconds."""
+    return yaml.load(path.read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def without_descriptions(schema):

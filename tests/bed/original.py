@@ -8,8 +8,8 @@ import yaml
 from paths import DATA
 
 HERE = DATA / "crds"
-FACTS = yaml.safe_load((HERE / "original.yaml").read_text())
-DIFFERENCES = yaml.safe_load((HERE / "differences.yaml").read_text())
+FACTS = yaml.load((HERE / "original.yaml").read_text(), Loader=yaml.CSafeLoader)
+DIFFERENCES = yaml.load((HERE / "differences.yaml").read_text(), Loader=yaml.CSafeLoader)
 CRDS = {kind: crd for crd in FACTS["crds"] for kind in crd["kinds"]}
 NAMED = {rule: name for name, rule in FACTS["rules"].items()}
 

@@ -61,7 +61,7 @@ class Rest:
         if "client-certificate" in user or "client-certificate-data" in user:
             self._tls.load_cert_chain(_file(user, "client-certificate"), _file(user, "client-key"))
         self._user = user
-        self._kept = threading.local()  # its `connection` is open, and has nothing to read
+        self._kept = threading.local()
 
     def _token(self):
         if "tokenFile" in self._user:
@@ -69,21 +69,14 @@ class Rest:
         return self._user.get("token")
 
     def connection(self):
-        """For those who ask so much that connections must stay open. Only of use with a client certificate."""
+        """A new one, for what request() does not do. Only of use with a client certificate."""
         return http.client.HTTPSConnection(self._address.hostname, self._address.port, context=self._tls, timeout=30)
 
     def request(self, method, path, body=None, content_type="application/json"):
         headers = {"Accept": "application/json", "Content-Type": content_type}
         if token := self._token():
             headers["Authorization"] = f"Bearer {token}"
-        if method == "GET":
-            status, text = self._read(path, headers)
-        else:
-            connection = self.connection()
-            try:
-                status, text = _exchange(connection, method, path, None if body is None else json.dumps(body), headers)
-            finally:
-                connection.close()
+        status, text = self._exchange(method, path, None if body is None else json.dumps(body), headers)
         try:
             answer = json.loads(text)
         except ValueError:
@@ -92,21 +85,27 @@ class Rest:
             raise ApiError(status, answer)
         return answer
 
-    def _read(self, path, headers):
-        """Over this thread's open connection, or a new one if that has been closed. Writes have a new one each, since a write whose
-        connection closes may have happened."""
-        kept, self._kept.connection = getattr(self._kept, "connection", None), None
-        if kept:
-            try:
-                answer = _exchange(kept, "GET", path, None, headers)
-                self._kept.connection = kept
-                return answer
-            except (ConnectionError, http.client.HTTPException, ssl.SSLError):
-                kept.close()
-        connection = self.connection()
-        answer = _exchange(connection, "GET", path, None, headers)
-        self._kept.connection = connection
-        return answer
+    def _exchange(self, method, path, body, headers):
+        """Status and text, over this thread's connection: a handshake would take longer than most requests."""
+        kept = getattr(self._kept, "connection", None)
+        connection = self._kept.connection = kept or self.connection()
+        try:
+            connection.request(method, path, body, headers)
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+        except (http.client.RemoteDisconnected, ConnectionError, ssl.SSLError):
+            self._drop()
+            if not kept:
+                raise
+            # The server has closed it since the last request, perhaps because it was started anew.
+            return self._exchange(method, path, body, headers)
+        except BaseException:
+            self._drop()
+            raise
+
+    def _drop(self):
+        self._kept.connection.close()
+        self._kept.connection = None
 
     def path(self, resource, name=None, namespace=None):
         return path_of(resource, namespace or self.namespace, name)
@@ -169,13 +168,6 @@ def true_conditions(obj):
 
 def conditions(obj):
     return {c["type"]: c for c in (obj or {}).get("status", {}).get("conditions", [])}
-
-
-def _exchange(connection, method, path, body, headers):
-    """Status and text of the answer."""
-    connection.request(method, path, body, headers)
-    response = connection.getresponse()
-    return response.status, response.read().decode()
 
 
 def _named(items, name):

@@ -9,6 +9,8 @@ import pytest
 import yaml
 
 from controlplane import ControlPlane
+from deployment import Signalbox
+from jobs import train_job
 from paths import ROOT
 from rest import ApiError, Rest, wait_for
 
@@ -16,9 +18,7 @@ from rest import ApiError, Rest, wait_for
 @pytest.fixture(scope="session")
 def plane():
     with ControlPlane(lean=True) as control_plane:
-        # A lean control plane has no JobSet; for its CRD no controller is needed.
-        jobset = control_plane.kubectl_path.parent / "jobset-config" / "crd" / "bases"
-        control_plane.kubectl("apply", "--server-side", "-f", jobset)
+        add_job_set(control_plane)
         yield control_plane
 
 
@@ -51,6 +51,47 @@ def installed(plane, rest):
                          input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}), capture_output=True, text=True)
     assert run.returncode == 0 and run.stderr == "", run.stderr
     return objects
+
+
+def add_job_set(plane):
+    """A lean control plane has no JobSet; for its CRD no controller is needed."""
+    plane.kubectl("apply", "--server-side", "-f", plane.kubectl_path.parent / "jobset-config" / "crd" / "bases")
+
+
+class WebhookAlone(Signalbox):
+    """The webhook with these options, where `installed` has installed all but its configurations. They come and go with it."""
+
+    def __init__(self, plane, *options):
+        super().__init__(plane, os.environ["SIGNALBOX_BIN_DIR"])
+        self._options = options
+        self._configurations = []
+
+    def install(self):
+        self._directory.mkdir(exist_ok=True)
+        self._configurations = [obj for obj in build(self._cluster, ROOT / "manifests" / "overlays" / "local-processes")
+                                if "Webhook" in obj["kind"]]
+        self._cluster.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(
+            {"apiVersion": "v1", "kind": "List", "items": self._configurations}))
+
+    def start_webhook(self):
+        super().start_webhook(*self._options)
+
+    def start_reconciler(self):
+        """There is none."""
+
+    def stop(self):
+        for obj in self._configurations:
+            self._cluster.kubectl("delete", obj["kind"], obj["metadata"]["name"])
+        client = Rest(self._cluster.kubeconfig)
+        wait_for("the API server to forget the webhook", lambda: _is_accepted(client, train_job("any", "no-such-runtime")))
+        return super().stop()
+
+
+def _is_accepted(client, obj):
+    try:
+        return client.create(obj, dry_run=True)
+    except ApiError:
+        return None
 
 
 def follow(plane, command):

@@ -63,6 +63,13 @@ def build_helm():
     return _build(HELM_MODULE, {"helm": "helm.sh/helm/v4/cmd/helm"}, {}, "Helm", "about two minutes") / "helm"
 
 
+def build_struct_tags():
+    """The program tests/bed/structtags; built if it is not there yet, of modules that the control plane is built of."""
+    source = MODULE / "structtags" / "main.go"
+    name = f"structtags-{hashlib.sha256(source.read_bytes()).hexdigest()[:16]}"
+    return _build(MODULE, {name: "./structtags"}, {}, "the reader of struct tags", "a few seconds") / name
+
+
 def crds_of_others():
     """A directory with one of CRDs for each of CRDS_OF_OTHERS; fetched if they are not there yet."""
     return _build(OTHERS_MODULE, {}, CRDS_OF_OTHERS, "CRDs of others", "a few seconds")

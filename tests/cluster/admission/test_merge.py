@@ -13,17 +13,13 @@ import pathlib
 import subprocess
 import threading
 
-import pytest
-import yaml
-
-from controlplane import ControlPlane
-from controlplane.binaries import go
-from paths import ROOT
+import schemas
+from controlplane.binaries import build_struct_tags
 from pod_pairs import Pairs
-from rest import Rest
 
 SEED = int(os.environ.get("SIGNALBOX_SEED", "1"))
-BASES, PATCHES = 60, 36
+BASES = 60
+PATCHES = int(os.environ.get("SIGNALBOX_PATCHES", "18"))  # of each base
 WORKERS = 4
 
 
@@ -36,7 +32,7 @@ def merge_lines(*arguments, lines=()):
 @functools.cache
 def struct_tags():
     """What the Go types of JobSet and Kubernetes say, as tests/bed/structtags prints it."""
-    return json.loads(go("run", "./structtags"))
+    return json.loads(subprocess.run([build_struct_tags()], check=True, text=True, capture_output=True).stdout)
 
 
 # --- the table ---
@@ -82,8 +78,7 @@ def differences(crd, go_type, table, path=""):
 
 
 def test_the_table_of_merge_keys_is_what_the_struct_tags_say():
-    crd = yaml.safe_load((ROOT / "manifests/base/crds/trainjobs.yaml").read_text(encoding="utf-8"))
-    schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema = schemas.checked_in("trainjobs")
     for step in ("spec", "runtimePatches", "items", "trainingRuntimeSpec", "template", "spec"):
         schema = schema[step] if step == "items" else schema["properties"][step]
     table = merge_lines("schema")[0]
@@ -134,22 +129,21 @@ def for_the_server(patch, base):
 class Server:
     """PodTemplates, whose spec can be anything that a Pod's can be; a connection per thread that stays open."""
 
-    PATH = "/api/v1/namespaces/default/podtemplates"
-
-    def __init__(self, kubeconfig):
-        self._rest = Rest(kubeconfig)
+    def __init__(self, rest):
+        self._rest = rest
+        self._path = f"/api/v1/namespaces/{rest.namespace}/podtemplates"
         self._local = threading.local()
 
     def store(self, name, spec):
-        answer = self._send("POST", self.PATH, template(name, spec), "application/json")
+        answer = self._send("POST", self._path, template(name, spec), "application/json")
         assert answer[0] == 201, answer[1]
 
     def defaulted(self, spec):
         """(status, spec or message): as it would be stored."""
-        return self._send("POST", f"{self.PATH}?dryRun=All&fieldValidation=Strict", template("new", spec), "application/json")
+        return self._send("POST", f"{self._path}?dryRun=All&fieldValidation=Strict", template("new", spec), "application/json")
 
     def patched(self, name, patch):
-        return self._send("PATCH", f"{self.PATH}/{name}?dryRun=All", {"template": {"spec": patch}},
+        return self._send("PATCH", f"{self._path}/{name}?dryRun=All", {"template": {"spec": patch}},
                           "application/strategic-merge-patch+json")
 
     def _send(self, method, path, body, content_type):
@@ -166,14 +160,9 @@ def template(name, spec):
         "metadata": {"labels": {"a": "b"}}, "spec": spec}}
 
 
-@pytest.fixture(scope="module")
-def server():
-    with ControlPlane(lean=True) as plane:
-        yield Server(plane.kubeconfig)
-
-
-def test_random_patches_merge_as_the_api_server_merges_them(server):
-    print(f"seed {SEED}; another one: SIGNALBOX_SEED=n")
+def test_random_patches_merge_as_the_api_server_merges_them(rest):
+    server = Server(rest)
+    print(f"seed {SEED}, {PATCHES} patches of each base; others: SIGNALBOX_SEED=n, SIGNALBOX_PATCHES=n")
     pairs = Pairs(SEED)
     bases = [pairs.base() for _ in range(BASES)]
     cases = [(number, pairs.patch()) for number in range(BASES) for _ in range(PATCHES)]
@@ -197,4 +186,4 @@ def test_random_patches_merge_as_the_api_server_merges_them(server):
     different = [outcome for outcome in outcomes if isinstance(outcome, dict)]
     print(f"{outcomes.count('equal')} equal, {outcomes.count('refused')} refused by both, {len(different)} different")
     assert not different, json.dumps(different[0], indent=1)
-    assert outcomes.count("equal") >= 2000
+    assert outcomes.count("equal") >= 0.92 * len(outcomes)

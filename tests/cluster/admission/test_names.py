@@ -8,7 +8,7 @@ import dataclasses
 import pytest
 
 from jobs import ANCESTOR, runtime, train_job
-from rest import ApiError, conditions, wait_for
+from rest import ApiError, Rest, conditions, wait_for
 
 
 @dataclasses.dataclass
@@ -92,43 +92,51 @@ def attempt(rest, obj, **options):
 
 
 @pytest.fixture(scope="module")
-def outcomes(installed, admin):
+def named(cluster, admin):
+    """A client for a namespace that the tests of this file share."""
+    admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "names"}})
+    yield Rest(cluster.kubeconfig, "names")
+    admin.delete("namespaces", "names")
+
+
+@pytest.fixture(scope="module")
+def outcomes(installed, named):
     """Of each row: what admission said of a name one over, the TrainJob at the limit, and its JobSet."""
     def one_over(row):
-        admin.create(row.runtime())
-        return attempt(admin, row.train_job(row.longest + 1)), attempt(admin, row.train_job(row.longest))
+        named.create(row.runtime())
+        return attempt(named, row.train_job(row.longest + 1)), attempt(named, row.train_job(row.longest))
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         tried = list(pool.map(one_over, ROWS))
     def all_tried():
-        return all("Created" in conditions(job) for job in admin.list("trainjobs"))
+        return all("Created" in conditions(job) for job in named.list("trainjobs"))
     wait_for("the TrainJobs to be tried", all_tried)
-    job_sets = {job_set["metadata"]["name"]: job_set for job_set in admin.list("jobsets")}
+    job_sets = {job_set["metadata"]["name"]: job_set for job_set in named.list("jobsets")}
     return {row.name: (*said, job_sets.get(row.name_of(row.longest))) for row, said in zip(ROWS, tried)}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
-def test_a_name_at_the_limit_gets_a_job_set_and_one_over_is_refused_as_the_job_set_would_be(admin, outcomes, row):
+def test_a_name_at_the_limit_gets_a_job_set_and_one_over_is_refused_as_the_job_set_would_be(named, outcomes, row):
     over, at_limit, job_set = outcomes[row.name]
     assert not isinstance(at_limit, ApiError), at_limit
-    assert job_set, admin.get("trainjobs", row.name_of(row.longest))["status"]
+    assert job_set, named.get("trainjobs", row.name_of(row.longest))["status"]
     assert job_set["metadata"]["ownerReferences"][0]["uid"] == at_limit["metadata"]["uid"]
     assert isinstance(over, ApiError) and over.code == 422
     assert [cause["field"] for cause in over.status["details"]["causes"]] == ["metadata.name"]
     assert f"must be at most {row.longest} characters long" in over.status["message"]
 
     renamed = {"apiVersion": job_set["apiVersion"], "kind": "JobSet", "spec": job_set["spec"],
-               "metadata": {"name": row.name_of(row.longest + 1), "namespace": "default"}}
-    refused = attempt(admin, renamed, dry_run=True)
+               "metadata": {"name": row.name_of(row.longest + 1), "namespace": named.namespace}}
+    refused = attempt(named, renamed, dry_run=True)
     assert isinstance(refused, ApiError) and refused.code in (403, 422), refused
     renamed["metadata"]["name"] = row.name_of(row.longest - 1) + "y"
-    assert not isinstance(attempt(admin, renamed, dry_run=True), ApiError), "nothing else is wrong with it"
+    assert not isinstance(attempt(named, renamed, dry_run=True), ApiError), "nothing else is wrong with it"
 
 
 @pytest.mark.parametrize("base, fits", [("b" * 43, True), ("b" * 44, False), ("b" * 58, False), ("b" * 63, False)])
-def test_a_generated_name_is_judged_with_its_random_end(admin, outcomes, base, fits):
+def test_a_generated_name_is_judged_with_its_random_end(named, outcomes, base, fits):
     generated = train_job("unused", "one-node", suspend=True)
     generated["metadata"] = {"generateName": base}
-    created = attempt(admin, generated, resource="trainjobs", dry_run=True)
+    created = attempt(named, generated, resource="trainjobs", dry_run=True)
     if fits:
         assert len(created["metadata"]["name"]) == 48
     else:

@@ -2,24 +2,14 @@
 
 import base64
 import json
-import os
 
 import pytest
 
-from deployment import Signalbox
 from jobs import train_job
 from rest import wait_for
 from secret_watch import SecretWatch, held_by
 
 FRAMEWORKS = {"deepspeed-distributed": "id_rsa", "flux-distributed": "curve.cert"}
-
-
-@pytest.fixture(scope="module")
-def installed(cluster):
-    """As talkative as they can be."""
-    with Signalbox(cluster, os.environ["SIGNALBOX_BIN_DIR"], log_level="debug") as signalbox:
-        signalbox.install_runtimes()
-        yield signalbox
 
 
 def event(obj, **reference):
@@ -68,9 +58,9 @@ def test_a_private_key_of_the_test_bed_in_a_log_is_found(tmp_path):
 @pytest.mark.parametrize("runtime", FRAMEWORKS)
 def test_the_keys_that_we_make_are_among_what_is_watched_for_even_when_they_are_gone(signalbox, rest, cluster, runtime):
     name = runtime.split("-")[0]
-    rest.create(train_job(name, runtime, labels={}, nodes=2) | {"metadata": {"name": name, "namespace": "default"}})
+    rest.create(train_job(name, runtime, nodes=2))
     wait_for("its JobSet", lambda: rest.get("jobsets", name))
-    made = [what for _, what in held_by(cluster.directory) if f"default/{name}" in what]
+    made = [what for _, what in held_by(cluster.directory) if f"{rest.namespace}/{name}" in what]
     assert made
     assert '"level":"debug"' in signalbox.webhook.text()
     rest.delete("trainjobs", name)
@@ -78,10 +68,10 @@ def test_the_keys_that_we_make_are_among_what_is_watched_for_even_when_they_are_
 
 
 def test_a_users_secret_and_our_own_tokens_are_watched_for(signalbox, rest, cluster):
-    rest.request("POST", "/api/v1/namespaces/default/secrets", {
+    rest.request("POST", rest.path("secrets"), {
         "metadata": {"name": "planted"}, "stringData": {"password": "planted-by-the-test"}})
     held = dict(held_by(cluster.directory))
-    assert held["planted-by-the-test"] == "password of Secret default/planted"
+    assert held["planted-by-the-test"] == f"password of Secret {rest.namespace}/planted"
     assert any(what == "a token" for what in held.values())
     for name in ("reconciler", "webhook"):
         token, = (path.read_text().strip() for path in cluster.directory.glob(f"*signalbox-{name}.token"))
@@ -89,10 +79,10 @@ def test_a_users_secret_and_our_own_tokens_are_watched_for(signalbox, rest, clus
 
 
 def test_what_is_in_a_secret_that_stands_in_the_way_is_not_told(signalbox, rest, cluster):
-    rest.request("POST", "/api/v1/namespaces/default/secrets", {
+    rest.request("POST", rest.path("secrets"), {
         "metadata": {"name": "taken-mpi-ssh-auth"}, "stringData": {"password": "planted-in-the-way"}})
-    rest.create(train_job("taken", "deepspeed-distributed", labels={}, nodes=2))
+    rest.create(train_job("taken", "deepspeed-distributed", nodes=2))
     # It has been read, and told of.
     wait_for("a word about it", lambda: "taken-mpi-ssh-auth" in signalbox.reconciler.text())
-    assert dict(held_by(cluster.directory))["planted-in-the-way"] == "password of Secret default/taken-mpi-ssh-auth"
+    assert dict(held_by(cluster.directory))["planted-in-the-way"] == f"password of Secret {rest.namespace}/taken-mpi-ssh-auth"
     assert "planted-in-the-way" not in signalbox.reconciler.text()

@@ -11,10 +11,10 @@ REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 
 def may(rest, verb, group, resource):
-    """Whether the reconciler may do that in the default namespace."""
+    """Whether the reconciler may do that in the test's namespace."""
     review = {"kind": "SubjectAccessReview", "apiVersion": "authorization.k8s.io/v1", "spec": {
         "user": f"system:serviceaccount:{NAMESPACE}:signalbox-reconciler",
-        "resourceAttributes": {"namespace": "default", "verb": verb, "group": group, "resource": resource}}}
+        "resourceAttributes": {"namespace": rest.namespace, "verb": verb, "group": group, "resource": resource}}}
     return rest.request("POST", REVIEWS, review)["status"]["allowed"]
 
 

@@ -1,4 +1,4 @@
-// What `check` prints. That it says what a live API server says, tests/cluster/admission/test_offline_check.py
+// What `check` prints. That it says what a live API server says, tests/cluster/admission/schemas/test_offline_check.py
 // shows.
 #include "check.hpp"
 

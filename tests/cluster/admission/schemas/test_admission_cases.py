@@ -9,14 +9,14 @@ import yaml
 
 from paths import ROOT
 from rest import ApiError, path_of
-from test_rows import blamed
+from rows import blamed
 
 CASES = ROOT / "tests" / "data" / "admission"
 TITLES = {"FieldValueInvalid": "Invalid value", "FieldValueRequired": "Required value"}
 
 
 def load(name):
-    case = yaml.safe_load((CASES / name / "admission.yaml").read_text())
+    case = yaml.load((CASES / name / "admission.yaml").read_text(), Loader=yaml.CSafeLoader)
     want = json.loads((CASES / name / "want.json").read_text()).get("crd", {"fields": [], "types": []})
     # Of rules on the root want.json has no field, and the API server the field <nil>.
     return case, sorted(want["fields"] or ["<nil>"] * len(want["types"])), sorted(want["types"])

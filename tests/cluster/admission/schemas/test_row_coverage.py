@@ -6,9 +6,7 @@ import re
 import original
 import pytest
 import schemas
-import yaml
 
-from paths import ROOT
 from rows import tables
 
 PLURALS = {"TrainJob": "trainjobs", "TrainingRuntime": "trainingruntimes", "ClusterTrainingRuntime": "clustertrainingruntimes"}
@@ -24,8 +22,7 @@ TWINS = [("spec.initializer.model", "spec.initializer.dataset"), (".initContaine
 
 class Schema:
     def __init__(self, plural):
-        crd = yaml.safe_load((ROOT / "manifests" / "base" / "crds" / f"{plural}.yaml").read_text())
-        self.tree = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+        self.tree = schemas.checked_in(plural)
         embedded = [original.full(plural, path) for path, facts in original.CRDS[plural]["fields"].items() if "subtree" in facts]
         self.nodes = {normal(path): facts for path, facts in schemas.flat(self.tree).items()
                       if path == normal(path) and not any(schemas.below(path, root) for root in embedded)}

@@ -84,7 +84,7 @@ def test_no_token_of_another_account_is_to_be_had_by_a_secret(thief, secret):
     assert refused(lambda: create(thief, secret))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def thief_of_webhook(plane, thief):
     """Whoever has the webhook's token, where it makes its own certificate."""
     plane.kubectl("apply", "--server-side", "-f", ROOT / "manifests" / "components" / "self-signed" / "rbac.yaml")

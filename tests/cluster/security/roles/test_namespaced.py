@@ -8,10 +8,7 @@ import pytest
 import yaml
 
 from schema_server import ROOT, build, by_name
-from controlplane import ControlPlane
 from deployment import write_overlay
-from rest import Rest, wait_for
-from test_rbac import ALLOWED, EVERYWHERE, HERE, REFUSED, may
 
 MANIFESTS = ROOT / "manifests"
 CLUSTER_SCOPED = {"clustertrainingruntimes", "runtimeclasses", "deviceclasses", "priorityclasses"}
@@ -84,58 +81,6 @@ def test_a_namespace_is_added_as_the_guide_says(plane, tmp_path):
     subprocess.run(["bash", "-eu"], input=commands, text=True, check=True, cwd=tmp_path / "manifests" / "overlays" / "namespaced")
     objects = by_name(build(plane, tmp_path / "manifests" / "overlays" / "namespaced"))
     assert named(objects) == [["team-a", "team-b", "team-c"]] * 9
-
-
-@pytest.fixture(scope="module")
-def limited():
-    """An API server on which the limited overlay was installed over the one for all namespaces."""
-    with ControlPlane(lean=True) as plane:
-        client = Rest(plane.kubeconfig)
-        for name in ("team-a", "team-b", "team-c"):
-            client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        for name in ("self-signed", "namespaced"):
-            objects = [obj for obj in build(plane, MANIFESTS / "overlays" / name) if obj["kind"] != "CustomResourceDefinition"]
-            plane.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(
-                {"apiVersion": "v1", "kind": "List", "items": objects}))
-        wait_for("the roles", lambda: may(client, "reconciler", "get", "trainer.kubeflow.org", "trainjobs", "team-b", ""))
-        yield client
-
-
-def questions(table, namespace):
-    """What the table says of all namespaces, asked of one; and what it says of a namespace."""
-    for account, verb, group, resource, where, name in table:
-        at = namespace if where == EVERYWHERE and resource.partition("/")[0] not in CLUSTER_SCOPED else where
-        yield account, verb, group, resource, at, name
-
-
-def is_shared(question):
-    return question[3] in CLUSTER_SCOPED
-
-
-PATCH_OF_SHARED = ("reconciler", "patch", "trainer.kubeflow.org", "clustertrainingruntimes", EVERYWHERE, "")
-
-
-@pytest.mark.parametrize("namespace", ["team-a", "team-b"])
-def test_in_its_namespaces_it_may_do_what_it_needs_and_nothing_worse(limited, namespace):
-    needed = [question for question in questions(ALLOWED, namespace) if question != PATCH_OF_SHARED
-              # With a feature gate, which wants a role of its own then: docs/security.md.
-              and question[5] != "kubeflow-trainer-webhook-cert"]
-    assert [question for question in needed if not may(limited, *question)] == []
-    assert [question for question in questions(REFUSED, namespace) if may(limited, *question)] == []
-    assert not may(limited, *PATCH_OF_SHARED)
-
-
-@pytest.mark.parametrize("namespace", ["team-c", "default", "kube-system", EVERYWHERE])
-def test_elsewhere_it_may_do_nothing_even_if_once_it_could(limited, namespace):
-    asked = [question for question in questions(ALLOWED, namespace) if question[4] == namespace and not is_shared(question)]
-    assert len(asked) > 30
-    assert [question for question in asked if may(limited, *question)] == []
-
-
-@pytest.mark.parametrize("resource", ["secrets", "configmaps", "trainjobs", "jobsets"])
-def test_where_it_is_installed_it_may_touch_nothing_but_its_own(limited, resource):
-    assert [question for question in questions(ALLOWED, HERE)
-            if question[3] == resource and question[5] != "kubeflow-trainer-webhook-cert" and may(limited, *question)] == []
 
 
 def test_without_a_namespace_the_component_is_refused_instead_of_taking_all(plane, installed, tmp_path):

@@ -1,62 +1,75 @@
-"""What our service accounts may do, read from the files and asked of a real authorizer."""
+"""What our service accounts may do, read from the files and asked of a real authorizer: what is listed here, and nothing else."""
 
+import contextlib
+import json
 import re
 
 import pytest
 import yaml
 
+from deployment import NAMESPACE
+from installation import PUBLIC, accounts_and_roles, elsewhere, system_of
 from paths import ROOT
+from rest import Rest, wait_for
 
 RBAC = sorted(path for path in (ROOT / "manifests" / "base" / "rbac").glob("*.yaml") if path.name != "kustomization.yaml")
 ALL_RBAC = [*RBAC, *sorted((ROOT / "manifests" / "components").rglob("rbac.yaml"))]
-ROLES = [pytest.param(path, role, id=f"{role['kind']} {role['metadata']['name']}")
-         for path in RBAC for role in yaml.safe_load_all(path.read_text()) if role["kind"].endswith("Role")]
 OURS = "trainer.kubeflow.org"
 JOBSET = "jobset.x-k8s.io"
 LEASES = "coordination.k8s.io"
-EVERYWHERE, HERE = "", "kubeflow-system"
+ADMISSION = "admissionregistration.k8s.io"
+# Where: in all namespaces, or in those that an installation is limited to; in that of the programs; in none.
+LOOKED_AFTER, OF_PROGRAMS, SHARED = "looked after", "of programs", "shared"
 
-# account, verb, group, resource (with subresource), namespace, name
-ALLOWED = [
-    *[("webhook", verb, OURS, kind, EVERYWHERE, "")
-      for verb in ("get", "list", "watch") for kind in ("trainingruntimes", "clustertrainingruntimes")],
-    ("webhook", "get", "", "configmaps", EVERYWHERE, "a"),
-    ("webhook", "get", JOBSET, "jobsets", EVERYWHERE, "a"),
-    ("webhook", "get", "scheduling.k8s.io", "priorityclasses", EVERYWHERE, "a"),
-    *[("reconciler", verb, OURS, "trainjobs", EVERYWHERE, "") for verb in ("get", "list", "watch", "delete")],
-    ("reconciler", "patch", OURS, "trainjobs/status", EVERYWHERE, "a"),
-    ("reconciler", "update", OURS, "trainjobs/finalizers", EVERYWHERE, "a"),
-    *[("reconciler", verb, OURS, kind, EVERYWHERE, "")
-      for verb in ("get", "list", "watch", "patch") for kind in ("trainingruntimes", "clustertrainingruntimes")],
-    *[("reconciler", verb, JOBSET, "jobsets", EVERYWHERE, "")
-      for verb in ("get", "list", "watch", "create", "patch", "delete")],
-    *[("reconciler", verb, "", "configmaps", EVERYWHERE, "a") for verb in ("get", "create", "update", "delete")],
-    *[("reconciler", verb, "", "secrets", EVERYWHERE, "a") for verb in ("get", "create")],
-    ("reconciler", "get", "", "secrets", HERE, "kubeflow-trainer-webhook-cert"),
-    *[("reconciler", verb, group, "podgroups", EVERYWHERE, "a")
-      for group in ("scheduling.x-k8s.io", "scheduling.volcano.sh") for verb in ("get", "list", "watch", "create", "patch")],
-    ("reconciler", "list", "", "limitranges", EVERYWHERE, ""),
-    ("reconciler", "get", "node.k8s.io", "runtimeclasses", EVERYWHERE, "a"),
-    *[("reconciler", "get", "resource.k8s.io", kind, EVERYWHERE, "a")
-      for kind in ("resourceclaims", "resourceclaimtemplates", "deviceclasses")],
-    *[("reconciler", verb, "", "events", EVERYWHERE, "") for verb in ("create", "patch")],
-    ("reconciler", "create", LEASES, "leases", HERE, ""),
-    *[("reconciler", verb, LEASES, "leases", HERE, "trainer.kubeflow.org") for verb in ("get", "update")],
+# account, verbs, group, resources, where, names of objects
+LISTED = [
+    ("webhook", "get list watch", OURS, "trainingruntimes", LOOKED_AFTER, ""),
+    ("webhook", "get list watch", OURS, "clustertrainingruntimes", SHARED, ""),
+    ("webhook", "get", "", "configmaps", LOOKED_AFTER, ""),
+    ("webhook", "get", JOBSET, "jobsets", LOOKED_AFTER, ""),
+    ("webhook", "get", "scheduling.k8s.io", "priorityclasses", SHARED, ""),
+    # Of the component self-signed.
+    ("webhook", "get create patch update", "", "secrets", OF_PROGRAMS, "signalbox-webhook-cert"),
+    ("webhook", "get update", ADMISSION, "validatingwebhookconfigurations", SHARED, "validator.trainer.kubeflow.org"),
+    ("webhook", "get update", ADMISSION, "mutatingwebhookconfigurations", SHARED, "defaulter.trainer.kubeflow.org"),
+    # Of the component bearer-tokens.
+    ("webhook", "create", "authentication.k8s.io", "tokenreviews", SHARED, ""),
+
+    ("reconciler", "get list watch delete", OURS, "trainjobs", LOOKED_AFTER, ""),
+    ("reconciler", "patch", OURS, "trainjobs/status", LOOKED_AFTER, ""),
+    ("reconciler", "update", OURS, "trainjobs/finalizers", LOOKED_AFTER, ""),
+    ("reconciler", "get list watch patch", OURS, "trainingruntimes", LOOKED_AFTER, ""),
+    ("reconciler", "get list watch patch", OURS, "clustertrainingruntimes", SHARED, ""),
+    ("reconciler", "get list watch create patch delete", JOBSET, "jobsets", LOOKED_AFTER, ""),
+    ("reconciler", "get create update delete", "", "configmaps", LOOKED_AFTER, ""),
+    ("reconciler", "get create", "", "secrets", LOOKED_AFTER, ""),
+    ("reconciler", "get list watch create patch", "scheduling.x-k8s.io", "podgroups", LOOKED_AFTER, ""),
+    ("reconciler", "get list watch create patch", "scheduling.volcano.sh", "podgroups", LOOKED_AFTER, ""),
+    ("reconciler", "list", "", "limitranges", LOOKED_AFTER, ""),
+    ("reconciler", "get", "node.k8s.io", "runtimeclasses", SHARED, ""),
+    ("reconciler", "get", "resource.k8s.io", "resourceclaims resourceclaimtemplates", LOOKED_AFTER, ""),
+    ("reconciler", "get", "resource.k8s.io", "deviceclasses", SHARED, ""),
+    ("reconciler", "create patch", "", "events", LOOKED_AFTER, ""),
+    ("reconciler", "create", LEASES, "leases", OF_PROGRAMS, ""),
+    ("reconciler", "get update", LEASES, "leases", OF_PROGRAMS, "trainer.kubeflow.org"),
 ]
-# What would matter most if a token were stolen. What roles cannot refuse: test_account_policy.py.
-REFUSED = [
-    *[(account, verb, "", resource, EVERYWHERE, "")
-      for account in ("webhook", "reconciler") for resource in ("secrets", "configmaps") for verb in ("list", "watch")],
-    *[("webhook", verb, "", "secrets", EVERYWHERE, "a") for verb in ("get", "create", "patch", "update", "delete")],
-    *[("reconciler", verb, "", "secrets", EVERYWHERE, "a") for verb in ("update", "patch", "delete", "deletecollection")],
-    *[(account, verb, "", "pods", EVERYWHERE, "") for account in ("webhook", "reconciler") for verb in ("create", "get", "delete")],
-    *[(account, "create", "", "serviceaccounts/token", HERE, "a") for account in ("webhook", "reconciler")],
-    *[("webhook", verb, OURS, "trainjobs", EVERYWHERE, "") for verb in ("create", "update", "patch", "delete")],
-    *[("reconciler", verb, OURS, "trainjobs", EVERYWHERE, "a") for verb in ("create", "update", "patch")],
-    ("reconciler", "deletecollection", OURS, "trainjobs", EVERYWHERE, ""),
-    ("reconciler", "update", LEASES, "leases", HERE, "kube-scheduler"),
-    ("reconciler", "get", LEASES, "leases", "kube-system", "trainer.kubeflow.org"),
+# A reconciler that is limited to namespaces changes nothing that all of them share.
+NOT_IF_LIMITED = {("patch", OURS, "clustertrainingruntimes", "")}
+# What would matter most if a token were stolen, and must not be listed above. What roles cannot refuse: test_account_policy.py.
+NEVER = [
+    *[(account, verb, "", resource) for account in ("webhook", "reconciler") for resource in ("secrets", "configmaps")
+      for verb in ("list", "watch")],
+    *[("reconciler", verb, "", "secrets") for verb in ("update", "patch", "delete", "deletecollection")],
+    *[(account, verb, "", "pods") for account in ("webhook", "reconciler") for verb in ("create", "get", "delete")],
+    *[(account, "create", "", "serviceaccounts/token") for account in ("webhook", "reconciler")],
+    *[("webhook", verb, OURS, "trainjobs") for verb in ("create", "update", "patch", "delete")],
+    *[("reconciler", verb, OURS, "trainjobs") for verb in ("create", "update", "patch", "deletecollection")],
 ]
+
+
+def listed(account, *places):
+    return {(verb, group, resource, name) for who, verbs, group, resources, where, name in LISTED
+            if who == account and where in places for verb in verbs.split() for resource in resources.split()}
 
 
 @pytest.mark.parametrize("path, role", [
@@ -91,39 +104,72 @@ def test_bindings_join_accounts_and_roles_of_one_name(installed):
             assert subject["name"] in accounts and subject["namespace"] == "kubeflow-system"
 
 
-def may(rest, account, verb, group, resource, namespace, name):
-    plural, _, subresource = resource.partition("/")
-    review = {
-        "apiVersion": "authorization.k8s.io/v1",
-        "kind": "SubjectAccessReview",
-        "spec": {
-            "user": f"system:serviceaccount:kubeflow-system:signalbox-{account}",
-            "groups": ["system:serviceaccounts", "system:serviceaccounts:kubeflow-system", "system:authenticated"],
-            "resourceAttributes": {"verb": verb, "group": group, "resource": plural, "subresource": subresource,
-                                   "namespace": namespace, "name": name},
-        },
-    }
-    return rest.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)["status"]["allowed"]
+# The first has all of its permissions in all namespaces; the other had, before it was limited to some.
+WIDE, LIMITED = "wide", "limited"
+TEAMS = ["team-a", "team-b"]
+QUESTIONS = [
+    *[(WIDE, namespace, (LOOKED_AFTER, SHARED)) for namespace in ("default", "kube-system")],
+    (WIDE, system_of(WIDE), (LOOKED_AFTER, SHARED, OF_PROGRAMS)),
+    *[(LIMITED, namespace, (LOOKED_AFTER, SHARED)) for namespace in TEAMS],
+    *[(LIMITED, namespace, (SHARED,)) for namespace in ("default", "kube-system", system_of(WIDE))],
+    (LIMITED, system_of(LIMITED), (SHARED, OF_PROGRAMS)),
+]
 
 
-def test_what_they_need_is_allowed(rest, installed):
-    assert [question for question in ALLOWED if not may(rest, *question)] == []
+@pytest.fixture(scope="module")
+def granted(plane, rest, namespaces, tmp_path_factory):
+    """(account, installation, namespace) -> what the authorizer grants this account there, and does not grant to every account."""
+    def apply(installation, *limits):
+        objects = accounts_and_roles(plane, tmp_path_factory.mktemp("overlay"), limits)
+        plane.kubectl("apply", "--server-side", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": [
+            elsewhere(each, installation, {NAMESPACE: system_of(installation)}) for each in objects]}))
+
+    for installation in (WIDE, LIMITED):
+        rest.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": system_of(installation)}})
+        apply(installation)
+    apply(LIMITED, *TEAMS)
+    rest.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "any", "namespace": "default"}})
+    clients = {(account, installation): Rest(plane.service_account_kubeconfig(system_of(installation), f"signalbox-{account}"))
+               for account in ("webhook", "reconciler") for installation in (WIDE, LIMITED)}
+    newcomer = Rest(plane.service_account_kubeconfig("default", "any"))
+    return lambda account, installation, namespace: (
+        rules(clients[account, installation], namespace) - rules(newcomer, namespace))
 
 
-def test_what_would_hurt_is_refused(rest, installed):
-    assert [question for question in REFUSED if may(rest, *question)] == []
+def rules(client, namespace):
+    """What the client may do in a namespace, and with what is in none."""
+    answer = client.request("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", {
+        "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": {"namespace": namespace}})["status"]
+    of_resources = {(verb, group, resource, name) for rule in answer["resourceRules"] for verb in rule["verbs"]
+                    for group in rule["apiGroups"] for resource in rule["resources"] for name in rule.get("resourceNames", [""])}
+    return of_resources | {(verb, url) for rule in answer["nonResourceRules"] for verb in rule["verbs"]
+                           for url in rule["nonResourceURLs"]}
 
 
-@pytest.mark.parametrize("path, role", ROLES)
-def test_nothing_is_allowed_that_is_not_listed_above(path, role):
-    account = role["metadata"]["name"].removeprefix("signalbox-")
-    if account == "kubeflow-trainer-public":  # for everybody: tests/cluster/operations/manifests/test_overlays.py
-        assert [(rule["verbs"], rule["resourceNames"]) for rule in role["rules"]] == [(["get"], [account])]
-        return
-    listed = {(verb, group, resource) for who, verb, group, resource, _, _ in ALLOWED if who == account}
-    granted = {(verb, group, resource) for rule in role["rules"] for verb in rule["verbs"]
-               for group in rule["apiGroups"] for resource in rule["resources"]}
-    assert granted <= listed
+@pytest.mark.parametrize("account", ["webhook", "reconciler"])
+@pytest.mark.parametrize("installation, namespace, places", QUESTIONS, ids=[f"{each[0]}-in-{each[1]}" for each in QUESTIONS])
+def test_what_is_listed_is_granted_and_nothing_else(granted, account, installation, namespace, places):
+    want = listed(account, *places) - (NOT_IF_LIMITED if installation == LIMITED else set())
+    # The authorizer learns of roles by a watch.
+    with contextlib.suppress(AssertionError):
+        wait_for("what is applied to be in force", lambda: granted(account, installation, namespace) == want, timeout=5)
+    assert granted(account, installation, namespace) == want
+
+
+def test_what_would_hurt_is_not_listed():
+    for account, *permission in NEVER:
+        assert tuple(permission) not in {each[:3] for each in listed(account, LOOKED_AFTER, SHARED)}, (account, permission)
+    assert {name for _, group, _, name in listed("reconciler", OF_PROGRAMS) - {("create", LEASES, "leases", "")}} == {OURS}
+    assert {(resource, name) for _, _, resource, name in listed("webhook", OF_PROGRAMS)} == {("secrets", "signalbox-webhook-cert")}
+    assert "secrets" not in {resource for _, _, resource, _ in listed("webhook", LOOKED_AFTER)}
+
+
+def test_all_may_read_one_thing():
+    """What tells clients which controller they talk to: tests/cluster/operations/manifests/test_overlays.py."""
+    role, = (each for path in RBAC for each in yaml.safe_load_all(path.read_text()) if each["metadata"]["name"] == PUBLIC
+             and each["kind"] == "Role")
+    assert [(rule["verbs"], rule["resources"], rule["resourceNames"]) for rule in role["rules"]] == [
+        (["get"], ["configmaps"], [PUBLIC])]
 
 
 @pytest.mark.parametrize("path", ALL_RBAC, ids=lambda path: path.relative_to(ROOT / "manifests").as_posix())

@@ -12,10 +12,8 @@ import subprocess
 
 import pytest
 
-from deployment import Signalbox
-from lean import LeanPlane
-from paths import ROOT
-from rest import ApiError, Rest, path_of, wait_for
+from rest import ApiError, path_of, wait_for
+from schema_server import ROOT, WebhookAlone
 from rows import tables
 
 PROGRAM = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "signalbox-webhook"
@@ -27,18 +25,12 @@ CASES = [pytest.param(table, row, id=f"{table.name}: {row['name']}")
          for table in tables() if table.target == "object" for row in table.rows]
 
 
-class WebhookAlone(Signalbox):
-    def __enter__(self):
-        self.install()
-        self.start_webhook(GATES)
-        self.configure_webhooks()
-        return self
-
-
 @pytest.fixture(scope="module")
-def live():
-    with LeanPlane() as plane, WebhookAlone(plane, os.environ["SIGNALBOX_BIN_DIR"]):
-        yield Live(Rest(plane.kubeconfig))
+def live(plane, rest, installed):
+    with WebhookAlone(plane, GATES):
+        server = Live(rest)
+        yield server
+        server.use(None)
 
 
 class Live:
@@ -47,6 +39,7 @@ class Live:
     def __init__(self, rest):
         self.rest = rest
         self._runtime = None
+        self._connection = rest.connection()
 
     def use(self, runtime):
         """Makes it the only one. The webhook's watch may be behind."""
@@ -62,15 +55,11 @@ class Live:
     def judge(self, obj, old=None):
         meta = obj["metadata"]
         path = path_of(obj["kind"].lower() + "s", meta.get("namespace", "default"), old and meta["name"])
-        connection = self.rest.connection()
-        try:
-            connection.request("PUT" if old else "POST", path + "?dryRun=All&fieldValidation=Strict", json.dumps(obj),
-                               {"Content-Type": "application/json"})
-            answer = connection.getresponse()
-            warnings = [json.loads(text) for header in answer.headers.get_all("Warning", []) for text in WARNING.findall(header)]
-            return verdict(answer.status, json.loads(answer.read()), warnings)
-        finally:
-            connection.close()
+        self._connection.request("PUT" if old else "POST", path + "?dryRun=All&fieldValidation=Strict", json.dumps(obj),
+                                 {"Content-Type": "application/json"})
+        answer = self._connection.getresponse()
+        warnings = [json.loads(text) for header in answer.headers.get_all("Warning", []) for text in WARNING.findall(header)]
+        return verdict(answer.status, json.loads(answer.read()), warnings)
 
 
 def verdict(code, status, warnings):
@@ -139,7 +128,8 @@ def test_row(live, tmp_path, table, row):
         agree(lambda: live.judge(obj), said)
         return
     try:
-        old = wait_for("the old object to be stored", lambda: unless_behind(lambda: stored_before(live.rest, table, row)))
+        old = wait_for("the old object to be stored", lambda: unless_behind(lambda: stored_before(live.rest, table, row)),
+                       interval=0.02)
     except ApiError:
         # The rows are about the schema. What the webhook refuses to begin with is no update.
         old = table.before(row)
@@ -160,7 +150,7 @@ def test_row(live, tmp_path, table, row):
 def agree(judge, said):
     """The webhook's watch may show an older runtime for a moment."""
     with contextlib.suppress(AssertionError):
-        wait_for("both to say the same", lambda: judge() == said, timeout=PATIENCE)
+        wait_for("both to say the same", lambda: judge() == said, timeout=PATIENCE, interval=0.02)
     assert json.dumps(said, indent=1) == json.dumps(judge(), indent=1)
 
 

@@ -1,54 +1,36 @@
 """A webhook that demands bearer tokens, behind an API server that sends one and says whose the others are."""
 
-import json
-import os
 import ssl
 import urllib.error
 import urllib.request
 
 import pytest
 
-from controlplane import ControlPlane
-from deployment import NAMESPACE, ROOT, Signalbox
+from deployment import NAMESPACE
 from jobs import runtime, train_job
-from rest import ApiError, Rest, wait_for
+from rest import ApiError, wait_for
+from schema_server import ROOT, WebhookAlone
 
 AUDIENCE = "signalbox-webhook"
 CALLER = "api-server"  # the service account whose token the API server sends
+PERMISSION = ROOT / "manifests" / "components" / "bearer-tokens" / "rbac.yaml"
 PATH = "/validate-trainer-kubeflow-org-v1alpha1-trainjob"
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
-    """The API server and the webhook; the file with the token that the former sends."""
-    directory = tmp_path_factory.mktemp("callers")
-    token_file, kubeconfig, admission = (directory / name for name in ("token", "kubeconfig", "admission"))
-    # It is read at the first call: there is no token before there is an API server to make it.
-    kubeconfig.write_text(json.dumps({"apiVersion": "v1", "kind": "Config", "users": [
-        {"name": "*", "user": {"tokenFile": str(token_file)}}]}))
-    plugin = {"apiVersion": "apiserver.config.k8s.io/v1", "kind": "WebhookAdmissionConfiguration", "kubeConfigFile": str(kubeconfig)}
-    admission.write_text(json.dumps({"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration", "plugins": [
-        {"name": name, "configuration": plugin} for name in ("ValidatingAdmissionWebhook", "MutatingAdmissionWebhook")]}))
-    with ControlPlane(lean=True, api_server_options=["--admission-control-config-file", admission]) as cluster:
-        signalbox = Signalbox(cluster, os.environ["SIGNALBOX_BIN_DIR"])
-        signalbox.install()
-        rest = Rest(cluster.kubeconfig)
-        rest.request("POST", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", {
-            "apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": CALLER}})
-        token_file.write_text(token(rest, CALLER, AUDIENCE))
-        signalbox.start_webhook(f"--token-audience={AUDIENCE}", f"--token-users=system:serviceaccount:{NAMESPACE}:{CALLER}")
-        try:
-            signalbox.configure_webhooks()
-            yield cluster, signalbox, rest
-        finally:
-            problems = signalbox.stop()
-        assert problems == []
+def place(plane, rest, installed, token_file):
+    """The API server and the webhook."""
+    rest.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": CALLER, "namespace": NAMESPACE}})
+    token_file.write_text(token(rest, CALLER, AUDIENCE))
+    with WebhookAlone(plane, f"--token-audience={AUDIENCE}",
+                      f"--token-users=system:serviceaccount:{NAMESPACE}:{CALLER}") as signalbox:
+        yield plane, signalbox, rest
+    plane.kubectl("delete", "-f", PERMISSION)
 
 
 @pytest.fixture
 def permission(place):
-    cluster = place[0]
-    cluster.kubectl("apply", "--server-side", "-f", ROOT / "manifests" / "components" / "bearer-tokens" / "rbac.yaml")
+    place[0].kubectl("apply", "--server-side", "-f", PERMISSION)
 
 
 def token(rest, account, *audiences):

@@ -1,0 +1,42 @@
+"""Accounts and roles of an installation, beside those of others on one API server."""
+
+import json
+
+import yaml
+
+from deployment import write_overlay
+
+PUBLIC = "kubeflow-trainer-public"  # for everybody: tests/cluster/operations/manifests/test_overlays.py
+
+
+def accounts_and_roles(plane, directory, namespaces=()):
+    """Those of every component, with their bindings; in these namespaces or everywhere."""
+    overlay = write_overlay(directory, ["self-signed", "bearer-tokens"], namespaces, base="base")
+    found = yaml.load_all(plane.kubectl("kustomize", overlay), Loader=yaml.CSafeLoader)
+    return [each for each in found if each["kind"] == "ServiceAccount"
+            or "Role" in each["kind"] and each["metadata"]["name"] != PUBLIC]
+
+
+def elsewhere(obj, name, spaces):
+    """The object as one of the installation of that name: what is in a namespace is in that which `spaces` has for it, and
+    what is in none has another name."""
+    text = json.dumps(obj)
+    for before, after in spaces.items():
+        text = text.replace(f'"{before}"', f'"{after}"')
+    made = json.loads(text)
+    if obj["kind"].startswith("ClusterRole"):
+        made["metadata"]["name"] += f"-{name}"
+    if obj["kind"] == "ClusterRoleBinding":
+        made["roleRef"]["name"] += f"-{name}"
+    return made
+
+
+def system_of(name):
+    """The namespace of the programs."""
+    return f"{name}-system"
+
+
+def path_of(obj):
+    namespace = f"/namespaces/{obj['metadata']['namespace']}" if "namespace" in obj["metadata"] else ""
+    group = "api/v1" if obj["kind"] == "ServiceAccount" else "apis/rbac.authorization.k8s.io/v1"
+    return f"/{group}{namespace}/{obj['kind'].lower()}s"

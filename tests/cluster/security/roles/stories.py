@@ -1,0 +1,257 @@
+"""What our programs do with each permission of their roles. Each story has a namespace and a program of its own, so that several
+can go on at a time.
+
+`story(tale)` begins something that needs the permission, and returns what is true once it has come to pass."""
+
+import contextlib
+import dataclasses
+import http.client
+import json
+import ssl
+
+import yaml
+
+from deployment import ROOT
+from gangs import path_of_pod_group
+from jobs import runtime, train_job
+from rest import ApiError, Rest, true_conditions, wait_for
+
+REVIEWS = "/validate-trainer-kubeflow-org-v1alpha1-trainjob"
+
+
+@dataclasses.dataclass
+class Tale:
+    """One telling of a story."""
+
+    rest: Rest  # as an administrator, in the story's namespace
+    system: str  # the namespace of the installation
+    certificates: object  # a directory: the webhook's, where it does not make its own
+    program: object = None
+
+    @property
+    def name(self):
+        """What is in no namespace is called by the story's."""
+        return self.rest.namespace
+
+    def create_runtime(self, change=lambda pod: None, **options):
+        made = runtime(self.name, **options)
+        change(made["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"])
+        self.rest.create(made)
+
+    def create_job(self, name, **options):
+        return self.rest.create(self.job(name, **options))
+
+    def job(self, name, **options):
+        return train_job(name, self.name, namespace=self.name, **options)
+
+    def pod_groups(self):
+        listed = self.rest.request("GET", path_of_pod_group("coscheduling", "", self.name))
+        return [group["metadata"]["name"] for group in listed["items"]]
+
+    def once(self, path, obj):
+        """Creates what stories share."""
+        with contextlib.suppress(ApiError):
+            self.rest.request("POST", path, obj)
+
+    def review(self, request, path=REVIEWS, **headers):
+        """HTTP status and answer."""
+        trust = ssl.create_default_context(cafile=self.certificates / "ca.crt")
+        connection = http.client.HTTPSConnection("127.0.0.1", self.program.port_of("admission"), context=trust, timeout=30)
+        body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "1", **request}}
+        connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json", **headers})
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        return answer.status, json.loads(text) if text.startswith("{") else text
+
+    def is_admitted(self, job, old=None):
+        kind = {"group": "trainer.kubeflow.org", "version": "v1alpha1"}
+        status, answer = self.review({
+            "operation": "UPDATE" if old else "CREATE", "name": job["metadata"]["name"], "namespace": self.name, "object": job,
+            "oldObject": old, "kind": {**kind, "kind": "TrainJob"}, "resource": {**kind, "resource": "trainjobs"},
+            "userInfo": {"username": "u"}})
+        return status == 200 and answer["response"]["allowed"]
+
+    def wait_until_ready(self):
+        wait_for("readiness", webhook_is_ready(self))
+
+
+# Of the reconciler ------------------------------------------------------------------------------------------------------------
+
+def job_is_seen(tale):
+    tale.create_runtime()
+    tale.create_job("seen")
+    return lambda: "Created" in true_conditions(tale.rest.get("trainjobs", "seen"))
+
+
+def job_is_owned(tale):
+    """Where an owner reference that blocks deletion needs a permission of its own."""
+    return job_is_seen(tale)
+
+
+def job_of_the_namespaces_runtime_is_seen(tale):
+    tale.create_runtime(kind="TrainingRuntime")
+    tale.create_job("seen", kind="TrainingRuntime")
+    return lambda: "Created" in true_conditions(tale.rest.get("trainjobs", "seen"))
+
+
+def gang(tale):
+    tale.create_runtime(ml_policy={"numNodes": 1, "torch": {}}, podGroupPolicy={"coscheduling": {}})
+    tale.create_job("ganged")
+    return lambda: "ganged" in tale.pod_groups()
+
+
+def gang_in_sandboxes(tale):
+    tale.once("/apis/node.k8s.io/v1/runtimeclasses", {
+        "apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "sandbox"}, "handler": "sandbox",
+        "overhead": {"podFixed": {"memory": "64Mi"}}})
+    tale.create_runtime(lambda pod: pod.update(runtimeClassName="sandbox"), ml_policy={"numNodes": 1, "torch": {}},
+                        podGroupPolicy={"coscheduling": {}})
+    tale.create_job("sandboxed")
+    return lambda: "sandboxed" in tale.pod_groups()
+
+
+def keys_of_mpi(tale):
+    tale.create_runtime(ml_policy={"numNodes": 1, "mpi": {"mpiImplementation": "OpenMPI"}})
+    tale.create_job("ssh")
+    return lambda: tale.rest.get("jobsets", "ssh")
+
+
+def gpus_are_counted(tale):
+    """A job whose claims cannot be read is built all the same; one that comes later shows the difference."""
+    path = "/apis/resource.k8s.io/v1/"
+    tale.once(path + "deviceclasses", {
+        "apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "accelerators"},
+        "spec": {"extendedResourceName": "example.com/gpu"}})
+    tale.rest.request("POST", f"{path}namespaces/{tale.name}/resourceclaimtemplates", {
+        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": "four"},
+        "spec": {"spec": {"devices": {"requests": [{"name": "gpus", "exactly": {"deviceClassName": "accelerators", "count": 4}}]}}}})
+
+    def claim(pod):
+        pod["resourceClaims"] = [{"name": "gpus", "resourceClaimTemplateName": "four"}]
+        pod["containers"][0]["resources"] = {"claims": [{"name": "gpus"}]}
+    tale.create_runtime(claim, ml_policy={"numNodes": 1, "xgboost": {}})
+    tale.create_job("claiming-0")
+
+    def counted():
+        name = f"claiming-{len(tale.rest.list('trainjobs'))}"
+        tale.create_job(name)
+        job_set = wait_for("the JobSet", lambda: tale.rest.get("jobsets", name))
+        container, = job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"]
+        return {"name": "DMLC_NUM_WORKER", "value": "4"} in container["env"]
+    return counted
+
+
+def job_is_told_of(tale):
+    """An event that is refused is dropped, as events may be: one of a later job arrives."""
+    tale.create_runtime()
+    tale.create_job("told-0")
+
+    def told():
+        name = f"told-{len(tale.rest.list('trainjobs'))}"
+        tale.create_job(name)
+        wait_for("it to be created", lambda: "Created" in true_conditions(tale.rest.get("trainjobs", name)))
+        return any(event["regarding"]["name"].startswith("told-") for event in tale.rest.list("events"))
+    return told
+
+
+def leads(tale):
+    return lambda: tale.program.leads()
+
+
+def leads_on(tale):
+    """As the one whose lease it was in an earlier life, so that there is nothing to create."""
+    tale.once(f"/apis/coordination.k8s.io/v1/namespaces/{tale.system}/leases", {
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "trainer.kubeflow.org"}, "spec": {}})
+    return leads(tale)
+
+
+# Of the webhook ---------------------------------------------------------------------------------------------------------------
+
+def webhook_is_ready(tale):
+    return lambda: tale.program.admin("/readyz")[0] == 200
+
+
+def runtime_of_a_namespace_is_found(tale):
+    tale.create_runtime(kind="TrainingRuntime")
+    tale.wait_until_ready()
+    return lambda: tale.is_admitted(tale.job("own", kind="TrainingRuntime"))
+
+
+def changed_job(tale, having_run):
+    """Asks for the verdict on a change of patches, from which nothing but the job's history keeps it."""
+    tale.create_runtime()
+    old = tale.create_job("changed", suspend=True)
+    if having_run:
+        old["status"] = {"conditions": [{"type": "Suspended", "status": "True", "reason": "Suspended", "message": "",
+                                         "lastTransitionTime": "2026-01-15T10:00:00Z"}],
+                         "jobsStatus": [{"name": "node", **dict.fromkeys(
+                             ("ready", "succeeded", "failed", "active", "suspended"), 0)}]}
+    new = json.loads(json.dumps(old))
+    new["spec"]["runtimePatches"] = [{"manager": "signalbox.test/a"}]
+    tale.wait_until_ready()
+
+    def admitted():
+        return tale.is_admitted(new, old)
+    admitted()
+    return admitted
+
+
+def change_of_what_may_be_active(tale):
+    return changed_job(tale, having_run=False)
+
+
+def change_of_what_has_run(tale):
+    return changed_job(tale, having_run=True)
+
+
+def priority_of_a_volcano_gang(tale):
+    tale.once("/apis/scheduling.k8s.io/v1/priorityclasses", {
+        "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "urgent"}, "value": 7})
+    tale.create_runtime(lambda pod: pod.update(priorityClassName="urgent"), podGroupPolicy={"volcano": {}})
+    tale.wait_until_ready()
+
+    def admitted():
+        return tale.is_admitted(tale.job("urgent"))
+    admitted()
+    return admitted
+
+
+CONFIGURATIONS = {
+    "validating": "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/validator.trainer.kubeflow.org",
+    "mutating": "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/defaulter.trainer.kubeflow.org",
+}
+
+
+def remove_configurations(rest):
+    for path in CONFIGURATIONS.values():
+        with contextlib.suppress(ApiError):
+            rest.request("DELETE", path)
+
+
+def certificate_is_shown(tale):
+    """There is one of each configuration: one such story after the other."""
+    remove_configurations(tale.rest)
+    for file, path in CONFIGURATIONS.items():
+        configuration = yaml.safe_load((ROOT / "manifests" / "base" / "webhook" / f"{file}.yaml").read_text())
+        for webhook in configuration["webhooks"]:  # nothing answers, so that nothing must be asked
+            webhook["objectSelector"] = {"matchLabels": {"no": "object"}}
+            webhook["clientConfig"]["service"]["namespace"] = tale.system
+        tale.rest.request("POST", path.rpartition("/")[0], configuration)
+
+    def shown():
+        found = [tale.rest.request("GET", path) for path in CONFIGURATIONS.values()]
+        return (all(webhook["clientConfig"].get("caBundle") for each in found for webhook in each["webhooks"])
+                and tale.program.admin("/readyz")[0] == 200)
+    return shown
+
+
+def token_is_asked_about(tale):
+    path = f"/api/v1/namespaces/{tale.system}/serviceaccounts/signalbox-webhook/token"
+    token = tale.rest.request("POST", path, {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1",
+                                             "spec": {"audiences": ["signalbox-webhook"]}})["status"]["token"]
+    tale.wait_until_ready()
+
+    def asked():
+        return tale.review({}, Authorization=f"Bearer {token}")[0] not in (401, 403, 500, 503)
+    asked()
+    return asked

@@ -1,0 +1,217 @@
+"""Each rule of our roles is needed: without it the story that is named here stops at a refusal by the API server's
+authorizer, and with it again the story goes on. Of roles in some namespaces this is told of the rules that are others there.
+That nothing else is allowed is in test_rbac.py.
+
+Each story has an installation of its own, with accounts and roles in namespaces of its own, so that several go on at a time."""
+
+import concurrent.futures
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import subprocess
+from typing import Callable
+
+import pytest
+
+import stories
+from deployment import NAMESPACE, ROOT, Program
+from installation import PUBLIC, accounts_and_roles, elsewhere, path_of, system_of
+from rest import Rest, wait_for
+
+BINARIES = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"])
+ROLES = [*sorted((ROOT / "manifests" / "base" / "rbac").glob("*.yaml")),
+         *sorted((ROOT / "manifests" / "components").rglob("rbac.yaml"))]
+OURS, ANOTHER = "of-the-story", "another-one"  # what an installation in some namespaces is made for, before a story takes it
+AT_A_TIME = 10
+
+
+@dataclasses.dataclass
+class Story:
+    role: str
+    what: str  # a resource, and a verb where it takes one, by which the rule is known
+    begin: Callable
+    options: tuple = ()
+    limited: bool = False  # to namespaces
+
+    @property
+    def name(self):
+        return re.sub("[^a-z]+", "-", f"{'limited' if self.limited else 'wide'}-{self.role}-{self.what}")
+
+    @property
+    def program(self):
+        return "webhook" if self.role.startswith("webhook") else "reconciler"
+
+    def is_about(self, role, rule):
+        resource, _, verb = self.what.partition(" ")
+        return (role["kind"].endswith("Role") and role["metadata"]["name"] == f"signalbox-{self.role}"
+                and resource in rule["resources"] and (not verb or verb in rule["verbs"]))
+
+
+SELF_SIGNED = ("--self-signed", f"--cert-secret={NAMESPACE}/signalbox-webhook-cert", f"--service={NAMESPACE}/signalbox-webhook")
+STORIES = [
+    Story("reconciler", "trainjobs", stories.job_is_seen),
+    Story("reconciler", "trainjobs/status", stories.job_is_seen),
+    Story("reconciler", "trainjobs/finalizers", stories.job_is_owned),
+    Story("reconciler", "clustertrainingruntimes", stories.job_is_seen),
+    Story("reconciler", "jobsets", stories.job_is_seen),
+    Story("reconciler", "configmaps", stories.job_is_seen),
+    Story("reconciler", "secrets", stories.keys_of_mpi),
+    Story("reconciler", "podgroups", stories.gang),
+    Story("webhook-certificate", "secrets", stories.certificate_is_shown, SELF_SIGNED),
+    Story("reconciler", "limitranges", stories.gang),
+    Story("reconciler", "runtimeclasses", stories.gang_in_sandboxes),
+    Story("reconciler", "resourceclaimtemplates", stories.gpus_are_counted),
+    Story("reconciler", "events", stories.job_is_told_of),
+    Story("reconciler", "leases create", stories.leads),
+    Story("reconciler", "leases get", stories.leads_on),
+    Story("webhook", "clustertrainingruntimes", stories.webhook_is_ready),
+    Story("webhook", "jobsets", stories.change_of_what_may_be_active),
+    Story("webhook", "configmaps", stories.change_of_what_has_run),
+    Story("webhook-certificate", "validatingwebhookconfigurations", stories.certificate_is_shown, SELF_SIGNED),
+    Story("webhook", "priorityclasses", stories.priority_of_a_volcano_gang),
+    Story("webhook-callers", "tokenreviews", stories.token_is_asked_about, ("--token-audience=signalbox-webhook",)),
+    # Where what is in a namespace and what is in none are not one rule.
+    Story("reconciler", "clustertrainingruntimes", stories.job_is_seen, limited=True),
+    Story("reconciler", "trainingruntimes", stories.job_of_the_namespaces_runtime_is_seen, limited=True),
+    Story("reconciler", "resourceclaimtemplates", stories.gpus_are_counted, limited=True),
+    Story("reconciler", "deviceclasses", stories.gpus_are_counted, limited=True),
+    Story("webhook", "clustertrainingruntimes", stories.webhook_is_ready, limited=True),
+    Story("webhook", "trainingruntimes", stories.runtime_of_a_namespace_is_found, limited=True),
+    Story("webhook-certificate", "mutatingwebhookconfigurations", stories.certificate_is_shown, SELF_SIGNED),
+]
+
+
+@pytest.fixture(scope="module")
+def objects(plane, tmp_path_factory):
+    """{limited: accounts, roles and bindings of every component}"""
+    return {limited: accounts_and_roles(plane, tmp_path_factory.mktemp("overlay"), [OURS, ANOTHER] if limited else [])
+            for limited in (False, True)}
+
+
+def rules_of(objects):
+    """(role, rule) of them all."""
+    return [(each, rule) for each in objects for rule in each.get("rules", [])]
+
+
+def permissions(rule):
+    return {(group, resource, verb, name) for group in rule["apiGroups"] for resource in rule["resources"]
+            for verb in rule["verbs"] for name in rule.get("resourceNames", [""])}
+
+
+def test_every_rule_has_one_story(objects):
+    wide = [permissions(rule) for _, rule in rules_of(objects[False])]
+    for limited in (False, True):
+        for role, rule in rules_of(objects[limited]):
+            if role["metadata"].get("namespace") == ANOTHER or limited and permissions(rule) in wide:
+                continue
+            told = [story for story in STORIES if story.limited == limited and story.is_about(role, rule)]
+            assert len(told) == 1, (role["kind"], role["metadata"]["name"], rule)
+    assert {f"signalbox-{story.role}" for story in STORIES} | {PUBLIC} == {
+        name for file in ROLES for name in re.findall(r"(?m)^kind: (?:Cluster)?Role\nmetadata:\n  name: (.*)$", file.read_text())}
+
+
+class Telling:
+    """A story, the installation that it is told with, and its program."""
+
+    def __init__(self, plane, story, objects, certificates):
+        self.story = story
+        self.name = f"story-{STORIES.index(story)}"
+        self.system = system_of(self.name)
+        self.another = f"{self.name}-another"
+        self._plane = plane
+        self._rest = Rest(plane.kubeconfig, self.name)
+        self._tale = stories.Tale(self._rest, self.system, certificates)
+        self._taken = {}  # path of the role: its rules, of which one is missing
+        self._install(objects)
+
+    def _install(self, objects):
+        spaces = {NAMESPACE: self.system, OURS: self.name, ANOTHER: self.another}
+        for name in spaces.values():
+            self._rest.request("POST", "/api/v1/namespaces", {
+                "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        granted = []
+        for each in objects:
+            made = elsewhere(each, self.name, spaces)
+            path = path_of(made)
+            if "rules" in each:
+                left = [rule for rule in each["rules"] if not self.story.is_about(each, rule)]
+                if left != each["rules"] and each["metadata"].get("namespace") != ANOTHER:
+                    self._taken[f"{path}/{made['metadata']['name']}"] = made["rules"]
+                    made["rules"] = left
+                granted += [(made, rule) for rule in made["rules"]]
+            self._rest.request("POST", path, made)
+        assert len(self._taken) == 1, self.name
+        for role, rule in granted:
+            wait_for(f"{rule} to be in force", lambda: self._may(role, rule), interval=0.02)
+
+    def _may(self, role, rule):
+        """Whether the authorizer, which learns of roles by a watch, allows the first thing that the rule is for."""
+        resource, _, subresource = rule["resources"][0].partition("/")
+        account = "-".join(role["metadata"]["name"].split("-")[:2])
+        answer = self._rest.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {
+            "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": {
+                "user": f"system:serviceaccount:{self.system}:{account}", "resourceAttributes": {
+                    "group": rule["apiGroups"][0], "resource": resource, "subresource": subresource, "verb": rule["verbs"][0],
+                    "name": rule.get("resourceNames", [""])[0], "namespace": role["metadata"].get("namespace", "")}}})
+        return answer["status"]["allowed"]
+
+    def start(self):
+        """To be called on the main thread: a program ends with the thread that has started it."""
+        options = [each.replace(NAMESPACE, self.system) for each in self.story.options]
+        if self.story.program == "webhook":
+            options += ["--listen", "127.0.0.1:0", "--shutdown-delay=0s"]
+            if "--self-signed" not in options:
+                options += [f"--tls-{part}={self._tale.certificates}/tls.{suffix}" for part, suffix in (("cert", "crt"), ("key", "key"))]
+        else:
+            options += [f"--lease={self.system}/trainer.kubeflow.org"]
+        # A reconciler leaves the jobs of other stories alone, also where its roles are not limited.
+        if self.story.limited or self.story.program == "reconciler":
+            options += [f"--namespaces={self.name}"]
+        if self.story.limited:
+            options += [f"--namespaces={self.another}"]
+        self._tale.program = Program(BINARIES / f"signalbox-{self.story.program}", self._plane.directory / f"{self.name}.log", [
+            "--kubeconfig", self._plane.service_account_kubeconfig(self.system, f"signalbox-{self.story.program}"),
+            "--admin-listen", "127.0.0.1:0", *options])
+        return self._tale.program
+
+    def tell(self):
+        happened = self.story.begin(self._tale)
+        told = "finalizers of the owner" if self.story.begin is stories.job_is_owned else re.split("[ /]", self.story.what)[0]
+        wait_for("the refusal", lambda: told in self._refusals(), timeout=60)
+        assert self.story.begin in (stories.gpus_are_counted, stories.job_is_told_of) or not happened()
+        for path, rules in self._taken.items():
+            self._rest.request("PATCH", path, {"rules": rules}, "application/merge-patch+json")
+        wait_for("the story to go on", happened, timeout=120, interval=0.3)
+
+    def _refusals(self):
+        """The resources for which the program has logged that a permission is missing."""
+        lines = map(json.loads, self._tale.program.text().splitlines())
+        return {line["resource"].split(".")[0] for line in lines if "a permission is missing" in line["msg"]}
+
+
+@pytest.fixture(scope="module")
+def told(plane, rest, objects, tmp_path_factory):
+    """{name of a story: how it went}"""
+    certificates = tmp_path_factory.mktemp("certificates") / "made"
+    subprocess.run([ROOT / "certs" / "make-development-certificates", "--out", certificates, "--ip", "127.0.0.1"], check=True,
+                   capture_output=True)
+    outcomes = {}
+    for first in range(0, len(STORIES), AT_A_TIME):
+        batch = STORIES[first:first + AT_A_TIME]
+        assert [story.begin for story in batch].count(stories.certificate_is_shown) <= 1, "they share the configurations"
+        with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
+            tellings = list(pool.map(lambda story: Telling(plane, story, objects[story.limited], certificates), batch))
+            programs = [telling.start() for telling in tellings]
+            futures = {telling.story.name: pool.submit(telling.tell) for telling in tellings}
+            concurrent.futures.wait(futures.values())
+            assert [problem for problems in pool.map(Program.stop, programs) for problem in problems] == []
+        outcomes |= futures
+    stories.remove_configurations(rest)
+    return outcomes
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: f"{story.name}-{story.begin.__name__}")
+def test_a_story_that_a_rule_is_for_stops_without_it_and_goes_on_with_it(told, story):
+    told[story.name].result()
