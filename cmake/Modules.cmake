@@ -33,15 +33,16 @@ add_custom_target(async_tests)
 
 # add_pytest(name file.py [LABELS ...])
 #
-# A Python test of the built programs, which it finds in SIGNALBOX_BIN_DIR.
+# A Python test of the built programs, which it finds in SIGNALBOX_BIN_DIR. EXCEPT: folders below it that are tests of their own.
 function(add_pytest name file)
-    cmake_parse_arguments(ARG "WITH_CLIENTS" "" "LABELS" ${ARGN})
+    cmake_parse_arguments(ARG "WITH_CLIENTS" "" "LABELS;EXCEPT" ${ARGN})
+    list(TRANSFORM ARG_EXCEPT PREPEND --ignore=${CMAKE_CURRENT_SOURCE_DIR}/)
     set(python /usr/bin/python3)
     if(ARG_WITH_CLIENTS)
         set(python ${PROJECT_SOURCE_DIR}/scripts/lib/client-python)
     endif()
     add_test(NAME ${name}
-        COMMAND ${python} -m pytest -q -p no:cacheprovider ${CMAKE_CURRENT_SOURCE_DIR}/${file}
+        COMMAND ${python} -m pytest -q -p no:cacheprovider ${CMAKE_CURRENT_SOURCE_DIR}/${file} ${ARG_EXCEPT}
         WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "${ARG_LABELS}" ENVIRONMENT
         "PYTHONDONTWRITEBYTECODE=1;SIGNALBOX_BIN_DIR=${PROJECT_BINARY_DIR}/bin")
