@@ -36,10 +36,10 @@ def installed(cluster):
 
 
 @pytest.fixture(scope="module")
-def observed(installed, admin, cluster):
+def observed(installed, cluster):
     """Prometheus, after a shift; with `uids` of the shift's jobs and the times of its `start` and `end`."""
-    admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     rest = Rest(cluster.kubeconfig, NAMESPACE)
+    rest.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     targets = {f"signalbox-{name}": getattr(installed, name).port_of("admin") for name in ("webhook", "reconciler")}
     with Prometheus(cluster.directory / "prometheus", targets) as prometheus:
         prometheus.start = time.time()
@@ -49,7 +49,7 @@ def observed(installed, admin, cluster):
         time.sleep(2)  # two more, which rates need
         prometheus.end = time.time()
         yield prometheus
-    admin.delete("namespaces", NAMESPACE)
+    rest.delete("namespaces", NAMESPACE)
 
 
 def families(program):
