@@ -20,6 +20,8 @@ from rest import true_conditions, wait_for
 SEEDS = int(os.environ.get("SIGNALBOX_FAULT_SEEDS", 6))
 FIRST_SEED = int(os.environ.get("SIGNALBOX_FAULT_FIRST_SEED", 2))  # of many faults
 STORM_SECONDS = 1.5
+LONGEST_STORM = 10  # where a busy machine sees too few faults until then
+FEWEST_FAULTS = 10
 WARM_UP = max(2, SEEDS // 4)  # histories after which memory has to stay as it is
 SPARE = 2  # connections that may be open or not: events go beside the lease
 CONNECTIONS = 64 + 8  # as many as passes at a time, and a few: watches, the lease, events
@@ -188,10 +190,15 @@ def play(seed, rest, proxy, reconciler):
     proxy.choose = chaos.choose
     proxy.reset_everything()
     told = stories(rest, seed)
-    calm_at = time.monotonic() + STORM_SECONDS
-    while time.monotonic() < calm_at:
+    began, faults_before = time.monotonic(), proxy.faults.total()
+
+    def is_over():
+        lasted = time.monotonic() - began
+        return lasted > (STORM_SECONDS if proxy.faults.total() - faults_before >= FEWEST_FAULTS else LONGEST_STORM)
+    while not is_over():
         for story in told:
             story.go_on()
+    calm_at = time.monotonic()
     chaos.on = False
     proxy.reset_everything()  # what is stuck or late by now stays so: it is lost
     unfinished = told
