@@ -38,7 +38,7 @@ def of_watches(program, message, offset):
 
 
 def finish(rest, name):
-    """As soon as there is a JobSet; whoever reconciles says so of the TrainJob."""
+    """Ends its JobSet, as soon as there is one, and waits until the TrainJob says so."""
     wait_for("its JobSet", lambda: rest.get("jobsets", name))
     rest.patch("jobsets", name, finished(), subresource="status")
     wait_for("Complete", lambda: "Complete" in true_conditions(rest.get("trainjobs", name)))
