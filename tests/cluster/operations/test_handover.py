@@ -138,7 +138,8 @@ class Resumed(LateWrite):
     spec = {"suspend": True}
 
     def prepare(self):
-        self.wait("Suspended", lambda: "Suspended" in self.conditions())
+        # The condition comes first; a late resume needs a JobSet.
+        self.wait("Suspended", lambda: {"Suspended", "Created"} <= self.conditions().keys() and self.is_suspended())
         self.holding = True
         self.suspend(False)
 
