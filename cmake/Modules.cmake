@@ -49,12 +49,13 @@ function(add_unit_tests module)
     describe_test(unit.${module} unit NEEDS dev/${target})
 endfunction()
 
-# add_pytest(name path [RELEASE] [WITH_CLIENTS] [LABELS ...] [NEEDS ...] [MINUTES n])
+# add_pytest(name path [RELEASE] [WITH_CLIENTS] [LABELS ...] [NEEDS ...] [EXCEPT folder] [MINUTES n])
 #
 # Python tests of the built programs, which they find in SIGNALBOX_BIN_DIR: this preset's, or with RELEASE those that are
-# shipped. WITH_CLIENTS: by the Python that has Kubeflow's SDK.
+# shipped. WITH_CLIENTS: by the Python that has Kubeflow's SDK. EXCEPT: a folder below it that is a test of its own.
 function(add_pytest name path)
-    cmake_parse_arguments(ARG "WITH_CLIENTS;RELEASE" "MINUTES" "LABELS;NEEDS" ${ARGN})
+    cmake_parse_arguments(ARG "WITH_CLIENTS;RELEASE" "MINUTES" "LABELS;NEEDS;EXCEPT" ${ARGN})
+    list(TRANSFORM ARG_EXCEPT PREPEND --ignore=${CMAKE_CURRENT_SOURCE_DIR}/)
     set(python /usr/bin/python3)
     if(ARG_WITH_CLIENTS)
         set(python ${PROJECT_SOURCE_DIR}/scripts/lib/client-python)
@@ -64,7 +65,7 @@ function(add_pytest name path)
         set(programs ${PROJECT_SOURCE_DIR}/build/release/bin)
     endif()
     add_test(NAME ${name}
-        COMMAND ${python} -m pytest -q -p no:cacheprovider ${CMAKE_CURRENT_SOURCE_DIR}/${path}
+        COMMAND ${python} -m pytest -q -p no:cacheprovider ${CMAKE_CURRENT_SOURCE_DIR}/${path} ${ARG_EXCEPT}
         WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1;SIGNALBOX_BIN_DIR=${programs}")
     describe_test(${name} ${ARG_LABELS} NEEDS ${ARG_NEEDS} MINUTES ${ARG_MINUTES})

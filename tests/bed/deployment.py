@@ -46,6 +46,11 @@ def write_overlay(directory, components=(), namespaces=(), base="overlays/local-
     return overlay
 
 
+def remove_webhooks(cluster):
+    """From then on our programs have no say in what is admitted."""
+    cluster.kubectl("delete", "validatingwebhookconfigurations,mutatingwebhookconfigurations", "-l", "app.kubernetes.io/part-of=signalbox")
+
+
 class Signalbox:
     """Both programs against one control plane. Use as a context manager; leaving it checks that they end cleanly.
     namespaces: all of them, or a list that both are limited to."""

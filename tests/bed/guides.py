@@ -2,7 +2,9 @@
 
 A ```yaml block whose first line is "# NAME.yaml" is that file; any other is an object that the API server has to take
 (--dry-run=server). A ```console block is commands, "$ " before each, and what they print: "..." stands for the rest of a word or
-line, or, alone in a line, for any lines. What only looks is repeated until it prints what it should."""
+line, or, alone in a line, for any lines. What only looks is repeated until it prints what it should.
+
+Guides speak of the namespace `default`. The reader is in another one, which stands for it."""
 
 import dataclasses
 import os
@@ -12,7 +14,9 @@ import subprocess
 from rest import wait_for
 
 BLOCK = re.compile(r"^```(\S*)\n(.*?)^```$", re.M | re.S)
+IN_A_CLUSTER = re.compile(r"(kubectl|signalbox-reconciler explain)\b")
 LOOKS = re.compile(r"(kubectl (-n \S+ )?(get|describe|wait|auth|explain|api-resources)|signalbox-reconciler explain)\b")
+DEFAULT = re.compile(r"\bdefault(?=/| namespace\b)|(?<=-n )default\b")
 FILE = re.compile(r"# (\S+\.yaml)\n")
 
 
@@ -73,25 +77,32 @@ def keep_pods_running(rest):
 
 
 class Reader:
-    """Who follows a guide, in a directory of his own."""
+    """Who follows a guide, in a directory and a namespace of his own, which is that of the kubeconfig."""
 
-    def __init__(self, plane, programs, directory):
+    def __init__(self, plane, programs, directory, kubeconfig, namespace):
         self._directory = directory
+        self._namespace = namespace
         tools = directory / "bin"
         tools.mkdir()
         for program in (plane.kubectl_path, *programs.glob("signalbox-*")):
             (tools / program.name).symlink_to(program)
-        self._environment = {**os.environ, "KUBECONFIG": str(plane.kubeconfig), "HOME": str(directory),
+        self._environment = {**os.environ, "KUBECONFIG": str(kubeconfig), "HOME": str(directory),
                              "PATH": f"{tools}:{os.environ['PATH']}"}
 
     def follow(self, step):
         if step.command:
-            self._do(step)
+            self._do(self._here(step))
         elif step.file:
             (self._directory / step.file).write_text(step.text)
         else:
             status, printed = self._run("kubectl apply --dry-run=server -f -", step.text)
             assert status == 0, (step.line, printed)
+
+    def _here(self, step):
+        if not IN_A_CLUSTER.match(step.command):
+            return step
+        command, output = (DEFAULT.sub(self._namespace, text) for text in (step.command, step.output))
+        return dataclasses.replace(step, command=command, output=output)
 
     def _do(self, step):
         wanted = pattern_of(step.output)

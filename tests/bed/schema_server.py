@@ -1,6 +1,7 @@
 """Fixtures for what needs one API server with JobSet's CRD and ours, but without any controller or webhook: what it
 refuses, the CRDs refuse. A folder's conftest.py imports them."""
 
+import functools
 import json
 import os
 import subprocess
@@ -103,7 +104,13 @@ def follow(plane, command):
 
 
 def build(plane, directory):
-    return load_all(plane.kubectl("kustomize", directory))
+    """The objects that kustomize makes of it."""
+    return load_all(kustomized(plane, directory))
+
+
+@functools.cache
+def kustomized(plane, directory):
+    return plane.kubectl("kustomize", directory)
 
 
 def load_all(text):

@@ -7,6 +7,7 @@ import pathlib
 import signal
 import socket
 import subprocess
+import sys
 
 import pytest
 
@@ -52,32 +53,35 @@ def run_seconds(pod):
     return (finish - start).total_seconds()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def job_sets(rest):
+    """All at once, so that they need not be waited for one after the other."""
+    for name, labels in (("short", {}), ("longer", {"signalbox.test/run-seconds": "3"}), ("bad", {"signalbox.test/outcome": "failed"}),
+                         ("endless", {"signalbox.test/run-seconds": "never"})):
+        rest.create(job_set(name, labels))
+
+
 def test_pods_of_a_job_set_run_on_nodes_and_it_completes(rest):
-    rest.create(job_set("short"))
     wait_for("Completed", lambda: ended(rest, "short") == "Completed")
     assert {p["spec"]["nodeName"] for p in pods(rest, "short")} <= {"node-1", "node-2"}
     assert {p["status"]["phase"] for p in pods(rest, "short")} == {"Succeeded"}
 
 
 def test_a_label_says_for_how_long_pods_run(rest):
-    rest.create(job_set("longer", {"signalbox.test/run-seconds": "3"}))
     wait_for("Completed", lambda: ended(rest, "longer") == "Completed")
     # The times are rounded to seconds.
     assert all(run_seconds(pod) >= 2 for pod in pods(rest, "longer"))
 
 
 def test_a_label_makes_pods_fail(rest):
-    rest.create(job_set("bad", {"signalbox.test/outcome": "failed"}))
     wait_for("Failed", lambda: ended(rest, "bad") == "Failed")
     exits = [p["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] for p in pods(rest, "bad")]
     assert exits and set(exits) == {1}
 
 
 def test_a_label_makes_pods_run_until_they_are_deleted(rest):
-    rest.create(job_set("endless", {"signalbox.test/run-seconds": "never"}))
+    wait_for("a shorter one to complete", lambda: ended(rest, "longer") == "Completed")
     wait_for("both to run", lambda: [p["status"]["phase"] for p in pods(rest, "endless")] == ["Running"] * 2)
-    rest.create(job_set("after"))
-    wait_for("a later one to complete", lambda: ended(rest, "after") == "Completed")
     assert ended(rest, "endless") is None
     rest.delete("jobsets", "endless")
     wait_for("its pods to go", lambda: not pods(rest, "endless"))
@@ -111,20 +115,6 @@ def test_server_and_kubectl_say_which_release_they_are(plane):
     assert version["serverVersion"]["gitVersion"] in (HERE / "go.mod").read_text()
 
 
-def test_two_run_side_by_side_and_stopping_leaves_nothing_behind(rest):
-    other = ControlPlane(nodes=1).start()
-    pids = other.pids()
-    assert len(pids) == 6
-    other_rest = Rest(other.kubeconfig)
-    other_rest.create(job_set("only-there"))
-    wait_for("Completed", lambda: ended(other_rest, "only-there") == "Completed")
-    assert rest.get("jobsets", "only-there") is None
-    other.stop()
-    assert [start_time(pid) for pid in pids] == [None] * 6
-    assert not other.directory.exists()
-    assert len(rest.list("nodes")) == 2
-
-
 def test_everything_ends_with_a_test_that_is_killed(tmp_path):
     program = ("import sys, time; from controlplane import ControlPlane\n"
                "plane = ControlPlane(lean=True, directory=sys.argv[1]).start()\n"
@@ -137,7 +127,7 @@ def test_everything_ends_with_a_test_that_is_killed(tmp_path):
     wait_for("them to end", lambda: [start_time(pid) for pid in pids] == [None, None])
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def taken_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
@@ -145,24 +135,38 @@ def taken_port():
         yield s.getsockname()[1]
 
 
-def test_a_port_that_was_taken_meanwhile_is_replaced(taken_port, tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def lean(taken_port):
+    """A second one, lean, for which a port was chosen that was taken meanwhile."""
     choices = iter([[taken_port, *free_ports(2)], free_ports(3)])
-    monkeypatch.setattr("controlplane.server.free_ports", lambda count: next(choices))
-    with ControlPlane(lean=True, directory=tmp_path) as lean:
-        assert Rest(lean.kubeconfig).list("namespaces")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("controlplane.server.free_ports", lambda count: next(choices))
+        second = ControlPlane(lean=True).start()
+    try:
+        assert next(choices, None) is None
+        yield second
+    finally:
+        second.stop()
 
 
-def test_the_api_server_can_be_stopped_and_comes_back_as_it_was(tmp_path):
-    with ControlPlane(lean=True, directory=tmp_path) as lean:
-        client = Rest(lean.kubeconfig)
-        before = client.get("namespaces", "default")["metadata"]["uid"]
-        url = lean.server
-        lean.stop_api_server()
-        with pytest.raises(OSError):
-            client.list("namespaces")
-        lean.start_api_server()
-        assert client.get("namespaces", "default")["metadata"]["uid"] == before
-        assert lean.server == url
+def test_a_port_that_was_taken_meanwhile_is_replaced(lean):
+    assert Rest(lean.kubeconfig).list("namespaces")
+
+
+def test_two_run_side_by_side(rest, lean):
+    assert len(rest.list("nodes")) == 2 and Rest(lean.kubeconfig).list("nodes") == []
+
+
+def test_the_api_server_can_be_stopped_and_comes_back_as_it_was(lean):
+    client = Rest(lean.kubeconfig)
+    before = client.get("namespaces", "default")["metadata"]["uid"]
+    url = lean.server
+    lean.stop_api_server()
+    with pytest.raises(OSError):
+        client.list("namespaces")
+    lean.start_api_server()
+    assert client.get("namespaces", "default")["metadata"]["uid"] == before
+    assert lean.server == url
 
 
 def test_a_program_that_cannot_start_is_named_and_its_log_is_kept(taken_port, tmp_path, monkeypatch, capsys):
@@ -171,3 +175,12 @@ def test_a_program_that_cannot_start_is_named_and_its_log_is_kept(taken_port, tm
         ControlPlane(lean=True, directory=tmp_path).start()
     assert (tmp_path / "etcd.log").exists()
     assert f"logs are in {tmp_path}" in capsys.readouterr().out
+
+
+def test_stopping_leaves_nothing_behind(lean):
+    """The last one: afterwards it is gone."""
+    pids = lean.pids()
+    assert len(pids) == 2
+    lean.stop()
+    assert [start_time(pid) for pid in pids] == [None, None]
+    assert not lean.directory.exists()

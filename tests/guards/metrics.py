@@ -1,4 +1,4 @@
-"""Every metric that a program exports stands in the table of docs/operations.md, and the other way round. tests/cluster/operations/test_metrics.py compares the table with what the programs really say."""
+"""Every metric that a program exports stands in the table of docs/operations.md, and the other way round. tests/cluster/operations/manifests/test_metrics.py compares the table with what the programs really say."""
 
 import pathlib
 import re

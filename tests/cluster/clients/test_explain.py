@@ -14,9 +14,9 @@ RECONCILER = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "signalbox-reconcil
 
 
 @pytest.fixture
-def ask(cluster, signalbox):
+def ask(kubeconfig, signalbox):
     """The command and how it ended."""
-    def run(*arguments, kubeconfig=cluster.kubeconfig):
+    def run(*arguments, kubeconfig=kubeconfig):
         return subprocess.run([RECONCILER, "explain", *arguments], capture_output=True, text=True, timeout=60, check=False,
                               env={**os.environ, "KUBECONFIG": str(kubeconfig)})
     return run
@@ -36,12 +36,12 @@ def explain(ask):
     return screen
 
 
-def test_a_running_job_with_its_pods_and_nodes(explain, rest):
+def test_a_running_job_with_its_pods_and_nodes(explain, rest, namespace):
     rest.create(runtime(ttlSecondsAfterFinished=600))
     rest.create(train_job("runs", seconds="never", nodes=2, activeDeadlineSeconds=3600))
-    text = explain.once("2 Running", "default/runs")
+    text = explain.once("2 Running", f"{namespace}/runs")
     lines = text.splitlines()
-    assert lines[0].startswith("TrainJob  default/runs, created ")
+    assert lines[0].startswith(f"TrainJob  {namespace}/runs, created ")
     assert lines[1].startswith("State     running since ") and lines[1].endswith("(JobsCreationSucceeded)")
     assert any(line.startswith("Deadline  1h since its creation: ") and line.endswith(" left") for line in lines)
     assert "TTL       10m after its end" in lines
@@ -50,17 +50,17 @@ def test_a_running_job_with_its_pods_and_nodes(explain, rest):
     pods = {pod["metadata"]["name"]: pod["spec"]["nodeName"] for pod in rest.list("pods")}
     for pod, node in pods.items():
         assert f"            {pod}  Running on {node}" in lines
-    explain.once("JobsCreationSucceeded: ", "default/runs")
+    explain.once("JobsCreationSucceeded: ", "runs")
     assert "\x1b" not in text
     # As kubectl's users write it.
-    assert "default/runs" in explain("-n", "default", "runs") and "default/runs" in explain("runs")
+    assert f"{namespace}/runs" in explain("-n", namespace, "runs") and f"{namespace}/runs" in explain("runs")
 
 
 def test_a_job_that_waits_for_room_says_what_no_node_has(explain, rest):
     rest.create(runtime())
     rest.create(train_job("big", seconds="never", trainer={
         "command": ["train"], "resourcesPerNode": {"limits": {"nvidia.com/gpu": "99"}}}))
-    text = explain.once("Insufficient nvidia.com/gpu", "default/big")
+    text = explain.once("Insufficient nvidia.com/gpu", "big")
     assert "State     waits for its Pods since " in text
     assert "Pods      1 Pending\n" in text and "  Pending; no node: 0/4 nodes are available" in text
 
@@ -68,13 +68,13 @@ def test_a_job_that_waits_for_room_says_what_no_node_has(explain, rest):
 def test_an_image_that_cannot_be_had_is_named(explain, rest):
     rest.create(runtime())
     rest.create(train_job("misspelt", seconds="never"))
-    explain.once("1 Running", "default/misspelt")
+    explain.once("1 Running", "misspelt")
     (pod,) = rest.list("pods")
     # What a kubelet would report.
     rest.patch("pods", pod["metadata"]["name"], {"status": {"phase": "Pending", "containerStatuses": [{
         "name": "node", "image": "registry.example.com/team/train:1.0", "imageID": "", "ready": False, "restartCount": 0,
         "state": {"waiting": {"reason": "ImagePullBackOff", "message": "Back-off pulling image \"train:1.0\""}}}]}}, subresource="status")
-    text = explain.once("container node: ImagePullBackOff: Back-off pulling image \"train:1.0\"", "default/misspelt")
+    text = explain.once("container node: ImagePullBackOff: Back-off pulling image \"train:1.0\"", "misspelt")
     assert f"{pod['metadata']['name']}  Pending on {pod['spec']['nodeName']}; " in text
 
 
@@ -82,7 +82,7 @@ def test_a_deadline_that_has_passed(explain, rest):
     rest.create(runtime())
     rest.create(train_job("late", seconds="never", activeDeadlineSeconds=1))
     wait_for("its end", lambda: "Failed" in true_conditions(rest.get("trainjobs", "late")))
-    text = explain.once("JobSet    none", "default/late")
+    text = explain.once("JobSet    none", "late")
     assert "(DeadlineExceeded)" in text and "State     failed since " in text
     assert "Deadline  1s; the job has ended" in text
 
@@ -94,7 +94,7 @@ def test_a_changed_runtime_is_told_apart_from_the_one_that_the_job_keeps(explain
     wait_for("it to be suspended", lambda: {"Created", "Suspended"} == set(true_conditions(rest.get("trainjobs", "held"))))
     made["spec"]["mlPolicy"]["numNodes"] = 3
     rest.replace("clustertrainingruntimes", made)
-    text = explain("default/held")
+    text = explain("held")
     print(text)
     assert "State     suspended since " in text and "JobSet    suspended" in text and "Pods      none" in text
     assert "Deadline  1m from the next resume on; it does not run while suspended\n" in text
@@ -103,13 +103,12 @@ def test_a_changed_runtime_is_told_apart_from_the_one_that_the_job_keeps(explain
 
 def test_a_job_that_cannot_be_built_says_why(explain, signalbox, rest):
     rest.create(runtime("gone"))
-    signalbox.stop_reconciler()
-    rest.create(train_job("unbuilt", "gone"))
-    rest.delete("clustertrainingruntimes", "gone")
-    assert "State     not looked at yet\n" in explain("default/unbuilt")
-    signalbox.start_reconciler()
+    with signalbox.without_reconciler():
+        rest.create(train_job("unbuilt", "gone"))
+        rest.delete("clustertrainingruntimes", "gone")
+        assert "State     not looked at yet\n" in explain("unbuilt")
     wait_for("the condition", lambda: conditions(rest.get("trainjobs", "unbuilt")).get("Created"))
-    text = explain("default/unbuilt")
+    text = explain("unbuilt")
     assert "State     cannot be created since " in text and "(JobsBuildFailed)" in text
     assert '"gone" does not exist; create it, and this TrainJob goes on' in text
     assert "Runtime   ClusterTrainingRuntime gone, which does not exist\n" in text
@@ -117,42 +116,34 @@ def test_a_job_that_cannot_be_built_says_why(explain, signalbox, rest):
 
 def test_what_keeps_the_jobs_from_making_pods_is_told(explain, rest):
     rest.create(runtime())
-    rest.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none", "namespace": "default"},
-                 "spec": {"hard": {"count/pods": "0"}}})
-    try:
-        wait_for("the quota to count", lambda: rest.get("resourcequotas", "none").get("status", {}).get("used"))
-        rest.create(train_job("poor"))
-        text = explain.once("exceeded quota: none", "default/poor")
-        assert "Job poor-node-0  FailedCreate" in text and "Pods      none" in text
-    finally:
-        rest.delete("resourcequotas", "none")
+    rest.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"}, "spec": {"hard": {"count/pods": "0"}}})
+    wait_for("the quota to count", lambda: rest.get("resourcequotas", "none").get("status", {}).get("used"))
+    rest.create(train_job("poor"))
+    text = explain.once("exceeded quota: none", "poor")
+    assert "Job poor-node-0  FailedCreate" in text and "Pods      none" in text
 
 
-def test_who_may_not_read_everything_is_told_what_is_missing(ask, explain, cluster, rest):
+def test_who_may_not_read_everything_is_told_what_is_missing(ask, explain, cluster, kubectl, rest, namespace):
     rest.create(runtime())
     rest.create(train_job("seen", seconds="never"))
     wait_for("its JobSet", lambda: rest.get("jobsets", "seen"))
-    cluster.kubectl("create", "serviceaccount", "reader")
-    kubeconfig = cluster.service_account_kubeconfig("default", "reader")
-    try:
-        refused = ask("default/seen", kubeconfig=kubeconfig)
-        assert (refused.returncode, refused.stdout) == (1, "")
-        assert 'cannot get resource "trainjobs"' in refused.stderr and len(refused.stderr.splitlines()) == 1
-        cluster.kubectl("create", "role", "reader", "--verb=get",
-                        "--resource=trainjobs.trainer.kubeflow.org,jobsets.jobset.x-k8s.io")
-        cluster.kubectl("create", "rolebinding", "reader", "--role=reader", "--serviceaccount=default:reader")
-        wait_for("the role to count", lambda: ask("default/seen", kubeconfig=kubeconfig).returncode == 0)
-        text = explain("default/seen", kubeconfig=kubeconfig)
-        assert "State     has its JobSet since " in text and "JobSet    runs" in text
-        for part in ("Pods      could not be read: ", "Events    could not be read: ", "plain-test, which could not be read: ",
-                     "TTL       not known: "):
-            assert part in text
-        assert 'cannot list resource "pods"' in text
-    finally:
-        cluster.kubectl("delete", "serviceaccount/reader", "role/reader", "rolebinding/reader", "--ignore-not-found")
+    kubectl("create", "serviceaccount", "reader")
+    kubeconfig = cluster.service_account_kubeconfig(namespace, "reader")
+    refused = ask(f"{namespace}/seen", kubeconfig=kubeconfig)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert 'cannot get resource "trainjobs"' in refused.stderr and len(refused.stderr.splitlines()) == 1
+    kubectl("create", "role", "reader", "--verb=get", "--resource=trainjobs.trainer.kubeflow.org,jobsets.jobset.x-k8s.io")
+    kubectl("create", "rolebinding", "reader", "--role=reader", f"--serviceaccount={namespace}:reader")
+    wait_for("the role to count", lambda: ask(f"{namespace}/seen", kubeconfig=kubeconfig).returncode == 0)
+    text = explain(f"{namespace}/seen", kubeconfig=kubeconfig)
+    assert "State     has its JobSet since " in text and "JobSet    runs" in text
+    for part in ("Pods      could not be read: ", "Events    could not be read: ", "plain-test, which could not be read: ",
+                 "TTL       not known: "):
+        assert part in text
+    assert 'cannot list resource "pods"' in text
 
 
-@pytest.mark.parametrize("arguments, status, words", [
+NOT_TO_BE_SHOWN = [
     (["default/nobody"], 1, "there is no TrainJob default/nobody; `kubectl get trainjobs -n default` lists"),
     (["nowhere/nobody"], 1, "there is no TrainJob nowhere/nobody"),
     (["trainjob/nobody"], 1, "; what is asked for is NAMESPACE/NAME, not KIND/NAME"),
@@ -163,23 +154,26 @@ def test_who_may_not_read_everything_is_told_what_is_missing(ask, explain, clust
     (["a", "b"], 2, "only one NAMESPACE/NAME"),
     (["a", "--interval=1ms"], 2, "--interval must be at least 100ms"),
     (["a", "--kubeconfig=/no/such/file"], 2, "/no/such/file does not exist"),
-])
-def test_what_cannot_be_shown_is_one_line_that_says_why(ask, arguments, status, words):
-    done = ask(*arguments)
-    assert (done.returncode, done.stdout) == (status, "")
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("signalbox-reconciler explain: ") and words in line
+]
+
+
+def test_what_cannot_be_shown_is_one_line_that_says_why(ask):
+    for arguments, status, words in NOT_TO_BE_SHOWN:
+        done = ask(*arguments)
+        assert (done.returncode, done.stdout) == (status, ""), arguments
+        (line,) = done.stderr.splitlines()
+        assert line.startswith("signalbox-reconciler explain: ") and words in line, arguments
 
 
 def test_a_cluster_that_cannot_be_reached_is_named(ask, tmp_path, cluster):
     away = tmp_path / "away"
     away.write_text(cluster.kubeconfig.read_text().replace(cluster.server, "https://127.0.0.1:1"))
-    done = ask("default/any", kubeconfig=away)
+    done = ask("any", kubeconfig=away)
     assert (done.returncode, done.stdout) == (1, "") and "127.0.0.1:1" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_whoever_has_no_kubeconfig_of_use_asks_through_kubectls_proxy(cluster, signalbox, rest, tmp_path):
+def test_whoever_has_no_kubeconfig_of_use_asks_through_kubectls_proxy(cluster, signalbox, rest, namespace, tmp_path):
     rest.create(runtime())
     rest.create(train_job("seen", seconds="never"))
     plugin = tmp_path / "plugin"
@@ -191,9 +185,9 @@ def test_whoever_has_no_kubeconfig_of_use_asks_through_kubectls_proxy(cluster, s
     proxy = subprocess.Popen([cluster.kubectl_path, "--kubeconfig", cluster.kubeconfig, "proxy", "--port=0"], stdout=subprocess.PIPE, text=True)
     try:
         address = proxy.stdout.readline().split()[-1]
-        done = subprocess.run([RECONCILER, "explain", "seen", "--server", f"http://{address}"], capture_output=True, text=True,
+        done = subprocess.run([RECONCILER, "explain", f"{namespace}/seen", "--server", f"http://{address}"], capture_output=True, text=True,
                               timeout=60, check=False, env=alone)
-        assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("TrainJob  default/seen, ")
+        assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith(f"TrainJob  {namespace}/seen, ")
         wrong = subprocess.run([RECONCILER, "explain", "seen", "--server=ftp://x"], capture_output=True, text=True, timeout=60,
                                check=False, env=alone)
         assert wrong.returncode == 2 and "--server" in wrong.stderr
@@ -202,12 +196,12 @@ def test_whoever_has_no_kubeconfig_of_use_asks_through_kubectls_proxy(cluster, s
         proxy.wait()
 
 
-def test_watching_shows_each_change_and_ends_with_the_job(signalbox, cluster, rest):
+def test_watching_shows_each_change_and_ends_with_the_job(signalbox, kubeconfig, rest, namespace):
     rest.create(runtime())
     rest.create(train_job("watched", suspend=True))
     wait_for("it to be suspended", lambda: "Suspended" in true_conditions(rest.get("trainjobs", "watched")))
-    watching = subprocess.Popen([RECONCILER, "explain", "default/watched", "--watch", "--interval=100ms"], stdout=subprocess.PIPE,
-                                text=True, env={**os.environ, "KUBECONFIG": str(cluster.kubeconfig)})
+    watching = subprocess.Popen([RECONCILER, "explain", "watched", "--watch", "--interval=100ms"], stdout=subprocess.PIPE,
+                                text=True, env={**os.environ, "KUBECONFIG": str(kubeconfig)})
     try:
         first = [watching.stdout.readline() for _ in range(2)]
         assert first[1].startswith("State     suspended since ")
@@ -218,13 +212,13 @@ def test_watching_shows_each_change_and_ends_with_the_job(signalbox, cluster, re
                 break
         rest.delete("trainjobs", "watched")
         remaining, _ = watching.communicate(timeout=60)
-        assert remaining.splitlines()[-1] == "TrainJob default/watched is gone"
+        assert remaining.splitlines()[-1] == f"TrainJob {namespace}/watched is gone"
         assert watching.returncode == 0 and "\x1b" not in remaining
     finally:
         watching.kill()
 
 
-def test_colours_are_for_terminals_and_only_if_they_are_wanted(signalbox, cluster, rest):
+def test_colours_are_for_terminals_and_only_if_they_are_wanted(signalbox, kubeconfig, rest):
     rest.create(runtime())
     rest.create(train_job("painted"))
     wait_for("its end", lambda: "Complete" in true_conditions(rest.get("trainjobs", "painted")))
@@ -232,8 +226,8 @@ def test_colours_are_for_terminals_and_only_if_they_are_wanted(signalbox, cluste
     def on_a_terminal(**environment):
         ours, theirs = pty.openpty()
         with os.fdopen(ours, "rb", buffering=0) as screen:
-            subprocess.run([RECONCILER, "explain", "default/painted"], stdout=theirs, timeout=60, check=True,
-                           env={**os.environ, "KUBECONFIG": str(cluster.kubeconfig), **environment})
+            subprocess.run([RECONCILER, "explain", "painted"], stdout=theirs, timeout=60, check=True,
+                           env={**os.environ, "KUBECONFIG": str(kubeconfig), **environment})
             os.close(theirs)
             return screen.read(65536).decode()
     assert "\x1b[32mcomplete" in on_a_terminal()

@@ -38,18 +38,17 @@ def events_of(text):
 
 def only_jobs(rest, many):
     """Forbids all further JobSets but this many."""
-    rest.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few", "namespace": "default"},
+    rest.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"},
                  "spec": {"hard": {"count/jobsets.jobset.x-k8s.io": str(many)}}})
     wait_for("the quota to count", lambda: rest.get("resourcequotas", "few").get("status", {}).get("used"))
 
 
-def test_each_state_can_be_told_with_kubectl_alone(signalbox, cluster, rest):
+def test_each_state_can_be_told_with_kubectl_alone(signalbox, kubectl, rest):
     rest.create(runtime())
     rest.create(runtime("gone"))
-    signalbox.stop_reconciler()
-    rest.create(train_job("unbuilt", "gone"))
-    rest.delete("clustertrainingruntimes", "gone")
-    signalbox.start_reconciler()
+    with signalbox.without_reconciler():
+        rest.create(train_job("unbuilt", "gone"))
+        rest.delete("clustertrainingruntimes", "gone")
     rest.create(train_job("suspended", suspend=True))
     rest.create(train_job("running", seconds="never", activeDeadlineSeconds=3600))
     rest.create(train_job("resumed", seconds="never", suspend=True))
@@ -67,23 +66,20 @@ def test_each_state_can_be_told_with_kubectl_alone(signalbox, cluster, rest):
     wait_for("the JobSet of the late one to go", lambda: conditions(rest.get("trainjobs", "late")).get("Failed") and
              rest.get("jobsets", "late") is None)
     only_jobs(rest, 0)
-    try:
-        rest.create(train_job("refused"))
-        for name, (state, reason, _, _) in WANT.items():
-            wait_for(f"{name} to be {state}/{reason}", lambda n=name, w=(state, reason): reason_of(rest, n) == w)
-        wait_for("a running pod", lambda: rest.get("trainjobs", "running")["status"]["jobsStatus"][0]["ready"] == 1)
+    rest.create(train_job("refused"))
+    for name, (state, reason, _, _) in WANT.items():
+        wait_for(f"{name} to be {state}/{reason}", lambda n=name, w=(state, reason): reason_of(rest, n) == w)
+    wait_for("a running pod", lambda: rest.get("trainjobs", "running")["status"]["jobsStatus"][0]["ready"] == 1)
 
-        lines = cluster.kubectl("get", "trainjobs").splitlines()
-        assert lines[0].split() == ["NAME", "STATE", "REASON", "AGE"]
-        table = {fields[0]: tuple(fields[1:3]) for fields in map(str.split, lines[1:])}
-        assert table == {name: want[:2] for name, want in WANT.items()}
+    lines = kubectl("get", "trainjobs").splitlines()
+    assert lines[0].split() == ["NAME", "STATE", "REASON", "AGE"]
+    table = {fields[0]: tuple(fields[1:3]) for fields in map(str.split, lines[1:])}
+    assert table == {name: want[:2] for name, want in WANT.items()}
 
-        for name, (_, _, text, events) in WANT.items():
-            def told(n=name, w=events):
-                return events_of(cluster.kubectl("describe", "trainjob", n)) == w
-            wait_for(f"the events of {name}", told, timeout=10, interval=1)
-            described = cluster.kubectl("describe", "trainjob", name)
-            assert text in described
-    finally:
-        rest.delete("resourcequotas", "few")
-        rest.patch("trainjobs", "leaving", {"metadata": {"finalizers": None}})
+    for name, (_, _, text, events) in WANT.items():
+        def told(n=name, w=events):
+            return events_of(kubectl("describe", "trainjob", n)) == w
+        wait_for(f"the events of {name}", told, timeout=10)
+        described = kubectl("describe", "trainjob", name)
+        assert text in described
+    rest.patch("trainjobs", "leaving", {"metadata": {"finalizers": None}})

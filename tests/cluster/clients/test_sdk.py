@@ -20,8 +20,8 @@ IMAGE = "registry.example.com/team/train:1.0"
 
 
 @pytest.fixture
-def client(cluster, signalbox):
-    return TrainerClient(KubernetesBackendConfig(config_file=str(cluster.kubeconfig), namespace="default"))
+def client(kubeconfig, signalbox, namespace):
+    return TrainerClient(KubernetesBackendConfig(config_file=str(kubeconfig), namespace=namespace))
 
 
 def pods_that(seconds=None, outcome=None, job="node", **pod_spec):
@@ -46,9 +46,9 @@ def train_a_model(rate, epochs=1):
     print(f"training at {rate} for {epochs}")
 
 
-def test_it_finds_the_control_plane_without_a_warning(cluster, signalbox, caplog):
+def test_it_finds_the_control_plane_without_a_warning(kubeconfig, signalbox, namespace, caplog):
     with caplog.at_level(logging.WARNING):
-        TrainerClient(KubernetesBackendConfig(config_file=str(cluster.kubeconfig), namespace="default"))
+        TrainerClient(KubernetesBackendConfig(config_file=str(kubeconfig), namespace=namespace))
     assert not caplog.records
 
 
@@ -158,28 +158,26 @@ def test_events_of_a_job_are_told_in_their_order(client):
     assert ours == ["JobsCreationSucceeded", "AllJobsCompleted"]
 
 
-@pytest.mark.parametrize("setting, seen", [("always", "Created"), ("on-failure", "Running")])
-def test_a_running_job_shows_as_the_created_condition_lets_it(signalbox, client, setting, seen):
-    signalbox.restart_reconciler(f"--created-condition={setting}")
+def test_a_running_job_shows_as_created(client):
     name = client.train(runtime="plain", trainer=CustomTrainerContainer(image=IMAGE), options=[pods_that("never")])
     wait_for("its pod to run", lambda: [step.status for step in client.get_job(name).steps] == ["Running"])
-    assert client.get_job(name).status == seen
-
-
-def test_a_resumed_job_shows_as_created_even_on_failure_only(signalbox, client, rest):
-    signalbox.restart_reconciler("--created-condition=on-failure")
-    name = client.train(runtime="plain", trainer=CustomTrainerContainer(image=IMAGE), options=[pods_that("never")])
-    assert client.wait_for_job_status(name, {"Running"}, timeout=60, polling_interval=1).status == "Running"
-    rest.patch("trainjobs", name, {"spec": {"suspend": True}})
-    wait_for("it to be suspended", lambda: "Suspended" in true_conditions(rest.get("trainjobs", name)))
-    rest.patch("trainjobs", name, {"spec": {"suspend": False}})
-    wait_for("it to be resumed", lambda: not true_conditions(rest.get("trainjobs", name)))
-    wait_for("its pod to run", lambda: [step.status for step in client.get_job(name).steps] == ["Running"])
-    # Suspended=False is a condition as well.
-    assert conditions(rest.get("trainjobs", name)).keys() == {"Suspended"}
     assert client.get_job(name).status == "Created"
-    with pytest.raises(TimeoutError):
-        client.wait_for_job_status(name, {"Running"}, timeout=2, polling_interval=1)
+
+
+def test_a_running_job_shows_as_running_if_created_is_for_failures_only_until_it_is_resumed(signalbox, client, rest):
+    with signalbox.reconfigured("--created-condition=on-failure"):
+        name = client.train(runtime="plain", trainer=CustomTrainerContainer(image=IMAGE), options=[pods_that("never")])
+        assert client.wait_for_job_status(name, {"Running"}, timeout=60, polling_interval=1).status == "Running"
+        rest.patch("trainjobs", name, {"spec": {"suspend": True}})
+        wait_for("it to be suspended", lambda: "Suspended" in true_conditions(rest.get("trainjobs", name)))
+        rest.patch("trainjobs", name, {"spec": {"suspend": False}})
+        wait_for("it to be resumed", lambda: not true_conditions(rest.get("trainjobs", name)))
+        wait_for("its pod to run", lambda: [step.status for step in client.get_job(name).steps] == ["Running"])
+        # Suspended=False is a condition as well.
+        assert conditions(rest.get("trainjobs", name)).keys() == {"Suspended"}
+        assert client.get_job(name).status == "Created"
+        with pytest.raises(TimeoutError):
+            client.wait_for_job_status(name, {"Running"}, timeout=2, polling_interval=1)
 
 
 # What docs/python-sdk.md warns of ------------------------------------------------------------------------------------------

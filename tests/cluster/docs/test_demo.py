@@ -40,6 +40,7 @@ def children(process):
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("moment,programs", [
     ("while the control plane starts", {"etcd", "kube-apiserver"}),
     ("in the middle of a story", {"etcd", "signalbox-webho", "signalbox-recon"}),  # as the kernel cuts names

@@ -5,7 +5,7 @@ import pytest
 from paths import ROOT
 from guides import keep_pods_running
 from gangs import install_pod_groups, path_of_pod_group
-from rest import conditions, true_conditions, wait_for
+from rest import Rest, conditions, true_conditions, wait_for
 
 EXAMPLES = sorted((ROOT / "manifests" / "examples").glob("*.yaml"))
 # What becomes of each: Pods that end after a second on the test bed's nodes, unless nobody there can start them.
@@ -20,8 +20,19 @@ WAITING = {
 
 
 @pytest.fixture(scope="module")
-def gangs(admin):
+def applied(cluster, admin, installed):
+    """A client for the namespace of each example, all of which were applied at once."""
     install_pod_groups(admin)
+    clients = {}
+    for example in EXAMPLES:
+        name = f"example-{example.stem}"
+        admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        wait_for("its service account", lambda: admin.get("serviceaccounts", "default", name), interval=0.02)
+        clients[example] = Rest(cluster.admin_kubeconfig(name))
+        cluster.kubectl("apply", "--server-side", "-n", name, "-f", example)
+    yield clients
+    for client in clients.values():
+        admin.delete("namespaces", client.namespace)
 
 
 def train_job_of(rest):
@@ -30,22 +41,19 @@ def train_job_of(rest):
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_becomes_what_it_says(example, cluster, gangs, signalbox, rest):
-    cluster.kubectl("apply", "--server-side", "-f", example)
-    try:
-        job = wait_for("it to be created", lambda: "Created" in true_conditions(train_job_of(rest)) and train_job_of(rest))
-        name = job["metadata"]["name"]
-        assert rest.get("jobsets", name)["spec"].get("suspend", False) == (example.stem in SUSPENDED)
-        if example.stem in SUSPENDED:
-            assert conditions(job)["Suspended"]["status"] == "True"
-        elif example.stem in WAITING:
-            wait_for("its first pod", lambda: rest.list("pods"))
-        else:
-            wait_for("its end", lambda: "Complete" in true_conditions(train_job_of(rest)), timeout=60)
-        if example.stem == "volcano":
-            assert rest.request("GET", path_of_pod_group("volcano", name))["spec"]["minMember"] == 4
-    finally:
-        cluster.kubectl("delete", "--ignore-not-found", "-f", example)
+def test_an_example_becomes_what_it_says(example, applied):
+    rest = applied[example]
+    job = wait_for("it to be created", lambda: "Created" in true_conditions(train_job_of(rest)) and train_job_of(rest))
+    name = job["metadata"]["name"]
+    assert rest.get("jobsets", name)["spec"].get("suspend", False) == (example.stem in SUSPENDED)
+    if example.stem in SUSPENDED:
+        assert conditions(job)["Suspended"]["status"] == "True"
+    elif example.stem in WAITING:
+        wait_for("its first pod", lambda: rest.list("pods"))
+    else:
+        wait_for("its end", lambda: "Complete" in true_conditions(train_job_of(rest)), timeout=60)
+    if example.stem == "volcano":
+        assert rest.request("GET", path_of_pod_group("volcano", name, rest.namespace))["spec"]["minMember"] == 4
 
 
 # What an example is for ----------------------------------------------------------------------------------------------------
@@ -58,17 +66,17 @@ def end_of(rest, name, condition):
     return wait_for("its end", lambda: conditions(rest.get("trainjobs", name)).get(condition), timeout=60)
 
 
-def test_the_deadline_ends_a_job_that_runs_on(cluster, signalbox, rest):
+def test_the_deadline_ends_a_job_that_runs_on(signalbox, kubectl, rest):
     keep_pods_running(rest)
     text = text_of("deadline")
     assert "activeDeadlineSeconds: 3600" in text
-    cluster.kubectl("apply", "-f", "-", input=text.replace("activeDeadlineSeconds: 3600", "activeDeadlineSeconds: 4"))
+    kubectl("apply", "-f", "-", input=text.replace("activeDeadlineSeconds: 3600", "activeDeadlineSeconds: 2"))
     assert end_of(rest, "deadline", "Failed")["reason"] == "DeadlineExceeded"
     wait_for("its JobSet and pods to go", lambda: not rest.list("jobsets") and not rest.list("pods"))
 
 
-def test_a_job_goes_away_once_the_time_of_its_runtime_is_over(cluster, signalbox, rest):
-    cluster.kubectl("apply", "-f", "-", input=text_of("time-to-live"))
+def test_a_job_goes_away_once_the_time_of_its_runtime_is_over(signalbox, kubectl, rest):
+    kubectl("apply", "-f", "-", input=text_of("time-to-live"))
     end_of(rest, "time-to-live", "Complete")
     assert rest.get("clustertrainingruntimes", "torch-for-a-day")["spec"]["ttlSecondsAfterFinished"] == 86400
     # The time is the live runtime's: a day is over sooner if it is made shorter.
@@ -98,10 +106,10 @@ spec:
 """
 
 
-def test_checkpoints_are_on_the_claim_and_the_job_ends_once_there_is_one(cluster, signalbox, rest):
-    cluster.kubectl("apply", "-f", "-", input=VOLUME)
+def test_checkpoints_are_on_the_claim_and_the_job_ends_once_there_is_one(signalbox, kubectl, rest):
+    kubectl("apply", "-f", "-", input=VOLUME)
     try:
-        cluster.kubectl("apply", "-f", "-", input=text_of("checkpoints"))
+        kubectl("apply", "-f", "-", input=text_of("checkpoints"))
         end_of(rest, "checkpoints", "Complete")
         pod, = rest.list("pods")
         assert pod["spec"]["nodeSelector"] == {"kubernetes.io/os": "linux"}
@@ -110,8 +118,7 @@ def test_checkpoints_are_on_the_claim_and_the_job_ends_once_there_is_one(cluster
                 if "persistentVolumeClaim" in volume] == [("checkpoints", "checkpoints")]
         assert {"name": "checkpoints", "mountPath": "/checkpoints"} in container["volumeMounts"]
     finally:
-        cluster.kubectl("delete", "trainjob", "checkpoints", "--ignore-not-found")
-        cluster.kubectl("delete", "--wait=false", "-f", "-", input=VOLUME)
+        rest.delete("persistentvolumes", "of-the-team")
 
 
 def test_there_is_an_example_of_everything_that_people_ask_for():

@@ -17,9 +17,9 @@ LONG = {"dra.md", "kueue.md", "lifecycle.md", "runtime-patches.md"}
 
 
 @pytest.mark.parametrize("name", GUIDES)
-def test_a_guide_can_be_followed_word_for_word(name, cluster, signalbox, rest, tmp_path):
+def test_a_guide_can_be_followed_word_for_word(name, cluster, signalbox, rest, kubeconfig, tmp_path):
     if name in LONG:
         keep_pods_running(rest)
-    reader = Reader(cluster, pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]).resolve(), tmp_path)
+    reader = Reader(cluster, pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]).resolve(), tmp_path, kubeconfig, rest.namespace)
     for step in steps_of(DOCS / name):
         reader.follow(step)

@@ -39,52 +39,52 @@ def keep_pods_running(rest):
     rest.replace("clustertrainingruntimes", runtime)
 
 
-def test_a_train_job_with_a_deadline_is_created_and_runs(cluster, signalbox, rest):
-    cluster.kubectl("apply", "-f", "-", input=manifest())
+def test_a_train_job_with_a_deadline_is_created_and_runs(signalbox, kubectl, rest):
+    kubectl("apply", "-f", "-", input=manifest())
     wait_for("its pod to run", lambda: [p for p in pods(rest) if p["status"]["phase"] in ("Running", "Succeeded")])
     assert rest.get("trainjobs", "my-trainjob")["spec"]["activeDeadlineSeconds"] == 3600
 
 
-def test_after_the_deadline_the_guides_query_prints_the_failed_condition(cluster, signalbox, rest):
+def test_after_the_deadline_the_guides_query_prints_the_failed_condition(signalbox, kubectl, rest):
     keep_pods_running(rest)
-    cluster.kubectl("apply", "-f", "-", input=manifest(deadline=2))
+    kubectl("apply", "-f", "-", input=manifest(deadline=2))
     wait_for("its pod", lambda: pods(rest))
     wait_for("the deadline", lambda: "Failed" in true_types(rest))
 
-    printed = cluster.kubectl("get", "trainjob", "my-trainjob", "-o", JSONPATH)
+    printed = kubectl("get", "trainjob", "my-trainjob", "-o", JSONPATH)
     failed = next(c for c in parse_all(printed) if c["type"] == "Failed")
     assert (failed["reason"], failed["message"]) == ("DeadlineExceeded", "TrainJob exceeded its active deadline")
     wait_for("its pods to go", lambda: not pods(rest))
 
 
-def test_with_created_on_failure_the_failed_condition_is_the_only_true_one(cluster, signalbox, rest):
+def test_with_created_on_failure_the_failed_condition_is_the_only_true_one(signalbox, kubectl, rest):
     keep_pods_running(rest)
-    signalbox.restart_reconciler("--created-condition=on-failure")
-    cluster.kubectl("apply", "-f", "-", input=manifest(deadline=2))
-    wait_for("its pod", lambda: pods(rest))
-    wait_for("the deadline", lambda: "Failed" in true_types(rest))
+    with signalbox.reconfigured("--created-condition=on-failure"):
+        kubectl("apply", "-f", "-", input=manifest(deadline=2))
+        wait_for("its pod", lambda: pods(rest))
+        wait_for("the deadline", lambda: "Failed" in true_types(rest))
 
-    printed = cluster.kubectl("get", "trainjob", "my-trainjob", "-o", JSONPATH)
+    printed = kubectl("get", "trainjob", "my-trainjob", "-o", JSONPATH)
     shown = json.loads(printed)
     assert (shown["type"], shown["reason"]) == ("Failed", "DeadlineExceeded")
 
 
-def test_a_suspended_train_job_has_no_pods_and_the_guides_patch_resumes_it(cluster, signalbox, rest):
-    cluster.kubectl("apply", "-f", "-", input=manifest(more="suspend: true"))
+def test_a_suspended_train_job_has_no_pods_and_the_guides_patch_resumes_it(signalbox, kubectl, rest):
+    kubectl("apply", "-f", "-", input=manifest(more="suspend: true"))
     wait_for("Suspended", lambda: "Suspended" in true_types(rest))
     wait_for("its JobSet", lambda: rest.get("jobsets", "my-trainjob"))
     assert pods(rest) == []
 
-    cluster.kubectl("patch", "trainjob", "my-trainjob", "--type=merge", "-p", '{"spec":{"suspend":false}}')
+    kubectl("patch", "trainjob", "my-trainjob", "--type=merge", "-p", '{"spec":{"suspend":false}}')
     wait_for("Complete", lambda: "Complete" in true_types(rest))
     suspended = conditions(rest.get("trainjobs", "my-trainjob"))["Suspended"]
     assert (suspended["status"], suspended["reason"]) == ("False", "Resumed")
 
 
-def test_kubectl_get_shows_state_reason_and_age(cluster, signalbox, rest):
-    cluster.kubectl("apply", "-f", "-", input=manifest())
+def test_kubectl_get_shows_state_reason_and_age(signalbox, kubectl, rest):
+    kubectl("apply", "-f", "-", input=manifest())
     wait_for("Complete", lambda: "Complete" in true_types(rest))
-    header, row = cluster.kubectl("get", "trainjob", "my-trainjob").splitlines()
+    header, row = kubectl("get", "trainjob", "my-trainjob").splitlines()
     assert header.split() == ["NAME", "STATE", "REASON", "AGE"]
     assert row.split()[:3] == ["my-trainjob", "Complete", "AllJobsCompleted"]
 

@@ -11,30 +11,12 @@ from controlplane.certificates import Authority
 from controlplane.kubeconfig import write_kubeconfig
 from deployment import NAMESPACE
 from fault_proxy import Fault
-from jobs import runtime, train_job
-from lean import LeanPlane
-from rest import Rest, wait_for
+from jobs import train_job
+from rest import wait_for
 
 KEEPALIVE_TIMER = "02"  # in /proc/net/tcp
 NOTICED_WITHIN = 30  # seconds, of a dead connection
 LONGEST_SILENCE = 15 * 100  # ticks until a quiet connection is probed
-
-
-@pytest.fixture(scope="module")
-def plane():
-    with LeanPlane() as lean:
-        Rest(lean.kubeconfig).create(runtime())
-        yield lean
-
-
-@pytest.fixture
-def rest(plane):
-    client = Rest(plane.kubeconfig)
-    yield client
-    for job in client.list("trainjobs"):
-        client.delete("trainjobs", job["metadata"]["name"])
-    for job_set in client.list("jobsets"):
-        client.delete("jobsets", job_set["metadata"]["name"])
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import re
 import pytest
 import yaml
 
-from schema_server import ROOT, build
+from schema_server import ROOT, build, load_all
 from deployment import DRAIN_SECONDS
 
 MANIFESTS = ROOT / "manifests"
@@ -26,7 +26,7 @@ def name_of(path):
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_parses_and_is_neat(path):
     text = path.read_text()
-    assert [doc for doc in yaml.safe_load_all(text) if doc]
+    assert load_all(text)
     assert text.endswith("\n") and "\t" not in text
     assert not [line for line in text.splitlines() if line != line.rstrip()]
 

@@ -24,7 +24,7 @@ def others(plane, rest):
     plane.kubectl("apply", "--server-side", *files)
     plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", *files)
     yield
-    plane.kubectl("delete", *files)
+    plane.kubectl("delete", "--wait=false", *files)
 
 
 @pytest.fixture(scope="session")

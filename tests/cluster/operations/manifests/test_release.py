@@ -115,18 +115,23 @@ def test_two_releases_of_the_same_sources_have_the_same_bytes(release, tmp_path)
     assert {"install.yaml", "runtimes.yaml", f"signalbox-{VERSION}.tgz"} <= files.keys()
 
 
-def test_images_of_a_registry_of_one_s_own_are_in_every_file(tmp_path):
-    make_release(tmp_path, "--images", "registry.example/team/")
+@pytest.fixture(scope="module")
+def of_ones_own(tmp_path_factory):
+    """A release with the images of another registry, and documents at an address."""
+    return make_release(tmp_path_factory.mktemp("own"), "--images", "registry.example/team/",
+                        "--documents", "https://git.example/signalbox/blob/v1.2.3-rc.1")
+
+
+def test_images_of_a_registry_of_one_s_own_are_in_every_file(of_ones_own):
     images = {container["image"]
-              for file in tmp_path.glob("*.yaml") for each in load_all(file.read_text()) if each["kind"] == "Deployment"
+              for file in of_ones_own.glob("*.yaml") for each in load_all(file.read_text()) if each["kind"] == "Deployment"
               for container in each["spec"]["template"]["spec"]["containers"]}
     assert images == {f"registry.example/team/signalbox-{program}:{VERSION}" for program in ("webhook", "reconciler")}
 
 
-def test_alerts_lead_to_the_documents_where_they_are_to_be_read(helm, tmp_path):
-    make_release(tmp_path, "--documents", "https://git.example/signalbox/blob/v1.2.3-rc.1")
-    chart = helm("template", "signalbox", tmp_path / f"signalbox-{VERSION}.tgz", "--set", "overlay=prometheus").stdout
-    for text in ((tmp_path / "install-prometheus.yaml").read_text(), chart):
+def test_alerts_lead_to_the_documents_where_they_are_to_be_read(helm, of_ones_own):
+    chart = helm("template", "signalbox", of_ones_own / f"signalbox-{VERSION}.tgz", "--set", "overlay=prometheus").stdout
+    for text in ((of_ones_own / "install-prometheus.yaml").read_text(), chart):
         alerts, = [each for each in load_all(text) if each["kind"] == "PrometheusRule"]
         links = {rule["annotations"]["runbook_url"] for group in alerts["spec"]["groups"] for rule in group["rules"]}
         assert len(links) > 5

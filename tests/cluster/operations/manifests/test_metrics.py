@@ -11,32 +11,45 @@ import time
 
 import pytest
 
+from deployment import Signalbox, remove_webhooks
 from paths import ROOT
 from prometheus import COMPONENT, Prometheus, alerts
-from rest import wait_for
+from rest import Rest, wait_for
 from shift import prepare, shift
 
 sys.path.append(str(ROOT / "tests" / "guards"))
 
 from metrics import documented  # noqa: E402
 
+NAMESPACE = "shift"
 DASHBOARD = json.loads((COMPONENT / "dashboard.json").read_text())
 PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
 TARGETS = [(panel["title"], target["expr"]) for panel in PANELS for target in panel["targets"]]
 
 
 @pytest.fixture(scope="module")
-def observed(installed, admin, cluster):
+def installed(cluster):
+    """Both programs, which have seen nothing yet."""
+    with Signalbox(cluster, os.environ["SIGNALBOX_BIN_DIR"]) as signalbox:
+        yield signalbox
+        remove_webhooks(cluster)
+
+
+@pytest.fixture(scope="module")
+def observed(installed, cluster):
     """Prometheus, after a shift; with `uids` of the shift's jobs and the times of its `start` and `end`."""
+    rest = Rest(cluster.kubeconfig, NAMESPACE)
+    rest.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     targets = {f"signalbox-{name}": getattr(installed, name).port_of("admin") for name in ("webhook", "reconciler")}
     with Prometheus(cluster.directory / "prometheus", targets) as prometheus:
         prometheus.start = time.time()
-        prepare(admin)
-        prometheus.uids = shift(admin)
+        prepare(rest)
+        prometheus.uids = shift(rest)
         wait_for("the last scrape", lambda: prometheus.query('sum(signalbox_ttl_lateness_seconds_count) > 0'))
         time.sleep(2)  # two more, which rates need
         prometheus.end = time.time()
         yield prometheus
+    rest.delete("namespaces", NAMESPACE)
 
 
 def families(program):
@@ -149,7 +162,7 @@ STORIES = {
 def test_one_jobs_story_is_read_by_its_uid(observed, installed, fate):
     lines = story(installed.reconciler, observed.uids[fate])
     assert [line["msg"] for line in lines] == STORIES[fate]
-    assert {line["trainjob"] for line in lines} == {f"default/{fate}-0"}
+    assert {line["trainjob"] for line in lines} == {f"{NAMESPACE}/{fate}-0"}
     assert [line["time"] for line in lines] == sorted(line["time"] for line in lines)
     assert lines[-1]["level"] == ("warn" if fate in ("failed", "blocked") else "info")
 

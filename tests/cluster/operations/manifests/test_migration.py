@@ -10,20 +10,20 @@ import pathlib
 import re
 
 import pytest
-import yaml
 
 from paths import ROOT
 from controlplane import ControlPlane
 from deployment import NAMESPACE, Program, Signalbox
 from rest import ApiError, Rest, conditions, wait_for
 from restored import restore
+from schema_server import load_all
 
 DATA = ROOT / "tests" / "data" / "migration"
 FINALIZER = "trainer.kubeflow.org/resource-in-use"  # of v2.2 and before; v2.3 takes it off, where it has had the time
 
 
 def recorded(pattern):
-    return {path.stem: list(yaml.safe_load_all(path.read_text())) for path in sorted(DATA.glob(pattern))}
+    return {path.stem: load_all(path.read_text()) for path in sorted(DATA.glob(pattern))}
 
 
 def moved(objects, namespace):
@@ -133,7 +133,7 @@ class Story:
 def install_crds_of_then(cluster):
     """Ours without their rules: what is forbidden now was stored then, and is there when the rules come."""
     for path in sorted((ROOT / "manifests" / "base" / "crds").glob("*runtimes.yaml")) + [ROOT / "manifests/base/crds/trainjobs.yaml"]:
-        crd = yaml.safe_load(path.read_text())
+        crd, = load_all(path.read_text())
         cluster.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(without_rules(crd)))
     cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
 

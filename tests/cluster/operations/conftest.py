@@ -1,0 +1,46 @@
+"""One API server without controllers for the whole folder: tests play JobSet's controller themselves, and each has a namespace there."""
+
+import pytest
+
+from jobs import runtime
+from lean import LeanPlane
+from rest import Rest
+
+
+@pytest.fixture(scope="session")
+def plane(request):
+    with LeanPlane() as lean:
+        yield lean
+        lean.keep_logs = request.session.testsfailed > 0
+
+
+@pytest.fixture(scope="session")
+def admin(plane):
+    return Rest(plane.kubeconfig)
+
+
+@pytest.fixture
+def namespace(admin):
+    """The test's own. No controller would empty it: the test's objects are deleted by hand, and so are the runtimes."""
+    name = admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "test-"}})["metadata"]["name"]
+    yield name
+    for train_job in admin.list("trainjobs", name):
+        if "finalizers" in train_job["metadata"]:
+            admin.patch("trainjobs", train_job["metadata"]["name"], {"metadata": {"finalizers": None}}, name)
+    for resource in ("trainjobs", "jobsets", "configmaps", "clustertrainingruntimes"):
+        admin.request("DELETE", admin.path(resource, namespace=name))
+    admin.delete("namespaces", name)
+
+
+@pytest.fixture
+def kubeconfig(plane, namespace):
+    """The administrator's, whose context is in the test's namespace."""
+    return plane.admin_kubeconfig(namespace)
+
+
+@pytest.fixture
+def rest(kubeconfig):
+    """A client for the test's namespace. There is the runtime of TrainJobs that name none."""
+    client = Rest(kubeconfig)
+    client.create(runtime())
+    return client
