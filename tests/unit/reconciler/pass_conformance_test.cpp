@@ -23,6 +23,7 @@ struct Exception {
     bool anew = false;         // the snapshot is removed, and everything built from the live runtime
     bool built = false;        // what building says
     const char* changed = "";  // by a merge patch of the JobSet's spec
+    bool recreated = false;    // the JobSet is deleted, which does not take the change
 };
 
 const Exception rows[] = {
@@ -51,7 +52,12 @@ const Exception rows[] = {
     {.reason = "lifecycle 7: a running JobSet is suspended before anything else",
      .cases = {"running-jobset-is-applied-when-trainjob-gets-suspended"},
      .built = true,
-     .changed = R"({"suspend":true})"},
+     .changed = R"({"suspend":true})",
+     .recreated = true},
+    {.reason = "lifecycle 7: a suspended JobSet that does not take what is built is made anew",
+     .cases = {"suspended-jobset-is-applied-on-resume"},
+     .built = true,
+     .recreated = true},
 };
 
 const Exception* find_row(const std::string& name) {
@@ -98,7 +104,7 @@ struct Outcome {
     std::set<std::string> deleted = {};     // paths
 };
 
-void note(const kube::Request& request, MemoryApiServer& server, Outcome& outcome) {
+void note(const kube::Request& request, ModelServer& server, Outcome& outcome) {
     if (request.method == "DELETE")
         outcome.deleted.insert(request.target.substr(0, request.target.find('?')));
     if (request.method == "DELETE" || request.target.find("/status") != std::string::npos) return;
@@ -111,9 +117,9 @@ void note(const kube::Request& request, MemoryApiServer& server, Outcome& outcom
 
 Outcome run_passes(const PipelineCase& c) {
     Life life(runtime::make_pipeline(c.features));
-    life.server.put(train_jobs, c.train_job);
-    if (c.runtime) life.server.put(resource_of(*c.runtime), *c.runtime);
-    for (const Json& object : c.existing) life.server.put(resource_of(object), object);
+    life.server.restore(train_jobs, c.train_job);
+    if (c.runtime) life.server.restore(resource_of(*c.runtime), *c.runtime);
+    for (const Json& object : c.existing) life.server.restore(resource_of(object), object);
 
     Outcome outcome;
     life.server.refuse = [&](const kube::Request& request) -> std::optional<api::Error> {
@@ -121,7 +127,10 @@ Outcome run_passes(const PipelineCase& c) {
         return std::nullopt;
     };
     constexpr int enough = 4;
-    for (int i = 0; i < enough; ++i) pass(life, c.job.meta.key());
+    for (int i = 0; i < enough; ++i) {
+        pass(life, c.job.meta.key());
+        life.server.collect_garbage();
+    }
     const Json& job = *life.server.find(train_jobs, c.job.meta.key());
     outcome.status = job["status"];
     for (const Json& condition : outcome.status["conditions"].items())
@@ -159,6 +168,7 @@ Outcome wanted_outcome(const PipelineCase& c, const Exception* row) {
     for (const Json& object : c.existing)  // the original makes what it deletes first, in the same pass
         for (const Json& name : c.want["deleted"].items())
             if (name == key_of(object)) wanted.deleted.insert(kube::path(job_sets, c.job.meta.key()));
+    if (row && row->recreated) wanted.deleted.insert(kube::path(job_sets, c.job.meta.key()));
     if (row) wanted.created = row->created;
     if (row) wanted.changed = row->changed;
     if (row && !row->built) return wanted;
