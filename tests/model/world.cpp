@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "api/names.hpp"
-#include "kube/status.hpp"
 #include "process.hpp"
+#include "wire.hpp"
 
 namespace faults {
 namespace {
@@ -19,25 +19,6 @@ constexpr int most_writes = 150;
 constexpr std::chrono::seconds pause{7};
 
 api::Error lost() { return {.code = api::Errc::unavailable, .message = "connection lost"}; }
-
-// What kube::without_object() asks for.
-std::string as_table(const std::string& body) {
-    const api::Json object = api::parse_json(body).value();
-    return to_json(api::Json::object(
-        {{"kind", "Table"},
-         {"metadata", api::Json::object({{"resourceVersion", object["metadata"]["resourceVersion"]}})},
-         {"rows", api::Json::array()}}));
-}
-
-api::Result<kube::Response> to_result(Reply reply) {
-    if (reply.ok()) return kube::Response{reply.status, std::move(reply.body)};
-    net::HttpResponse response;
-    response.status = static_cast<unsigned>(reply.status);
-    response.body = std::move(reply.body);
-    if (reply.retry_after > 0)
-        response.headers.emplace_back("Retry-After", std::to_string(reply.retry_after));
-    return kube::error_from(response);
-}
 
 std::string without_query(const std::string& target) { return target.substr(0, target.find('?')); }
 
@@ -324,11 +305,11 @@ void World::arrived(const std::shared_ptr<Sent>& sent) {
             refusal.retry_after = static_cast<int>(pause.count());
             quiet_until_[sent->from->number()] = agenda.now() + pause;
         }
-        return answered(sent, to_result(std::move(refusal)));
+        return answered(sent, to_result(std::move(refusal), sent->request));
     }
     if (chance(0.02))
         return answered(sent, chance(0.5) ? api::Result<kube::Response>(lost())
-                                          : to_result(failure(500, "InternalError", "no")));
+                                          : to_result(failure(500, "InternalError", "no"), sent->request));
     if (!sent->about_lease)
         judge.asked(sent->from->number(), sent->request, sent->from->alive(), sent->meant);
     acting_ = sent->from;
@@ -341,8 +322,6 @@ void World::arrived(const std::shared_ptr<Sent>& sent) {
                       there ? there->version() : std::to_string(api.version())};
         sent->handled = agenda.wall_seconds();
     }
-    if (reply.ok() && sent->request.accept.find("as=Table") != std::string::npos)
-        reply.body = as_table(reply.body);
     if (write && sent->about_lease && reply.ok()) leadership_.granted(sent->from->number(), sent->at);
     if (write && !sent->about_lease)
         note("reconciler " + std::to_string(sent->from->number()) + ": " + sent->request.method + " " +
@@ -351,7 +330,7 @@ void World::arrived(const std::shared_ptr<Sent>& sent) {
         happened_ = happened_ || hit;
         answered(sent, lost());
     } else {
-        answered(sent, to_result(std::move(reply)));
+        answered(sent, to_result(std::move(reply), sent->request));
     }
     if (write && !sent->about_lease) after_write(sent);
 }

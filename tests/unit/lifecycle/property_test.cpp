@@ -7,7 +7,7 @@
 namespace lifecycle {
 namespace {
 
-constexpr int rounds = 30'000;
+constexpr int rounds = 10'000;
 
 /// Any state that a cluster could show, sensible or not.
 class Chaos {

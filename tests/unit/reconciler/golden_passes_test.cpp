@@ -38,7 +38,7 @@ Json name_of(const BuildCase& c, std::string_view path) {
     return path;
 }
 
-void note(const BuildCase& c, const kube::Request& request, MemoryApiServer& server, Sent& sent) {
+void note(const BuildCase& c, const kube::Request& request, ModelServer& server, Sent& sent) {
     const std::string path = request.target.substr(0, request.target.find('?'));
     if (path.ends_with("/status")) return;
     if (request.method == "DELETE") return sent.deleted.push_back(name_of(c, path));
@@ -69,9 +69,9 @@ std::optional<std::string> error_in(const Json& status) {
 // All that passes over a case do until there is nothing left to do.
 Json outcome_of(const BuildCase& c) {
     Life life(runtime::make_pipeline(c.features));
-    life.server.put(train_jobs, c.train_job);
-    if (c.runtime) life.server.put(resource_of(*c.runtime), *c.runtime);
-    for (const Json& object : c.existing) life.server.put(resource_of(object), object);
+    life.server.restore(train_jobs, c.train_job);
+    if (c.runtime) life.server.restore(resource_of(*c.runtime), *c.runtime);
+    for (const Json& object : c.existing) life.server.restore(resource_of(object), object);
 
     Sent sent;
     life.server.refuse = [&](const kube::Request& request) -> std::optional<api::Error> {
@@ -79,7 +79,10 @@ Json outcome_of(const BuildCase& c) {
         return std::nullopt;
     };
     constexpr int enough = 4;
-    for (int i = 0; i < enough; ++i) pass(life, c.job.meta.key());
+    for (int i = 0; i < enough; ++i) {
+        pass(life, c.job.meta.key());
+        life.server.collect_garbage();
+    }
 
     std::vector<Json> objects;
     for (auto& [key, object] : sent.objects) objects.push_back(std::move(object));

@@ -4,13 +4,13 @@
 #include <boost/asio/io_context.hpp>
 #include <catch2/catch.hpp>
 
-#include "memory_api_server.hpp"
+#include "model_server.hpp"
 #include "pass.hpp"
 #include "runtime/plugin.hpp"
 #include "support/printers.hpp"
 #include "support/virtual_clock.hpp"
 
-/// One TrainJob with its runtime on a server in memory, and the passes over it.
+/// One TrainJob with its runtime on the modelled API server, and the passes over it.
 namespace reconciler {
 
 using api::Json;
@@ -45,11 +45,11 @@ inline const api::ObjectKey snapshot = {"ns", "job-runtime-snapshot"};
 
 /// The caches see everything before each pass unless they are told not to.
 struct Life {
-    MemoryApiServer server = {};
+    ModelServer server = {};
     boost::asio::io_context context = {};
     VirtualClock time{context};
     std::unique_ptr<kube::Clock> clock = kube::make_clock(context.get_executor());
-    MemoryApiServer event_server = {};
+    ModelServer event_server = {};
     kube::EventRecorder events{context.get_executor(), event_server, *clock, "test"};
     std::vector<std::string> log_lines = {};
     net::Log log{net::LogLevel::info, net::LogFormat::json,
@@ -79,22 +79,30 @@ struct Life {
         return report;
     }
 
-    Json& job() { return *server.find(train_jobs, key); }
-    Json& job_set() { return *server.find(job_sets, key); }
+    const Json& job() const { return *server.find(train_jobs, key); }
+    const Json& job_set() const { return *server.find(job_sets, key); }
     /// As a user would; the caches see it.
-    void set_suspend(bool suspend) {
-        Json changed = job();
-        changed["spec"]["suspend"] = suspend;
-        server.put(train_jobs, std::move(changed));
+    void set_in_job(const char* field, Json value) {
+        server.edit(train_jobs, key, [&](Json& job) { job["spec"][field] = std::move(value); });
+    }
+    void set_suspend(bool suspend) { set_in_job("suspend", suspend); }
+    void set_in_runtime(const char* field, Json value) {
+        server.edit(cluster_training_runtimes, torch,
+                    [&](Json& runtime) { runtime["spec"][field] = std::move(value); });
+    }
+    void set_nodes(int count) {
+        server.edit(cluster_training_runtimes, torch,
+                    [&](Json& runtime) { runtime["spec"]["mlPolicy"]["numNodes"] = count; });
     }
     void finish_job_set() {
-        Json& status = job_set()["status"];
-        status["conditions"] =
-            Json::array({Json::object({{"type", "Completed"},
-                                       {"status", "True"},
-                                       {"reason", "AllJobsCompleted"},
-                                       {"message", "jobset completed successfully"},
-                                       {"lastTransitionTime", api::format_time(server.now)}})});
+        server.edit(job_sets, key, [this](Json& job_set) {
+            job_set["status"]["conditions"] =
+                Json::array({Json::object({{"type", "Completed"},
+                                           {"status", "True"},
+                                           {"reason", "AllJobsCompleted"},
+                                           {"message", "jobset completed successfully"},
+                                           {"lastTransitionTime", api::format_time(server.now)}})});
+        });
     }
     std::string condition(std::string_view type) {
         for (const api::Condition& c : api::parse_train_job(job()).conditions)

@@ -19,7 +19,7 @@ Json config_map(const char* text) {
 
 // A server with at most one such ConfigMap on it, and what applying one comes to.
 struct OneMap {
-    MemoryApiServer server = {};
+    ModelServer server = {};
     boost::asio::io_context context = {};
     Failure result = {};
 
@@ -90,7 +90,7 @@ TEST_CASE("each object is applied when its time is", "[object-writer]") {
 TEST_CASE("what somebody edited in an object of ours is put right", "[object-writer]") {
     OneMap one;
     one.apply("ours", Applied::every_pass, false);
-    (*one.server.find(config_maps, map_key))["data"]["key"] = "theirs";
+    one.server.edit(config_maps, map_key, [](Json& map) { map["data"]["key"] = "theirs"; });
     CHECK(one.apply("ours", Applied::every_pass, false) == Writes{"PUT " + map_path});
     CHECK(one.text() == "ours");
 }
@@ -140,10 +140,10 @@ TEST_CASE("what is withdrawn from an object goes, and what others put into its m
           "[object-writer]") {
     OneMap one;
     one.apply("a", Applied::every_pass, true);
-    Json& live = *one.server.find(config_maps, map_key);
-    live["data"]["withdrawn"] = "yes";
-    live["metadata"]["labels"]["theirs"] = "kept";
-    live["metadata"]["managedFields"] = Json::array({Json::object({{"manager", "trainer"}})});
+    one.server.edit(config_maps, map_key, [](Json& live) {
+        live["data"]["withdrawn"] = "yes";
+        live["metadata"]["labels"]["theirs"] = "kept";
+    });
     one.apply("b", Applied::every_pass, true);
     const Json& after = *one.server.find(config_maps, map_key);
     CHECK(after["data"] == Json::object({{"key", "b"}}));

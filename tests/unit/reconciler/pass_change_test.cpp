@@ -5,14 +5,6 @@
 namespace reconciler {
 namespace {
 
-api::Error immutable(const std::string& field) {
-    return {.code = api::Errc::invalid,
-            .message = "JobSet.jobset.x-k8s.io \"job\" is invalid: " + field +
-                       ": Invalid value: \"array\": Value is immutable",
-            .reason = "Invalid",
-            .http_status = 422};
-}
-
 const char* const claims = R"([{"templates": [{"metadata": {"name": "data"}, "spec": {"resources":
     {"requests": {"storage": "1Gi"}}}}]}])";
 
@@ -21,52 +13,35 @@ const char* const claims_with_defaults = R"([{"retentionPolicy": {"whenDeleted":
     {"metadata": {"name": "data", "creationTimestamp": null}, "spec": {"resources": {"requests": {"storage": "1Gi"}}},
      "status": {}}]}])";
 
-// A suspended job with volume claims, on a server that refuses any other list of them.
+// A suspended job with volume claims, of which a JobSet takes no others.
 struct WithClaims : Life {
     WithClaims() {
-        (*server.find(cluster_training_runtimes, torch))["spec"]["template"]["spec"]["volumeClaimPolicies"] =
-            api::parse_json(claims).value();
-        job()["spec"]["suspend"] = true;
+        server.edit(cluster_training_runtimes, torch, [](Json& runtime) {
+            runtime["spec"]["template"]["spec"]["volumeClaimPolicies"] = api::parse_json(claims).value();
+        });
+        set_suspend(true);
         pass();
-        job_set()["spec"]["volumeClaimPolicies"] = api::parse_json(claims_with_defaults).value();
-        server.refuse = [this](const kube::Request& request) -> std::optional<api::Error> {
-            if (request.method != "PATCH" || request.target != job_set_path) return std::nullopt;
-            const Json* stored = server.find(job_sets, key);
-            const Json body = api::parse_json(request.body).value();
-            const Json* sent = body["spec"].find("volumeClaimPolicies");
-            if (!stored || !sent || *sent == (*stored)["spec"]["volumeClaimPolicies"]) return std::nullopt;
-            return immutable("spec.volumeClaimPolicies");
-        };
+        Json filled = job_set();
+        filled["spec"]["volumeClaimPolicies"] = api::parse_json(claims_with_defaults).value();
+        server.restore(job_sets, std::move(filled));
         server.take_writes();
     }
 
     // The job's own idea of them changes, which no JobSet can follow.
     void ask_for_more() {
-        Json changed = job();
-        changed["spec"]["runtimePatches"] = api::parse_json(R"([{"manager": "test", "trainingRuntimeSpec": {
+        set_in_job("runtimePatches", api::parse_json(R"([{"manager": "test", "trainingRuntimeSpec": {
             "template": {"spec": {"volumeClaimPolicies": [{"templates": [{"metadata": {"name": "other"}}]}]}}}}])")
-                                                .value();
-        server.put(train_jobs, std::move(changed));
+                                         .value());
     }
 };
 
 // A suspended job whose JobSet has a label that we did not put there.
 struct WithForeignLabel : Life {
     WithForeignLabel() {
-        job()["spec"]["suspend"] = true;
-        job()["spec"]["runtimePatches"] = label_patch();
+        set_suspend(true);
+        set_in_job("runtimePatches", label_patch());
         pass();
-        Json labelled = job_set();
-        labels(labelled)["foreign"] = "x";
-        labelled["metadata"]["managedFields"] = api::parse_json(R"([
-            {"manager": "trainer", "operation": "Apply", "fieldsV1": {"f:spec": {"f:replicatedJobs": {
-             "k:{\"name\":\"node\"}": {"f:template": {"f:spec": {"f:template": {"f:metadata": {
-             "f:labels": {"f:ours": {}}}}}}}}}}},
-            {"manager": "kubectl-edit", "operation": "Update", "fieldsV1": {"f:spec": {"f:replicatedJobs": {
-             "k:{\"name\":\"node\"}": {"f:template": {"f:spec": {"f:template": {"f:metadata": {
-             "f:labels": {"f:foreign": {}}}}}}}}}}}])")
-                                                    .value();
-        server.put(job_sets, std::move(labelled));
+        server.edit(job_sets, key, [](Json& job_set) { labels(job_set)["foreign"] = "x"; });
         server.take_writes();
     }
 
@@ -98,6 +73,7 @@ TEST_CASE("a JobSet that never ran is made anew although its volume claims go wi
     life.ask_for_more();
     life.set_suspend(false);
     life.pass();
+    life.server.collect_garbage();
     CHECK_FALSE(life.server.find(job_sets, key));
     life.pass();
     REQUIRE(life.server.find(job_sets, key));
@@ -124,24 +100,23 @@ TEST_CASE(
     for (const bool after_a_change : {false, true}) {
         INFO(after_a_change);
         WithClaims life;
+        Json theirs = life.job_set();
+        theirs["metadata"]["annotations"].erase(api::applied_hash_annotation);
+        theirs["spec"]["suspend"] = false;
+        life.server.erase(job_sets, key);
+        life.server.put(job_sets, theirs);
         // It suspends what runs by an apply under our name.
-        Json left = life.job_set();
-        left["metadata"]["annotations"].erase(api::applied_hash_annotation);
-        left["metadata"]["generation"] = 2;
-        left["metadata"]["managedFields"] = api::parse_json(R"([{"manager": "trainer", "operation": "Apply",
-            "fieldsV1": {"f:spec": {"f:suspend": {}}}}])")
-                                                .value();
-        life.server.put(job_sets, std::move(left));
+        theirs["spec"] = Json::object({{"suspend", true}});
+        life.server.apply(job_sets, theirs);
         if (after_a_change) {
-            Json changed = life.job();
-            changed["metadata"]["labels"]["team"] = "a";
-            life.server.put(train_jobs, std::move(changed));
+            life.server.edit(train_jobs, key, [](Json& job) { job["metadata"]["labels"]["team"] = "a"; });
             life.pass();
             CHECK(life.server.take_writes() == Writes{"PATCH " + job_set_path});
             CHECK(api::is_applied_by_us(life.job_set()));
         }
         life.ask_for_more();
         life.pass();
+        life.server.collect_garbage();
         life.pass();
         REQUIRE(life.server.find(job_sets, key));
         CHECK(life.condition("Created") == "False/JobsCreationFailed");
@@ -150,15 +125,11 @@ TEST_CASE(
 
 TEST_CASE("a JobSet that was resumed meanwhile is not suspended again by a change that was decided before") {
     WithClaims life;
-    Json changed = life.job();
-    changed["metadata"]["labels"]["team"] = "a";
-    life.server.put(train_jobs, std::move(changed));
+    life.server.edit(train_jobs, key, [](Json& job) { job["metadata"]["labels"]["team"] = "a"; });
     life.server.show(life.caches);
     life.frozen = true;
     life.set_suspend(false);
-    Json resumed = life.job_set();
-    resumed["spec"]["suspend"] = false;
-    life.server.put(job_sets, std::move(resumed));
+    life.server.edit(job_sets, key, [](Json& job_set) { job_set["spec"]["suspend"] = false; });
     life.pass();
     for (const std::string& write : life.server.take_writes()) CHECK(write != "PATCH " + job_set_path);
     CHECK(life.job_set()["spec"]["suspend"] == Json(false));
@@ -175,11 +146,12 @@ TEST_CASE("a label that somebody else put on a suspended JobSet is no reason to 
 
 TEST_CASE("a label of ours that is withdrawn is one, also next to somebody else's") {
     WithForeignLabel life;
-    Json changed = life.job();
-    changed["spec"].erase("runtimePatches");
-    changed["spec"]["suspend"] = false;
-    life.server.put(train_jobs, std::move(changed));
+    life.server.edit(train_jobs, key, [](Json& job) {
+        job["spec"].erase("runtimePatches");
+        job["spec"]["suspend"] = false;
+    });
     life.pass();
+    life.server.collect_garbage();
     CHECK_FALSE(life.server.find(job_sets, key));
 }
 

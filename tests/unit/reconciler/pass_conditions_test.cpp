@@ -80,7 +80,7 @@ TEST_CASE("what a plugin cannot see holds up neither the end of a job nor its de
         life.pass();
         life.server.refuse_read = no_weather;
         if (late) {
-            life.job()["spec"]["activeDeadlineSeconds"] = 60;
+            life.set_in_job("activeDeadlineSeconds", 60);
             life.server.now += 1h;
         } else {
             life.finish_job_set();

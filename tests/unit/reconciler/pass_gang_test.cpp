@@ -11,19 +11,18 @@ const std::string group_path = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/ns
 const std::string limit_ranges_path = "/api/v1/namespaces/ns/limitranges";
 
 struct Gang : Life {
-    Gang() {
-        Json& runtime = *server.find(cluster_training_runtimes, torch);
-        runtime["spec"]["podGroupPolicy"]["coscheduling"] = Json::object();
-    }
+    Gang() { set_in_runtime("podGroupPolicy", Json::object({{"coscheduling", Json::object()}})); }
     Json group() { return server.find(pod_groups, key) ? *server.find(pod_groups, key) : Json(); }
-    // The server in memory has objects, not collections: this is the answer to a list.
     void set_default_memory(const char* memory) {
-        Json list =
-            api::parse_json(R"({"metadata": {"namespace": "ns"}, "items": [{"metadata": {"name": "range",
-            "namespace": "ns"}, "spec": {"limits": [{"type": "Container", "defaultRequest": {}}]}}]})")
-                .value();
-        list["items"].items()[0]["spec"]["limits"].items()[0]["defaultRequest"]["memory"] = memory;
-        server.put(limit_ranges, std::move(list));
+        Json range = api::parse_json(R"({"metadata": {"name": "range", "namespace": "ns"},
+            "spec": {"limits": [{"type": "Container", "defaultRequest": {}}]}})")
+                         .value();
+        range["spec"]["limits"].items()[0]["defaultRequest"]["memory"] = memory;
+        server.put(limit_ranges, std::move(range));
+    }
+    static Json& pod_of(Json& runtime) {
+        Json& job = runtime["spec"]["template"]["spec"]["replicatedJobs"].items()[0];
+        return job["template"]["spec"]["template"]["spec"];
     }
 };
 
@@ -105,10 +104,8 @@ TEST_CASE("the PodGroup of a suspended job is made again and computed anew", "[p
 
 TEST_CASE("what a RuntimeClass adds is computed anew in the pass that resumes the job", "[pass]") {
     Gang life;
-    Json& pod =
-        (*life.server.find(cluster_training_runtimes, torch))["spec"]["template"]["spec"]["replicatedJobs"]
-            .items()[0]["template"]["spec"]["template"]["spec"];
-    pod["runtimeClassName"] = "sandboxed";
+    life.server.edit(cluster_training_runtimes, torch,
+                     [](Json& runtime) { Gang::pod_of(runtime)["runtimeClassName"] = "sandboxed"; });
     const auto set_overhead = [&](const char* memory) {
         Json made = api::parse_json(R"({"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass",
             "metadata": {"name": "sandboxed"}, "handler": "sandbox"})")
@@ -148,13 +145,14 @@ TEST_CASE("LimitRanges are listed, and what cannot be read ends the pass without
 
 TEST_CASE("GPUs behind claims that may not be read are unknown, and the job runs", "[pass]") {
     Life life;
-    Json& runtime = *life.server.find(cluster_training_runtimes, torch);
-    runtime["spec"]["mlPolicy"] = api::parse_json(R"({"numNodes": 2, "xgboost": {}})").value();
-    Json& pod = runtime["spec"]["template"]["spec"]["replicatedJobs"]
-                    .items()[0]["template"]["spec"]["template"]["spec"];
-    pod["resourceClaims"] =
-        api::parse_json(R"([{"name": "gpus", "resourceClaimTemplateName": "gpus"}])").value();
-    pod["containers"].items()[0]["resources"]["claims"] = api::parse_json(R"([{"name": "gpus"}])").value();
+    life.set_in_runtime("mlPolicy", api::parse_json(R"({"numNodes": 2, "xgboost": {}})").value());
+    life.server.edit(cluster_training_runtimes, torch, [](Json& runtime) {
+        Json& pod = Gang::pod_of(runtime);
+        pod["resourceClaims"] =
+            api::parse_json(R"([{"name": "gpus", "resourceClaimTemplateName": "gpus"}])").value();
+        pod["containers"].items()[0]["resources"]["claims"] =
+            api::parse_json(R"([{"name": "gpus"}])").value();
+    });
     life.server.refuse_read = [](const kube::Request& request) -> std::optional<api::Error> {
         if (request.target.find("resource.k8s.io") == request.target.npos) return std::nullopt;
         return api::Error{.code = api::Errc::forbidden, .message = "no", .http_status = 403};

@@ -11,17 +11,12 @@ struct Changed : Life {
         if (job_suspended) set_suspend(true);
         pass();
         pass();
-        Json edited = job_set();
-        edited["spec"]["suspend"] = job_set_suspended;
-        server.put(job_sets, std::move(edited));
+        server.edit(job_sets, key, [&](Json& job_set) { job_set["spec"]["suspend"] = job_set_suspended; });
         if (!exists) server.erase(job_sets, key);
-        Json changed = job();
-        changed["spec"]["runtimePatches"] =
-            api::parse_json(R"([{"manager": "test.io/x", "trainingRuntimeSpec": {
+        set_in_job("runtimePatches", api::parse_json(R"([{"manager": "test.io/x", "trainingRuntimeSpec": {
             "template": {"spec": {"replicatedJobs": [{"name": "node", "template": {"spec": {"template": {
                 "metadata": {"labels": {"new": "yes"}}}}}}]}}}}])")
-                .value();
-        server.put(train_jobs, std::move(changed));
+                                         .value());
         server.take_writes();
     }
     bool has_change() {
@@ -92,9 +87,7 @@ TEST_CASE("a JobSet of ours that the caches have not shown yet keeps its runtime
             const Json job_set = life.job_set();
             const Json stored = *life.server.find(config_maps, snapshot);
             if (!has_snapshot) life.server.erase(config_maps, snapshot);
-            Json changed = *life.server.find(cluster_training_runtimes, torch);
-            changed["spec"]["mlPolicy"]["numNodes"] = 7;
-            life.server.put(cluster_training_runtimes, std::move(changed));
+            life.set_nodes(7);
 
             CHECK_FALSE(life.pass().trouble);
             CHECK(life.has_read_job_set());
@@ -115,8 +108,9 @@ TEST_CASE("a job that runs is not said to be broken because its JobSet has not b
     life.server.refuse = {};
     SECTION("its runtime is gone") { life.server.erase(cluster_training_runtimes, torch); }
     SECTION("its runtime is broken") {
-        (*life.server.find(cluster_training_runtimes, torch))["spec"]["template"]["spec"]["replicatedJobs"] =
-            Json::array();
+        life.server.edit(cluster_training_runtimes, torch, [](Json& runtime) {
+            runtime["spec"]["template"]["spec"]["replicatedJobs"] = Json::array();
+        });
     }
     SECTION("a quota is used up") {
         life.server.refuse = [](const kube::Request& request) -> std::optional<api::Error> {

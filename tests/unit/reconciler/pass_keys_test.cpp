@@ -19,9 +19,7 @@ const Framework frameworks[] = {{"mpi", "job-mpi-ssh-auth", "ssh-privatekey", "j
                                 {"flux", "job-flux-curve", "curve.cert", "job-flux-entrypoint"}};
 
 void use(Life& life, const Framework& framework) {
-    Json blueprint = *life.server.find(cluster_training_runtimes, torch);
-    blueprint["spec"]["mlPolicy"] = Json::object({{framework.name, Json::object()}});
-    life.server.put(cluster_training_runtimes, std::move(blueprint));
+    life.set_in_runtime("mlPolicy", Json::object({{framework.name, Json::object()}}));
 }
 
 Json secret_on(Life& life, const Framework& framework) {

@@ -31,13 +31,14 @@ TEST_CASE("suspending does not wait for a runtime that cannot be read") {
 
 TEST_CASE("the deadline does not wait for a runtime that cannot be read, nor does cleaning up after it") {
     Life life;
-    life.job()["spec"]["activeDeadlineSeconds"] = 60;
+    life.set_in_job("activeDeadlineSeconds", 60);
     life.pass();
     make_unreadable(life, runtime_path);
     life.server.now += 61s;
     life.pass();
     CHECK(life.condition("Failed") == "True/DeadlineExceeded");
     life.pass();
+    life.server.collect_garbage();
     CHECK_FALSE(life.server.find(job_sets, key));
 }
 
@@ -68,7 +69,7 @@ TEST_CASE("a job that lost both its JobSet and its snapshot is told what is miss
 
 TEST_CASE("resuming takes the snapshot and does not wait for a runtime that cannot be read") {
     Life life;
-    life.job()["spec"]["suspend"] = true;
+    life.set_suspend(true);
     life.pass();
     make_unreadable(life, runtime_path);
     life.set_suspend(false);
@@ -79,7 +80,7 @@ TEST_CASE("resuming takes the snapshot and does not wait for a runtime that cann
 TEST_CASE(
     "a runtime that cannot be read is not taken for one that is gone: the snapshot's TTL does not count") {
     Life life;
-    (*life.server.find(cluster_training_runtimes, torch))["spec"]["ttlSecondsAfterFinished"] = 30;
+    life.set_in_runtime("ttlSecondsAfterFinished", 30);
     life.pass();
     life.finish_job_set();
     life.pass();
@@ -113,7 +114,9 @@ TEST_CASE("a running TrainJob stays as it is when its runtime and its snapshot a
 // As the original leaves it: without our annotation, and, from an old release, without a snapshot.
 void run_since_before_our_time(Life& life) {
     life.pass();
-    life.job_set()["metadata"]["annotations"].erase(api::applied_hash_annotation);
+    life.server.edit(job_sets, key, [](Json& job_set) {
+        job_set["metadata"]["annotations"].erase(api::applied_hash_annotation);
+    });
     life.server.erase(config_maps, snapshot);
     life.server.take_writes();
 }
@@ -125,9 +128,7 @@ TEST_CASE("a job that was running when we came gets its snapshot, so that later 
     CHECK(life.server.take_writes() == Writes{"POST " + config_maps_path});
     const Json stored = *life.server.find(config_maps, snapshot);
 
-    Json runtime = *life.server.find(cluster_training_runtimes, torch);
-    runtime["spec"]["mlPolicy"]["numNodes"] = 7;
-    life.server.put(cluster_training_runtimes, std::move(runtime));
+    life.set_nodes(7);
     CHECK_FALSE(life.pass().trouble);
     CHECK(life.server.take_writes().empty());
     CHECK(*life.server.find(config_maps, snapshot) == stored);
@@ -156,9 +157,10 @@ TEST_CASE("a JobSet that is being deleted is waited for, whatever became of runt
     life.pass();
     life.server.erase(cluster_training_runtimes, torch);
     life.server.erase(config_maps, snapshot);
-    Json ending = life.job_set();
-    ending["metadata"]["deletionTimestamp"] = api::format_time(life.server.now);
-    life.server.put(job_sets, std::move(ending));
+    life.server.edit(job_sets, key, [](Json& job_set) {
+        job_set["metadata"]["finalizers"] = Json::array({"example.com/hold"});
+    });
+    life.server.ask_to_delete(job_sets, key);
     life.server.take_writes();
     life.pass();
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
@@ -187,9 +189,7 @@ const Scene scenes[] = {
          };
          life.pass();
          life.server.refuse = {};
-         Json corrected = *life.server.find(cluster_training_runtimes, torch);
-         corrected["spec"]["mlPolicy"]["numNodes"] = 5;
-         life.server.put(cluster_training_runtimes, std::move(corrected));
+         life.set_nodes(5);
      }},
     {"a JobSet that is gone is built again",
      [](Life& life) {
@@ -203,19 +203,19 @@ const Scene scenes[] = {
      }},
     {"a job is resumed",
      [](Life& life) {
-         life.job()["spec"]["suspend"] = true;
+         life.set_suspend(true);
          life.pass();
          life.set_suspend(false);
      }},
     {"the deadline passes",
      [](Life& life) {
-         life.job()["spec"]["activeDeadlineSeconds"] = 60;
+         life.set_in_job("activeDeadlineSeconds", 60);
          life.pass();
          life.server.now += 61s;
      }},
     {"the TTL of a runtime that is gone passes",
      [](Life& life) {
-         (*life.server.find(cluster_training_runtimes, torch))["spec"]["ttlSecondsAfterFinished"] = 30;
+         life.set_in_runtime("ttlSecondsAfterFinished", 30);
          life.pass();
          life.finish_job_set();
          life.pass();

@@ -6,7 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <catch2/catch.hpp>
 
-#include "memory_api_server.hpp"
+#include "model_server.hpp"
 #include "support/printers.hpp"
 #include "support/virtual_clock.hpp"
 
@@ -40,12 +40,12 @@ private:
     VirtualClock& clock_;
 };
 
-// A worker over the memory server, with the caches under the test's control.
+// A worker over the modelled API server, with the caches under the test's control.
 struct Shop {
     boost::asio::io_context context = {};
     VirtualClock time{context};
     FragileClock clock{time};
-    MemoryApiServer server = {};
+    ModelServer server = {};
     std::chrono::seconds delay{0};  // of the API server's answers
     int in_flight = 0;              // requests of passes
     std::string lines = {};
@@ -148,7 +148,7 @@ private:
     };
 
     Gate gate_{*this};
-    MemoryApiServer event_server_ = {};
+    ModelServer event_server_ = {};
     boost::asio::cancellation_signal stop_ = {};
 };
 
@@ -262,9 +262,8 @@ TEST_CASE("what a pass has written brings no other pass, and what others do brin
         std::uint64_t passes;  // that follow
     };
     const auto change = [](Shop& shop, const kube::Resource& resource, const api::ObjectKey& key) {
-        Json changed = *shop.server.find(resource, key);
-        changed["metadata"]["annotations"]["changed"] = "yes";
-        shop.server.put(resource, std::move(changed));
+        shop.server.edit(resource, key,
+                         [](Json& object) { object["metadata"]["annotations"]["changed"] = "yes"; });
     };
     static const auto& do_change = change;
     const Row rows[] = {
@@ -338,9 +337,10 @@ TEST_CASE("an end that the JobSet tells of takes one pass") {
     shop.submit("job");
     shop.server.show(shop.caches);
     shop.settle();
-    Json ended = *shop.server.find(job_sets, {"ns", "job"});
-    ended["status"]["conditions"] = Json::array({Json::object({{"type", "Completed"}, {"status", "True"}})});
-    shop.server.put(job_sets, std::move(ended));
+    shop.server.edit(job_sets, {"ns", "job"}, [](Json& job_set) {
+        job_set["status"]["conditions"] =
+            Json::array({Json::object({{"type", "Completed"}, {"status", "True"}})});
+    });
     shop.server.show(shop.caches);
     shop.settle();
     shop.server.show(shop.caches);
@@ -351,7 +351,7 @@ TEST_CASE("an end that the JobSet tells of takes one pass") {
 TEST_CASE("the deadline is kept although nothing but a job's own writes has been seen") {
     Shop shop;
     shop.submit("job");
-    (*shop.server.find(train_jobs, {"ns", "job"}))["spec"]["activeDeadlineSeconds"] = 60;
+    shop.server.edit(train_jobs, {"ns", "job"}, [](Json& job) { job["spec"]["activeDeadlineSeconds"] = 60; });
     shop.server.show(shop.caches);
     shop.settle();
     shop.server.show(shop.caches);
@@ -597,9 +597,7 @@ TEST_CASE("what passes bring about, and why there will be more of them, is count
     shop.settle();
     CHECK(told(R"(signalbox_requeues_total{reason="stale_cache"} 1)"));
 
-    Json limited = *shop.server.find(train_jobs, {"ns", "job"});
-    limited["spec"]["activeDeadlineSeconds"] = 60;
-    shop.server.put(train_jobs, limited);
+    shop.server.edit(train_jobs, {"ns", "job"}, [](Json& job) { job["spec"]["activeDeadlineSeconds"] = 60; });
     shop.server.show(shop.caches);
     shop.settle();
     CHECK(told(R"(signalbox_requeues_total{reason="deadline"} 1)"));

@@ -20,6 +20,7 @@ constexpr Kind kinds[] = {
     {"podgroups.scheduling.volcano.sh", "scheduling.volcano.sh/v1beta1", "PodGroup", true, true, true},
     {"limitranges", "v1", "LimitRange", false, false, false},
     {"resourceclaims.resource.k8s.io", "resource.k8s.io/v1", "ResourceClaim", true, true, false},
+    {"runtimeclasses.node.k8s.io", "node.k8s.io/v1", "RuntimeClass", false, false, false},
     {"events", "v1", "Event", false, false, false},
     {"leases.coordination.k8s.io", "coordination.k8s.io/v1", "Lease", false, false, false},
 };

@@ -14,4 +14,8 @@ std::optional<Reply> check_preconditions(const Kind& kind, const api::Json& want
 std::optional<Reply> check_versions(const Kind& kind, const api::Json& patched, const api::Json& live,
                                     bool status);
 
+/// Whether objects of a kind are replaced without a resourceVersion, and the answer where they are not.
+bool allows_unconditional_update(const Kind& kind);
+Reply must_be_specified(const Kind& kind, const api::ObjectKey& key);
+
 }  // namespace faults

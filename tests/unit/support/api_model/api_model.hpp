@@ -66,14 +66,18 @@ struct Change {
 
 /// An API server in memory that is faithful where controllers depend on it: resourceVersions, preconditions,
 /// server-side apply with its ownership of fields, the status subresource, generations, finalizers, the three
-/// ways to delete, admission of JobSets, and a history to watch. tests/cluster/lifecycle/test_model.py compares it
-/// with the real one. It has no garbage collector and no controllers; see garbage_collector.hpp and
-/// job_set_controller.hpp.
+/// ways to delete, admission of JobSets, and a history to watch. tests/cluster/lifecycle/test_model.py
+/// compares it with the real one. It has no garbage collector and no controllers; see garbage_collector.hpp
+/// and job_set_controller.hpp.
 class ApiModel {
 public:
     explicit ApiModel(std::function<api::Time()> now) : now_(std::move(now)) {}
 
     Reply handle(const kube::Request& request, const std::string& user = "");
+
+    /// Stores an object as it is, also what no request can write: its UID, its status, its times. What the
+    /// server sets is filled in where it is missing; who wrote which field stays as it was.
+    void restore(std::string_view resource, api::Json object);
 
     /// nullptr if there is none; valid until the next request.
     const Stored* find(std::string_view resource, const api::ObjectKey& key) const;

@@ -27,24 +27,6 @@ void keep_identity(Json& object, const Json& live) {
     object["kind"] = live["kind"];
 }
 
-Reply must_be_specified(const Kind& kind, const api::ObjectKey& key) {
-    const std::string what = "Invalid value: 0: must be specified for an update";
-    const std::string field = "metadata.resourceVersion";
-    Reply reply =
-        failure(422, "Invalid",
-                std::string(kind.resource) + " \"" + key.name + "\" is invalid: " + field + ": " + what);
-    Json status = api::parse_json(reply.body).value();
-    status["details"]["causes"] =
-        Json::array({Json::object({{"reason", "FieldValueInvalid"}, {"field", field}, {"message", what}})});
-    reply.body = to_json(status);
-    return reply;
-}
-
-bool allows_unconditional_update(const Kind& kind) {
-    // Of the groups that we know, only custom resources and Leases have a dot in them.
-    return kind.api_version.find('.') == std::string_view::npos;
-}
-
 void forget_nothing_owned(std::map<Manager, FieldSet>& managers) {
     std::erase_if(managers, [](const auto& entry) { return entry.second.empty(); });
 }
@@ -133,6 +115,23 @@ Reply ApiModel::handle(const kube::Request& request, const std::string& user) {
     if (request.method == "DELETE") return remove(of, body);
     return failure(405, "MethodNotAllowed",
                    "the server does not allow this method on the requested resource");
+}
+
+void ApiModel::restore(std::string_view resource, Json object) {
+    const Kind& kind = *kind_of(resource);
+    const api::ObjectKey key = api::parse_meta(object).key();
+    const Stored* stored = find(resource, key);
+    auto managers = stored ? stored->managers : std::map<Manager, FieldSet>();
+    Json& metadata = object["metadata"];
+    if (!metadata.contains("uid")) metadata["uid"] = "uid-" + std::to_string(++uids_);
+    if (!metadata.contains("creationTimestamp")) metadata["creationTimestamp"] = api::format_time(now_());
+    if (kind.has_generation && !metadata.contains("generation")) metadata["generation"] = 1;
+    object["apiVersion"] = kind.api_version;
+    object["kind"] = kind.kind;
+    default_by_schema(kind, object);
+    default_by_webhook(kind, object);
+    const Target target = {.kind = &kind, .key = key};
+    store(target, Json(), std::move(object), std::move(managers));
 }
 
 const Stored* ApiModel::find(std::string_view resource, const api::ObjectKey& key) const {

@@ -34,4 +34,22 @@ std::optional<Reply> check_versions(const Kind& kind, const Json& patched, const
     return failure(422, "Invalid", std::string(kind.kind) + " is invalid: metadata.uid: field is immutable");
 }
 
+Reply must_be_specified(const Kind& kind, const api::ObjectKey& key) {
+    const std::string what = "Invalid value: 0: must be specified for an update";
+    const std::string field = "metadata.resourceVersion";
+    Reply reply =
+        failure(422, "Invalid",
+                std::string(kind.resource) + " \"" + key.name + "\" is invalid: " + field + ": " + what);
+    Json status = api::parse_json(reply.body).value();
+    status["details"]["causes"] =
+        Json::array({Json::object({{"reason", "FieldValueInvalid"}, {"field", field}, {"message", what}})});
+    reply.body = to_json(status);
+    return reply;
+}
+
+bool allows_unconditional_update(const Kind& kind) {
+    // Of the groups that we know, only custom resources and Leases have a dot in them.
+    return kind.api_version.find('.') == std::string_view::npos;
+}
+
 }  // namespace faults
