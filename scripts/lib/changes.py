@@ -13,7 +13,7 @@ PLACES = [
     (r"tests/unit/(?:support/.*)", r"unit\."),
     (r"tests/unit/reconciler/", r"unit\.reconciler_app"),
     (r"tests/unit/(\w+)/", r"unit\.\1$"),
-    (r"tests/model/", r"model$|cluster\.lifecycle|guard\.mutations"),
+    (r"tests/model/", r"model|cluster\.lifecycle|guard\.mutations"),
     (r"tests/programs/(\w+)/", r"programs\.\1"),
     (r"tests/cluster/operations/manifests/", r"cluster\.(manifests|operations)"),
     (r"tests/cluster/(\w+)/", r"cluster\.\1$"),

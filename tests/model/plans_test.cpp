@@ -16,9 +16,10 @@ void expect_right(const std::string& name, const std::vector<std::string>& wrong
 
 }  // namespace
 
-// With sanitizers, a part of the plans; scripts/soak tries all of them.
+// With sanitizers, few of the plans: a run takes a hundred times as long as in the release build, of which
+// model.plans tries more and scripts/soak all.
 TEST_CASE("a scenario ends as it should if nothing fails, and whatever fails, once, at any moment") {
-    constexpr std::size_t stride = 61;
+    constexpr std::size_t stride = 1009;
     std::size_t planned = 0;
     int tried = 0, happened = 0;
     for (const Scenario& scenario : scenarios()) {
@@ -32,13 +33,13 @@ TEST_CASE("a scenario ends as it should if nothing fails, and whatever fails, on
             happened += world.happened();
         }
     }
-    CHECK(tried >= 600);
+    CHECK(tried >= 40);
     // A watch may stand still while nobody wants to do anything.
     CHECK(happened >= tried * 3 / 4);
 }
 
 TEST_CASE("a scenario ends as it should whatever chance does to it") {
-    for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 15; ++seed) {
         const auto world = world_of(seed);
         const std::string name = "seed " + std::to_string(seed) + ", " + scenario_of(seed).name;
         expect_right(name, run(scenario_of(seed), *world), *world);
@@ -46,7 +47,7 @@ TEST_CASE("a scenario ends as it should whatever chance does to it") {
 }
 
 TEST_CASE("a seed gives the same run again, to the last write") {
-    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         const auto first = world_of(seed);
         const auto second = world_of(seed);
         run(scenario_of(seed), *first);

@@ -25,7 +25,9 @@ void judge(const std::string& name, const std::vector<std::string>& wrong, const
     std::cout << "  " << summary(world.api, {"ns", "job"}) << "\n";
 }
 
-void run_plans(const std::string& only, bool tell) {
+// Every scenario as it is, and of all plans the `stride`th.
+void run_plans(const std::string& only, bool tell, std::uint64_t stride = 1) {
+    std::uint64_t planned = 0;
     for (const Scenario& scenario : scenarios()) {
         World recorded;
         const auto unharmed = run(scenario, recorded);
@@ -33,6 +35,7 @@ void run_plans(const std::string& only, bool tell) {
         for (const Fault& fault : plans(recorded)) {
             const std::string name = scenario.name + ": " + fault.name();
             if (!only.empty() && name.find(only) == std::string::npos) continue;
+            if (planned++ % stride != 0) continue;
             World world(fault);
             const auto wrong = run(scenario, world);
             judge(name, wrong, world, tell);
@@ -81,14 +84,18 @@ int main(int count, char** words) {
     const auto start = std::chrono::steady_clock::now();
     if (what == "plans")
         run_plans(count > 2 ? words[2] : "", count > 2);
-    else if (what == "seeds")
+    else if (what == "some") {
+        run_plans("", false, std::max<std::uint64_t>(1, number(2, 50)));
+        run_seeds(1, number(3, 1000), false);
+    } else if (what == "seeds")
         run_seeds(number(2, 1), number(3, 1000), false);
     else if (what == "seed")
         run_seeds(number(2, 1), 1, true);
     else if (what == "find")
         find(number(2, 2000));
     else
-        std::cout << "fault_soak plans [part of a name] | seeds FIRST COUNT | seed NUMBER | find SEEDS\n";
+        std::cout << "fault_soak plans [part of a name] | some STRIDE SEEDS | seeds FIRST COUNT | seed "
+                     "NUMBER | find SEEDS\n";
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     std::cout << tried << " runs, " << failed << " wrong, "
               << static_cast<int>(tried / std::max(seconds, 1e-9)) << " a second\n";

@@ -1,4 +1,5 @@
-// What `render` prints. That it is what a live cluster gets, tests/cluster/lifecycle/test_offline_render.py shows.
+// What `render` prints. That it is what a live cluster gets, tests/cluster/lifecycle/test_offline_render.py
+// shows.
 #include "render.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
-// What `check` prints. That it says what a live API server says, tests/cluster/admission/schemas/test_offline_check.py
-// shows.
+// What `check` prints. That it says what a live API server says,
+// tests/cluster/admission/schemas/test_offline_check.py shows.
 #include "check.hpp"
 
 #include <catch2/catch.hpp>

@@ -125,7 +125,6 @@ void ApiModel::restore(std::string_view resource, Json object) {
     Json& metadata = object["metadata"];
     if (!metadata.contains("uid")) metadata["uid"] = "uid-" + std::to_string(++uids_);
     if (!metadata.contains("creationTimestamp")) metadata["creationTimestamp"] = api::format_time(now_());
-    if (kind.has_generation && !metadata.contains("generation")) metadata["generation"] = 1;
     object["apiVersion"] = kind.api_version;
     object["kind"] = kind.kind;
     default_by_schema(kind, object);
