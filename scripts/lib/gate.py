@@ -97,7 +97,7 @@ def build(preset, targets):
 def ctest(parts, tests, chosen, jobs):
     """Runs the tests and returns the exit status; ctest's count of them is the last thing that is printed."""
     selection = ["-R", "^(" + "|".join(re.escape(test.name) for test in chosen) + ")$"] if len(chosen) < len(tests) else []
-    command = ["ctest", "--test-dir", str(DEV), "--output-on-failure", "--no-tests=error", "-j", str(jobs), *selection]
+    command = ["ctest", "--test-dir", str(DEV), "--output-on-failure", "--no-label-summary", "--no-tests=error", "-j", str(jobs), *selection]
     took, held = {}, []
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as running:
         for line in running.stdout:
@@ -114,7 +114,7 @@ def ctest(parts, tests, chosen, jobs):
         else:
             small[test.part] = small.get(test.part, 0) + took.get(test.name, 0)
     for part, seconds in small.items():
-        parts.add(f"{part} (sum)", seconds, {"unit": 1.5, "guard": 0.5, "fuzz": 0.6}.get(part))
+        parts.add(f"{part} (sum)", seconds, {"unit": 2, "guard": 0.5, "fuzz": 0.6}.get(part))
     print(parts.table(), flush=True)
     print("".join(held), end="", flush=True)
     return running.returncode
