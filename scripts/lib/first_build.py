@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -34,7 +35,8 @@ class Build:
         self.name, self.share, self.done, self.began = name, share, 0.0, time.monotonic()
         self._lines = []
         self._process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                         env={**os.environ, "NINJA_STATUS": "[%f/%t] "}, preexec_fn=lambda: os.nice(nice))
+                                         env={**os.environ, "NINJA_STATUS": "[%f/%t] "}, start_new_session=True,
+                                         preexec_fn=lambda: os.nice(nice))
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -44,8 +46,9 @@ class Build:
             self.done = max(self.done, min(1.0, self.share(line) or 0.0))
 
     def stop(self):
+        """As Ctrl-C does, with all that it has started."""
         if self._process.poll() is None:
-            self._process.terminate()
+            os.killpg(self._process.pid, signal.SIGINT)
             self._process.wait()
 
     def ended(self):
