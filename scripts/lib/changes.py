@@ -5,17 +5,20 @@ import re
 import subprocess
 
 # The library of each program, and the tests of that program.
-PROGRAMS = {"webhook": "programs.webhook", "reconciler_app": "programs.reconciler"}
+PROGRAMS = {"webhook": r"programs\.(webhook|limits)", "reconciler_app": r"programs\.reconciler"}
 # Nearest first.
 ORDER = ("unit", "guard", "threads", "fuzz", "model", "programs", "cluster", "bed")
 # What a changed file concerns, by its path: names of tests, as regular expressions. The first one that matches counts.
 PLACES = [
-    (r"tests/unit/(?:support/.*)", r"unit\."),
+    (r"tests/unit/support/", r"unit\.|model|cluster\.lifecycle"),
+    (r"tests/unit/kube/", r"unit\.(kube|webhook)$"),
+    (r"tests/unit/(net|webhook)/", r"unit\.\1$|threads\.\1$"),
     (r"tests/unit/reconciler/", r"unit\.reconciler_app"),
     (r"tests/unit/(\w+)/", r"unit\.\1$"),
     (r"tests/model/", r"model|cluster\.lifecycle|guard\.mutations"),
     (r"tests/programs/(\w+)/", r"programs\.\1"),
-    (r"tests/cluster/operations/manifests/", r"cluster\.(manifests|operations)"),
+    (r"tests/cluster/operations/manifests/", r"cluster\.manifests"),
+    (r"tests/cluster/operations/conftest.py", r"cluster\.(manifests|operations)"),
     (r"tests/cluster/(\w+)/", r"cluster\.\1$"),
     (r"tests/cluster/conftest.py", r"cluster\."),
     (r"tests/bed/", r"cluster\.|programs\.|bed$"),
@@ -23,12 +26,15 @@ PLACES = [
     (r"tests/guards/", r"guard\."),
     (r"tests/data/", r"unit\.(runtime|webhook|reconciler_app)|cluster\.(admission|operations|manifests|lifecycle)|guard\."),
     (r"manifests/examples/", r"cluster\.docs|guard\."),
-    (r"manifests/(base/crds|crds-source)/", r"unit\.|guard\.|programs\.|cluster\."),
+    (r"manifests/(base/crds|crds-source)/", r"unit\.|guard\.|fuzz\.|programs\.|cluster\."),
+    (r"manifests/runtimes/", r"guard\.|cluster\.|programs\.cli"),
     (r"manifests/", r"guard\.|cluster\."),
     (r"certs/", r"programs\.webhook|cluster\."),
     (r"scripts/mutations", r"guard\.mutations"),
     (r"scripts/lib/(demo|stories|timeline)", r"cluster\.docs"),
-    (r"(docs/|[^/]+\.md$)", r"guard\.|cluster\.docs|programs\.cli"),
+    (r"scripts/(release|dashboard-pictures)", r"cluster\.manifests"),
+    (r"scripts/cluster", r"cluster\.|bed$"),
+    (r"(docs/|[^/]+\.md$)", r"guard\.|cluster\.(docs|manifests|security)|programs\.(cli|limits)"),
     (r"bench/", r"guard\."),
     (r"scripts/", r"guard\."),
 ]
@@ -38,8 +44,13 @@ def changed_files(root, revision):
     """Also what is not committed, and what git does not know yet."""
     def lines(*command):
         return subprocess.run(["git", *command], cwd=root, check=True, capture_output=True, text=True).stdout.splitlines()
-    base = lines("merge-base", revision, "HEAD")[0]
-    return sorted({*lines("diff", "--name-only", base), *lines("ls-files", "--others", "--exclude-standard")})
+    known = [name for name in (revision, f"origin/{revision}")
+             if not subprocess.run(["git", "rev-parse", "-q", "--verify", f"{name}^{{commit}}"], cwd=root, capture_output=True, check=False).returncode]
+    if not known:
+        raise SystemExit(f"scripts/test: there is no revision {revision}; name the one to compare with: scripts/test --changed REV")
+    base = lines("merge-base", known[0], "HEAD")[0]
+    # Of what was moved both names.
+    return sorted({*lines("diff", "--name-only", "--no-renames", base), *lines("ls-files", "--others", "--exclude-standard")})
 
 
 def rooms_above(root):
@@ -64,8 +75,9 @@ def patterns_for(file, rooms):
         found = [rf"unit\.{name}$" for name in rooms[place]] + [PROGRAMS[name] for name in rooms[place] if name in PROGRAMS]
         found += ["guard", "cluster", r"programs\.cli"]
         found += ["model"] if "reconciler_app" in rooms[place] else []
-        found += ["threads"] if place == "libs/net" else []
-        found += ["fuzz"] if "runtime" in rooms[place] else []
+        found += ["threads"] if {"net", "webhook"} & set(rooms[place]) else []
+        found += ["fuzz"] if {"runtime", "crd"} & set(rooms[place]) else []
+        found += [r"unit\.runtime$"] if "crd" in rooms[place] else []  # which has the tests of crd
         return found
     for pattern, tests in PLACES:
         if found := re.match(pattern, file):

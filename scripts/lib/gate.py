@@ -75,9 +75,9 @@ def tests_of(directory=DEV):
     return [Test(entry) for entry in json.loads(listed.stdout)["tests"]]
 
 
-def builds(tests):
-    """(name, action) for all that these tests need."""
-    targets = {}
+def builds(tests, targets=None):
+    """(name, action) for all that these tests need, besides `targets` of each preset."""
+    targets = dict(targets or {})
     for need in dict.fromkeys(need for test in tests for need in test.needs):
         preset, _, target = need.partition("/")
         targets.setdefault(preset, []).append(target)
@@ -120,10 +120,11 @@ def ctest(parts, tests, chosen, jobs):
     return running.returncode
 
 
-def gate(parts, tests, chosen, tidy):
-    for name, action in builds(chosen):
+def gate(parts, tests, chosen, everything):
+    # All of the sources are compiled, also those of what the gate does not run.
+    for name, action in builds(chosen, {"dev": ["all"]} if everything else None):
         parts.timed(name, action)
-    if tidy:
+    if everything:
         parts.timed("clang-tidy", lambda: run("scripts/tidy", "--changed"))
     print(f"\n== {len(chosen)} of {len(tests)} tests", flush=True)
     # Tests on a cluster mostly wait for it.
@@ -156,10 +157,12 @@ def main():
         return 0
     if command == "--changed":
         return one_by_one(parts, tests, argument or "main")
+    if command == "--only" and not argument:
+        sys.exit("scripts/test: --only wants a pattern; scripts/test --list shows the names")
     chosen = [test for test in tests if re.search(argument, test.name)]
     if not chosen:
         sys.exit(f"scripts/test: no test's name matches {argument!r}; scripts/test --list shows them")
-    return gate(parts, tests, chosen, tidy=not command)
+    return gate(parts, tests, chosen, everything=not command)
 
 
 if __name__ == "__main__":
