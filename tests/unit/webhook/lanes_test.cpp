@@ -82,7 +82,7 @@ net::Task<> ask_often(std::uint16_t port, int times, Answers& answers) {
 
 }  // namespace
 
-TEST_CASE("lanes share a port and learn what runtimes there are", "[lanes]") {
+TEST_CASE("lanes share a port and learn what runtimes there are", "[lanes][threads]") {
     for (const int count : {1, 3}) {
         DYNAMIC_SECTION(count << " threads") {
             Fixture fixture;
@@ -111,7 +111,7 @@ TEST_CASE("lanes share a port and learn what runtimes there are", "[lanes]") {
     }
 }
 
-TEST_CASE("reviews that wait for a silent API server get an answer before the end", "[lanes]") {
+TEST_CASE("reviews that wait for a silent API server get an answer before the end", "[lanes][threads]") {
     for (const int count : {1, 3}) {
         DYNAMIC_SECTION(count << " threads") {
             Fixture fixture;
@@ -145,7 +145,7 @@ TEST_CASE("reviews that wait for a silent API server get an answer before the en
     }
 }
 
-TEST_CASE("a port that is taken is refused, also by another webhook", "[lanes]") {
+TEST_CASE("a port that is taken is refused, also by another webhook", "[lanes][threads]") {
     for (const int count : {1, 2}) {
         DYNAMIC_SECTION(count << " threads") {
             Fixture fixture;
@@ -162,7 +162,7 @@ TEST_CASE("a port that is taken is refused, also by another webhook", "[lanes]")
     }
 }
 
-TEST_CASE("lanes that were not drained end as well", "[lanes]") {
+TEST_CASE("lanes that were not drained end as well", "[lanes][threads]") {
     Fixture fixture;
     webhook::Lanes lanes(fixture.context.get_executor(), fixture.tools());
     CHECK(lanes.start(2, fixture.config, nobody));
