@@ -28,6 +28,7 @@ CHANGES = {
     "all five": (pods_with({"nodeSelector": {"a": "b"}, "tolerations": [{"key": "a", "operator": "Exists"}],
                             "schedulingGates": [{"name": "example.com/a"}]}, labels={"c": "d"}, annotations={"e": "f"}), True),
     "job labels": ({"template": {"metadata": {"labels": {"example.com/a": "b"}}}}, False),
+    "job annotations": ({"template": {"metadata": {"annotations": {"example.com/a": "b"}}}}, False),
     "affinity": (pods_with({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
         {"matchExpressions": [{"key": "kubernetes.io/os", "operator": "Exists"}]}]}}}}), False),
     "volumes": (pods_with({"volumes": [{"name": "scratch", "emptyDir": {}}],

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from jobs import runtime, train_job
-from progress import created_at, events, pods, resume, since, suspend, until, until_gone, until_not_created, until_runs
+from progress import created_at, events, pods, resume, since, suspend, until, until_alone, until_gone, until_not_created, until_runs
 from rest import ApiError, conditions, true_conditions, wait_for
 
 HOLD = "signalbox.test/hold"
@@ -93,7 +93,7 @@ def is_kept(rest, name):
     return False
 
 
-def test_the_cleanup_after_a_deadline_is_tried_until_the_job_set_is_gone_and_told_once(signalbox, rest):
+def test_the_cleanup_after_a_deadline_is_tried_until_the_job_set_is_gone_and_told_once(signalbox, rest, admin):
     rest.create(runtime())
     rest.create(train_job("kept", seconds="never", suspend=True, activeDeadlineSeconds=2))
     wait_for("its JobSet", lambda: rest.get("jobsets", "kept"))
@@ -104,6 +104,7 @@ def test_the_cleanup_after_a_deadline_is_tried_until_the_job_set_is_gone_and_tol
         until(rest, "kept", "Failed", "DeadlineExceeded")
         (told,) = wait_for("the warning", lambda: events(rest, "kept", "JobSetDeletionFailed"))
         assert told["type"] == "Warning" and "JobSets are kept for the audit" in told["note"]
+        until_alone(admin)  # whose JobSets are deleted as well
         tried = signalbox.reconciler.metric("signalbox_api_requests_total", 'verb="DELETE"')
         wait_for("another try", lambda: signalbox.reconciler.metric(
             "signalbox_api_requests_total", 'verb="DELETE"') > tried)

@@ -15,7 +15,7 @@ DENIED, ALLOWED = False, True
 
 
 class KnowsRuntimes(ApiServer):
-    """Lists `runtimes` to who watches them."""
+    """Lists `runtimes` to each watch."""
 
     def __init__(self, *runtimes):
         super().__init__()
@@ -120,6 +120,10 @@ def job_text(spec="", metadata=""):
     text = json.dumps(review(train_job()))
     text = text.replace('"suspend": false', '"suspend": false' + spec)
     return text.replace('"uid": "job-uid"', '"uid": "job-uid"' + metadata)
+
+
+def deep(levels, opening, closing, leaf="1"):
+    return opening * levels + leaf + closing * levels
 
 
 def many_patches(size):

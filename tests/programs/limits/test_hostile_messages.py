@@ -4,7 +4,7 @@ limits of the shipped program, and reviews that no API server would send. While 
 import json
 
 import pytest
-from hostile import (DENIED, LIMIT, KnowsRuntimes, Wide, head, honest_calls, job_text, many_small_patches, many_values,
+from hostile import (DENIED, LIMIT, KnowsRuntimes, Wide, deep, head, honest_calls, job_text, many_small_patches, many_values,
                      one_patch, send_and_check, sized)
 from webhook_program import RUNTIME_PATH, TRAIN_JOB_PATH, Webhook, review, runtime, train_job, wait_for
 
@@ -16,17 +16,13 @@ VALUES = 50_000
 
 @pytest.fixture(scope="module")
 def webhook(tmp_path_factory):
-    # One thread: what holds it up holds up everybody.
+    # One thread: what holds it up holds up every call.
     with KnowsRuntimes(runtime(), WIDE.runtime()) as api, Webhook(tmp_path_factory.mktemp("hostile"), api.port, "--threads=1") as webhook:
         webhook.wait_until_ready()
         wait_for("the runtimes", lambda: webhook.metric("signalbox_runtimes") == 2)
         yield webhook
         assert webhook.metric("signalbox_http_handler_errors_total") == 0
         assert webhook.end() == 0
-
-
-def deep(levels, opening, closing, leaf="1"):
-    return opening * levels + leaf + closing * levels
 
 
 def chunked(chunk, times):

@@ -13,7 +13,8 @@ import pathlib
 import re
 
 import pytest
-from hostile import KnowsRuntimes, Wide, connect_with_little_room, honest_calls, many_small_patches, many_values, send_and_check
+from hostile import (KnowsRuntimes, Wide, connect_with_little_room, deep, honest_calls, job_text, many_small_patches, many_values,
+                     send_and_check, sized)
 from paths import ROOT
 from webhook_program import RUNTIME_PATH, TRAIN_JOB_PATH, Webhook, review, runtime, train_job, wait_for
 
@@ -22,7 +23,12 @@ IN_FLIGHT = 16_000_000
 CROWD = CONNECTIONS + 32
 WIDE = Wide(8_000)
 CLIENTS = 2  # of the largest reviews: as many as one of two threads has room for
-LARGEST = {**many_small_patches(3_000_000), **WIDE.messages(), **many_values(490_000)}
+DEEP = {
+    "400,000 arrays": (sized(deep(400_000, "[", "]")), 400),
+    "200,000 objects": (sized(deep(200_000, '{"a":', "}")), 400),
+    "400,000 levels in a label": (sized(job_text(metadata=', "labels": ' + deep(400_000, "[", "]")), TRAIN_JOB_PATH), 400),
+}
+LARGEST = {**many_small_patches(3_000_000), **WIDE.messages(), **many_values(490_000), **DEEP}
 
 
 def shipped_program():

@@ -155,11 +155,11 @@ def test_known_callers_do_not_wait_while_the_api_server_says_nothing(place):
         # One for each thread.
         assert len(api.asked) <= before + 2
         api.delay = 20
-        strangers = [stack.enter_context(webhook.socket()) for _ in range(60)]
-        for number, stranger in enumerate(strangers):
-            stranger.sendall(f"POST {RUNTIME_PATH}?timeout=30s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer stranger-{number}\r\n"
+        unknown = [stack.enter_context(webhook.socket()) for _ in range(60)]
+        for number, caller in enumerate(unknown):
+            caller.sendall(f"POST {RUNTIME_PATH}?timeout=30s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer unknown-{number}\r\n"
                              "Content-Length: 2\r\n\r\n{}".encode())
-        wait_for("the strangers to be asked for", lambda: sum(t.startswith("stranger") for t in api.asked[before:]) >= 8)
+        wait_for("reviews of the unknown tokens", lambda: sum(t.startswith("unknown") for t in api.asked[before:]) >= 8)
         assert webhook.metric("signalbox_admission_in_flight") == 60
         for _ in range(5):
             for connection in kept:
@@ -168,7 +168,7 @@ def test_known_callers_do_not_wait_while_the_api_server_says_nothing(place):
         assert len(api.asked) <= before + 2 + 2 * 8
 
 
-def test_strangers_who_wait_leave_room_for_others(tmp_path):
+def test_unknown_callers_that_wait_leave_room_for_others(tmp_path):
     options = ["--threads=1", "--max-connections=30", f"--token-audience={AUDIENCE}"]
     with Authenticator() as api, Webhook(tmp_path, api.port, *options) as webhook, contextlib.ExitStack() as stack:
         webhook.wait_until_ready()
@@ -176,14 +176,14 @@ def test_strangers_who_wait_leave_room_for_others(tmp_path):
         assert call(webhook, good)[0] == 200
         api.delay = 20
         for number in range(60):
-            stranger = stack.enter_context(webhook.socket())
-            stranger.sendall(f"POST {RUNTIME_PATH}?timeout=30s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer stranger-{number}\r\n"
+            caller = stack.enter_context(webhook.socket())
+            caller.sendall(f"POST {RUNTIME_PATH}?timeout=30s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer unknown-{number}\r\n"
                              "Content-Length: 2\r\n\r\n{}".encode())
             # One after the other, so that none has to make room before it is heard.
             if number < 10:
                 wait_for("it to wait", lambda: webhook.metric("signalbox_admission_in_flight") == number + 1)
             else:
-                assert b" 503 " in stranger.recv(1000)
+                assert b" 503 " in caller.recv(1000)
         assert turned_away(webhook, 503) == 50
         assert webhook.metric("signalbox_admission_in_flight") == 10
         for _ in range(5):
@@ -193,12 +193,12 @@ def test_strangers_who_wait_leave_room_for_others(tmp_path):
 
 def test_a_certificate_and_a_token_may_both_be_demanded(tmp_path):
     client = make_certificate(tmp_path, "client")
-    stranger = make_certificate(tmp_path, "stranger")
+    caller = make_certificate(tmp_path, "caller")
     with Authenticator() as api, Webhook(tmp_path, api.port, "--client-ca", str(client[0]), f"--token-audience={AUDIENCE}") as webhook:
         with contextlib.closing(webhook.connect(client)) as connection:
             assert call(webhook, None, connection=connection)[0] == 401
             assert call(webhook, "Bearer other-token", connection=connection)[0] == 200
-        for refused in (None, stranger):
+        for refused in (None, caller):
             with contextlib.closing(webhook.connect(refused)) as connection, pytest.raises((ssl.SSLError, OSError)):
                 call(webhook, "Bearer other-token", connection=connection)
         wait_for("both to be counted", lambda: webhook.metric("signalbox_tls_handshake_errors_total") == 2)

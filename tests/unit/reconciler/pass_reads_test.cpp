@@ -29,6 +29,18 @@ TEST_CASE("suspending does not wait for a runtime that cannot be read") {
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 
+TEST_CASE("suspending does not wait for a build that fails") {
+    Life life;
+    life.pass();
+    life.server.erase(config_maps, snapshot);
+    life.server.erase(cluster_training_runtimes, torch);
+    life.set_suspend(true);
+    life.pass();
+    CHECK(life.job_set()["spec"]["suspend"] == Json(true));
+    life.pass();
+    CHECK(life.condition("Created") == "False/JobsBuildFailed");
+}
+
 TEST_CASE("the deadline does not wait for a runtime that cannot be read, nor does cleaning up after it") {
     Life life;
     life.set_in_job("activeDeadlineSeconds", 60);
