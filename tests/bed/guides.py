@@ -77,7 +77,7 @@ def keep_pods_running(rest):
 
 
 class Reader:
-    """Who follows a guide, in a directory and a namespace of his own, which is that of the kubeconfig."""
+    """Follows a guide, in a directory and a namespace of its own, which is that of the kubeconfig."""
 
     def __init__(self, plane, programs, directory, kubeconfig, namespace):
         self._directory = directory

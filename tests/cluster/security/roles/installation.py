@@ -6,7 +6,7 @@ import yaml
 
 from deployment import write_overlay
 
-PUBLIC = "kubeflow-trainer-public"  # for everybody: tests/cluster/operations/manifests/test_overlays.py
+PUBLIC = "kubeflow-trainer-public"  # every account has it: tests/cluster/operations/manifests/test_overlays.py
 
 
 def accounts_and_roles(plane, directory, namespaces=()):

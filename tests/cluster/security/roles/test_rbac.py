@@ -68,8 +68,8 @@ NEVER = [
 
 
 def listed(account, *places):
-    return {(verb, group, resource, name) for who, verbs, group, resources, where, name in LISTED
-            if who == account and where in places for verb in verbs.split() for resource in resources.split()}
+    return {(verb, group, resource, name) for of, verbs, group, resources, where, name in LISTED
+            if of == account and where in places for verb in verbs.split() for resource in resources.split()}
 
 
 @pytest.mark.parametrize("path, role", [

@@ -76,7 +76,7 @@ public:
     Reply handle(const kube::Request& request, const std::string& user = "");
 
     /// Stores an object as it is, also what no request can write: its UID, its status, its times. What the
-    /// server sets is filled in where it is missing; who wrote which field stays as it was.
+    /// server sets is filled in where it is missing; the managers of its fields stay as they were.
     void restore(std::string_view resource, api::Json object);
 
     /// nullptr if there is none; valid until the next request.
