@@ -17,7 +17,8 @@ import changes
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEV = ROOT / "build" / "dev"
 # Minutes on two idle cores when nothing has changed since the last run.
-BUDGETS = {"set up": 0.3, "build dev": 1, "build release": 0.5, "build tsan": 0.3, "the control plane's programs": 0.2, "clang-tidy": 0.5}
+BUDGETS = {"set up": 0.3, "build dev": 1, "build release": 0.5, "build tsan": 0.3, "the control plane's programs": 0.2, "clang-tidy": 0.5,
+           "unit (sum)": 2, "guard (sum)": 0.5, "fuzz (sum)": 0.6}
 RESULT = re.compile(r"\s*\d+/\d+ Test +#\d+: (\S+) \.+\S*\s+.*?([\d.]+) sec")
 TOTALS = re.compile(r"\d+% tests passed")
 
@@ -40,15 +41,16 @@ class Parts:
     def __init__(self, began):
         self._began = began
         self._rows = []  # (name, seconds, budget in minutes or None)
+        self.add("set up", time.time() - began)
 
     def timed(self, name, action):
         started = time.time()
         print(f"\n== {started - self._began:5.0f} s  {name}", flush=True)
         action()
-        self.add(name, time.time() - started, BUDGETS.get(name))
+        self.add(name, time.time() - started)
 
-    def add(self, name, seconds, minutes):
-        self._rows.append((name, seconds, minutes))
+    def add(self, name, seconds, minutes=None):
+        self._rows.append((name, seconds, minutes or BUDGETS.get(name)))
 
     def table(self):
         lines = ["", f"{'part':34} {'took':>8} {'budget':>8}"]
@@ -114,7 +116,7 @@ def ctest(parts, tests, chosen, jobs):
         else:
             small[test.part] = small.get(test.part, 0) + took.get(test.name, 0)
     for part, seconds in small.items():
-        parts.add(f"{part} (sum)", seconds, {"unit": 2, "guard": 0.5, "fuzz": 0.6}.get(part))
+        parts.add(f"{part} (sum)", seconds)
     print(parts.table(), flush=True)
     print("".join(held), end="", flush=True)
     return running.returncode
@@ -149,7 +151,6 @@ def one_by_one(parts, tests, revision):
 def main():
     command, argument = (sys.argv[1:] + ["", ""])[:2]
     parts = Parts(float(os.environ.get("SIGNALBOX_TEST_BEGAN", time.time())))
-    parts.add("set up", time.time() - parts._began, BUDGETS["set up"])
     configure("dev")
     tests = tests_of()
     if command == "--list":

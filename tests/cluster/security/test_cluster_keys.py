@@ -10,7 +10,8 @@ import pytest
 import zmq
 
 from jobs import ANCESTOR, runtime, train_job
-from rest import conditions, true_conditions, wait_for
+from progress import until
+from rest import conditions, wait_for
 from sshd import Sshd
 
 SECRETS = {"mpi": "{}-mpi-ssh-auth", "flux": "{}-flux-curve"}
@@ -42,10 +43,6 @@ def secret_of(rest, framework, name):
 
 def files(secret):
     return {key: base64.b64decode(text) for key, text in secret["data"].items()}
-
-
-def until(rest, name, kind):
-    wait_for(f"{name} to be {kind}", lambda: kind in true_conditions(rest.get("trainjobs", name)))
 
 
 def parts_of(secret):
