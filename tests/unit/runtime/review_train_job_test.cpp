@@ -310,6 +310,16 @@ TEST_CASE("an update is judged by what it changes", "[admission]") {
           {"spec.trainer.image", "i"}},
          nullptr,
          ""},
+        {"J4: a trainer that comes later has a number of nodes",
+         {{"metadata.name", "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeee"}, {"spec.trainer", "-"}},
+         {{"spec.trainer.numNodes", "1000"}},
+         nullptr,
+         "Invalid spec.trainer.numNodes"},
+        {"J4: a trainer that comes later has as many as fit",
+         {{"metadata.name", "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeee"}, {"spec.trainer", "-"}},
+         {{"spec.trainer.numNodes", "2"}},
+         nullptr,
+         ""},
     };
     for (const Case& c : cases) {
         DYNAMIC_SECTION(c.name) {

@@ -71,16 +71,26 @@ std::int64_t longest_name_for(const Json& job, const PodSet& pods) {
 }
 
 void names_fit(const ReviewCase& review, api::FieldErrors& errors) {
-    if (!review.is_create()) return;  // name and numNodes stay as they are
+    // The name stays as it is. The number of nodes may come later, with spec.trainer.
+    const Json& nodes = review.job.spec["trainer"]["numNodes"];
+    if (!review.is_create() && nodes == review.old_job->spec["trainer"]["numNodes"]) return;
     const Json& spec = review.merged_spec;
     Limit limit;
-    for (const PodSet& pods : count_pods(spec, review.runtime["spec"]["mlPolicy"],
-                                         review.job.spec["trainer"]["numNodes"].as_int()))
+    for (const PodSet& pods : count_pods(spec, review.runtime["spec"]["mlPolicy"], nodes.as_int()))
         limit_by_job(spec["replicatedJobs"][pods.index], pods, limit);
     limit_by_coordinator(spec, limit);
     limit_by_claims(spec, limit);
     const std::string& name = review.job.meta.name;
     if (length(name) <= limit.characters) return;
+    if (!review.is_create()) {
+        errors.push_back({api::FieldErrorType::invalid,
+                          "spec.trainer.numNodes",
+                          nodes,
+                          "the name of the TrainJob is too long for as many: " + limit.because_of +
+                              " must have valid names",
+                          {}});
+        return;
+    }
     errors.push_back({api::FieldErrorType::invalid,
                       "metadata.name",
                       name,
