@@ -23,11 +23,17 @@ bool namespace_terminates(std::string_view message) {
     return contains(message, "because it is being terminated");
 }
 
+// Server-side apply of a field that the kind does not have, such as a field of a later release of JobSet.
+bool knows_no_field(const api::Error& error) {
+    return error.http_status == 500 && contains(error.message, "field not declared in schema");
+}
+
 }  // namespace
 
 bool refuses_object(const api::Error& error) {
     constexpr std::array transient = {401, 408, 409, 429};
     const int status = error.http_status;
+    if (knows_no_field(error)) return true;
     if (error.code == api::Errc::conflict) return false;
     if (status < 400 || status >= 500 || std::count(transient.begin(), transient.end(), status)) return false;
     return status != 403 || !(lacks_permission(error.message) || namespace_terminates(error.message));

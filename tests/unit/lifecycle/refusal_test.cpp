@@ -18,6 +18,11 @@ TEST_CASE("whether the object or the world is to blame", "[refusal]") {
         {"a missing kind", 404, "the server could not find the requested resource", true},
         {"a quota", 403, "jobsets \"job\" is forbidden: exceeded quota: q, requested: count/jobsets=1", true},
         {"a policy", 403, "admission webhook \"policy.example.com\" denied the request: no", true},
+        {"a field that the kind does not have", 500,
+         "failed to create typed patch object (ns/job; jobset.x-k8s.io/v1alpha2, Kind=JobSet): .spec.new: "
+         "field not declared in schema",
+         true},
+        {"trouble of the server", 500, "etcdserver: request timed out", false},
         {"too large", 413, "request entity too large", true},
         {"a missing permission", 403,
          "jobsets.jobset.x-k8s.io \"job\" is forbidden: User \"system:serviceaccount:s:r\" cannot patch "

@@ -4,8 +4,9 @@
 namespace lifecycle {
 
 /// Whether the API server refuses an object for what it is: a 4xx that only a changed TrainJob, runtime,
-/// quota or policy can mend. Everything else (lost connections, timeouts, conflicts, overload, a permission
-/// that we lack, a namespace that goes away) is not the object's fault.
+/// quota or policy can mend, or that its kind does not know a field of it (a 500). Everything else (lost
+/// connections, timeouts, conflicts, overload, a permission that we lack, a namespace that goes away) is not
+/// the object's fault.
 bool refuses_object(const api::Error& error);
 
 }  // namespace lifecycle
