@@ -2,6 +2,7 @@
 
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
+#include "lifecycle/deadline.hpp"
 #include "lifecycle/ttl.hpp"
 #include "runtime/snapshot.hpp"
 
@@ -61,13 +62,20 @@ kube::Task<std::optional<lifecycle::ReadFailed>> look_up_ttl(kube::ApiServer& se
 }
 
 kube::Async<View> live_view(kube::ApiServer& server, LiveRuntimes& runtimes, api::ObjectKey key,
-                            lifecycle::Live what) {
+                            lifecycle::Live what, api::Time now) {
     View view;
     view.live = what;
     auto job = co_await read(server, kube::resources::train_jobs, key, managed_fields);
     if (!job) co_return job.error();
     if (!*job) co_return view;
     view.observed.job = api::take_train_job(std::move(**job));
+    if (lifecycle::may_have_been_resumed(*view.observed.job)) {
+        auto whole = co_await read(server, kube::resources::train_jobs, key);
+        if (!whole) co_return whole.error();
+        if (!*whole) co_return View{.live = what};
+        view.observed.first_resume = lifecycle::first_resume(**whole, now);
+        view.observed.job = api::take_train_job(std::move(**whole));
+    }
     if (what == lifecycle::Live::all) {
         const auto job_set = co_await read(server, kube::resources::job_sets, key, rest_of_job_set);
         if (!job_set) co_return job_set.error();

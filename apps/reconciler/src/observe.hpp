@@ -38,9 +38,10 @@ View cached_view(const Caches& caches, const api::ObjectKey& key);
 kube::Task<std::optional<lifecycle::ReadFailed>> look_up_ttl(kube::ApiServer& server, View& view);
 
 /// The API server's view: TrainJob, runtime and, if `what` has it, the JobSet as they are now, without the
-/// TTL. A runtime that cannot be read is no failure: see View::runtime_unread.
+/// TTL. A runtime that cannot be read is no failure: see View::runtime_unread. `now` is what
+/// lifecycle::first_resume() wants.
 kube::Async<View> live_view(kube::ApiServer& server, LiveRuntimes& runtimes, api::ObjectKey key,
-                            lifecycle::Live what);
+                            lifecycle::Live what, api::Time now);
 
 /// The ConfigMap with the snapshot of a TrainJob's runtime.
 api::ObjectKey snapshot_key(const api::ObjectKey& train_job);

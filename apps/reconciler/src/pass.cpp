@@ -63,7 +63,7 @@ kube::Task<PassReport> Pass::run(api::ObjectKey key, lifecycle::Episode episode)
             outcome.plugins_unread = co_await ask_plugins(view, outcome);
         }
         if (look_live) {
-            auto live = co_await live_view(server_, live_runtimes_, key, needed);
+            auto live = co_await live_view(server_, live_runtimes_, key, needed, now_());
             if (live) {
                 view = std::move(*live);
                 view.observed.episode = episode;

@@ -164,12 +164,14 @@ private:
         if (foreign.leftover) conclusion_.requeue_after = sooner(conclusion_.requeue_after, garbage_backoff);
     }
 
-    void set(std::string_view type, bool status, std::string_view reason, std::string message) {
+    void set(std::string_view type, bool status, std::string_view reason, std::string message,
+             api::Time since = {}) {
         set_condition(conclusion_.conditions,
                       {.type = std::string(type),
                        .status = status ? "True" : "False",
                        .reason = std::string(reason),
                        .message = std::move(message),
+                       .last_transition = since,
                        .observed_generation = job_.meta.generation},
                       now_);
     }
@@ -193,8 +195,10 @@ private:
         const bool stored = api::is_true(conclusion_.conditions, api::condition::suspended);
         if (job_.suspend)
             set(api::condition::suspended, true, api::reason::suspended, "TrainJob is suspended");
-        if (!job_.suspend && stored)
-            set(api::condition::suspended, false, api::reason::resumed, "TrainJob is resumed");
+        const bool unseen = observed_.first_resume && may_have_been_resumed(job_);
+        if (!job_.suspend && (stored || unseen))
+            set(api::condition::suspended, false, api::reason::resumed, "TrainJob is resumed",
+                unseen ? *observed_.first_resume : api::Time());
     }
 
     // What a crash between creating the JobSet and saying so has left out.

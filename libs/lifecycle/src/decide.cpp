@@ -36,6 +36,11 @@ Finish fail(std::string_view reason, std::string message, bool settle) {
             .settle = settle};
 }
 
+// Step 6 counts from it.
+bool must_store_first_resume(const Observed& observed) {
+    return observed.first_resume && !own_job_set(observed) && may_have_been_resumed(*observed.job);
+}
+
 // Step 6.
 std::optional<Finish> our_verdict(const api::TrainJob& job, api::Time now) {
     const api::RuntimeRef& ref = job.runtime_ref;
@@ -138,6 +143,7 @@ Decision decide(const Observed& observed, api::Time now) {
     if (!observed.job || !is_ours(*observed.job)) return Ignore{};
     if (api::terminal_condition(*observed.job)) return decide_ended(observed, now);
     if (auto finish = told_by_job_set(observed)) return *finish;
+    if (must_store_first_resume(observed)) return StoreTransition{};
     if (auto finish = our_verdict(*observed.job, now)) return *finish;
     if (must_store_transition(observed)) return StoreTransition{};
     return run(observed);

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "objects.hpp"
+#include "concluding.hpp"
 #include "text.hpp"
 
 namespace lifecycle {
@@ -64,6 +64,67 @@ TEST_CASE("the deadline counts from creation or the last resume", "[deadline]") 
             c.change(job);
             CHECK(time_left(job, start + c.elapsed) == c.want);
         }
+}
+
+TEST_CASE("whether a job may have been resumed before any pass saw it", "[deadline]") {
+    api::TrainJob job = *with_deadline(submitted()).job;
+    CHECK_FALSE(may_have_been_resumed(job));  // its spec never changed
+    job.meta.generation = 2;
+    CHECK(may_have_been_resumed(job));
+    const auto not_if = [&](auto change) {
+        api::TrainJob other = job;
+        change(other);
+        return !may_have_been_resumed(other);
+    };
+    CHECK(not_if([](auto& j) { j.suspend = true; }));
+    CHECK(not_if([](auto& j) { j.active_deadline_seconds.reset(); }));
+    CHECK(not_if([](auto& j) { j.conditions.push_back(condition("Suspended", "False", "Resumed")); }));
+    CHECK(not_if([](auto& j) { j.conditions.push_back(created()); }));
+    CHECK(not_if([](auto& j) { j.managed_by = "kueue.x-k8s.io/multikueue"; }));
+    CHECK(not_if([](auto& j) { j.meta.deletion = start; }));
+    // It could not be built yet.
+    job.conditions.push_back(condition("Created", "False", "JobsBuildFailed"));
+    CHECK(may_have_been_resumed(job));
+}
+
+TEST_CASE("when a job was resumed that no pass had seen, its managedFields tell", "[deadline]") {
+    const auto resumed = [](const char* managed_fields) {
+        api::Json job = *api::parse_json(R"({"metadata":{"creationTimestamp":"2026-01-15T10:00:00Z"}})");
+        job["metadata"]["managedFields"] = *api::parse_json(managed_fields);
+        return first_resume(job, start + 600s);
+    };
+    CHECK(resumed(
+              R"([{"manager":"kubectl","time":"2026-01-15T10:00:00Z","fieldsV1":{"f:spec":{"f:trainer":{}}}},
+        {"manager":"kueue","time":"2026-01-15T10:05:00Z","fieldsV1":{"f:spec":{"f:suspend":{}}}},
+        {"manager":"other","time":"2026-01-15T10:07:00Z","fieldsV1":{"f:metadata":{"f:labels":{}}}}])") ==
+          start + 300s);
+    CHECK(
+        resumed(
+            R"([{"manager":"kubectl","time":"2026-01-15T10:00:00Z","fieldsV1":{"f:spec":{"f:suspend":{}}}}])") ==
+        std::nullopt);
+    // Where nothing tells it is now, and never later than that.
+    CHECK(resumed("[]") == start + 600s);
+    CHECK(resumed(
+              R"([{"manager":"k","time":"2026-01-15T11:00:00Z","fieldsV1":{"f:spec":{"f:suspend":{}}}}])") ==
+          start + 600s);
+}
+
+TEST_CASE("a job that is first seen after its resume has its whole deadline", "[deadline]") {
+    Observed observed = with_deadline(submitted(), 60s);
+    observed.job->meta.generation = 2;
+    const api::Time now = start + 1h;
+    // What the caches tell says nothing yet, and so is not acted on.
+    const Decision blind = decide(observed, now);
+    CHECK(needs_live(blind, observed) == Live::all);
+    observed.first_resume = now - 20s;
+    CHECK(std::holds_alternative<StoreTransition>(decide(observed, now)));
+    const Conclusion stored = conclude(observed, decide(observed, now), {}, now);
+    CHECK(stored.decide_again);
+    CHECK(get(stored, "Suspended").reason == "Resumed");
+    CHECK(get(stored, "Suspended").last_transition == now - 20s);
+    observed.job->conditions = stored.conditions;
+    CHECK(time_left(*observed.job, now) == 40s);
+    CHECK(std::holds_alternative<Run>(decide(observed, now)));
 }
 
 }  // namespace lifecycle

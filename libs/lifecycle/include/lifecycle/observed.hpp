@@ -26,6 +26,8 @@ struct Observed {
     std::optional<api::JobSet> job_set = {};  ///< the one of that namespace and name, whoever owns it
     std::optional<std::int64_t> ttl = {};     ///< ttl_policy(); needed only if ttl_matters()
     Episode episode = {};
+    /// first_resume() of the TrainJob, where it is may_have_been_resumed() and was read live.
+    std::optional<api::Time> first_resume = {};
 };
 
 /// Whether `managedBy` leaves the TrainJob to us; to any other we write nothing, whatever happens.
