@@ -1,5 +1,7 @@
 #include "acts.hpp"
 
+#include <algorithm>
+
 #include "api/job_set.hpp"
 #include "api/meta.hpp"
 #include "api/names.hpp"
@@ -37,11 +39,6 @@ Json runtime_patch(const char* manager, Json pod_template) {
     return patch;
 }
 
-const Json* first_job(const World& world) {
-    const auto& jobs = world.api.all("jobs.batch");
-    return jobs.empty() ? nullptr : &jobs.begin()->second.object;
-}
-
 }  // namespace
 
 Act make(const kube::Resource& resource, const std::string& object) {
@@ -77,10 +74,29 @@ Tweak nodes(int count) {
 Tweak ttl(int seconds) {
     return [seconds](Json& runtime) { runtime["spec"]["ttlSecondsAfterFinished"] = seconds; };
 }
-Tweak volume_claims() {
+Tweak volume_claims(const char* when_deleted) {
+    return [when_deleted](Json& runtime) {
+        Json policy = parsed(
+            R"({"templates":[{"metadata":{"name":"data"},"spec":{"accessModes":["ReadWriteOnce"]}}]})");
+        policy["retentionPolicy"]["whenDeleted"] = when_deleted;
+        runtime["spec"]["template"]["spec"]["volumeClaimPolicies"] = Json::array({policy});
+    };
+}
+Tweak initializer() {
     return [](Json& runtime) {
-        runtime["spec"]["template"]["spec"]["volumeClaimPolicies"] = parsed(
-            R"([{"templates":[{"metadata":{"name":"data"},"spec":{"accessModes":["ReadWriteOnce"]}}]}])");
+        Json& jobs = runtime["spec"]["template"]["spec"]["replicatedJobs"];
+        Json trains = jobs.items().front();
+        trains["dependsOn"] = parsed(R"([{"name":"init","status":"Complete"}])");
+        jobs = Json::array({parsed(R"({"name":"init","template":{"spec":{"template":{
+            "metadata":{"labels":{"signalbox.test/run-seconds":"3"}},
+            "spec":{"containers":[{"name":"init","image":"first"}]}}}}})"),
+                            std::move(trains)});
+    };
+}
+Tweak nameless_rule() {
+    return [](Json& runtime) {
+        runtime["spec"]["template"]["spec"]["failurePolicy"] =
+            parsed(R"({"maxRestarts":1,"rules":[{"name":"","action":"FailJobSet"}]})");
     };
 }
 
@@ -225,6 +241,24 @@ Act refuse_parallelism_over(int count) {
     };
 }
 
+Act change_new_job_sets(Tweak tweak) {
+    return [tweak](World& world) {
+        world.api.mutate_create = [tweak](const Kind& kind, Json& object) {
+            if (kind.kind == "JobSet") tweak(object);
+        };
+    };
+}
+Tweak other_image() {
+    return [](Json& job_set) {
+        Json& pod = job_set["spec"]["replicatedJobs"].items().front()["template"]["spec"]["template"];
+        Json& image = pod["spec"]["containers"].items().front()["image"];
+        image = "mirror/" + std::string(std::as_const(image).as_string());
+    };
+}
+Tweak no_annotations() {
+    return [](Json& job_set) { job_set["metadata"].erase("annotations"); };
+}
+
 Act end_namespace() {
     return [](World& world) {
         world.api.admit_create = [](const Kind& kind, const Json&) -> std::optional<Reply> {
@@ -241,6 +275,17 @@ Act expect_no_condition() {
         const Stored* job = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
         if (job && !job->object["status"]["conditions"].empty())
             world.judge.complain("the job has conditions that it should not have");
+    };
+}
+
+Act expect_job_set() {
+    return [](World& world) {
+        const auto& history = world.api.history("jobsets.jobset.x-k8s.io");
+        const bool made = std::any_of(history.begin(), history.end(), [](const Change& change) {
+            return change.type == Change::Type::added;
+        });
+        if (made && !world.api.find("jobsets.jobset.x-k8s.io", the_job))
+            world.judge.complain("the JobSet was deleted though no other may come");
     };
 }
 
@@ -269,70 +314,6 @@ Act once_suspended(Act act, std::chrono::milliseconds pause, Act next) {
         }
         act(world);
         if (next) world.agenda.after(pause, [next, &world] { next(world); });
-    };
-}
-
-Check job_set_has(const char* member, Json value) {
-    return [member = std::string(member), value](const World& world) -> std::string {
-        const Stored* set = world.api.find("jobsets.jobset.x-k8s.io", the_job);
-        const Json found =
-            set ? set->object["spec"]["replicatedJobs"][std::size_t{0}]["template"]["spec"][member] : Json();
-        return found == value ? "" : member + " of the JobSet is " + to_json(found);
-    };
-}
-
-Check pods_have(Json labels, Json node_selector) {
-    return [=](const World& world) -> std::string {
-        const Json* job = first_job(world);
-        if (!job) return "there is no Job";
-        const Json& pod = (*job)["spec"]["template"];
-        if (pod["metadata"]["labels"] != labels)
-            return "the labels of the pods are " + to_json(pod["metadata"]["labels"]);
-        if (pod["spec"]["nodeSelector"] != node_selector)
-            return "the nodeSelector of the pods is " + to_json(pod["spec"]["nodeSelector"]);
-        return "";
-    };
-}
-
-Check unless_never_changed(Check check) {
-    return [check = std::move(check)](const World& world) {
-        const Stored* set = world.api.find("jobsets.jobset.x-k8s.io", the_job);
-        const bool as_it_was_made = set && api::parse_meta(set->object).generation == 1;
-        return as_it_was_made ? std::string() : check(world);
-    };
-}
-
-Check image_is(const std::string& image) {
-    return [image](const World& world) -> std::string {
-        const Json* job = first_job(world);
-        if (!job) return "there is no Job";
-        const Json& found = (*job)["spec"]["template"]["spec"]["containers"][std::size_t{0}]["image"];
-        return found.as_string() == image ? "" : "the image of the pods is " + to_json(found);
-    };
-}
-
-Check never_refused() {
-    return [](const World& world) -> std::string {
-        return world.judge.events().contains("JobsCreationFailed") ? "the job was refused meanwhile" : "";
-    };
-}
-
-Check runs_as_its_snapshot() {
-    return [](const World& world) -> std::string {
-        const Stored* map = world.api.find("configmaps", {the_job.ns, the_job.name + "-runtime-snapshot"});
-        if (!map) return "there is no snapshot";
-        const Json runtime = parsed(std::string(map->object["data"]["runtime"].as_string()));
-        return job_set_has("parallelism", runtime["spec"]["mlPolicy"]["numNodes"])(world);
-    };
-}
-
-Check made_by(std::chrono::seconds after_start) {
-    return [after_start](const World& world) -> std::string {
-        const Stored* set = world.api.find("jobsets.jobset.x-k8s.io", the_job);
-        if (!set) return "there is no JobSet";
-        const api::Time at = api::parse_meta(set->object).creation;
-        const auto start = std::chrono::floor<std::chrono::seconds>(Agenda::wall_start);
-        return at <= start + after_start ? "" : "the JobSet was made as late as " + api::format_time(at);
     };
 }
 

@@ -20,7 +20,11 @@ Act change_runtime(const std::string& merge_patch);
 Act remove_runtime();
 Tweak nodes(int count);
 Tweak ttl(int seconds);
-Tweak volume_claims();
+Tweak volume_claims(const char* when_deleted = "Delete");
+/// A job that has to end before the one that trains.
+Tweak initializer();
+/// A failure policy with a rule that JobSet's webhook names.
+Tweak nameless_rule();
 
 Act make_job(Tweak first = {}, Tweak second = {}, Tweak third = {});
 Act change_job(const std::string& merge_patch);
@@ -64,9 +68,16 @@ inline const char* const quota = "exceeded quota: few, requested: 1, used: 0, li
 inline const char* const no_permission =
     R"(User "system:serviceaccount:x:y" cannot create resource in the namespace "ns")";
 Act refuse_parallelism_over(int count);
+/// A policy of the cluster changes JobSets as they are created.
+Act change_new_job_sets(Tweak tweak);
+/// Another image, as from a mirror; and what tells that it is ours goes.
+Tweak other_image();
+Tweak no_annotations();
 Act end_namespace();
 /// By now, nothing is worth telling of the job.
 Act expect_no_condition();
+/// If one has ever been made.
+Act expect_job_set();
 
 /// `act` as soon as the job says that it is suspended and nothing of it is active, as Kueue waits; `next`
 /// after that.
@@ -82,6 +93,13 @@ Check unless_never_changed(Check check);
 Check image_is(const std::string& image);
 /// `Created` was never False.
 Check never_refused();
+/// There were not more JobSets than that.
+Check made_at_most(int count);
+/// No JobSet was ever deleted.
+Check same_job_set();
+/// Its initializer has run once, and is there.
+Check initialized_once();
+Check all_of(std::vector<Check> checks);
 /// Its JobSet has as many pods as the runtime in its snapshot says.
 Check runs_as_its_snapshot();
 /// The JobSet was made not later than that.

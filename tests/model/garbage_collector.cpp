@@ -8,9 +8,14 @@ namespace {
 using api::Json;
 
 // Kinds that own or are owned.
-constexpr std::string_view collected[] = {
-    "trainjobs.trainer.kubeflow.org", "jobsets.jobset.x-k8s.io",        "jobs.batch", "configmaps", "secrets",
-    "podgroups.scheduling.x-k8s.io",  "podgroups.scheduling.volcano.sh"};
+constexpr std::string_view collected[] = {"trainjobs.trainer.kubeflow.org",
+                                          "jobsets.jobset.x-k8s.io",
+                                          "jobs.batch",
+                                          "configmaps",
+                                          "secrets",
+                                          "podgroups.scheduling.x-k8s.io",
+                                          "podgroups.scheduling.volcano.sh",
+                                          "persistentvolumeclaims"};
 
 bool has_finalizer(const Json& object, std::string_view name) {
     const auto& finalizers = object["metadata"]["finalizers"].items();

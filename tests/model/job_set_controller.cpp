@@ -1,6 +1,8 @@
 #include <algorithm>
 
 #include "api/meta.hpp"
+#include "api/notes.hpp"
+#include "kube/job_requests.hpp"
 #include "surroundings.hpp"
 
 namespace faults {
@@ -8,7 +10,7 @@ namespace {
 
 using api::Json;
 using kube::resources::job_sets;
-constexpr kube::Resource jobs = {"batch", "v1", "jobs", true};
+using kube::resources::jobs;
 constexpr std::string_view job_sets_name = "jobsets.jobset.x-k8s.io";
 
 bool is_deleted(const Json& object) { return object["metadata"].contains("deletionTimestamp"); }
@@ -47,6 +49,15 @@ Json resumed_template(const Json& job, const Json& wanted) {
     return pod;
 }
 
+Json owned_by(const Json& job_set) {
+    return Json::array({Json::object({{"apiVersion", job_set["apiVersion"]},
+                                      {"kind", "JobSet"},
+                                      {"name", job_set["metadata"]["name"]},
+                                      {"uid", job_set["metadata"]["uid"]},
+                                      {"controller", true},
+                                      {"blockOwnerDeletion", true}})});
+}
+
 kube::Request as_controller(kube::Request request) {
     const auto at = request.target.find("fieldManager=trainer");
     if (at != std::string::npos) request.target.replace(at, 20, "fieldManager=jobset");
@@ -57,11 +68,31 @@ kube::Request as_controller(kube::Request request) {
 
 void JobSetController::changed(const Kind& kind, const api::ObjectKey& key, const Json& before,
                                const Json& after) {
-    if (kind.resource == job_sets_name) return plan(key);
+    if (kind.resource == job_sets_name) {
+        agenda_.after(lag_(), [this, key, before, after] {
+            see(key, before, after);
+            follow(key);
+        });
+        return;
+    }
     if (kind.resource != "jobs.batch") return;
     job_changed(key, before, after);
     const Json& object = after.is_null() ? before : after;
-    plan({key.ns, std::string(object["metadata"]["labels"][job_set_label].as_string())});
+    plan({key.ns, std::string(object["metadata"]["labels"][api::job_set_name_label].as_string())});
+}
+
+// As a watch shows it, which is never behind what it has shown.
+void JobSetController::see(const api::ObjectKey& key, const Json& before, const Json& after) {
+    const auto version = [](const Json& object) {
+        return std::stoull(std::string(object["metadata"]["resourceVersion"].as_string()));
+    };
+    const auto at = seen_.find(key);
+    const bool knows = at != seen_.end();
+    if (after.is_null()) {
+        if (knows && at->second["metadata"]["uid"] == before["metadata"]["uid"]) seen_.erase(at);
+    } else if (!knows || version(after) > version(at->second)) {
+        seen_[key] = after;
+    }
 }
 
 void JobSetController::plan(const api::ObjectKey& job_set) {
@@ -75,13 +106,55 @@ void JobSetController::plan(const api::ObjectKey& job_set) {
 void JobSetController::follow(const api::ObjectKey& key) {
     const Stored* stored = api_.find(job_sets_name, key);
     if (!stored || is_deleted(stored->object) || is_finished(stored->object)) return;
-    const Json job_set = stored->object;
-    for (const Json& replicated_job : job_set["spec"]["replicatedJobs"].items())
+    const auto seen = seen_.find(key);
+    if (seen == seen_.end() || seen->second["metadata"]["uid"] != stored->object["metadata"]["uid"]) return;
+    const Json job_set = seen->second;
+    make_claims(job_set);
+    for (const Json& replicated_job : job_set["spec"]["replicatedJobs"].items()) {
+        if (waits_for_others(job_set, replicated_job)) continue;
         for (std::int64_t i = 0; i < replicated_job["replicas"].int_or(1); ++i)
             follow_job(job_set, replicated_job,
                        {key.ns, key.name + "-" + std::string(replicated_job["name"].as_string()) + "-" +
                                     std::to_string(i)});
+    }
     count(key);
+}
+
+bool JobSetController::waits_for_others(const Json& job_set, const Json& replicated_job) const {
+    for (const Json& dependency : replicated_job["dependsOn"].items())
+        for (const Json& other : job_set["spec"]["replicatedJobs"].items())
+            if (other["name"] == dependency["name"] &&
+                succeeded(job_set, other) < other["replicas"].int_or(1))
+                return true;
+    return false;
+}
+
+std::int64_t JobSetController::succeeded(const Json& job_set, const Json& replicated_job) const {
+    std::int64_t count = 0;
+    for (const auto& [name, job] : api_.all("jobs.batch")) {
+        const Json& metadata = job.object["metadata"];
+        if (metadata["ownerReferences"][std::size_t{0}]["uid"] == job_set["metadata"]["uid"] &&
+            metadata["labels"][api::replicated_job_label] == replicated_job["name"])
+            count += job.object["status"]["succeeded"].int_or(0);
+    }
+    return count;
+}
+
+// They go with the JobSet unless they are to be kept. One that is there is taken.
+void JobSetController::make_claims(const Json& job_set) {
+    const api::ObjectMeta meta = api::parse_meta(job_set);
+    for (const Json& policy : job_set["spec"]["volumeClaimPolicies"].items())
+        for (const Json& each : policy["templates"].items()) {
+            const std::string name = std::string(each["metadata"]["name"].as_string()) + "-" + meta.name;
+            if (api_.find("persistentvolumeclaims", {meta.ns, name})) continue;
+            Json claim;
+            claim["metadata"] = Json::object({{"name", name}, {"namespace", meta.ns}});
+            claim["metadata"]["labels"][api::job_set_name_label] = meta.name;
+            if (policy["retentionPolicy"]["whenDeleted"].as_string() != "Retain")
+                claim["metadata"]["ownerReferences"] = owned_by(job_set);
+            claim["spec"] = each["spec"];
+            api_.handle(as_controller(kube::create(kube::resources::volume_claims, claim)));
+        }
 }
 
 void JobSetController::follow_job(const Json& job_set, const Json& replicated_job,
@@ -93,14 +166,9 @@ void JobSetController::follow_job(const Json& job_set, const Json& replicated_jo
     if (!stored) {
         Json job;
         job["metadata"] = Json::object({{"name", name.name}, {"namespace", name.ns}});
-        job["metadata"]["labels"][job_set_label] = job_set["metadata"]["name"];
-        job["metadata"]["labels"]["replicated-job"] = replicated_job["name"];
-        job["metadata"]["ownerReferences"] = Json::array({Json::object({{"apiVersion", job_set["apiVersion"]},
-                                                                        {"kind", "JobSet"},
-                                                                        {"name", job_set["metadata"]["name"]},
-                                                                        {"uid", uid},
-                                                                        {"controller", true},
-                                                                        {"blockOwnerDeletion", true}})});
+        job["metadata"]["labels"][api::job_set_name_label] = job_set["metadata"]["name"];
+        job["metadata"]["labels"][api::replicated_job_label] = replicated_job["name"];
+        job["metadata"]["ownerReferences"] = owned_by(job_set);
         job["spec"]["suspend"] = suspend;
         job["spec"]["template"] = wanted;
         api_.handle(as_controller(kube::create(jobs, job)));
@@ -133,7 +201,7 @@ void JobSetController::count(const api::ObjectKey& key) {
         for (const auto& [name, job] : api_.all("jobs.batch")) {
             const Json& metadata = job.object["metadata"];
             if (metadata["ownerReferences"][std::size_t{0}]["uid"] != job_set["metadata"]["uid"] ||
-                metadata["labels"]["replicated-job"] != group["name"])
+                metadata["labels"][api::replicated_job_label] != group["name"])
                 continue;
             const Json& status = job.object["status"];
             succeeded += status["succeeded"].int_or(0);

@@ -43,6 +43,9 @@ bool keeps_nothing(const Json& job_set) {
     });
 }
 
+// Before it is deleted: it goes whatever is in it. A TrainJob may go on, and so may a Job.
+bool may_change_unnoticed(const Kind& kind) { return kind.resource != train_jobs_name && kind.kind != "Job"; }
+
 Json without(const Json& object, std::initializer_list<const char*> names) {
     Json tree = object;
     for (const char* name : names) tree.erase(name);
@@ -109,6 +112,7 @@ void Judge::changed(const Kind& kind, const api::ObjectKey& key, const Json& bef
     if (kind.kind == "Event") return judge_event(after);
     judge_aim(kind, key, before, after);
     if (kind.kind == "JobSet") judge_job_set(key, before, after);
+    if (kind.kind == "Job") judge_job(key, before, after);
     if (kind.kind == "ConfigMap") judge_snapshot(key, before, after);
     if (kind.kind == "JobSet" || kind.kind == "ConfigMap" || kind.kind == "Secret" || kind.kind == "PodGroup")
         judge_owned(kind, key, before, after);
@@ -125,7 +129,7 @@ void Judge::judge_aim(const Kind& kind, const api::ObjectKey& key, const Json& b
         after.is_null() || (api::parse_meta(after).deletion && before["spec"] == after["spec"]);
     if (there.uid != meant_.uid)
         complain("a write hit " + name + " that was meant for another one");
-    else if (there.resource_version != meant_.version && !(removed && kind.resource != train_jobs_name))
+    else if (there.resource_version != meant_.version && !(removed && may_change_unnoticed(kind)))
         complain("a write hit " + name + " that did not know of its latest change");
 }
 
@@ -294,6 +298,7 @@ void Judge::judge_job_set(const api::ObjectKey& key, const Json& before, const J
             complain(name + " was deleted while its pods were active");
         if (!has_looked()) complain(name + " was deleted without a look at its TrainJob");
         if (was.finished) complain("the finished " + name + " was deleted");
+        if (job && !ended) judge_recreation(before, *job);
         if (job && !ended && keeps_nothing(before) && job_sets_that_ran_.contains(was.meta.uid))
             complain(name + " was deleted with the volume claims that its pods had written to");
     }

@@ -73,6 +73,8 @@ private:
     void judge_aim(const Kind& kind, const api::ObjectKey& key, const api::Json& before,
                    const api::Json& after);
     void judge_single(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
+    void judge_recreation(const api::Json& before, const api::TrainJob& job);
+    void judge_job(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
     void judge_suspension(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
     void judge_runtime(const api::Json& before, const api::Json& after);
     void judge_event(const api::Json& event);
@@ -82,9 +84,10 @@ private:
     const Agenda& agenda_;
     std::map<std::string, Life> lives_;  // by the TrainJob's UID
     std::map<std::pair<std::string, api::ObjectKey>, std::vector<Policy>> policies_;
-    std::map<std::string, api::Time> active_since_;                  // by the JobSet's UID
-    std::map<std::string, api::Time> finished_since_;                // by the JobSet's UID
-    std::set<std::string> job_sets_that_ran_;                        // their UIDs
+    std::map<std::string, api::Time> active_since_;                    // by the JobSet's UID
+    std::map<std::string, api::Time> finished_since_;                  // by the JobSet's UID
+    std::set<std::string> job_sets_that_ran_;                          // their UIDs
+    std::map<std::pair<std::string, std::int64_t>, int> recreations_;  // by UID and generation of TrainJobs
     std::map<std::string, int> removed_job_sets_;                    // which reconciler has deleted that UID
     std::map<int, std::optional<api::ObjectKey>> just_told_absent_;  // a JobSet, by the last answer it got
     std::map<int, std::set<std::string>> told_terminal_;             // by the answers to its own requests

@@ -151,17 +151,17 @@ std::vector<Scenario> suspending() {
           {30s, change_job(with(pods_that("never")))},
           {31s, once_suspended(change_job(R"({"spec":{"suspend":false}})"))}},
          {resumed_and_running},
-         {"JobSetDeleted", "JobsCreationSucceeded", "Resumed", "Suspended", "WaitingForDeletion"},
+         {"JobsReplaced", "JobsCreationSucceeded", "Resumed", "Suspended"},
          600s,
-         pods_have(Json::object({{"signalbox.test/run-seconds", "never"}}), Json())},
+         all_of(
+             {same_job_set(), pods_have(Json::object({{"signalbox.test/run-seconds", "never"}}), Json())})},
         {"a label is withdrawn in a suspension that is over before the pods are",
          {{1s, make_runtime()},
           {2s, make_job(with(pods_that("never"), R"("example.com/ours":"yes")"))},
           {20s, change_job(both(set("suspend", "true"), with(pods_that("never"))))},
           {21s, change_job(R"({"spec":{"suspend":false}})")}},
          {resumed_and_running, running},
-         {"JobSetDeleted", "JobsCreationSucceeded", "Resumed", "Suspended", "WaitingForPods",
-          "WaitingForDeletion"},
+         {"JobsReplaced", "JobsCreationSucceeded", "Resumed", "Suspended", "WaitingForPods"},
          600s,
          {},
          // Who was away for it has not noticed.
@@ -214,10 +214,12 @@ std::vector<Scenario> suspending() {
                          once_suspended(change_job(with_kueue("null", true)), 5s,
                                         once_suspended(change_job(with_kueue(R"({"zone":"b"})", false))))))}},
          {resumed_and_running},
-         {"Suspended", "Resumed", "JobSetDeleted", "JobsCreationSucceeded", "WaitingForDeletion"},
+         {"Suspended", "Resumed", "JobsReplaced", "JobsCreationSucceeded"},
          900s,
-         pods_have(Json::object({{"signalbox.test/run-seconds", "never"}, {"kueue.x-k8s.io/podset", "node"}}),
-                   Json::object({{"zone", "b"}}))},
+         all_of({same_job_set(), never_refused(),
+                 pods_have(Json::object(
+                               {{"signalbox.test/run-seconds", "never"}, {"kueue.x-k8s.io/podset", "node"}}),
+                           Json::object({{"zone", "b"}}))})},
     };
 }
 

@@ -12,6 +12,7 @@ std::vector<Scenario> suspending();
 std::vector<Scenario> time_limits();
 std::vector<Scenario> other_objects();
 std::vector<Scenario> takeovers();
+std::vector<Scenario> changes();
 
 /// If nothing fails, its JobSet is there at that time.
 Scenario prompt(Scenario scenario, std::chrono::seconds by);

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <map>
 #include <set>
 
 #include "agenda.hpp"
@@ -29,9 +30,10 @@ private:
     bool planned_ = false;
 };
 
-/// What JobSet 0.12 and the Job controller do, as far as a TrainJob can tell: Jobs that follow `suspend`,
-/// take the mutable fields by union when they are resumed, run for as long as a label of their pods says, and
-/// counts and conditions.
+/// What JobSet 0.12 and the Job controller do, as far as a TrainJob can tell: volume claims; Jobs that wait
+/// for others, follow `suspend`, are made anew when they are gone, take the mutable fields by union when they
+/// are resumed, and run for as long as a label of their pods says; counts and conditions. Its watches of
+/// JobSets and of Jobs are not equally fast.
 class JobSetController {
 public:
     JobSetController(ApiModel& api, Agenda& agenda, Lag lag)
@@ -45,7 +47,11 @@ public:
 
 private:
     void plan(const api::ObjectKey& job_set);
+    void see(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
     void follow(const api::ObjectKey& job_set);
+    void make_claims(const api::Json& job_set);
+    bool waits_for_others(const api::Json& job_set, const api::Json& replicated_job) const;
+    std::int64_t succeeded(const api::Json& job_set, const api::Json& replicated_job) const;
     void follow_job(const api::Json& job_set, const api::Json& replicated_job, const api::ObjectKey& name);
     void count(const api::ObjectKey& job_set);
     void job_changed(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
@@ -55,9 +61,7 @@ private:
     Agenda& agenda_;
     Lag lag_;
     std::set<api::ObjectKey> planned_;
+    std::map<api::ObjectKey, api::Json> seen_;  // JobSets, by its watch
 };
-
-/// The child Jobs' label with the name of their JobSet.
-inline constexpr std::string_view job_set_label = "jobset.sigs.k8s.io/jobset-name";
 
 }  // namespace faults

@@ -1,5 +1,6 @@
 #include "watching.hpp"
 
+#include "api/notes.hpp"
 #include "kube/api_server.hpp"
 
 namespace faults {
@@ -32,6 +33,25 @@ WatchStart start_watch(const ApiModel& api, const std::string& target) {
 Told told_by(const Change& change) {
     return {change.key, change.type == Change::Type::deleted ? "" : change.uid,
             std::to_string(change.version)};
+}
+
+std::vector<Told> told_now(const ApiModel& api, const ApiModel::Name& name) {
+    if (!name.key.name.empty()) {
+        const Stored* there = api.find(name.resource, name.key);
+        return {
+            {name.key, there ? there->uid() : "", there ? there->version() : std::to_string(api.version())}};
+    }
+    std::vector<Told> all;
+    for (const auto& [key, stored] : api.all(name.resource))
+        if (key.ns == name.key.ns) all.push_back({key, stored.uid(), stored.version()});
+    return all;
+}
+
+api::ObjectKey train_job_of(const ApiModel& api, const ApiModel::Name& name) {
+    const Stored* job = name.resource == "jobs.batch" ? api.find(name.resource, name.key) : nullptr;
+    if (!job) return name.key;
+    const api::Json& labels = job->object["metadata"]["labels"];
+    return {name.key.ns, std::string(labels[api::job_set_name_label].as_string())};
 }
 
 std::string event_line(const Change& change) {

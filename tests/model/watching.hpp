@@ -24,6 +24,10 @@ WatchStart start_watch(const ApiModel& api, const std::string& target);
 
 std::string event_line(const Change& change);
 Told told_by(const Change& change);
+/// What an answer about that tells: of one object, or of all in a list.
+std::vector<Told> told_now(const ApiModel& api, const ApiModel::Name& name);
+/// The TrainJob that a request is about.
+api::ObjectKey train_job_of(const ApiModel& api, const ApiModel::Name& name);
 /// 410: too old.
 std::string expired_line();
 

@@ -4,6 +4,7 @@
 
 #include "api/names.hpp"
 #include "process.hpp"
+#include "watching.hpp"
 #include "wire.hpp"
 
 namespace faults {
@@ -31,7 +32,7 @@ struct World::Sent {
     int write = -1;
     ApiModel::Name name = {};
     Judge::Meant meant = {};
-    Told told = {};  // by the answer
+    std::vector<Told> told = {};  // by the answer
     api::Time handled = {};
     kube::SteadyTime at = {};
     bool about_lease = false;
@@ -239,7 +240,7 @@ void World::submit(Process& process, kube::Request request, Answer answer) {
     const Knowledge::Object known = process.knowledge().of(sent->name.resource, sent->name.key);
     sent->meant = {.uid = known.uid,
                    .version = known.version,
-                   .looked = process.knowledge().of(watched[0], sent->name.key).read,
+                   .looked = process.knowledge().of(watched[0], train_job_of(api, sent->name)).read,
                    .at = agenda.wall_seconds()};
     for (const auto& [since, duration] : pauses_[process.number()])
         if (since >= sent->meant.looked)
@@ -317,9 +318,7 @@ void World::arrived(const std::shared_ptr<Sent>& sent) {
     acting_ = nullptr;
     judge.answered(sent->from->number(), sent->request, reply);
     if (reply.ok() || reply.status == 404) {
-        const Stored* there = api.find(sent->name.resource, sent->name.key);
-        sent->told = {sent->name.key, there ? there->uid() : "",
-                      there ? there->version() : std::to_string(api.version())};
+        if (!write || !sent->name.key.name.empty()) sent->told = told_now(api, sent->name);
         sent->handled = agenda.wall_seconds();
     }
     if (write && sent->about_lease && reply.ok()) leadership_.granted(sent->from->number(), sent->at);
@@ -339,9 +338,9 @@ void World::answered(const std::shared_ptr<Sent>& sent, api::Result<kube::Respon
     agenda.after(lag(2, 1500), [this, sent, result = std::move(result)]() mutable {
         if (sent->write >= 0) --under_way_[sent->from->number()];
         if (!sent->from->alive()) return;
-        if (!sent->told.key.name.empty() && (result || result.error().code == api::Errc::not_found)) {
+        if (result || result.error().code == api::Errc::not_found) {
             Knowledge& knowledge = sent->from->knowledge();
-            knowledge.told(sent->name.resource, sent->told);
+            for (const Told& told : sent->told) knowledge.told(sent->name.resource, told);
             if (sent->request.method == "GET")
                 knowledge.read(sent->name.resource, sent->name.key, sent->handled);
         }

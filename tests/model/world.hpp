@@ -4,6 +4,7 @@
 
 #include "fault.hpp"
 #include "judge.hpp"
+#include "knowledge.hpp"
 #include "kube/api_server.hpp"
 #include "leadership.hpp"
 #include "surroundings.hpp"

@@ -1,15 +1,13 @@
 #include "writer.hpp"
 
 #include "api/names.hpp"
+#include "job_set_writer.hpp"
 #include "key_material.hpp"
 #include "kube/status.hpp"
 #include "kube/without_object.hpp"
 #include "lifecycle/event.hpp"
-#include "lifecycle/recreate.hpp"
 #include "object_writer.hpp"
-#include "runtime/applied_hash.hpp"
-#include "runtime/build.hpp"
-#include "runtime/live_defaults.hpp"
+#include "runtime/source.hpp"
 #include "snapshot_writer.hpp"
 
 namespace reconciler {
@@ -26,30 +24,6 @@ Outcome ended(Failure why) {
     Outcome outcome;
     outcome.result = std::move(why);
     return outcome;
-}
-
-// What a suspended JobSet has against becoming `wanted`, before anybody has tried.
-lifecycle::SuspendedChange obstacles(const api::Json& live, const api::Json& wanted) {
-    const api::JobSet facts = api::parse_job_set(live);
-    lifecycle::SuspendedChange change;
-    // Others may add to a suspended JobSet, and resuming it withdraws nothing of ours.
-    if (!runtime::differs_in_suspend_only(wanted, live)) {
-        const auto withdrawn = lifecycle::withdrawn_fields(live, wanted);
-        change.withdraws = !withdrawn.empty();
-        if (change.withdraws) change.why = withdrawn.front() + " was withdrawn";
-    }
-    change.any_active = facts.any_active();
-    change.has_run = lifecycle::may_have_run(live);
-    change.deletes_claims = lifecycle::deletes_volume_claims(live["spec"]);
-    return change;
-}
-
-api::Error would_delete_claims(const std::string& why) {
-    return {.code = api::Errc::invalid,
-            .message = "cannot take this change (" + why +
-                       ") without being created anew, and that would delete its volume "
-                       "claims with what they hold",
-            .http_status = 422};
 }
 
 }  // namespace
@@ -121,14 +95,16 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
         co_return ended(std::move(stored));
 
     Outcome applied;
+    JobSetWriter job_set(server_, view_, runtime::source_of(inputs), written_);
     switch (step.job_set) {
         case JobSetStep::leave: applied.result = co_await apply_objects(server_, *built, found, false); break;
         case JobSetStep::wait_until_gone: break;
         case JobSetStep::refuse: co_return ended(lifecycle::ForeignObject{job_set_named(key())});
-        case JobSetStep::create: applied = co_await create(std::move(*built), found); break;
+        case JobSetStep::create: applied = co_await job_set.create(*built, found); break;
         case JobSetStep::update:
-        case JobSetStep::resume: applied = co_await change(*built, found); break;
+        case JobSetStep::resume: applied = co_await job_set.change(*built, found); break;
     }
+    wants_live_view_ = job_set.wants_live_view();
     outcome.result = std::move(applied.result);
     outcome.job_set_written = applied.job_set_written;
     co_return outcome;
@@ -168,93 +144,6 @@ kube::Async<> Writer::suspend_job_set() {
     if (!patched) co_return patched.error();
     written_.job_set = kube::version_of(*patched);
     co_return api::Result<>();
-}
-
-kube::Task<Outcome> Writer::create(runtime::Built built, const NeededObjects& found) {
-    auto others = co_await apply_objects(server_, built, found, true);
-    if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
-    api::Json wanted = runtime::with_applied_hash(std::move(built.objects.back().object));
-    kube::Request request = kube::apply_new(kube::resources::job_sets, std::move(wanted));
-    request = kube::without_object(std::move(request));
-    const auto applied = co_await server_.send(std::move(request));
-    if (!applied) co_return ended(WriteFailed{job_set_named(key()), applied.error()});
-    written_.job_set = kube::version_of(*applied);
-    Outcome outcome;
-    outcome.job_set_written = true;
-    co_return outcome;
-}
-
-kube::Task<Outcome> Writer::change(const runtime::Built& built, const NeededObjects& found) {
-    const auto live = co_await read(server_, kube::resources::job_sets, key());
-    if (!live) co_return ended(lifecycle::ReadFailed{job_set_named(key()), live.error()});
-    if (!*live) {
-        const api::Error error = {.code = api::Errc::conflict, .message = "it is gone; looking again"};
-        co_return ended(WriteFailed{job_set_named(key()), error});
-    }
-    const api::ObjectMeta seen = api::parse_meta(**live);
-    // Decided on another version, perhaps of another JobSet: what it says of `suspend` may be over, and our
-    // apply would say it again.
-    if (seen.resource_version != view_.observed.job_set->meta.resource_version) {
-        if (view_.live != lifecycle::Live::all) {
-            wants_live_view_ = true;
-            co_return Outcome();
-        }
-        const api::Error error = {.code = api::Errc::conflict, .message = "it has changed; looking again"};
-        co_return ended(WriteFailed{job_set_named(key()), error});
-    }
-    const api::Json ours = runtime::with_applied_hash(built.objects.back().object);
-    api::Json wanted = lifecycle::with_entries_of_others(ours, **live);
-    wanted = lifecycle::with_mark_of_takeover(std::move(wanted), **live);
-    const bool as_it_should_be = runtime::is_applied(wanted, **live);
-    lifecycle::SuspendedChange obstacle;
-    if (!as_it_should_be) obstacle = obstacles(**live, ours);
-    // A JobSet that has to wait, or to go first, keeps the others waiting: they are for its Pods.
-    if (lifecycle::recreation(obstacle) == lifecycle::Recreation::needless) {
-        auto others = co_await apply_objects(server_, built, found, true);
-        if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
-    }
-    if (as_it_should_be) co_return Outcome();
-    wanted["metadata"]["uid"] = seen.uid;
-    wanted["metadata"]["resourceVersion"] = seen.resource_version;
-    wanted = runtime::with_live_defaults(std::move(wanted), **live);
-    for (;;) {
-        switch (lifecycle::recreation(obstacle)) {
-            case lifecycle::Recreation::wait: co_return ended(lifecycle::Waiting{std::move(obstacle.why)});
-            case lifecycle::Recreation::recreate:
-                if (view_.live == lifecycle::Live::all)
-                    co_return co_await recreate(**live, std::move(obstacle.why));
-                wants_live_view_ = true;
-                co_return Outcome();
-            case lifecycle::Recreation::forbidden:
-                co_return ended(WriteFailed{job_set_named(key()), would_delete_claims(obstacle.why)});
-            case lifecycle::Recreation::needless: break;
-        }
-        kube::Request request = kube::apply(kube::resources::job_sets, wanted, true);
-        request = kube::without_object(std::move(request));
-        const auto applied = co_await server_.send(std::move(request));
-        if (applied) {
-            written_.job_set = kube::version_of(*applied);
-            Outcome outcome;
-            outcome.job_set_written = true;
-            co_return outcome;
-        }
-        if (!lifecycle::refuses_immutable_field(applied.error()) || obstacle.refused)
-            co_return ended(WriteFailed{job_set_named(key()), applied.error()});
-        obstacle.refused = true;
-        obstacle.why = applied.error().message;
-    }
-}
-
-kube::Task<Outcome> Writer::recreate(const api::Json& live, std::string why) {
-    // As it was seen: somebody else may have resumed it meanwhile, and what runs is not to be deleted.
-    const api::ObjectMeta seen = api::parse_meta(live);
-    const kube::Preconditions as_seen = {.uid = seen.uid, .resource_version = seen.resource_version};
-    kube::Request removal =
-        kube::remove(kube::resources::job_sets, key(), kube::Propagation::foreground, as_seen);
-    const auto removed = co_await server_.send(std::move(removal));
-    if (!removed && removed.error().code != api::Errc::not_found)
-        co_return ended(WriteFailed{job_set_named(key()), removed.error()});
-    co_return ended(lifecycle::JobSetRemoved{std::move(why)});
 }
 
 }  // namespace reconciler

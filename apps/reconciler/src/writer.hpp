@@ -4,15 +4,9 @@
 #include "lifecycle/outcome.hpp"
 #include "needed_objects.hpp"
 #include "observe.hpp"
+#include "written.hpp"
 
 namespace reconciler {
-
-/// The resource versions that our own writes made: until the caches have seen them, another pass would act on
-/// the past.
-struct Written {
-    std::string train_job = {};
-    std::string job_set = {};
-};
 
 /// Does what a decision about one TrainJob asks for. Every write carries what it was decided on (uid,
 /// resourceVersion) or is a create, so repeating one, or doing it late, changes nothing.
@@ -36,9 +30,6 @@ private:
     bool has_something_to_write(lifecycle::JobSetStep step) const;
     kube::Task<lifecycle::Outcome> adopt(lifecycle::RuntimeSource source);
     kube::Async<> suspend_job_set();
-    kube::Task<lifecycle::Outcome> create(runtime::Built built, const NeededObjects& found);
-    kube::Task<lifecycle::Outcome> change(const runtime::Built& built, const NeededObjects& found);
-    kube::Task<lifecycle::Outcome> recreate(const api::Json& live, std::string why);
 
     const api::TrainJob& job() const { return *view_.observed.job; }
     api::ObjectKey key() const { return job().meta.key(); }

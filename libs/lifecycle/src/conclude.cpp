@@ -115,8 +115,9 @@ public:
                        [&](const Waiting& waiting) {
                            conclusion_.events.push_back(normal_event(
                                event_reason::waiting_for_pods,
-                               "The JobSet is built anew once none of its pods is active: " + waiting.why));
+                               "The JobSet takes a change once none of its pods is active: " + waiting.why));
                        },
+                       [&](const JobsReplaced& replaced) { jobs_replaced(replaced); },
                        [&](const JobSetRemoved& removed) {
                            conclusion_.events.push_back(
                                normal_event(event_reason::job_set_deleted,
@@ -140,6 +141,20 @@ private:
             conclusion_.events.push_back(warning_event(event_reason::job_set_recreated,
                                                        "The JobSet was gone and has been created again"));
         conclusion_.events.insert(conclusion_.events.end(), outcome_.remarks.begin(), outcome_.remarks.end());
+    }
+
+    // JobSet's status tells when they have been made anew, but not for sure.
+    void jobs_replaced(const JobsReplaced& replaced) {
+        if (!replaced.any_removed) {
+            conclusion_.episode = one_more_failure(observed_.episode, now_);
+            conclusion_.requeue_after =
+                sooner(conclusion_.requeue_after, backoff(conclusion_.episode.failures));
+            return;
+        }
+        conclusion_.requeue_after = min_requeue;
+        conclusion_.events.push_back(normal_event(
+            event_reason::jobs_replaced,
+            "Suspended Jobs are made anew, since they would keep what they have: " + replaced.why));
     }
 
     // Nothing while the job is being deleted, or waits for an old JobSet to go or for pods to end.

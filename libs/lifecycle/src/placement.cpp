@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/hash.hpp"
 #include "api/names.hpp"
 
 namespace lifecycle {
@@ -22,14 +23,17 @@ Ownership Placement::by_managed_fields(std::string_view job, std::string_view fi
 
 bool Placement::has_selector(std::string_view job, std::string_view key) const {
     if (jobs_) return by_managed_fields(job, "nodeSelector").has_member(key);
-    return noted_[job]["nodeSelector"].contains(key);
+    const api::Json& noted = noted_[job]["nodeSelector"];
+    return noted.contains(key) || noted.contains(api::entry_hash(job, "nodeSelector", key));
 }
 
 bool Placement::has_toleration(std::string_view job, const api::Json& toleration) const {
     // Of a list that is one field, all is ours or nothing.
     if (jobs_) return by_managed_fields(job, "tolerations").has_item("");
     const auto& items = noted_[job]["tolerations"].items();
-    return std::find(items.begin(), items.end(), toleration) != items.end();
+    if (std::find(items.begin(), items.end(), toleration) != items.end()) return true;
+    const api::Json hash = api::entry_hash(job, "tolerations", to_json(toleration));
+    return std::find(items.begin(), items.end(), hash) != items.end();
 }
 
 }  // namespace lifecycle

@@ -1,45 +1,22 @@
 #include "lifecycle/recreate.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 #include "api/meta.hpp"
 #include "api/names.hpp"
+#include "api/notes.hpp"
 #include "lifecycle/refusal.hpp"
 #include "ownership.hpp"
-#include "placement.hpp"
 
 namespace lifecycle {
 namespace {
 
-template <class IsOurs>
-void add_withdrawn_keys(const api::Json& live, const api::Json& wanted, const std::string& path,
-                        std::vector<std::string>& found, IsOurs is_ours) {
-    for (const auto& [key, value] : live.members())
-        if (!wanted.contains(key) && is_ours(key)) found.push_back(path + "[" + key + "]");
-}
-
-bool has_item(const api::Json& list, const api::Json& item) {
-    const auto& items = list.items();
-    return std::find(items.begin(), items.end(), item) != items.end();
-}
-
-template <class IsOurs>
-void add_withdrawn_items(const api::Json& live, const api::Json& wanted, const std::string& path,
-                         std::vector<std::string>& found, IsOurs is_ours) {
-    for (std::size_t i = 0; i < live.items().size(); ++i)
-        if (!has_item(wanted, live[i]) && is_ours(live[i]))
-            found.push_back(path + "[" + std::to_string(i) + "]");
-}
-
-const api::Json* find_named(const api::Json& list, std::string_view name) {
-    const auto& items = list.items();
-    const auto at = std::find_if(items.begin(), items.end(),
-                                 [&](const api::Json& item) { return item["name"].as_string() == name; });
-    return at == items.end() ? nullptr : &*at;
-}
-
-const api::Json& pod_template(const api::Json& replicated_job) {
-    return replicated_job["template"]["spec"]["template"];
+api::Error unapplied(const api::Error& refusal, const std::string& why) {
+    return {.code = api::Errc::invalid,
+            .message = refusal.message + ": " + why,
+            .field = refusal.field,
+            .http_status = 422};
 }
 
 bool is_taken_over(const api::Json& live) {
@@ -49,11 +26,44 @@ bool is_taken_over(const api::Json& live) {
 
 }  // namespace
 
-Recreation recreation(const SuspendedChange& change) {
-    if (!change.refused && !change.withdraws) return Recreation::needless;
+Recreation recreation(const RefusedChange& change) {
     // It does not help to wait: the verdict will be the same.
-    if (change.has_run && change.deletes_claims) return Recreation::forbidden;
+    if (change.has_run && change.deletes_claims) return Recreation::loses_claims;
+    if (change.has_finished) return Recreation::loses_work;
     return change.any_active ? Recreation::wait : Recreation::recreate;
+}
+
+api::Error cannot_take(Recreation why, const api::Error& refusal) {
+    const bool claims = why == Recreation::loses_claims;
+    return unapplied(refusal, std::string("it cannot be had without a new JobSet, and that would ") +
+                                  (claims ? "delete its volume claims with what they hold"
+                                          : "run again what has finished") +
+                                  "; take the change back, or delete the JobSet to begin anew");
+}
+
+int recreations(const api::Json& snapshot, std::int64_t generation) {
+    const std::string_view note =
+        snapshot["metadata"]["annotations"][api::recreations_annotation].as_string();
+    const std::string of_generation = std::to_string(generation) + "/";
+    if (!note.starts_with(of_generation)) return 0;
+    int count = 0;
+    const auto read = std::from_chars(note.data() + of_generation.size(), note.data() + note.size(), count);
+    // One that was edited grants no more of them.
+    return read.ec == std::errc() && count >= 0 ? count : max_recreations;
+}
+
+api::Json with_one_more_recreation(api::Json snapshot, std::int64_t generation) {
+    const int count = recreations(snapshot, generation) + 1;
+    snapshot["metadata"]["annotations"][api::recreations_annotation] =
+        std::to_string(generation) + "/" + std::to_string(count);
+    return snapshot;
+}
+
+api::Error recreated_in_vain(const api::Error& refusal) {
+    return unapplied(refusal,
+                     "the JobSet was made anew " + std::to_string(max_recreations) +
+                         " times for this generation of the TrainJob, and each time the cluster made "
+                         "something else of it: look for a policy or webhook that changes JobSets");
 }
 
 // Of JobSet's webhook and of the CEL rules of its CRD, in this order.
@@ -77,74 +87,17 @@ api::Json with_mark_of_takeover(api::Json wanted, const api::Json& live) {
     return wanted;
 }
 
-std::vector<std::string> withdrawn_fields(const api::Json& live, const api::Json& wanted) {
-    std::vector<std::string> found;
-    const Ownership jobs_of_ours = applied_by_us(live).member("spec").member("replicatedJobs");
-    const Placement placement(live);
-    const api::Json& live_jobs = live["spec"]["replicatedJobs"];
-    for (std::size_t i = 0; i < live_jobs.items().size(); ++i) {
-        // One that is missing altogether is refused by the API server.
-        const std::string_view job_name = live_jobs[i]["name"].as_string();
-        const api::Json* job = find_named(wanted["spec"]["replicatedJobs"], job_name);
-        if (!job) continue;
-        const api::Json& before = pod_template(live_jobs[i]);
-        const api::Json& after = pod_template(*job);
-        const std::string path = "spec.replicatedJobs[" + std::to_string(i) + "].template.spec.template.";
-        const Ownership ours =
-            jobs_of_ours.item(job_name).member("template").member("spec").member("template");
-        for (const char* name : {"labels", "annotations"}) {
-            const Ownership of_map = ours.member("metadata").member(name);
-            add_withdrawn_keys(before["metadata"][name], after["metadata"][name], path + "metadata." + name,
-                               found, [&](const std::string& key) { return of_map.has_member(key); });
-        }
-        add_withdrawn_keys(before["spec"]["nodeSelector"], after["spec"]["nodeSelector"],
-                           path + "spec.nodeSelector", found,
-                           [&](const std::string& key) { return placement.has_selector(job_name, key); });
-        add_withdrawn_items(before["spec"]["tolerations"], after["spec"]["tolerations"],
-                            path + "spec.tolerations", found,
-                            [&](const api::Json& item) { return placement.has_toleration(job_name, item); });
-        const Ownership gates = ours.member("spec").member("schedulingGates");
-        add_withdrawn_items(before["spec"]["schedulingGates"], after["spec"]["schedulingGates"],
-                            path + "spec.schedulingGates", found,
-                            [&](const api::Json& gate) { return gates.has_item(gate["name"].as_string()); });
-    }
-    return found;
-}
-
-api::Json with_entries_of_others(api::Json wanted, const api::Json& live) {
-    const Placement ours(live);
-    api::Json* jobs = wanted["spec"].find("replicatedJobs");
-    if (!jobs) return wanted;
-    for (api::Json& job : jobs->items()) {
-        const std::string name(std::as_const(job)["name"].as_string());
-        const api::Json* live_job = find_named(live["spec"]["replicatedJobs"], name);
-        const api::Json& as_built = pod_template(job)["spec"];
-        if (!live_job) continue;
-        const api::Json& there = pod_template(*live_job)["spec"];
-        // A field that we do not send at all is left to them by the apply.
-        api::Json selector = as_built["nodeSelector"], tolerations = api::Json::array();
-        if (!selector.empty()) {
-            for (const auto& [key, value] : there["nodeSelector"].members())
-                if (!selector.contains(key) && !ours.has_selector(name, key)) selector[key] = value;
-            job["template"]["spec"]["template"]["spec"]["nodeSelector"] = std::move(selector);
-        }
-        if (as_built["tolerations"].empty()) continue;
-        for (const api::Json& item : there["tolerations"].items())
-            if (has_item(as_built["tolerations"], item) || !ours.has_toleration(name, item))
-                tolerations.push_back(item);
-        for (const api::Json& item : as_built["tolerations"].items())
-            if (!has_item(std::as_const(tolerations), item)) tolerations.push_back(item);
-        job["template"]["spec"]["template"]["spec"]["tolerations"] = std::move(tolerations);
-    }
-    return wanted;
-}
-
 bool deletes_volume_claims(const api::Json& job_set_spec) {
     const auto& policies = job_set_spec["volumeClaimPolicies"].items();
     // JobSet's default is Delete.
     return std::any_of(policies.begin(), policies.end(), [](const api::Json& policy) {
         return policy["retentionPolicy"]["whenDeleted"].as_string() != "Retain";
     });
+}
+
+bool has_finished_jobs(const api::JobSet& job_set) {
+    return std::any_of(job_set.replicated_jobs.begin(), job_set.replicated_jobs.end(),
+                       [](const api::JobStatus& each) { return each.succeeded > 0; });
 }
 
 }  // namespace lifecycle

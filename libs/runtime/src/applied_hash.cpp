@@ -1,24 +1,19 @@
 #include "runtime/applied_hash.hpp"
 
-#include <cstdint>
+#include <array>
 
+#include "api/hash.hpp"
 #include "api/names.hpp"
 #include "runtime/compare.hpp"
+#include "runtime/live_defaults.hpp"
 
 namespace runtime {
 namespace {
 
 using api::Json;
 
-// FNV-1a: it tells versions of one's own objects apart, nothing depends on it being hard to forge.
-std::uint64_t fnv1a(std::string_view bytes) {
-    std::uint64_t hash = 0xcbf29ce484222325;
-    for (const char c : bytes) {
-        hash ^= static_cast<unsigned char>(c);
-        hash *= 0x100000001b3;
-    }
-    return hash;
-}
+// All annotations of an object may have 256 KiB together.
+constexpr std::size_t longest_placement = 4096;
 
 Json taken(Json& object, std::string_view member) {
     Json* found = object.find(member);
@@ -27,26 +22,50 @@ Json taken(Json& object, std::string_view member) {
     return value;
 }
 
-std::string hex(std::uint64_t value) {
-    std::string text(16, '0');
-    for (std::size_t i = text.size(); i-- > 0; value >>= 4) text[i] = "0123456789abcdef"[value & 15];
-    return text;
+// The same in few bytes. Entries of a selector are told apart by their keys.
+Json hashed(const Json& placement) {
+    Json all;
+    for (const auto& [job, fields] : placement.members()) {
+        Json& of_job = all[job];
+        for (const auto& [key, value] : fields["nodeSelector"].members())
+            of_job["nodeSelector"][api::entry_hash(job, "nodeSelector", key)] = "";
+        for (const Json& item : fields["tolerations"].items())
+            of_job["tolerations"].push_back(api::entry_hash(job, "tolerations", to_json(item)));
+    }
+    return all;
 }
 
-// Where Pods may run, by replicated job: see with_applied_hash. Null if they may run anywhere.
-Json placement_of(const Json& job_set) {
+// Where Pods may run, by replicated job: see with_applied_hash. Empty if they may run anywhere.
+std::string placement_of(const Json& job_set) {
     Json noted;
     for (const Json& job : job_set["spec"]["replicatedJobs"].items()) {
         const Json& pod = job["template"]["spec"]["template"]["spec"];
         for (const char* field : {"nodeSelector", "tolerations"})
             if (!pod[field].empty()) noted[job["name"].as_string()][field] = pod[field];
     }
-    return noted;
+    if (noted.is_null()) return "";
+    std::string text = to_json(noted);
+    return text.size() <= longest_placement ? text : to_json(hashed(noted));
 }
 
-}  // namespace
+std::string template_hash(const Json& job_set) {
+    return api::hex(api::fnv1a(to_json(fixed_part(job_set["spec"]))));
+}
 
-Json with_applied_hash(Json object) {
+// The hashes in the annotation, in their order; empty where it has fewer.
+std::array<std::string, 3> hashes_of(const Json& object) {
+    std::string_view note = object["metadata"]["annotations"][api::applied_hash_annotation].as_string();
+    note = note.substr(0, note.find(' '));
+    std::array<std::string, 3> hashes;
+    for (std::string& hash : hashes) {
+        const auto dot = std::min(note.find('.'), note.size());
+        hash = note.substr(0, dot);
+        note.remove_prefix(std::min(dot + 1, note.size()));
+    }
+    return hashes;
+}
+
+Json with_note(Json object, const auto& note_after) {
     // What does not count is taken out while the rest is hashed; a copy of the whole would cost as much as
     // the hash.
     Json& metadata = object["metadata"];
@@ -55,19 +74,29 @@ Json with_applied_hash(Json object) {
         annotations->erase(api::applied_hash_annotation);
         if (annotations->empty()) metadata.erase("annotations");
     }
-    std::string hash = hex(fnv1a(to_json(object)));
-    if (const Json placement = placement_of(object); !placement.is_null())
-        hash.append(" ").append(to_json(placement));
-    metadata["annotations"][api::applied_hash_annotation] = std::move(hash);
+    std::string note = note_after(api::hex(api::fnv1a(to_json(object))), std::as_const(object));
+    metadata["annotations"][api::applied_hash_annotation] = std::move(note);
     if (!uid.is_null()) metadata["uid"] = std::move(uid);
     if (!version.is_null()) metadata["resourceVersion"] = std::move(version);
     return object;
 }
 
-std::string applied_hash(const Json& object) {
-    const std::string_view note = object["metadata"]["annotations"][api::applied_hash_annotation].as_string();
-    return std::string(note.substr(0, note.find(' ')));
+}  // namespace
+
+Json with_applied_hash(Json object) {
+    return with_note(std::move(object), [](std::string hash, const Json&) { return hash; });
 }
+
+Json with_applied_hash(Json job_set, std::string_view source) {
+    return with_note(std::move(job_set), [&](std::string hash, const Json& object) {
+        hash.append(".").append(template_hash(object)).append(".").append(source);
+        if (const std::string placement = placement_of(object); !placement.empty())
+            hash.append(" ").append(placement);
+        return hash;
+    });
+}
+
+std::string applied_hash(const Json& object) { return hashes_of(object)[0]; }
 
 bool is_applied(const Json& wanted, const Json& live) {
     return !applied_hash(wanted).empty() && applied_hash(wanted) == applied_hash(live) &&
@@ -80,6 +109,13 @@ bool differs_in_suspend_only(const Json& wanted, const Json& live) {
     Json other = wanted;
     other["spec"]["suspend"] = !wanted["spec"]["suspend"].bool_or(false);
     return applied == applied_hash(wanted) || applied == applied_hash(with_applied_hash(std::move(other)));
+}
+
+bool keeps_template(const Json& wanted, const Json& live) {
+    const auto now = hashes_of(wanted), then = hashes_of(live);
+    const auto same = [&](std::size_t which) { return !now[which].empty() && now[which] == then[which]; };
+    // Older releases noted the first alone.
+    return same(1) || same(2) || differs_in_suspend_only(wanted, live);
 }
 
 }  // namespace runtime

@@ -95,6 +95,7 @@ class Side:
         target += "/status" if step.get("status") else ""
         force = {"apply-force": "&force=true", "apply": "&force=false"}.get(how, "")
         target += f"?fieldManager={step.get('as', 'kubectl')}{force}" if method not in ("GET", "DELETE") else ""
+        target += "&dryRun=All" if step.get("dry") else ""
         code, answer = self._server.send(method, target, body, TYPES.get(how.split("-")[0], "application/json"))
         outcome = {"code": min(code, 299) // 100 if code < 300 else code}
         if code >= 300:
@@ -166,6 +167,7 @@ class Side:
             digest["generation"] = meta["generation"]
             digest["status"] = None if "managedBy" not in answer["spec"] else answer.get("status")
             digest["suspend"] = answer["spec"].get("suspend", False)
+            digest["rules"] = [rule["name"] for rule in answer["spec"].get("failurePolicy", {}).get("rules", [])]
             digest["pod"] = {"labels": job.get("metadata", {}).get("labels", {}),
                              **{name: job["spec"].get(name) for name in ("nodeSelector", "tolerations")},
                              "env": [c.get("env", []) for c in job["spec"]["containers"]],

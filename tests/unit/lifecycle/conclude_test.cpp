@@ -310,9 +310,29 @@ TEST_CASE("a suspended JobSet that must be made anew", "[conclude]") {
     const Conclusion waiting = conclude_after(observed, 10s, {.result = Waiting{"image is immutable"}});
     CHECK(text(waiting.events) == "Normal WaitingForPods");
     CHECK(waiting.events[0].note ==
-          "The JobSet is built anew once none of its pods is active: image is immutable");
+          "The JobSet takes a change once none of its pods is active: image is immutable");
     CHECK(get(waiting, "Created").is_true());
     CHECK(waiting.requeue_after == std::nullopt);
+}
+
+TEST_CASE(
+    "Jobs of a suspended JobSet that are made anew are told of once, and looked at until they are there",
+    "[conclude]") {
+    Observed observed = suspended();
+    const Conclusion removed = conclude_after(observed, 10s, {.result = JobsReplaced{"zone is gone", true}});
+    CHECK(text(removed.events) == "Normal JobsReplaced");
+    CHECK_FALSE(removed.status_changed);
+    CHECK(removed.requeue_after == 1s);
+    CHECK(removed.episode == Episode());
+    Conclusion waiting = removed;
+    for (const auto wait : {1s, 2s, 4s}) {
+        waiting = conclude_after(observed, 10s, {.result = JobsReplaced{"zone is gone", false}});
+        CHECK(waiting.events.empty());
+        CHECK_FALSE(waiting.status_changed);
+        CHECK(waiting.requeue_after == wait);
+        observed.episode = waiting.episode;
+        observed.episode.waits_until = start;
+    }
 }
 
 TEST_CASE("nothing is learned about creating while an old JobSet goes", "[conclude]") {

@@ -1,6 +1,8 @@
 #include "lifecycle/recreate.hpp"
 
 #include "api/names.hpp"
+#include "api/notes.hpp"
+#include "lifecycle/refusal.hpp"
 
 #include "objects.hpp"
 #include "text.hpp"
@@ -10,31 +12,58 @@ namespace lifecycle {
 TEST_CASE("when a suspended JobSet is made anew", "[recreate]") {
     struct Row {
         const char* name;
-        SuspendedChange change;
+        RefusedChange change;
         Recreation want;
     };
     const Row rows[] = {
-        {"a change that it takes", {}, Recreation::needless},
-        {"a change that it takes while pods end",
-         {.any_active = true, .has_run = true},
-         Recreation::needless},
-        {"a refused change", {.refused = true}, Recreation::recreate},
-        {"a withdrawn label", {.withdraws = true}, Recreation::recreate},
-        {"a refused change while pods end", {.refused = true, .any_active = true}, Recreation::wait},
-        {"a withdrawn label while pods end", {.withdraws = true, .any_active = true}, Recreation::wait},
-        {"a refused change after it has run", {.refused = true, .has_run = true}, Recreation::recreate},
-        {"checkpoints would be lost",
-         {.refused = true, .has_run = true, .deletes_claims = true},
-         Recreation::forbidden},
+        {"a refused change", {}, Recreation::recreate},
+        {"while pods end", {.any_active = true}, Recreation::wait},
+        {"after it has run", {.has_run = true}, Recreation::recreate},
+        {"checkpoints would be lost", {.has_run = true, .deletes_claims = true}, Recreation::loses_claims},
         {"nor is there a point in waiting",
-         {.withdraws = true, .any_active = true, .has_run = true, .deletes_claims = true},
-         Recreation::forbidden},
-        {"claims of a job that never ran", {.refused = true, .deletes_claims = true}, Recreation::recreate},
+         {.any_active = true, .has_run = true, .deletes_claims = true},
+         Recreation::loses_claims},
+        {"claims of a job that never ran", {.deletes_claims = true}, Recreation::recreate},
+        {"initializers would run again", {.has_run = true, .has_finished = true}, Recreation::loses_work},
+        {"nor is there a point in waiting for others",
+         {.any_active = true, .has_run = true, .has_finished = true},
+         Recreation::loses_work},
     };
     for (const Row& row : rows) {
         INFO(row.name);
         CHECK(recreation(row.change) == row.want);
     }
+}
+
+TEST_CASE("how often a JobSet was made anew is noted for each generation of its TrainJob", "[recreate]") {
+    api::Json snapshot = api::Json::object();
+    CHECK(recreations(snapshot, 5) == 0);
+    for (int times = 1; times <= 3; ++times) {
+        snapshot = with_one_more_recreation(std::move(snapshot), 5);
+        CHECK(recreations(snapshot, 5) == times);
+    }
+    CHECK(recreations(snapshot, 6) == 0);
+    CHECK(recreations(snapshot, 55) == 0);
+    snapshot = with_one_more_recreation(std::move(snapshot), 6);
+    CHECK(recreations(snapshot, 6) == 1);
+    // Whatever others write there grants no more of them.
+    for (const char* note : {"7/x", "7/", "7/-1", "7/99999999999999999999"}) {
+        INFO(note);
+        snapshot["metadata"]["annotations"][api::recreations_annotation] = note;
+        CHECK(recreations(snapshot, 7) >= max_recreations);
+    }
+}
+
+TEST_CASE("what a JobSet cannot take is told with the field and the way out", "[recreate]") {
+    const api::Error refusal = api::invalid("spec.replicatedJobs[0].replicas", "must not change in a JobSet");
+    CHECK(api::describe(cannot_take(Recreation::loses_claims, refusal)) ==
+          "spec.replicatedJobs[0].replicas: must not change in a JobSet: it cannot be had without a new "
+          "JobSet, and that would delete its volume claims with what they hold; take the change back, or "
+          "delete the JobSet to begin anew");
+    CHECK(cannot_take(Recreation::loses_work, refusal).message.find("run again what has finished") !=
+          std::string::npos);
+    CHECK(refuses_object(recreated_in_vain(refusal)));
+    CHECK(recreated_in_vain(refusal).message.find("3 times") != std::string::npos);
 }
 
 TEST_CASE("how the API server says that a field must not change", "[recreate]") {
@@ -46,135 +75,6 @@ TEST_CASE("how the API server says that a field must not change", "[recreate]") 
         server_error(422, "spec.network: Invalid value: \"object\": Value is immutable")));
     CHECK_FALSE(refuses_immutable_field(server_error(422, "spec.replicatedJobs: Required value")));
     CHECK_FALSE(refuses_immutable_field(server_error(409, "field is immutable")));
-}
-
-namespace {
-
-api::Json job_set(const std::string& metadata, const std::string& pod_spec) {
-    return *api::parse_json(
-        R"({"spec":{"replicatedJobs":[{"name":"node","template":{"spec":{"template":{"metadata":)" +
-        metadata + R"(,"spec":)" + pod_spec + "}}}}]}}");
-}
-
-// An entry of managedFields for fields of the pod template.
-api::Json applied(const char* manager, const char* operation, const std::string& fields) {
-    return *api::parse_json(std::string(R"({"manager":")") + manager + R"(","operation":")" + operation +
-                            R"(","fieldsV1":{"f:spec":{"f:replicatedJobs":{"k:{\"name\":\"node\"}":)" +
-                            R"({"f:template":{"f:spec":{"f:template":)" + fields + "}}}}}}}");
-}
-
-}  // namespace
-
-TEST_CASE("what a JobSet would not forget", "[recreate]") {
-    const auto full = job_set(R"({"labels":{"a":"1","b":"2"},"annotations":{"c":"3"}})",
-                              R"({"nodeSelector":{"d":"4"},"tolerations":[{"key":"e"},{"key":"f"}],
-                               "schedulingGates":[{"name":"g"}]})");
-    const std::string path = "spec.replicatedJobs[0].template.spec.template.";
-    using Paths = std::vector<std::string>;
-    CHECK(withdrawn_fields(full, full).empty());
-    CHECK(withdrawn_fields(job_set("{}", "{}"), full).empty());
-    CHECK(withdrawn_fields(full, job_set("{}", "{}")) ==
-          Paths{path + "metadata.labels[a]", path + "metadata.labels[b]", path + "metadata.annotations[c]",
-                path + "spec.nodeSelector[d]", path + "spec.tolerations[0]", path + "spec.tolerations[1]",
-                path + "spec.schedulingGates[0]"});
-    const auto changed =
-        job_set(R"({"labels":{"a":"9","b":"2"},"annotations":{"c":"3"}})",
-                R"({"nodeSelector":{"d":"4"},"tolerations":[{"key":"f"},{"key":"e","value":"x"}],
-                                  "schedulingGates":[{"name":"g"}]})");
-    CHECK(withdrawn_fields(full, changed) == Paths{path + "spec.tolerations[0]"});
-    CHECK(withdrawn_fields(full, api::Json()).empty());
-}
-
-TEST_CASE("what others put into a JobSet is not withdrawn by us", "[recreate]") {
-    const std::string path = "spec.replicatedJobs[0].template.spec.template.";
-    struct Row {
-        const char* name;
-        const char* metadata;
-        const char* pod_spec;
-        const char* ours;
-        std::vector<std::string> want;
-    };
-    const Row rows[] = {
-        {"a label",
-         R"({"labels":{"a":"1","b":"2"}})",
-         "{}",
-         R"({"f:metadata":{"f:labels":{"f:a":{}}}})",
-         {path + "metadata.labels[a]"}},
-        {"labels next to our empty map",
-         R"({"labels":{"b":"2"}})",
-         "{}",
-         R"({"f:metadata":{"f:labels":{}}})",
-         {}},
-        {"an annotation", R"({"annotations":{"b":"2"}})", "{}", "{}", {}},
-        {"a node selector, which is one field to the API server",
-         "{}",
-         R"({"nodeSelector":{"a":"1"}})",
-         "{}",
-         {}},
-        {"our node selector",
-         "{}",
-         R"({"nodeSelector":{"a":"1"}})",
-         R"({"f:spec":{"f:nodeSelector":{}}})",
-         {path + "spec.nodeSelector[a]"}},
-        {"tolerations, likewise", "{}", R"({"tolerations":[{"key":"a"}]})", "{}", {}},
-        {"our tolerations",
-         "{}",
-         R"({"tolerations":[{"key":"a"}]})",
-         R"({"f:spec":{"f:tolerations":{}}})",
-         {path + "spec.tolerations[0]"}},
-        {"a scheduling gate next to ours",
-         "{}",
-         R"({"schedulingGates":[{"name":"a"},{"name":"b"}]})",
-         R"({"f:spec":{"f:schedulingGates":{"k:{\"name\":\"b\"}":{}}}})",
-         {path + "spec.schedulingGates[1]"}},
-    };
-    for (const Row& row : rows) {
-        INFO(row.name);
-        auto live = job_set(row.metadata, row.pod_spec);
-        live["metadata"]["managedFields"] =
-            api::Json::array({applied("somebody", "Apply", R"({"f:metadata":{"f:labels":{"f:b":{}}}})"),
-                              applied("trainer", "Update", R"({"f:metadata":{"f:labels":{"f:b":{}}}})"),
-                              applied("trainer", "Apply", row.ours)});
-        CHECK(withdrawn_fields(live, job_set("{}", "{}")) == row.want);
-    }
-}
-
-namespace {
-
-// As if we had applied these fields to the pods of `node`, whoever else has written to them since.
-api::Json noted(api::Json job_set, const std::string& pod_spec) {
-    job_set["metadata"]["annotations"]["trainer.kubeflow.org/applied-hash"] =
-        "0123456789abcdef {\"node\":" + pod_spec + "}";
-    return job_set;
-}
-
-}  // namespace
-
-TEST_CASE("our note tells apart what others put into a node selector or tolerations of ours", "[recreate]") {
-    const std::string path = "spec.replicatedJobs[0].template.spec.template.spec.";
-    const std::string ours = R"({"nodeSelector":{"a":"1","b":"2"},"tolerations":[{"key":"e"},{"key":"f"}]})";
-    const auto live = noted(job_set("{}", R"({"nodeSelector":{"a":"1","b":"2","theirs":"3"},
-        "tolerations":[{"key":"theirs"},{"key":"e"},{"key":"f"}]})"),
-                            ours);
-    using Paths = std::vector<std::string>;
-    const auto same = job_set("{}", ours);
-    CHECK(withdrawn_fields(live, same).empty());
-    CHECK(with_entries_of_others(same, live)["spec"] == live["spec"]);
-
-    const auto less = job_set("{}", R"({"nodeSelector":{"a":"1"},"tolerations":[{"key":"f"},{"key":"g"}]})");
-    CHECK(withdrawn_fields(live, less) == Paths{path + "nodeSelector[b]", path + "tolerations[1]"});
-    CHECK(with_entries_of_others(less, live)["spec"] ==
-          job_set("{}", R"({"nodeSelector":{"a":"1","theirs":"3"},
-              "tolerations":[{"key":"theirs"},{"key":"f"},{"key":"g"}]})")["spec"]);
-
-    const auto none = job_set("{}", "{}");
-    CHECK(withdrawn_fields(live, none).size() == 4);
-    CHECK(with_entries_of_others(none, live) == none);
-    // Of what somebody else wrote where we have nothing, and after somebody broke the note.
-    const auto foreign = noted(job_set("{}", R"({"nodeSelector":{"theirs":"3"}})"), "{}");
-    CHECK(withdrawn_fields(foreign, none).empty());
-    CHECK(with_entries_of_others(none, foreign) == none);
-    CHECK(withdrawn_fields(noted(job_set("{}", "{}"), "broken"), none).empty());
 }
 
 TEST_CASE("a JobSet has certainly not run if it is as created, or only our applies ever suspended it",

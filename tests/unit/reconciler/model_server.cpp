@@ -9,10 +9,13 @@ using api::Json;
 kube::Async<kube::Response> ModelServer::send(kube::Request request) {
     kube::Request bare = request;
     bare.target = request.target.substr(0, request.target.find('?'));
-    if (request.method != "GET") writes_.push_back(request.method + " " + bare.target);
+    const bool stores = request.method != "GET" && request.target.find("dryRun=All") == std::string::npos;
+    if (stores) writes_.push_back(request.method + " " + bare.target);
     const auto& refusal = request.method == "GET" ? refuse_read : refuse;
-    if (refusal)
+    if (refusal && (stores || request.method == "GET"))
         if (const auto refused = refusal(bare)) co_return *refused;
+    model_.mutate_create = mutate_create;
+    model_.admit_create = admit_create;
     co_return faults::to_result(model_.handle(request), request);
 }
 

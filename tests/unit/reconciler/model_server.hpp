@@ -38,13 +38,17 @@ public:
     /// Brings the caches up to date with what is stored; of sections of one namespace with that one only.
     void show(reconciler::Caches& caches, std::string_view only = {});
 
-    /// "POST /api/v1/namespaces/ns/configmaps", without queries; reads are left out.
+    /// "POST /api/v1/namespaces/ns/configmaps", without queries; reads and dry runs are left out.
     std::vector<std::string> take_writes() { return std::exchange(writes_, {}); }
 
     /// Asked before every write, with a target without query; an error is the answer, and nothing is stored.
     std::function<std::optional<api::Error>(const kube::Request&)> refuse = {};
     /// The same for reads.
     std::function<std::optional<api::Error>(const kube::Request&)> refuse_read = {};
+
+    /// As those of faults::ApiModel: what the cluster makes of new objects, and has against them.
+    decltype(faults::ApiModel::mutate_create) mutate_create = {};
+    decltype(faults::ApiModel::admit_create) admit_create = {};
 
     api::Time now = std::chrono::sys_days(std::chrono::year(2026) / 1 / 15) + std::chrono::hours(10);
 

@@ -1,6 +1,9 @@
 // How a suspended JobSet takes a change.
 #include "api/names.hpp"
+#include "api/notes.hpp"
+#include "kube/job_requests.hpp"
 #include "life.hpp"
+#include "runtime/info.hpp"
 
 namespace reconciler {
 namespace {
@@ -37,12 +40,32 @@ struct WithClaims : Life {
 
 // A suspended job whose JobSet has a label that we did not put there.
 struct WithForeignLabel : Life {
+    std::string uid = {};
+
     WithForeignLabel() {
         set_suspend(true);
         set_in_job("runtimePatches", label_patch());
         pass();
-        server.edit(job_sets, key, [](Json& job_set) { labels(job_set)["foreign"] = "x"; });
+        server.edit(job_sets, key, [](Json& job_set) {
+            labels(job_set)["foreign"] = "x";
+            job_set["status"]["replicatedJobsStatus"] =
+                api::parse_json(R"([{"name": "node", "suspended": 1}])").value();
+        });
         server.take_writes();
+        uid = api::parse_meta(job_set()).uid;
+    }
+
+    // What JobSet has made of it.
+    Json child(const std::string& labels_of_pods) const {
+        Json job = api::parse_json(R"({"apiVersion": "batch/v1", "kind": "Job", "metadata": {
+            "name": "job-node-0", "namespace": "ns", "labels": {
+            "jobset.sigs.k8s.io/jobset-name": "job", "jobset.sigs.k8s.io/replicatedjob-name": "node"}},
+            "spec": {"suspend": true}})")
+                       .value();
+        job["metadata"]["ownerReferences"] = Json::array(
+            {Json::object({{"kind", "JobSet"}, {"name", "job"}, {"uid", uid}, {"controller", true}})});
+        job["spec"]["template"]["metadata"]["labels"] = api::parse_json(labels_of_pods).value();
+        return job;
     }
 
     static Json label_patch() {
@@ -56,6 +79,25 @@ struct WithForeignLabel : Life {
         return job["template"]["spec"]["template"]["metadata"]["labels"];
     }
 };
+
+using kube::resources::jobs;
+const api::ObjectKey child_key = {"ns", "job-node-0"};
+
+Json template_of(const Life& life) {
+    return (*life.server.find(cluster_training_runtimes, torch))["spec"]["template"];
+}
+Json with_rule(const Life& life) {
+    Json changed = template_of(life);
+    changed["spec"]["failurePolicy"] =
+        api::parse_json(R"({"rules": [{"name": "", "action": "FailJobSet"}]})").value();
+    return changed;
+}
+const Json& rule_of(const Json& job_set) { return job_set["spec"]["failurePolicy"]["rules"][std::size_t{0}]; }
+Json with_backoff_limit(const Life& life) {
+    Json changed = template_of(life);
+    changed["spec"]["replicatedJobs"].items().front()["template"]["spec"]["backoffLimit"] = 2;
+    return changed;
+}
 
 }  // namespace
 
@@ -146,13 +188,169 @@ TEST_CASE("a label that somebody else put on a suspended JobSet is no reason to 
 
 TEST_CASE("a label of ours that is withdrawn is one, also next to somebody else's") {
     WithForeignLabel life;
+    life.server.put(jobs, life.child(R"({"ours": "y", "foreign": "x"})"));
     life.server.edit(train_jobs, key, [](Json& job) {
         job["spec"].erase("runtimePatches");
         job["spec"]["suspend"] = false;
     });
     life.pass();
-    life.server.collect_garbage();
-    CHECK_FALSE(life.server.find(job_sets, key));
+    REQUIRE(life.server.find(job_sets, key));
+    CHECK(life.job_set()["spec"]["suspend"] == Json(true));
+    CHECK_FALSE(life.server.find(jobs, child_key));
+    // JobSet's answer to that.
+    life.server.put(jobs, life.child(R"({"foreign": "x"})"));
+    life.pass();
+    CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+    Json stored = life.job_set();
+    CHECK(WithForeignLabel::labels(stored) == Json::object({{"foreign", "x"}}));
+    CHECK_FALSE(stored["metadata"]["annotations"].contains(api::withdrawn_annotation));
+    CHECK(life.server.find(jobs, child_key));
+}
+
+TEST_CASE("a Job that runs or has changed since is not deleted for what was withdrawn") {
+    WithForeignLabel life;
+    life.server.put(jobs, life.child(R"({"ours": "y"})"));
+    life.server.edit(jobs, child_key, [](Json& job) { job["spec"]["suspend"] = false; });
+    life.set_in_job("runtimePatches", Json::array());
+    life.pass();
+    CHECK(life.server.find(jobs, child_key));
+    CHECK(api::parse_meta(life.job_set()).uid == life.uid);
+}
+
+TEST_CASE("a JobSet that the webhook has changed is ours as it is") {
+    Life life;
+    life.set_in_runtime("template", with_rule(life));
+    life.set_suspend(true);
+    life.pass();
+    const std::string uid = api::parse_meta(life.job_set()).uid;
+    CHECK(rule_of(life.job_set())["name"] == Json("failurePolicyRule0"));
+    life.server.take_writes();
+    life.pass();
+    CHECK(life.server.take_writes() == Writes{});
+    life.set_in_job("runtimePatches", WithForeignLabel::label_patch());
+    life.set_suspend(false);
+    life.pass();
+    CHECK(api::parse_meta(life.job_set()).uid == uid);
+    CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+}
+
+TEST_CASE("a JobSet of which the cluster always makes something else is made anew three times") {
+    Life life;
+    life.set_suspend(true);
+    life.server.mutate_create = [](const faults::Kind& kind, Json& object) {
+        if (kind.kind != "JobSet") return;
+        object["metadata"].erase("annotations");
+        object["spec"]["replicatedJobs"].items().front()["template"]["spec"]["backoffLimit"] = 9;
+    };
+    int deletions = 0;
+    life.server.refuse = [&](const kube::Request& request) -> std::optional<api::Error> {
+        deletions += request.method == "DELETE" && request.target == job_set_path;
+        return std::nullopt;
+    };
+    life.set_in_runtime("template", with_backoff_limit(life));
+    for (int i = 0; i < 20; ++i) {
+        life.pass();
+        life.server.collect_garbage();
+    }
+    CHECK(deletions == 3);
+    CHECK(life.condition("Created") == "False/JobsCreationFailed");
+    CHECK(life.message("Created").find(
+              "spec.replicatedJobs[0].template.spec.backoffLimit: must not change") != std::string::npos);
+    CHECK(life.message("Created").find("3 times") != std::string::npos);
+}
+
+TEST_CASE("a JobSet stays while a new one would be refused") {
+    Life life;
+    life.set_suspend(true);
+    life.pass();
+    life.server.admit_create = [](const faults::Kind& kind, const Json&) -> std::optional<faults::Reply> {
+        if (kind.kind != "JobSet") return std::nullopt;
+        return faults::failure(403, "Forbidden", "exceeded quota: few");
+    };
+    life.set_in_job("trainer", api::parse_json(R"({"image": "second"})").value());
+    life.pass();
+    REQUIRE(life.server.find(job_sets, key));
+    CHECK_FALSE(life.job_set()["metadata"].contains("deletionTimestamp"));
+    CHECK(life.condition("Created") == "False/JobsCreationFailed");
+    CHECK(life.message("Created").find("which would be refused: exceeded quota") != std::string::npos);
+    life.server.admit_create = {};
+    life.pass();
+    CHECK(life.job_set()["metadata"].contains("deletionTimestamp"));
+}
+
+TEST_CASE("a JobSet of which Jobs have finished is not made anew") {
+    Life life;
+    life.set_suspend(true);
+    life.pass();
+    life.server.edit(job_sets, key, [](Json& job_set) {
+        job_set["status"]["replicatedJobsStatus"] =
+            api::parse_json(R"([{"name": "node", "succeeded": 1}])").value();
+    });
+    life.set_in_job("trainer", api::parse_json(R"({"image": "second"})").value());
+    life.pass();
+    REQUIRE(life.server.find(job_sets, key));
+    CHECK_FALSE(life.job_set()["metadata"].contains("deletionTimestamp"));
+    CHECK(life.message("Created").find("containers[0].image: must not change in a JobSet: it cannot be had "
+                                       "without a new JobSet, and that would run again what has finished") !=
+          std::string::npos);
+}
+
+TEST_CASE("a JobSet that is gone is built with the claims that it has left") {
+    for (const bool of_another : {false, true}) {
+        INFO(of_another);
+        Life life;
+        life.server.edit(cluster_training_runtimes, torch, [](Json& runtime) {
+            runtime["spec"]["template"]["spec"]["volumeClaimPolicies"] =
+                api::parse_json(R"([{"retentionPolicy": {"whenDeleted": "Retain"}, "templates": [
+                    {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}]}])")
+                    .value();
+        });
+        Json claim = api::parse_json(R"({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {
+            "name": "data-job", "namespace": "ns", "labels": {"jobset.sigs.k8s.io/jobset-name": "job"}},
+            "spec": {"accessModes": ["ReadWriteOnce"], "volumeName": "pv-1"}})")
+                         .value();
+        if (of_another) claim["metadata"].erase("labels");
+        life.server.put(kube::resources::volume_claims, claim);
+        life.pass();
+        CHECK(life.condition("Created") ==
+              (of_another ? "False/JobsCreationFailed" : "True/JobsCreationSucceeded"));
+        if (of_another) continue;
+        const Json& policy = life.job_set()["spec"]["volumeClaimPolicies"][std::size_t{0}];
+        CHECK(policy["templates"][std::size_t{0}]["spec"]["volumeName"] == Json("pv-1"));
+        life.set_suspend(true);
+        life.pass();
+        life.set_suspend(false);
+        life.pass();
+        CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+    }
+}
+
+TEST_CASE("what another release builds of the same is no reason for a new JobSet") {
+    struct Later final : runtime::Plugin {
+        std::string_view name() const override { return "later"; }
+        api::Result<> enforce_pod_spec(const runtime::Inputs&, runtime::Info& info) const override {
+            Json& job = info.spec["replicatedJobs"].items().front();
+            Json& pod = job["template"]["spec"]["template"]["spec"];
+            pod["containers"].items().front()["env"].push_back(
+                Json::object({{"name", "LATER"}, {"value", "yes"}}));
+            return {};
+        }
+    };
+    Life life;
+    life.set_suspend(true);
+    life.pass();
+    const std::string uid = api::parse_meta(life.job_set()).uid;
+    life.pipeline.insert(life.pipeline.begin(), std::make_unique<Later>());
+    life.pass();
+    life.set_suspend(false);
+    life.pass();
+    CHECK(api::parse_meta(life.job_set()).uid == uid);
+    CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+    // A new JobSet of it is of the new release.
+    life.server.erase(job_sets, key);
+    life.pass();
+    CHECK(to_json(life.job_set()).find("LATER") != std::string::npos);
 }
 
 }  // namespace reconciler

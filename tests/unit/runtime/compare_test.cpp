@@ -78,14 +78,6 @@ TEST_CASE("the applied hash tells what was applied last", "[runtime]") {
     const Json wanted = runtime::with_applied_hash(object);
     CHECK(runtime::applied_hash(wanted).size() == 16);
     CHECK(runtime::applied_hash(object).empty());
-    const auto placed =
-        runtime::with_applied_hash(tree("{metadata: {name: a}, spec: {replicatedJobs: [{name: node, "
-                                        "template: {spec: {template: {spec: {nodeSelector: "
-                                        "{zone: b}, tolerations: []}}}}}, {name: other}]}}"));
-    CHECK(runtime::applied_hash(placed).size() == 16);
-    CHECK(placed["metadata"]["annotations"]["trainer.kubeflow.org/applied-hash"].as_string().substr(16) ==
-          R"( {"node":{"nodeSelector":{"zone":"b"}}})");
-    CHECK(runtime::is_applied(placed, placed));
     CHECK(runtime::applied_hash(runtime::with_applied_hash(wanted)) == runtime::applied_hash(wanted));
 
     const Json live = changed(wanted, {{"metadata.uid", "u"},
@@ -105,6 +97,96 @@ TEST_CASE("the applied hash tells what was applied last", "[runtime]") {
     const Json bare = tree("{metadata: {name: a}}");
     CHECK(runtime::applied_hash(runtime::with_applied_hash(bare)) ==
           runtime::applied_hash(runtime::with_applied_hash(runtime::with_applied_hash(bare))));
+}
+
+namespace {
+
+// Of a JobSet whose one Pod template is this.
+Json job_set_of(const char* pod_template, const char* source = "0123456789abcdef") {
+    Json object = tree(
+        "{kind: JobSet, metadata: {name: a}, spec: {suspend: true, network: {a: b}, replicatedJobs: "
+        "[{name: node, template: {spec: {template: {}}}}, {name: other}]}}");
+    object["spec"]["replicatedJobs"].items().front()["template"]["spec"]["template"] = tree(pod_template);
+    return runtime::with_applied_hash(std::move(object), source);
+}
+
+std::string_view note_on(const Json& object) {
+    return object["metadata"]["annotations"]["trainer.kubeflow.org/applied-hash"].as_string();
+}
+
+Json with_note(Json object, std::string_view note) {
+    object["metadata"]["annotations"]["trainer.kubeflow.org/applied-hash"] = note;
+    return object;
+}
+
+}  // namespace
+
+TEST_CASE("a JobSet's note tells where its Pods may run, in few bytes where there is much to tell",
+          "[runtime]") {
+    const Json placed = job_set_of("{spec: {nodeSelector: {zone: b}, tolerations: []}}");
+    CHECK(runtime::applied_hash(placed).size() == 16);
+    CHECK(note_on(placed).substr(50) == R"( {"node":{"nodeSelector":{"zone":"b"}}})");
+    CHECK(runtime::is_applied(placed, placed));
+    CHECK(note_on(job_set_of("{}")).size() == 50);
+
+    Json large = placed;
+    Json& jobs = large["spec"]["replicatedJobs"];
+    jobs.items().clear();
+    for (int i = 0; i < 40; ++i) {
+        Json job = tree("{template: {spec: {template: {spec: {nodeSelector: {zone: b}}}}}}");
+        job["name"] = "job" + std::to_string(i);
+        Json& pod = job["template"]["spec"]["template"]["spec"];
+        for (int k = 0; k < 64; ++k)
+            pod["tolerations"].push_back(
+                Json::object({{"key", std::string(80, 'k') + std::to_string(k)}, {"operator", "Exists"}}));
+        jobs.push_back(std::move(job));
+    }
+    const Json noted = runtime::with_applied_hash(large, "0123456789abcdef");
+    CHECK(to_json(large).size() > 262144);
+    CHECK(note_on(noted).size() < 40000);
+    CHECK(runtime::is_applied(noted, noted));
+}
+
+TEST_CASE("what must not change of a JobSet is ours as it is, unless we would change it", "[runtime]") {
+    const Json wanted = job_set_of("{spec: {containers: [{image: a}]}}");
+    const Json mirrored = with_note(job_set_of("{spec: {containers: [{image: mirror/a}]}}"), note_on(wanted));
+    const Json labelled = job_set_of("{metadata: {labels: {a: b}}, spec: {containers: [{image: a}]}}", "1");
+    const Json changed_image = job_set_of("{spec: {containers: [{image: b}]}}", "1");
+    const Json later_release = job_set_of("{spec: {containers: [{image: a, env: [{name: A}]}]}}");
+    CHECK(runtime::keeps_template(wanted, mirrored));
+    CHECK(runtime::keeps_template(labelled, mirrored));
+    CHECK_FALSE(runtime::keeps_template(changed_image, mirrored));
+    // What is built differently of the same.
+    CHECK(runtime::keeps_template(later_release, mirrored));
+    // Older releases noted less, and others nothing.
+    const Json older = with_note(mirrored, note_on(wanted).substr(0, 16));
+    CHECK(runtime::keeps_template(wanted, older));
+    CHECK_FALSE(runtime::keeps_template(labelled, older));
+    CHECK_FALSE(runtime::keeps_template(wanted, with_note(mirrored, "")));
+    CHECK_FALSE(runtime::keeps_template(wanted, with_note(mirrored, "..")));
+}
+
+TEST_CASE("what must not change is sent as it is, and the rest as it is wanted", "[runtime]") {
+    const Json live = tree(
+        "{spec: {suspend: true, failurePolicy: {rules: [{name: given}]}, replicatedJobs: [{name: node, "
+        "groupName: default, template: {spec: {template: {metadata: {labels: {old: x}}, spec: {containers: "
+        "[{image: mirror/a}], nodeSelector: {zone: a}, tolerations: [{key: k}]}}}}}]}}");
+    const Json wanted = tree(
+        "{metadata: {name: a}, spec: {suspend: false, failurePolicy: {rules: [{name: ''}]}, replicatedJobs: "
+        "[{name: node, template: {spec: {template: {metadata: {labels: {new: x}}, spec: {containers: "
+        "[{image: a}], tolerations: [{key: l}]}}}}}]}}");
+    CHECK(
+        runtime::with_live_template(wanted, live) ==
+        tree("{metadata: {name: a}, spec: {suspend: false, failurePolicy: {rules: [{name: given}]}, "
+             "replicatedJobs: [{name: node, groupName: default, template: {spec: {template: {metadata: "
+             "{labels: {new: x}}, spec: {containers: [{image: mirror/a}], tolerations: [{key: l}]}}}}}]}}"));
+    CHECK(runtime::changed_fixed_field(wanted, live) == "spec.failurePolicy.rules[0].name");
+    Json image = live;
+    Json& pod = image["spec"]["replicatedJobs"].items().front()["template"]["spec"]["template"];
+    pod["spec"]["containers"].items().front()["image"] = "b";
+    CHECK(runtime::changed_fixed_field(image, live) ==
+          "spec.replicatedJobs[0].template.spec.template.spec.containers[0].image");
+    CHECK(runtime::changed_fixed_field(live, live).empty());
 }
 
 TEST_CASE("resuming alone is told from any other change", "[runtime]") {

@@ -13,6 +13,7 @@ namespace event_reason {
 inline constexpr std::string_view job_set_deleted = "JobSetDeleted";
 inline constexpr std::string_view job_set_deletion_failed = "JobSetDeletionFailed";
 inline constexpr std::string_view job_set_recreated = "JobSetRecreated";
+inline constexpr std::string_view jobs_replaced = "JobsReplaced";
 inline constexpr std::string_view waiting_for_pods = "WaitingForPods";
 inline constexpr std::string_view waiting_for_deletion = "WaitingForDeletion";
 inline constexpr std::string_view ttl_expired = "TTLExpired";

@@ -43,7 +43,8 @@ struct ForeignObject {
     bool leftover = false;
 };
 
-/// The change of the suspended JobSet has to wait until none of its pods is active (recreate.hpp).
+/// The change of the suspended JobSet has to wait until none of its pods is active (recreate.hpp,
+/// withdrawal.hpp).
 struct Waiting {
     std::string why = {};  ///< what keeps the JobSet from taking it by a mere apply
 };
@@ -54,10 +55,18 @@ struct JobSetRemoved {
     std::string why = {};
 };
 
+/// Something was withdrawn from the suspended JobSet, and its Jobs have not been made anew yet
+/// (withdrawal.hpp).
+struct JobsReplaced {
+    std::string why = {};
+    bool any_removed = false;  ///< in this pass; to be done on a live view only
+};
+
 /// How acting on a decision went: its last step, and what happened before.
 struct Outcome {
-    std::variant<Done, ReadFailed, BuildFailed, WriteFailed, ForeignObject, Waiting, JobSetRemoved> result =
-        {};
+    std::variant<Done, ReadFailed, BuildFailed, WriteFailed, ForeignObject, Waiting, JobSetRemoved,
+                 JobsReplaced>
+        result = {};
     std::optional<ReadFailed> ttl_unread = {};           ///< the TTL of an ended job is not known
     std::optional<ReadFailed> plugins_unread = {};       ///< what their conditions depend on
     bool job_set_written = false;                        ///< created, changed or resumed by an apply

@@ -1,6 +1,6 @@
 #pragma once
+#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "api/error.hpp"
 #include "api/job_set.hpp"
@@ -8,25 +8,38 @@
 
 namespace lifecycle {
 
-/// A change that a suspended JobSet of ours is to take, and what stands in its way.
-struct SuspendedChange {
-    bool refused = false;         ///< the API server called a field immutable: refuses_immutable_field()
-    bool withdraws = false;       ///< withdrawn_fields() is not empty
+/// A change of a suspended JobSet of ours that the API server refuses: a field would have to change that must
+/// not. Only a new JobSet could have it.
+struct RefusedChange {
     bool any_active = false;      ///< pods of it are still active
     bool has_run = false;         ///< may_have_run()
     bool deletes_claims = false;  ///< deletes_volume_claims()
-    std::string why = {};         ///< `refused` or `withdraws` in words
+    bool has_finished = false;    ///< has_finished_jobs()
 };
 
 enum class Recreation {
-    needless,  ///< apply the change
-    wait,      ///< until no pod is active
-    recreate,  ///< delete it (UID precondition, foreground); when it is gone the next pass builds it anew
-    forbidden  ///< that would throw away the checkpoints of a job that has run: JobsCreationFailed
+    wait,          ///< until no pod is active
+    recreate,      ///< delete it (UID precondition, foreground); when it is gone the next pass builds it anew
+    loses_claims,  ///< never: that would throw away the checkpoints of a job that has run
+    loses_work     ///< never: what has finished would run again
 };
 
-/// What to do about a suspended JobSet that cannot become what is wanted now by a mere apply.
-Recreation recreation(const SuspendedChange& change);
+/// What to do about it.
+Recreation recreation(const RefusedChange& change);
+
+/// Why there is no new JobSet, for `loses_claims` and `loses_work`: JobsCreationFailed. `refusal` says what
+/// is refused.
+api::Error cannot_take(Recreation why, const api::Error& refusal);
+
+/// However a cluster treats our JobSets: for one generation of a TrainJob, no more are made anew than these.
+inline constexpr int max_recreations = 3;
+
+/// How many there were, by the note on the snapshot of its runtime.
+int recreations(const api::Json& snapshot, std::int64_t generation);
+/// The snapshot with a note of one more.
+api::Json with_one_more_recreation(api::Json snapshot, std::int64_t generation);
+/// Why there is none after that.
+api::Error recreated_in_vain(const api::Error& refusal);
 
 /// Whether the API server refuses a change because a field of an existing JobSet must not change.
 bool refuses_immutable_field(const api::Error& error);
@@ -42,17 +55,10 @@ bool may_have_run(const api::Json& live);
 /// ours from the beginning: it stays suspended, and its volume claims are at stake.
 api::Json with_mark_of_takeover(api::Json wanted, const api::Json& live);
 
-/// Paths of labels, annotations, nodeSelector keys, tolerations and scheduling gates of pod templates that we
-/// once applied to `live` and that `wanted` lacks (both: a JobSet). JobSet would leave them on its Jobs for
-/// ever. What others added to `live` is theirs, as its managedFields tell and our note of what we applied;
-/// where those say nothing of us, everything counts as ours.
-std::vector<std::string> withdrawn_fields(const api::Json& live, const api::Json& wanted);
-
-/// `wanted` with the nodeSelector keys and tolerations that others have put next to ours in `live`: an apply
-/// writes each of these fields as a whole.
-api::Json with_entries_of_others(api::Json wanted, const api::Json& live);
-
 /// Whether deleting the JobSet also deletes volume claims of its `spec.volumeClaimPolicies`.
 bool deletes_volume_claims(const api::Json& job_set_spec);
+
+/// Whether Jobs of it have succeeded, such as its initializers.
+bool has_finished_jobs(const api::JobSet& job_set);
 
 }  // namespace lifecycle

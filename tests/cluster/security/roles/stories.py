@@ -116,6 +116,25 @@ def keys_of_mpi(tale):
     return lambda: tale.rest.get("jobsets", "ssh")
 
 
+def label_is_withdrawn(tale):
+    tale.create_runtime()
+    tale.create_job("withdrawing", seconds=5, suspend=True)
+    wait_for("the JobSet", lambda: tale.rest.get("jobsets", "withdrawing"))
+    tale.rest.patch("trainjobs", "withdrawing", {"spec": {"runtimePatches": []}})
+    return lambda: "run-seconds" not in json.dumps(tale.rest.get("jobsets", "withdrawing")["spec"]) and (
+        "trainer.kubeflow.org/withdrawn" not in tale.rest.get("jobsets", "withdrawing")["metadata"]["annotations"])
+
+
+def claim_is_left(tale):
+    spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": "", "resources": {"requests": {"storage": "1Gi"}}}
+    made = runtime(tale.name)
+    made["spec"]["template"]["spec"]["volumeClaimPolicies"] = [
+        {"retentionPolicy": {"whenDeleted": "Retain"}, "templates": [{"metadata": {"name": "data"}, "spec": spec}]}]
+    tale.rest.create(made)
+    tale.create_job("storing")
+    return lambda: tale.rest.get("jobsets", "storing")
+
+
 def gpus_are_counted(tale):
     """A job whose claims cannot be read is built all the same; one that comes later shows the difference."""
     path = "/apis/resource.k8s.io/v1/"

@@ -19,12 +19,13 @@ JOB_SET = {"replicatedJobs": [{"name": "node", "template": {"spec": {"template":
     "restartPolicy": "Never", "containers": [{"name": "node", "image": "registry.example.com/any:1"}]}}}}}]}
 PATH = {"JobSet": "/apis/jobset.x-k8s.io/v1alpha2/namespaces/{}/jobsets", "Secret": "/api/v1/namespaces/{}/secrets",
         "ConfigMap": "/api/v1/namespaces/{}/configmaps",
+        "Job": "/apis/batch/v1/namespaces/{}/jobs",
         "PodGroup": "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/{}/podgroups"}
 BY_POLICY = "ValidatingAdmissionPolicy 'signalbox-accounts'"
 
 
 def obj(kind, name, owners=(OWNER,), **fields):
-    versions = {"JobSet": "jobset.x-k8s.io/v1alpha2"}
+    versions = {"JobSet": "jobset.x-k8s.io/v1alpha2", "Job": "batch/v1"}
     if kind == "JobSet":
         fields.setdefault("spec", JOB_SET)
     return {"apiVersion": versions.get(kind, "v1"), "kind": kind,
@@ -189,6 +190,20 @@ def test_what_is_ours_may_be_changed_and_deleted_but_not_given_away(thief, there
     del given_away["metadata"]["ownerReferences"]
     assert refused(lambda: thief.request("PUT", path, given_away))
     assert thief.request("DELETE", path + "?dryRun=All")
+
+
+SET = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "set", "controller": True,
+       "uid": "5a5ca027-df0f-44ad-9d2f-74cb0a848a92"}
+
+
+@pytest.mark.parametrize("name, owners, suspend, may_go", [
+    ("suspended", [SET], True, True), ("running", [SET], False, False), ("alone", [], True, False),
+    ("of-another", [ANOTHER], True, False), ("not-controlled", [{**SET, "controller": False}], True, False),
+    ("of-a-train-job", [OWNER], True, False)])
+def test_of_jobs_only_suspended_ones_of_a_job_set_may_be_deleted(thief, there, name, owners, suspend, may_go):
+    there(obj("Job", name, owners=owners, spec={"suspend": suspend, **JOB_SET["replicatedJobs"][0]["template"]["spec"]}))
+    path = PATH["Job"].format("default") + f"/{name}?dryRun=All"
+    assert thief.request("DELETE", path) if may_go else refused(lambda: thief.request("DELETE", path))
 
 
 @pytest.mark.parametrize("kind", ["ConfigMap", "Secret", "JobSet"])

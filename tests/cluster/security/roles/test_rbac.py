@@ -41,6 +41,8 @@ LISTED = [
     ("reconciler", "get list watch patch", OURS, "trainingruntimes", LOOKED_AFTER, ""),
     ("reconciler", "get list watch patch", OURS, "clustertrainingruntimes", SHARED, ""),
     ("reconciler", "get list watch create patch delete", JOBSET, "jobsets", LOOKED_AFTER, ""),
+    ("reconciler", "list delete", "batch", "jobs", LOOKED_AFTER, ""),
+    ("reconciler", "get", "", "persistentvolumeclaims", LOOKED_AFTER, ""),
     ("reconciler", "get create update delete", "", "configmaps", LOOKED_AFTER, ""),
     ("reconciler", "get create", "", "secrets", LOOKED_AFTER, ""),
     ("reconciler", "get list watch create patch", "scheduling.x-k8s.io", "podgroups", LOOKED_AFTER, ""),
@@ -63,6 +65,7 @@ NEVER = [
     *[(account, verb, "", "pods") for account in ("webhook", "reconciler") for verb in ("create", "get", "delete")],
     *[(account, "create", "", "serviceaccounts/token") for account in ("webhook", "reconciler")],
     *[("webhook", verb, OURS, "trainjobs") for verb in ("create", "update", "patch", "delete")],
+    *[("reconciler", verb, "batch", "jobs") for verb in ("get", "watch", "create", "update", "patch", "deletecollection")],
     *[("reconciler", verb, OURS, "trainjobs") for verb in ("create", "update", "patch", "deletecollection")],
 ]
 

@@ -56,6 +56,8 @@ STORIES = [
     Story("reconciler", "trainjobs/finalizers", stories.job_is_owned),
     Story("reconciler", "clustertrainingruntimes", stories.job_is_seen),
     Story("reconciler", "jobsets", stories.job_is_seen),
+    Story("reconciler", "jobs", stories.label_is_withdrawn),
+    Story("reconciler", "persistentvolumeclaims", stories.claim_is_left),
     Story("reconciler", "configmaps", stories.job_is_seen),
     Story("reconciler", "secrets", stories.keys_of_mpi),
     Story("reconciler", "podgroups", stories.gang),

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "api/meta.hpp"
+
 namespace faults {
 namespace {
 
@@ -60,6 +62,7 @@ void fill(Json& object, const char* name, Json value) {
 }  // namespace
 
 void default_by_schema(const Kind& kind, Json& object) {
+    if (kind.kind == "PersistentVolumeClaim") fill(object["spec"], "volumeMode", "Filesystem");
     if (kind.kind != "JobSet") return;
     if (Json* jobs = object["spec"].find("replicatedJobs"))
         for (Json& job : jobs->items()) {
@@ -88,6 +91,35 @@ void default_by_webhook(const Kind& kind, Json& object) {
             fill(job["template"]["spec"], "completionMode", "Indexed");
             fill(job["template"]["spec"]["template"]["spec"], "restartPolicy", "OnFailure");
         }
+    Json* failure_policy = spec.find("failurePolicy");
+    Json* rules = failure_policy ? failure_policy->find("rules") : nullptr;
+    for (std::size_t i = 0; rules && i < rules->items().size(); ++i)
+        if (Json& rule = rules->items()[i]; std::as_const(rule)["name"].as_string().empty())
+            rule["name"] = "failurePolicyRule" + std::to_string(i);
+}
+
+std::optional<Reply> admit_claims(const ApiModel& api, const Json& job_set) {
+    const api::ObjectMeta meta = api::parse_meta(job_set);
+    for (const Json& policy : job_set["spec"]["volumeClaimPolicies"].items())
+        for (const Json& each : policy["templates"].items()) {
+            const std::string name = std::string(each["metadata"]["name"].as_string()) + "-" + meta.name;
+            const Stored* claim = api.find("persistentvolumeclaims", {meta.ns, name});
+            if (!claim) continue;
+            const std::string denied =
+                "admission webhook \"vjobset.kb.io\" denied the request: JobSet.jobset.x-k8s.io \"" +
+                meta.name + "\" is invalid: spec.volumeClaimPolicies[0].";
+            if (claim->object["spec"] != each["spec"])
+                return failure(422, "Invalid",
+                               denied +
+                                   "template[0].spec: Invalid value: {}: spec does not match existing PVC " +
+                                   name + " in namespace " + meta.ns);
+            if (policy["retentionPolicy"]["whenDeleted"].as_string() != "Retain")
+                return failure(422, "Invalid",
+                               denied +
+                                   "retentionPolicy.whenDeleted: Invalid value: \"Delete\": "
+                                   "retentionPolicy must be retain when PVC exists");
+        }
+    return std::nullopt;
 }
 
 std::optional<Reply> admit(const Kind& kind, const Json& before, const Json& after) {

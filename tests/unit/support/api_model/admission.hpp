@@ -8,8 +8,10 @@ namespace faults {
 /// What the CRD of JobSet 0.12 fills in, as far as it makes an object another one than was sent. Whoever
 /// creates by POST owns it.
 void default_by_schema(const Kind& kind, api::Json& object);
-/// What its webhook fills in. Nobody owns it.
+/// What its webhook fills in on CREATE. It has no owner.
 void default_by_webhook(const Kind& kind, api::Json& object);
+/// What its webhook has against volume claims that are there already.
+std::optional<Reply> admit_claims(const ApiModel& api, const api::Json& job_set);
 
 /// What may not change: runtime.md's table of JobSet's fields, and immutable ConfigMaps. `before` is null for
 /// a create.

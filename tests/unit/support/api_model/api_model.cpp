@@ -40,6 +40,13 @@ void note_update(std::map<Manager, FieldSet>& managers, const Manager& writer, c
     forget_nothing_owned(managers);
 }
 
+// "label=value", percent-encoded.
+bool has_label(const Json& object, std::string_view selector) {
+    for (const auto& [name, value] : object["metadata"]["labels"].members())
+        if (selector == kube::percent_encode(name + "=" + std::string(value.as_string()))) return true;
+    return false;
+}
+
 Json spec_only(const Json& object) {
     Json tree = object;
     for (const char* name : {"metadata", "status", "apiVersion", "kind"}) tree.erase(name);
@@ -178,8 +185,12 @@ Reply ApiModel::get(const Target& target) const {
 
 Reply ApiModel::list(const Target& target) const {
     Json items = Json::array();
-    for (const auto& [key, stored] : all(target.kind->resource))
-        if (target.key.ns.empty() || key.ns == target.key.ns) items.push_back(stored.object);
+    const auto selector = target.query.find("labelSelector");
+    for (const auto& [key, stored] : all(target.kind->resource)) {
+        if (!target.key.ns.empty() && key.ns != target.key.ns) continue;
+        if (selector == target.query.end() || has_label(stored.object, selector->second))
+            items.push_back(stored.object);
+    }
     Json answer = Json::object({{"apiVersion", target.kind->api_version},
                                 {"kind", std::string(target.kind->kind) + "List"},
                                 {"items", std::move(items)}});
@@ -189,9 +200,6 @@ Reply ApiModel::list(const Target& target) const {
 
 Reply ApiModel::create(const Target& target, Json object, const Manager& manager, bool applied) {
     const Kind& kind = *target.kind;
-    if (find(kind.resource, target.key))
-        return failure(409, "AlreadyExists",
-                       std::string(kind.resource) + " \"" + target.key.name + "\" already exists");
     if (!applied && !std::as_const(object)["metadata"]["resourceVersion"].as_string().empty())
         return failure(500, "", "resourceVersion should not be set on objects to be created");
     if (applied && !std::as_const(object)["metadata"]["uid"].as_string().empty())
@@ -201,12 +209,20 @@ Reply ApiModel::create(const Target& target, Json object, const Manager& manager
     const FieldSet applied_fields = fields_of(object);
     default_by_schema(kind, object);
     const FieldSet fields = applied ? applied_fields : fields_written(object);
+    object["metadata"]["namespace"] = target.key.ns;
     default_by_webhook(kind, object);
+    if (mutate_create) mutate_create(kind, object);
     if (auto refused = admit(kind, Json(), object)) return *refused;
+    if (kind.kind == "JobSet")
+        if (auto refused = admit_claims(*this, object)) return *refused;
     if (admit_create)
         if (auto refused = admit_create(kind, object)) return *refused;
+    // Only storing it tells.
+    if (find(kind.resource, target.key))
+        return failure(409, "AlreadyExists",
+                       std::string(kind.resource) + " \"" + target.key.name + "\" already exists");
+    if (target.query.contains("dryRun")) return {.status = 201, .body = to_json(object)};
     Json& metadata = object["metadata"];
-    metadata["namespace"] = target.key.ns;
     if (target.key.ns.empty()) metadata.erase("namespace");
     metadata["uid"] = "uid-" + std::to_string(++uids_);
     metadata["creationTimestamp"] = api::format_time(now_());
@@ -253,7 +269,6 @@ Reply ApiModel::replace(const Target& target, const Json& wanted) {
     }
     if (!target.status) {
         default_by_schema(kind, object);
-        default_by_webhook(kind, object);
         if (auto refused = admit(kind, stored.object, object)) return *refused;
     }
     std::map<Manager, FieldSet> managers = stored.managers;
@@ -300,7 +315,6 @@ Reply ApiModel::apply(const Target& target, const Json& config) {
     if (unversioned && !allows_unconditional_update(kind)) return must_be_specified(kind, target.key);
     forget_nothing_owned(managers);
     default_by_schema(kind, object);
-    default_by_webhook(kind, object);
     if (auto refused = admit(kind, stored->object, object)) return *refused;
     const Json live = stored->object;
     return store(target, live, std::move(object), std::move(managers));

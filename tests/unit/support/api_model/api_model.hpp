@@ -98,6 +98,8 @@ public:
     void compact(std::string_view resource);
     std::uint64_t compacted(std::string_view resource) const;
 
+    /// Policies and webhooks of the cluster that change what is created.
+    std::function<void(const Kind&, api::Json& object)> mutate_create = {};
     /// Admission beyond our own: quotas, a namespace that ends. Asked before an object is created.
     std::function<std::optional<Reply>(const Kind&, const api::Json& object)> admit_create = {};
     /// Called after every change that was stored; before or after is null for one that did not or does not

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/names.hpp"
+#include "api/notes.hpp"
 #include "api/yaml.hpp"
 #include "runtime/plugin.hpp"
 #include "runtime/snapshot.hpp"
@@ -77,9 +78,11 @@ bool is_running(const BuildCase& c) {
 // Without what only a pass or the API server adds, and what is another one each time.
 Json golden_object(Json object) {
     Json& meta = object["metadata"];
-    for (const char* precondition : {"uid", "resourceVersion"}) meta.erase(precondition);
+    for (const char* set_by_server : {"uid", "resourceVersion", "creationTimestamp"})
+        meta.erase(set_by_server);
     if (Json* annotations = meta.find("annotations")) {
         annotations->erase(api::applied_hash_annotation);
+        annotations->erase(api::recreations_annotation);
         if (annotations->empty()) meta.erase("annotations");
     }
     if (std::as_const(object)["kind"].as_string() == "Secret")

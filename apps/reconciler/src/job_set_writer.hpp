@@ -1,0 +1,46 @@
+#pragma once
+#include "kube/api_server.hpp"
+#include "lifecycle/outcome.hpp"
+#include "needed_objects.hpp"
+#include "observe.hpp"
+#include "written.hpp"
+
+namespace reconciler {
+
+/// Creates the JobSet of a TrainJob, or brings a suspended one up to date: in place wherever JobSet takes
+/// that. See lifecycle/withdrawal.hpp and lifecycle/recreate.hpp.
+class JobSetWriter {
+public:
+    /// `source`: runtime::source_of() what is built.
+    JobSetWriter(kube::ApiServer& server, const View& view, std::string source, Written& written)
+        : server_(server), view_(view), source_(std::move(source)), written_(written) {}
+
+    // References in the arguments must live until the coroutine ends.
+    kube::Task<lifecycle::Outcome> create(const runtime::Built& built, const NeededObjects& found);
+    kube::Task<lifecycle::Outcome> change(const runtime::Built& built, const NeededObjects& found);
+
+    /// As Writer::wants_live_view().
+    bool wants_live_view() const { return wants_live_view_; }
+
+private:
+    kube::Async<api::Json> to_create(const runtime::Built& built);
+    kube::Async<api::Json> apply(const api::Json& wanted, const api::Json& live);
+    kube::Task<lifecycle::Outcome> replace_jobs(const api::Json& job_set, std::string why);
+    kube::Task<lifecycle::Outcome> refused(const runtime::Built& built, const api::Json& live,
+                                           const api::Json& wanted, const api::Error& told);
+    kube::Task<lifecycle::Outcome> recreate(const runtime::Built& built, const api::Json& live,
+                                            const api::Error& refusal);
+    kube::Async<> try_to_create(const runtime::Built& built);
+    lifecycle::Outcome failed(api::Error error) const;
+
+    const api::TrainJob& job() const { return *view_.observed.job; }
+    api::ObjectKey key() const { return job().meta.key(); }
+
+    kube::ApiServer& server_;
+    const View& view_;
+    std::string source_;
+    Written& written_;
+    bool wants_live_view_ = false;
+};
+
+}  // namespace reconciler

@@ -1,0 +1,18 @@
+#pragma once
+#include <string_view>
+
+/// What we leave on objects for later passes, besides api::applied_hash_annotation; and how JobSet marks its
+/// Jobs.
+namespace api {
+
+/// On a suspended JobSet while Jobs of it may be there that were made from what we have withdrawn since; see
+/// lifecycle/withdrawal.hpp.
+inline constexpr std::string_view withdrawn_annotation = "trainer.kubeflow.org/withdrawn";
+/// On the snapshot of a runtime: how often the JobSet was made anew for a generation of its TrainJob.
+inline constexpr std::string_view recreations_annotation = "trainer.kubeflow.org/recreations";
+
+/// Labels of a Job (JobSet 0.12): the name of its JobSet, and which of its replicated jobs it is.
+inline constexpr std::string_view job_set_name_label = "jobset.sigs.k8s.io/jobset-name";
+inline constexpr std::string_view replicated_job_label = "jobset.sigs.k8s.io/replicatedjob-name";
+
+}  // namespace api

@@ -1,0 +1,259 @@
+"""What a JobSet keeps while its TrainJob is suspended, changed and resumed, in a cluster that has its own idea of JobSets: JobSet's
+webhook, policies, volume claims that are kept, quotas."""
+
+import contextlib
+import json
+
+from jobs import runtime, train_job
+from progress import events, resume, running_pods, since, suspend, uid, until, until_held, until_not_created, until_runs
+from rest import wait_for
+
+SIZE = {"resources": {"requests": {"storage": "1Gi"}}, "accessModes": ["ReadWriteOnce"], "storageClassName": ""}
+
+
+def job_template(blueprint, number=0):
+    return blueprint["spec"]["template"]["spec"]["replicatedJobs"][number]["template"]["spec"]
+
+
+def pod_patch(manager="signalbox.test/pods", **spec):
+    """What Kueue's entry looks like."""
+    metadata = {"labels": spec.pop("labels")} if "labels" in spec else {}
+    return {"manager": manager, "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [
+        {"name": "node", "template": {"spec": {"template": {"metadata": metadata, "spec": spec}}}}]}}}}
+
+
+def patch(rest, name, *patches, **spec):
+    """Its other patches, which tell how long its pods run, stay."""
+    managers = [each["manager"] for each in patches]
+    others = [each for each in rest.get("trainjobs", name)["spec"].get("runtimePatches", []) if each["manager"] not in managers]
+    rest.patch("trainjobs", name, {"spec": {"runtimePatches": [*others, *patches], **spec}})
+
+
+def refusals(rest, name):
+    return events(rest, name, "JobsCreationFailed")
+
+
+def test_a_job_set_whose_failure_rules_the_webhook_has_named_is_kept(signalbox, rest):
+    blueprint = runtime()
+    blueprint["spec"]["template"]["spec"]["failurePolicy"] = {"maxRestarts": 1, "rules": [
+        {"name": "", "action": "FailJobSet", "onJobFailureReasons": ["PodFailurePolicy"]}]}
+    rest.create(blueprint)
+    rest.create(train_job("ruled", seconds="never", suspend=True))
+    before = until_held(rest, "ruled")
+    assert before["spec"]["failurePolicy"]["rules"][0]["name"] == "failurePolicyRule0"
+    signalbox.wait_until_idle()
+    patch(rest, "ruled", pod_patch(labels={"example.com/a": "b"}), suspend=False)
+    until_runs(rest, "ruled")
+    assert running_pods(rest, "ruled")[0]["metadata"]["labels"]["example.com/a"] == "b"
+    assert uid(rest.get("jobsets", "ruled")) == uid(before)
+
+
+@contextlib.contextmanager
+def changing(rest, admin, name, patches):
+    """A MutatingAdmissionPolicy for JobSets of the test's namespace, on CREATE."""
+    api = "/apis/admissionregistration.k8s.io/v1/"
+    name = f"{name}-{rest.namespace}"
+    admin.request("POST", api + "mutatingadmissionpolicies", {
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicy", "metadata": {"name": name}, "spec": {
+            "matchConstraints": {"resourceRules": [{"apiGroups": ["jobset.x-k8s.io"], "apiVersions": ["*"], "operations": ["CREATE"],
+                                                    "resources": ["jobsets"]}],
+                                 "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": rest.namespace}}},
+            "reinvocationPolicy": "Never", "failurePolicy": "Fail",
+            "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": f"[{', '.join(patches)}]"}}]}})
+    admin.request("POST", api + "mutatingadmissionpolicybindings", {
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicyBinding", "metadata": {"name": name},
+        "spec": {"policyName": name}})
+    container = {"name": "node", "image": "registry.example.com/probe:1"}
+    probe = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "probe", "annotations": {"a": "b"}}, "spec": {
+        "replicatedJobs": [{"name": "node", "template": {"spec": {"template": {"spec": {"containers": [container]}}}}}]}}
+    wait_for("the policy", lambda: "mirror" in json.dumps(rest.create(probe, dry_run=True)))
+    try:
+        yield
+    finally:
+        admin.request("DELETE", api + f"mutatingadmissionpolicybindings/{name}")
+        admin.request("DELETE", api + f"mutatingadmissionpolicies/{name}")
+
+
+IMAGE = "/spec/replicatedJobs/0/template/spec/template/spec/containers/0/image"
+MIRROR = f'JSONPatch{{op: "replace", path: "{IMAGE}", value: "mirror.example.com/any:1"}}'
+NO_NOTES = 'JSONPatch{op: "remove", path: "/metadata/annotations"}'
+
+
+def test_a_job_set_whose_images_a_policy_has_changed_is_kept(signalbox, rest, admin):
+    rest.create(runtime())
+    with changing(rest, admin, "mirror", [MIRROR]):
+        rest.create(train_job("mirrored", seconds="never", suspend=True))
+        before = until_held(rest, "mirrored")
+        patch(rest, "mirrored", pod_patch(labels={"example.com/a": "b"}), suspend=False)
+        until_runs(rest, "mirrored")
+    (pod,) = running_pods(rest, "mirrored")
+    assert pod["metadata"]["labels"]["example.com/a"] == "b"
+    assert pod["spec"]["containers"][0]["image"] == "mirror.example.com/any:1"
+    assert uid(rest.get("jobsets", "mirrored")) == uid(before)
+
+
+def test_a_job_set_of_which_the_cluster_makes_something_else_is_made_anew_three_times_and_no_more(signalbox, rest, admin):
+    rest.create(runtime())
+    with changing(rest, admin, "forgetful", [MIRROR, NO_NOTES]):
+        rest.create(train_job("unlike", suspend=True))
+        told = until_not_created(rest, "unlike", "JobsCreationFailed")
+        assert "containers[0].image: must not change in a JobSet" in told["message"]
+        assert "made anew 3 times" in told["message"]
+        before = uid(rest.get("jobsets", "unlike"))
+        # Nor by a process that begins after that.
+        signalbox.restart_reconciler()
+        signalbox.wait_until_idle()
+        assert uid(rest.get("jobsets", "unlike")) == before
+
+
+def initialized(name="initialized", **spec):
+    """A runtime with an initializer that takes a second."""
+    blueprint = runtime(name, **spec)
+    trains = blueprint["spec"]["template"]["spec"]["replicatedJobs"][0]
+    trains["dependsOn"] = [{"name": "prepare", "status": "Complete"}]
+    prepare = {"name": "prepare", "template": {"spec": {"backoffLimit": 0, "template": {
+        "spec": {"containers": [{"name": "prepare", "image": "registry.example.com/base:1"}]}}}}}
+    blueprint["spec"]["template"]["spec"]["replicatedJobs"] = [prepare, trains]
+    return blueprint
+
+
+def until_trains(rest, name):
+    wait_for("the job that trains", lambda: [each for each in (rest.get("trainjobs", name).get("status") or {}).get("jobsStatus", [])
+                                             if each["name"] == "node" and each["active"]])
+
+
+def test_a_job_that_moves_after_its_initializers_keeps_them_and_its_claims(signalbox, rest):
+    """As Kueue evicts it and admits it elsewhere."""
+    blueprint = initialized()
+    job_template(blueprint, 1)["template"]["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+    blueprint["spec"]["template"]["spec"]["volumeClaimPolicies"] = [{"templates": [{"metadata": {"name": "data"}, "spec": SIZE}]}]
+    rest.create(blueprint)
+    place = pod_patch("kueue.x-k8s.io/manager", nodeSelector={"kubernetes.io/hostname": "node-1"},
+                      tolerations=[{"key": "example.com/flavor", "operator": "Exists"}], labels={"example.com/flavor": "a"})
+    with a_disk(rest):
+        rest.create(train_job("moved", "initialized", seconds="never", runtimePatches=[place]))
+        until_trains(rest, "moved")
+        kept = [uid(rest.get(*each)) for each in (("jobsets", "moved"), ("jobs", "moved-prepare-0"), ("persistentvolumeclaims", "data-moved"))]
+        suspend(rest, "moved")
+        until(rest, "moved", "Suspended")
+        wait_for("its pods to end", lambda: not any(each["active"] for each in rest.get("trainjobs", "moved")["status"]["jobsStatus"]))
+        patch(rest, "moved", {"manager": "kueue.x-k8s.io/manager"})
+        wait_for("the Job without what was withdrawn", lambda: "example.com/flavor" not in json.dumps(
+            (rest.get("jobs", "moved-node-0") or {"spec": "example.com/flavor"})["spec"]))
+        patch(rest, "moved", pod_patch("kueue.x-k8s.io/manager", nodeSelector={"kubernetes.io/os": "linux"}), suspend=False)
+        until_trains(rest, "moved")
+        (pod,) = running_pods(rest, "moved")
+        assert pod["spec"]["nodeSelector"] == {"kubernetes.io/os": "linux"}
+        assert "example.com/flavor" not in json.dumps(pod["spec"].get("tolerations")) + json.dumps(pod["metadata"]["labels"])
+        assert kept == [uid(rest.get(*each)) for each in (
+            ("jobsets", "moved"), ("jobs", "moved-prepare-0"), ("persistentvolumeclaims", "data-moved"))]
+        assert not refusals(rest, "moved")
+
+
+@contextlib.contextmanager
+def a_disk(rest):
+    disk = rest.create({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"generateName": "disk-"}, "spec": {
+        "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/disk"}}})
+    yield
+    rest.delete("persistentvolumes", disk["metadata"]["name"])
+
+
+def test_a_job_set_that_is_deleted_comes_again_with_the_claims_that_it_has_left(signalbox, rest):
+    blueprint = runtime("keeping")
+    job_template(blueprint)["template"]["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+    blueprint["spec"]["template"]["spec"]["volumeClaimPolicies"] = [
+        {"retentionPolicy": {"whenDeleted": "Retain"}, "templates": [{"metadata": {"name": "data"}, "spec": SIZE}]}]
+    rest.create(blueprint)
+    with a_disk(rest):
+        rest.create(train_job("left", "keeping", seconds="never"))
+        until_runs(rest, "left")
+        claim = rest.get("persistentvolumeclaims", "data-left")
+        assert claim["spec"]["volumeName"]
+        rest.delete("jobsets", "left", propagation="Foreground")
+        wait_for("the warning", lambda: events(rest, "left", "JobSetRecreated"))
+        until_runs(rest, "left")
+        assert uid(rest.get("persistentvolumeclaims", "data-left")) == uid(claim)
+        # And it is changed and resumed like any other.
+        suspend(rest, "left")
+        until_held(rest, "left")
+        patch(rest, "left", pod_patch(labels={"example.com/a": "b"}), suspend=False)
+        wait_for("the label", lambda: [pod for pod in running_pods(rest, "left") if "example.com/a" in pod["metadata"]["labels"]])
+        assert not refusals(rest, "left")
+
+
+def test_a_job_set_stays_where_a_new_one_would_be_refused(signalbox, rest):
+    rest.create(runtime())
+    rest.create(train_job("bounded", suspend=True))
+    before = uid(until_held(rest, "bounded"))
+    rest.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"},
+                 "spec": {"hard": {"count/jobsets.jobset.x-k8s.io": "0"}}})
+    wait_for("the quota", lambda: rest.get("resourcequotas", "none").get("status", {}).get("hard"))
+    rest.patch("trainjobs", "bounded", {"spec": {"labels": {"a": "b"}, "runtimePatches": [
+        pod_patch(serviceAccountName="default")]}})
+    told = until_not_created(rest, "bounded", "JobsCreationFailed")
+    assert "the change needs a new JobSet, which would be refused: " in told["message"] and "exceeded quota" in told["message"]
+    assert uid(rest.get("jobsets", "bounded")) == before
+    rest.delete("resourcequotas", "none")
+    wait_for("a new JobSet", lambda: uid(rest.get("jobsets", "bounded")) not in (None, before), timeout=60)
+
+
+def test_a_deadline_counts_from_a_resume_that_no_reconciler_has_seen(signalbox, rest):
+    rest.create(runtime())
+    with signalbox.without_reconciler():
+        rest.create(train_job("slept", seconds="never", suspend=True, activeDeadlineSeconds=6))
+        created = rest.get("trainjobs", "slept")["metadata"]["creationTimestamp"]
+        # As long as its deadline.
+        wait_for("six seconds", lambda: probe_time(rest) >= seconds(created) + 7, interval=0.3)
+        resume(rest, "slept")
+        resumed = probe_time(rest)
+    job = until(rest, "slept", "Failed", "DeadlineExceeded")
+    assert since(job, "Failed") >= resumed + 5
+    assert abs(since(job, "Suspended") - resumed) <= 1
+    assert rest.get("trainjobs", "slept")["status"]["jobsStatus"], "it ran"
+
+
+def seconds(text):
+    return since({"status": {"conditions": [{"type": "x", "lastTransitionTime": text}]}}, "x")
+
+
+def probe_time(rest):
+    """The API server's."""
+    probe = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "probe"}}
+    return seconds(rest.create(probe, dry_run=True)["metadata"]["creationTimestamp"])
+
+
+def test_many_tolerations_fit_into_the_note_of_what_was_applied(signalbox, rest):
+    blueprint = runtime("wide")
+    jobs = blueprint["spec"]["template"]["spec"]["replicatedJobs"]
+    tolerations = [{"key": f"example.com/{'t' * 60}-{number}", "operator": "Exists"} for number in range(64)]
+    for number in range(40):
+        jobs.append(json.loads(json.dumps({"name": f"w{number}", "template": {"spec": {"template": {"spec": {
+            "tolerations": tolerations, "containers": [{"name": "w", "image": "registry.example.com/base:1"}]}}}}})))
+    rest.create(blueprint)
+    rest.create(train_job("tolerant", "wide", suspend=True))
+    until(rest, "tolerant", "Created")
+    assert len(rest.get("jobsets", "tolerant")["metadata"]["annotations"]["trainer.kubeflow.org/applied-hash"]) < 65536
+
+
+@contextlib.contextmanager
+def an_older_job_set(admin, field):
+    """JobSet's CRD without that field of the spec."""
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/jobsets.jobset.x-k8s.io"
+    place = f"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/{field}"
+    known = admin.request("GET", path)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"][field]
+    admin.request("PATCH", path, [{"op": "remove", "path": place}], "application/json-patch+json")
+    try:
+        yield
+    finally:
+        admin.request("PATCH", path, [{"op": "add", "path": place, "value": known}], "application/json-patch+json")
+
+
+def test_a_field_that_the_clusters_jobset_does_not_know_is_told(signalbox, rest, admin):
+    blueprint = runtime("newer")
+    blueprint["spec"]["template"]["spec"]["coordinator"] = {"replicatedJob": "node", "jobIndex": 0, "podIndex": 0}
+    rest.create(blueprint)
+    with an_older_job_set(admin, "coordinator"):
+        rest.create(train_job("ahead", "newer"))
+        told = until_not_created(rest, "ahead", "JobsCreationFailed")
+        assert ".spec.coordinator: field not declared in schema" in told["message"]
+    until(rest, "ahead", "Created", timeout=60)

@@ -1,0 +1,126 @@
+// What a suspended job takes in a cluster that has its own idea of JobSets, and what it keeps over that.
+#include "acts.hpp"
+#include "scenario_lists.hpp"
+
+namespace faults {
+namespace {
+
+using namespace ends;
+
+const char* const resume = R"({"spec":{"suspend":false}})";
+const char* const our_label = R"("example.com/ours":"yes")";
+const Json other_zone = Json::object({{"zone", "b"}});
+const Json never_ending = Json::object({{"signalbox.test/run-seconds", "never"}});
+
+// Its pods get a label while it is suspended.
+Act label_pods() { return change_job(with(pods_that("never"), our_label)); }
+
+Act suspend_with(Tweak change) { return change_job(both(set("suspend", "true"), std::move(change))); }
+
+// As Kueue evicts: it takes back what it had put in once nothing is active, and admits again.
+Act evict_to_other_zone() {
+    return both(change_job(R"({"spec":{"suspend":true}})"),
+                once_suspended(change_job(with_kueue("null", true)), 20s,
+                               once_suspended(change_job(with_kueue(R"({"zone":"b"})", false)))));
+}
+
+const Json labels_of_kueue =
+    Json::object({{"signalbox.test/run-seconds", "never"}, {"kueue.x-k8s.io/podset", "node"}});
+
+}  // namespace
+
+std::vector<Scenario> changes() {
+    return {
+        {"a job takes a change although JobSet's webhook has named its rules",
+         {{1s, make_runtime(nameless_rule())},
+          {2s, make_job(with(pods_that("never")), set("suspend", "true"))},
+          {30s, label_pods()},
+          {60s, once_suspended(change_job(resume))}},
+         {resumed_and_running},
+         {"Suspended", "Resumed", "JobsCreationSucceeded"},
+         600s,
+         all_of({same_job_set(), never_refused()})},
+        {"a job takes a change although a policy has given its pods another image",
+         {{0s, change_new_job_sets(other_image())},
+          {1s, make_runtime()},
+          {2s, make_job(with(pods_that("never")), set("suspend", "true"))},
+          {30s, label_pods()},
+          {60s, once_suspended(change_job(resume))}},
+         {resumed_and_running},
+         {"Suspended", "Resumed", "JobsCreationSucceeded"},
+         600s,
+         all_of({same_job_set(), never_refused(), image_is("mirror/first")})},
+        {"a job of which the cluster always makes something else is made anew a few times",
+         {{0s, change_new_job_sets(both(other_image(), no_annotations()))},
+          {1s, make_runtime()},
+          {2s, make_job(with(pods_that("never")), set("suspend", "true"))}},
+         {"+Suspended -JobsCreationFailed; suspended; snapshot; 0 active"},
+         {"Suspended", "JobSetDeleted", "WaitingForDeletion", "JobsCreationSucceeded", "JobsCreationFailed"},
+         900s,
+         made_at_most(4)},
+        {"a job is moved after it was initialized",
+         {{1s, make_runtime(initializer())},
+          {2s, make_job(with_kueue("null", true))},
+          {20s, change_job(with_kueue(R"({"zone":"a"})", false))},
+          {40s, evict_to_other_zone()}},
+         {resumed_and_running},
+         {"Suspended", "Resumed", "JobsReplaced", "JobsCreationSucceeded"},
+         900s,
+         all_of(
+             {same_job_set(), never_refused(), initialized_once(), pods_have(labels_of_kueue, other_zone)})},
+        {"a job with volume claims is moved",
+         {{1s, make_runtime(volume_claims())},
+          {2s, make_job(with_kueue("null", true))},
+          {20s, change_job(with_kueue(R"({"zone":"a"})", false))},
+          {40s, evict_to_other_zone()}},
+         {resumed_and_running},
+         {"Suspended", "Resumed", "JobsReplaced", "JobsCreationSucceeded"},
+         900s,
+         all_of({same_job_set(), never_refused(), pods_have(labels_of_kueue, other_zone)})},
+        {"the JobSet of a job whose volume claims are kept is deleted",
+         {{1s, make_runtime(volume_claims("Retain"))},
+          {2s, make_job(with(pods_that("never")))},
+          {20s, remove_job_set("Background")}},
+         {running},
+         {"JobSetRecreated", "JobsCreationSucceeded"},
+         600s,
+         never_refused()},
+        {"what has finished does not run again for a change",
+         {{1s, make_runtime(initializer())},
+          {2s, make_job(with(pods_that("never")))},
+          {20s, suspend_with(set("trainer", R"({"image":"second"})"))},
+          {60s, once_suspended(change_job(R"({"spec":{"trainer":null}})"))},
+          {90s, once_suspended(change_job(resume))}},
+         {resumed_and_running},
+         {"Suspended", "Resumed", "JobsCreationFailed", "JobsCreationSucceeded"},
+         900s,
+         all_of({initialized_once(), image_is("first")}),
+         same_job_set()},
+        taken_over({"a job that is first seen after its resume has its whole deadline",
+                    {{1s, make_runtime()},
+                     {2s, make_job(with(pods_that("20")), set("suspend", "true"),
+                                   set("activeDeadlineSeconds", "300"))},
+                     {305s, change_job(resume)}},
+                    // The others after as long an outage.
+                    {resumed_and_completed, "-Resumed +DeadlineExceeded; no JobSet; no snapshot; 0 active",
+                     "-Resumed +DeadlineExceeded; no JobSet; snapshot; 0 active"},
+                    {"Resumed", "AllJobsCompleted", "JobsCreationSucceeded"},
+                    900s},
+                   310s),
+        {"a JobSet stays while a new one would be refused",
+         {{1s, make_runtime()},
+          {2s, make_job(with(pods_that("never")), set("suspend", "true"))},
+          {20s, limit("JobSet", quota)},
+          {30s, change_job(R"({"spec":{"trainer":{"image":"second"}}})")},
+          {60s, expect_job_set()},
+          {70s, limit_nothing()},
+          {400s, once_suspended(change_job(resume))}},
+         {resumed_and_running},
+         {"Suspended", "Resumed", "JobsCreationFailed", "JobSetDeleted", "WaitingForDeletion",
+          "JobsCreationSucceeded"},
+         900s,
+         image_is("second")},
+    };
+}
+
+}  // namespace faults

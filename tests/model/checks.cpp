@@ -1,0 +1,128 @@
+// What is looked at when a scenario is over.
+#include <algorithm>
+
+#include "acts.hpp"
+#include "api/job_set.hpp"
+#include "api/meta.hpp"
+
+namespace faults {
+namespace {
+
+Json parsed(const std::string& text) { return api::parse_json(text).value(); }
+
+// The one that trains.
+const Json* first_job(const World& world) {
+    const Stored* job = world.api.find("jobs.batch", {the_job.ns, "job-node-0"});
+    return job ? &job->object : nullptr;
+}
+
+}  // namespace
+
+Check job_set_has(const char* member, Json value) {
+    return [member = std::string(member), value](const World& world) -> std::string {
+        const Stored* set = world.api.find("jobsets.jobset.x-k8s.io", the_job);
+        const Json found =
+            set ? set->object["spec"]["replicatedJobs"][std::size_t{0}]["template"]["spec"][member] : Json();
+        return found == value ? "" : member + " of the JobSet is " + to_json(found);
+    };
+}
+
+Check pods_have(Json labels, Json node_selector) {
+    return [=](const World& world) -> std::string {
+        const Json* job = first_job(world);
+        if (!job) return "there is no Job";
+        const Json& pod = (*job)["spec"]["template"];
+        if (pod["metadata"]["labels"] != labels)
+            return "the labels of the pods are " + to_json(pod["metadata"]["labels"]);
+        if (pod["spec"]["nodeSelector"] != node_selector)
+            return "the nodeSelector of the pods is " + to_json(pod["spec"]["nodeSelector"]);
+        return "";
+    };
+}
+
+Check unless_never_changed(Check check) {
+    return [check = std::move(check)](const World& world) {
+        const Stored* set = world.api.find("jobsets.jobset.x-k8s.io", the_job);
+        const bool as_it_was_made = set && api::parse_meta(set->object).generation == 1;
+        return as_it_was_made ? std::string() : check(world);
+    };
+}
+
+Check image_is(const std::string& image) {
+    return [image](const World& world) -> std::string {
+        const Json* job = first_job(world);
+        if (!job) return "there is no Job";
+        const Json& found = (*job)["spec"]["template"]["spec"]["containers"][std::size_t{0}]["image"];
+        return found.as_string() == image ? "" : "the image of the pods is " + to_json(found);
+    };
+}
+
+Check never_refused() {
+    return [](const World& world) -> std::string {
+        return world.judge.events().contains("JobsCreationFailed") ? "the job was refused meanwhile" : "";
+    };
+}
+
+Check made_at_most(int count) {
+    return [count](const World& world) -> std::string {
+        int made = 0;
+        for (const Change& change : world.api.history("jobsets.jobset.x-k8s.io"))
+            made += change.type == Change::Type::added;
+        return made <= count ? "" : "there were " + std::to_string(made) + " JobSets";
+    };
+}
+
+Check same_job_set() {
+    return [](const World& world) -> std::string {
+        const auto& history = world.api.history("jobsets.jobset.x-k8s.io");
+        const auto removed = std::any_of(history.begin(), history.end(), [](const Change& change) {
+            return change.type == Change::Type::deleted;
+        });
+        return removed ? "its JobSet was deleted" : "";
+    };
+}
+
+Check initialized_once() {
+    return [](const World& world) -> std::string {
+        const api::ObjectKey key = {the_job.ns, "job-init-0"};
+        const auto& history = world.api.history("jobs.batch");
+        const Stored* job = world.api.find("jobs.batch", key);
+        if (!job || job->object["status"]["succeeded"].int_or(0) != 1) return "it was not initialized";
+        // One that has not run yet may be made anew.
+        int ended = 0;
+        for (const Change& change : history)
+            ended += change.key == key && change.type == Change::Type::deleted &&
+                     change.text->find("\"Complete\"") != std::string::npos;
+        return ended == 0 ? "" : "its initializer ran again";
+    };
+}
+
+Check all_of(std::vector<Check> checks) {
+    return [checks = std::move(checks)](const World& world) {
+        std::string wrong;
+        for (const Check& check : checks)
+            if (wrong.empty()) wrong = check(world);
+        return wrong;
+    };
+}
+
+Check runs_as_its_snapshot() {
+    return [](const World& world) -> std::string {
+        const Stored* map = world.api.find("configmaps", {the_job.ns, the_job.name + "-runtime-snapshot"});
+        if (!map) return "there is no snapshot";
+        const Json runtime = parsed(std::string(map->object["data"]["runtime"].as_string()));
+        return job_set_has("parallelism", runtime["spec"]["mlPolicy"]["numNodes"])(world);
+    };
+}
+
+Check made_by(std::chrono::seconds after_start) {
+    return [after_start](const World& world) -> std::string {
+        const Stored* set = world.api.find("jobsets.jobset.x-k8s.io", the_job);
+        if (!set) return "there is no JobSet";
+        const api::Time at = api::parse_meta(set->object).creation;
+        const auto start = std::chrono::floor<std::chrono::seconds>(Agenda::wall_start);
+        return at <= start + after_start ? "" : "the JobSet was made as late as " + api::format_time(at);
+    };
+}
+
+}  // namespace faults
