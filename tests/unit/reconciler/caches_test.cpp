@@ -139,6 +139,24 @@ TEST_CASE(
     CHECK(bytes.find("last-applied") == bytes.npos);
 }
 
+TEST_CASE("what a pass may read is as large as its TrainJob, the runtime that this names, and its JobSet") {
+    Woken woken;
+    const api::ObjectKey key = {"ns", "job"};
+    const auto bytes = [&] { return woken.caches.bytes_of(key); };
+    CHECK(bytes() == 0);
+    sink(woken.caches.train_jobs()).upsert(key, "1", train_job("ClusterTrainingRuntime", "torch"), 1'000);
+    CHECK(bytes() == 1'000);
+    sink(woken.caches.training_runtimes()).upsert({"ns", "torch"}, "7", runtime_object, 70'000);
+    CHECK(bytes() == 1'000);
+    sink(woken.caches.cluster_training_runtimes()).upsert({"", "torch"}, "8", runtime_object, 50'000);
+    CHECK(bytes() == 51'000);
+    // Whoever may change JobSets can make them large; not all of that is kept.
+    sink(woken.caches.job_sets()).upsert(key, "9", object(R"({"metadata":{"uid":"j1"}})"), 300'000);
+    CHECK(bytes() == 351'000);
+    sink(woken.caches.cluster_training_runtimes()).removed({"", "torch"}, "10");
+    CHECK(bytes() == 301'000);
+}
+
 TEST_CASE("a JobSet of somebody else wakes the TrainJob of its name when it comes and when it goes") {
     Woken woken;
     sink(woken.caches.train_jobs()).upsert({"ns", "job"}, "1", train_job("ClusterTrainingRuntime", "torch"));
