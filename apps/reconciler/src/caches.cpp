@@ -59,14 +59,18 @@ std::optional<Caches::TrainJobFacts> digest_train_job(Json& object) {
     job.runtime_ref = api::parse_runtime_ref(spec);
     job.suspend = std::as_const(spec)["suspend"].bool_or(false);
     job.managed_by = std::as_const(spec)["managedBy"].as_string();
+    const lifecycle::State state = lifecycle::state_of(job);
+    const bool goes_on = !api::terminal_condition(job);
+    // Nothing is built of what has ended or is others' to look after, and it may be there for months.
+    if (!goes_on || state == lifecycle::State::elsewhere)
+        keep_only(&spec, {"runtimeRef", "suspend", "activeDeadlineSeconds", "managedBy"});
     if (spec_in_object) *spec_in_object = std::move(spec);
     keep_what_decisions_need(object);
     keep_only(object.find("status"), {"conditions", "jobsStatus"});
-    const bool goes_on = !api::terminal_condition(job);
     return Caches::TrainJobFacts{.runtime_hash = std::hash<api::ObjectKey>()(runtime_key(job)),
                                  .expects_job_set = goes_on && lifecycle::had_job_set(job),
                                  .is_held = goes_on && job.suspend,
-                                 .state = lifecycle::state_of(job)};
+                                 .state = state};
 }
 
 // Volcano makes PodGroups for everybody's Pods.
