@@ -6,6 +6,7 @@
 #include "kube/without_object.hpp"
 #include "lifecycle/event.hpp"
 #include "lifecycle/recreate.hpp"
+#include "net/next_turn.hpp"
 #include "object_writer.hpp"
 #include "runtime/applied_hash.hpp"
 #include "runtime/build.hpp"
@@ -108,11 +109,14 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
     if (auto* failure = std::get_if<Failure>(&observation)) co_return ended(std::move(*failure));
     auto& found = std::get<NeededObjects>(observation);
 
+    // Of objects of megabytes, each step takes a tenth of a second.
+    co_await net::next_turn();
     runtime::Inputs inputs = {.job = job(), .runtime = *chosen.runtime, .observed = found.observed};
     if (const auto made = make_key_material(found.needs, inputs); !made)
         co_return ended(WriteFailed{"a key pair for TrainJob " + to_string(key()), made.error()});
     auto built = runtime::build(inputs, building_.pipeline);
     if (!built) co_return ended(lifecycle::BuildFailed{built.error()});
+    co_await net::next_turn();
     Outcome outcome;
     for (const runtime::Notice& notice : built->notices)
         outcome.remarks.push_back(lifecycle::warning_event(notice.reason, notice.note));
@@ -207,6 +211,7 @@ kube::Task<Outcome> Writer::change(const runtime::Built& built, const NeededObje
     wanted = lifecycle::with_mark_of_takeover(std::move(wanted), **live);
     const bool as_it_should_be = runtime::is_applied(wanted, **live);
     lifecycle::SuspendedChange obstacle;
+    co_await net::next_turn();
     if (!as_it_should_be) obstacle = obstacles(**live, ours);
     // A JobSet that has to wait, or to go first, keeps the others waiting: they are for its Pods.
     if (lifecycle::recreation(obstacle) == lifecycle::Recreation::needless) {
@@ -214,6 +219,7 @@ kube::Task<Outcome> Writer::change(const runtime::Built& built, const NeededObje
         if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
     }
     if (as_it_should_be) co_return Outcome();
+    co_await net::next_turn();
     wanted["metadata"]["uid"] = seen.uid;
     wanted["metadata"]["resourceVersion"] = seen.resource_version;
     wanted = runtime::with_live_defaults(std::move(wanted), **live);

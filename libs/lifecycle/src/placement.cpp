@@ -1,7 +1,5 @@
 #include "placement.hpp"
 
-#include <algorithm>
-
 #include "api/names.hpp"
 
 namespace lifecycle {
@@ -25,11 +23,10 @@ bool Placement::has_selector(std::string_view job, std::string_view key) const {
     return noted_[job]["nodeSelector"].contains(key);
 }
 
-bool Placement::has_toleration(std::string_view job, const api::Json& toleration) const {
+Items Placement::tolerations(std::string_view job) const {
+    if (!jobs_) return Items(noted_[job]["tolerations"]);
     // Of a list that is one field, all is ours or nothing.
-    if (jobs_) return by_managed_fields(job, "tolerations").has_item("");
-    const auto& items = noted_[job]["tolerations"].items();
-    return std::find(items.begin(), items.end(), toleration) != items.end();
+    return by_managed_fields(job, "tolerations").has_item("") ? Items::of_everything() : Items();
 }
 
 }  // namespace lifecycle

@@ -2,6 +2,7 @@
 #include <optional>
 #include <string_view>
 
+#include "items.hpp"
 #include "ownership.hpp"
 
 namespace lifecycle {
@@ -15,7 +16,7 @@ public:
     explicit Placement(const api::Json& live);
 
     bool has_selector(std::string_view job, std::string_view key) const;
-    bool has_toleration(std::string_view job, const api::Json& toleration) const;
+    Items tolerations(std::string_view job) const;
 
 private:
     Ownership by_managed_fields(std::string_view job, std::string_view field) const;

@@ -4,6 +4,7 @@
 
 #include "api/meta.hpp"
 #include "api/names.hpp"
+#include "items.hpp"
 #include "lifecycle/refusal.hpp"
 #include "ownership.hpp"
 #include "placement.hpp"
@@ -18,24 +19,13 @@ void add_withdrawn_keys(const api::Json& live, const api::Json& wanted, const st
         if (!wanted.contains(key) && is_ours(key)) found.push_back(path + "[" + key + "]");
 }
 
-bool has_item(const api::Json& list, const api::Json& item) {
-    const auto& items = list.items();
-    return std::find(items.begin(), items.end(), item) != items.end();
-}
-
 template <class IsOurs>
 void add_withdrawn_items(const api::Json& live, const api::Json& wanted, const std::string& path,
                          std::vector<std::string>& found, IsOurs is_ours) {
+    if (live.items().empty()) return;
+    const Items kept(wanted);
     for (std::size_t i = 0; i < live.items().size(); ++i)
-        if (!has_item(wanted, live[i]) && is_ours(live[i]))
-            found.push_back(path + "[" + std::to_string(i) + "]");
-}
-
-const api::Json* find_named(const api::Json& list, std::string_view name) {
-    const auto& items = list.items();
-    const auto at = std::find_if(items.begin(), items.end(),
-                                 [&](const api::Json& item) { return item["name"].as_string() == name; });
-    return at == items.end() ? nullptr : &*at;
+        if (!kept.has(live[i]) && is_ours(live[i])) found.push_back(path + "[" + std::to_string(i) + "]");
 }
 
 const api::Json& pod_template(const api::Json& replicated_job) {
@@ -82,10 +72,11 @@ std::vector<std::string> withdrawn_fields(const api::Json& live, const api::Json
     const Ownership jobs_of_ours = applied_by_us(live).member("spec").member("replicatedJobs");
     const Placement placement(live);
     const api::Json& live_jobs = live["spec"]["replicatedJobs"];
+    const ItemsByName wanted_jobs(wanted["spec"]["replicatedJobs"]);
     for (std::size_t i = 0; i < live_jobs.items().size(); ++i) {
         // One that is missing altogether is refused by the API server.
         const std::string_view job_name = live_jobs[i]["name"].as_string();
-        const api::Json* job = find_named(wanted["spec"]["replicatedJobs"], job_name);
+        const api::Json* job = wanted_jobs.find(job_name);
         if (!job) continue;
         const api::Json& before = pod_template(live_jobs[i]);
         const api::Json& after = pod_template(*job);
@@ -100,9 +91,10 @@ std::vector<std::string> withdrawn_fields(const api::Json& live, const api::Json
         add_withdrawn_keys(before["spec"]["nodeSelector"], after["spec"]["nodeSelector"],
                            path + "spec.nodeSelector", found,
                            [&](const std::string& key) { return placement.has_selector(job_name, key); });
+        const Items tolerations = placement.tolerations(job_name);
         add_withdrawn_items(before["spec"]["tolerations"], after["spec"]["tolerations"],
                             path + "spec.tolerations", found,
-                            [&](const api::Json& item) { return placement.has_toleration(job_name, item); });
+                            [&](const api::Json& item) { return tolerations.has(item); });
         const Ownership gates = ours.member("spec").member("schedulingGates");
         add_withdrawn_items(before["spec"]["schedulingGates"], after["spec"]["schedulingGates"],
                             path + "spec.schedulingGates", found,
@@ -115,9 +107,10 @@ api::Json with_entries_of_others(api::Json wanted, const api::Json& live) {
     const Placement ours(live);
     api::Json* jobs = wanted["spec"].find("replicatedJobs");
     if (!jobs) return wanted;
+    const ItemsByName live_jobs(live["spec"]["replicatedJobs"]);
     for (api::Json& job : jobs->items()) {
         const std::string name(std::as_const(job)["name"].as_string());
-        const api::Json* live_job = find_named(live["spec"]["replicatedJobs"], name);
+        const api::Json* live_job = live_jobs.find(name);
         const api::Json& as_built = pod_template(job)["spec"];
         if (!live_job) continue;
         const api::Json& there = pod_template(*live_job)["spec"];
@@ -129,11 +122,15 @@ api::Json with_entries_of_others(api::Json wanted, const api::Json& live) {
             job["template"]["spec"]["template"]["spec"]["nodeSelector"] = std::move(selector);
         }
         if (as_built["tolerations"].empty()) continue;
+        const Items built(as_built["tolerations"]), noted = ours.tolerations(name);
+        Items taken;
         for (const api::Json& item : there["tolerations"].items())
-            if (has_item(as_built["tolerations"], item) || !ours.has_toleration(name, item))
+            if (built.has(item) || !noted.has(item)) {
                 tolerations.push_back(item);
+                taken.add(item);
+            }
         for (const api::Json& item : as_built["tolerations"].items())
-            if (!has_item(std::as_const(tolerations), item)) tolerations.push_back(item);
+            if (taken.add(item)) tolerations.push_back(item);
         job["template"]["spec"]["template"]["spec"]["tolerations"] = std::move(tolerations);
     }
     return wanted;
