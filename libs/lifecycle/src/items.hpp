@@ -24,8 +24,10 @@ public:
     }
 
     /// Whether it is new.
-    bool add(const api::Json& item) { return texts_.insert(to_json(item)).second; }
-    bool has(const api::Json& item) const { return everything_ || texts_.contains(to_json(item)); }
+    bool add(std::string text) { return texts_.insert(std::move(text)).second; }
+    bool add(const api::Json& item) { return add(to_json(item)); }
+    /// Of the text of an item: it is asked for in several lists.
+    bool has(const std::string& text) const { return everything_ || texts_.contains(text); }
 
 private:
     std::unordered_set<std::string> texts_ = {};

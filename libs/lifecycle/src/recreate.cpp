@@ -25,7 +25,8 @@ void add_withdrawn_items(const api::Json& live, const api::Json& wanted, const s
     if (live.items().empty()) return;
     const Items kept(wanted);
     for (std::size_t i = 0; i < live.items().size(); ++i)
-        if (!kept.has(live[i]) && is_ours(live[i])) found.push_back(path + "[" + std::to_string(i) + "]");
+        if (const std::string text = to_json(live[i]); !kept.has(text) && is_ours(live[i], text))
+            found.push_back(path + "[" + std::to_string(i) + "]");
 }
 
 const api::Json& pod_template(const api::Json& replicated_job) {
@@ -94,11 +95,13 @@ std::vector<std::string> withdrawn_fields(const api::Json& live, const api::Json
         const Items tolerations = placement.tolerations(job_name);
         add_withdrawn_items(before["spec"]["tolerations"], after["spec"]["tolerations"],
                             path + "spec.tolerations", found,
-                            [&](const api::Json& item) { return tolerations.has(item); });
+                            [&](const api::Json&, const std::string& text) { return tolerations.has(text); });
         const Ownership gates = ours.member("spec").member("schedulingGates");
         add_withdrawn_items(before["spec"]["schedulingGates"], after["spec"]["schedulingGates"],
                             path + "spec.schedulingGates", found,
-                            [&](const api::Json& gate) { return gates.has_item(gate["name"].as_string()); });
+                            [&](const api::Json& gate, const std::string&) {
+                                return gates.has_item(gate["name"].as_string());
+                            });
     }
     return found;
 }
@@ -124,11 +127,12 @@ api::Json with_entries_of_others(api::Json wanted, const api::Json& live) {
         if (as_built["tolerations"].empty()) continue;
         const Items built(as_built["tolerations"]), noted = ours.tolerations(name);
         Items taken;
-        for (const api::Json& item : there["tolerations"].items())
-            if (built.has(item) || !noted.has(item)) {
-                tolerations.push_back(item);
-                taken.add(item);
-            }
+        for (const api::Json& item : there["tolerations"].items()) {
+            std::string text = to_json(item);
+            if (!built.has(text) && noted.has(text)) continue;
+            tolerations.push_back(item);
+            if (built.has(text)) taken.add(std::move(text));
+        }
         for (const api::Json& item : as_built["tolerations"].items())
             if (taken.add(item)) tolerations.push_back(item);
         job["template"]["spec"]["template"]["spec"]["tolerations"] = std::move(tolerations);
