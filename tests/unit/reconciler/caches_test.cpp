@@ -178,7 +178,7 @@ TEST_CASE("what a pass may read is as large as its TrainJob, the runtime that th
     CHECK(bytes() == 1'000);
     sink(woken.caches.cluster_training_runtimes()).upsert({"", "torch"}, "8", runtime_object, 50'000);
     CHECK(bytes() == 51'000);
-    // Whoever may change JobSets can make them large; not all of that is kept.
+    // Others can make a JobSet large; not all of that is kept.
     sink(woken.caches.job_sets()).upsert(key, "9", object(R"({"metadata":{"uid":"j1"}})"), 300'000);
     CHECK(bytes() == 351'000);
     sink(woken.caches.cluster_training_runtimes()).removed({"", "torch"}, "10");
