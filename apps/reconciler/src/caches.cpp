@@ -59,14 +59,18 @@ std::optional<Caches::TrainJobFacts> digest_train_job(Json& object) {
     job.runtime_ref = api::parse_runtime_ref(spec);
     job.suspend = std::as_const(spec)["suspend"].bool_or(false);
     job.managed_by = std::as_const(spec)["managedBy"].as_string();
+    const lifecycle::State state = lifecycle::state_of(job);
+    const bool goes_on = !api::terminal_condition(job);
+    // Nothing is built of what has ended or is others' to look after, and it may be there for months.
+    if (!goes_on || state == lifecycle::State::elsewhere)
+        keep_only(&spec, {"runtimeRef", "suspend", "activeDeadlineSeconds", "managedBy"});
     if (spec_in_object) *spec_in_object = std::move(spec);
     keep_what_decisions_need(object);
     keep_only(object.find("status"), {"conditions", "jobsStatus"});
-    const bool goes_on = !api::terminal_condition(job);
     return Caches::TrainJobFacts{.runtime_hash = std::hash<api::ObjectKey>()(runtime_key(job)),
                                  .expects_job_set = goes_on && lifecycle::had_job_set(job),
                                  .is_held = goes_on && job.suspend,
-                                 .state = lifecycle::state_of(job)};
+                                 .state = state};
 }
 
 // Volcano makes PodGroups for everybody's Pods.
@@ -123,9 +127,10 @@ Caches::Caches(Wake wake, kube::Namespaces namespaces)
           [this](const auto& key, auto* before, auto* after) { wake_owner_of(key, before, after); },
           namespaces_, [this](const auto& section) { wake_those_whose_job_set_is_gone(section); }),
       training_runtimes_(
-          digest_runtime, [this](const auto& key, auto*, auto*) { wake_users_of(key); }, namespaces_),
+          digest_runtime, [this](const auto& key, auto*, auto* after) { note_runtime(key, after); },
+          namespaces_),
       cluster_training_runtimes_(digest_runtime,
-                                 [this](const auto& key, auto*, auto*) { wake_users_of(key); }),
+                                 [this](const auto& key, auto*, auto* after) { note_runtime(key, after); }),
       pod_groups_(
           digest_pod_group,
           [this](const auto& key, auto* before, auto* after) { wake_gang(key, before, after); }, namespaces_,
@@ -166,6 +171,15 @@ std::shared_ptr<const api::Json> Caches::runtime(const api::TrainJob& job) const
         last_runtime_ = {std::string(object.uid()), std::string(object.resource_version()),
                          std::make_shared<const Json>(tree_of(object))};
     return last_runtime_.tree;
+}
+
+std::size_t Caches::bytes_of(const api::ObjectKey& train_job) const {
+    const auto* entry = train_jobs_.find(train_job);
+    if (!entry) return 0;
+    const auto runtime = runtime_bytes_.find(entry->facts.runtime_hash);
+    const auto* job_set = job_sets_.find(train_job);
+    return entry->size + (runtime == runtime_bytes_.end() ? 0 : runtime->second) +
+           (job_set ? job_set->size : 0);
 }
 
 bool Caches::synced(std::string_view ns) const {
@@ -228,8 +242,12 @@ void Caches::wake_gang(const api::ObjectKey& pod_group, const PodGroupEntry* bef
 
 // A runtime changes rarely and a scan of ten thousand keys takes a millisecond, so there is no index to keep
 // true.
-void Caches::wake_users_of(const api::ObjectKey& runtime) {
+void Caches::note_runtime(const api::ObjectKey& runtime, const RuntimeEntry* after) {
     const std::size_t hash = std::hash<api::ObjectKey>()(runtime);
+    if (after)
+        runtime_bytes_[hash] = after->size;
+    else
+        runtime_bytes_.erase(hash);
     train_jobs_.for_each([&](const api::ObjectKey& job, const auto& entry) {
         if (entry.facts.runtime_hash == hash) wake_(job, {});
     });

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "api/job_set.hpp"
@@ -46,6 +47,9 @@ public:
     std::optional<api::JobSet> job_set(const api::ObjectKey& key) const;
     /// The live runtime that the TrainJob names; nullptr if there is none.
     std::shared_ptr<const api::Json> runtime(const api::TrainJob& job) const;
+
+    /// The texts of the TrainJob, its runtime and the JobSet of its name, which a pass over it may read.
+    std::size_t bytes_of(const api::ObjectKey& train_job) const;
 
     /// Every store has had its first list of what is in that namespace (or section), and of what is in none;
     /// until then nothing may be concluded from an absence.
@@ -96,7 +100,8 @@ private:
     void note(const api::ObjectKey& train_job, const TrainJobEntry* before, const TrainJobEntry* after);
     void wake_owner_of(const api::ObjectKey& job_set, const JobSetEntry* before, const JobSetEntry* after);
     void wake_gang(const api::ObjectKey& pod_group, const PodGroupEntry* before, const PodGroupEntry* after);
-    void wake_users_of(const api::ObjectKey& runtime);
+    using RuntimeEntry = kube::Store<RuntimeFacts>::Entry;
+    void note_runtime(const api::ObjectKey& runtime, const RuntimeEntry* after);
     void wake_those_whose_job_set_is_gone(const std::string& section);
     void wake_held_without(const kube::Store<PodGroupFacts>& pod_groups, bool RuntimeFacts::*wanted,
                            const std::string& section);
@@ -112,6 +117,7 @@ private:
     Wake wake_;
     Gone gone_;
     std::array<std::size_t, lifecycle::state_count> states_ = {};
+    std::unordered_map<std::size_t, std::size_t> runtime_bytes_;  // by TrainJobFacts::runtime_hash
     kube::Store<TrainJobFacts> train_jobs_;
     kube::Store<JobSetFacts> job_sets_;
     kube::Store<RuntimeFacts> training_runtimes_;

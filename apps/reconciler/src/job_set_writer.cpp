@@ -6,6 +6,7 @@
 #include "lifecycle/recreate.hpp"
 #include "lifecycle/refusal.hpp"
 #include "lifecycle/withdrawal.hpp"
+#include "net/next_turn.hpp"
 #include "object_writer.hpp"
 #include "runtime/applied_hash.hpp"
 #include "runtime/compare.hpp"
@@ -128,6 +129,7 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
     const bool noted = lifecycle::has_withdrawn(live);
     const bool as_it_should_be = !noted && runtime::is_applied(wanted, live);
     std::vector<std::string> withdrawn;
+    co_await net::next_turn();
     if (!as_it_should_be) withdrawn = withdrawn_by(ours, live);
     const bool replaces = noted || !withdrawn.empty();
     std::string why = withdrawn.empty() ? "something was withdrawn" : withdrawn.front() + " was withdrawn";
@@ -142,6 +144,7 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
     if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
     if (as_it_should_be) co_return Outcome();
 
+    co_await net::next_turn();
     const Json noting = lifecycle::with_withdrawn(wanted, live, !withdrawn.empty());
     if (lifecycle::has_withdrawn(noting)) {
         if (!runtime::is_applied(noting, live)) {

@@ -19,6 +19,9 @@ constexpr std::chrono::milliseconds hold_back_step{250};
 // Who says that a TrainJob is gone which the cache still has may know less than the cache, not more: a server
 // that has come back from a backup. Then no event would bring another look.
 constexpr std::chrono::seconds until_cache_agrees{5};
+// Of a TrainJob, its runtime and its JobSet, that make a pass as dear again as a usual one: about what is
+// read, built and written within a millisecond.
+constexpr std::size_t bytes_of_a_cost = 8 * 1024;
 
 }  // namespace
 
@@ -29,7 +32,10 @@ Worker::Worker(boost::asio::any_io_executor executor, kube::Clock& clock, Caches
       pass_(pass),
       log_(log),
       allowed_(std::move(allowed)),
-      limits_(limits),
+      queue_(static_cast<std::size_t>(limits.concurrency),
+             [this](const api::ObjectKey& key) {
+                 return static_cast<std::int64_t>(1 + caches_.bytes_of(key) / bytes_of_a_cost);
+             }),
       wakeup_(executor),
       pass_ended_(executor),
       running_(executor),
@@ -115,7 +121,7 @@ net::Task<> Worker::start_passes() {
 
 net::Task<> Worker::wait_for_work() {
     const auto next = queue_.next_wakeup();
-    if (!next || is_full() || stopping_) {
+    if (!next || stopping_) {
         co_await wakeup_.wait();
     } else {
         const kube::SteadyTime until = may_start() ? *next : clock_.now() + look_again_after;
@@ -136,16 +142,14 @@ net::Task<std::size_t> Worker::drain(std::chrono::milliseconds patience) {
 
 void Worker::start_due_passes() {
     const kube::SteadyTime now = clock_.now();
-    while (!is_full()) {
-        const auto key = queue_.next(now);
-        if (!key) return;
+    while (const auto key = queue_.next(now)) {
         // Other namespaces do not wait for one whose lists are late, or are refused.
         if (!caches_.synced(key->ns)) {
-            hold_back(*key, now, look_again_after);
+            queue_.postpone(*key, now + look_again_after);
             continue;
         }
         if (!caught_up(*key, now)) {
-            hold_back(*key, now, hold_back_step);
+            queue_.postpone(*key, now + hold_back_step);
             metrics_.count_held_back();
             continue;
         }
@@ -157,11 +161,6 @@ void Worker::start_due_passes() {
             pass_ended_.notify();
         });
     }
-}
-
-void Worker::hold_back(const api::ObjectKey& key, kube::SteadyTime now, std::chrono::milliseconds step) {
-    queue_.done(key, now);
-    queue_.add_after(key, now + step);
 }
 
 // Leaves the queue in order whatever happens; if not even that works, it throws.

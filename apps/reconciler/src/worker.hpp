@@ -37,7 +37,8 @@ public:
     /// How many have been started so far.
     std::uint64_t passes() const { return passes_started_; }
     std::size_t passes_running() const { return running_.size(); }
-    bool is_full() const { return std::cmp_greater_equal(queue_.running(), limits_.concurrency); }
+    /// What is due has to wait for the end of a pass.
+    bool is_full() const { return queue_.is_full(); }
 
 private:
     /// Writes of a pass that the caches have not shown yet.
@@ -73,7 +74,6 @@ private:
     bool is_work_of_ours(const api::ObjectKey& key, const News& news);
     void settle_heard(const api::ObjectKey& key, const PassReport* report);
     bool caught_up(const api::ObjectKey& key, kube::SteadyTime now);
-    void hold_back(const api::ObjectKey& key, kube::SteadyTime now, std::chrono::milliseconds step);
     void finish(const api::ObjectKey& key, const std::string& uid, const PassReport& report);
 
     kube::Clock& clock_;
@@ -81,7 +81,6 @@ private:
     Pass& pass_;
     net::Log& log_;
     Allowed allowed_;
-    Limits limits_;
     kube::WorkQueue queue_;
     net::Wakeup wakeup_;
     net::Wakeup pass_ended_;

@@ -6,6 +6,7 @@
 #include "kube/status.hpp"
 #include "kube/without_object.hpp"
 #include "lifecycle/event.hpp"
+#include "net/next_turn.hpp"
 #include "object_writer.hpp"
 #include "runtime/source.hpp"
 #include "snapshot_writer.hpp"
@@ -82,11 +83,14 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
     if (auto* failure = std::get_if<Failure>(&observation)) co_return ended(std::move(*failure));
     auto& found = std::get<NeededObjects>(observation);
 
+    // Of objects of megabytes, each step takes a tenth of a second.
+    co_await net::next_turn();
     runtime::Inputs inputs = {.job = job(), .runtime = *chosen.runtime, .observed = found.observed};
     if (const auto made = make_key_material(found.needs, inputs); !made)
         co_return ended(WriteFailed{"a key pair for TrainJob " + to_string(key()), made.error()});
     auto built = runtime::build(inputs, building_.pipeline);
     if (!built) co_return ended(lifecycle::BuildFailed{built.error()});
+    co_await net::next_turn();
     Outcome outcome;
     for (const runtime::Notice& notice : built->notices)
         outcome.remarks.push_back(lifecycle::warning_event(notice.reason, notice.note));

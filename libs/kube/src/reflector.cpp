@@ -2,19 +2,16 @@
 
 #include <algorithm>
 
-#include <boost/asio/post.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
-
+#include "net/next_turn.hpp"
 #include "trouble_news.hpp"
 
 namespace kube {
 namespace {
 
-namespace asio = boost::asio;
-
-// A burst of lines that are already here must not keep everything else on this thread waiting.
-constexpr int lines_per_turn = 64;
+// A burst of lines that are already here must not keep everything else on this thread waiting, nor must a few
+// long ones: an object may have 1.5 MB.
+constexpr std::size_t bytes_per_turn = 256 * 1024;
+constexpr std::size_t bytes_of_a_turn_per_line = bytes_per_turn / 64;
 
 }  // namespace
 
@@ -57,7 +54,7 @@ Task<> Reflector::follow(Request request) {
     }
     const std::unique_ptr<Watch> watch = std::move(*opened);
     machine_.opened(sink_);
-    for (int lines = 1;; ++lines) {
+    for (std::size_t taken = 0;;) {
         report();
         const auto line = co_await watch->next();
         if (!line) {
@@ -74,8 +71,10 @@ Task<> Reflector::follow(Request request) {
             ++restarts_.broken;
             co_return;
         }
-        if (lines % lines_per_turn == 0)
-            co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
+        taken += std::max(line->size(), bytes_of_a_turn_per_line);
+        if (taken < bytes_per_turn) continue;
+        taken = 0;
+        co_await net::next_turn();
     }
 }
 

@@ -94,7 +94,8 @@ void WatchMachine::page(std::string_view body, Sink& sink) {
         const api::ObjectKey key = {std::string(metadata["namespace"].as_string()),
                                     std::string(metadata["name"].as_string())};
         const std::string version(metadata["resourceVersion"].as_string());
-        if (!key.name.empty()) sink.upsert(key, version, std::move(item));
+        const std::size_t size = to_json(item).size();
+        if (!key.name.empty()) sink.upsert(key, version, std::move(item), size);
     }
     continue_ = page->next;
     if (continue_.empty()) complete(page->resource_version, sink);
@@ -122,7 +123,7 @@ bool WatchMachine::line(std::string_view line, Sink& sink) {
                 sink.progressed(resource_version_ = std::move(event->resource_version));
             return true;
         case WatchEvent::Type::upsert:
-            sink.upsert(event->key, event->resource_version, std::move(event->object));
+            sink.upsert(event->key, event->resource_version, std::move(event->object), line.size());
             break;
         case WatchEvent::Type::removed: sink.removed(event->key, event->resource_version); break;
     }

@@ -23,14 +23,44 @@ void WorkQueue::add_after(const api::ObjectKey& key, SteadyTime when) {
 
 std::optional<api::ObjectKey> WorkQueue::next(SteadyTime now) {
     ripen(now);
-    if (ready_.empty()) return std::nullopt;
-    const api::ObjectKey& key = *ready_.front();
-    ready_.pop_front();
-    Item& item = items_.at(key);
+    std::int64_t cost = 0;
+    const api::ObjectKey* key = take_next(cost);
+    full_ = !key && !ready_.empty();
+    if (!key) return std::nullopt;
+    Item& item = items_.at(*key);
     item.ready.reset();
     item.running = true;
+    item.cost = cost;
     ++running_;
-    return key;
+    if (cost >= dear) dear_running_ += cost;
+    ready_.charge(key->ns, cost);
+    return *key;
+}
+
+const api::ObjectKey* WorkQueue::take_next(std::int64_t& cost) {
+    if (running_ >= slots_) return nullptr;
+    const bool last_slots = running_ >= slots_ - slots_ / 8;
+    bool dear_waits = false;
+    return ready_.pop([&](const api::ObjectKey& key, std::size_t running) {
+        if (last_slots && running > 0) return false;
+        cost = cost_(key);
+        if (cost < dear) return true;
+        // A very dear one would wait for ever if smaller ones went before it.
+        const bool fits = !dear_waits && (dear_running_ == 0 || dear_running_ + cost <= most_of_dear);
+        dear_waits = !fits;
+        return fits;
+    });
+}
+
+void WorkQueue::postpone(const api::ObjectKey& key, SteadyTime when) {
+    const auto at = items_.find(key);
+    if (at == items_.end() || !at->second.running) return;
+    Item& item = at->second;
+    ready_.charge(key.ns, -item.cost);
+    stop(*at);
+    item.again = false;
+    schedule(*at, std::min(item.due.value_or(when), when));
+    item.due.reset();
 }
 
 void WorkQueue::done(const api::ObjectKey& key, SteadyTime now) {
@@ -61,6 +91,7 @@ void WorkQueue::forget(const api::ObjectKey& key) {
     if (at == items_.end() || at->second.running || at->second.not_before != SteadyTime()) return;
     unschedule(at->second);
     if (at->second.ready) ready_.erase(*at->second.ready);
+    full_ = full_ && !ready_.empty();
     items_.erase(at);
 }
 
@@ -69,7 +100,7 @@ void WorkQueue::forgive(const api::ObjectKey& key) {
 }
 
 std::optional<SteadyTime> WorkQueue::next_wakeup() const {
-    if (!ready_.empty()) return SteadyTime();
+    if (!ready_.empty() && !full_) return SteadyTime();
     if (!timers_.empty()) return timers_.begin()->first.first;
     return std::nullopt;
 }
@@ -95,21 +126,32 @@ void WorkQueue::unschedule(Item& item) {
 void WorkQueue::make_ready(Items::value_type& entry) {
     unschedule(entry.second);
     if (entry.second.ready) return;
-    entry.second.ready = ready_.insert(ready_.end(), &entry.first);
+    entry.second.ready = ready_.push(entry.first);
+    full_ = false;
 }
 
 void WorkQueue::want(Items::value_type& entry, SteadyTime now) {
     if (entry.second.ready) return;
-    if (entry.second.not_before > now)
-        schedule(entry, entry.second.not_before);
+    const SteadyTime from = std::max(entry.second.not_before, events_.next(entry.first));
+    if (from > now)
+        schedule(entry, from);
     else
         make_ready(entry);
 }
 
-void WorkQueue::finish(Items::iterator at, SteadyTime now) {
-    Item& item = at->second;
+void WorkQueue::stop(Items::value_type& entry) {
+    Item& item = entry.second;
     item.running = false;
     --running_;
+    full_ = false;
+    if (item.cost >= dear) dear_running_ -= item.cost;
+    ready_.give_back(entry.first.ns);
+}
+
+void WorkQueue::finish(Items::iterator at, SteadyTime now) {
+    Item& item = at->second;
+    stop(*at);
+    events_.spend(at->first, item.cost, now);
     const bool again = std::exchange(item.again, false);
     const auto due = std::exchange(item.due, std::nullopt);
     if (again) want(*at, now);

@@ -1,7 +1,5 @@
 #include "placement.hpp"
 
-#include <algorithm>
-
 #include "api/hash.hpp"
 #include "api/names.hpp"
 
@@ -27,13 +25,15 @@ bool Placement::has_selector(std::string_view job, std::string_view key) const {
     return noted.contains(key) || noted.contains(api::entry_hash(job, "nodeSelector", key));
 }
 
-bool Placement::has_toleration(std::string_view job, const api::Json& toleration) const {
+Placement::Tolerations Placement::tolerations(std::string_view job) const {
+    if (!jobs_) return {std::string(job), Items(noted_[job]["tolerations"])};
     // Of a list that is one field, all is ours or nothing.
-    if (jobs_) return by_managed_fields(job, "tolerations").has_item("");
-    const auto& items = noted_[job]["tolerations"].items();
-    if (std::find(items.begin(), items.end(), toleration) != items.end()) return true;
-    const api::Json hash = api::entry_hash(job, "tolerations", to_json(toleration));
-    return std::find(items.begin(), items.end(), hash) != items.end();
+    return {std::string(job),
+            by_managed_fields(job, "tolerations").has_item("") ? Items::of_everything() : Items()};
+}
+
+bool Placement::Tolerations::has(const api::Json& toleration) const {
+    return noted_.has(toleration) || noted_.has(api::entry_hash(job_, "tolerations", to_json(toleration)));
 }
 
 }  // namespace lifecycle

@@ -1,7 +1,9 @@
 #pragma once
 #include <optional>
+#include <string>
 #include <string_view>
 
+#include "items.hpp"
 #include "ownership.hpp"
 
 namespace lifecycle {
@@ -15,7 +17,18 @@ public:
     explicit Placement(const api::Json& live);
 
     bool has_selector(std::string_view job, std::string_view key) const;
-    bool has_toleration(std::string_view job, const api::Json& toleration) const;
+
+    /// Those of one replicated job.
+    class Tolerations {
+    public:
+        Tolerations(std::string job, Items noted) : job_(std::move(job)), noted_(std::move(noted)) {}
+        bool has(const api::Json& toleration) const;
+
+    private:
+        std::string job_;
+        Items noted_;
+    };
+    Tolerations tolerations(std::string_view job) const;
 
 private:
     Ownership by_managed_fields(std::string_view job, std::string_view field) const;

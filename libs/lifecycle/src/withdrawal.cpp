@@ -7,23 +7,12 @@
 #include "api/hash.hpp"
 #include "api/job_set.hpp"
 #include "api/notes.hpp"
+#include "items.hpp"
 #include "ownership.hpp"
 #include "placement.hpp"
 
 namespace lifecycle {
 namespace {
-
-bool has_item(const api::Json& list, const api::Json& item) {
-    const auto& items = list.items();
-    return std::find(items.begin(), items.end(), item) != items.end();
-}
-
-const api::Json* find_named(const api::Json& list, std::string_view name) {
-    const auto& items = list.items();
-    const auto at = std::find_if(items.begin(), items.end(),
-                                 [&](const api::Json& item) { return item["name"].as_string() == name; });
-    return at == items.end() ? nullptr : &*at;
-}
 
 const api::Json& pod_template(const api::Json& replicated_job) {
     return replicated_job["template"]["spec"]["template"];
@@ -68,8 +57,10 @@ public:
     }
     void compare_lists(const char* field, const std::string& path, const api::Json& live,
                        const api::Json& wanted, auto is_ours) {
+        if (live.items().empty()) return;
+        const Items kept(wanted);
         for (std::size_t i = 0; i < live.items().size(); ++i)
-            if (!has_item(wanted, live[i]) && is_ours(live[i]))
+            if (!kept.has(live[i]) && is_ours(live[i]))
                 found_.push_back(
                     {path_ + path + "[" + std::to_string(i) + "]", hash_of(job_, field, live[i])});
     }
@@ -85,10 +76,11 @@ std::vector<Withdrawn> withdrawn(const api::Json& live, const api::Json& wanted)
     const Ownership jobs_of_ours = applied_by_us(live).member("spec").member("replicatedJobs");
     const Placement placement(live);
     const api::Json& live_jobs = live["spec"]["replicatedJobs"];
+    const ItemsByName wanted_jobs(wanted["spec"]["replicatedJobs"]);
     for (std::size_t i = 0; i < live_jobs.items().size(); ++i) {
         // One that is missing altogether is refused by the API server.
         const std::string_view name = live_jobs[i]["name"].as_string();
-        const api::Json* job = find_named(wanted["spec"]["replicatedJobs"], name);
+        const api::Json* job = wanted_jobs.find(name);
         if (!job) continue;
         const api::Json& before = pod_template(live_jobs[i]);
         const api::Json& after = pod_template(*job);
@@ -104,9 +96,10 @@ std::vector<Withdrawn> withdrawn(const api::Json& live, const api::Json& wanted)
         comparison.compare_maps("nodeSelector", "spec.nodeSelector", before["spec"]["nodeSelector"],
                                 after["spec"]["nodeSelector"],
                                 [&](const std::string& key) { return placement.has_selector(name, key); });
+        const auto tolerations = placement.tolerations(name);
         comparison.compare_lists("tolerations", "spec.tolerations", before["spec"]["tolerations"],
                                  after["spec"]["tolerations"],
-                                 [&](const api::Json& item) { return placement.has_toleration(name, item); });
+                                 [&](const api::Json& item) { return tolerations.has(item); });
         const Ownership gates = ours.member("spec").member("schedulingGates");
         comparison.compare_lists("schedulingGates", "spec.schedulingGates", before["spec"]["schedulingGates"],
                                  after["spec"]["schedulingGates"], [&](const api::Json& gate) {
@@ -158,9 +151,10 @@ bool are_made(const api::Json& job_set, const Families& families) {
         return at == families.end() ? Family() : at->second;
     };
     const api::Json& jobs = job_set["spec"]["replicatedJobs"];
+    const ItemsByName jobs_by_name(jobs);
     const auto is_over = [&](const api::Json& dependency) {
         const std::string_view name = dependency["name"].as_string();
-        const api::Json* job = find_named(jobs, name);
+        const api::Json* job = jobs_by_name.find(name);
         return job && of(name).finished >= (*job)["replicas"].int_or(1);
     };
     return std::all_of(jobs.items().begin(), jobs.items().end(), [&](const api::Json& job) {
@@ -182,9 +176,10 @@ api::Json with_entries_of_others(api::Json wanted, const api::Json& live) {
     const Placement ours(live);
     api::Json* jobs = wanted["spec"].find("replicatedJobs");
     if (!jobs) return wanted;
+    const ItemsByName live_jobs(live["spec"]["replicatedJobs"]);
     for (api::Json& job : jobs->items()) {
         const std::string name(std::as_const(job)["name"].as_string());
-        const api::Json* live_job = find_named(live["spec"]["replicatedJobs"], name);
+        const api::Json* live_job = live_jobs.find(name);
         const api::Json& as_built = pod_template(job)["spec"];
         if (!live_job) continue;
         const api::Json& there = pod_template(*live_job)["spec"];
@@ -196,11 +191,16 @@ api::Json with_entries_of_others(api::Json wanted, const api::Json& live) {
             job["template"]["spec"]["template"]["spec"]["nodeSelector"] = std::move(selector);
         }
         if (as_built["tolerations"].empty()) continue;
+        const Items built(as_built["tolerations"]);
+        const auto noted = ours.tolerations(name);
+        Items taken;
         for (const api::Json& item : there["tolerations"].items())
-            if (has_item(as_built["tolerations"], item) || !ours.has_toleration(name, item))
+            if (built.has(item) || !noted.has(item)) {
                 tolerations.push_back(item);
+                taken.add(item);
+            }
         for (const api::Json& item : as_built["tolerations"].items())
-            if (!has_item(std::as_const(tolerations), item)) tolerations.push_back(item);
+            if (taken.add(item)) tolerations.push_back(item);
         job["template"]["spec"]["template"]["spec"]["tolerations"] = std::move(tolerations);
     }
     return wanted;

@@ -8,7 +8,7 @@
 class RecordingSink final : public kube::Sink {
 public:
     void listing() override { told.push_back("listing"); }
-    void upsert(const api::ObjectKey& key, const std::string& version, api::Json) override {
+    void upsert(const api::ObjectKey& key, const std::string& version, api::Json, std::size_t) override {
         told.push_back("+" + to_string(key) + "@" + version);
     }
     void removed(const api::ObjectKey& key, const std::string& version) override {

@@ -147,6 +147,27 @@ TEST_CASE("a burst of lines lets others have their turn", "[kube]") {
     CHECK(room.sink.told.size() == 1002);
 }
 
+TEST_CASE("large objects that are here at once let others have their turn after each", "[kube]") {
+    Room room;
+    Script script;
+    for (int i = 0; i < 20; ++i)
+        script.push_back(event("ADDED", "a" + std::to_string(i), std::to_string(i + 1)) +
+                         std::string(1'400'000, ' '));
+    script.push_back(Silence{});
+    room.server.watches = {script};
+    room.context.poll_one();
+    std::size_t most_in_a_turn = 0, seen = 0;
+    std::function<void()> look = [&] {
+        most_in_a_turn = std::max(most_in_a_turn, room.sink.told.size() - seen);
+        seen = room.sink.told.size();
+        if (seen < 20) boost::asio::post(room.context, look);
+    };
+    look();
+    most_in_a_turn = 0;
+    room.clock.run();
+    CHECK(most_in_a_turn <= 2);  // the first comes with the beginning of the list
+}
+
 TEST_CASE("a reflector that is cancelled leaves nothing behind", "[kube]") {
     // ~Room checks it: within a silent watch, within a pause, and before the first step.
     SECTION("watching") {

@@ -139,6 +139,52 @@ TEST_CASE(
     CHECK(bytes.find("last-applied") == bytes.npos);
 }
 
+TEST_CASE("of a TrainJob that has ended, or is managed by others, little is kept however large it is") {
+    Json job = object(R"({
+        "metadata":{"name":"job","namespace":"ns","uid":"u1","resourceVersion":"7"},
+        "spec":{"suspend":true,"activeDeadlineSeconds":60,"runtimeRef":{"name":"torch","kind":"TrainingRuntime"},
+            "labels":{"a":"b"}}})");
+    job["spec"]["trainer"]["args"].push_back(std::string(1'400'000, 'x'));
+    SECTION("ended") { job["status"] = object(R"({"conditions":[{"type":"Complete","status":"True"}]})"); }
+    SECTION("managed by others") { job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue"; }
+    Woken woken;
+    sink(woken.caches.train_jobs()).upsert({"ns", "job"}, "7", job);
+    const auto* entry = woken.caches.train_jobs().find({"ns", "job"});
+    CHECK(entry->object.bytes().size() < 300);
+    CHECK(entry->object.bytes().find("labels") == std::string_view::npos);
+    const auto kept = woken.caches.train_job({"ns", "job"});
+    const api::TrainJob want = api::parse_train_job(job);
+    CHECK(kept->runtime_ref == want.runtime_ref);
+    CHECK(kept->suspend);
+    CHECK(kept->active_deadline_seconds == 60);
+    CHECK(kept->managed_by == want.managed_by);
+    CHECK(kept->conditions == want.conditions);
+
+    // Should it go on after all, the watch brings it as a whole.
+    job["spec"].erase("managedBy");
+    job.erase("status");
+    sink(woken.caches.train_jobs()).upsert({"ns", "job"}, "8", job);
+    CHECK(woken.caches.train_job({"ns", "job"})->spec == job["spec"]);
+}
+
+TEST_CASE("what a pass may read is as large as its TrainJob, the runtime that this names, and its JobSet") {
+    Woken woken;
+    const api::ObjectKey key = {"ns", "job"};
+    const auto bytes = [&] { return woken.caches.bytes_of(key); };
+    CHECK(bytes() == 0);
+    sink(woken.caches.train_jobs()).upsert(key, "1", train_job("ClusterTrainingRuntime", "torch"), 1'000);
+    CHECK(bytes() == 1'000);
+    sink(woken.caches.training_runtimes()).upsert({"ns", "torch"}, "7", runtime_object, 70'000);
+    CHECK(bytes() == 1'000);
+    sink(woken.caches.cluster_training_runtimes()).upsert({"", "torch"}, "8", runtime_object, 50'000);
+    CHECK(bytes() == 51'000);
+    // Others can make a JobSet large; not all of that is kept.
+    sink(woken.caches.job_sets()).upsert(key, "9", object(R"({"metadata":{"uid":"j1"}})"), 300'000);
+    CHECK(bytes() == 351'000);
+    sink(woken.caches.cluster_training_runtimes()).removed({"", "torch"}, "10");
+    CHECK(bytes() == 301'000);
+}
+
 TEST_CASE("a JobSet of somebody else wakes the TrainJob of its name when it comes and when it goes") {
     Woken woken;
     sink(woken.caches.train_jobs()).upsert({"ns", "job"}, "1", train_job("ClusterTrainingRuntime", "torch"));

@@ -107,7 +107,8 @@ void ModelServer::show(const kube::Resource& resource, const std::vector<kube::S
         sink.listing();
         for (const auto& [key, stored] : model_.all(kube::to_string(resource)))
             if (kube::covers(ns, key.ns))
-                sink.upsert(key, stored.version(), api::parse_json(*stored.text).value());
+                sink.upsert(key, stored.version(), api::parse_json(*stored.text).value(),
+                            stored.text->size());
         sink.synced(std::to_string(model_.version()));
     }
 }

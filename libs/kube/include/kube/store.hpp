@@ -33,6 +33,7 @@ public:
     struct Entry {
         StoredObject object = {};
         Facts facts = {};
+        std::uint32_t size = 0;  ///< bytes of the object's text as the API server sent it
 
     private:
         friend Part;
@@ -138,7 +139,8 @@ public:
         in_list_ = true;
     }
 
-    void upsert(const api::ObjectKey& key, const std::string& resource_version, api::Json object) override {
+    void upsert(const api::ObjectKey& key, const std::string& resource_version, api::Json object,
+                std::size_t size) override {
         const auto at = entries.find(key);
         const std::string_view uid = std::as_const(object)["metadata"]["uid"].as_string();
         if (at != entries.end() && at->second.object.uid() == uid) {
@@ -148,7 +150,7 @@ public:
             if (order == VersionOrder::same || (order == VersionOrder::older && !in_list_)) return;
         }
         if (!in_list_) note(resource_version);
-        put(key, at, std::string(uid), resource_version, std::move(object));
+        put(key, at, std::string(uid), resource_version, std::move(object), size);
     }
 
     void removed(const api::ObjectKey& key, const std::string& resource_version) override {
@@ -174,7 +176,7 @@ private:
     using Entries = std::unordered_map<api::ObjectKey, Entry>;
 
     void put(const api::ObjectKey& key, typename Entries::iterator at, std::string uid,
-             const std::string& resource_version, api::Json object) {
+             const std::string& resource_version, api::Json object, std::size_t size) {
         if (api::Json* metadata = object.find("metadata")) metadata->erase("managedFields");
         std::optional<Facts> facts = store_.digest_(object);
         if (!facts) {
@@ -185,6 +187,7 @@ private:
         const std::string bytes = object.is_null() ? std::string() : api::to_json(object);
         entry.object = StoredObject(uid, resource_version, bytes);
         entry.facts = std::move(*facts);
+        entry.size = static_cast<std::uint32_t>(size);
         entry.listing_ = listing_;
         if (at == entries.end()) {
             at = entries.emplace(key, std::move(entry)).first;

@@ -30,7 +30,9 @@ public:
     virtual ~Sink() = default;
     /// The whole list follows as upserts, and then synced(). It may break off: then this comes again.
     virtual void listing() = 0;
-    virtual void upsert(const api::ObjectKey& key, const std::string& resource_version, api::Json object) = 0;
+    /// `size` is that of the object's text as the API server sent it.
+    virtual void upsert(const api::ObjectKey& key, const std::string& resource_version, api::Json object,
+                        std::size_t size = 0) = 0;
     /// `resource_version` is that of the deletion.
     virtual void removed(const api::ObjectKey& key, const std::string& resource_version) = 0;
     /// The list is complete: what it did not name is gone.

@@ -17,10 +17,14 @@ OWNER = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "nam
 ANOTHER = {**OWNER, "apiVersion": "apps/v1", "kind": "Deployment"}
 JOB_SET = {"replicatedJobs": [{"name": "node", "template": {"spec": {"template": {"spec": {
     "restartPolicy": "Never", "containers": [{"name": "node", "image": "registry.example.com/any:1"}]}}}}}]}
+# What others have put there.
+METADATA = {"labels": {"app.kubernetes.io/part-of": "any"}, "annotations": {"example.com/any": "yes"},
+            "finalizers": ["example.com/of-others"]}
 PATH = {"JobSet": "/apis/jobset.x-k8s.io/v1alpha2/namespaces/{}/jobsets", "Secret": "/api/v1/namespaces/{}/secrets",
         "ConfigMap": "/api/v1/namespaces/{}/configmaps",
         "Job": "/apis/batch/v1/namespaces/{}/jobs",
         "PodGroup": "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/{}/podgroups"}
+IN_USE = "trainer.kubeflow.org/resource-in-use"  # the finalizer of older controllers
 BY_POLICY = "ValidatingAdmissionPolicy 'signalbox-accounts'"
 
 
@@ -103,39 +107,102 @@ def test_nor_by_the_secret_that_the_webhook_may_make(thief_of_webhook):
         assert refused(lambda: apply(type=kind, annotations={"kubernetes.io/service-account.name": "signalbox-reconciler"}))
 
 
+@pytest.fixture
+def configurations(rest):
+    """The webhook's own ones, called by nothing."""
+    made = {}
+    for kind, name in (("Validating", "validator.trainer.kubeflow.org"), ("Mutating", "defaulter.trainer.kubeflow.org")):
+        configuration = yaml.safe_load((ROOT / "manifests" / "base" / "webhook" / f"{kind.lower()}.yaml").read_text())
+        for webhook in configuration["webhooks"]:
+            webhook["namespaceSelector"] = {"matchLabels": {"no": "where"}}
+            webhook["rules"][0]["scope"] = "Namespaced"
+        configuration["metadata"] |= METADATA
+        path = f"/apis/admissionregistration.k8s.io/v1/{kind.lower()}webhookconfigurations"
+        rest.request("POST", path, configuration)
+        made[kind] = f"{path}/{name}"
+    yield made
+    for path in made.values():
+        rest.request("PATCH", path, {"metadata": {"finalizers": []}}, "application/merge-patch+json")
+        rest.request("DELETE", path)
+
+
 @pytest.mark.parametrize("kind", ["Validating", "Mutating"])
-def test_nor_by_what_the_webhook_may_do_to_its_configurations_but_their_ca_it_may_change(rest, thief_of_webhook, kind):
-    name = {"Validating": "validator.trainer.kubeflow.org", "Mutating": "defaulter.trainer.kubeflow.org"}[kind]
-    path = f"/apis/admissionregistration.k8s.io/v1/{kind.lower()}webhookconfigurations"
-    file = ROOT / "manifests" / "base" / "webhook" / f"{kind.lower()}.yaml"
-    configuration = yaml.safe_load(file.read_text())
-    for webhook in configuration["webhooks"]:  # nobody answers here
-        webhook["namespaceSelector"] = {"matchLabels": {"no": "where"}}
-        webhook["rules"][0]["scope"] = "Namespaced"
-    rest.request("POST", path, configuration)
+def test_nor_by_what_the_webhook_may_do_to_its_configurations_but_their_ca_it_may_change(thief_of_webhook, configurations, kind):
+    def change(act):
+        configuration = thief_of_webhook.request("GET", configurations[kind])
+        act(configuration["webhooks"])
+        return thief_of_webhook.request("PUT", configurations[kind], configuration)
+    wait_for("the role", lambda: is_allowed(lambda: change(lambda webhooks: None)))
+    for number in range(len(thief_of_webhook.request("GET", configurations[kind])["webhooks"])):
+        for field, value in (
+                ("rules", [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}]),
+                ("namespaceSelector", {}), ("objectSelector", {"matchLabels": {"a": "b"}}), ("failurePolicy", "Ignore"),
+                ("matchPolicy", "Exact"), ("timeoutSeconds", 30), ("sideEffects", "NoneOnDryRun"), ("name", "another.example.com"),
+                ("matchConditions", [{"name": "never", "expression": "false"}]), ("admissionReviewVersions", ["v1", "v1beta1"]),
+                ("clientConfig", {"url": "https://elsewhere.example.com/"}),
+                ("clientConfig", {"service": {"name": "another", "namespace": "default"}}),
+                *([("reinvocationPolicy", "Never")] if kind == "Mutating" else [])):
+            assert refused(lambda: change(lambda webhooks: webhooks[number].update({field: value}))), field
+    assert refused(lambda: change(lambda webhooks: webhooks.append({**webhooks[0], "name": "another.example.com"})))
+    assert refused(lambda: change(lambda webhooks: webhooks.pop()))
+    bundle = base64.b64encode((thief_ca(thief_of_webhook)).encode()).decode()
+    changed = change(lambda webhooks: [webhook["clientConfig"].update(caBundle=bundle) for webhook in webhooks])
+    assert {webhook["clientConfig"]["caBundle"] for webhook in changed["webhooks"]} == {bundle}
+
+
+def changes_of_metadata(rest):
+    """One for each field that Kubernetes' ObjectMeta has, by what the API server says of them: another value, and none."""
+    schemas = rest.request("GET", "/openapi/v3/api/v1")["components"]["schemas"]
+    for name, field in schemas["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"]["properties"].items():
+        kind = field.get("type") or "time"
+        value = {"string": "7", "integer": 7, "object": {"changed": "yes"}, "array": ["example.com/changed"],
+                 "time": "2026-01-15T10:00:00Z"}[kind]
+        value = {"ownerReferences": [ANOTHER], "managedFields": []}.get(name, value)
+        yield name, value
+        yield name, None
+
+
+def unchanged_fields(client, path, changes):
+    """Tries them one by one. Returns what was tried; what the server sets is what it sets."""
+    def settled(metadata):
+        return {name: value for name, value in metadata.items() if name not in ("managedFields", "resourceVersion", "generation")}
+    tried = set()
+    for name, value in changes:
+        seen = client.request("GET", path)
+        wanted = copy.deepcopy(seen)
+        wanted["metadata"][name] = value
+        try:
+            if "trainingruntimes" in path:
+                now = client.request("PATCH", path + "?dryRun=All", {"metadata": {name: value}}, "application/merge-patch+json")
+            else:
+                now = client.request("PUT", path + "?dryRun=All", wanted)
+        except ApiError as error:
+            assert error.code in (400, 403, 409, 422), (name, str(error))
+        else:
+            assert settled(now["metadata"]) == settled(seen["metadata"]), f"{name}: {value}"
+        tried.add(name)
+    return tried
+
+
+@pytest.mark.parametrize("kind", ["ClusterTrainingRuntime", "TrainingRuntime"])
+def test_no_field_of_a_runtimes_metadata_changes_and_so_it_has_no_false_owner(rest, thief, kind):
+    runtime = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": kind, "spec": {"template": {"spec": JOB_SET}},
+               "metadata": {"name": "kept", **METADATA}}
+    resource = kind.lower() + "s"
+    rest.create(runtime)
     try:
-        def change(act):
-            configuration = thief_of_webhook.request("GET", f"{path}/{name}")
-            act(configuration["webhooks"])
-            return thief_of_webhook.request("PUT", f"{path}/{name}", configuration)
-        wait_for("the role", lambda: is_allowed(lambda: change(lambda webhooks: None)))
-        for number in range(len(configuration["webhooks"])):
-            for field, value in (
-                    ("rules", [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}]),
-                    ("namespaceSelector", {}), ("objectSelector", {"matchLabels": {"a": "b"}}), ("failurePolicy", "Ignore"),
-                    ("matchPolicy", "Exact"), ("timeoutSeconds", 30), ("sideEffects", "NoneOnDryRun"), ("name", "another.example.com"),
-                    ("matchConditions", [{"name": "never", "expression": "false"}]), ("admissionReviewVersions", ["v1", "v1beta1"]),
-                    ("clientConfig", {"url": "https://elsewhere.example.com/"}),
-                    ("clientConfig", {"service": {"name": "another", "namespace": "default"}}),
-                    *([("reinvocationPolicy", "Never")] if kind == "Mutating" else [])):
-                assert refused(lambda: change(lambda webhooks: webhooks[number].update({field: value}))), field
-        assert refused(lambda: change(lambda webhooks: webhooks.append({**webhooks[0], "name": "another.example.com"})))
-        assert refused(lambda: change(lambda webhooks: webhooks.pop()))
-        bundle = base64.b64encode((thief_ca(thief_of_webhook)).encode()).decode()
-        changed = change(lambda webhooks: [webhook["clientConfig"].update(caBundle=bundle) for webhook in webhooks])
-        assert {webhook["clientConfig"]["caBundle"] for webhook in changed["webhooks"]} == {bundle}
+        path = "/apis/trainer.kubeflow.org/v1alpha1/" + ("" if kind.startswith("Cluster") else "namespaces/default/") + resource
+        tried = unchanged_fields(thief, f"{path}/kept", changes_of_metadata(rest))
+        assert {"ownerReferences", "labels", "annotations", "finalizers", "generateName"} < tried
     finally:
-        rest.request("DELETE", f"{path}/{name}")
+        rest.patch(resource, "kept", {"metadata": {"finalizers": []}})
+        rest.delete(resource, "kept")
+
+
+@pytest.mark.parametrize("kind", ["Validating", "Mutating"])
+def test_no_field_of_the_configurations_metadata_changes_and_so_admission_does_not_go_away(rest, thief_of_webhook, configurations, kind):
+    wait_for("the role", lambda: is_allowed(lambda: thief_of_webhook.request("GET", configurations[kind])))
+    assert len(unchanged_fields(thief_of_webhook, configurations[kind], changes_of_metadata(rest))) >= 13
 
 
 def thief_ca(client):
@@ -215,14 +282,17 @@ def test_nothing_is_made_where_accounts_may_do_much(rest, thief, kind):
 def test_runtimes_lose_finalizers_and_change_in_nothing_else(rest, thief):
     spec = {"template": {"spec": JOB_SET}}
     rest.create({"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "ClusterTrainingRuntime", "spec": spec,
-                 "metadata": {"name": "shared", "finalizers": ["trainer.kubeflow.org/trainingruntime-in-use"]}})
+                 "metadata": {"name": "shared", "finalizers": [IN_USE, "example.com/of-others"]}})
     change = {"spec": {"template": {"spec": {"replicatedJobs": [
         {**JOB_SET["replicatedJobs"][0], "name": "changed"}]}}}}
     assert refused(lambda: thief.patch("clustertrainingruntimes", "shared", change))
     assert refused(lambda: thief.patch("clustertrainingruntimes", "shared", {
         "metadata": {"labels": {"trainer.kubeflow.org/webhook-validation": "disabled"}}}))
-    assert thief.patch("clustertrainingruntimes", "shared", {"metadata": {"finalizers": []}})
+    for finalizers in ([], [IN_USE], ["example.com/another", "example.com/of-others"]):
+        assert refused(lambda: thief.patch("clustertrainingruntimes", "shared", {"metadata": {"finalizers": finalizers}}))
+    assert thief.patch("clustertrainingruntimes", "shared", {"metadata": {"finalizers": ["example.com/of-others"]}})
     rest.patch("clustertrainingruntimes", "shared", change)
+    rest.patch("clustertrainingruntimes", "shared", {"metadata": {"finalizers": []}})
     rest.delete("clustertrainingruntimes", "shared")
 
 

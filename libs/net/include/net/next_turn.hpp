@@ -1,0 +1,16 @@
+#pragma once
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "net/async.hpp"
+
+namespace net {
+
+/// Lets everything that is ready on this executor go first: between two steps that may be long.
+inline Task<> next_turn() {
+    const auto executor = co_await boost::asio::this_coro::executor;
+    co_await boost::asio::post(executor, boost::asio::use_awaitable);
+}
+
+}  // namespace net

@@ -1,0 +1,221 @@
+#include <catch2/catch.hpp>
+
+#include "kube/work_queue.hpp"
+
+using namespace std::chrono_literals;
+using Key = api::ObjectKey;
+
+namespace {
+
+const kube::SteadyTime t0 = kube::SteadyTime(1000h);
+
+Key numbered(const std::string& ns, int number) { return {ns, "job-" + std::to_string(number)}; }
+
+void add_many(kube::WorkQueue& queue, const std::string& ns, int count) {
+    for (int i = 0; i < count; ++i) queue.add(numbered(ns, i), t0);
+}
+
+// Of so many passes, one after the other.
+std::map<std::string, int> passes_by_namespace(kube::WorkQueue& queue, int passes) {
+    std::map<std::string, int> count;
+    for (int i = 0; i < passes; ++i) {
+        const auto key = queue.next(t0);
+        if (!key) break;
+        ++count[key->ns];
+        queue.done(*key, t0);
+    }
+    return count;
+}
+
+}  // namespace
+
+TEST_CASE("a namespace with ten thousand keys keeps another one waiting for one pass", "[kube]") {
+    kube::WorkQueue queue;
+    add_many(queue, "crowded", 10'000);
+    for (int i = 0; i < 100; ++i) REQUIRE(queue.next(t0));
+    queue.add({"quiet", "job"}, t0);
+    const auto first = queue.next(t0);
+    CHECK((first->ns == "quiet" || queue.next(t0)->ns == "quiet"));
+}
+
+TEST_CASE("namespaces get as many passes each, however many keys they have", "[kube]") {
+    kube::WorkQueue queue;
+    add_many(queue, "a", 1000);
+    add_many(queue, "b", 50);
+    add_many(queue, "c", 100);
+    CHECK(passes_by_namespace(queue, 90) == std::map<std::string, int>{{"a", 30}, {"b", 30}, {"c", 30}});
+    SECTION("and what one does not want goes to the others") {
+        CHECK(passes_by_namespace(queue, 1060) ==
+              std::map<std::string, int>{{"a", 970}, {"b", 20}, {"c", 70}});
+    }
+    SECTION("and one that was idle has saved nothing up") {
+        passes_by_namespace(queue, 600);
+        add_many(queue, "b", 50);
+        CHECK(passes_by_namespace(queue, 40) == std::map<std::string, int>{{"a", 20}, {"b", 20}});
+    }
+}
+
+TEST_CASE("keys of one namespace come out in the order in which they became due", "[kube]") {
+    kube::WorkQueue queue;
+    add_many(queue, "a", 3);
+    add_many(queue, "b", 1);
+    std::vector<std::string> of_a;
+    while (const auto key = queue.next(t0))
+        if (key->ns == "a") of_a.push_back(key->name);
+    CHECK(of_a == std::vector<std::string>{"job-0", "job-1", "job-2"});
+}
+
+TEST_CASE("a key that events want all the time gets some passes at once, and then one a second", "[kube]") {
+    kube::WorkQueue queue;
+    const Key key = {"ns", "patched-in-a-loop"};
+    int passes = 0;
+    const auto patch_for = [&](std::chrono::milliseconds time) {
+        const int before = passes;
+        for (auto now = t0; now < t0 + time; now += 10ms) {
+            queue.add(key, now);
+            while (const auto next = queue.next(now)) {
+                ++passes;
+                queue.done(*next, now);
+            }
+        }
+        return passes - before;
+    };
+    const int in_a_minute = patch_for(60s);
+    CHECK(in_a_minute >= 60);
+    CHECK(in_a_minute <= 75);
+}
+
+TEST_CASE("passes are shared by what they cost, not by their number", "[kube]") {
+    kube::WorkQueue queue(64, [](const Key& key) { return key.ns == "dear" ? 10 : 1; });
+    add_many(queue, "dear", 100);
+    add_many(queue, "cheap", 1000);
+    const auto count = passes_by_namespace(queue, 220);
+    CHECK(count.at("cheap") == 200);
+    CHECK(count.at("dear") == 20);
+}
+
+TEST_CASE("the passes of one namespace, however slow, leave places for others", "[kube]") {
+    kube::WorkQueue queue(16);
+    add_many(queue, "slow", 100);
+    add_many(queue, "slower", 100);
+    std::map<std::string, int> running;
+    const auto start_all = [&] {
+        while (const auto key = queue.next(t0)) ++running[key->ns];
+    };
+    start_all();
+    CHECK(running == std::map<std::string, int>{{"slow", 7}, {"slower", 7}});
+    CHECK(queue.is_full());
+    CHECK_FALSE(queue.next_wakeup());
+
+    for (const char* ns : {"third", "fourth", "fifth"}) add_many(queue, ns, 2);
+    CHECK(queue.next_wakeup() <= t0);
+    start_all();
+    CHECK(queue.running() == 16);
+    CHECK(running["third"] + running["fourth"] + running["fifth"] == 2);
+}
+
+TEST_CASE("few slots are not divided", "[kube]") {
+    kube::WorkQueue queue(2);
+    add_many(queue, "a", 3);
+    CHECK(queue.next(t0));
+    CHECK(queue.next(t0));
+    CHECK_FALSE(queue.next(t0));
+    queue.done(numbered("a", 0), t0);
+    CHECK(queue.next(t0));
+}
+
+TEST_CASE("dear passes run side by side up to a limit, wait for each other in turn, and hold up no cheap one",
+          "[kube]") {
+    // The name's first letter says what a pass costs.
+    kube::WorkQueue queue(64, [](const Key& key) -> std::int64_t {
+        switch (key.name.front()) {
+            case 'h': return 10'000;
+            case 'd': return kube::WorkQueue::most_of_dear / 2;
+            default: return 1;
+        }
+    });
+    const Key huge = {"b", "huge"};
+    for (int i = 0; i < 3; ++i) queue.add({"a", "dear-" + std::to_string(i)}, t0);
+    queue.add(huge, t0);
+    for (const char* ns : {"c", "d"}) queue.add({ns, "dear-0"}, t0);
+    queue.add({"e", "cheap"}, t0);
+    std::vector<Key> running;
+    const auto start_all = [&] {
+        std::vector<std::string> started;
+        while (const auto key = queue.next(t0)) {
+            running.push_back(*key);
+            started.push_back(to_string(*key));
+        }
+        return started;
+    };
+    const auto end_all = [&] {
+        for (const Key& key : std::exchange(running, {})) queue.done(key, t0);
+    };
+    CHECK(start_all() == std::vector<std::string>{"a/dear-0", "e/cheap"});
+    CHECK(queue.is_full());
+    end_all();
+    CHECK(start_all() == std::vector<std::string>{"b/huge"});
+    end_all();
+    CHECK(start_all() == std::vector<std::string>{"c/dear-0", "d/dear-0"});
+    end_all();
+    CHECK(start_all() == std::vector<std::string>{"a/dear-1", "a/dear-2"});
+}
+
+TEST_CASE("a pass that was put off has cost nothing", "[kube]") {
+    kube::WorkQueue queue(64, [](const Key& key) { return key.ns == "a" ? 100 : 1; });
+    add_many(queue, "a", 2);
+    add_many(queue, "b", 10);
+    for (int round = 0; round < 20; ++round) {
+        const auto key = queue.next(t0 + round * 1s);
+        REQUIRE(key);
+        REQUIRE(key->ns == "a");
+        queue.postpone(*key, t0 + round * 1s + 500ms);
+        CHECK(queue.running() == 0);
+        CHECK(queue.next_wakeup() <= t0 + round * 1s + 500ms);
+    }
+    const auto key = queue.next(t0 + 30s);
+    REQUIRE(key->ns == "a");
+    queue.add(*key, t0 + 30s);
+    queue.postpone(*key, t0 + 40s);
+    CHECK(queue.ready() == 11);  // what happened meanwhile is looked at together with the rest
+    CHECK(queue.waiting() == 1);
+    queue.add(*key, t0 + 31s);
+    CHECK(queue.waiting() == 0);  // and what happens later overtakes
+}
+
+TEST_CASE("after a dear pass events bring the next one later", "[kube]") {
+    kube::WorkQueue queue(64, [](const Key&) { return 1000; });
+    const Key key = {"ns", "large"};
+    queue.add(key, t0);
+    REQUIRE(queue.next(t0));
+    queue.add(key, t0);
+    queue.done(key, t0);
+    CHECK_FALSE(queue.next(t0));
+    CHECK(queue.next_wakeup() == t0 + 10s);  // 20 ms for each cost, less what is free
+    SECTION("but not what is due at a certain time") {
+        queue.add_after(key, t0 + 3s);
+        CHECK(queue.next(t0 + 3s) == key);
+    }
+    SECTION("also when the key was forgotten meanwhile: its next object is of the same tenant") {
+        queue.forget(key);
+        queue.add(key, t0 + 1s);
+        CHECK_FALSE(queue.next(t0 + 9s));
+        CHECK(queue.next(t0 + 10s) == key);
+    }
+}
+
+TEST_CASE("keys whose passes are long ago take no memory", "[kube]") {
+    kube::EventLimit limit;
+    for (int i = 0; i < 100'000; ++i) limit.spend(numbered("ns", i), 1, t0 + i * 10ms);
+    CHECK(limit.size() <= 400);
+    kube::FairQueue queue;
+    for (int i = 0; i < 1000; ++i) {
+        const Key key = {"ns-" + std::to_string(i), "job"};
+        queue.push(key);
+        const Key* popped = queue.pop([](const Key&, std::size_t) { return true; });
+        REQUIRE(popped == &key);
+        queue.charge(key.ns, 5);
+        queue.give_back(key.ns);
+        CHECK(queue.namespaces() == 0);
+    }
+}

@@ -1,0 +1,81 @@
+#include "shop.hpp"
+
+namespace {
+
+// Answers take so long that passes over the jobs of one namespace last for many minutes.
+struct Crowd : Shop {
+    Crowd() : Shop({}, 16) {
+        delay = 100ms;
+        for (int i = 0; i < 10'000; ++i) submit("job-" + std::to_string(i), "crowded");
+        server.show(caches);
+    }
+};
+
+}  // namespace
+
+TEST_CASE(
+    "ten thousand TrainJobs of one namespace keep the first JobSet of another one waiting for less than two "
+    "seconds") {
+    Crowd shop;
+    shop.time.run_for(10s);
+    REQUIRE(shop.metrics.expose().find("signalbox_queue_depth 0\n") == std::string::npos);
+    shop.submit("job", "quiet");
+    shop.server.show(shop.caches);
+    shop.time.run_for(2s);
+    CHECK(shop.server.find(job_sets, {"quiet", "job"}));
+    CHECK(shop.metrics.expose().find("signalbox_queue_depth 0\n") == std::string::npos);
+}
+
+TEST_CASE("passes whose requests hang keep no other namespace waiting") {
+    Shop shop({}, 16);
+    shop.hangs = [](const kube::Request& request) {
+        return request.target.find("/namespaces/stuck/") != std::string::npos;
+    };
+    for (int i = 0; i < 100; ++i) shop.submit("job-" + std::to_string(i), "stuck");
+    shop.server.show(shop.caches);
+    shop.settle();
+    shop.submit("job", "quiet");
+    shop.server.show(shop.caches);
+    shop.time.run_for(2s);
+    CHECK(shop.server.find(job_sets, {"quiet", "job"}));
+}
+
+TEST_CASE("a TrainJob that is patched in a loop gets a pass a second, and what it wants in the end is done") {
+    Shop shop;
+    shop.submit("job");
+    shop.server.show(shop.caches);
+    shop.settle();
+    int number = 0;
+    for (; number < 3000; ++number) {
+        shop.server.edit(train_jobs, {"ns", "job"},
+                         [&](Json& job) { job["spec"]["trainer"]["env"] = number; });
+        shop.server.show(shop.caches);
+        shop.time.run_for(10ms);
+        shop.server.show(shop.caches);
+    }
+    CHECK(shop.worker->passes() <= 45);
+    CHECK(shop.worker->passes() >= 30);
+    shop.server.edit(train_jobs, {"ns", "job"}, [](Json& job) { job["spec"]["suspend"] = true; });
+    shop.server.show(shop.caches);
+    for (int second = 0; second < 4; ++second) {
+        shop.time.run_for(1s);
+        shop.server.show(shop.caches);
+    }
+    CHECK(std::as_const(*shop.server.find(job_sets, {"ns", "job"}))["spec"]["suspend"].bool_or(false));
+}
+
+TEST_CASE("large TrainJobs are worked on one after the other, and small ones meanwhile") {
+    Shop shop({}, 16);
+    shop.delay = 1s;
+    for (int i = 0; i < 4; ++i) {
+        const std::string ns = "large-" + std::to_string(i);
+        shop.submit("job", ns);
+        shop.server.edit(train_jobs, {ns, "job"}, [](Json& job) {
+            job["spec"]["trainer"]["args"].push_back(std::string(1'400'000, 'x'));
+        });
+    }
+    for (int i = 0; i < 3; ++i) shop.submit("job-" + std::to_string(i));
+    shop.server.show(shop.caches);
+    shop.settle();
+    CHECK(shop.in_flight == 1 + 3);
+}
