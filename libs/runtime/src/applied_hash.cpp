@@ -35,13 +35,15 @@ std::string hex(std::uint64_t value) {
 
 // Where Pods may run, by replicated job: see with_applied_hash. Null if they may run anywhere.
 Json placement_of(const Json& job_set) {
-    Json noted;
+    Json::Object::Members noted;
     for (const Json& job : job_set["spec"]["replicatedJobs"].items()) {
         const Json& pod = job["template"]["spec"]["template"]["spec"];
+        Json of_job;
         for (const char* field : {"nodeSelector", "tolerations"})
-            if (!pod[field].empty()) noted[job["name"].as_string()][field] = pod[field];
+            if (!pod[field].empty()) of_job[field] = pod[field];
+        if (!of_job.is_null()) noted.push_back({std::string(job["name"].as_string()), std::move(of_job)});
     }
-    return noted;
+    return noted.empty() ? Json() : Json(Json::Object(std::move(noted)));
 }
 
 }  // namespace
