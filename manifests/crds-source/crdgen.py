@@ -5,6 +5,7 @@ three additions:
   $use: NAME     is replaced by a definition of ours; keys beside it win over it
   $embed: NAME   is replaced by a Kubernetes type out of JobSet's CRD (kubernetes-types.yaml), without descriptions
   $at: {PATH: …} changes nodes inside an embedded type
+A kind that `isLimited` has no list and no map without a limit: limits.yaml has those that follow from the name.
 The embedded types come from a running control plane, so that they are those of the versions we run with.
 """
 
@@ -26,7 +27,7 @@ def load_sources(directory=HERE):
     """All kinds and definitions, and where the embedded types are."""
     kinds, definitions = [], {}
     for path in sorted(directory.glob("*.yaml")):
-        if path.name == "kubernetes-types.yaml":
+        if path.name in ("kubernetes-types.yaml", "limits.yaml"):
             continue
         source = load(path)
         kinds += source.get("kinds", [])
@@ -109,9 +110,24 @@ def squeezed(rule):
     return "".join(rule["rule"].split())
 
 
+def limit(schema, limits, path):
+    """Gives each list and map that has no limit the one of its name."""
+    for kind, key in (("items", "maxItems"), ("additionalProperties", "maxProperties")):
+        if isinstance(schema.get(kind), dict):
+            name = path.rpartition(".")[2].rstrip("[]{}")
+            if key not in schema and name not in limits:
+                raise SystemExit(f"{path} has no limit: give it one, or its name in limits.yaml")
+            schema.setdefault(key, limits.get(name))
+            limit(schema[kind], limits, path + ("[]" if kind == "items" else "{}"))
+    for name, member in schema.get("properties", {}).items():
+        limit(member, limits, f"{path}.{name}")
+
+
 def crd(kind, builder):
     """The whole CustomResourceDefinition of one entry of `kinds`."""
     schema = builder.resolve(kind["schema"])
+    if kind.get("isLimited"):
+        limit(schema, load(HERE / "limits.yaml")["limits"], kind["kind"])
     schema["type"] = "object"
     schema["properties"] |= {
         "apiVersion": {"type": "string", "description": f"{GROUP}/v1alpha1"},

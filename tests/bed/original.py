@@ -1,11 +1,12 @@
 """Kubeflow Trainer's CRDs, told from ours: the facts of original.yaml, the differences of differences.yaml."""
 
 import copy
+import functools
 import re
 
 import schemas
 import yaml
-from paths import DATA
+from paths import DATA, ROOT
 
 HERE = DATA / "crds"
 FACTS = yaml.load((HERE / "original.yaml").read_text(), Loader=yaml.CSafeLoader)
@@ -33,8 +34,16 @@ def differences_of(kind):
     """(difference, full path) of each node of a kind that differs."""
     for difference in DIFFERENCES:
         if kind in difference["kinds"]:
-            for path in difference["paths"]:
+            for path in limited(kind) if difference["paths"] == "limits.yaml" else difference["paths"]:
                 yield difference, full(kind, path)
+
+
+@functools.cache
+def limited(kind):
+    """The lists and maps that have their limit by name."""
+    limits = yaml.load((ROOT / "manifests" / "crds-source" / "limits.yaml").read_text(), Loader=yaml.CSafeLoader)["limits"]
+    return [path for path, facts in schemas.flat(schemas.checked_in(kind)).items()
+            if {facts.get("maxItems"), facts.get("maxProperties")} & {limits.get(path.rpartition(".")[2])} - {None}]
 
 
 def undone(kind, rows):

@@ -119,6 +119,8 @@ def expand(value):
         return value.get("before", "") + "a" * value["$text"]
     if "$list" in value:
         return [numbered(expand(value["of"]), position) for position in range(value["$list"])]
+    if "$map" in value:
+        return {f"k{position}": value["of"] for position in range(value["$map"])}
     return {key: expand(item) for key, item in value.items()}
 
 

@@ -1,11 +1,14 @@
 // Line 1: a runtime, line 2: a TrainJob, of any shape: objects, the same ones again, or an error with a
 // field.
+#include "cost.hpp"
 #include "input.hpp"
 #include "runtime/admission.hpp"
 #include "runtime/applied_hash.hpp"
 #include "runtime/build.hpp"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace {
+
+void run(const std::uint8_t* data, std::size_t size) {
     const auto trees = trees_of(text_of(data, size), 2);
     const api::Json& runtime = trees[0];
     const api::TrainJob job = api::parse_train_job(trees[1]);
@@ -17,7 +20,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto built = runtime::build(inputs);
     if (!built) {
         MUST_HOLD(built.error().code == api::Errc::invalid && !built.error().message.empty());
-        return 0;
+        return;
     }
     const auto again = runtime::build(inputs);
     MUST_HOLD(again && again->objects.size() == built->objects.size());
@@ -26,5 +29,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         const api::Json wanted = runtime::with_applied_hash(built->objects[i].object);
         MUST_HOLD(runtime::is_applied(wanted, wanted));
     }
-    return 0;
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    return at_cost({.bytes_per_byte = 300, .nanoseconds_per_byte = 20000}, size, [&] { run(data, size); });
 }

@@ -111,6 +111,7 @@ bool may_be_admitted(std::string_view kind) {
                                           "the host file of so many nodes does not fit",
                                           "is too large to be given to",
                                           "the jobs of a gang have # different classes",
+                                          "the Pods of a gang ask for # kinds of resources",
                                           "must divide the # GPUs of a node",
                                           "nodes times",
                                           "makes more than #^# Pods",

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/admission.hpp"
+#include "cost.hpp"
 #include "http_text.hpp"
 #include "input.hpp"
 #include "message_parser.hpp"
@@ -91,10 +92,8 @@ void read_response(std::string_view stream, std::size_t piece) {
     if (!parser.failed() && !parser.done()) (void)parser.feed_eof();
 }
 
-}  // namespace
-
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    if (size < 2) return 0;
+void run(const std::uint8_t* data, std::size_t size) {
+    if (size < 2) return;
     const std::string_view stream = text_of(data, size).substr(2);
     // From single bytes to more than the buffer; long streams in longer pieces, so that none takes seconds.
     const std::size_t piece = 1 + data[0] * data[0] / 2 + stream.size() / 4096;
@@ -111,5 +110,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     for (const net::HttpRequest& request : whole) review(request.body);
     review(stream);
     read_response(stream, piece);
-    return 0;
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    return at_cost({.bytes_per_byte = 1000, .nanoseconds_per_byte = 20000}, size, [&] { run(data, size); });
 }

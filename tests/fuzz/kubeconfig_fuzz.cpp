@@ -1,12 +1,20 @@
 // A kubeconfig of any content: a configuration, or an error that says which file is wrong.
+#include "cost.hpp"
 #include "input.hpp"
 #include "kube/config.hpp"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace {
+
+void run(const std::uint8_t* data, std::size_t size) {
     const auto config = kube::parse_kubeconfig(text_of(data, size), "/home/config");
     if (config)
         MUST_HOLD(!config->host.empty() && !config->port.empty());
     else
         MUST_HOLD(config.error().message.starts_with("/home/config"));
-    return 0;
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    return at_cost({.bytes_per_byte = 1000, .nanoseconds_per_byte = 20000}, size, [&] { run(data, size); });
 }

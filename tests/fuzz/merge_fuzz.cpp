@@ -4,6 +4,7 @@
 // the patch as one; the API server refuses such patches.)
 #include <algorithm>
 
+#include "cost.hpp"
 #include "input.hpp"
 #include "merge/strategic_merge.hpp"
 
@@ -26,9 +27,7 @@ bool names_twice(const Json& tree) {
            some(tree.members(), [](const auto& member) { return names_twice(member.value); });
 }
 
-}  // namespace
-
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void run(const std::uint8_t* data, std::size_t size) {
     const auto trees = trees_of(text_of(data, size), 2);
     for (const merge::Type* type : {&merge::job_set_spec(), &merge::resource_requirements()}) {
         const auto merged = merge::strategic_merge(trees[0], trees[1], *type);
@@ -36,5 +35,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         const auto again = merge::strategic_merge(*merged, trees[1], *type);
         MUST_HOLD(!again || *again == *merged || names_twice(trees[1]));
     }
-    return 0;
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    return at_cost({.bytes_per_byte = 200, .nanoseconds_per_byte = 10000}, size, [&] { run(data, size); });
 }

@@ -136,7 +136,8 @@ Json SchemaValues::map(const Json& schema, std::string_view name, int depth) {
                           : one_of(label_keys, maybe(90) ? below(2) : random_())] =
             values.is_object() ? make(values, {}, depth + 1) : Json("x");
     Json::Object::Members more;
-    for (auto count = more_of(name); count > 0 && left_ > 0; --count)
+    const auto most = static_cast<std::uint64_t>(schema["maxProperties"].int_or(1'000'000));
+    for (auto count = std::min(more_of(name), most - 8); count > 0 && left_ > 0; --count)  // with those above
         more.push_back({(count % 50 == 7 ? "x.io/gpu-" : "x.io/key-") + std::to_string(count),
                         values.is_object() ? make(values, {}, depth + 1) : Json("x")});
     if (!more.empty()) {

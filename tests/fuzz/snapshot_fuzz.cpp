@@ -1,10 +1,13 @@
 // The text of a runtime's snapshot: a runtime that can be stored again, or an error. And YAML by itself.
 #include "api/names.hpp"
 #include "api/yaml.hpp"
+#include "cost.hpp"
 #include "input.hpp"
 #include "runtime/snapshot.hpp"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace {
+
+void run(const std::uint8_t* data, std::size_t size) {
     using api::Json;
     const std::string_view text = text_of(data, size);
     if (const auto tree = api::parse_yaml(text)) {
@@ -20,8 +23,13 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     Json stored = runtime::make_snapshot(job, Json::object());
     stored["data"][api::snapshot_data_key] = text;
     const auto runtime = runtime::read_snapshot(stored, job);
-    if (!runtime) return 0;
+    if (!runtime) return;
     const auto again = runtime::read_snapshot(runtime::make_snapshot(job, *runtime), job);
     MUST_HOLD(again.has_value());
-    return 0;
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    return at_cost({.bytes_per_byte = 1000, .nanoseconds_per_byte = 40000}, size, [&] { run(data, size); });
 }

@@ -1,6 +1,7 @@
 #include "api/field_error.hpp"
 
-#include <unordered_set>
+#include <algorithm>
+#include <utility>
 
 #include "utf8.hpp"
 
@@ -26,6 +27,9 @@ bool shows_value(FieldErrorType type) {
 
 // Much longer than any name, and short enough to be read.
 constexpr std::size_t most_shown_characters = 256;
+// Of a value that is a list or an object, as JSON.
+constexpr std::size_t most_shown_json = 4096;
+constexpr std::size_t longest_detail = 4096;
 
 // Paths may hold keys of users' maps.
 constexpr std::size_t longest_field = 1024;
@@ -40,6 +44,24 @@ std::string shortened(std::string_view text, std::size_t characters) {
 // As JSON; the beginning of a long text.
 std::string shown(const Json& value) {
     return to_json(value.is_string() ? Json(shortened(value.as_string(), most_shown_characters)) : value);
+}
+
+// As much of an error as is ever shown.
+FieldError cut(FieldError error) {
+    error.field = shortened(error.field, longest_field);
+    error.detail = shortened(error.detail, longest_detail);
+    if (error.value.is_string()) {
+        error.value = shortened(error.value.as_string(), most_shown_characters);
+    } else if (error.value.is_array() || error.value.is_object()) {
+        if (std::string text = to_json(error.value); text.size() > most_shown_json)
+            error.value = shortened(text, most_shown_characters);
+    }
+    return error;
+}
+
+bool reads_as(const FieldError& left, const FieldError& right) {
+    return left.field == right.field && left.type == right.type && left.detail == right.detail &&
+           left.value == right.value && left.supported == right.supported;
 }
 
 std::string supported_values(const std::vector<std::string>& supported) {
@@ -81,25 +103,46 @@ std::string body(const FieldError& error) {
     return text;
 }
 
+FieldErrors::FieldErrors(std::initializer_list<FieldError> errors) {
+    for (const FieldError& error : errors) push_back(error);
+}
+
+void FieldErrors::push_back(FieldError error) {
+    if (more_ > 0) {
+        ++more_;
+        return;
+    }
+    error = cut(std::move(error));
+    if (std::any_of(kept_.begin(), kept_.end(),
+                    [&](const FieldError& kept) { return reads_as(kept, error); }))
+        return;
+    if (kept_.size() == most_errors)
+        ++more_;
+    else
+        kept_.push_back(std::move(error));
+}
+
+void FieldErrors::append(FieldErrors errors) {
+    for (FieldError& error : errors) push_back(std::move(error));
+    more_ += errors.more_;
+}
+
 FieldErrorExcerpt excerpt(FieldErrors errors) {
     FieldErrorExcerpt found;
-    std::unordered_set<std::string> seen;
-    std::size_t looked_at = 0;
-    for (; looked_at < errors.size(); ++looked_at) {
-        FieldError& error = errors[looked_at];
-        error.field = shortened(error.field, longest_field);
-        std::string text = line(error);
-        if (seen.contains(text)) continue;
-        const bool full = found.errors.size() == most_errors || found.text.size() + text.size() > most_text;
-        if (full && !found.errors.empty()) break;
+    std::size_t left_out = errors.more();
+    for (FieldError& error : errors) {
+        const std::string text = line(error);
+        const bool full = left_out > errors.more() || found.text.size() + text.size() > most_text;
+        if (full && !found.errors.empty()) {
+            ++left_out;
+            continue;
+        }
         if (!found.errors.empty()) found.text += ", ";
         found.text += text;
-        seen.insert(std::move(text));
         found.errors.push_back(std::move(error));
     }
     if (found.errors.size() > 1) found.text = "[" + found.text + "]";
-    if (looked_at < errors.size())
-        found.text += " and " + std::to_string(errors.size() - looked_at) + " more";
+    if (left_out > 0) found.text += " and " + std::to_string(left_out) + " more";
     return found;
 }
 

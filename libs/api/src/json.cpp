@@ -1,6 +1,8 @@
 #include "api/json.hpp"
 
 #include <cmath>
+#include <iterator>
+#include <limits>
 #include <ostream>
 #include <stdexcept>
 
@@ -15,10 +17,10 @@ bool key_less(const JsonObject::Member& left, const JsonObject::Member& right) {
     return left.key < right.key;
 }
 
+bool below_key(const JsonObject::Member& member, std::string_view key) { return member.key.compare(key) < 0; }
+
 auto lower_bound(auto& members, std::string_view key) {
-    return std::lower_bound(
-        members.begin(), members.end(), key,
-        [](const JsonObject::Member& m, std::string_view k) { return m.key.compare(k) < 0; });
+    return std::lower_bound(members.begin(), members.end(), key, below_key);
 }
 
 // As std::stable_sort(), which wants a buffer of its own even for the two members of a watch event.
@@ -38,6 +40,29 @@ void sort(JsonObject::Members& members) {
 bool is_same(double number, std::int64_t integer) {
     return number >= -0x1p63 && number < 0x1p63 && std::trunc(number) == number &&
            static_cast<std::int64_t>(number) == integer;
+}
+
+int rank_of(const Json& value) {
+    return value.is_null()     ? 0
+           : value.is_bool()   ? 1
+           : value.is_number() ? 2
+           : value.is_string() ? 3
+           : value.is_array()  ? 4
+                               : 5;
+}
+
+std::weak_ordering by_value(const Json& left, const Json& right) {
+    if (left.is_integer() && right.is_integer()) return *left.as_int() <=> *right.as_int();
+    // Its mantissa has room for every integer, too. JSON has nothing that is not a number.
+    static_assert(std::numeric_limits<long double>::digits >= 63);
+    const auto exact = [](const Json& number) {
+        return number.is_integer() ? static_cast<long double>(*number.as_int())
+                                   : static_cast<long double>(*number.as_double());
+    };
+    const long double a = exact(left), b = exact(right);
+    return a < b   ? std::weak_ordering::less
+           : b < a ? std::weak_ordering::greater
+                   : std::weak_ordering::equivalent;
 }
 
 }  // namespace
@@ -82,6 +107,29 @@ bool JsonObject::erase(std::string_view key) {
 
 bool operator==(const JsonObject& left, const JsonObject& right) {
     return std::equal(left.begin(), left.end(), right.begin(), right.end());
+}
+
+Json& JsonMerger::operator[](std::string_view key) {
+    JsonObject::Members& members = object_.members_;
+    const bool goes_back =
+        (at_ > 0 && members[at_ - 1].key >= key) || (!added_.empty() && added_.back().key > key);
+    if (goes_back) settle();
+    const auto rest = members.begin() + static_cast<std::ptrdiff_t>(at_);
+    const auto found = std::lower_bound(rest, members.end(), key, below_key);
+    at_ = static_cast<std::size_t>(found - members.begin());
+    if (found != members.end() && found->key == key) return found->value;
+    if (added_.empty() || added_.back().key != key) added_.push_back({std::string(key), Json()});
+    return added_.back().value;
+}
+
+void JsonMerger::settle() {
+    JsonObject::Members& members = object_.members_;
+    const auto size = static_cast<std::ptrdiff_t>(members.size());
+    members.insert(members.end(), std::make_move_iterator(added_.begin()),
+                   std::make_move_iterator(added_.end()));
+    std::inplace_merge(members.begin(), members.begin() + size, members.end(), key_less);
+    added_.clear();
+    at_ = 0;
 }
 
 Json Json::object(std::initializer_list<Given> members) {
@@ -210,6 +258,23 @@ bool operator==(const Json& left, const Json& right) {
         case Json::Kind::object: return left.members() == right.members();
         default: return true;
     }
+}
+
+std::weak_ordering operator<=>(const Json& left, const Json& right) {
+    if (const auto order = rank_of(left) <=> rank_of(right); order != 0) return order;
+    if (left.is_string()) return left.as_string() <=> right.as_string();
+    if (left.is_number()) return by_value(left, right);
+    if (left.is_bool()) return left.bool_or(false) <=> right.bool_or(false);
+    const auto compare = [](const auto& a, const auto& b, const auto& each) {
+        return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end(), each);
+    };
+    if (left.is_array())
+        return compare(left.items(), right.items(), [](const Json& a, const Json& b) { return a <=> b; });
+    return compare(left.members(), right.members(),
+                   [](const JsonObject::Member& a, const JsonObject::Member& b) {
+                       const std::weak_ordering keys = a.key <=> b.key;
+                       return keys != 0 ? keys : a.value <=> b.value;
+                   });
 }
 
 std::ostream& operator<<(std::ostream& out, const Json& value) { return out << to_json(value); }

@@ -8,8 +8,8 @@
 #include <yaml-cpp/parser.h>
 
 #include <map>
+#include <set>
 #include <sstream>
-#include <unordered_set>
 
 #include "api/located_yaml.hpp"
 #include "utf8.hpp"
@@ -62,7 +62,7 @@ struct Frame {
     YAML::anchor_t anchor = YAML::NullAnchor;
     Json::Array items = {};
     JsonObject::Members members = {};
-    std::unordered_set<std::string> keys = {};
+    std::set<std::string> keys = {};      // sorted, as keys of one hash are easily made
     std::optional<std::string> key = {};  // of the value that comes next
     YAML::Mark key_mark = {};
     std::string path = {};

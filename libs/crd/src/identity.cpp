@@ -16,12 +16,12 @@ Json identity(const Node& list, const Json& item) {
 
 Json canonical(const Node& node, const Json& value) {
     if (value.is_object()) {
-        Json object = Json::object();
+        Json::Object::Members members;
         for (const auto& [key, member] : value.members()) {
             const Node* known = node.member(key);
-            object[key] = known ? canonical(*known, member) : member;
+            members.push_back({key, known ? canonical(*known, member) : member});
         }
-        return object;
+        return Json::Object(std::move(members));
     }
     if (!value.is_array() || !node.items) return value;
     std::vector<std::pair<std::string, Json>> items;

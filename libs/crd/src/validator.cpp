@@ -1,6 +1,8 @@
 #include "validator.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "paths.hpp"
 #include "scalars.hpp"
@@ -10,15 +12,23 @@ namespace {
 
 using api::Json;
 
-// The same item before the update. Only those of list maps are the same from one update to the next.
-const Json* item_before(const Node& list, const Json& item, const Json* old_list) {
-    if (!old_list || list.list_type != Node::ListType::map) return nullptr;
-    const auto& items = old_list->items();
-    const Json key = identity(list, item);
-    const auto same = std::find_if(items.begin(), items.end(),
-                                   [&](const Json& each) { return identity(list, each) == key; });
-    return same == items.end() ? nullptr : &*same;
-}
+// The same items before the update. Only those of list maps are the same from one update to the next.
+class ItemsBefore {
+public:
+    ItemsBefore(const Node& list, const Json* old_list) : list_(list) {
+        if (!old_list || list.list_type != Node::ListType::map) return;
+        for (const Json& item : old_list->items()) by_identity_.emplace(identity(list, item), &item);
+    }
+    const Json* find(const Json& item) const {
+        if (by_identity_.empty()) return nullptr;
+        const auto same = by_identity_.find(identity(list_, item));
+        return same == by_identity_.end() ? nullptr : same->second;
+    }
+
+private:
+    const Node& list_;
+    std::map<Json, const Json*> by_identity_ = {};
+};
 
 // Calls visit(node, value, old value or nullptr, path) for each value that the schema speaks of, but for what
 // the update leaves as it was (ratcheting), and not below a value for which it returns false.
@@ -31,9 +41,10 @@ void walk(const Node& node, const Json& value, const Json* old_value, const std:
         if (const Node* known = node.member(key))
             walk(*known, member, old_value ? old_value->find(key) : nullptr, below(path, key), visit);
     if (!node.items) return;
+    const ItemsBefore before(node, old_value);
     std::size_t index = 0;
     for (const Json& item : value.items())
-        walk(*node.items, item, item_before(node, item, old_value), at(path, index++), visit);
+        walk(*node.items, item, before.find(item), at(path, index++), visit);
 }
 
 class Validator {
@@ -73,16 +84,14 @@ private:
 
     void check_identities(const Node& node, const Json& value, const std::string& path) {
         if (node.list_type == Node::ListType::atomic) return;
-        std::vector<Json> seen;
+        std::set<Json> seen;
         std::size_t index = 0;
         for (const Json& item : value.items()) {
-            Json key = identity(node, item);
-            if (std::find(seen.begin(), seen.end(), key) != seen.end())
+            const auto [key, is_new] = seen.insert(identity(node, item));
+            if (!is_new)
                 findings_.push_back({.reason = "FieldValueDuplicate",
                                      .field = at(path, index),
-                                     .message = "Duplicate value: " + api::to_json(key)});
-            else
-                seen.push_back(std::move(key));
+                                     .message = "Duplicate value: " + api::to_json(*key)});
             ++index;
         }
     }

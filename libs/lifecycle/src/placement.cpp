@@ -32,8 +32,8 @@ Placement::Tolerations Placement::tolerations(std::string_view job) const {
             by_managed_fields(job, "tolerations").has_item("") ? Items::of_everything() : Items()};
 }
 
-bool Placement::Tolerations::has(const api::Json& toleration) const {
-    return noted_.has(toleration) || noted_.has(api::entry_hash(job_, "tolerations", to_json(toleration)));
+bool Placement::Tolerations::has(const std::string& text) const {
+    return noted_.has(text) || noted_.has(to_json(api::Json(api::entry_hash(job_, "tolerations", text))));
 }
 
 }  // namespace lifecycle

@@ -22,7 +22,8 @@ public:
     class Tolerations {
     public:
         Tolerations(std::string job, Items noted) : job_(std::move(job)), noted_(std::move(noted)) {}
-        bool has(const api::Json& toleration) const;
+        /// Of a toleration's JSON.
+        bool has(const std::string& text) const;
 
     private:
         std::string job_;

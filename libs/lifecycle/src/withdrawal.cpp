@@ -60,7 +60,7 @@ public:
         if (live.items().empty()) return;
         const Items kept(wanted);
         for (std::size_t i = 0; i < live.items().size(); ++i)
-            if (!kept.has(live[i]) && is_ours(live[i]))
+            if (const std::string text = to_json(live[i]); !kept.has(text) && is_ours(live[i], text))
                 found_.push_back(
                     {path_ + path + "[" + std::to_string(i) + "]", hash_of(job_, field, live[i])});
     }
@@ -97,12 +97,13 @@ std::vector<Withdrawn> withdrawn(const api::Json& live, const api::Json& wanted)
                                 after["spec"]["nodeSelector"],
                                 [&](const std::string& key) { return placement.has_selector(name, key); });
         const auto tolerations = placement.tolerations(name);
-        comparison.compare_lists("tolerations", "spec.tolerations", before["spec"]["tolerations"],
-                                 after["spec"]["tolerations"],
-                                 [&](const api::Json& item) { return tolerations.has(item); });
+        comparison.compare_lists(
+            "tolerations", "spec.tolerations", before["spec"]["tolerations"], after["spec"]["tolerations"],
+            [&](const api::Json&, const std::string& text) { return tolerations.has(text); });
         const Ownership gates = ours.member("spec").member("schedulingGates");
         comparison.compare_lists("schedulingGates", "spec.schedulingGates", before["spec"]["schedulingGates"],
-                                 after["spec"]["schedulingGates"], [&](const api::Json& gate) {
+                                 after["spec"]["schedulingGates"],
+                                 [&](const api::Json& gate, const std::string&) {
                                      return gates.has_item(gate["name"].as_string());
                                  });
     }
@@ -194,11 +195,12 @@ api::Json with_entries_of_others(api::Json wanted, const api::Json& live) {
         const Items built(as_built["tolerations"]);
         const auto noted = ours.tolerations(name);
         Items taken;
-        for (const api::Json& item : there["tolerations"].items())
-            if (built.has(item) || !noted.has(item)) {
-                tolerations.push_back(item);
-                taken.add(item);
-            }
+        for (const api::Json& item : there["tolerations"].items()) {
+            std::string text = to_json(item);
+            if (!built.has(text) && noted.has(text)) continue;
+            tolerations.push_back(item);
+            if (built.has(text)) taken.add(std::move(text));
+        }
         for (const api::Json& item : as_built["tolerations"].items())
             if (taken.add(item)) tolerations.push_back(item);
         job["template"]["spec"]["template"]["spec"]["tolerations"] = std::move(tolerations);

@@ -1,6 +1,7 @@
 #include "merge/strategic_merge.hpp"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -151,14 +152,19 @@ Result<> merge_by_key(Json& base, const Json& patch, const Field& field, const P
 void merge_as_set(Json& base, const Json& patch) {
     Json::Array& items = base.items();
     const std::size_t original = items.size();
+    const auto less = [](const Json* left, const Json* right) { return *left < *right; };
+    std::map<const Json*, std::size_t, decltype(less)> positions(less);
+    items.reserve(original + patch.items().size());  // so that they stay where they are
+    for (std::size_t i = 0; i < original; ++i) positions.emplace(&items[i], i);
     std::vector<std::size_t> named;
+    std::vector<bool> is_named(items.capacity(), false);
     for (const Json& entry : patch.items()) {
         if (entry.is_null()) continue;
-        Json item = as_typed_item(entry, nullptr);
-        const auto position =
-            static_cast<std::size_t>(std::find(items.begin(), items.end(), item) - items.begin());
-        if (position == items.size()) items.push_back(std::move(item));
-        if (std::find(named.begin(), named.end(), position) == named.end()) named.push_back(position);
+        items.push_back(as_typed_item(entry, nullptr));
+        const auto [place, is_new] = positions.emplace(&items.back(), items.size() - 1);
+        if (!is_new) items.pop_back();
+        if (!is_named[place->second]) named.push_back(place->second);
+        is_named[place->second] = true;
     }
     put_in_order(base, named, original);
 }
@@ -173,8 +179,9 @@ Result<> merge_values(Json& base, const Json& patch, const Field* field, const P
     if (base.is_object() && patch.is_object()) {
         if (strategy != Strategy::literal_map)
             return merge_objects(base, patch, field ? field->type : nullptr, place);
+        api::JsonMerger merged(base.members());
         for (const auto& [key, value] : patch.members())
-            if (!value.is_null()) base[key] = value;
+            if (!value.is_null()) merged[key] = value;
         return {};
     }
     if (base.is_array() && patch.is_array()) {
@@ -196,11 +203,13 @@ Result<> merge_objects(Json& base, const Json& patch, const Type* type, const Pl
     if (!base.is_object() || !patch.is_object())
         return api::invalid(place.text(), "must be an object, here and in the runtime");
     if (type) drop_other_members(base, patch, *type);
+    api::JsonMerger members(base.members());
     for (const auto& [name, value] : patch.members()) {
         const Field* field = find_field(type, name);
         if (!is_sent(value, field)) continue;
         const Place here = {.outer = &place, .member = name};
-        if (const auto merged = merge_values(base[name], value, field, here); !merged) return merged.error();
+        if (const auto merged = merge_values(members[name], value, field, here); !merged)
+            return merged.error();
     }
     return {};
 }

@@ -24,28 +24,34 @@ Json taken(Json& object, std::string_view member) {
 
 // The same in few bytes. Entries of a selector are told apart by their keys.
 Json hashed(const Json& placement) {
-    Json all;
+    Json::Object::Members all;
     for (const auto& [job, fields] : placement.members()) {
-        Json& of_job = all[job];
+        Json::Object::Members selector;
         for (const auto& [key, value] : fields["nodeSelector"].members())
-            of_job["nodeSelector"][api::entry_hash(job, "nodeSelector", key)] = "";
+            selector.push_back({api::entry_hash(job, "nodeSelector", key), ""});
+        Json of_job;
+        if (!selector.empty()) of_job["nodeSelector"] = Json(Json::Object(std::move(selector)));
         for (const Json& item : fields["tolerations"].items())
             of_job["tolerations"].push_back(api::entry_hash(job, "tolerations", to_json(item)));
+        all.push_back({job, std::move(of_job)});
     }
-    return all;
+    return Json(Json::Object(std::move(all)));
 }
 
 // Where Pods may run, by replicated job: see with_applied_hash. Empty if they may run anywhere.
 std::string placement_of(const Json& job_set) {
-    Json noted;
+    Json::Object::Members noted;
     for (const Json& job : job_set["spec"]["replicatedJobs"].items()) {
         const Json& pod = job["template"]["spec"]["template"]["spec"];
+        Json of_job;
         for (const char* field : {"nodeSelector", "tolerations"})
-            if (!pod[field].empty()) noted[job["name"].as_string()][field] = pod[field];
+            if (!pod[field].empty()) of_job[field] = pod[field];
+        if (!of_job.is_null()) noted.push_back({std::string(job["name"].as_string()), std::move(of_job)});
     }
-    if (noted.is_null()) return "";
-    std::string text = to_json(noted);
-    return text.size() <= longest_placement ? text : to_json(hashed(noted));
+    if (noted.empty()) return "";
+    const Json placement(Json::Object(std::move(noted)));
+    std::string text = to_json(placement);
+    return text.size() <= longest_placement ? text : to_json(hashed(placement));
 }
 
 std::string template_hash(const Json& job_set) {

@@ -66,7 +66,7 @@ ClaimPlaces::ClaimPlaces(const Json& patches) {
     for (std::size_t i = 0; i < patches.items().size(); ++i) {
         const std::string spec =
             "spec.runtimePatches[" + std::to_string(i) + "].trainingRuntimeSpec.template.spec.";
-        std::unordered_map<std::string_view, std::string> of_patch;
+        std::map<std::string_view, std::string> of_patch;
         const auto& jobs = patches[i]["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"].items();
         for (std::size_t j = 0; j < jobs.size(); ++j)
             add_pod(jobs[j]["template"]["spec"]["template"]["spec"],
@@ -76,7 +76,7 @@ ClaimPlaces::ClaimPlaces(const Json& patches) {
 }
 
 void ClaimPlaces::add_pod(const Json& pod_spec, const std::string& path,
-                          std::unordered_map<std::string_view, std::string>& places) {
+                          std::map<std::string_view, std::string>& places) {
     const auto& claims = pod_spec["resourceClaims"].items();
     for (std::size_t i = 0; i < claims.size(); ++i)
         places.emplace(claims[i]["name"].as_string(), path + item("resourceClaims", i));

@@ -1,7 +1,7 @@
 #pragma once
+#include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "api/field_error.hpp"
 #include "api/json.hpp"
@@ -27,9 +27,9 @@ public:
 
 private:
     static void add_pod(const api::Json& pod_spec, const std::string& path,
-                        std::unordered_map<std::string_view, std::string>& places);
+                        std::map<std::string_view, std::string>& places);
 
-    std::unordered_map<std::string_view, std::string> places_ = {};
+    std::map<std::string_view, std::string> places_ = {};
 };
 
 }  // namespace runtime

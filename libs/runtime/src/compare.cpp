@@ -80,15 +80,16 @@ bool equivalent_members(const Json& left, const Json& right, bool quantities, st
     return covers(left, right, true) && covers(right, left, false);
 }
 
+// Two of a kind are gone through once; only what has no counterpart is asked whether it says anything.
 bool equivalent(std::string_view name, const Json& left, const Json& right, bool quantity) {
-    if (says_nothing(name, left) || says_nothing(name, right))
-        return says_nothing(name, left) && says_nothing(name, right);
     if (left.is_object() && right.is_object())
         return equivalent_members(left, right, holds_quantities(name), {});
     if (left.is_array() && right.is_array())
         return std::equal(left.items().begin(), left.items().end(), right.items().begin(),
                           right.items().end(),
                           [](const Json& a, const Json& b) { return equivalent({}, a, b, false); });
+    if (says_nothing(name, left) || says_nothing(name, right))
+        return says_nothing(name, left) && says_nothing(name, right);
     return same_scalar(left, right, quantity);
 }
 

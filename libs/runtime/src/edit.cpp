@@ -51,10 +51,14 @@ const Json* NamedItems::find(const Json& list, std::string_view name) {
     if (items.size() <= few) return find_named(list, name);
     const auto [at, is_new] = indexes_.try_emplace(&list);
     Index& index = at->second;
-    if (is_new)
-        for (const Json& item : items) index.emplace(item["name"].as_string(), &item);
-    const auto found = index.find(name);
-    return found == index.end() ? nullptr : found->second;
+    if (is_new) {
+        index.reserve(items.size());
+        for (const Json& item : items) index.emplace_back(item["name"].as_string(), &item);
+        std::sort(index.begin(), index.end());  // of one name the first in the list comes first
+    }
+    const auto found = std::lower_bound(index.begin(), index.end(), name,
+                                        [](const auto& entry, auto wanted) { return entry.first < wanted; });
+    return found != index.end() && found->first == name ? found->second : nullptr;
 }
 
 Json env_value(std::string_view name, std::string value) {
@@ -80,7 +84,7 @@ void upsert_all_env(Json& container, const Json& entries) {
         return;
     }
     constexpr auto nowhere = static_cast<std::size_t>(-1);
-    std::unordered_map<std::string_view, std::size_t> places;  // the keys are views of `entries`, which stay
+    std::map<std::string_view, std::size_t> places;  // the keys are views of `entries`, which stay
     for (const Json& entry : entries.items()) places.emplace(entry["name"].as_string(), nowhere);
     for (std::size_t i = 0; i < list.size(); ++i)
         if (const auto at = places.find(std::as_const(list[i])["name"].as_string());

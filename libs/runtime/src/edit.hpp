@@ -1,6 +1,8 @@
 #pragma once
+#include <map>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "api/json.hpp"
 
@@ -14,13 +16,14 @@ const api::Json* find_named(const api::Json& list, std::string_view name);
 
 /// find_named() for those who look into the same lists again and again: long ones are indexed, so that a
 /// thousand names in a list of a thousand are no million comparisons. The lists must stay as they are.
+/// (Indexes of what others write are sorted, not hashed: names of one hash are easily made.)
 class NamedItems {
 public:
     const api::Json* find(const api::Json& list, std::string_view name);
 
 private:
-    using Index = std::unordered_map<std::string_view, const api::Json*>;
-    std::unordered_map<const api::Json*, Index> indexes_ = {};
+    using Index = std::vector<std::pair<std::string_view, const api::Json*>>;  // sorted
+    std::map<const api::Json*, Index> indexes_ = {};
 };
 
 /// An entry with a value; the value is written even if it is empty.

@@ -1,6 +1,8 @@
 #include "faults.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "api/dns_label.hpp"
 #include "api/names.hpp"
@@ -16,15 +18,25 @@ using api::Json;
 // These processes find each other by the host names of their Pods.
 constexpr std::string_view frameworks_with_addresses[] = {"torch", "jax", "xgboost", "mpi", "flux"};
 
-// JobSet takes any, and its Jobs then never get Pods.
+// JobSet takes any, and its Jobs then never get Pods. Two of one name no schema admits, but a snapshot may
+// have thousands, each of which would get all that the TrainJob says of it.
 void check_job_names(const Json& jobs, FieldErrors& errors) {
-    for (std::size_t i = 0; i < jobs.items().size(); ++i)
-        if (!api::is_dns_label(jobs[i]["name"].as_string()))
+    std::set<std::string_view> seen;
+    for (std::size_t i = 0; i < jobs.items().size(); ++i) {
+        const std::string_view name = jobs[i]["name"].as_string();
+        if (!api::is_dns_label(name))
             errors.push_back({FieldErrorType::invalid,
                               replicated_job_path(i) + ".name",
                               jobs[i]["name"],
                               "must be a DNS label (a-z, 0-9, hyphens): it becomes part of Pod names",
                               {}});
+        else if (!seen.insert(name).second)
+            errors.push_back({FieldErrorType::duplicate,
+                              replicated_job_path(i) + ".name",
+                              jobs[i]["name"],
+                              "each replicated job needs a name of its own",
+                              {}});
+    }
 }
 
 void check_one_trainer(const Json& jobs, FieldErrors& errors) {

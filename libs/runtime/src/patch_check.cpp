@@ -52,6 +52,11 @@ std::string_view field_for_env_of(std::string_view container) {
     return {};
 }
 
+std::string shortened(std::string_view name) {
+    constexpr std::size_t longest = 253;
+    return name.size() <= longest ? std::string(name) : std::string(name.substr(0, longest)) + "...";
+}
+
 // What may be meant instead; not all of many.
 std::string there_are(const Json& list) {
     constexpr std::size_t enough = 5;
@@ -59,7 +64,7 @@ std::string there_are(const Json& list) {
     if (items.empty()) return "it has none";
     std::string names;
     for (std::size_t i = 0; i < items.size() && i < enough; ++i)
-        names += (i ? ", " : "") + ("\"" + std::string(items[i]["name"].as_string()) + "\"");
+        names += (i ? ", " : "") + ("\"" + shortened(items[i]["name"].as_string()) + "\"");
     return "there are " + names + (items.size() > enough ? " and others" : "");
 }
 

@@ -15,8 +15,17 @@ void raise(ResourceList& most, const ResourceList& other) {
     for (const auto& [name, quantity] : other) most[name] = std::max(most[name], quantity);
 }
 
+// No node has as many kinds. All that a Pod asks for is added up for each of its containers.
+constexpr std::size_t most_kinds = 128;
+
+api::Error too_many(const std::string& path) {
+    return api::invalid(
+        path, "the Pods of a gang ask for " + std::to_string(most_kinds) + " kinds of resources at most");
+}
+
 // What `into` has already stays.
 api::Result<> read(const Json& list, const std::string& path, ResourceList& into) {
+    if (list.members().size() > most_kinds) return too_many(path);
     for (const auto& [name, value] : list.members()) {
         const auto quantity = api::parse_quantity(value);
         if (!quantity) return api::invalid(path + "." + name, quantity.error().message);
@@ -66,8 +75,11 @@ ResourceList default_requests(const std::vector<Json>& observed) {
     for (const auto& [name, range] : ranges)
         for (const Json& limit : (*range)["spec"]["limits"].items()) {
             if (limit["type"].as_string() != "Container") continue;
+            // One beyond the limit is enough to be refused.
             for (const auto& [resource, value] : limit["defaultRequest"].members())
-                if (const auto quantity = api::parse_quantity(value)) requests.emplace(resource, *quantity);
+                if (const auto quantity = api::parse_quantity(value);
+                    quantity && requests.size() <= most_kinds)
+                    requests.emplace(resource, *quantity);
         }
     return requests;
 }
@@ -79,6 +91,7 @@ api::Result<ResourceList> pod_requests(const Json& pod_spec, const PodDefaults& 
         auto own = container_requests(containers[i], "containers[" + std::to_string(i) + "]", defaults);
         if (!own) return own.error();
         add(together, *own);
+        if (together.size() > most_kinds) return too_many("containers[" + std::to_string(i) + "].resources");
     }
     ResourceList sidecars;
     ResourceList most;
@@ -88,10 +101,12 @@ api::Result<ResourceList> pod_requests(const Json& pod_spec, const PodDefaults& 
         if (!own) return own.error();
         if (first[i]["restartPolicy"].as_string() == "Always") {
             add(sidecars, *own);
-            continue;
+        } else {
+            add(*own, sidecars);
+            raise(most, *own);
         }
-        add(*own, sidecars);
-        raise(most, *own);
+        if (sidecars.size() > most_kinds || most.size() > most_kinds)
+            return too_many("initContainers[" + std::to_string(i) + "].resources");
     }
     add(together, sidecars);
     raise(most, together);

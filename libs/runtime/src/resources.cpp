@@ -32,9 +32,13 @@ void level(Json& resources, const Json& per_node) {
         if (Json* requests = resources.find("requests"))
             if (Json* stale = requests->find(name)) *stale = quantity;
     }
+    Json::Object::Members missing;
     for (const auto& [name, quantity] : per_node["requests"].members())
         if (request_equals_limit(name) && !per_node["limits"].contains(name))
-            resources["limits"][name] = quantity;
+            missing.push_back({name, quantity});
+    if (missing.empty()) return;
+    api::JsonMerger limits(resources["limits"].members());
+    for (auto& [name, quantity] : missing) limits[name] = std::move(quantity);
 }
 
 std::string lower(std::string_view text) {

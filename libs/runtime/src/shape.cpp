@@ -66,9 +66,11 @@ constexpr Shape job_set = {job_set_members};
 constexpr Member template_members[] = {{"metadata", metadata}, {"spec", job_set}};
 constexpr Shape job_set_template = {template_members};
 
-constexpr Member target_members[] = {{"containerNames", scalars}};
+// As the schema has them. Each container of each target is looked for.
+constexpr Shape container_names = {{}, nullptr, true, 8};
+constexpr Member target_members[] = {{"containerNames", container_names}};
 constexpr Shape target = {target_members};
-constexpr Shape targets = {{}, &target};
+constexpr Shape targets = {{}, &target, false, 16};
 constexpr Member injection_members[] = {{"targets", targets}};
 constexpr Shape injection = {injection_members};
 constexpr Member torch_members[] = {{"envInjection", injection}};
@@ -95,8 +97,7 @@ constexpr Member patch_spec_members[] = {{"template", job_set_template}};
 constexpr Shape patch_spec = {patch_spec_members};
 constexpr Member patch_members[] = {{"trainingRuntimeSpec", patch_spec}};
 constexpr Shape patch = {patch_members};
-// As the schema has it. Each of them is merged into what the ones before have made, which may be megabytes.
-constexpr Shape patches = {{}, &patch, false, 16};
+constexpr Shape patches = {{}, &patch, false, max_runtime_patches};
 constexpr Member job_members[] = {
     {"trainer", trainer}, {"initializer", initializer}, {"runtimePatches", patches}};
 constexpr Shape train_job_spec = {job_members};

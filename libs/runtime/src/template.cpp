@@ -1,7 +1,7 @@
 #include "template.hpp"
 
 #include <algorithm>
-#include <unordered_map>
+#include <map>
 
 #include "forbidden_fields.hpp"
 #include "merge/strategic_merge.hpp"
@@ -49,14 +49,15 @@ Json patch_of_spec(const Json& patch) {
 }
 
 void put_all(Json& map, const Json& additions) {
+    api::JsonMerger merged(map.members());
     for (const auto& [key, value] : additions.members())
-        if (!value.is_null()) map[key] = value;
+        if (!value.is_null()) merged[key] = value;
 }
 
 // Merging puts jobs that a patch names first. Their order in a JobSet means something: it cannot change
 // later, and a job may depend on earlier ones only.
 void restore_order(Json& spec, const Json& original) {
-    std::unordered_map<std::string_view, std::size_t> positions;
+    std::map<std::string_view, std::size_t> positions;
     for (const Json& job : original["replicatedJobs"].items())
         positions.emplace(job["name"].as_string(), positions.size());
     const auto position = [&positions](const Json& job) {

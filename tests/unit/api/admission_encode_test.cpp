@@ -93,7 +93,7 @@ TEST_CASE("however often a rule is broken, the answer is one that can be read", 
     CHECK(verdict.denial->message.ends_with("spec.list[99]: Invalid value: 99: no] and 199800 more"));
 
     // Few, and each of them huge.
-    errors.clear();
+    errors = {};
     for (int i = 0; i < 50; ++i)
         errors.push_back({.field = "spec." + std::to_string(i) + std::string(1'000'000, 'x'),
                           .value = std::string(1'000'000, 'y'),

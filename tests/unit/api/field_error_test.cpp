@@ -61,3 +61,37 @@ TEST_CASE("several field errors are listed in order, equal ones once", "[api]") 
     CHECK(describe(FieldErrors{first, second, first}) == "[spec.b: Required value: x, spec.a: Forbidden: y]");
     CHECK(describe(FieldErrors{{.type = Type::internal, .detail = "z"}}) == "Internal error: z");
 }
+
+TEST_CASE("of many errors the first hundred that differ are kept, and the others counted", "[api]") {
+    const auto error = [](int number) {
+        return FieldError{.type = Type::invalid, .field = "spec.list", .value = number, .detail = "no"};
+    };
+    FieldErrors errors;
+    for (int i = 0; i < 100; ++i) {
+        errors.push_back(error(i));
+        errors.push_back(error(0));
+    }
+    CHECK(errors.size() == 100);
+    CHECK(errors.more() == 0);
+    FieldErrors others;
+    for (int i = 90; i < 250; ++i) others.push_back(error(i));
+    CHECK(others.size() == 100);
+    CHECK(others.more() == 60);
+    errors.append(std::move(others));
+    CHECK(errors.size() == 100);
+    CHECK(errors.more() == 90 + 60);
+    errors.leave_out(3);
+    CHECK(describe(errors).ends_with("spec.list: Invalid value: 99: no] and 153 more"));
+}
+
+TEST_CASE("errors with huge texts are kept as far as they are shown", "[api]") {
+    const std::string huge(1 << 20, 'x');
+    Json::Array names(100'000, "name");
+    FieldErrors errors;
+    for (int i = 0; i < 100; ++i)
+        errors.push_back({.field = std::to_string(i) + huge, .value = huge, .detail = huge});
+    errors = {errors[0], {.field = "spec", .value = std::move(names), .detail = "too many names"}};
+    for (const FieldError& error : errors)
+        CHECK(error.field.size() + to_json(error.value).size() + error.detail.size() < 6000);
+    CHECK(body(errors[1]).starts_with("Invalid value: \"[\\\"name\\\",\\\"name\\\","));
+}

@@ -177,3 +177,14 @@ TEST_CASE("an item that cannot be merged is an error with its place", "[merge]")
         }
     }
 }
+
+TEST_CASE("entries of a set count once, whatever they are", "[merge]") {
+    const auto of_job = [](const char* finalizers) {
+        return tree("{replicatedJobs: [{name: a, template: {metadata: {finalizers: " +
+                    std::string(finalizers) + "}}}]}");
+    };
+    // Those that the patch names follow its order.
+    CHECK(merge::strategic_merge(of_job("[c, a, 1, [x]]"), of_job("[b, a, 1.0, [x], b, [y]]"),
+                                 merge::job_set_spec())
+              .value() == of_job("[b, c, a, 1, [x], [y]]"));
+}

@@ -46,6 +46,12 @@ Json expanded(const Json& value) {
             list.push_back(numbered(item, i));
         return list;
     }
+    if (const Json* count = value.find("$map")) {
+        Json map = Json::object();
+        for (std::size_t i = 0; i < static_cast<std::size_t>(count->int_or(0)); ++i)
+            map["k" + std::to_string(i)] = value["of"];
+        return map;
+    }
     Json object = Json::object();
     for (const auto& [key, member] : value.members()) object[key] = expanded(member);
     return object;

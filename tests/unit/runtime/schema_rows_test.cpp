@@ -48,6 +48,23 @@ TEST_CASE("the schema says without an API server what it says with one", "[crd]"
     }
 }
 
+TEST_CASE("a TrainJob from before a limit can be changed elsewhere, and what is beyond the limit stays",
+          "[crd]") {
+    const crd::Crd& crd = *crd::find("TrainJob");
+    Json before = train_job();
+    at(before, "spec.runtimePatches") = tree("[{manager: a.io/x}, {manager: a.io/y}]");
+    Json::Object::Members labels;
+    for (int i = 0; i < 257; ++i) labels.push_back({"k" + std::to_string(i), "x"});
+    const char* place = "spec.runtimePatches[1].trainingRuntimeSpec.template.metadata.labels";
+    at(before, place) = Json::Object(std::move(labels));
+    CHECK(described(crd.validate(before, Json())) == std::string("FieldValueTooMany ") + place);
+
+    Json after = changed(before, {{"spec.suspend", "true"}, {"spec.runtimePatches[0].manager", "a.io/z"}});
+    CHECK(described(crd.validate(after, before)).empty());
+    at(after, place)["more"] = "x";
+    CHECK(described(crd.validate(after, before)) == std::string("FieldValueTooMany ") + place);
+}
+
 TEST_CASE("patterns are those of RE2, and what is not covered is refused", "[crd]") {
     struct Case {
         const char* pattern;

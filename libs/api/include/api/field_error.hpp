@@ -1,4 +1,6 @@
 #pragma once
+#include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,7 +24,40 @@ struct FieldError {
     bool operator==(const FieldError&) const = default;
 };
 
-using FieldErrors = std::vector<FieldError>;
+/// Errors in the order in which they were found: the first 100 that differ, and the number of the others. A
+/// request of a megabyte can break a rule a hundred thousand times, each time with a long text, which no
+/// answer has room for: long fields, values and details are cut.
+class FieldErrors {
+public:
+    using Kept = std::vector<FieldError>;
+
+    FieldErrors() = default;
+    FieldErrors(std::initializer_list<FieldError> errors);
+
+    /// One that is kept already is not counted again.
+    void push_back(FieldError error);
+    void append(FieldErrors errors);
+    /// Counts errors that are not to be kept.
+    void leave_out(std::size_t count) { more_ += count; }
+
+    bool empty() const { return kept_.empty(); }
+    std::size_t size() const { return kept_.size(); }  ///< of those that are kept
+    std::size_t more() const { return more_; }         ///< that are not
+    Kept::const_iterator begin() const { return kept_.begin(); }
+    Kept::const_iterator end() const { return kept_.end(); }
+    Kept::iterator begin() { return kept_.begin(); }
+    Kept::iterator end() { return kept_.end(); }
+    const FieldError& operator[](std::size_t index) const { return kept_[index]; }
+    FieldError& operator[](std::size_t index) { return kept_[index]; }
+    const FieldError& front() const { return kept_.front(); }
+    FieldError& front() { return kept_.front(); }
+
+    bool operator==(const FieldErrors&) const = default;
+
+private:
+    Kept kept_ = {};
+    std::size_t more_ = 0;
+};
 
 /// "FieldValueInvalid" and so on: the reason of a Status cause.
 std::string_view cause_reason(FieldErrorType type);
@@ -30,8 +65,8 @@ std::string_view cause_reason(FieldErrorType type);
 /// `Invalid value: "x": must be ...`: the message of a Status cause.
 std::string body(const FieldError& error);
 
-/// What people read of many errors: those that differ, in their order, as far as an answer has room for them
-/// (100, and 32 KiB of text). A request of a megabyte can break a rule a hundred thousand times.
+/// What an answer says of many errors: as many of those that are kept as an answer has room for (32 KiB of
+/// text).
 struct FieldErrorExcerpt {
     FieldErrors errors = {};
     std::string text =

@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <compare>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +22,8 @@ class Json;
 
 /// The members of a JSON object, unique and sorted by key, as Kubernetes writes maps: two equal trees always
 /// give equal bytes. Lookup is O(log n). Moving members in and out keeps references to *other* members valid
-/// only until the next insertion or erasure.
+/// only until the next insertion or erasure. One insertion or erasure is O(n): many members are put in by the
+/// constructor, by JsonMerger, and taken out by erase_if().
 class JsonObject {
 public:
     struct Member;
@@ -52,6 +54,8 @@ public:
     bool empty() const;
 
 private:
+    friend class JsonMerger;
+
     Members members_;
 };
 
@@ -126,6 +130,9 @@ public:
 
     /// Integers and doubles of the same value are equal.
     friend bool operator==(const Json& left, const Json& right);
+    /// Some total order that agrees with it, for sorting and for indexes: null, booleans, numbers, texts,
+    /// lists and objects by their items and members.
+    friend std::weak_ordering operator<=>(const Json& left, const Json& right);
 
 private:
     friend class JsonWriter;
@@ -172,6 +179,27 @@ struct JsonObject::Member {
     std::string key;
     Json value;
     bool operator==(const Member&) const = default;
+};
+
+/// Finds or inserts the members of an object for many keys, in O(n) altogether while the keys ascend, as
+/// those of another object do; other orders are right as well, but may take O(n) per key. The object must not
+/// be touched in the meantime; new members are in it once the merger is gone.
+class JsonMerger {
+public:
+    explicit JsonMerger(JsonObject& object) : object_(object) {}
+    ~JsonMerger() { settle(); }
+    JsonMerger(const JsonMerger&) = delete;
+    JsonMerger& operator=(const JsonMerger&) = delete;
+
+    /// The member, null where it is new. Valid until the next call.
+    Json& operator[](std::string_view key);
+
+private:
+    void settle();
+
+    JsonObject& object_;
+    JsonObject::Members added_ = {};  // sorted, none of them in the object
+    std::size_t at_ = 0;              // in the object: keys below are behind us
 };
 
 // Here, because a vector may only be used once its elements are a complete type.

@@ -1,21 +1,41 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+
 #include "admission/review_case.hpp"
 #include "api/train_job_reader.hpp"
 #include "runtime/compare.hpp"
+#include "shape.hpp"
 
 namespace runtime {
 
 using api::Json;
 
+namespace {
+
+using Contents = std::map<std::string_view, const Json*>;
+
+// By manager, of which there is one of each; nullopt: the schema is going to refuse the list.
+std::optional<Contents> contents_by_manager(const Json& patches) {
+    Contents contents;
+    for (const Json& patch : patches.items())
+        if (!contents.emplace(patch["manager"].as_string(), &patch["trainingRuntimeSpec"]).second)
+            return std::nullopt;
+    return contents;
+}
+
+}  // namespace
+
 bool patches_differ(const Json& left, const Json& right) {
-    if (left.items().size() != right.items().size()) return true;
-    for (const Json& patch : left.items()) {
-        const Json* other = nullptr;
-        for (const Json& candidate : right.items())
-            if (candidate["manager"] == patch["manager"]) other = &candidate;
-        if (!other || !is_equivalent(patch["trainingRuntimeSpec"], (*other)["trainingRuntimeSpec"]))
-            return true;
-    }
-    return false;
+    const std::size_t size = left.items().size();
+    if (size != right.items().size() || size > max_runtime_patches) return true;
+    const auto before = contents_by_manager(right);
+    const auto after = contents_by_manager(left);
+    if (!before || !after) return true;
+    return !std::equal(after->begin(), after->end(), before->begin(), before->end(),
+                       [](const auto& a, const auto& b) {
+                           return a.first == b.first && is_equivalent(*a.second, *b.second);
+                       });
 }
 
 bool ReviewCase::patches_changed() const {
@@ -36,6 +56,8 @@ void name_rule(api::FieldErrors& errors, std::size_t begin, std::string_view rul
 Lookups lookups_for(const Json& object, const Json& old_object) {
     if (is_harmless_update(object, old_object)) return {};
     const Json& spec = object["spec"];
+    // Nothing of the cluster will be asked about an object that cannot be any.
+    if (!check_train_job_shape(spec)) return {};
     const bool patched =
         !old_object.is_null() && patches_differ(spec["runtimePatches"], old_object["spec"]["runtimePatches"]);
     return {.runtime = is_supported(api::parse_runtime_ref(spec)), .job_set = patched};

@@ -1,21 +1,22 @@
-#include <unordered_map>
+#include <map>
+#include <optional>
 
 #include "merge/json_patch.hpp"
 #include "runtime/admission.hpp"
 #include "runtime/compare.hpp"
+#include "shape.hpp"
 
 namespace runtime {
 namespace {
 
 using api::Json;
-using ByManager = std::unordered_map<std::string_view, const Json*>;
+using ByManager = std::map<std::string_view, const Json*>;
 
-// As the schema has it, which refuses more; each costs an operation.
-constexpr std::size_t max_runtime_patches = 16;
-
-// nullopt: not a list of objects with a manager each. The schema will say so.
+// nullopt: not a list of objects with a manager each, or too long: each costs an operation. The schema will
+// say so.
 std::optional<ByManager> by_manager(const Json& patches) {
     if (!patches.is_null() && !patches.is_array()) return std::nullopt;
+    if (patches.items().size() > max_runtime_patches) return std::nullopt;
     ByManager managers;
     for (const Json& patch : patches.items())
         if (!patch["manager"].is_string() || !managers.emplace(patch["manager"].as_string(), &patch).second)
@@ -37,7 +38,7 @@ std::vector<Json> mutate_train_job(const Json& object, const Json& old_object, a
     const Json& patches = object["spec"]["runtimePatches"];
     const auto managers = by_manager(patches);
     const auto old_managers = by_manager(old_object["spec"]["runtimePatches"]);
-    if (!managers || !old_managers || managers->size() > max_runtime_patches) return {};
+    if (!managers || !old_managers) return {};
 
     const Json stamp = api::format_time(now);
     std::vector<Json> operations;

@@ -24,8 +24,7 @@ bool is_path(std::string_view text) {
 }  // namespace
 
 void patches_name_what_exists(const ReviewCase& review, FieldErrors& errors) {
-    const FieldErrors found = check_patches(review.runtime, review.job.spec, PatchCheck::admission);
-    errors.insert(errors.end(), found.begin(), found.end());
+    errors.append(check_patches(review.runtime, review.job.spec, PatchCheck::admission));
 }
 
 void managers_are_paths(const ReviewCase& review, FieldErrors& errors) {

@@ -1,4 +1,5 @@
-#include <unordered_set>
+#include <functional>
+#include <set>
 
 #include "admission/names.hpp"
 #include "admission/review_case.hpp"
@@ -20,21 +21,17 @@ using api::FieldErrors;
 using api::FieldErrorType;
 using api::Json;
 
-// An error, and what tells whether the old object had it already: positions may have moved, so jobs go by
-// name.
-struct Violation {
-    FieldError error = {};
-    std::string identity = {};
-};
-using Violations = std::vector<Violation>;
+// Takes each error, with what tells whether the old object had it already: positions may have moved, so jobs
+// go by name. Of many errors nothing is kept but that.
+using Violated = std::function<void(FieldError error, std::string identity)>;
 
-void add(Violations& found, FieldError error, std::string_view job, std::string_view what) {
+void add(const Violated& found, FieldError error, std::string_view job, std::string_view what) {
     std::string identity = std::string(job) + "|" + std::string(what) + "|" + to_json(error.value);
-    found.push_back({std::move(error), std::move(identity)});
+    found(std::move(error), std::move(identity));
 }
 
 // It is a part of host names and of label values.
-void check_job_name(const Json& job, const PodSet& pods, Violations& found) {
+void check_job_name(const Json& job, const PodSet& pods, const Violated& found) {
     const std::int64_t left = longest_name_for(job, pods);
     if (!api::is_dns_label(pods.name) || left >= 1) return;  // of the former, runtime_faults() tells
     const std::string rule =
@@ -51,7 +48,7 @@ Json names_of(const Json& list) {
     return names;
 }
 
-void check_job(const Json& job, std::size_t index, Violations& found) {
+void check_job(const Json& job, std::size_t index, const Violated& found) {
     const std::string_view name = job["name"].as_string();
     const Json& replicas = job["replicas"];
     const std::string ancestor(job["template"]["metadata"]["labels"][api::ancestor_label].as_string());
@@ -69,19 +66,19 @@ void check_job(const Json& job, std::size_t index, Violations& found) {
                                                                   : std::string_view(ancestor));
     const Json& containers = job["template"]["spec"]["template"]["spec"]["containers"];
     if (!find_named(containers, container))
-        found.push_back({{FieldErrorType::invalid,
-                          replicated_job_path(index) + ".template.spec.template.spec.containers",
-                          names_of(containers),
-                          "must have a container \"" + container + "\" in a job with the label " +
-                              std::string(api::ancestor_label) + ": " + ancestor,
-                          {},
-                          "T2"},
-                         // Whatever containers there are instead.
-                         std::string(name) + "|container " + container});
+        found({FieldErrorType::invalid,
+               replicated_job_path(index) + ".template.spec.template.spec.containers",
+               names_of(containers),
+               "must have a container \"" + container + "\" in a job with the label " +
+                   std::string(api::ancestor_label) + ": " + ancestor,
+               {},
+               "T2"},
+              // Whatever containers there are instead.
+              std::string(name) + "|container " + container);
 }
 
 // The original's schema admits an empty one, and its reconciler fails on it.
-void check_mpi(const Json& runtime, Violations& found) {
+void check_mpi(const Json& runtime, const Violated& found) {
     const Json& implementation = runtime["spec"]["mlPolicy"]["mpi"]["mpiImplementation"];
     if (implementation.is_string() && implementation.as_string().empty())
         add(found,
@@ -94,7 +91,7 @@ void check_mpi(const Json& runtime, Violations& found) {
             {}, "mpiImplementation");
 }
 
-void check_forbidden_fields(const Json& job_set_spec, Violations& found) {
+void check_forbidden_fields(const Json& job_set_spec, const Violated& found) {
     for (const ForbiddenField& field : forbidden_fields(job_set_spec)) {
         const bool deadline = field.member == "activeDeadlineSeconds";
         add(found,
@@ -109,8 +106,8 @@ void check_forbidden_fields(const Json& job_set_spec, Violations& found) {
     }
 }
 
-Violations violations_of(const Json& runtime, const Pipeline& pipeline) {
-    Violations found;
+// Returns how many more errors there are of which nothing is known but their number.
+std::size_t for_each_violation(const Json& runtime, const Pipeline& pipeline, const Violated& found) {
     const Json& job_set_spec = runtime["spec"]["template"]["spec"];
     const auto& jobs = job_set_spec["replicatedJobs"].items();
     const auto pod_sets = count_pods(job_set_spec, runtime["spec"]["mlPolicy"], std::nullopt);
@@ -121,8 +118,8 @@ Violations violations_of(const Json& runtime, const Pipeline& pipeline) {
     FieldErrors faults = runtime_faults(runtime);
     for (const auto& plugin : pipeline) plugin->validate_runtime(runtime, faults);
     name_rule(faults, 0, "T4");
-    for (FieldError& fault : faults) add(found, fault, {}, fault.detail);
-    return found;
+    for (const FieldError& fault : faults) add(found, fault, {}, fault.detail);
+    return faults.more();
 }
 
 // W5: such a deadline is allowed, but may not do what its author expects.
@@ -146,10 +143,16 @@ Findings review_runtime(const Json& object, const Json& old_object, const Pipeli
     }
     const Json nothing;
     const Json& before = check_runtime_shape(old_object) ? old_object : nothing;
-    std::unordered_set<std::string> known;
-    for (Violation& violation : violations_of(before, pipeline)) known.insert(std::move(violation.identity));
-    for (Violation& violation : violations_of(object, pipeline))
-        if (!known.contains(violation.identity)) findings.errors.push_back(std::move(violation.error));
+    std::set<std::string> known;
+    const std::size_t unknown = for_each_violation(
+        before, pipeline,
+        [&](const FieldError&, std::string identity) { known.insert(std::move(identity)); });
+    const std::size_t more =
+        for_each_violation(object, pipeline, [&](FieldError error, const std::string& identity) {
+            // Where the old object had more than can be told apart, an error is taken for one of those.
+            if (!known.contains(identity) && unknown == 0) findings.errors.push_back(std::move(error));
+        });
+    if (unknown == 0) findings.errors.leave_out(more);
     if (is_deprecated(object) && !is_deprecated(before))  // W1
         findings.warnings.push_back(
             deprecation_warning(object["kind"].as_string(), object["metadata"]["name"].as_string()));

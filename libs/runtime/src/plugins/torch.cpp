@@ -75,15 +75,16 @@ struct Missing {
 
 std::vector<Missing> missing_targets(const Json& targets, const Json& job_set_spec) {
     std::vector<Missing> missing;
+    NamedItems named;
     for (std::size_t i = 0; i < targets.items().size(); ++i) {
         const Json& target = targets[i];
         const std::string job_name(target["jobName"].as_string());
-        const Json* job = find_named(job_set_spec["replicatedJobs"], job_name);
+        const Json* job = named.find(job_set_spec["replicatedJobs"], job_name);
         const Json& pod_spec = (job ? *job : no_job)["template"]["spec"]["template"]["spec"];
         const auto& names = target["containerNames"].items();
         for (std::size_t k = 0; k < names.size(); ++k) {
             const std::string_view name = names[k].as_string();
-            if (find_named(pod_spec["containers"], name) || find_named(pod_spec["initContainers"], name))
+            if (named.find(pod_spec["containers"], name) || named.find(pod_spec["initContainers"], name))
                 continue;
             const std::string member = job ? ".containerNames[" + std::to_string(k) + "]" : ".jobName";
             missing.push_back({target_path(i) + member,

@@ -1,7 +1,7 @@
 // Volcano (volcano.sh): an annotation makes Pods a gang; queue, priority and topology are the gang's.
 #include <algorithm>
+#include <set>
 #include <span>
-#include <unordered_set>
 
 #include "gang.hpp"
 #include "plugins/plugins.hpp"
@@ -31,7 +31,7 @@ constexpr std::size_t most_priority_classes = 8;
 // In order, each once.
 std::vector<std::string_view> priority_classes(const Json& job_set_spec) {
     std::vector<std::string_view> names;
-    std::unordered_set<std::string_view> seen = {""};
+    std::set<std::string_view> seen = {""};
     for (const Json& job : job_set_spec["replicatedJobs"].items())
         if (const auto name = pod_spec_of(job)["priorityClassName"].as_string(); seen.insert(name).second)
             names.push_back(name);

@@ -14,7 +14,7 @@ BOUNDS = {
     "minimum": (int, lambda value: value, 1), "maximum": (int, lambda value: value, -1),
     "minLength": (str, len, 1), "maxLength": (str, len, -1),
     "minItems": (list, len, 1), "maxItems": (list, len, -1),
-    "minProperties": (dict, len, 1),
+    "minProperties": (dict, len, 1), "maxProperties": (dict, len, -1),
 }
 # Made of one definition each, so rows for the one count for the other.
 TWINS = [("spec.initializer.model", "spec.initializer.dataset"), (".initContainers", ".containers")]

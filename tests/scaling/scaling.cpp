@@ -1,0 +1,286 @@
+// Whether a review or a build of a TrainJob takes time in proportion to what is in it, for each list and map
+// that the schemas know: with twice as many items it may take 2.5 times as long, not four times.
+//
+//   scaling [SECONDS]      each list and map by itself, then many together, for so long (default 4) of CPU
+//   scaling MEMBER...      these together; prints what each step takes
+//
+// Lists and maps are longer than the schemas admit: the webhook may be asked by others than an API server,
+// and snapshots may be forged. Time is CPU of this thread. What looks wrong is measured again, twice and four
+// times as long, as the machine may be busy: it is wrong if it is so each time.
+#include <malloc.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string_view>
+
+#include "api/yaml.hpp"
+#include "work.hpp"
+
+namespace {
+
+constexpr double most_growth = 2.5;
+// Below, a step is too quick to tell; with ten times as many items it would still be.
+constexpr double least_seconds = 0.003;
+// Items of all lists and maps that grow, and of each at least.
+constexpr std::size_t most_items = 3000;
+constexpr std::size_t least_items = 250;
+constexpr std::size_t crowd = 8;  // lists and maps that grow together
+
+struct Growing {
+    std::string step = {};
+    double before = 0;
+    double after = 0;
+
+    bool is_steep() const { return after > least_seconds && after > most_growth * before; }
+};
+
+std::vector<Growing> compare(const std::vector<Step>& before, const std::vector<Step>& after) {
+    std::vector<Growing> growing;
+    for (const Step& step : after) {
+        const auto same = std::find_if(before.begin(), before.end(),
+                                       [&](const Step& each) { return each.name == step.name; });
+        // One that is refused early once it is larger is no slower.
+        if (same != before.end()) growing.push_back({step.name, same->seconds, step.seconds});
+    }
+    return growing;
+}
+
+std::vector<Growing> steep_of(const std::vector<Growing>& growing) {
+    std::vector<Growing> steep;
+    for (const Growing& each : growing)
+        if (each.is_steep()) steep.push_back(each);
+    return steep;
+}
+
+std::string words_for(const Subject& subject) {
+    std::string text;
+    for (const std::string& member : subject.members) text += (text.empty() ? "" : ", ") + member;
+    text += " (keys: " + std::string(to_string(subject.order)) + "; " + subject.framework;
+    return text + (subject.gang.empty() ? ")" : ", " + subject.gang + ")");
+}
+
+class Guard {
+public:
+    bool check(const Subject& subject) {
+        ++subjects_;
+        const std::size_t size = size_for(subject);
+        const auto small = work(subject, size);
+        for (const Step& step : small)
+            if (step.name == "the build" && step.passed) built_.insert(subject.members);
+        const auto steep = steep_of(compare(small, work(subject, 2 * size)));
+        return steep.empty() || confirm(subject, steep).empty();
+    }
+    // Those of the steps that stay steep, however large the lists are: a cache is full at one size only.
+    std::vector<Growing> confirm(const Subject& subject, std::vector<Growing> steep) {
+        std::size_t size = size_for(subject);
+        for (int time = 0; time < 2 && !steep.empty(); ++time) {
+            size *= 2;
+            std::set<std::string> only;
+            for (const Growing& each : steep) only.insert(each.step);
+            steep = steep_of(compare(quickest(subject, size, only), quickest(subject, 2 * size, only)));
+        }
+        return steep;
+    }
+    std::vector<Step> quickest(const Subject& subject, std::size_t size,
+                               const std::set<std::string>& only = {}) {
+        auto best = work(subject, size, only);
+        for (int time = 1; time < 3; ++time) {
+            const auto steps = work(subject, size, only);
+            for (std::size_t i = 0; i < best.size(); ++i)
+                best[i].seconds = std::min(best[i].seconds, steps[i].seconds);
+        }
+        return best;
+    }
+    std::vector<Step> work(const Subject& subject, std::size_t size,
+                           const std::set<std::string>& only = {}) const {
+        return work_through(schemas, subject, size, only);
+    }
+    std::size_t size_for(const Subject& subject) const {
+        return std::max(least_items, most_items / std::max<std::size_t>(1, places(schemas, subject)));
+    }
+
+    // Says what is steep, if it still is.
+    bool report(Subject subject) {
+        // Without the members that have nothing to do with it.
+        const std::set<std::string> members = subject.members;
+        for (const std::string& member : members) {
+            Subject fewer = subject;
+            fewer.members.erase(member);
+            if (!fewer.members.empty() && !check(fewer)) subject = std::move(fewer);
+        }
+        const std::size_t size = 2 * size_for(subject);
+        const auto growing = steep_of(compare(quickest(subject, size), quickest(subject, 2 * size)));
+        for (const Growing& each : growing)
+            std::printf("%s: %s takes %.1f times as long for %zu items as for %zu: %.0f ms after %.0f\n",
+                        words_for(subject).c_str(), each.step.c_str(), each.after / each.before, 2 * size,
+                        size, each.after * 1e3, each.before * 1e3);
+        std::fflush(stdout);
+        return !growing.empty();
+    }
+
+    /// Whether something was built with a long list or map of this name, and no other.
+    bool has_built(const std::string& member) const { return built_.contains({member}); }
+    int subjects() const { return subjects_; }
+
+    const Schemas schemas = read_schemas();
+
+private:
+    std::set<std::set<std::string>> built_ = {};
+    int subjects_ = 0;
+};
+
+// By `names`: growable() or keyed().
+std::set<std::string> all_of(const Schemas& schemas, std::set<std::string> (*names)(const api::Json&)) {
+    auto members = names(schemas.job);
+    members.merge(names(schemas.runtime));
+    for (const api::Json& schema : schemas.live) members.merge(names(schema));
+    return members;
+}
+
+// Of a map in a manifest, which is read as YAML. (Reviews are JSON.)
+double seconds_to_read(std::size_t size, Order order) {
+    api::Json::Object::Members members;
+    for (std::size_t i = 0; i < size; ++i) members.push_back({"key-" + std::to_string(size + i), 0});
+    // {"key-1":0,"key-2":0} -> one line for each
+    std::string text;
+    for (const char c : text_of(api::Json::Object(std::move(members)), order))
+        text += c == ',' ? "\n" : c == ':' ? ": " : c == '{' || c == '}' ? "" : std::string(1, c);
+    double best = 1e9;
+    for (int time = 0; time < 3; ++time) {
+        const double began = cpu_seconds();
+        const auto read = api::parse_yaml(text);
+        if (!read || read->members().size() != size) std::abort();
+        best = std::min(best, cpu_seconds() - began);
+    }
+    return best;
+}
+
+bool check_yaml() {
+    constexpr std::size_t size = 2000;
+    for (const Order order : orders) {
+        const Growing growing = {"", seconds_to_read(size, order), seconds_to_read(2 * size, order)};
+        if (!growing.is_steep()) continue;
+        std::printf("%zu keys of a map take %.0f ms to be read as YAML (keys: %s), %zu of them %.0f\n",
+                    2 * size, growing.after * 1e3, std::string(to_string(order)).c_str(), size,
+                    growing.before * 1e3);
+        return false;
+    }
+    return true;
+}
+
+// Frameworks and gangs in turns, but for a framework that has such a list itself.
+Subject subject_of(const Guard& guard, std::set<std::string> members, Order order, std::size_t turn) {
+    constexpr std::string_view gangs[] = {"", "coscheduling", "volcano"};
+    const auto all = frameworks(guard.schemas);
+    std::string framework = all[turn % all.size()];
+    for (const std::string& other : all)
+        if (Growth(members, 1, order)
+                .reaches(guard.schemas.runtime["properties"]["mlPolicy"]["properties"][other], other))
+            framework = other;
+    return {std::move(members), order, framework, std::string(gangs[turn % std::size(gangs)])};
+}
+
+bool check_each_alone(Guard& guard, const std::set<std::string>& members) {
+    bool good = true;
+    std::size_t turn = 0;
+    for (const std::string& member : members)
+        for (const Order order : orders) {
+            const Subject subject = subject_of(guard, {member}, order, turn++);
+            if (guard.check(subject) || !guard.report(subject)) continue;
+            good = false;
+            break;
+        }
+    return good;
+}
+
+// A list that is refused by itself hides others from a crowd, and may be only because what it names is not
+// there.
+bool check_refused_ones(Guard& guard, const std::set<std::string>& members,
+                        const std::set<std::string>& named) {
+    bool good = true;
+    std::size_t turn = 0;
+    for (const std::string& member : members) {
+        if (guard.has_built(member)) continue;
+        for (const std::string& other : named) {
+            const Subject subject =
+                subject_of(guard, {member, other}, orders[turn % std::size(orders)], turn);
+            ++turn;
+            if (!guard.check(subject) && guard.report(subject)) good = false;
+        }
+    }
+    return good;
+}
+
+// Random ones, so that most pairs meet; the same ones every time. One half are lists in which names are
+// looked up.
+bool check_many_together(Guard& guard, const std::set<std::string>& members,
+                         const std::set<std::string>& named, double seconds) {
+    std::vector<std::string> any, by_name;
+    for (const std::string& member : members) {
+        if (!guard.has_built(member)) continue;
+        any.push_back(member);
+        if (named.contains(member)) by_name.push_back(member);
+    }
+    std::mt19937 random(1);
+    const double began = cpu_seconds();
+    for (std::size_t turn = 0; cpu_seconds() - began < seconds; ++turn) {
+        auto& from = turn % 2 == 0 ? any : by_name;
+        std::shuffle(from.begin(), from.end(), random);
+        const auto some = from.begin() + static_cast<std::ptrdiff_t>(std::min(crowd, from.size()));
+        const Subject subject =
+            subject_of(guard, {from.begin(), some}, orders[random() % std::size(orders)], random());
+        if (!guard.check(subject) && guard.report(subject)) return false;
+    }
+    return true;
+}
+
+void show(Guard& guard, const std::set<std::string>& members) {
+    for (const std::string& policy : frameworks(guard.schemas))
+        for (const std::string gang : {"", "coscheduling", "volcano"})
+            for (const Order order : orders) {
+                const Subject subject = {members, order, policy, gang};
+                const std::size_t size = guard.size_for(subject);
+                const auto small = guard.quickest(subject, size), large = guard.quickest(subject, 2 * size);
+                std::printf("%s, %zu and %zu items\n", words_for(subject).c_str(), size, 2 * size);
+                for (const Step& step : large)
+                    for (const Step& before : small)
+                        if (before.name == step.name)
+                            std::printf("  %-40s %8.2f ms %8.2f ms  %4.1f %s\n", step.name.c_str(),
+                                        before.seconds * 1e3, step.seconds * 1e3,
+                                        step.seconds / before.seconds, step.passed ? "" : "refused");
+            }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    // Memory that comes from the system and goes back to it time and again costs more, the more it is.
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    Guard guard;
+    double seconds = 4;
+    if (count > 1) {
+        const std::string_view first = arguments[1];
+        const auto [end, error] = std::from_chars(first.data(), first.data() + first.size(), seconds);
+        if (error != std::errc()) {
+            show(guard, {arguments + 1, arguments + count});
+            return 0;
+        }
+    }
+    const auto members = all_of(guard.schemas, growable), named = all_of(guard.schemas, keyed);
+    bool good = check_yaml();
+    good = check_each_alone(guard, members) && good;
+    const double after_each = cpu_seconds();
+    good = check_refused_ones(guard, members, named) && good;
+    const double after_refused = cpu_seconds();
+    good = check_many_together(guard, members, named, seconds) && good;
+    std::printf(
+        "%zu lists and maps, %d objects; %.1f s of CPU alone, %.1f for those that are refused alone, %.1f "
+        "together\n",
+        members.size(), guard.subjects(), after_each, after_refused - after_each,
+        cpu_seconds() - after_refused);
+    return good ? 0 : 1;
+}
