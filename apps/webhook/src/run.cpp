@@ -185,6 +185,8 @@ void Process::add_server_metrics() {
     for (const auto& watch : runtimes_->watches()) api_reporter_.follow(*watch);
 }
 
+        {"signalbox_tls_floods_total", "Connections ended for too many TLS records without data.", true,
+         [](const net::ServerStats& s) { return double(s.floods); }},
 std::vector<std::string> Process::not_ready() const {
     std::vector<std::string> reasons = runtimes_->not_synced();
     if (signer_ && !signer_->in_use()) reasons.emplace_back("no certificate yet that API servers trust");

@@ -5,6 +5,7 @@ import http.client
 import json
 import socket
 import threading
+import time
 
 from webhook_program import MUTATE_PATH, RUNTIME_PATH, TRAIN_JOB_PATH, ApiServer, read_answer, review, runtime, train_job
 
@@ -36,14 +37,17 @@ class Honest:
         self.answered = 0
 
     def call(self):
+        self.slowest = 0.0  # seconds
         uid = f"honest-{self.answered}"
         once = self.answered % 5 == 4
         connection = self.webhook.connect() if once else self.kept
         connection.timeout = HONEST_TIMEOUT
         status, _, body = self.webhook.post(TRAIN_JOB_PATH, review(train_job(), uid=uid), connection=connection)
         assert status == 200 and body["response"] == {"uid": uid, "allowed": True}, body
+        began = time.monotonic()
         if once:
             connection.close()
+        self.slowest = max(self.slowest, time.monotonic() - began)
         self.answered += 1
 
 
