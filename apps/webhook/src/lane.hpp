@@ -7,6 +7,7 @@
 #include "kube/clock.hpp"
 #include "kube/namespaces.hpp"
 #include "net/http_server.hpp"
+#include "net/loop_gaps.hpp"
 #include "review_budget.hpp"
 #include "review_handler.hpp"
 #include "runtime_view.hpp"
@@ -20,6 +21,7 @@ struct LaneTools {
     const runtime::Pipeline& pipeline;
     const CallerRules& callers;
     const kube::Namespaces& namespaces;  ///< in which TrainJobs and runtimes are judged
+    net::LoopGaps& loop_gaps;            ///< of all threads
 };
 
 /// A lane's ways to the API server. Token reviews have one of their own: strangers hold up no lookup.

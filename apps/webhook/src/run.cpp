@@ -8,6 +8,7 @@
 #include "lanes.hpp"
 #include "net/admin_server.hpp"
 #include "net/self_signed.hpp"
+#include "net/loop_gaps.hpp"
 #include "net/supervisor.hpp"
 #include "net/timer.hpp"
 #include "net/tls.hpp"
@@ -66,7 +67,8 @@ public:
           clock_(kube::make_clock(context_.get_executor())),
           files_(std::move(files)),
           tls_(std::move(tls)),
-          lanes_(context_.get_executor(), {review_metrics_, log_, pipeline_, callers_, settings.namespaces}) {
+          lanes_(context_.get_executor(),
+                 {review_metrics_, log_, pipeline_, callers_, settings.namespaces, loop_gaps_}) {
         net::add_process_metrics(metrics_);
     }
 
@@ -76,6 +78,7 @@ private:
     api::Result<std::unique_ptr<kube::ApiServer>> connect(boost::asio::any_io_executor executor,
                                                           kube::Clock& clock,
                                                           const kube::ClusterConfig& config,
+        net::add_loop_metrics(metrics_, loop_gaps_);
                                                           std::size_t watches = 0);
     api::Result<Upstream> connect_lane(boost::asio::any_io_executor executor, kube::Clock& clock,
                                        const kube::ClusterConfig& config);
@@ -100,6 +103,7 @@ private:
     std::shared_ptr<net::Tls> tls_;
     std::unique_ptr<kube::ApiServer> server_;
     std::unique_ptr<SelfSigner> signer_;
+    net::LoopGaps loop_gaps_;
     std::unique_ptr<RuntimeCache> runtimes_;
     std::unique_ptr<net::HttpServer> admin_;
     Lanes lanes_;
@@ -284,6 +288,7 @@ api::Result<> run(const Settings& settings) {
         if (!tls) return tls.error();
         return Process(settings, std::move(*tls), std::nullopt).run(*config);
     }
+    supervisor_.start("watch of the event loop", loop_gaps_.watch());
     auto files = net::TlsFileWatcher::open({settings.tls_cert, settings.tls_key, settings.client_ca});
     if (!files) return files.error();
     auto tls = files->tls();
