@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 
 #include "kube/api_reporter.hpp"
@@ -12,6 +13,7 @@
 #include "net/supervisor.hpp"
 #include "net/timer.hpp"
 #include "net/tls.hpp"
+#include "rationed_server.hpp"
 #include "runtime/plugin.hpp"
 #include "runtime_cache.hpp"
 #include "self_signer.hpp"
@@ -29,6 +31,12 @@ constexpr auto drain_time_after_bug = 3s;
 constexpr auto admin_drain_time = 500ms;
 // Of each thread; what strangers can make us ask the API server. One review takes about a millisecond.
 constexpr std::size_t token_reviews_at_once = 8;
+
+Ration ration_of_thread(Ration ration, int threads) {
+    ration.per_second /= threads;
+    ration.at_once = std::max(ration.at_once / threads, 1);
+    return ration;
+}
 
 // Shown until the real one is in use, when we are not ready yet; clients have to show theirs all the same.
 api::Result<std::shared_ptr<net::Tls>> stand_in(const std::string& client_ca_file) {
@@ -127,6 +135,10 @@ api::Result<Upstream> Process::connect_lane(boost::asio::any_io_executor executo
     Upstream upstream = {.lookups = std::move(*lookups)};
     if (callers_.audience.empty()) return upstream;
     auto options = api_reporter_.options();
+    const bool callers_are_unknown = callers_.audience.empty() && settings_.client_ca.empty();
+    if (callers_are_unknown)
+        upstream.lookups =
+            make_rationed(std::move(upstream.lookups), clock, ration_of_thread(Ration(), settings_.threads));
     options.max_connections = token_reviews_at_once;
     auto reviews = kube::make_https_api_server(std::move(executor), clock, config, std::move(options));
     if (!reviews) return reviews.error();
