@@ -47,7 +47,7 @@ public:
     api::Result<std::uint16_t> start() { return http_->start(); }
 
     /// Any thread. An empty `runtime` is gone.
-    void learn(const api::ObjectKey& key, const std::shared_ptr<const api::Json>& runtime);
+    void learn(const api::ObjectKey& key, const RuntimeTextPtr& runtime);
     /// Any thread: from now on every answer asks its client to connect anew next time.
     void retire();
     /// Stops accepting, answers what is under way, and closes its connections. Awaited on any thread, once.

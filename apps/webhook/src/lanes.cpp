@@ -62,7 +62,7 @@ api::Result<std::uint16_t> Lanes::start(int count, const net::ServerConfig& want
     return config.port;
 }
 
-void Lanes::learn(const api::ObjectKey& key, const std::shared_ptr<const api::Json>& runtime) {
+void Lanes::learn(const api::ObjectKey& key, const RuntimeTextPtr& runtime) {
     for (const auto& lane : lanes_) lane->learn(key, runtime);
 }
 

@@ -8,8 +8,8 @@
 #include "kube/api_reporter.hpp"
 #include "lanes.hpp"
 #include "net/admin_server.hpp"
-#include "net/self_signed.hpp"
 #include "net/loop_gaps.hpp"
+#include "net/self_signed.hpp"
 #include "net/supervisor.hpp"
 #include "net/timer.hpp"
 #include "net/tls.hpp"
@@ -78,6 +78,7 @@ public:
           lanes_(context_.get_executor(),
                  {review_metrics_, log_, pipeline_, callers_, settings.namespaces, loop_gaps_}) {
         net::add_process_metrics(metrics_);
+        net::add_loop_metrics(metrics_, loop_gaps_);
     }
 
     api::Result<> run(const kube::ClusterConfig& config);
@@ -86,13 +87,13 @@ private:
     api::Result<std::unique_ptr<kube::ApiServer>> connect(boost::asio::any_io_executor executor,
                                                           kube::Clock& clock,
                                                           const kube::ClusterConfig& config,
-        net::add_loop_metrics(metrics_, loop_gaps_);
                                                           std::size_t watches = 0);
     api::Result<Upstream> connect_lane(boost::asio::any_io_executor executor, kube::Clock& clock,
                                        const kube::ClusterConfig& config);
     api::Result<> start(const kube::ClusterConfig& config);
     void add_server_metrics();
     void note_watch(const kube::Scope& scope, const api::Error* trouble);
+    void note_no_room(const api::ObjectKey& key);
     std::vector<std::string> not_ready() const;
     bool certificate_is_valid() const { return tls_->not_after() > clock_->wall(); }
     net::Task<> end(bool hurry);
@@ -102,6 +103,7 @@ private:
     net::Metrics metrics_;
     ReviewMetrics review_metrics_;
     kube::ApiReporter api_reporter_{log_, metrics_};
+    net::LoopGaps loop_gaps_;
     boost::asio::io_context context_{1};
     net::Supervisor supervisor_;
     std::unique_ptr<kube::Clock> clock_;
@@ -111,10 +113,10 @@ private:
     std::shared_ptr<net::Tls> tls_;
     std::unique_ptr<kube::ApiServer> server_;
     std::unique_ptr<SelfSigner> signer_;
-    net::LoopGaps loop_gaps_;
     std::unique_ptr<RuntimeCache> runtimes_;
     std::unique_ptr<net::HttpServer> admin_;
     Lanes lanes_;
+    kube::SteadyTime no_room_told_ = kube::SteadyTime::min();
     bool stopping_ = false;
 };
 
@@ -133,12 +135,12 @@ api::Result<Upstream> Process::connect_lane(boost::asio::any_io_executor executo
     auto lookups = connect(executor, clock, config);
     if (!lookups) return lookups.error();
     Upstream upstream = {.lookups = std::move(*lookups)};
-    if (callers_.audience.empty()) return upstream;
-    auto options = api_reporter_.options();
     const bool callers_are_unknown = callers_.audience.empty() && settings_.client_ca.empty();
     if (callers_are_unknown)
         upstream.lookups =
             make_rationed(std::move(upstream.lookups), clock, ration_of_thread(Ration(), settings_.threads));
+    if (callers_.audience.empty()) return upstream;
+    auto options = api_reporter_.options();
     options.max_connections = token_reviews_at_once;
     auto reviews = kube::make_https_api_server(std::move(executor), clock, config, std::move(options));
     if (!reviews) return reviews.error();
@@ -152,6 +154,15 @@ void Process::note_watch(const kube::Scope& scope, const api::Error* trouble) {
         log_.warn("cannot watch; trying again", {{"resource", what}, {"error", *trouble}});
     else
         log_.info("watching", {{"resource", what}});
+}
+
+// Writing runtimes must not fill the log.
+void Process::note_no_room(const api::ObjectKey& key) {
+    const auto now = clock_->now();
+    if (now < no_room_told_ + 1min) return;
+    no_room_told_ = now;
+    log_.warn("too many or too large runtimes in namespaces: reading this one whenever it is used",
+              {{"runtime", key}});
 }
 
 void Process::add_server_metrics() {
@@ -174,6 +185,8 @@ void Process::add_server_metrics() {
          [](const net::ServerStats& s) { return double(s.handshake_errors); }},
         {"signalbox_http_timeouts_total", "Connections ended for being slow or idle.", true,
          [](const net::ServerStats& s) { return double(s.timeouts); }},
+        {"signalbox_tls_floods_total", "Connections ended for too many TLS records without data.", true,
+         [](const net::ServerStats& s) { return double(s.floods); }},
         {"signalbox_http_handler_errors_total", "Exceptions while answering.", true,
          [](const net::ServerStats& s) { return double(s.handler_errors); }},
     };
@@ -201,8 +214,6 @@ void Process::add_server_metrics() {
     for (const auto& watch : runtimes_->watches()) api_reporter_.follow(*watch);
 }
 
-        {"signalbox_tls_floods_total", "Connections ended for too many TLS records without data.", true,
-         [](const net::ServerStats& s) { return double(s.floods); }},
 std::vector<std::string> Process::not_ready() const {
     std::vector<std::string> reasons = runtimes_->not_synced();
     if (signer_ && !signer_->in_use()) reasons.emplace_back("no certificate yet that API servers trust");
@@ -220,7 +231,7 @@ api::Result<> Process::start(const kube::ClusterConfig& config) {
         *server_, *clock_,
         [this](const api::ObjectKey& key, const auto& runtime) { lanes_.learn(key, runtime); },
         [this](const kube::Scope& scope, const api::Error* trouble) { note_watch(scope, trouble); },
-        settings_.namespaces);
+        settings_.namespaces, [this](const api::ObjectKey& key) { note_no_room(key); });
     if (!files_) {
         SelfSigner::Options options = {.secret = settings_.cert_secret,
                                        .service = settings_.service,
@@ -277,6 +288,7 @@ net::Task<> Process::end(bool hurry) {
 
 api::Result<> Process::run(const kube::ClusterConfig& config) {
     if (auto started = start(config); !started) return started.error();
+    supervisor_.start("watch of the event loop", loop_gaps_.watch());
     for (const auto& watch : runtimes_->watches())
         supervisor_.start("watch of " + to_string(watch->scope()), watch->run());
     if (files_)
@@ -300,7 +312,6 @@ api::Result<> run(const Settings& settings) {
         if (!tls) return tls.error();
         return Process(settings, std::move(*tls), std::nullopt).run(*config);
     }
-    supervisor_.start("watch of the event loop", loop_gaps_.watch());
     auto files = net::TlsFileWatcher::open({settings.tls_cert, settings.tls_key, settings.client_ca});
     if (!files) return files.error();
     auto tls = files->tls();

@@ -95,7 +95,7 @@ TEST_CASE("lanes share a port and learn what runtimes there are", "[lanes][threa
             fixture.run(ask_often(*port, 20, before));
             CHECK(before.denied == 20);
 
-            lanes.learn({"", "plain"}, std::make_shared<const Json>(test::cluster_runtime()));
+            lanes.learn({"", "plain"}, webhook::make_runtime_text(test::cluster_runtime()));
             Answers after;
             fixture.run(ask_often(*port, 20, after));
             CHECK(after.allowed == 20);
