@@ -166,7 +166,7 @@ class NoApiServer final : public kube::ApiServer {
 
 class Desk {
 public:
-    Desk() { runtimes_.set({"", "torch-distributed"}, std::make_shared<const Json>(runtime())); }
+    Desk() { runtimes_.set({"", "torch-distributed"}, webhook::make_runtime_text(runtime())); }
 
     std::string answer(net::HttpRequest& request) {
         net::Answer answer = handler_(request);

@@ -16,6 +16,7 @@
 #include "leader_only.hpp"
 #include "legacy_finalizers.hpp"
 #include "net/admin_server.hpp"
+#include "net/loop_gaps.hpp"
 #include "net/supervisor.hpp"
 #include "pass.hpp"
 #include "runtime/plugin.hpp"
@@ -67,6 +68,7 @@ public:
           identity_(new_identity()),
           lease_(lease_of(settings, settings.kubeconfig.empty() ? config.ns : "")) {
         net::add_process_metrics(metrics_);
+        net::add_loop_metrics(metrics_, loop_gaps_);
     }
 
     api::Result<> run(kube::ClusterConfig config);
@@ -92,6 +94,7 @@ private:
     net::Log log_;
     net::Metrics metrics_;
     kube::ApiReporter api_reporter_{log_, metrics_};
+    net::LoopGaps loop_gaps_;
     boost::asio::io_context context_{1};
     net::Supervisor supervisor_{context_, log_};
     std::unique_ptr<kube::Clock> clock_;
@@ -315,6 +318,7 @@ api::Result<> Process::run(kube::ClusterConfig config) {
     watch_once_installed(kube::resources::volcano_pod_groups, caches_->volcano_pod_groups().sections());
     elect();
 
+    supervisor_.start("watch of the event loop", loop_gaps_.watch());
     supervisor_.start("worker", worker_->run());
     supervisor_.start("shared objects", shared_->keep_fresh(*throttled_));
     supervisor_.start("finalizers of runtimes",

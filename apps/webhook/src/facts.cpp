@@ -8,7 +8,11 @@
 namespace webhook {
 namespace {
 
-using Tree = std::shared_ptr<const api::Json>;
+using Tree = RuntimeView::Tree;
+
+constexpr std::string_view runtime_field = "spec.runtimeRef";
+constexpr std::string_view managed_fields[] = {"metadata", "managedFields"};
+constexpr std::string_view templates[] = {"spec", "replicatedJobs"};
 
 std::string_view namespace_of(const api::AdmissionRequest& request) {
     return request.ns.empty() ? request.object["metadata"]["namespace"].as_string()
@@ -33,13 +37,31 @@ bool is_absent(const api::Error& error) {
     return error.code == api::Errc::not_found || error.http_status == 400 || error.http_status == 422;
 }
 
+// The TrainJob names what it cannot be judged by: a verdict, and no trouble with the API server.
+bool is_refusal(const api::Error& error) { return error.field == runtime_field; }
+
+api::Result<Tree> unless_too_large(Tree runtime) {
+    const std::size_t values = count_tree_values(*runtime);
+    if (values > max_runtime_values)
+        return api::invalid(std::string(runtime_field), "the runtime " + too_large_text(values));
+    return runtime;
+}
+
+// What reviews look at of each kind.
+api::JsonPaths left_out_of(const kube::Resource& resource) {
+    static constexpr api::JsonPath of_job_sets[] = {managed_fields, templates};
+    static constexpr api::JsonPath of_others[] = {managed_fields};
+    return resource.plural == kube::resources::job_sets.plural ? api::JsonPaths(of_job_sets)
+                                                               : api::JsonPaths(of_others);
+}
+
 // nullptr if there is none.
 net::Async<Tree> read(kube::ApiServer& server, kube::Resource resource, api::ObjectKey key) {
     // Such a name exists nowhere, and asking for an empty one would list the collection.
     if (!api::is_dns_subdomain(key.name) || (resource.namespaced && !api::is_dns_label(key.ns)))
         co_return Tree();
     kube::Request request = kube::get(resource, key);
-    auto object = co_await kube::fetch(server, std::move(request));
+    auto object = co_await kube::fetch(server, std::move(request), left_out_of(resource));
     if (object) co_return std::make_shared<const api::Json>(std::move(*object));
     if (is_absent(object.error())) co_return Tree();
     co_return cannot_read(resource, key, object.error());
@@ -54,7 +76,7 @@ net::Async<Tree> snapshot_of(kube::ApiServer& server, const api::TrainJob& job) 
     if (!*config_map) co_return Tree();
     auto runtime = runtime::read_snapshot(**config_map, job);
     if (!runtime) co_return Tree();
-    co_return std::make_shared<const api::Json>(std::move(*runtime));
+    co_return unless_too_large(std::make_shared<const api::Json>(std::move(*runtime)));
 }
 
 kube::Resource resource_of(const runtime::Need& need) {
@@ -79,19 +101,37 @@ std::optional<Facts> FactFinder::at_hand(const api::AdmissionRequest& request,
     if (wanted == runtime::Lookups()) return Facts();
     // An UPDATE may be judged by the snapshot, and JobSets are not watched here.
     if (wanted.job_set || !request.old_object.is_null()) return std::nullopt;
-    Facts facts = {.runtime = runtimes_.find(runtime_key(request))};
+    const auto known = runtimes_.find(runtime_key(request));
+    if (!known) return Facts{.runtime_refused = known.error()};
+    Facts facts = {.runtime = *known};
     if (!facts.runtime || !runtime::review_needs(*facts.runtime, pipeline_).empty()) return std::nullopt;
     return facts;
 }
 
 net::Async<Tree> FactFinder::live_runtime(const api::AdmissionRequest& request) const {
     const api::ObjectKey key = runtime_key(request);
-    if (Tree known = runtimes_.find(key)) co_return known;
+    auto known = runtimes_.find(key);
+    if (!known || *known) co_return known;
     // The watch may be behind: who has just created a runtime may use it.
     const kube::Resource resource = names_namespaced_runtime(request)
                                         ? kube::resources::training_runtimes
                                         : kube::resources::cluster_training_runtimes;
-    co_return co_await read(server_, resource, key);
+    auto found = co_await read(server_, resource, key);
+    if (!found || !*found) co_return found;
+    co_return unless_too_large(std::move(*found));
+}
+
+net::Async<> FactFinder::look_up_needs(Facts& facts) const {
+    auto needs = runtime::review_needs(*facts.runtime, pipeline_);
+    if (needs.empty()) co_return api::Result<>();
+    auto share = budget_ ? budget_->take(count_tree_values(*facts.runtime)) : std::nullopt;
+    if (budget_ && !share)
+        co_return api::Error{.code = api::Errc::unavailable,
+                             .message = "too many large runtimes wait for what they need"};
+    auto observed = co_await read_all(server_, std::move(needs));
+    if (!observed) co_return observed.error();
+    facts.observed = std::move(*observed);
+    co_return api::Result<>();
 }
 
 net::Async<Facts> FactFinder::look_up(const api::AdmissionRequest& request, runtime::Lookups wanted) const {
@@ -116,21 +156,22 @@ net::Async<Facts> FactFinder::look_up(const api::AdmissionRequest& request, runt
     // What the reconciler builds from goes first; where that is gone, so does the reconciler's other choice.
     const bool live_first = source == lifecycle::RuntimeSource::live;
     for (int choice = 0; choice < 2 && !facts.runtime; ++choice) {
-        if (live_first == (choice == 0)) {
-            auto live = co_await live_runtime(request);
-            if (!live) co_return live.error();
-            facts.runtime = std::move(*live);
-        } else if (job) {
-            auto snapshot = co_await snapshot_of(server_, *job);
-            if (!snapshot) co_return snapshot.error();
-            facts.runtime = std::move(*snapshot);
+        const bool live = live_first == (choice == 0);
+        if (!live && !job) continue;
+        api::Result<Tree> found = Tree();
+        if (live)
+            found = co_await live_runtime(request);
+        else
+            found = co_await snapshot_of(server_, *job);
+        if (!found && !is_refusal(found.error())) co_return found.error();
+        if (!found) {
+            facts.runtime_refused = found.error();
+            co_return facts;
         }
+        facts.runtime = std::move(*found);
     }
     if (!facts.runtime) co_return facts;
-    auto needs = runtime::review_needs(*facts.runtime, pipeline_);
-    auto observed = co_await read_all(server_, std::move(needs));
-    if (!observed) co_return observed.error();
-    facts.observed = std::move(*observed);
+    if (auto looked_up = co_await look_up_needs(facts); !looked_up) co_return looked_up.error();
     co_return facts;
 }
 

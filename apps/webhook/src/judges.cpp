@@ -1,5 +1,10 @@
 #include "judges.hpp"
 
+#include <utility>
+
+#include "review_budget.hpp"
+#include "runtime_text.hpp"
+
 namespace webhook {
 namespace {
 
@@ -23,6 +28,12 @@ api::Verdict mutate_train_job(api::AdmissionRequest& request, const Circumstance
 
 api::Verdict validate_train_job(api::AdmissionRequest& request, const Circumstances& with) {
     const Facts& facts = with.facts;
+    if (facts.runtime_refused)
+        return api::denied_or_allowed(request,
+                                      {{.field = facts.runtime_refused->field,
+                                        .value = std::as_const(request.object)["spec"]["runtimeRef"]["name"],
+                                        .detail = facts.runtime_refused->message,
+                                        .rule = "J2"}});
     runtime::TrainJobReview review = {.object = std::move(request.object),
                                       .old_object = std::move(request.old_object),
                                       .runtime = facts.runtime.get(),
@@ -32,6 +43,12 @@ api::Verdict validate_train_job(api::AdmissionRequest& request, const Circumstan
 }
 
 api::Verdict validate_runtime(api::AdmissionRequest& request, const Circumstances& with) {
+    const std::size_t values = count_tree_values(request.object);
+    if (values > max_runtime_values && count_tree_values(request.old_object) <= max_runtime_values)
+        return api::denied_or_allowed(request, {{.type = api::FieldErrorType::forbidden,
+                                                 .field = "spec",
+                                                 .detail = "the runtime " + too_large_text(values),
+                                                 .rule = "T4"}});
     return to_verdict(request, runtime::review_runtime(request.object, request.old_object, with.pipeline));
 }
 

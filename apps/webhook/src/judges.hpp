@@ -12,6 +12,7 @@ namespace webhook {
 /// What was found in the cluster for one review; what was not asked for is absent, like what does not exist.
 struct Facts {
     std::shared_ptr<const api::Json> runtime = {};
+    std::optional<api::Error> runtime_refused = {};  ///< why nothing can be judged by it, with its field
     std::optional<api::JobSet> job_set = {};
     std::vector<api::Json> observed = {};  ///< those of runtime::review_needs() that exist
 };

@@ -7,6 +7,7 @@
 #include "kube/clock.hpp"
 #include "kube/namespaces.hpp"
 #include "net/http_server.hpp"
+#include "net/loop_gaps.hpp"
 #include "review_budget.hpp"
 #include "review_handler.hpp"
 #include "runtime_view.hpp"
@@ -20,6 +21,7 @@ struct LaneTools {
     const runtime::Pipeline& pipeline;
     const CallerRules& callers;
     const kube::Namespaces& namespaces;  ///< in which TrainJobs and runtimes are judged
+    net::LoopGaps& loop_gaps;            ///< of all threads
 };
 
 /// A lane's ways to the API server. Token reviews have one of their own: strangers hold up no lookup.
@@ -45,7 +47,7 @@ public:
     api::Result<std::uint16_t> start() { return http_->start(); }
 
     /// Any thread. An empty `runtime` is gone.
-    void learn(const api::ObjectKey& key, const std::shared_ptr<const api::Json>& runtime);
+    void learn(const api::ObjectKey& key, const RuntimeTextPtr& runtime);
     /// Any thread: from now on every answer asks its client to connect anew next time.
     void retire();
     /// Stops accepting, answers what is under way, and closes its connections. Awaited on any thread, once.

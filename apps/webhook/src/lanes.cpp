@@ -1,6 +1,7 @@
 #include "lanes.hpp"
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 
 #include "net/timer.hpp"
@@ -51,15 +52,17 @@ api::Result<std::uint16_t> Lanes::start(int count, const net::ServerConfig& want
         if (!port) return port.error();
         config.port = *port;
     }
-    for (const auto& thread : threads_)
+    for (const auto& thread : threads_) {
+        boost::asio::co_spawn(thread->context, tools_.loop_gaps.watch(), boost::asio::detached);
         thread->thread = std::thread([&context = thread->context] {
             const auto guard = boost::asio::make_work_guard(context);
             context.run();
         });
+    }
     return config.port;
 }
 
-void Lanes::learn(const api::ObjectKey& key, const std::shared_ptr<const api::Json>& runtime) {
+void Lanes::learn(const api::ObjectKey& key, const RuntimeTextPtr& runtime) {
     for (const auto& lane : lanes_) lane->learn(key, runtime);
 }
 

@@ -24,7 +24,7 @@ public:
     /// Starts `count` lanes on one port, which it returns. Errors name the address and how to mend it.
     api::Result<std::uint16_t> start(int count, const net::ServerConfig& config, const Connect& connect);
 
-    void learn(const api::ObjectKey& key, const std::shared_ptr<const api::Json>& runtime);
+    void learn(const api::ObjectKey& key, const RuntimeTextPtr& runtime);
     /// Clients with connections that they keep are asked to move on.
     void retire();
     /// Drains all at the same time. Nothing is served afterwards.

@@ -3,6 +3,8 @@
 #include <string_view>
 #include <utility>
 
+#include "api/json.hpp"
+
 namespace webhook {
 
 /// How many values (a member counts twice) a review may hold. Two objects of the 1.5 MiB that etcd takes have
@@ -11,6 +13,8 @@ inline constexpr std::size_t max_review_values = 500'000;
 
 /// How many values a JSON text holds, at most: each follows one of ,:[{ or is the first.
 std::size_t count_values(std::string_view json);
+/// The same of a tree.
+std::size_t count_tree_values(const api::Json& value);
 
 /// Bounds how many reviews of one thread wait for a lookup, and their memory, by what their trees will take.
 /// Connections that wait for us make no room for others: so they must not be all of them. Thread rule: one

@@ -2,15 +2,18 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 
 #include "kube/api_reporter.hpp"
 #include "lanes.hpp"
 #include "net/admin_server.hpp"
+#include "net/loop_gaps.hpp"
 #include "net/self_signed.hpp"
 #include "net/supervisor.hpp"
 #include "net/timer.hpp"
 #include "net/tls.hpp"
+#include "rationed_server.hpp"
 #include "runtime/plugin.hpp"
 #include "runtime_cache.hpp"
 #include "self_signer.hpp"
@@ -28,6 +31,12 @@ constexpr auto drain_time_after_bug = 3s;
 constexpr auto admin_drain_time = 500ms;
 // Of each thread; what strangers can make us ask the API server. One review takes about a millisecond.
 constexpr std::size_t token_reviews_at_once = 8;
+
+Ration ration_of_thread(Ration ration, int threads) {
+    ration.per_second /= threads;
+    ration.at_once = std::max(ration.at_once / threads, 1);
+    return ration;
+}
 
 // Shown until the real one is in use, when we are not ready yet; clients have to show theirs all the same.
 api::Result<std::shared_ptr<net::Tls>> stand_in(const std::string& client_ca_file) {
@@ -66,8 +75,10 @@ public:
           clock_(kube::make_clock(context_.get_executor())),
           files_(std::move(files)),
           tls_(std::move(tls)),
-          lanes_(context_.get_executor(), {review_metrics_, log_, pipeline_, callers_, settings.namespaces}) {
+          lanes_(context_.get_executor(),
+                 {review_metrics_, log_, pipeline_, callers_, settings.namespaces, loop_gaps_}) {
         net::add_process_metrics(metrics_);
+        net::add_loop_metrics(metrics_, loop_gaps_);
     }
 
     api::Result<> run(const kube::ClusterConfig& config);
@@ -82,6 +93,7 @@ private:
     api::Result<> start(const kube::ClusterConfig& config);
     void add_server_metrics();
     void note_watch(const kube::Scope& scope, const api::Error* trouble);
+    void note_no_room(const api::ObjectKey& key);
     std::vector<std::string> not_ready() const;
     bool certificate_is_valid() const { return tls_->not_after() > clock_->wall(); }
     net::Task<> end(bool hurry);
@@ -91,6 +103,7 @@ private:
     net::Metrics metrics_;
     ReviewMetrics review_metrics_;
     kube::ApiReporter api_reporter_{log_, metrics_};
+    net::LoopGaps loop_gaps_;
     boost::asio::io_context context_{1};
     net::Supervisor supervisor_;
     std::unique_ptr<kube::Clock> clock_;
@@ -103,6 +116,7 @@ private:
     std::unique_ptr<RuntimeCache> runtimes_;
     std::unique_ptr<net::HttpServer> admin_;
     Lanes lanes_;
+    kube::SteadyTime no_room_told_ = kube::SteadyTime::min();
     bool stopping_ = false;
 };
 
@@ -121,6 +135,10 @@ api::Result<Upstream> Process::connect_lane(boost::asio::any_io_executor executo
     auto lookups = connect(executor, clock, config);
     if (!lookups) return lookups.error();
     Upstream upstream = {.lookups = std::move(*lookups)};
+    const bool callers_are_unknown = callers_.audience.empty() && settings_.client_ca.empty();
+    if (callers_are_unknown)
+        upstream.lookups =
+            make_rationed(std::move(upstream.lookups), clock, ration_of_thread(Ration(), settings_.threads));
     if (callers_.audience.empty()) return upstream;
     auto options = api_reporter_.options();
     options.max_connections = token_reviews_at_once;
@@ -136,6 +154,15 @@ void Process::note_watch(const kube::Scope& scope, const api::Error* trouble) {
         log_.warn("cannot watch; trying again", {{"resource", what}, {"error", *trouble}});
     else
         log_.info("watching", {{"resource", what}});
+}
+
+// Writing runtimes must not fill the log.
+void Process::note_no_room(const api::ObjectKey& key) {
+    const auto now = clock_->now();
+    if (now < no_room_told_ + 1min) return;
+    no_room_told_ = now;
+    log_.warn("too many or too large runtimes in namespaces: reading this one whenever it is used",
+              {{"runtime", key}});
 }
 
 void Process::add_server_metrics() {
@@ -158,6 +185,8 @@ void Process::add_server_metrics() {
          [](const net::ServerStats& s) { return double(s.handshake_errors); }},
         {"signalbox_http_timeouts_total", "Connections ended for being slow or idle.", true,
          [](const net::ServerStats& s) { return double(s.timeouts); }},
+        {"signalbox_tls_floods_total", "Connections ended for too many TLS records without data.", true,
+         [](const net::ServerStats& s) { return double(s.floods); }},
         {"signalbox_http_handler_errors_total", "Exceptions while answering.", true,
          [](const net::ServerStats& s) { return double(s.handler_errors); }},
     };
@@ -202,7 +231,7 @@ api::Result<> Process::start(const kube::ClusterConfig& config) {
         *server_, *clock_,
         [this](const api::ObjectKey& key, const auto& runtime) { lanes_.learn(key, runtime); },
         [this](const kube::Scope& scope, const api::Error* trouble) { note_watch(scope, trouble); },
-        settings_.namespaces);
+        settings_.namespaces, [this](const api::ObjectKey& key) { note_no_room(key); });
     if (!files_) {
         SelfSigner::Options options = {.secret = settings_.cert_secret,
                                        .service = settings_.service,
@@ -259,6 +288,7 @@ net::Task<> Process::end(bool hurry) {
 
 api::Result<> Process::run(const kube::ClusterConfig& config) {
     if (auto started = start(config); !started) return started.error();
+    supervisor_.start("watch of the event loop", loop_gaps_.watch());
     for (const auto& watch : runtimes_->watches())
         supervisor_.start("watch of " + to_string(watch->scope()), watch->run());
     if (files_)

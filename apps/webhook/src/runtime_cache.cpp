@@ -3,28 +3,30 @@
 namespace webhook {
 namespace {
 
-using Tree = std::shared_ptr<const api::Json>;
-
-// Null keeps no bytes: the tree is all that is wanted.
-std::optional<Tree> take_tree(api::Json& object) {
-    auto tree = std::make_shared<const api::Json>(std::move(object));
+// Null keeps no bytes of the object: the text is all that is wanted.
+RuntimeTextPtr take_text(api::Json& object) {
+    RuntimeTextPtr text = make_runtime_text(std::move(object));
     object = api::Json();
-    return tree;
+    return text;
 }
 
 }  // namespace
 
 RuntimeCache::RuntimeCache(kube::ApiServer& server, kube::Clock& clock, OnRuntime on_runtime,
-                           kube::Reflector::OnChange on_change, const kube::Namespaces& namespaces)
-    : namespaced_(
-          take_tree,
-          [on_runtime](const api::ObjectKey& key, auto*, auto* after) {
-              on_runtime(key, after ? after->facts : Tree());
-          },
-          namespaces),
-      cluster_(take_tree, [on_runtime](const api::ObjectKey& key, auto*, auto* after) {
-          on_runtime(key, after ? after->facts : Tree());
-      }) {
+                           kube::Reflector::OnChange on_change, const kube::Namespaces& namespaces,
+                           OnNoRoom on_no_room)
+    : on_runtime_(std::move(on_runtime)),
+      on_no_room_(std::move(on_no_room)),
+      namespaced_([this](api::Json& object) { return take_namespaced(object); },
+                  [this](const api::ObjectKey& key, const Store::Entry* before, const Store::Entry* after) {
+                      account(key.ns, before, after);
+                      on_runtime_(key, after ? after->facts : nullptr);
+                  },
+                  namespaces),
+      cluster_([](api::Json& object) { return std::optional(take_text(object)); },
+               [this](const api::ObjectKey& key, const Store::Entry*, const Store::Entry* after) {
+                   on_runtime_(key, after ? after->facts : nullptr);
+               }) {
     const auto watch = [&](const kube::Resource& resource, Store& store) {
         for (const kube::Section& section : store.sections())
             watches_.push_back(std::make_unique<kube::Reflector>(
@@ -32,6 +34,31 @@ RuntimeCache::RuntimeCache(kube::ApiServer& server, kube::Clock& clock, OnRuntim
     };
     watch(kube::resources::training_runtimes, namespaced_);
     watch(kube::resources::cluster_training_runtimes, cluster_);
+}
+
+std::optional<RuntimeTextPtr> RuntimeCache::take_namespaced(api::Json& object) {
+    const api::Json& metadata = std::as_const(object)["metadata"];
+    const api::ObjectKey key = {std::string(metadata["namespace"].as_string()),
+                                std::string(metadata["name"].as_string())};
+    RuntimeTextPtr text = take_text(object);
+    const Store::Entry* former = namespaced_.find(key);
+    const std::size_t released = former ? former->facts->bytes() : 0;
+    const auto at = taken_.find(key.ns);
+    const std::size_t of_namespace = at == taken_.end() ? 0 : at->second;
+    if (taken_by_all_ - released + text->bytes() <= room_.of_all &&
+        of_namespace - released + text->bytes() <= room_.of_namespace)
+        return text;
+    on_no_room_(key);
+    return std::nullopt;
+}
+
+void RuntimeCache::account(const std::string& ns, const Store::Entry* before, const Store::Entry* after) {
+    const std::size_t more = after ? after->facts->bytes() : 0;
+    const std::size_t less = before ? before->facts->bytes() : 0;
+    taken_by_all_ += more - less;
+    std::size_t& taken = taken_[ns];
+    taken += more - less;
+    if (taken == 0) taken_.erase(ns);
 }
 
 std::vector<std::string> RuntimeCache::not_synced() const {

@@ -1,33 +1,48 @@
 #pragma once
+#include <list>
 #include <memory>
 #include <unordered_map>
 
 #include "api/json.hpp"
 #include "api/object_key.hpp"
+#include "runtime_text.hpp"
 
 namespace webhook {
 
 /// The runtimes that one thread knows of, of both kinds: cluster-scoped ones have a key without namespace. It
-/// may lag behind the cluster, so that an absence means nothing. Thread rule: one thread; the trees are
-/// shared.
+/// may lag behind the cluster, so that an absence means nothing. Bytes are shared by all threads; the trees
+/// of those that were used of late are the thread's own. Thread rule: one thread.
 class RuntimeView {
 public:
-    /// Empty if it is not here.
-    std::shared_ptr<const api::Json> find(const api::ObjectKey& key) const {
-        const auto at = runtimes_.find(key);
-        return at == runtimes_.end() ? nullptr : at->second;
-    }
+    using Tree = std::shared_ptr<const api::Json>;
 
-    /// An empty `runtime` takes it away.
-    void set(const api::ObjectKey& key, std::shared_ptr<const api::Json> runtime) {
-        if (runtime)
-            runtimes_[key] = std::move(runtime);
-        else
-            runtimes_.erase(key);
-    }
+    /// How many values the trees that are kept hold together: those of some hundred usual runtimes.
+    static constexpr std::size_t most_kept_values = 50'000;
+
+    RuntimeView() = default;
+    RuntimeView(const RuntimeView&) = delete;
+    RuntimeView& operator=(const RuntimeView&) = delete;
+
+    /// Null if it is not here; `invalid` if it is too large to be judged by.
+    api::Result<Tree> find(const api::ObjectKey& key);
+
+    /// Null takes it away.
+    void set(const api::ObjectKey& key, RuntimeTextPtr text);
 
 private:
-    std::unordered_map<api::ObjectKey, std::shared_ptr<const api::Json>> runtimes_ = {};
+    struct Entry {
+        RuntimeTextPtr text = {};
+        Tree tree = {};
+        std::list<const api::ObjectKey*>::iterator used = {};  // if there is a tree
+    };
+    using Entries = std::unordered_map<api::ObjectKey, Entry>;
+
+    void drop_tree(Entry& entry);
+    Tree keep(const api::ObjectKey& key, Entry& entry, Tree tree);
+
+    Entries runtimes_ = {};
+    std::list<const api::ObjectKey*> recently_used_ = {};  // the latest first
+    std::size_t kept_values_ = 0;
 };
 
 }  // namespace webhook

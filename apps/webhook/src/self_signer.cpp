@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <tuple>
 
 namespace webhook {
@@ -105,31 +104,30 @@ net::Async<SelfSigner::Wait> SelfSigner::pass() {
 
     const api::Json existing = missing ? api::Json() : std::move(*secret);
     auto stored = read_serving_certificate(existing, wishes_, now);
-    // Other replicas may have missed the latest change, or show what came of one that we have missed: what
-    // the configurations trust stays trusted for a while.
-    const std::string shown = used_ ? used_->authority : "";
     if (!stored || is_due(*stored, now)) {
-        std::vector<std::string> bundles;
-        if (stored) bundles.push_back(stored->ca_bundle);
-        if (used_) bundles.push_back(used_->ca_bundle);
-        for (const api::Json& configuration : found)
-            std::ranges::move(ca_bundles_of(configuration, options_.service), back_inserter(bundles));
-        const std::vector<std::string> former = {shown,
-                                                 still_shown(bundles, stored ? &*stored : nullptr, now)};
-        const std::string former_bundle = join_bundles(former, now);
-        const auto written = co_await write_certificate(existing, former_bundle);
+        const auto made =
+            make_serving_certificate(former_bundle(stored ? &*stored : nullptr, now), wishes_, now);
+        const auto written = co_await write_certificate(existing, made, "certificate made and stored");
+        if (!written && written.error().code != api::Errc::conflict) co_return written.error();
+        co_return written ? Wait(soon) : Wait(after_conflict);
+    }
+    // A Secret that was made anew or put back knows nothing of what we show.
+    if (const std::string bundle = bundle_with_ours(*stored, now); bundle != stored->ca_bundle) {
+        ServingCertificate completed = *stored;
+        completed.ca_bundle = bundle;
+        const auto written =
+            co_await write_certificate(existing, completed, "CA of a former certificate stored");
         if (!written && written.error().code != api::Errc::conflict) co_return written.error();
         co_return written ? Wait(soon) : Wait(after_conflict);
     }
 
+    const HeldAuthorities held =
+        others_may_add_theirs(*stored) ? HeldAuthorities::keep : HeldAuthorities::drop;
     bool told = false;
     for (std::size_t i = 0; i < found.size(); ++i) {
-        const auto held = ca_bundles_of(found[i], options_.service);
         // As ever, at the price of no parsing.
-        if (held == std::vector{stored->ca_bundle} && stored->ca_bundle.find(shown) != std::string::npos)
-            continue;
-        const std::vector<std::string> wanted = {stored->ca_bundle, shown, still_shown(held, &*stored, now)};
-        if (!fill_ca_bundle(found[i], options_.service, join_bundles(wanted, now), now)) continue;
+        if (ca_bundles_of(found[i], options_.service) == std::vector{stored->ca_bundle}) continue;
+        if (!fill_ca_bundle(found[i], options_.service, stored->ca_bundle, held, now)) continue;
         kube::Request fill = kube::replace(configurations[i].resource, found[i]);
         const auto filled = co_await server_.send(std::move(fill));
         if (!filled && filled.error().code == api::Errc::conflict) co_return Wait(after_conflict);
@@ -144,9 +142,31 @@ net::Async<SelfSigner::Wait> SelfSigner::pass() {
     co_return use(*stored);
 }
 
-net::Async<> SelfSigner::write_certificate(api::Json secret, std::string former_bundle) {
-    const auto now = std::chrono::floor<std::chrono::seconds>(clock_.wall());
-    const auto made = make_serving_certificate(former_bundle, wishes_, now);
+std::string SelfSigner::former_bundle(const ServingCertificate* stored, api::Time now) const {
+    std::vector<std::string> bundles;
+    if (stored) bundles.push_back(stored->ca_bundle);
+    if (used_) bundles.push_back(used_->ca_bundle);
+    return join_bundles({used_ ? used_->authority : "", still_shown(bundles, stored, now)}, now);
+}
+
+std::string SelfSigner::bundle_with_ours(const ServingCertificate& stored, api::Time now) const {
+    if (!used_ || stored.ca_bundle.find(used_->authority) != std::string::npos) return stored.ca_bundle;
+    std::string joined = join_bundles({stored.authority, used_->authority, stored.ca_bundle}, now);
+    // Ours may be over.
+    return joined.find(used_->authority) == std::string::npos ? stored.ca_bundle : joined;
+}
+
+// What a configuration trusts and the Secret does not know is foreign, or another replica's, which puts it
+// into the Secret with its next pass.
+bool SelfSigner::others_may_add_theirs(const ServingCertificate& stored) {
+    if (known_cert_ != stored.identity.cert_pem) {
+        known_cert_ = stored.identity.cert_pem;
+        known_since_ = clock_.now();
+    }
+    return clock_.now() < known_since_ + 2 * interval_;
+}
+
+net::Async<> SelfSigner::write_certificate(api::Json secret, ServingCertificate made, std::string_view what) {
     const bool missing = secret.is_null();
     kube::Request request;
     if (missing) {
@@ -159,8 +179,7 @@ net::Async<> SelfSigner::write_certificate(api::Json secret, std::string former_
     if (!written && written.error().code == api::Errc::conflict) co_return written.error();
     if (!written)
         co_return cannot("write the secret \"" + to_string(options_.secret) + "\"", written.error());
-    log_.info("certificate made and stored",
-              {{"secret", options_.secret}, {"not_after", api::format_time(made.not_after)}});
+    log_.info(what, {{"secret", options_.secret}, {"not_after", api::format_time(made.not_after)}});
     co_return api::Result<>();
 }
 

@@ -16,6 +16,8 @@ namespace webhook {
 ///
 /// A new certificate is shown only when all configurations have trusted it for a while, and until then the
 /// former one is, whose CA they go on to trust: no call meets a certificate that its API server cannot know.
+/// Which CAs those are, the Secret says: each replica puts that of what it shows there. Any other that is
+/// found in a configuration is left there for the time that replicas need for that, and then taken out.
 /// Thread rule: one thread.
 class SelfSigner {
 public:
@@ -41,7 +43,13 @@ private:
 
     /// One look at everything, and at most one kind of change; when to look again.
     net::Async<Wait> pass();
-    net::Async<> write_certificate(api::Json secret, std::string former_bundle);
+    /// `what` is for the log; a text that lasts.
+    net::Async<> write_certificate(api::Json secret, ServingCertificate made, std::string_view what);
+    /// What stays trusted beside a new certificate's CA: what we know ourselves, or from the Secret.
+    std::string former_bundle(const ServingCertificate* stored, api::Time now) const;
+    /// The stored bundle, with the CA of what we show.
+    std::string bundle_with_ours(const ServingCertificate& stored, api::Time now) const;
+    bool others_may_add_theirs(const ServingCertificate& stored);
     api::Result<std::string> client_ca();
     Wait time_until_shown(const ServingCertificate& certificate);
     api::Result<Wait> use(const ServingCertificate& certificate);
@@ -57,6 +65,8 @@ private:
     Wait interval_;
     Wait settling_;
     std::optional<ServingCertificate> used_ = {};
+    std::string known_cert_ = {};  // the stored one, and since when it has been
+    kube::SteadyTime known_since_ = {};
     std::string trusted_cert_ = {};  // which certificate all configurations were last seen to trust
     kube::SteadyTime trusted_since_ = {};
     std::string told_cert_ = {};  // whose CA was filled in last, when, and how often in a row

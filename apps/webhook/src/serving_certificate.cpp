@@ -185,13 +185,15 @@ int count_webhooks(const api::Json& configuration, const api::ObjectKey& service
 }
 
 bool fill_ca_bundle(api::Json& configuration, const api::ObjectKey& service, const std::string& ca_bundle,
-                    api::Time now) {
-    const auto wanted = in_force(ca_bundle, now);
+                    HeldAuthorities held, api::Time now) {
     bool changed = false;
     for (api::Json& webhook : configuration["webhooks"].items()) {
         if (!calls(webhook, service)) continue;
-        if (in_force(decoded(webhook["clientConfig"], "caBundle"), now) == wanted) continue;
-        webhook["clientConfig"]["caBundle"] = api::to_base64(ca_bundle);
+        const std::string found = decoded(webhook["clientConfig"], "caBundle");
+        const std::string wanted =
+            held == HeldAuthorities::keep ? join_bundles({ca_bundle, found}, now) : ca_bundle;
+        if (in_force(found, now) == in_force(wanted, now)) continue;
+        webhook["clientConfig"]["caBundle"] = api::to_base64(wanted);
         changed = true;
     }
     return changed;

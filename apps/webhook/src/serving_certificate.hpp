@@ -67,9 +67,13 @@ std::vector<std::string> ca_bundles_of(const api::Json& configuration, const api
 
 /// How many of a configuration's webhooks call the Service.
 int count_webhooks(const api::Json& configuration, const api::ObjectKey& service);
+
+/// What becomes of CAs that a webhook trusts besides.
+enum class HeldAuthorities { keep, drop };
+
 /// Gives the bundle to those webhooks that do not trust the same CAs; whether there were any. CAs that are
 /// over make no difference: clocks differ.
 bool fill_ca_bundle(api::Json& configuration, const api::ObjectKey& service, const std::string& ca_bundle,
-                    api::Time now);
+                    HeldAuthorities held, api::Time now);
 
 }  // namespace webhook

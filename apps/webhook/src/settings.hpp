@@ -26,7 +26,7 @@ struct Settings {
     std::string token_users = {};     ///< comma-separated; empty = all that have one
     net::HostPort admin_listen{"0.0.0.0", 8080};
     int threads = 1;
-    /// Enough for five API servers; with it the process stays below the limit of our Deployment (256Mi).
+    /// Enough for five API servers; with it the process stays below the limit of our Deployment.
     net::ServerLimits limits = {.total_bytes = 32 * 1024 * 1024,
                                 .max_connections = 512};  ///< of the whole process; see share()
     /// From SIGTERM on, while Services and load balancers learn that we are not ready.

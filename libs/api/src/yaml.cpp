@@ -7,6 +7,7 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
+#include <array>
 #include <map>
 #include <set>
 #include <sstream>
@@ -322,6 +323,17 @@ Result<Documents> read_yaml(std::string_view text, Want want) {
     return read(text, "", want);
 }
 
+// At most: each token begins with one of these, or is what stands before it. What is quoted counts as well,
+// since what is quoted is not known yet.
+std::size_t count_tokens(std::string_view text) {
+    constexpr std::string_view signs = "[]{},:?&*!'\"#";
+    std::array<bool, 256> is_sign = {};
+    for (const char c : signs) is_sign[static_cast<unsigned char>(c)] = true;
+    std::size_t count = 1;
+    for (const char c : text) count += static_cast<std::size_t>(is_sign[static_cast<unsigned char>(c)]);
+    return 2 * count;
+}
+
 std::string_view without_byte_order_mark(std::string_view text) {
     if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
     return text;
@@ -372,6 +384,12 @@ Result<Json> parse_yaml(std::string_view text) {
     if (documents->size() > 1)
         return invalid("", "expected one YAML document and found " + std::to_string(documents->size()));
     return documents->empty() ? Json() : std::move(documents->front());
+}
+
+Result<Json> parse_hostile_yaml(std::string_view text, std::size_t most_tokens) {
+    if (count_tokens(text) > most_tokens)
+        return invalid("", "more than " + std::to_string(most_tokens) + " YAML tokens");
+    return parse_yaml(text);
 }
 
 }  // namespace api

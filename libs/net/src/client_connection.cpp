@@ -178,7 +178,8 @@ Async<> ClientConnection::write(Ptr self, const std::string& bytes) {
 
 // An abort() that came while nobody waited wakes nobody later.
 bool ClientConnection::may_wait(const Io& io) const {
-    return usable() && (io.status == IoStatus::want_read || io.status == IoStatus::want_write);
+    return usable() && (io.status == IoStatus::want_read || io.status == IoStatus::want_write ||
+                        io.status == IoStatus::again);
 }
 
 // Not in the coroutine, whose frame would carry the buffer around.
@@ -222,6 +223,7 @@ Async<> ClientConnection::read(Ptr self, ResponseParser& parser) {
 bool ClientConnection::looks_alive() {
     if (!reusable()) return false;
     char byte = 0;
+    stream_.begin_turn();
     return stream_.read(&byte, 1).status == IoStatus::want_read;
 }
 

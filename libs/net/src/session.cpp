@@ -15,9 +15,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-// Reads in a row before others get a turn.
-constexpr int reads_per_turn = 8;
-// The same for requests of one connection that are there already.
+// Requests of one connection that are there already, before others get a turn.
 constexpr int requests_per_turn = 8;
 constexpr std::string_view continue_text = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -116,11 +114,8 @@ Task<> Session::run() {
         }
         begin_request();
         Next next = receive();
-        while (next != Next::complete && next != Next::refuse && next != Next::gone) {
-            if (next == Next::yield)
-                co_await asio::post(stream_.socket().get_executor(), asio::use_awaitable);
-            else
-                co_await stream_.wait(next == Next::want_read ? IoStatus::want_read : IoStatus::want_write);
+        while (next == Next::wait) {
+            co_await stream_.wait(waiting_for_);
             if (stopped()) break;
             next = receive();
         }
@@ -215,7 +210,7 @@ bool Session::has_anything() {
 
 // Everything that can be done without waiting.
 Session::Next Session::receive() {
-    for (int reads = 0;;) {
+    for (;;) {
         const auto next = reader_.advance();
         if (next == RequestReader::Next::complete || next == RequestReader::Next::body)
             close_after_ = close_after_ || !reader_.keep_alive();
@@ -225,16 +220,13 @@ Session::Next Session::receive() {
             if (!welcome_body()) return Next::gone;
             continue;
         }
-        if (++reads > reads_per_turn) return Next::yield;
         const auto room = reader_.room();
         const Io io = stream_.read(room.data(), room.size());
         reader_.received(io.bytes);
-        switch (io.status) {
-            case IoStatus::done: break;
-            case IoStatus::want_read: return Next::want_read;
-            case IoStatus::want_write: return Next::want_write;
-            default: return Next::gone;
-        }
+        if (io.status == IoStatus::done) continue;
+        if (stream_.flooded()) ++core_->stats.floods;
+        waiting_for_ = io.status;
+        return io.status == IoStatus::eof || io.status == IoStatus::failed ? Next::gone : Next::wait;
     }
 }
 

@@ -20,7 +20,7 @@ public:
 
 private:
     /// What receive() needs next.
-    enum class Next { complete, want_read, want_write, yield, refuse, gone };
+    enum class Next { complete, wait, refuse, gone };
 
     void wake() override { stream_.cancel(); }
     bool stopped() const { return stop != Stop::none; }
@@ -43,6 +43,7 @@ private:
     Stream stream_;
     std::unique_ptr<Exchange> exchange_ = {};
     RequestReader reader_;
+    IoStatus waiting_for_ = IoStatus::done;  ///< after Next::wait
     bool close_after_ = false;
 };
 

@@ -2,6 +2,7 @@
 
 #include "api/names.hpp"
 #include "api/yaml.hpp"
+#include "shape.hpp"
 
 namespace runtime {
 namespace {
@@ -18,10 +19,15 @@ std::string_view group_of(std::string_view api_version) {
     return slash == api_version.npos ? std::string_view() : api_version.substr(0, slash);
 }
 
-// Most are our own JSON; the YAML reader takes that as well, but needs longer.
+// A tenant can put anything into a ConfigMap, and reading YAML takes a hundred times the memory. No runtime
+// that makes sense has a tenth of these.
+constexpr std::size_t most_tokens = 300'000;
+
+// Ours are JSON objects; those that the original writes are YAML maps in block style.
 api::Result<Json> parse(std::string_view text) {
-    auto json = api::parse_json(text);
-    return json ? json : api::parse_yaml(text);
+    const auto first = text.find_first_not_of(" \t\r\n");
+    const bool is_json = first != text.npos && text[first] == '{';
+    return is_json ? api::parse_json(text) : api::parse_hostile_yaml(text, most_tokens);
 }
 
 // Most runtimes are stored as they are.
@@ -79,6 +85,9 @@ api::Result<Json> read_snapshot(const Json& config_map, const api::TrainJob& job
         return unusable(meta.name, "holds " + found.kind + "." + found.api_group + " \"" + found.name +
                                        "\", not " + job.runtime_ref.kind + "." + job.runtime_ref.api_group +
                                        " \"" + job.runtime_ref.name + "\"");
+    // What comes next takes a runtime for what its schema lets through.
+    if (auto shaped = check_runtime_shape(stored); !shaped)
+        return unusable(meta.name, "holds no runtime: " + describe(shaped.error()));
     return runtime;
 }
 

@@ -5,25 +5,28 @@ import http.client
 import json
 import socket
 import threading
+import time
 
+import yaml
 from webhook_program import MUTATE_PATH, RUNTIME_PATH, TRAIN_JOB_PATH, ApiServer, read_answer, review, runtime, train_job
 
 LIMIT = 7 * 1024 * 1024  # bytes of a body
 HONEST_TIMEOUT = 10  # seconds: what the API server waits
 PAUSE = 0.005  # seconds between honest calls
 DENIED, ALLOWED = False, True
+CONFIG_MAP = 1_000_000  # bytes of what a ConfigMap holds
 
 
 class KnowsRuntimes(ApiServer):
-    """Lists `runtimes` to each watch."""
+    """Lists `runtimes` to the watches of their kinds."""
 
     def __init__(self, *runtimes):
         super().__init__()
         self.runtimes = runtimes
 
     def answer(self, request, url, body):
-        if "watch" in url.query and url.path.endswith("/clustertrainingruntimes"):
-            return self.watch(request, self.runtimes)
+        if "watch" in url.query:
+            return self.watch(request, [one for one in self.runtimes if url.path.endswith(f"/{one['kind'].lower()}s")])
         return super().answer(request, url, body)
 
 
@@ -34,14 +37,17 @@ class Honest:
         self.webhook = webhook
         self.kept = webhook.connect()
         self.answered = 0
+        self.slowest = 0.0  # seconds
 
     def call(self):
         uid = f"honest-{self.answered}"
         once = self.answered % 5 == 4
         connection = self.webhook.connect() if once else self.kept
         connection.timeout = HONEST_TIMEOUT
+        began = time.monotonic()
         status, _, body = self.webhook.post(TRAIN_JOB_PATH, review(train_job(), uid=uid), connection=connection)
         assert status == 200 and body["response"] == {"uid": uid, "allowed": True}, body
+        self.slowest = max(self.slowest, time.monotonic() - began)
         if once:
             connection.close()
         self.answered += 1
@@ -113,6 +119,55 @@ def rest_of(connection):
         while piece := connection.recv(65536):
             data += piece
     return data
+
+
+def namespaced(made, namespace="ns"):
+    """The same as a TrainingRuntime."""
+    return {**made, "kind": "TrainingRuntime", "metadata": {**made["metadata"], "namespace": namespace}}
+
+
+SNAPSHOT_PATH = "/api/v1/namespaces/ns/configmaps/job-runtime-snapshot"
+
+
+def snapshot(text):
+    """The ConfigMap that a tenant could make of any text, for the TrainJob of update_by_snapshot()."""
+    return {"apiVersion": "v1", "kind": "ConfigMap", "data": {"runtime": text}, "metadata": {
+        "name": "job-runtime-snapshot", "namespace": "ns", "ownerReferences": [{
+            "apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "name": "job", "uid": "job-uid", "controller": True}]}}
+
+
+def update_by_snapshot():
+    """A review that is judged by the snapshot."""
+    old = train_job("gone")
+    old["status"] = {"jobsStatus": [{"name": "node"}]}
+    new = json.loads(json.dumps(old))
+    new["spec"]["trainer"] = {"image": "registry.example.com/train:2"}
+    return review(new, "UPDATE", old)
+
+
+def large_runtime(name="large", **more):
+    made = runtime(name)
+    container = made["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"][0]
+    container.update(more)
+    return made
+
+
+def variables(size):
+    return [{"name": f"NAME_{i}", "value": "value"} for i in range(size // 40)]
+
+
+BLOCK = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\nmetadata:\n  name: gone\n"
+SNAPSHOTS = {
+    "open lists": BLOCK + "spec: " + "[" * CONFIG_MAP,
+    "open maps": BLOCK + "spec: " + "{" * CONFIG_MAP,
+    "a list in brackets": BLOCK + "spec: [" + "a," * (CONFIG_MAP // 2),
+    "a list in lines": BLOCK + "spec:\n" + "- a\n" * (CONFIG_MAP // 5),
+    "a long text": BLOCK + "spec: |\n" + "  x x x x x x x x x x x x x x x x x x x\n" * (CONFIG_MAP // 42) + "  x",
+    "a quoted text": BLOCK + 'spec: "' + "x " * (CONFIG_MAP // 2) + '"',
+    "variables": yaml.safe_dump(large_runtime("gone", env=variables(CONFIG_MAP * 7 // 10))),
+    "variables as JSON": json.dumps(large_runtime("gone", env=variables(CONFIG_MAP))),
+    "small values as JSON": json.dumps(large_runtime("gone", args=[""] * (CONFIG_MAP // 5))),
+}
 
 
 def job_text(spec="", metadata=""):

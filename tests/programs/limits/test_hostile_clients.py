@@ -11,6 +11,7 @@ import threading
 
 import pytest
 from hostile import HONEST_TIMEOUT, LIMIT, KnowsRuntimes, answer_to, connect_with_little_room, head, honest_calls, rest_of, say, sized
+from raw_tls import RawTls
 from webhook_program import RUNTIME_PATH, TRAIN_JOB_PATH, Webhook, read_answer, review, runtime, train_job, wait_for
 
 CONNECTIONS = 256
@@ -147,6 +148,27 @@ def test_who_wants_to_renegotiate_is_refused(webhook):
                                   input=b"R\n", capture_output=True, timeout=30)
             assert b"RENEGOTIATING" in talk.stdout + talk.stderr
             assert b"no renegotiation" in talk.stdout + talk.stderr
+
+
+# What follows a handshake. Each of these once kept a thread for as long as it took, past every deadline.
+FLOODS = {
+    "new keys and nothing else": lambda tls: tls.key_updates(2_000),
+    "a request of single bytes with new keys between them": lambda tls: b"".join(
+        tls.records(bytes([byte])) + tls.key_updates(2) for byte in head("/" + "x" * 1_000)),
+}
+
+
+@pytest.mark.parametrize("name", FLOODS)
+def test_tls_records_without_data_hold_up_nobody(webhook, name):
+    floods = webhook.metric("signalbox_tls_floods_total")
+    with contextlib.ExitStack() as stack:
+        plain = [stack.enter_context(socket.create_connection(("127.0.0.1", webhook.port), timeout=HONEST_TIMEOUT)) for _ in range(4)]
+        sent = [FLOODS[name](stack.enter_context(RawTls(one))) for one in plain]
+        with honest_calls(webhook) as honest:
+            for connection, flood in zip(plain, sent):
+                say(connection, flood)
+            wait_for("them to be sent away", lambda: webhook.metric("signalbox_tls_floods_total") == floods + len(plain))
+        assert honest.slowest < 1
 
 
 def test_who_goes_in_the_middle_leaves_nothing_behind(webhook):

@@ -13,8 +13,8 @@ import pathlib
 import re
 
 import pytest
-from hostile import (KnowsRuntimes, Wide, connect_with_little_room, deep, honest_calls, job_text, many_small_patches, many_values,
-                     send_and_check, sized)
+from hostile import (ALLOWED, DENIED, SNAPSHOT_PATH, SNAPSHOTS, KnowsRuntimes, Wide, connect_with_little_room, deep, honest_calls, job_text,
+                     large_runtime, many_small_patches, many_values, namespaced, send_and_check, sized, snapshot, update_by_snapshot)
 from paths import ROOT
 from webhook_program import RUNTIME_PATH, TRAIN_JOB_PATH, Webhook, review, runtime, train_job, wait_for
 
@@ -28,7 +28,16 @@ DEEP = {
     "200,000 objects": (sized(deep(200_000, '{"a":', "}")), 400),
     "400,000 levels in a label": (sized(job_text(metadata=', "labels": ' + deep(400_000, "[", "]")), TRAIN_JOB_PATH), 400),
 }
-LARGEST = {**many_small_patches(3_000_000), **WIDE.messages(), **many_values(490_000), **DEEP}
+RESERVED = {"trainer": {"env": [{"name": "PET_NNODES", "value": "1"}] * 40_000}}
+MANY_ERRORS = {"more errors than an answer has room for": (sized(json.dumps(review(
+    {**train_job("torch"), "spec": {**train_job("torch")["spec"], **RESERVED}})), TRAIN_JOB_PATH), DENIED)}
+LARGEST = {**MANY_ERRORS, **many_small_patches(3_000_000), **WIDE.messages(), **many_values(490_000), **DEEP}
+
+
+def torch_runtime():
+    made = runtime("torch")
+    made["spec"]["mlPolicy"]["torch"] = {}
+    return made
 
 
 def shipped_program():
@@ -44,10 +53,10 @@ def shipped_program():
 
 def stated_bound(threads):
     """Bytes, by the formula of the documentation, so that both say the same."""
-    formula = r"(\d+) MB \+ (\d+) kB x connections \+ (\d+) x bytes in flight \+ (\d+) MB x threads"
+    formula = (r"(\d+) MB \+ (\d+) kB x connections \+ (\d+) x bytes in flight \+ (\d+) MB \+ (\d+) MB x threads")
     text = (ROOT / "docs" / "webhook-limits.md").read_text()
-    base, connection, flight, thread = map(int, re.search(formula, text).groups())
-    return base * 1_000_000 + connection * 1000 * CONNECTIONS + flight * IN_FLIGHT + thread * 1_000_000 * threads
+    base, connection, flight, runtimes, thread = map(int, re.search(formula, text).groups())
+    return (base + runtimes + thread * threads) * 1_000_000 + connection * 1000 * CONNECTIONS + flight * IN_FLIGHT
 
 
 def peak_memory(webhook):
@@ -60,10 +69,10 @@ def peak_memory(webhook):
 def place(request, tmp_path):
     options = [f"--threads={request.param}", f"--max-connections={CONNECTIONS}", f"--max-bytes-in-flight={IN_FLIGHT}",
                "--header-timeout=60s", "--body-timeout=60s", "--write-timeout=60s"]
-    with (KnowsRuntimes(runtime(), WIDE.runtime()) as api,
+    with (KnowsRuntimes(runtime(), WIDE.runtime(), torch_runtime()) as api,
           Webhook(tmp_path, api.port, *options, binary=shipped_program()) as webhook):
         webhook.wait_until_ready()
-        wait_for("the runtimes", lambda: webhook.metric("signalbox_runtimes") == 2)
+        wait_for("the runtimes", lambda: webhook.metric("signalbox_runtimes") == 3)
         yield api, webhook
         assert peak_memory(webhook) < stated_bound(request.param)
         assert webhook.metric("signalbox_http_handler_errors_total") == 0
@@ -157,3 +166,42 @@ def test_the_largest_reviews_take_no_more_memory_and_time_than_is_stated(place):
     with honest_calls(webhook), concurrent.futures.ThreadPoolExecutor() as clients:
         for done in [clients.submit(client) for _ in range(CLIENTS)]:
             done.result()
+
+
+def many_runtimes():
+    """As large as etcd stores, two for each of some namespaces: one with as many values as reviews take, and one beyond that, which
+    only the label that turns reviews of it off lets in."""
+    for number in range(24):
+        yield namespaced(large_runtime(f"usable-{number}", args=["x"] * 190_000 + ["x" * 600_000]), f"ns-{number}"), ALLOWED
+        yield namespaced(large_runtime(f"refused-{number}", args=[""] * 480_000), f"ns-{number}"), DENIED
+
+
+def test_runtimes_of_tenants_take_no_more_memory_than_is_stated(tmp_path):
+    runtimes = list(many_runtimes())
+    options = ["--threads=2", f"--max-connections={CONNECTIONS}", f"--max-bytes-in-flight={IN_FLIGHT}"]
+    with (KnowsRuntimes(runtime(), *(one for one, _ in runtimes)) as api,
+          Webhook(tmp_path, api.port, *options, binary=shipped_program()) as webhook):
+        wait_for("readiness", lambda: webhook.admin("/readyz")[0] == 200, timeout=120)
+
+        def verdict(one):
+            ns, name = one["metadata"]["namespace"], one["metadata"]["name"]
+            api.objects[f"/apis/trainer.kubeflow.org/v1alpha1/namespaces/{ns}/trainingruntimes/{name}"] = one
+            job = train_job(name)
+            job["metadata"]["namespace"] = ns
+            job["spec"]["runtimeRef"]["kind"] = "TrainingRuntime"
+            return webhook.post(TRAIN_JOB_PATH + "?timeout=30s", review(job))[2]["response"]
+        with honest_calls(webhook), concurrent.futures.ThreadPoolExecutor(4) as clients:
+            # Those that are kept, and those that are not, which are read.
+            for (one, want), answer in zip(runtimes, clients.map(verdict, [one for one, _ in runtimes])):
+                assert answer["allowed"] is want, one["metadata"]["name"]
+                assert want or "a runtime may hold 200000" in answer["status"]["message"]
+        assert peak_memory(webhook) < stated_bound(2)
+
+
+@pytest.mark.parametrize("name", SNAPSHOTS)
+def test_snapshots_take_no_more_memory_than_is_stated(place, name):
+    api, webhook = place
+    api.objects[SNAPSHOT_PATH] = snapshot(SNAPSHOTS[name])
+    with honest_calls(webhook), concurrent.futures.ThreadPoolExecutor(CLIENTS) as clients:
+        for done in [clients.submit(webhook.post, TRAIN_JOB_PATH, update_by_snapshot()) for _ in range(2 * CLIENTS)]:
+            assert done.result()[0] == 200

@@ -69,6 +69,8 @@ TEST_CASE("a snapshot is refused when anything about it is wrong", "[runtime]") 
         {"broken YAML", stored, "kind: [", api::Errc::invalid},
         {"no object", stored, "[]", api::Errc::invalid},
         {"nothing", stored, "", api::Errc::invalid},
+        {"jobs that are no list", stored, other("spec.template.spec.replicatedJobs", "7"),
+         api::Errc::invalid},
         {"another name", stored, other("metadata.name", "other"), api::Errc::invalid},
         {"another kind", stored, other("kind", "TrainingRuntime"), api::Errc::invalid},
         {"another group", stored, other("apiVersion", "other.io/v1alpha1"), api::Errc::invalid},
@@ -83,6 +85,45 @@ TEST_CASE("a snapshot is refused when anything about it is wrong", "[runtime]") 
             CHECK(read.error().message.find("job-runtime-snapshot") != std::string::npos);
         }
     }
+}
+
+TEST_CASE("a snapshot that would take much memory to read is refused before", "[runtime]") {
+    const auto repeated = [](std::string_view text) {
+        std::string whole;
+        while (whole.size() < 1'000'000) whole += text;
+        return whole;
+    };
+    const std::string hostile[] = {"a: " + repeated("["),    "a: " + repeated("{"),
+                                   "a: [" + repeated("a,"),  "a: [" + repeated("''"),
+                                   "a: [" + repeated("&a "), "a: [" + repeated("? ")};
+    for (const std::string& text : hostile) {
+        CAPTURE(text.substr(0, 10));
+        Json config_map = runtime::make_snapshot(job(), plain_runtime());
+        at(config_map, stored) = text;
+        const auto read = runtime::read_snapshot(config_map, job());
+        REQUIRE_FALSE(read);
+        CHECK_THAT(read.error().message, Catch::Contains("more than 300000 YAML tokens"));
+    }
+    // What looks like JSON is not tried as YAML.
+    Json config_map = runtime::make_snapshot(job(), plain_runtime());
+    at(config_map, stored) = "{a: b}";
+    CHECK_THAT(runtime::read_snapshot(config_map, job()).error().message, Catch::Contains("JSON"));
+}
+
+TEST_CASE("a large snapshot of the original is read, scripts included", "[runtime]") {
+    Json runtime = plain_runtime();
+    Json& container =
+        at(runtime, "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]");
+    std::string script;
+    while (script.size() < 200'000)
+        script += "if [ \"$RANK\" = 0 ]; then echo 'first'; fi  # of all: [{,}]\n";
+    container["args"] = Json::array({script});
+    for (int i = 0; i < 2'000; ++i)
+        container["env"].push_back(
+            Json::object({{"name", "NAME_" + std::to_string(i)}, {"value", "a: [b]"}}));
+    Json config_map = runtime::make_snapshot(job(), runtime);
+    at(config_map, stored) = api::to_yaml(runtime);
+    CHECK(runtime::read_snapshot(config_map, job()).value() == runtime);
 }
 
 TEST_CASE("another version of the runtime's API is no reason to refuse", "[runtime]") {

@@ -63,7 +63,7 @@ TEST_CASE("a namespaced runtime is looked for in the TrainJob's namespace", "[fa
     job["spec"]["runtimeRef"]["kind"] = "TrainingRuntime";
     desk.ask(post(test::train_job_path, review("CREATE", job)));
     CHECK(asked(desk) == std::vector<std::string>{"/namespaces/ns/trainingruntimes/plain"});
-    desk.runtimes.set({"ns", "plain"}, std::make_shared<const Json>(test::namespaced_runtime()));
+    desk.runtimes.set({"ns", "plain"}, webhook::make_runtime_text(test::namespaced_runtime()));
     CHECK(desk.ask(post(test::train_job_path, review("CREATE", job))).allowed());
     CHECK(desk.server.requests.size() == 1);
 
@@ -226,9 +226,44 @@ TEST_CASE("the snapshot beats the live runtime", "[facts]") {
     torch["spec"]["mlPolicy"]["torch"] = Json::object();
     desk.store(kube::resources::config_maps, snapshot_of(job, torch));
     desk.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
-    desk.runtimes.set({"", "plain"}, std::make_shared<const Json>(test::cluster_runtime()));
+    desk.runtimes.set({"", "plain"}, webhook::make_runtime_text(test::cluster_runtime()));
     const Reply reply = desk.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
     CHECK(reply.causes() == std::vector<std::string>{"spec.trainer.env: Invalid value"});
+}
+
+TEST_CASE("a runtime that is too large to be judged by is refused, wherever it comes from", "[facts]") {
+    Json large = test::cluster_runtime();
+    large["spec"]["x"] = Json(Json::Array(webhook::max_runtime_values, Json("")));
+    const Json old_job = job_with_status(created);
+    Json job = old_job;
+    job["spec"]["trainer"]["image"] = "registry.example.com/train:2";
+    Json review_of_job = review("CREATE", test::train_job());
+    Desk desk;
+    SECTION("the watch") { desk.runtimes.set({"", "plain"}, webhook::make_runtime_text(large)); }
+    SECTION("the API server") { desk.store(kube::resources::cluster_training_runtimes, large); }
+    SECTION("a snapshot") {
+        desk.store(kube::resources::config_maps, snapshot_of(job, large));
+        review_of_job = review("UPDATE", job, old_job);
+    }
+    const Reply reply = desk.ask(post(test::train_job_path, review_of_job));
+    CHECK(reply.denial_code() == 422);
+    CHECK(reply.causes() == std::vector<std::string>{"spec.runtimeRef: Invalid value"});
+    CHECK_THAT(reply.message(), Catch::Contains("values, and a runtime may hold 200000: split it"));
+    CHECK(desk.log_text.empty());
+}
+
+TEST_CASE("a runtime that is too large is refused when it is written, but not when it was before",
+          "[facts]") {
+    Json large = test::cluster_runtime();
+    large["spec"]["x"] = Json(Json::Array(webhook::max_runtime_values, Json("")));
+    Desk desk;
+    for (const Reply& reply :
+         {desk.ask(post(test::cluster_runtime_path, review("CREATE", large))),
+          desk.ask(post(test::cluster_runtime_path, review("UPDATE", large, test::cluster_runtime())))}) {
+        CHECK(reply.causes() == std::vector<std::string>{"spec: Forbidden"});
+        CHECK_THAT(reply.message(), Catch::Contains("values, and a runtime may hold 200000: split it"));
+    }
+    CHECK(desk.ask(post(test::cluster_runtime_path, review("UPDATE", large, large))).allowed());
 }
 
 TEST_CASE("the JobSet is read when patches change", "[facts]") {

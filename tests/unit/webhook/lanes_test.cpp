@@ -40,9 +40,10 @@ struct Fixture {
 
     webhook::CallerRules callers;
     kube::Namespaces namespaces;
+    net::LoopGaps loop_gaps;
 
     webhook::LaneTools tools() {
-        return {review_metrics, log, runtime::default_pipeline(), callers, namespaces};
+        return {review_metrics, log, runtime::default_pipeline(), callers, namespaces, loop_gaps};
     }
     void run(net::Task<> task) {
         bool done = false;
@@ -94,7 +95,7 @@ TEST_CASE("lanes share a port and learn what runtimes there are", "[lanes][threa
             fixture.run(ask_often(*port, 20, before));
             CHECK(before.denied == 20);
 
-            lanes.learn({"", "plain"}, std::make_shared<const Json>(test::cluster_runtime()));
+            lanes.learn({"", "plain"}, webhook::make_runtime_text(test::cluster_runtime()));
             Answers after;
             fixture.run(ask_often(*port, 20, after));
             CHECK(after.allowed == 20);

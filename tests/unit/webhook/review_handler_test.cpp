@@ -214,7 +214,7 @@ TEST_CASE("what is not ours to judge is allowed", "[review]") {
 
 TEST_CASE("a TrainJob is judged at once when its runtime is known", "[review]") {
     Desk desk;
-    desk.runtimes.set({"", "plain"}, std::make_shared<const Json>(test::cluster_runtime()));
+    desk.runtimes.set({"", "plain"}, webhook::make_runtime_text(test::cluster_runtime()));
     bool at_once = false;
     const Reply reply = desk.ask(valid_request(), at_once);
     CHECK(at_once);

@@ -50,7 +50,7 @@ TEST_CASE("the cache tells of both kinds of runtimes", "[cache]") {
     boost::asio::io_context context;
     VirtualClock clock(context);
     FakeApiServer server(clock);
-    std::map<std::string, std::shared_ptr<const Json>> seen;
+    std::map<std::string, webhook::RuntimeTextPtr> seen;
     std::vector<std::string> log;
     webhook::RuntimeCache cache(
         server, clock,
@@ -79,10 +79,12 @@ TEST_CASE("the cache tells of both kinds of runtimes", "[cache]") {
     clock.run_for(5s);
     CHECK(cache.not_synced().empty());
     REQUIRE(seen["ns/plain"]);
-    CHECK((*seen["ns/plain"])["spec"] == test::namespaced_runtime()["spec"]);
-    CHECK((*seen["ns/plain"])["metadata"]["managedFields"].is_null());
+    const Json namespaced = api::parse_json(seen["ns/plain"]->json).value();
+    CHECK(namespaced["spec"] == test::namespaced_runtime()["spec"]);
+    CHECK(namespaced["metadata"]["managedFields"].is_null());
     REQUIRE(seen["plain"]);
-    CHECK((*seen["plain"])["kind"].as_string() == "ClusterTrainingRuntime");
+    const Json of_cluster = api::parse_json(seen["plain"]->json).value();
+    CHECK(of_cluster["kind"].as_string() == "ClusterTrainingRuntime");
     CHECK(cache.size() == 2);
     CHECK(log.size() >= 2);
 
@@ -100,7 +102,7 @@ TEST_CASE("a cache of some namespaces asks for theirs alone, and for what all sh
     boost::asio::io_context context;
     VirtualClock clock(context);
     FakeApiServer server(clock);
-    std::map<std::string, std::shared_ptr<const Json>> seen;
+    std::map<std::string, webhook::RuntimeTextPtr> seen;
     webhook::RuntimeCache cache(
         server, clock,
         [&](const api::ObjectKey& key, const auto& runtime) { seen[to_string(key)] = runtime; }, {},
@@ -125,4 +127,70 @@ TEST_CASE("a cache of some namespaces asks for theirs alone, and for what all sh
     CHECK(cache.not_synced().empty());
     running.stop();
     clock.run();
+}
+
+TEST_CASE("namespaced runtimes are kept as far as there is room, in each namespace and in all", "[cache]") {
+    boost::asio::io_context context;
+    VirtualClock clock(context);
+    FakeApiServer server(clock);
+    std::map<std::string, webhook::RuntimeTextPtr> seen;
+    std::vector<std::string> without_room;
+    webhook::RuntimeCache cache(
+        server, clock,
+        [&](const api::ObjectKey& key, const auto& runtime) { seen[to_string(key)] = runtime; }, {}, {},
+        [&](const api::ObjectKey& key) { without_room.push_back(to_string(key)); });
+    const auto large = [](const std::string& ns, const std::string& name) {
+        Json runtime = test::namespaced_runtime(name);
+        runtime["metadata"]["namespace"] = ns;
+        runtime["spec"]["text"] = std::string(900'000, 'x');
+        return runtime;
+    };
+    // Two for each of a few namespaces; a third is too much for any.
+    FakeApiServer::Script script;
+    for (const char* ns : {"a", "b", "c", "d", "e", "f", "g", "h", "i"})
+        for (const char* name : {"one", "two", "three"})
+            script.push_back(event("ADDED", large(ns, name), "5"));
+    script.push_back(event("ADDED", test::namespaced_runtime("small"), "5"));
+    script.push_back(end_of_list("6"));
+    script.push_back(1s);
+    script.push_back(event("DELETED", large("a", "one"), "7"));
+    script.push_back(event("MODIFIED", large("a", "three"), "8"));
+    script.push_back(FakeApiServer::Silence{});
+    server.watches.push_back(script);
+    Running running(context, cache);
+    clock.run_for(500ms);
+    CHECK(seen["a/one"]);
+    CHECK(seen["a/two"]);
+    CHECK_FALSE(seen["a/three"]);
+    CHECK(seen["h/one"]);
+    CHECK(seen["ns/small"]);
+    CHECK(without_room.front() == "a/three");
+    std::size_t sum = 0;
+    for (const auto& [key, text] : seen) sum += text ? text->bytes() : 0;
+    CHECK(sum <= webhook::RuntimeCache::Room().of_all);
+    CHECK(sum > webhook::RuntimeCache::Room().of_all - 1'000'000);
+    CHECK(cache.size() == static_cast<std::size_t>(std::ranges::count_if(
+                              seen, [](const auto& one) { return one.second != nullptr; })));
+    // What goes makes room.
+    clock.run_for(2s);
+    CHECK_FALSE(seen["a/one"]);
+    CHECK(seen["a/three"]);
+    running.stop();
+    clock.run();
+}
+
+TEST_CASE("of a runtime that is too large to be judged by, its size alone is kept", "[cache]") {
+    Json runtime = test::cluster_runtime();
+    runtime["spec"]["x"] = Json(Json::Array(webhook::max_runtime_values, Json("")));
+    const auto text = webhook::make_runtime_text(runtime);
+    CHECK(text->is_too_large());
+    CHECK(text->json.empty());
+    CHECK(text->bytes() < 5'000);
+}
+
+TEST_CASE("what kubectl has applied last is not kept", "[cache]") {
+    Json runtime = test::cluster_runtime();
+    const std::string bytes = webhook::make_runtime_text(runtime)->json;
+    runtime["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"] = "x";
+    CHECK(webhook::make_runtime_text(runtime)->json.size() < bytes.size() + 30);
 }

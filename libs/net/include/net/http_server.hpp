@@ -81,6 +81,7 @@ struct ServerStats {
     std::atomic<std::uint64_t> requests = 0;  ///< given to the handler
     Refusals refusals = {};
     std::atomic<std::uint64_t> timeouts = 0;
+    std::atomic<std::uint64_t> floods = 0;          ///< connections ended for TLS records without data
     std::atomic<std::uint64_t> handler_errors = 0;  ///< exceptions
     std::atomic<std::int64_t> connections = 0;      ///< open now
     std::atomic<std::int64_t> in_flight = 0;        ///< requests in the handler now

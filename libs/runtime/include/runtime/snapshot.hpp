@@ -15,7 +15,8 @@ api::Json make_snapshot(const api::TrainJob& job, const api::Json& runtime);
 
 /// The runtime in a snapshot, also in one that the original wrote as YAML. Fails with
 /// - `conflict` when the ConfigMap is not controlled by this TrainJob (mostly: an earlier one of that name),
-/// - `invalid` when it holds no runtime, or not the one that the TrainJob names.
+/// - `invalid` when it holds no runtime, or not the one that the TrainJob names, or what no runtime can look
+///   like or be as large as.
 api::Result<api::Json> read_snapshot(const api::Json& config_map, const api::TrainJob& job);
 
 }  // namespace runtime

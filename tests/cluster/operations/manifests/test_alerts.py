@@ -46,7 +46,7 @@ def test_an_alert_fires_when_it_should_and_only_then(tmp_path, name):
     promtool("test", "rules", file)
 
 
-@pytest.mark.parametrize("program, usual", [("webhook", 299), ("reconciler", 0)])
+@pytest.mark.parametrize("program, usual", [("webhook", 354), ("reconciler", 0)])
 def test_the_alert_of_memory_knows_the_limit_and_comes_before_it_but_not_within_what_is_promised(program, usual):
     """usual: MB, by the formula of docs/webhook-limits.md."""
     rule = alerts()[f"Signalbox{program.title()}MemoryHigh"]

@@ -1,0 +1,29 @@
+#include "runtime_text.hpp"
+
+#include "review_budget.hpp"
+
+namespace webhook {
+namespace {
+
+constexpr std::string_view last_applied = "kubectl.kubernetes.io/last-applied-configuration";
+
+}  // namespace
+
+RuntimeTextPtr make_runtime_text(api::Json runtime) {
+    if (api::Json* metadata = runtime.find("metadata")) {
+        metadata->erase("managedFields");
+        if (api::Json* annotations = metadata->find("annotations")) annotations->erase(last_applied);
+    }
+    RuntimeText text = {.json = api::to_json(runtime)};
+    text.values = count_values(text.json);
+    if (text.is_too_large()) text.json.clear();
+    text.json.shrink_to_fit();
+    return std::make_shared<const RuntimeText>(std::move(text));
+}
+
+std::string too_large_text(std::size_t values) {
+    return "holds " + std::to_string(values) + " values, and a runtime may hold " +
+           std::to_string(max_runtime_values) + ": split it, or leave out what no job needs";
+}
+
+}  // namespace webhook

@@ -1,0 +1,79 @@
+#include "net/loop_gaps.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <catch2/catch.hpp>
+
+#include "net/metrics.hpp"
+
+using namespace std::chrono_literals;
+using net::LoopGaps;
+
+namespace {
+
+// A loop that is watched; its time passes when a test says so.
+struct Watched {
+    Watched() {
+        boost::asio::co_spawn(context, gaps.watch(), boost::asio::detached);
+        turn(0ms);
+    }
+
+    /// A turn of the loop, so much later.
+    void turn(LoopGaps::Duration later) {
+        now += later;
+        context.run_one();
+    }
+
+    LoopGaps::Time now{1h};
+    LoopGaps gaps{1ms, [this] { return now; }};
+    boost::asio::io_context context{1};
+};
+
+}  // namespace
+
+TEST_CASE("an event loop with turns in time has no gap", "[net]") {
+    Watched loop;
+    for (int i = 0; i < 5; ++i) loop.turn(1ms);
+    CHECK(loop.gaps.longest() == 0ms);
+}
+
+TEST_CASE("the longest gap between turns is told, for a minute at least and two at most", "[net]") {
+    Watched loop;
+    loop.turn(30'001ms);
+    loop.turn(20'001ms);
+    for (int second = 0; second < 60; ++second) {
+        CHECK(loop.gaps.longest() == 30s);
+        loop.turn(1s);
+    }
+    for (int second = 0; second < 61; ++second) loop.turn(1s);
+    CHECK(loop.gaps.longest() == 999ms);
+}
+
+TEST_CASE("a gap that lasts is told before it ends", "[net]") {
+    Watched loop;
+    loop.turn(1ms);
+    loop.now += 20s;
+    CHECK(loop.gaps.longest() == 20s - 1ms);
+}
+
+TEST_CASE("a loop that is not watched any more has no gaps", "[net]") {
+    LoopGaps::Time now{1h};
+    LoopGaps gaps(1ms, [&] { return now; });
+    {
+        boost::asio::io_context context{1};
+        boost::asio::co_spawn(context, gaps.watch(), boost::asio::detached);
+        context.run_one();
+    }
+    now += 1h;
+    CHECK(gaps.longest() == 0ms);
+}
+
+TEST_CASE("the longest gap is a metric in seconds", "[net]") {
+    Watched loop;
+    net::Metrics metrics;
+    net::add_loop_metrics(metrics, loop.gaps);
+    loop.turn(251ms);
+    CHECK_THAT(metrics.expose(), Catch::Contains("\nsignalbox_event_loop_longest_gap_seconds 0.25\n"));
+}

@@ -1,0 +1,80 @@
+#include "memory_bound.hpp"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "net/http_server.hpp"
+#include "rationed_server.hpp"
+#include "settings.hpp"
+#include "support/places.hpp"
+
+using namespace webhook;
+
+namespace {
+
+std::string text_of(const std::string& file) {
+    std::ifstream stream(test::source() / file);
+    std::stringstream text;
+    text << stream.rdbuf();
+    return text.str();
+}
+
+// 100000 as "100,000".
+std::string number(std::size_t value) {
+    std::string text = std::to_string(value);
+    for (int at = static_cast<int>(text.size()) - 3; at > 0; at -= 3)
+        text.insert(static_cast<std::size_t>(at), ",");
+    return text;
+}
+
+std::string megabytes(std::size_t bytes) { return std::to_string((bytes + 500'000) / 1'000'000) + " MB"; }
+
+}  // namespace
+
+TEST_CASE("the documented limits are those that are compiled in", "[limits]") {
+    const std::string page = text_of("docs/webhook-limits.md");
+    const net::ServerLimits server;
+    const RuntimeCache::Room room;
+    const Ration ration;
+    const std::string expected[] = {
+        megabytes(memory_bound::base) + " + " + std::to_string(memory_bound::of_connection / 1000) +
+            " kB x connections + " + std::to_string(memory_bound::per_byte_in_flight) +
+            " x bytes in flight + " + megabytes(memory_bound::of_runtimes) + " + " +
+            megabytes(memory_bound::of_thread) + " x threads",
+        "| values in one review | | " + number(max_review_values) + " | 413 |",
+        "| values in one runtime | | " + number(max_runtime_values) + " |",
+        "| runtimes in namespaces that are kept | | " + megabytes(room.of_all) + "; " +
+            megabytes(room.of_namespace) + " of each namespace |",
+        "| reads of the API server for reviews of unknown callers | | " +
+            number(static_cast<std::size_t>(ration.per_second)) + " a second, " +
+            number(static_cast<std::size_t>(ration.at_once)) + " saved up |",
+        "| one body | | " + std::to_string(server.body_bytes >> 20) + " MiB | 413 |",
+        "| request line and headers; their number | | " + std::to_string(server.header_bytes >> 10) + " KiB;",
+        "Small bodies (" + std::to_string(net::ServerLimits::uncounted_bytes >> 10) + " KiB",
+    };
+    for (const std::string& line : expected) CHECK_THAT(page, Catch::Contains(line));
+}
+
+TEST_CASE("our Deployment's memory limit has room for all that the webhook may take", "[limits]") {
+    const Settings settings = default_settings();
+    const std::size_t bound =
+        memory_bound::of_process(2, settings.limits.max_connections, settings.limits.total_bytes);
+    const std::string page = text_of("docs/webhook-limits.md");
+    CHECK_THAT(page, Catch::Contains("the two threads of our Deployment that is " + megabytes(bound)));
+
+    const std::string deployment = text_of("manifests/base/webhook-deployment.yaml");
+    std::smatch limit;
+    REQUIRE(std::regex_search(deployment, limit,
+                              std::regex("memory: (\\d+)Mi  # the bound of docs/webhook-limits.md")));
+    const std::size_t granted = std::stoul(limit[1]) << 20;
+    CHECK(bound < granted / 20 * 19);
+    CHECK_THAT(page, Catch::Contains("fits into its " + limit[1].str() + "Mi"));
+
+    const std::string alerts = text_of("manifests/components/prometheus/alerts.yaml");
+    std::smatch threshold;
+    REQUIRE(std::regex_search(alerts, threshold,
+                              std::regex("job=\"signalbox-webhook\"\\} > (\\d+) \\* 1024 \\* 1024")));
+    CHECK(bound < std::stoul(threshold[1]) << 20);
+}

@@ -1,0 +1,70 @@
+#include "runtime_view.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "reviews.hpp"
+#include "support/printers.hpp"
+
+using api::Json;
+using webhook::RuntimeView;
+
+namespace {
+
+webhook::RuntimeTextPtr runtime_of(std::size_t values) {
+    Json runtime = test::cluster_runtime();
+    runtime["spec"]["x"] = Json(Json::Array(values, Json("")));
+    return webhook::make_runtime_text(std::move(runtime));
+}
+
+}  // namespace
+
+TEST_CASE("a view finds what was set, and its tree once for many reviews", "[view]") {
+    RuntimeView view;
+    CHECK(view.find({"", "plain"}).value() == nullptr);
+    view.set({"", "plain"}, webhook::make_runtime_text(test::cluster_runtime()));
+    const auto tree = view.find({"", "plain"}).value();
+    CHECK(*tree == test::cluster_runtime());
+    CHECK(view.find({"", "plain"}).value() == tree);
+    CHECK(view.find({"ns", "plain"}).value() == nullptr);
+
+    view.set({"", "plain"}, webhook::make_runtime_text(test::cluster_runtime("other")));
+    CHECK((*view.find({"", "plain"}).value())["metadata"]["name"] == "other");
+    view.set({"", "plain"}, nullptr);
+    CHECK(view.find({"", "plain"}).value() == nullptr);
+    view.set({"", "plain"}, nullptr);
+}
+
+TEST_CASE("trees are kept as far as there is room for them, those that were used last", "[view]") {
+    RuntimeView view;
+    constexpr std::size_t fourth = RuntimeView::most_kept_values / 4;
+    std::vector<std::weak_ptr<const Json>> trees;
+    for (int i = 0; i < 6; ++i) {
+        const api::ObjectKey key = {"", std::to_string(i)};
+        view.set(key, runtime_of(fourth));
+        trees.push_back(view.find(key).value());
+        // The first one is in use all the time.
+        CHECK(view.find({"", "0"}).value() == trees[0].lock());
+    }
+    std::vector<bool> kept;
+    for (const auto& tree : trees) kept.push_back(!tree.expired());
+    CHECK(kept == std::vector<bool>{true, false, false, false, true, true});
+    CHECK(view.find({"", "1"}).value() != nullptr);
+    for (int i = 0; i < 6; ++i) view.set({"", std::to_string(i)}, nullptr);
+    for (const auto& tree : trees) CHECK(tree.expired());
+}
+
+TEST_CASE("a large tree lives as long as its review", "[view]") {
+    RuntimeView view;
+    view.set({"", "large"}, runtime_of(RuntimeView::most_kept_values));
+    std::weak_ptr<const Json> tree = view.find({"", "large"}).value();
+    CHECK(tree.expired());
+}
+
+TEST_CASE("a runtime that is too large is refused with its size", "[view]") {
+    RuntimeView view;
+    view.set({"", "huge"}, runtime_of(webhook::max_runtime_values));
+    const auto found = view.find({"", "huge"});
+    REQUIRE_FALSE(found);
+    CHECK(found.error().field == "spec.runtimeRef");
+    CHECK_THAT(found.error().message, Catch::Contains("a runtime may hold 200000"));
+}
