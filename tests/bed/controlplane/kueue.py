@@ -56,6 +56,9 @@ class Kueue(Neighbour):
             "webhook": {"port": self.webhook_port, "host": "127.0.0.1", "certDir": str(self.directory)},
             "leaderElection": {"leaderElect": False},
             "clientConnection": {"qps": 500, "burst": 500},
+            # As its release has it for other kinds: by default it would take up one TrainJob after the other.
+            "controller": {"groupKindConcurrency": {kind: 5 for kind in (
+                "TrainJob.trainer.kubeflow.org", "JobSet.jobset.x-k8s.io", "Job.batch", "Pod", "Workload.kueue.x-k8s.io")}},
             # Its own API server, which would listen on all addresses.
             "featureGates": {"VisibilityOnDemand": False},
             **self._settings}))

@@ -1,6 +1,7 @@
 """A controller of others that works next to ours: installed from its own kustomization, run as a process on loopback."""
 
 import base64
+import contextlib
 import json
 import urllib.error
 import urllib.request
@@ -58,7 +59,7 @@ class Neighbour:
         self._create([obj for obj in map(self.adapt, objects) if obj])
 
     def _create(self, objects):
-        self._plane.kubectl("create", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+        self._plane.kubectl("create", "--validate=false", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
 
     def _pointed(self, obj):
         """At our process."""
@@ -85,9 +86,14 @@ class Neighbour:
     def stop(self):
         stop([self._process])
 
-    def kill(self):
-        """As if its node had gone."""
+    @contextlib.contextmanager
+    def away(self):
+        """As if its node had gone, and another one had it after a while."""
         self._process.kill()
+        try:
+            yield
+        finally:
+            self.start()
 
     def _ready(self):
         try:
