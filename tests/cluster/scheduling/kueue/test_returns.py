@@ -57,8 +57,10 @@ def tell(queue, case):
         initializer = uid(team.rest.get("jobs", f"{JOB}-{INITIALIZER}-0"))
         claim = uid(team.rest.get("persistentvolumeclaims", f"data-{JOB}"))
         preempt(team, place)
+        node = "node-1" if place == "same" else "node-2"
         if moment != "after":
-            wait_for("the initializer to run again", lambda: running(team, INITIALIZER))
+            # Where it was before, it may have begun only after it had been preempted.
+            wait_for("the initializer to run there", lambda: [pod for pod in running(team, INITIALIZER) if pod["spec"]["nodeName"] == node])
             team.finish(JOB, INITIALIZER)
         pods = wait_for("the trainer to run again", lambda: running(team, "node") or moment == "after" and running(team, INITIALIZER))
         assert {name_of(pod) for pod in pods} == {"node"}, "the initializer runs a second time"
@@ -66,7 +68,7 @@ def tell(queue, case):
             assert uid(team.rest.get("jobs", f"{JOB}-{INITIALIZER}-0")) == initializer
         if moment != "before":
             assert uid(team.rest.get("persistentvolumeclaims", f"data-{JOB}")) == claim
-        assert {pod["spec"]["nodeName"] for pod in pods} == {"node-1" if place == "same" else "node-2"}
+        assert {pod["spec"]["nodeName"] for pod in pods} == {node}
         team.finish(JOB)
         team.until_ends(JOB)
         assert "Evicted" not in true_conditions(team.workload(JOB))

@@ -99,7 +99,7 @@ def submit(team, name):
     def resumed():
         live = team.rest.get("trainjobs", job["metadata"]["name"])
         return live if live["spec"]["suspend"] is False else None
-    live = wait_for(f"Kueue to resume it with {name}", resumed, timeout=20)
+    live = wait_for(f"Kueue to resume it with {name}", resumed, timeout=30, interval=1)
     assert said(live["spec"]) == said(job["spec"])
 
 
