@@ -12,7 +12,7 @@ function(add_module name)
     endif()
 endfunction()
 
-# describe_test(name PART... [NEEDS preset/target|control-plane ...] [MINUTES n])
+# describe_test(name PART... [NEEDS preset/target|control-plane|kueue ...] [MINUTES n])
 #
 # What scripts/test knows of a test: its labels are the part that it belongs to, "needs:dev/api_tests" for what has to be built
 # first, and "minutes:2.5" for what it may take on two idle cores, a warning apart.

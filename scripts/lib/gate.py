@@ -17,7 +17,7 @@ import changes
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEV = ROOT / "build" / "dev"
 # Minutes on two idle cores when nothing has changed since the last run.
-BUDGETS = {"set up": 0.3, "build dev": 1, "build release": 0.5, "build tsan": 0.3, "the control plane's programs": 0.2, "clang-tidy": 0.5,
+BUDGETS = {"set up": 0.3, "build dev": 1, "build release": 0.5, "build tsan": 0.3, "the control plane's programs": 0.2, "Kueue": 0.1, "clang-tidy": 0.5,
            "unit (sum)": 2, "guard (sum)": 0.5, "fuzz (sum)": 0.6}
 RESULT = re.compile(r"\s*\d+/\d+ Test +#\d+: (\S+) \.+\S*\s+.*?([\d.]+) sec")
 TOTALS = re.compile(r"\d+% tests passed")
@@ -88,6 +88,8 @@ def builds(tests, targets=None):
             yield f"build {preset}", lambda preset=preset: build(preset, targets[preset])
     if "control-plane" in targets:
         yield "the control plane's programs", lambda: run("scripts/cluster", "build")
+    if "kueue" in targets:
+        yield "Kueue", lambda: run("scripts/cluster", "build", "--kueue")
 
 
 def build(preset, targets):

@@ -27,14 +27,20 @@ GROUPS = {
     "configmaps": "api/v1",
     "serviceaccounts": "api/v1",
     "secrets": "api/v1",
-    "persistentvolumes": "api/v1",
     "namespaces": "api/v1",
     "resourcequotas": "api/v1",
     "limitranges": "api/v1",
     "persistentvolumes": "api/v1",
     "persistentvolumeclaims": "api/v1",
+    "workloads": "apis/kueue.x-k8s.io/v1beta2",
+    "localqueues": "apis/kueue.x-k8s.io/v1beta2",
+    "clusterqueues": "apis/kueue.x-k8s.io/v1beta2",
+    "resourceflavors": "apis/kueue.x-k8s.io/v1beta2",
+    "topologies": "apis/kueue.x-k8s.io/v1beta2",
+    "workloadpriorityclasses": "apis/kueue.x-k8s.io/v1beta2",
 }
-CLUSTER_SCOPED = {"clustertrainingruntimes", "nodes", "namespaces", "persistentvolumes"}
+CLUSTER_SCOPED = {"clustertrainingruntimes", "nodes", "namespaces", "persistentvolumes", "clusterqueues", "resourceflavors", "topologies",
+                  "workloadpriorityclasses"}
 
 
 class ApiError(Exception):

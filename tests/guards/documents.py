@@ -135,6 +135,7 @@ VERSIONS = [
     ("docs/install.md", r"The tests run with ([\d.]+\d)", "tests/bed/go.mod", r"sigs\.k8s\.io/jobset v([\d.]+)"),
     ("docs/install.md", r"The tests run with Helm ([\d.]+\d)", "tests/bed/helm/go.mod", r"helm\.sh/helm/v4 v([\d.]+)"),
     ("docs/install.md", r"scripts/images --version ([\d.]+)", "CMakeLists.txt", r"(?m)^project\(signalbox VERSION (\S+)"),
+    ("docs/kueue.md", r"next to Kueue ([\d.]+\d)", "tests/bed/kueue/go.mod", r"sigs\.k8s\.io/kueue v([\d.]+)"),
     ("docs/python-sdk.md", r"kubeflow==([\d.]+)", "tests/bed/clients/requirements.in", r"kubeflow==([\d.]+)"),
     ("docs/python-sdk.md", r"`kubeflow` ([\d.]+\d)", "tests/bed/clients/requirements.in", r"kubeflow==([\d.]+)"),
 ]
@@ -147,9 +148,21 @@ def outdated():
             yield f"{document} says {there and there[1]}, {source} {true[1]}"
 
 
+def unshown():
+    """Rows of the contract with Kueue that name no test, or none that is there."""
+    tests = "".join(file.read_text() for file in (ROOT / "tests/cluster/scheduling/kueue").glob("test_*.py"))
+    contract = (ROOT / "docs/kueue.md").read_text().split("## The contract")[1].split("\n#")[0]
+    for *_, cell in (row.strip("|").split("|") for row in contract.splitlines() if row.startswith("|") and "---" not in row):
+        if cell.strip() != "Test" and not re.findall(r"`(\w+)`", cell):
+            yield f"docs/kueue.md: a row without a test: {cell}"
+        for name in re.findall(r"`(\w+)`", cell):
+            if f"def {name}(" not in tests:
+                yield f"docs/kueue.md names {name}, which is no test of tests/cluster/scheduling/kueue"
+
+
 def main():
     dead = [problem for document in documents() for problem in dead_paths(document)]
-    problems = [*unexplained(), *never_said(), *unproven(), *unmeasured(), *outdated(), *dead]
+    problems = [*unexplained(), *never_said(), *unproven(), *unmeasured(), *outdated(), *unshown(), *dead]
     print("\n".join(problems))
     return bool(problems)
 

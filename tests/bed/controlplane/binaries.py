@@ -20,6 +20,7 @@ import time
 MODULE = pathlib.Path(__file__).resolve().parents[1]  # where go.mod is
 HELM_MODULE = MODULE / "helm"  # a go.mod of its own: a change of it does not build the control plane again
 OTHERS_MODULE = MODULE / "others"  # the same
+KUEUE_MODULE = MODULE / "kueue"  # the same
 
 # program: its main package. In this order each one prepares much of the next.
 PROGRAMS = {
@@ -36,6 +37,10 @@ ASSETS = {
     "jobset-config": ("sigs.k8s.io/jobset", "config/components"),
     "kwok-stages": ("sigs.k8s.io/kwok", "kustomize/stage"),
 }
+KUEUE = {"kueue": "sigs.k8s.io/kueue/cmd/kueue"}
+KUEUE_ASSETS = {"kueue-config": ("sigs.k8s.io/kueue", "config")}
+TRAINER = {"trainer": "github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager"}
+TRAINER_ASSETS = {"trainer-config": ("github.com/kubeflow/trainer/v2", "manifests/base")}
 CRDS_OF_OTHERS = {
     "cert-manager": ("github.com/cert-manager/cert-manager", "deploy/crds"),
     "prometheus-operator": ("github.com/prometheus-operator/prometheus-operator", "example/prometheus-operator-crd"),
@@ -61,6 +66,16 @@ def build():
 def build_helm():
     """The helm program; built if it is not there yet."""
     return _build(HELM_MODULE, {"helm": "helm.sh/helm/v4/cmd/helm"}, {}, "Helm", "about two minutes") / "helm"
+
+
+def build_kueue():
+    """The directory with Kueue's manager and its manifests; built if it is not there yet."""
+    return _build(KUEUE_MODULE, KUEUE, KUEUE_ASSETS, "Kueue", "about five minutes on two cores")
+
+
+def build_trainer():
+    """The directory with Kubeflow Trainer's manager, of the version that Kueue knows, and its manifests; built if it is not there yet."""
+    return _build(KUEUE_MODULE, TRAINER, TRAINER_ASSETS, "Kubeflow Trainer", "a minute after Kueue")
 
 
 def build_struct_tags():

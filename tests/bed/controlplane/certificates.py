@@ -3,29 +3,32 @@
 import pathlib
 import subprocess
 
-_DAYS = "30"
 _NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
 
 
 class Authority:
-    """A CA in a directory, by the openssl command."""
+    """A CA in a directory, by the openssl command. hosts: what its own certificate is valid for besides. rsa: its key is an RSA key in
+    the traditional format."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, common_name="test-cluster-ca", days=30, hosts=(), rsa=False):
         self.directory = pathlib.Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
         self.cert = self.directory / "ca.crt"
-        self._key = self.directory / "ca.key"
-        _openssl("req", "-x509", *_NEW_KEY, "-days", _DAYS, "-subj", "/CN=test-cluster-ca",
-                 "-keyout", self._key, "-out", self.cert)
+        self.key = self.directory / "ca.key"
+        self._days = str(days)
+        names = ("-addext", _names(hosts)) if hosts else ()
+        if rsa:
+            _openssl("genrsa", "-traditional", "-out", self.key, "2048")
+        key = ("-new", "-key", self.key) if rsa else (*_NEW_KEY, "-keyout", self.key)
+        _openssl("req", "-x509", *key, "-days", self._days, "-subj", f"/CN={common_name}", *names, "-out", self.cert)
 
     def issue(self, name, common_name, organization="", hosts=()):
         """(certificate, key) for a client, or for a server that is reached by `hosts`."""
         key, request, cert, extensions = (self.directory / f"{name}.{suffix}" for suffix in ("key", "csr", "crt", "ext"))
         subject = (f"/O={organization}" if organization else "") + f"/CN={common_name}"
         _openssl("req", "-new", *_NEW_KEY, "-subj", subject, "-keyout", key, "-out", request)
-        names = ",".join(f"IP:{h}" if h[0].isdigit() else f"DNS:{h}" for h in hosts)
-        extensions.write_text("extendedKeyUsage=clientAuth,serverAuth\n" + (f"subjectAltName={names}\n" if names else ""))
-        _openssl("x509", "-req", "-in", request, "-CA", self.cert, "-CAkey", self._key, "-CAcreateserial", "-days", _DAYS,
+        extensions.write_text("extendedKeyUsage=clientAuth,serverAuth\n" + (_names(hosts) + "\n" if hosts else ""))
+        _openssl("x509", "-req", "-in", request, "-CA", self.cert, "-CAkey", self.key, "-CAcreateserial", "-days", self._days,
                  "-extfile", extensions, "-out", cert)
         return cert, key
 
@@ -34,6 +37,10 @@ class Authority:
         key = self.directory / name
         _openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", key)
         return key
+
+
+def _names(hosts):
+    return "subjectAltName=" + ",".join(f"IP:{h}" if h[0].isdigit() else f"DNS:{h}" for h in hosts)
 
 
 def _openssl(*arguments):

@@ -1,6 +1,5 @@
 """The JobSet controller: its CRD, RBAC and webhooks from its own module, pointed at our process."""
 
-import base64
 import json
 import shutil
 import urllib.error
@@ -8,6 +7,7 @@ import urllib.request
 
 import yaml
 
+from .neighbour import call_process
 from .ports import free_ports
 
 _NAMESPACE = "jobset-system"
@@ -97,8 +97,7 @@ def _make_certificate(plane):
 def _register_webhooks(plane, configuration, url):
     configuration["metadata"]["name"] = "jobset-" + configuration["metadata"]["name"]
     for hook in configuration["webhooks"]:
-        hook["clientConfig"] = {"url": url + hook["clientConfig"]["service"]["path"],
-                                "caBundle": base64.b64encode(plane.ca_file.read_bytes()).decode()}
+        call_process(hook, url, plane.ca_file)
         if "pods" in hook["rules"][0]["resources"]:
             # As its own manifests do it: only pods of JobSets concern it.
             hook["objectSelector"] = {"matchExpressions": [{"key": "jobset.sigs.k8s.io/jobset-name", "operator": "Exists"}]}

@@ -163,10 +163,23 @@ class ControlPlane:
     # For the modules of this package, each of which starts one part.
 
     def launch(self, name, *arguments, environment=None):
-        process = Process(name, [self.programs / name, *arguments], self.directory / f"{name}.log", environment,
-                          self._outlive)
+        self.adopt(Process(name, [self.programs / name, *arguments], self.directory / f"{name}.log", environment, self._outlive))
+
+    def adopt(self, process):
+        """It ends when the control plane does."""
         self._processes.append(process)
         self._note_pids()
+
+    def wait(self, what, probe):
+        """Until probe() returns something true, as long as all programs run."""
+        deadline = time.monotonic() + _TIMEOUT
+        while not probe():
+            for process in self._processes:
+                if not process.running():
+                    raise ProcessEnded(process)
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"after {_TIMEOUT} s still waiting for {what}; logs are in {self.directory}")
+            time.sleep(0.05)
 
     def _note_pids(self):
         """After each one, so that nothing is lost if we are killed halfway."""
@@ -178,7 +191,7 @@ class ControlPlane:
 
     def _wait_for_api_server(self):
         # Before etcd answers, the API server accepts connections and says nothing.
-        self._wait("the API server to be ready", lambda: self.api.request("GET", "/readyz", timeout=1)[0] == 200)
+        self.wait("the API server to be ready", lambda: self.api.request("GET", "/readyz", timeout=1)[0] == 200)
 
     def _start_once(self):
         self.authority = Authority(self.ca_file.parent)
@@ -193,21 +206,11 @@ class ControlPlane:
         jobset.create_crd()
         controllers.start(self)
         fake_nodes.start(self)
-        self._wait("JobSet's CRD to be served", jobset.crd_is_served)
+        self.wait("JobSet's CRD to be served", jobset.crd_is_served)
         jobset.start()
-        self._wait("the JobSet controller to answer", jobset.ready)
-        self._wait("the default service account", lambda: controllers.ready(self))
-        self._wait("the nodes to be ready", lambda: fake_nodes.ready(self))
-
-    def _wait(self, what, probe):
-        deadline = time.monotonic() + _TIMEOUT
-        while not probe():
-            for process in self._processes:
-                if not process.running():
-                    raise ProcessEnded(process)
-            if time.monotonic() > deadline:
-                raise RuntimeError(f"after {_TIMEOUT} s still waiting for {what}; logs are in {self.directory}")
-            time.sleep(0.05)
+        self.wait("the JobSet controller to answer", jobset.ready)
+        self.wait("the default service account", lambda: controllers.ready(self))
+        self.wait("the nodes to be ready", lambda: fake_nodes.ready(self))
 
     def _stop_processes(self):
         stop(self._processes)

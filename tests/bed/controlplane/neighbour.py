@@ -1,0 +1,104 @@
+"""A controller of others that works next to ours: installed from its own kustomization, run as a process on loopback."""
+
+import base64
+import contextlib
+import json
+import urllib.error
+import urllib.request
+
+import yaml
+
+from .ports import free_ports
+from .processes import Process, stop
+
+# What has no use here: the controller is a process and not a Pod, and no Service of this control plane has an address.
+_LEFT_OUT = {"Deployment", "Service", "APIService", "ConfigMap", "Secret"}
+_WEBHOOKS = {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
+
+
+def call_process(holder, url, ca_file):
+    """Has a webhook's or a conversion's `clientConfig` name a process at `url` instead of a Service."""
+    holder["clientConfig"] = {"url": url + holder["clientConfig"]["service"]["path"],
+                              "caBundle": base64.b64encode(ca_file.read_bytes()).decode()}
+
+
+class Neighbour:
+    """One controller on one control plane. It can be stopped and started again; it ends with the control plane at the latest.
+
+    program: its file. kustomization: a directory, whose objects are created but for what only a Pod needs.
+    """
+
+    def __init__(self, plane, program, kustomization, namespace, account):
+        self._plane = plane
+        self._program = program
+        self._kustomization = kustomization
+        self._namespace = namespace
+        self._account = account
+        self._process = None
+        self.directory = plane.directory / program.name
+        self.webhook_port, self.health_port = free_ports(2)
+
+    def arguments(self):
+        """What the program is started with."""
+        raise NotImplementedError
+
+    def certificate_authority(self):
+        """Whose certificate the webhooks have."""
+        return self._plane.ca_file
+
+    def adapt(self, obj):
+        """Changes an object of the kustomization for this control plane, or leaves it out by returning None."""
+        return obj
+
+    def install(self):
+        """Creates its objects: first what others of them need, in the kustomization's order."""
+        self.directory.mkdir(exist_ok=True)
+        rendered = self._plane.kubectl("kustomize", self._kustomization)
+        objects = [self._pointed(obj) for obj in yaml.load_all(rendered, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+                   if obj["kind"] not in _LEFT_OUT]
+        self._create([obj for obj in map(self.adapt, objects) if obj])
+        self._plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", "customresourcedefinition", "--all")
+
+    def _create(self, objects):
+        self._plane.kubectl("create", "--validate=false", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+
+    def _pointed(self, obj):
+        """At our process."""
+        url = f"https://127.0.0.1:{self.webhook_port}"
+        if obj["kind"] in _WEBHOOKS:
+            for hook in obj["webhooks"]:
+                call_process(hook, url, self.certificate_authority())
+        elif obj["kind"] == "CustomResourceDefinition" and "webhook" in obj["spec"].get("conversion", {}):
+            call_process(obj["spec"]["conversion"]["webhook"], url, self.certificate_authority())
+        return obj
+
+    def start(self):
+        """Returns when it is ready."""
+        if not self._process:
+            kubeconfig = self._plane.service_account_kubeconfig(self._namespace, self._account)
+            self._process = Process(self._program.name, [self._program, *self.arguments()], self._plane.directory / f"{self._program.name}.log",
+                                    # Where it keeps what it has to keep if it is not told where.
+                                    {"KUBECONFIG": str(kubeconfig), "TMPDIR": str(self.directory)})
+            self._plane.adopt(self._process)
+        else:
+            self._process.start()
+        self._plane.wait(f"{self._program.name} to be ready", self._ready)
+
+    def stop(self):
+        stop([self._process])
+
+    @contextlib.contextmanager
+    def away(self):
+        """As if its node had gone, and another one had it after a while."""
+        self._process.kill()
+        try:
+            yield
+        finally:
+            self.start()
+
+    def _ready(self):
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{self.health_port}/readyz", timeout=5).close()
+        except (urllib.error.URLError, OSError):
+            return False
+        return True

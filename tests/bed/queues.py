@@ -1,0 +1,228 @@
+"""Queues of Kueue for tests, and what becomes of the jobs in them."""
+
+import concurrent.futures
+import contextlib
+import http.client
+import json
+import socket
+import threading
+import uuid
+
+from controlplane.kueue import LABEL
+from jobs import ANCESTOR, runtime, train_job
+from progress import uid
+from rest import ApiError, Rest, conditions, true_conditions, wait_for
+
+KUEUE_API = "kueue.x-k8s.io/v1beta2"
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
+MANAGER = "kueue.x-k8s.io/manager"
+HOST = "kubernetes.io/hostname"
+URGENT = "urgent"  # the name of a WorkloadPriorityClass
+
+
+def flavor(name, node=None, tolerations=(), topology=None, **quota):
+    """A ResourceFlavor of the nodes with this name, or of all, and how much there is of it."""
+    spec = {"nodeLabels": {HOST: node} if node else {"kubernetes.io/os": "linux"}, "tolerations": list(tolerations),
+            **({"topologyName": topology} if topology else {})}
+    return {"name": name, "spec": spec, "quota": quota or {"cpu": "1"}}
+
+
+class Queue:
+    """A namespace with the LocalQueue "team", whose ClusterQueue has these flavors, in this order, and nothing in common with others.
+
+    rest: a client for the namespace. preempts: a more urgent job takes the place of another one.
+    """
+
+    def __init__(self, admin, kubeconfig, *flavors, preempts=True, held=False):
+        self._admin = admin
+        namespace = admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "queue-", "labels": LABEL}})
+        self.name = namespace["metadata"]["name"]
+        self.rest = Rest(kubeconfig, self.name)
+        self.seen = Seen(self.rest)
+        self._flavors = [self._flavor(each) for each in flavors]
+        self._create("ClusterQueue", self.name, {
+            "namespaceSelector": {}, "preemption": {"withinClusterQueue": "LowerPriority" if preempts else "Never"},
+            "resourceGroups": [{"coveredResources": list(flavors[0]["quota"]), "flavors": [
+                {"name": name, "resources": [{"name": resource, "nominalQuota": amount} for resource, amount in each["quota"].items()]}
+                for name, each in zip(self._flavors, flavors)]}],
+            "stopPolicy": "Hold" if held else "None"})
+        self._create("LocalQueue", "team", {"clusterQueue": self.name}, namespace=self.name)
+        wait_for("the service account, without which Pods are refused", lambda: self.rest.get("serviceaccounts", "default"), interval=0.02)
+        if not held:
+            wait_for("the queue to be active", lambda: "Active" in true_conditions(self.rest.get("localqueues", "team")))
+
+    def close(self):
+        """What is in it goes on its own while the next story is told."""
+        self.seen.close()
+        self._admin.delete("namespaces", self.name)
+        self._admin.delete("clusterqueues", self.name)
+        for name in self._flavors:
+            self._admin.delete("resourceflavors", name)
+
+    def _flavor(self, each):
+        name = f"{self.name}-{each['name']}"
+        self._create("ResourceFlavor", name, each["spec"])
+        return name
+
+    def _create(self, kind, name, spec, **metadata):
+        self._admin.create({"apiVersion": KUEUE_API, "kind": kind, "metadata": {"name": name, **metadata}, "spec": spec})
+
+    def submit(self, name, runtime_name="plain-test", urgent=False, cpu="1", **settings):
+        """A TrainJob in this queue (jobs.train_job) whose nodes take that many CPUs each."""
+        job = train_job(name, runtime_name, **{"kind": "TrainingRuntime", **settings})
+        job["metadata"]["labels"] |= {QUEUE_LABEL: "team", **({PRIORITY_LABEL: URGENT} if urgent else {})}
+        if cpu:
+            job["spec"]["trainer"].setdefault("resourcesPerNode", {"requests": {"cpu": cpu}})
+
+        def create():
+            try:
+                return self.rest.create(job)
+            except ApiError as error:
+                if "not found" not in str(error):
+                    raise
+                return None
+        return wait_for("Kueue to know the runtime", create)
+
+    def workload(self, name):
+        """The Workload of a TrainJob, or None."""
+        found = [each for each in self.rest.list("workloads") if not each["metadata"].get("deletionTimestamp")
+                 and each["metadata"].get("ownerReferences", [{}])[0].get("name") == name]
+        assert len(found) < 2, f"{name} has {len(found)} Workloads"
+        return found[0] if found else None
+
+    def until_workload(self, name, kind, timeout=30):
+        """The Workload, once its condition `kind` is True."""
+        def look():
+            found = self.workload(name)
+            return found if kind in true_conditions(found) else None
+        return wait_for(f"the Workload of {name} to be {kind}", look, timeout, 0.05)
+
+    def until_runs(self, name, timeout=30):
+        """The Pods of its trainer, once all of them run."""
+        def look():
+            found = self.pods(name)
+            wanted = self.rest.get("trainjobs", name)["spec"]["trainer"].get("numNodes", 1)
+            running = [pod for pod in found if pod["status"].get("phase") == "Running"]
+            return running if len(running) == wanted else None
+        return wait_for(f"running Pods of {name}", look, timeout)
+
+    def finish(self, name, replicated_job="node"):
+        """Lets its Pods, which would run for ever, come to their end."""
+        def end():
+            found = self.pods(name, replicated_job)
+            for pod in found:
+                self.rest.patch("pods", pod["metadata"]["name"], {"status": {"phase": "Succeeded"}}, subresource="status")
+            return found
+        wait_for(f"Pods of {name} that can end", end)
+
+    def pods(self, name, replicated_job="node"):
+        """That are not about to go."""
+        return [pod for pod in self.rest.list("pods", selector=f"jobset.sigs.k8s.io/jobset-name={name},"
+                                                               f"jobset.sigs.k8s.io/replicatedjob-name={replicated_job}")
+                if "deletionTimestamp" not in pod["metadata"]]
+
+    def until_ends(self, name, kind="Complete", timeout=40):
+        """The TrainJob, once it has ended like that and its Workload says so, too."""
+        def look():
+            job = self.rest.get("trainjobs", name)
+            ended = {"Complete", "Failed"} & set(true_conditions(job))
+            return (ended, job) if ended else None
+        ended, job = wait_for(f"{name} to be {kind}", look, timeout)
+        assert ended == {kind}, true_conditions(job)
+        finished = conditions(self.until_workload(name, "Finished"))["Finished"]
+        assert finished["reason"] == {"Complete": "Succeeded", "Failed": "Failed"}[kind]
+        assert finished["message"] == conditions(job)[kind]["message"]
+        return job
+
+    def until_held(self, name, timeout=30):
+        """The TrainJob waits: suspended, with no Pods, its Workload without quota."""
+        def look():
+            job = self.rest.get("trainjobs", name)
+            return (job["spec"].get("suspend") and "Suspended" in true_conditions(job) and self.workload(name)
+                    and "QuotaReserved" not in true_conditions(self.workload(name)) and not self.rest.list(
+                        "pods", selector=f"jobset.sigs.k8s.io/jobset-name={name}"))
+        return wait_for(f"{name} to wait", look, timeout)
+
+    def initialized_runtime(self, claims=False):
+        """A runtime that fetches a dataset, until finish(), before it trains; claims: onto a volume that goes with the JobSet."""
+        made = runtime(kind="TrainingRuntime")
+        spec = made["spec"]["template"]["spec"]
+        trainer = spec["replicatedJobs"][0]
+        trainer["dependsOn"] = [{"name": "dataset-initializer", "status": "Complete"}]
+        container = {"name": "dataset-initializer", "image": "registry.example.com/fetch:1", "resources": {"requests": {"cpu": "1"}}}
+        spec["replicatedJobs"].insert(0, {"name": "dataset-initializer", "template": {
+            "metadata": {"labels": {ANCESTOR: "dataset-initializer"}},
+            "spec": {"backoffLimit": 0, "template": {"metadata": {"labels": {"signalbox.test/run-seconds": "never"}},
+                                                     "spec": {"containers": [container]}}}}})
+        if claims:
+            size = {"resources": {"requests": {"storage": "1Gi"}}, "accessModes": ["ReadWriteOnce"], "storageClassName": ""}
+            spec["volumeClaimPolicies"] = [{"templates": [{"metadata": {"name": "data"}, "spec": size}]}]
+            for job in spec["replicatedJobs"]:
+                job["template"]["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+        return self.rest.create(made)
+
+    @contextlib.contextmanager
+    def disk(self, claim):
+        """What a volume claim of this name gets, once."""
+        name = f"disk-{uuid.uuid4().hex[:8]}"
+        self._admin.create({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": {
+            "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/disk"},
+            "claimRef": {"namespace": self.name, "name": claim}}})
+        yield
+        self._admin.delete("persistentvolumes", name)
+
+
+class Seen:
+    """What a namespace's TrainJobs and JobSets have looked like from now on."""
+
+    def __init__(self, rest):
+        self.not_created = {}  # TrainJob: what its Created=False said
+        self.job_sets = {}     # name: the uids of all that had it
+        self._connections = [self._watch(rest, "trainjobs", self._train_job), self._watch(rest, "jobsets", self._job_set)]
+
+    def _watch(self, rest, resource, see):
+        connection = rest.connection()
+        connection.timeout = None
+        connection.request("GET", rest.path(resource) + "?watch=1&timeoutSeconds=600")
+        response = connection.getresponse()
+
+        def read():
+            with contextlib.suppress(OSError, ValueError, AttributeError, http.client.HTTPException):
+                for line in response:
+                    see(json.loads(line)["object"])
+        threading.Thread(target=read, daemon=True).start()
+        return connection
+
+    def _train_job(self, job):
+        created = conditions(job).get("Created", {})
+        if created.get("status") == "False":
+            self.not_created[job["metadata"]["name"]] = f"{created['reason']}: {created['message']}"
+
+    def _job_set(self, job_set):
+        self.job_sets.setdefault(job_set["metadata"]["name"], set()).add(uid(job_set))
+
+    def close(self):
+        for connection in self._connections:
+            with contextlib.suppress(OSError):
+                connection.sock.shutdown(socket.SHUT_RDWR)
+
+
+class SideBySide:
+    """Stories that mostly wait, told at once: tell(value) for each value of that parameter with which tests of the requesting file run.
+    result(value) waits for the end of one and raises what it raised. A context manager."""
+
+    def __init__(self, request, parameter, tell):
+        values = dict.fromkeys(item.callspec.params[parameter] for item in request.session.items
+                               if item.path == request.path and parameter in getattr(getattr(item, "callspec", None), "params", ()))
+        self._pool = concurrent.futures.ThreadPoolExecutor(len(values))
+        self._told = {value: self._pool.submit(tell, value) for value in values}
+
+    def result(self, value):
+        return self._told[value].result()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._pool.shutdown()

@@ -1,0 +1,190 @@
+"""A TrainJob in a queue of Kueue's, from its submission to its end."""
+
+import pytest
+
+from jobs import runtime
+from progress import since, uid
+from queues import HOST, MANAGER, SideBySide, flavor
+from rest import conditions, true_conditions, wait_for
+
+TOLERATION = {"key": "example.com/spot", "operator": "Equal", "value": "yes", "effect": "NoSchedule"}
+
+
+def entries_of(job):
+    """{manager: its runtime patch}"""
+    return {entry["manager"]: entry for entry in job["spec"]["runtimePatches"]}
+
+
+def plain(team, **spec):
+    team.rest.create(runtime(kind="TrainingRuntime", **spec))
+
+
+def one_runs_and_the_other_after_it(queue):
+    with queue(flavor("one")) as team:
+        plain(team)
+        team.submit("first", seconds="never")
+        team.until_runs("first")
+        team.submit("second")
+        team.until_held("second")
+        job_set = wait_for("the JobSet of the second", lambda: team.rest.get("jobsets", "second"))
+        assert job_set["spec"]["suspend"] and not team.rest.list("pods", selector="jobset.sigs.k8s.io/jobset-name=second")
+        team.finish("first")
+        first, second = team.until_ends("first"), team.until_ends("second")
+        assert since(second, "Suspended") >= since(first, "Complete")
+        assert conditions(second)["Suspended"]["reason"] == "Resumed"
+
+
+def pods_are_placed_by_their_flavor(queue):
+    with queue(flavor("one", "node-3", [TOLERATION])) as team:
+        plain(team)
+        team.submit("placed", nodes=2, cpu="500m", seconds="never")
+        pods = team.until_runs("placed")
+        team.until_workload("placed", "PodsReady")
+        assert {pod["spec"]["nodeName"] for pod in pods} == {"node-3"}
+        assert all(TOLERATION in pod["spec"]["tolerations"] for pod in pods)
+        # What it was admitted with stands in Kueue's own entry, and nothing of it in another.
+        entries = entries_of(team.rest.get("trainjobs", "placed"))
+        assert "node-3" in str(entries.pop(MANAGER)) and "node-3" not in str(entries)
+
+
+def a_flavors_tolerations_join_the_users_own(queue):
+    own = {"key": "example.com/own", "operator": "Exists"}
+    with queue(flavor("one", tolerations=[TOLERATION])) as team:
+        made = runtime(kind="TrainingRuntime")
+        made["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["tolerations"] = [own]
+        team.rest.create(made)
+        team.submit("tolerant", seconds="never")
+        (pod,) = team.until_runs("tolerant")
+        assert TOLERATION in pod["spec"]["tolerations"] and own in pod["spec"]["tolerations"]
+
+
+def a_deadline_runs_from_the_admission(queue):
+    with queue(flavor("one")) as team:
+        plain(team)
+        team.submit("first", seconds="never")
+        team.until_runs("first")
+        team.submit("patient", seconds="never", activeDeadlineSeconds=3)
+        team.until_held("patient")
+        team.finish("first")
+        first, patient = team.until_ends("first"), team.until_ends("patient", "Failed")
+        assert conditions(patient)["Failed"]["reason"] == "DeadlineExceeded"
+        assert since(patient, "Failed") - since(patient, "Suspended") >= 3
+        assert since(patient, "Suspended") >= since(first, "Complete")
+
+
+def a_waiting_job_is_deleted_without_leftovers(queue):
+    with queue(flavor("one")) as team:
+        plain(team)
+        team.submit("first", seconds="never")
+        team.until_runs("first")
+        team.submit("unwanted")
+        team.until_held("unwanted")
+        team.rest.delete("trainjobs", "unwanted", propagation="Foreground")
+        wait_for("it to go", lambda: not team.rest.get("trainjobs", "unwanted"))
+        wait_for("what belonged to it", lambda: not team.workload("unwanted") and not team.rest.get("jobsets", "unwanted"))
+        assert team.until_runs("first")
+
+
+def a_time_to_live_takes_the_workload_along(queue):
+    with queue(flavor("one")) as team:
+        plain(team, ttlSecondsAfterFinished=1)
+        team.submit("brief")
+        team.until_workload("brief", "Admitted")
+        wait_for("it to go", lambda: not team.rest.get("trainjobs", "brief"))
+        wait_for("what belonged to it", lambda: not team.rest.list("workloads") and not team.rest.list("jobsets"))
+        team.submit("next")
+        team.until_runs("next")
+
+
+def a_job_for_another_cluster_is_left_to_kueue(queue):
+    with queue(flavor("one", cpu="2")) as team:
+        plain(team)
+        team.submit("remote", managedBy="kueue.x-k8s.io/multikueue", seconds="never")
+        team.until_workload("remote", "Admitted")
+        wait_for("Kueue to resume it", lambda: team.rest.get("trainjobs", "remote")["spec"]["suspend"] is False)
+        # All that is said of the first one is said before this one is through.
+        team.submit("local")
+        team.until_ends("local")
+        assert team.rest.get("jobsets", "remote") is None
+        assert not team.rest.get("trainjobs", "remote").get("status", {}).get("conditions")
+
+
+def thirty_jobs_pass_through_quota_for_five(queue):
+    with queue(flavor("one", cpu="5")) as team:
+        plain(team)
+        names = {f"job-{number}" for number in range(30)}
+        for name in sorted(names):
+            team.submit(name, seconds=0.5)
+        most = 0
+
+        def all_done():
+            nonlocal most
+            running = [pod for pod in team.rest.list("pods") if pod["status"].get("phase") in ("Pending", "Running")]
+            most = max(most, len(running))
+            return {job["metadata"]["name"] for job in team.rest.list("trainjobs") if "Complete" in true_conditions(job)} == names
+        wait_for("all to end", all_done, timeout=90)
+        assert most <= 5, f"{most} Pods at once"
+        wait_for("Kueue to know", lambda: all("Finished" in true_conditions(each) for each in team.rest.list("workloads")))
+        assert [name for name, uids in team.seen.job_sets.items() if len(uids) > 1] == []
+        for name in names:
+            team.rest.delete("trainjobs", name)
+        wait_for("nothing to be left", lambda: not any(
+            team.rest.list(resource) for resource in ("trainjobs", "workloads", "jobsets", "jobs", "pods"))
+            and [each["metadata"]["name"] for each in team.rest.list("configmaps")] == ["kube-root-ca.crt"])
+
+
+def a_topology_request_puts_all_pods_onto_one_node(queue):
+    with queue(flavor("one", topology="hosts", cpu="60")) as team:
+        made = runtime(kind="TrainingRuntime")
+        template = made["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+        template["metadata"] = {"annotations": {"kueue.x-k8s.io/podset-required-topology": HOST}}
+        team.rest.create(made)
+        # The scheduler by itself spreads them.
+        team.submit("close", nodes=3, cpu="1", seconds="never")
+        pods = team.until_runs("close")
+        assert len({pod["spec"]["nodeName"] for pod in pods}) == 1
+        assert not any(pod["spec"].get("schedulingGates") for pod in pods)
+        (assigned,) = team.workload("close")["status"]["admission"]["podSetAssignments"]
+        assert assigned["topologyAssignment"]["levels"] == [HOST]
+
+
+def an_edited_runtime_restarts_running_jobs_as_they_were(queue):
+    with queue(flavor("one")) as team:
+        plain(team)
+        team.submit("surprised", seconds="never")
+        (before,) = team.until_runs("surprised")
+        live = team.rest.get("trainingruntimes", "plain-test")
+        (job,) = live["spec"]["template"]["spec"]["replicatedJobs"]
+        job["template"]["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "NEW", "value": "yes"}]
+        team.rest.replace("trainingruntimes", live)
+
+        def again():
+            pods = team.pods("surprised")
+            return pods if pods and uid(pods[0]) != uid(before) and pods[0]["status"].get("phase") == "Running" else None
+        (after,) = wait_for("another Pod", again, timeout=60)
+        # Kueue has counted it anew, and what it was built from is kept.
+        assert "NEW" in str(team.workload("surprised")["spec"]["podSets"])
+        assert "NEW" not in str(after["spec"])
+
+
+STORIES = {story.__name__: story for story in (
+    one_runs_and_the_other_after_it, pods_are_placed_by_their_flavor, a_flavors_tolerations_join_the_users_own,
+    a_deadline_runs_from_the_admission, a_waiting_job_is_deleted_without_leftovers,
+    a_time_to_live_takes_the_workload_along, a_job_for_another_cluster_is_left_to_kueue, thirty_jobs_pass_through_quota_for_five,
+    a_topology_request_puts_all_pods_onto_one_node, an_edited_runtime_restarts_running_jobs_as_they_were)}
+
+
+@pytest.fixture(scope="module")
+def told(request, queue):
+    with SideBySide(request, "story", lambda name: STORIES[name](queue)) as stories:
+        yield stories
+
+
+# Today's defects, by the points of issue 19.
+DEFECTS = {"a_flavors_tolerations_join_the_users_own": "point 9: a flavor's tolerations replace the user's"}
+
+
+@pytest.mark.parametrize("story", [pytest.param(name, marks=[pytest.mark.xfail(strict=True, reason=DEFECTS[name])] if name in DEFECTS else [])
+                                   for name in STORIES])
+def test_in_a_queue(told, story):
+    told.result(story)

@@ -1,0 +1,100 @@
+"""What holds for both programs at once: they rest when all is settled, and either may be away for a while."""
+
+import pytest
+
+from jobs import runtime
+from progress import since, until_alone
+from queues import flavor
+from rest import conditions, wait_for
+
+KINDS = ("trainjobs", "jobsets", "workloads")
+
+
+@pytest.fixture
+def team(queue):
+    """A queue for one job of one node."""
+    with queue(flavor("one")) as made:
+        made.rest.create(runtime(kind="TrainingRuntime"))
+        yield made
+
+
+def versions(team):
+    return {(kind, each["metadata"]["name"]): each["metadata"]["resourceVersion"] for kind in KINDS for each in team.rest.list(kind)}
+
+
+def test_nothing_is_written_when_all_is_settled(signalbox, kueue, admin, team):
+    team.submit("done")
+    team.until_ends("done")
+    team.submit("running", seconds="never")
+    team.until_runs("running")
+    team.submit("waiting")
+    team.until_held("waiting")
+    until_alone(admin)
+    signalbox.wait_until_idle()
+    before = versions(team)
+    with kueue.away():
+        pass
+    signalbox.restart_reconciler()
+    signalbox.wait_until_idle()
+    assert signalbox.writes() == 0
+    assert versions(team) == before
+
+
+def test_a_deadline_frees_quota_within_two_seconds(team):
+    team.submit("late", seconds="never", activeDeadlineSeconds=3)
+    team.until_workload("late", "Admitted")
+    team.submit("next")
+    late = team.until_ends("late", "Failed")
+    assert conditions(late)["Failed"]["reason"] == "DeadlineExceeded"
+    team.until_ends("next")
+    assert since(team.workload("next"), "QuotaReserved") - since(late, "Failed") <= 2
+
+
+def test_what_kueue_missed_it_makes_up_for(signalbox, kueue, team):
+    team.submit("first", seconds="never")
+    team.until_runs("first")
+    team.submit("second")
+    team.until_held("second")
+    with kueue.away():
+        # No Job can end meanwhile: Kueue's webhook has a say in each change of a Pod.
+        team.finish("first")
+        assert team.rest.get("trainjobs", "second")["spec"]["suspend"]
+    team.until_ends("first")
+    team.until_ends("second")
+
+
+def test_what_the_reconciler_missed_it_makes_up_for(signalbox, team):
+    with signalbox.without_reconciler():
+        team.submit("moved", seconds="never")
+        wait_for("Kueue to resume it", lambda: team.rest.get("trainjobs", "moved")["spec"]["suspend"] is False)
+    team.until_runs("moved")
+    with signalbox.without_reconciler():
+        team.submit("urgent", urgent=True)
+        wait_for("Kueue to suspend it", lambda: team.rest.get("trainjobs", "moved")["spec"]["suspend"])
+    team.until_ends("urgent")
+    team.until_runs("moved")
+    team.finish("moved")
+    team.until_ends("moved")
+
+
+SETTINGS = ["always", "on-failure"]
+
+
+@pytest.mark.parametrize("setting,claims", [*((setting, False) for setting in SETTINGS), *(
+    # Of today, by the points of issue 19.
+    pytest.param(setting, True, marks=pytest.mark.xfail(strict=True, reason="point 2: Created=False for the eviction of a job with volume claims"))
+    for setting in SETTINGS)])
+def test_created_is_false_at_no_time_of_a_preempted_jobs_life(signalbox, queue, setting, claims):
+    with signalbox.reconfigured(f"--created-condition={setting}"), queue(flavor("one", cpu="2")) as team, team.disk("data-moved"):
+        team.initialized_runtime(claims)
+        team.submit("moved", seconds="never")
+        team.until_workload("moved", "Admitted")
+        team.finish("moved", "dataset-initializer")
+        team.until_runs("moved")
+        team.rest.create(runtime("other", "TrainingRuntime"))
+        team.submit("urgent", "other", urgent=True, cpu="2")
+        team.until_ends("urgent")
+        wait_for("Kueue to resume it", lambda: team.rest.get("trainjobs", "moved")["spec"]["suspend"] is False)
+        created = conditions(team.rest.get("trainjobs", "moved")).get("Created")
+        assert team.seen.not_created == {}
+        assert (created or {}).get("status") == ("True" if setting == "always" else None)
