@@ -37,6 +37,18 @@ Json runtime_patch(const char* manager, Json pod_template) {
     return patch;
 }
 
+// Of the types of Kubeflow Trainer 2.2: fields that they do not have, and empty lists.
+void forget_what_go_lacks(Json& tree) {
+    if (tree.is_array())
+        for (Json& item : tree.items()) forget_what_go_lacks(item);
+    if (!tree.is_object()) return;
+    tree.members().erase_if([](const auto& member) {
+        return member.key == "resourceClaims" || member.key == "resources" ||
+               (member.value.is_array() && member.value.empty());
+    });
+    for (auto& member : tree.members()) forget_what_go_lacks(member.value);
+}
+
 const Json* first_job(const World& world) {
     const auto& jobs = world.api.all("jobs.batch");
     return jobs.empty() ? nullptr : &jobs.begin()->second.object;
@@ -118,19 +130,36 @@ Tweak with(const std::string& labels, const std::string& more_labels, const std:
     };
 }
 
-Tweak with_kueue(const std::string& node_selector, bool suspend) {
-    Json ours;
-    ours["metadata"]["labels"] = parsed("{" + pods_that("never") + "}");
-    const Json selector = parsed(node_selector);
+Tweak with_claims() {
+    return [](Json& job) {
+        Json& patch = job["spec"]["runtimePatches"].items().front();
+        Json& replicated = patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"].items().front();
+        Json& pod = replicated["template"]["spec"]["template"]["spec"];
+        pod["resourceClaims"] = parsed(R"([{"name":"gpu","resourceClaimTemplateName":"gpus"}])");
+        pod["containers"] =
+            parsed(R"([{"name":"node","volumeMounts":[],"resources":{"claims":[{"name":"gpu"}]}}])");
+    };
+}
+
+Tweak label(const std::string& name, const std::string& value) {
+    return [=](Json& job) { job["metadata"]["labels"][name] = value; };
+}
+
+Act kueue_writes(const std::string& node_selector, bool suspend) {
     Json theirs;
-    if (!selector.is_null()) {
+    if (const Json selector = parsed(node_selector); !selector.is_null()) {
         theirs["metadata"]["labels"]["kueue.x-k8s.io/podset"] = "node";
         theirs["spec"]["nodeSelector"] = selector;
     }
-    return [=](Json& job) {
+    const Json patch = runtime_patch("kueue.x-k8s.io/manager", theirs);
+    return [=](World& world) {
+        Json job = world.api.find("trainjobs.trainer.kubeflow.org", the_job)->object;
+        forget_what_go_lacks(job["spec"]["runtimePatches"]);
+        Json::Array& patches = job["spec"]["runtimePatches"].items();
+        std::erase_if(patches, [&](const Json& entry) { return entry["manager"] == patch["manager"]; });
+        patches.push_back(patch);
         job["spec"]["suspend"] = suspend;
-        job["spec"]["runtimePatches"] = Json::array(
-            {runtime_patch("example.com/test", ours), runtime_patch("kueue.x-k8s.io/manager", theirs)});
+        world.as_user(kube::replace(train_jobs, job), std::string(ApiModel::kueue));
     };
 }
 
@@ -272,6 +301,13 @@ Act once_suspended(Act act, std::chrono::milliseconds pause, Act next) {
     };
 }
 
+Check both(Check first, Check second) {
+    return [=](const World& world) {
+        const std::string wrong = first(world);
+        return wrong.empty() ? second(world) : wrong;
+    };
+}
+
 Check job_set_has(const char* member, Json value) {
     return [member = std::string(member), value](const World& world) -> std::string {
         const Stored* set = world.api.find("jobsets.jobset.x-k8s.io", the_job);
@@ -291,6 +327,17 @@ Check pods_have(Json labels, Json node_selector) {
         if (pod["spec"]["nodeSelector"] != node_selector)
             return "the nodeSelector of the pods is " + to_json(pod["spec"]["nodeSelector"]);
         return "";
+    };
+}
+
+Check pods_claim_devices() {
+    return [](const World& world) -> std::string {
+        const Json* job = first_job(world);
+        if (!job) return "there is no Job";
+        const Json& pod = (*job)["spec"]["template"]["spec"];
+        const Json& used = pod["containers"][std::size_t{0}]["resources"]["claims"];
+        if (pod["resourceClaims"].empty()) return "the pods have no claim of devices";
+        return used.empty() ? "no container uses the claim of devices" : "";
     };
 }
 

@@ -207,17 +207,19 @@ std::vector<Scenario> suspending() {
          {"JobsCreationFailed", "JobsCreationSucceeded", "Suspended"}},
         {"Kueue admits, evicts and admits elsewhere",
          {{1s, make_runtime()},
-          {2s, make_job(with(pods_that("never")), set("suspend", "true"))},
-          {10s, once_suspended(
-                    change_job(with_kueue(R"({"zone":"a"})", false)), 50s,
-                    both(change_job(R"({"spec":{"suspend":true}})"),
-                         once_suspended(change_job(with_kueue("null", true)), 5s,
-                                        once_suspended(change_job(with_kueue(R"({"zone":"b"})", false))))))}},
+          {2s, make_job(with(pods_that("never")), with_claims(), set("suspend", "true"))},
+          {10s,
+           once_suspended(kueue_writes(R"({"zone":"a"})", false), 50s,
+                          both(kueue_writes(R"({"zone":"a"})", true),
+                               once_suspended(kueue_writes("null", true), 5s,
+                                              once_suspended(kueue_writes(R"({"zone":"b"})", false)))))}},
          {resumed_and_running},
          {"Suspended", "Resumed", "JobSetDeleted", "JobsCreationSucceeded", "WaitingForDeletion"},
          900s,
-         pods_have(Json::object({{"signalbox.test/run-seconds", "never"}, {"kueue.x-k8s.io/podset", "node"}}),
-                   Json::object({{"zone", "b"}}))},
+         both(pods_have(
+                  Json::object({{"signalbox.test/run-seconds", "never"}, {"kueue.x-k8s.io/podset", "node"}}),
+                  Json::object({{"zone", "b"}})),
+              pods_claim_devices())},
     };
 }
 

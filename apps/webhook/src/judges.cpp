@@ -17,7 +17,9 @@ runtime::Lookups lookups_of_train_job(const api::AdmissionRequest& request) {
 
 api::Verdict mutate_train_job(api::AdmissionRequest& request, const Circumstances& with) {
     api::Verdict verdict = api::allowed();
-    verdict.patch = runtime::mutate_train_job(request.object, request.old_object, with.now);
+    const runtime::Writer writer = {.is_lossy = with.policy.lossy_clients.contains(request.username),
+                                    .field_manager = request.field_manager};
+    verdict.patch = runtime::mutate_train_job(request.object, request.old_object, with.now, writer);
     return verdict;
 }
 

@@ -1,13 +1,23 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "api/admission.hpp"
 #include "api/job_set.hpp"
+#include "api/object_key.hpp"
 #include "api/time.hpp"
 #include "runtime/admission.hpp"
 
 namespace webhook {
+
+/// What the options say about reviews.
+struct ReviewPolicy {
+    /// Users whose clients write TrainJobs back by types that lack some of our fields.
+    std::set<std::string, std::less<>> lossy_clients = {};
+    runtime::KueueTypes kueue_types = runtime::KueueTypes::v2_2;
+};
 
 /// What was found in the cluster for one review; what was not asked for is absent, like what does not exist.
 struct Facts {
@@ -21,6 +31,7 @@ struct Circumstances {
     const Facts& facts;
     api::Time now;
     const runtime::Pipeline& pipeline;
+    const ReviewPolicy& policy;
 };
 
 /// What has to be found before validate_train_job() can judge.

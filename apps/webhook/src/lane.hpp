@@ -20,6 +20,7 @@ struct LaneTools {
     const runtime::Pipeline& pipeline;
     const CallerRules& callers;
     const kube::Namespaces& namespaces;  ///< in which TrainJobs and runtimes are judged
+    const ReviewPolicy& policy;
 };
 
 /// A lane's ways to the API server. Token reviews have one of their own: strangers hold up no lookup.

@@ -218,7 +218,8 @@ net::Task<net::HttpResponse> ReviewHandler::answer_later(Review review) {
 
 api::Verdict ReviewHandler::judge(Review& review, const Facts& facts) const {
     const auto now = std::chrono::floor<std::chrono::seconds>(clock_.wall());
-    return review.route->judge(review.request, {.facts = facts, .now = now, .pipeline = pipeline_});
+    return review.route->judge(review.request,
+                               {.facts = facts, .now = now, .pipeline = pipeline_, .policy = policy_});
 }
 
 net::HttpResponse ReviewHandler::conclude(const Review& review, const api::Verdict& verdict,

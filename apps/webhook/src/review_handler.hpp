@@ -24,13 +24,14 @@ class ReviewHandler {
 public:
     ReviewHandler(const FactFinder& facts, kube::Clock& clock, ReviewMetrics& metrics, net::Log& log,
                   const runtime::Pipeline& pipeline = runtime::default_pipeline(),
-                  kube::Namespaces namespaces = {})
+                  kube::Namespaces namespaces = {}, ReviewPolicy policy = {})
         : facts_(facts),
           clock_(clock),
           metrics_(metrics),
           log_(log),
           pipeline_(pipeline),
-          namespaces_(std::move(namespaces)) {}
+          namespaces_(std::move(namespaces)),
+          policy_(std::move(policy)) {}
 
     net::Answer operator()(net::HttpRequest& request) { return answer_by(request, clock_.now()); }
     /// The time that the request leaves us counts from `came` on.
@@ -53,6 +54,7 @@ private:
     net::Log& log_;
     const runtime::Pipeline& pipeline_;
     const kube::Namespaces namespaces_;
+    const ReviewPolicy policy_;
     RareNews lookup_news_ = {};
 };
 

@@ -66,7 +66,8 @@ public:
           clock_(kube::make_clock(context_.get_executor())),
           files_(std::move(files)),
           tls_(std::move(tls)),
-          lanes_(context_.get_executor(), {review_metrics_, log_, pipeline_, callers_, settings.namespaces}) {
+          lanes_(context_.get_executor(),
+                 {review_metrics_, log_, pipeline_, callers_, settings.namespaces, policy_}) {
         net::add_process_metrics(metrics_);
     }
 
@@ -96,6 +97,7 @@ private:
     std::unique_ptr<kube::Clock> clock_;
     const runtime::Pipeline pipeline_ = runtime::make_pipeline(features_of(settings_));
     const CallerRules callers_ = caller_rules(settings_);
+    const ReviewPolicy policy_ = review_policy(settings_);
     std::optional<net::TlsFileWatcher> files_;
     std::shared_ptr<net::Tls> tls_;
     std::unique_ptr<kube::ApiServer> server_;

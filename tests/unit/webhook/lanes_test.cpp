@@ -40,9 +40,10 @@ struct Fixture {
 
     webhook::CallerRules callers;
     kube::Namespaces namespaces;
+    webhook::ReviewPolicy policy;
 
     webhook::LaneTools tools() {
-        return {review_metrics, log, runtime::default_pipeline(), callers, namespaces};
+        return {review_metrics, log, runtime::default_pipeline(), callers, namespaces, policy};
     }
     void run(net::Task<> task) {
         bool done = false;

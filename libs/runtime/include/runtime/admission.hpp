@@ -20,6 +20,9 @@ struct Findings {
     bool operator==(const Findings&) const = default;
 };
 
+/// The release of Kubeflow Trainer whose library Kueue has compiled in.
+enum class KueueTypes : std::uint8_t { none, v2_2, v2_3 };
+
 /// What has to be looked up before a TrainJob can be judged.
 struct Lookups {
     /// The runtime of `spec.runtimeRef`. On UPDATE the snapshot, if lifecycle::runtime_source() says so and
@@ -56,8 +59,18 @@ Findings review_train_job(TrainJobReview review, const Pipeline& pipeline = defa
 Findings review_runtime(const api::Json& object, const api::Json& old_object,
                         const Pipeline& pipeline = default_pipeline());
 
-/// RFC 6902 operations that keep the time stamps of `spec.runtimePatches`; none for objects of an unexpected
-/// shape, which the schema is going to refuse. Applying them and asking again gives none.
-std::vector<api::Json> mutate_train_job(const api::Json& object, const api::Json& old_object, api::Time now);
+/// The writer of an object, as far as it matters what a writer leaves out.
+struct Writer {
+    bool is_lossy = false;  ///< writes objects back by types that lack some of our fields
+    std::string_view field_manager = {};
+};
+
+/// RFC 6902 operations; none for objects of an unexpected shape, which the schema is going to refuse.
+/// Applying them and asking again gives none. They keep the time stamps of `spec.runtimePatches`, and put
+/// back what a writer lost: where the initializer, the trainer or a runtime patch differs from what is stored
+/// in nothing but what Go's encoder drops, what is stored stays; and so do the patches of other managers that
+/// a manifest has never had when that is applied again.
+std::vector<api::Json> mutate_train_job(const api::Json& object, const api::Json& old_object, api::Time now,
+                                        const Writer& writer = {});
 
 }  // namespace runtime
