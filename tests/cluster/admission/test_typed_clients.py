@@ -9,7 +9,7 @@ import pytest
 
 import typed_clients
 from jobs import runtime, train_job
-from rest import ApiError, Rest, wait_for
+from rest import ApiError, Rest, conditions, wait_for
 
 KUEUE = "system:serviceaccount:kueue-system:kueue-controller-manager"
 MANAGER = "kueue.x-k8s.io/manager"
@@ -152,3 +152,50 @@ def test_a_merge_patch_by_kueue_keeps_them_too_and_a_user_can_remove_them(signal
     assert pod_of_entry() == claims
     rest.patch("trainjobs", "patched", {"spec": {"runtimePatches": [patch_of("example.com/team", {}), {"manager": MANAGER, **EMPTY}]}})
     assert pod_of_entry() == {}
+
+
+# --- kubectl apply ---
+
+def test_applying_a_manifest_again_keeps_kueue_s_entry_waiting_or_running(signalbox, rest, kueue, kubectl, tmp_path):
+    rest.create(runtime())
+    manifest = train_job("applied", seconds="never", labels={"kueue.x-k8s.io/queue-name": "team"})
+    own = manifest["spec"]["runtimePatches"] = [patch_of("example.com/team", {"nodeSelector": {"kubernetes.io/os": "linux"}})]
+    file = tmp_path / "job.json"
+
+    def job():
+        return rest.get("trainjobs", "applied")
+
+    def apply(**labels):
+        manifest["metadata"]["labels"] |= labels
+        file.write_text(json.dumps(manifest))
+        kubectl("apply", "-f", str(file))
+
+    def set_suspend(suspend):
+        rest.patch("trainjobs", "applied", {"spec": {"suspend": suspend}})
+        wait_for("it to be so", lambda: conditions(job()).get("Suspended", {}).get("status") == str(suspend))
+
+    def patched():
+        """Patches may change once nothing is active."""
+        try:
+            return kueue.patch("trainjobs", "applied", {"spec": {"runtimePatches": [*own, {"manager": MANAGER, **EMPTY}]}})
+        except ApiError as error:
+            assert "still has active Pods" in str(error)
+    apply()
+    set_suspend(True)
+    wait_for("Kueue to add its entry", patched)
+    apply(a="b")
+    assert entry(job(), MANAGER)
+    set_suspend(False)
+    apply(a="c")
+    assert entry(job(), MANAGER)
+
+
+def test_an_entry_can_be_removed_with_kubectl_patch_although_the_manifest_never_had_it(signalbox, rest, kubectl, tmp_path):
+    rest.create(runtime())
+    manifest = train_job("cleared", suspend=True)
+    own = manifest["spec"]["runtimePatches"] = [patch_of("example.com/team", {})]
+    (tmp_path / "job.json").write_text(json.dumps(manifest))
+    kubectl("apply", "-f", str(tmp_path / "job.json"))
+    for entries, managers in (([*own, {"manager": MANAGER, **EMPTY}], 2), (own, 1)):
+        kubectl("patch", "trainjob", "cleared", "--type=merge", "-p", json.dumps({"spec": {"runtimePatches": entries}}))
+        assert len(rest.get("trainjobs", "cleared")["spec"]["runtimePatches"]) == managers

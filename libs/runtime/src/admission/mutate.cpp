@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "admission/reapply.hpp"
 #include "admission/restore.hpp"
 #include "api/names.hpp"
 #include "merge/json_patch.hpp"
@@ -98,6 +99,8 @@ std::vector<Json> mutate_train_job(const Json& object, const Json& old_object, a
         operations.push_back(wanted.is_null() ? merge::remove_operation(where / "time")
                                               : merge::add_operation(where / "time", wanted));
     }
+    for (Json& operation : restore_entries(object, old_object, writer))
+        operations.push_back(std::move(operation));
     return operations;
 }
 
