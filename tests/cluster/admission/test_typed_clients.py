@@ -154,6 +154,12 @@ def test_a_merge_patch_by_kueue_keeps_them_too_and_a_user_can_remove_them(signal
     assert pod_of_entry() == {}
 
 
+def test_kueue_s_tolerations_are_added_to_the_runtime_s(signalbox, rest, kueue):
+    queued(rest, "tolerant", {})
+    admit(kueue, "2.2", "tolerant")
+    assert pod_of(rest, "tolerant")["tolerations"] == [{"key": "mine"}, {"key": "flavor"}]
+
+
 # --- kubectl apply ---
 
 def test_applying_a_manifest_again_keeps_kueue_s_entry_waiting_or_running(signalbox, rest, kueue, kubectl, tmp_path):
