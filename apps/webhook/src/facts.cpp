@@ -79,22 +79,22 @@ std::optional<Facts> FactFinder::at_hand(const api::AdmissionRequest& request,
     if (wanted == runtime::Lookups()) return Facts();
     // An UPDATE may be judged by the snapshot, and JobSets are not watched here.
     if (wanted.job_set || !request.old_object.is_null()) return std::nullopt;
-    Facts facts = {.runtime = runtimes_.find(runtime_key(request))};
+    const api::ObjectKey key = runtime_key(request);
+    Facts facts = {.runtime = runtimes_.find(key), .watched = key};
     if (!facts.runtime || !runtime::review_needs(*facts.runtime, pipeline_).empty()) return std::nullopt;
     return facts;
 }
 
 net::Async<Tree> FactFinder::live_runtime(const api::AdmissionRequest& request) const {
     const api::ObjectKey key = runtime_key(request);
-    if (Tree known = runtimes_.find(key)) co_return known;
-    // The watch may be behind: who has just created a runtime may use it.
     const kube::Resource resource = names_namespaced_runtime(request)
                                         ? kube::resources::training_runtimes
                                         : kube::resources::cluster_training_runtimes;
     co_return co_await read(server_, resource, key);
 }
 
-net::Async<Facts> FactFinder::look_up(const api::AdmissionRequest& request, runtime::Lookups wanted) const {
+net::Async<Facts> FactFinder::look_up(const api::AdmissionRequest& request, runtime::Lookups wanted,
+                                      Runtime runtime) const {
     Facts facts;
     lifecycle::RuntimeSource source = lifecycle::RuntimeSource::live;
     std::optional<api::TrainJob> job;
@@ -117,6 +117,13 @@ net::Async<Facts> FactFinder::look_up(const api::AdmissionRequest& request, runt
     const bool live_first = source == lifecycle::RuntimeSource::live;
     for (int choice = 0; choice < 2 && !facts.runtime; ++choice) {
         if (live_first == (choice == 0)) {
+            const api::ObjectKey key = runtime_key(request);
+            if (runtime == Runtime::known) facts.runtime = runtimes_.find(key);
+            if (facts.runtime) {
+                facts.watched = key;
+                continue;
+            }
+            // The watch may be behind: a runtime that has just been created may be used.
             auto live = co_await live_runtime(request);
             if (!live) co_return live.error();
             facts.runtime = std::move(*live);

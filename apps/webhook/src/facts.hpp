@@ -15,9 +15,15 @@ public:
     /// Without asking anybody; nullopt if that is not possible.
     std::optional<Facts> at_hand(const api::AdmissionRequest& request, const runtime::Lookups& wanted) const;
 
+    enum class Runtime : std::uint8_t {
+        known,  ///< from the watch, if it has one
+        live
+    };
+
     /// Asks the API server for what is not here. What does not exist is absent; any other trouble is an
     /// error that names what could not be read. `request` must stay until the end.
-    net::Async<Facts> look_up(const api::AdmissionRequest& request, runtime::Lookups wanted) const;
+    net::Async<Facts> look_up(const api::AdmissionRequest& request, runtime::Lookups wanted,
+                              Runtime runtime = Runtime::known) const;
 
 private:
     net::Async<std::shared_ptr<const api::Json>> live_runtime(const api::AdmissionRequest& request) const;

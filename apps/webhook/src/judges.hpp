@@ -22,6 +22,8 @@ struct ReviewPolicy {
 /// What was found in the cluster for one review; what was not asked for is absent, like what does not exist.
 struct Facts {
     std::shared_ptr<const api::Json> runtime = {};
+    /// The runtime's key if it comes from the watch, which may lag behind the cluster.
+    std::optional<api::ObjectKey> watched = {};
     std::optional<api::JobSet> job_set = {};
     std::vector<api::Json> observed = {};  ///< those of runtime::review_needs() that exist
 };

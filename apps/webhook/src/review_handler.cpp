@@ -98,10 +98,10 @@ struct LookUp {
 };
 
 net::Task<LookUp> look_up(const FactFinder& finder, const api::AdmissionRequest& request,
-                          runtime::Lookups wanted) {
+                          runtime::Lookups wanted, FactFinder::Runtime runtime) {
     LookUp outcome;
     try {
-        outcome.facts = co_await finder.look_up(request, wanted);
+        outcome.facts = co_await finder.look_up(request, wanted, runtime);
     } catch (...) {
         outcome.thrown = std::current_exception();
     }
@@ -115,6 +115,8 @@ struct ReviewHandler::Review {
     api::AdmissionRequest request = {};
     std::string uid = {};  // of the object, for the log if it asks: judges take the object apart
     runtime::Lookups lookups = {};
+    FactFinder::Runtime runtime = FactFinder::Runtime::known;
+    std::optional<api::Verdict> by_watch = {};  // a refusal that may rest on an old runtime
     kube::SteadyTime began = {};
     kube::SteadyTime deadline = {};
 };
@@ -188,8 +190,15 @@ net::Answer ReviewHandler::answer(const net::HttpRequest& request, Account& acco
     // Judges tell an UPDATE by its old object.
     if (review.request.operation == "CREATE") review.request.old_object = api::Json();
     if (route->lookups) review.lookups = route->lookups(review.request);
-    if (const auto facts = facts_.at_hand(review.request, review.lookups))
-        return conclude(review, judge(review, *facts), account);
+    if (const auto facts = facts_.at_hand(review.request, review.lookups)) {
+        api::Verdict verdict = judge(review, *facts);
+        if (!may_be_stale(verdict, *facts)) return conclude(review, verdict, account);
+        review.by_watch = std::move(verdict);
+        // The judge has taken the objects apart.
+        review.request = api::decode_admission_review(request.body).value();
+        review.request.old_object = api::Json();
+        review.runtime = FactFinder::Runtime::live;
+    }
     account.close();
     review.deadline = review.began + budget_of(request.target);
     return answer_later(std::move(review));
@@ -198,11 +207,13 @@ net::Answer ReviewHandler::answer(const net::HttpRequest& request, Account& acco
 net::Task<net::HttpResponse> ReviewHandler::answer_later(Review review) {
     using namespace boost::asio::experimental::awaitable_operators;
     Account account(*this, review.route, review.began);
-    auto found =
-        co_await (look_up(facts_, review.request, review.lookups) || clock_.sleep_until(review.deadline));
+    auto found = co_await (look_up(facts_, review.request, review.lookups, review.runtime) ||
+                           clock_.sleep_until(review.deadline));
     auto* outcome = std::get_if<LookUp>(&found);
     if (outcome && outcome->thrown) std::rethrow_exception(outcome->thrown);
     api::Verdict verdict;
+    if (review.by_watch && (!outcome || !outcome->facts))
+        co_return conclude(review, *review.by_watch, account);
     if (!outcome) {
         const api::Error late = {.code = api::Errc::unavailable,
                                  .message = "the API server did not answer a lookup in time"};
@@ -211,7 +222,16 @@ net::Task<net::HttpResponse> ReviewHandler::answer_later(Review review) {
         verdict = refuse_for_lack_of(outcome->facts.error());
     } else {
         note_lookup(nullptr);
+        std::optional<api::AdmissionRequest> again;
+        if (outcome->facts->watched) again = review.request;
         verdict = judge(review, *outcome->facts);
+        if (may_be_stale(verdict, *outcome->facts)) {
+            review.by_watch = std::move(verdict);
+            review.request = std::move(*again);
+            review.runtime = FactFinder::Runtime::live;
+            account.close();
+            co_return co_await answer_later(std::move(review));
+        }
     }
     co_return conclude(review, verdict, account);
 }
@@ -220,6 +240,10 @@ api::Verdict ReviewHandler::judge(Review& review, const Facts& facts) const {
     const auto now = std::chrono::floor<std::chrono::seconds>(clock_.wall());
     return review.route->judge(review.request,
                                {.facts = facts, .now = now, .pipeline = pipeline_, .policy = policy_});
+}
+
+bool ReviewHandler::may_be_stale(const api::Verdict& verdict, const Facts& facts) {
+    return verdict.denial && facts.watched && rereads_.take(*facts.watched, clock_.now());
 }
 
 net::HttpResponse ReviewHandler::conclude(const Review& review, const api::Verdict& verdict,

@@ -8,6 +8,7 @@ import ssl
 import pytest
 
 import typed_clients
+from fault_proxy import Fault
 from jobs import runtime, train_job
 from rest import ApiError, Rest, conditions, wait_for
 
@@ -205,3 +206,24 @@ def test_an_entry_can_be_removed_with_kubectl_patch_although_the_manifest_never_
     for entries, managers in (([*own, {"manager": MANAGER, **EMPTY}], 2), (own, 1)):
         kubectl("patch", "trainjob", "cleared", "--type=merge", "-p", json.dumps({"spec": {"runtimePatches": entries}}))
         assert len(rest.get("trainjobs", "cleared")["spec"]["runtimePatches"]) == managers
+
+
+# --- a runtime that the watch does not show yet ---
+
+def test_a_job_that_needs_the_newest_runtime_is_not_judged_by_an_older_one(signalbox, rest, proxy):
+    made = rest.create(runtime("changing"))
+    refused = train_job("first", "changing", suspend=True, runtimePatches=[
+        {"manager": "example.com/test", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [{"name": "late"}]}}}}])
+    with pytest.raises(ApiError) as caught:
+        rest.create(refused)
+    assert caught.value.code == 422
+    proxy.choose = lambda request: Fault(lag=5) if request.is_watch and "runtimes" in request.path else None
+    proxy.reset_everything()
+    try:
+        more = {"name": "late", "template": {"spec": {"template": {"spec": {"containers": [{"name": "x", "image": "i"}]}}}}}
+        made["spec"]["template"]["spec"]["replicatedJobs"].append(more)
+        rest.replace("clustertrainingruntimes", made)
+        rest.create(refused)
+    finally:
+        proxy.choose = lambda request: None
+        proxy.reset_everything()
