@@ -29,7 +29,8 @@ api::Verdict validate_train_job(api::AdmissionRequest& request, const Circumstan
                                       .old_object = std::move(request.old_object),
                                       .runtime = facts.runtime.get(),
                                       .job_set = facts.job_set ? &*facts.job_set : nullptr,
-                                      .observed = &facts.observed};
+                                      .observed = &facts.observed,
+                                      .kueue_types = with.policy.kueue_types};
     return to_verdict(request, runtime::review_train_job(std::move(review), with.pipeline));
 }
 

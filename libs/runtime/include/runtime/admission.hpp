@@ -29,12 +29,16 @@ struct Lookups {
     /// there is one that belongs to the job. False also when the reference is unsupported.
     bool runtime = false;
     bool job_set = false;  ///< the JobSet of the TrainJob's name
+    /// The runtime as it is at hand, for warnings only: nothing is asked for it.
+    bool runtime_for_warnings = false;
+    bool queued_jobs = false;  ///< how many TrainJobs with a queue refer to the runtime; for warnings only
 
     bool operator==(const Lookups&) const = default;
 };
 
 /// `old_object` is null on CREATE. An UPDATE of a TrainJob that is being deleted, or whose spec stays the
-/// same but for `suspend`, needs none: it must pass whatever has become of the runtime.
+/// same but for `suspend`, needs none: it must pass whatever has become of the runtime. Where it enters a
+/// queue, the runtime is of use for warnings.
 Lookups lookups_for(const api::Json& object, const api::Json& old_object);
 
 /// What else is to be looked up once the runtime is known: by name, from the API server.
@@ -48,10 +52,11 @@ struct TrainJobReview {
     const api::JobSet* job_set = nullptr;  ///< nullptr: not asked for, or there is none
     /// Those of review_needs() that exist; nullptr: nobody has looked.
     const std::vector<api::Json>* observed = nullptr;
+    KueueTypes kueue_types = KueueTypes::v2_2;
 };
 
-/// J1 to J19, W2 to W4, W6. Without a runtime where lookups_for() asks for one, the verdict is that it does
-/// not exist. Move the review in: its objects are taken apart.
+/// J1 to J19, W2 to W4, W6, W16 to W18. Without a runtime where lookups_for() asks for one, the verdict is
+/// that it does not exist. Move the review in: its objects are taken apart.
 Findings review_train_job(TrainJobReview review, const Pipeline& pipeline = default_pipeline());
 
 /// Either kind of runtime: T1 to T4, W1, W5. `old_object` is null on CREATE; on UPDATE only what the old

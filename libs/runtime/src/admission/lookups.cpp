@@ -1,4 +1,5 @@
 #include "admission/review_case.hpp"
+#include "api/names.hpp"
 #include "api/train_job_reader.hpp"
 #include "runtime/compare.hpp"
 
@@ -34,11 +35,16 @@ void name_rule(api::FieldErrors& errors, std::size_t begin, std::string_view rul
 }
 
 Lookups lookups_for(const Json& object, const Json& old_object) {
-    if (is_harmless_update(object, old_object)) return {};
     const Json& spec = object["spec"];
+    const bool supported = is_supported(api::parse_runtime_ref(spec));
+    if (is_harmless_update(object, old_object)) {
+        const bool queued = !object["metadata"]["labels"][api::queue_label].empty() &&
+                            old_object["metadata"]["labels"][api::queue_label].empty();
+        return {.runtime_for_warnings = queued && supported};
+    }
     const bool patched =
         !old_object.is_null() && patches_differ(spec["runtimePatches"], old_object["spec"]["runtimePatches"]);
-    return {.runtime = is_supported(api::parse_runtime_ref(spec)), .job_set = patched};
+    return {.runtime = supported, .job_set = patched};
 }
 
 }  // namespace runtime
