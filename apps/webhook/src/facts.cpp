@@ -10,6 +10,10 @@ namespace {
 
 using Tree = std::shared_ptr<const api::Json>;
 
+// Of a cluster with very many of them a part is enough for a warning.
+constexpr std::size_t max_pages_of_jobs = 4;
+constexpr std::string_view page_of_queued_jobs = "?limit=250&labelSelector=kueue.x-k8s.io%2Fqueue-name";
+
 std::string_view namespace_of(const api::AdmissionRequest& request) {
     return request.ns.empty() ? request.object["metadata"]["namespace"].as_string()
                               : std::string_view(request.ns);
@@ -80,6 +84,7 @@ std::optional<Facts> FactFinder::at_hand(const api::AdmissionRequest& request,
     // Whatever is wrong with it: it has to pass.
     if (wanted.runtime_for_warnings) return Facts{.runtime = runtimes_.find(runtime_key(request))};
     // An UPDATE may be judged by the snapshot, and JobSets are not watched here.
+    if (wanted.queued_jobs) return std::nullopt;
     if (wanted.job_set || !request.old_object.is_null()) return std::nullopt;
     const api::ObjectKey key = runtime_key(request);
     Facts facts = {.runtime = runtimes_.find(key), .watched = key};
@@ -95,9 +100,40 @@ net::Async<Tree> FactFinder::live_runtime(const api::AdmissionRequest& request) 
     co_return co_await read(server_, resource, key);
 }
 
+net::Async<runtime::QueuedJobs> FactFinder::queued_jobs(const api::AdmissionRequest& request) const {
+    runtime::QueuedJobs found;
+    std::size_t pages = 0;
+    for (const std::string& section : namespaces_.sections()) {
+        // One of a namespace is used there alone.
+        if (!request.ns.empty() && !kube::covers(section, request.ns)) continue;
+        const api::ObjectKey collection = {.ns = request.ns.empty() ? section : request.ns};
+        std::string next;
+        do {
+            if (pages++ == max_pages_of_jobs) {
+                found.more = true;
+                co_return found;
+            }
+            kube::Request list = kube::get(kube::resources::train_jobs, collection);
+            list.target += page_of_queued_jobs;
+            if (!next.empty()) list.target += "&continue=" + kube::percent_encode(next);
+            const auto page = co_await kube::fetch(server_, std::move(list));
+            if (!page) co_return page.error();
+            runtime::count_queued_jobs(*page, request.kind, request.name, found);
+            next = (*page)["metadata"]["continue"].as_string();
+        } while (!next.empty());
+    }
+    co_return found;
+}
+
 net::Async<Facts> FactFinder::look_up(const api::AdmissionRequest& request, runtime::Lookups wanted,
                                       Runtime runtime) const {
     Facts facts;
+    if (wanted.queued_jobs) {
+        auto queued = co_await queued_jobs(request);
+        if (!queued) co_return queued.error();
+        facts.queued = *queued;
+        co_return facts;
+    }
     lifecycle::RuntimeSource source = lifecycle::RuntimeSource::live;
     std::optional<api::TrainJob> job;
     if (!request.old_object.is_null()) {

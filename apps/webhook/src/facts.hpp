@@ -1,6 +1,7 @@
 #pragma once
 #include "judges.hpp"
 #include "kube/api_server.hpp"
+#include "kube/namespaces.hpp"
 #include "runtime_view.hpp"
 
 namespace webhook {
@@ -8,9 +9,11 @@ namespace webhook {
 /// Finds what a TrainJob is judged by. All arguments must outlive it. Thread rule: one thread.
 class FactFinder {
 public:
+    /// Jobs are counted in `namespaces`.
     FactFinder(const RuntimeView& runtimes, kube::ApiServer& server,
-               const runtime::Pipeline& pipeline = runtime::default_pipeline())
-        : runtimes_(runtimes), server_(server), pipeline_(pipeline) {}
+               const runtime::Pipeline& pipeline = runtime::default_pipeline(),
+               kube::Namespaces namespaces = {})
+        : runtimes_(runtimes), server_(server), pipeline_(pipeline), namespaces_(std::move(namespaces)) {}
 
     /// Without asking anybody; nullopt if that is not possible.
     std::optional<Facts> at_hand(const api::AdmissionRequest& request, const runtime::Lookups& wanted) const;
@@ -26,11 +29,13 @@ public:
                               Runtime runtime = Runtime::known) const;
 
 private:
+    net::Async<runtime::QueuedJobs> queued_jobs(const api::AdmissionRequest& request) const;
     net::Async<std::shared_ptr<const api::Json>> live_runtime(const api::AdmissionRequest& request) const;
 
     const RuntimeView& runtimes_;
     kube::ApiServer& server_;
     const runtime::Pipeline& pipeline_;
+    const kube::Namespaces namespaces_;
 };
 
 }  // namespace webhook

@@ -15,6 +15,10 @@ runtime::Lookups lookups_of_train_job(const api::AdmissionRequest& request) {
     return runtime::lookups_for(request.object, request.old_object);
 }
 
+runtime::Lookups lookups_of_runtime(const api::AdmissionRequest& request) {
+    return runtime::lookups_for_runtime(request.object, request.old_object);
+}
+
 api::Verdict mutate_train_job(api::AdmissionRequest& request, const Circumstances& with) {
     api::Verdict verdict = api::allowed();
     const runtime::Writer writer = {.is_lossy = with.policy.lossy_clients.contains(request.username),
@@ -35,7 +39,12 @@ api::Verdict validate_train_job(api::AdmissionRequest& request, const Circumstan
 }
 
 api::Verdict validate_runtime(api::AdmissionRequest& request, const Circumstances& with) {
-    return to_verdict(request, runtime::review_runtime(request.object, request.old_object, with.pipeline));
+    runtime::Findings findings;
+    if (request.operation != "DELETE")
+        findings = runtime::review_runtime(request.object, request.old_object, with.pipeline);
+    if (auto warning = runtime::warning_of_queued_jobs(request.object, with.facts.queued); !warning.empty())
+        findings.warnings.push_back(std::move(warning));
+    return to_verdict(request, std::move(findings));
 }
 
 }  // namespace webhook

@@ -26,6 +26,7 @@ struct Facts {
     std::optional<api::ObjectKey> watched = {};
     std::optional<api::JobSet> job_set = {};
     std::vector<api::Json> observed = {};  ///< those of runtime::review_needs() that exist
+    runtime::QueuedJobs queued = {};
 };
 
 /// What a review is judged by, besides its request.
@@ -39,12 +40,15 @@ struct Circumstances {
 /// What has to be found before validate_train_job() can judge.
 runtime::Lookups lookups_of_train_job(const api::AdmissionRequest& request);
 
+/// The same of validate_runtime().
+runtime::Lookups lookups_of_runtime(const api::AdmissionRequest& request);
+
 // The handlers of the routes: pure, for CREATE and UPDATE of the route's kind, with objects of any shape.
 // They may take the objects out of the request.
 
 api::Verdict mutate_train_job(api::AdmissionRequest& request, const Circumstances& with);
 api::Verdict validate_train_job(api::AdmissionRequest& request, const Circumstances& with);
-/// Either kind of runtime.
+/// Either kind of runtime. Of a deletion, it warns.
 api::Verdict validate_runtime(api::AdmissionRequest& request, const Circumstances& with);
 
 }  // namespace webhook

@@ -64,14 +64,21 @@ std::string uid_of(const api::AdmissionRequest& request) {
 }
 
 // What can be said before looking at the object; nullopt: it has to be judged.
-std::optional<api::Verdict> verdict_at_the_door(const api::AdmissionRequest& request, std::string_view kind,
+std::optional<api::Verdict> verdict_at_the_door(const api::AdmissionRequest& request, const Route& route,
                                                 const kube::Namespaces& namespaces) {
+    const std::string_view kind = route.kind;
     const bool is_update = request.operation == "UPDATE";
     const bool is_write = is_update || request.operation == "CREATE";
     if (!is_write && request.operation != "DELETE" && request.operation != "CONNECT")
         return api::denied_as_bad("unknown operation " + quoted(request.operation) +
                                   ": this webhook knows CREATE, UPDATE, DELETE and CONNECT");
-    if (!is_write || !request.sub_resource.empty()) return api::allowed();
+    const bool is_deletion = request.operation == "DELETE" && route.judges_deletions;
+    if ((!is_write && !is_deletion) || !request.sub_resource.empty()) return api::allowed();
+    // Nothing stands in the way of a deletion.
+    if (is_deletion && (!is_ours(request, kind) || !is_of_kind(request.old_object, kind) ||
+                        (!request.ns.empty() && !namespaces.contains(request.ns))))
+        return api::allowed();
+    if (is_deletion) return std::nullopt;
     if (!is_ours(request, kind))
         return api::denied_as_bad("this path reviews " + std::string(kind) + " of " +
                                   std::string(api::trainer_api_version) + ", not " + request.kind + " of " +
@@ -185,11 +192,13 @@ net::Answer ReviewHandler::answer(const net::HttpRequest& request, Account& acco
 
     Review review = {.route = route, .request = std::move(*decoded), .began = account.began()};
     if (log_.enabled(net::LogLevel::debug)) review.uid = uid_of(review.request);
-    if (const auto verdict = verdict_at_the_door(review.request, route->kind, namespaces_))
+    if (const auto verdict = verdict_at_the_door(review.request, *route, namespaces_))
         return conclude(review, *verdict, account);
     // Judges tell an UPDATE by its old object.
     if (review.request.operation == "CREATE") review.request.old_object = api::Json();
     if (route->lookups) review.lookups = route->lookups(review.request);
+    if (review.lookups.queued_jobs && !counts_of_jobs_.take({}, account.began()))
+        review.lookups.queued_jobs = false;
     if (const auto facts = facts_.at_hand(review.request, review.lookups)) {
         api::Verdict verdict = judge(review, *facts);
         if (!may_be_stale(verdict, *facts)) return conclude(review, verdict, account);
@@ -212,6 +221,10 @@ net::Task<net::HttpResponse> ReviewHandler::answer_later(Review review) {
     auto* outcome = std::get_if<LookUp>(&found);
     if (outcome && outcome->thrown) std::rethrow_exception(outcome->thrown);
     api::Verdict verdict;
+    // A warning is not worth a refusal.
+    const Facts nothing;
+    if (review.lookups.queued_jobs && (!outcome || !outcome->facts))
+        co_return conclude(review, judge(review, nothing), account);
     if (review.by_watch && (!outcome || !outcome->facts))
         co_return conclude(review, *review.by_watch, account);
     if (!outcome) {

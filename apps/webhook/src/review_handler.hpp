@@ -60,6 +60,7 @@ private:
     const kube::Namespaces namespaces_;
     const ReviewPolicy policy_;
     Rereads rereads_{10};
+    Rereads counts_of_jobs_{1};  // of all runtimes together: each is a list
     RareNews lookup_news_ = {};
 };
 

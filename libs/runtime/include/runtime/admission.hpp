@@ -41,6 +41,23 @@ struct Lookups {
 /// queue, the runtime is of use for warnings.
 Lookups lookups_for(const api::Json& object, const api::Json& old_object);
 
+/// Of a runtime: the TrainJobs that wait in queues or run out of them, where a change of it or its deletion
+/// (then `object` is null) matters to Kueue.
+Lookups lookups_for_runtime(const api::Json& object, const api::Json& old_object);
+
+/// How many TrainJobs with a queue, which have not ended, refer to a runtime.
+struct QueuedJobs {
+    std::size_t count = 0;
+    bool more = false;  ///< there may be more of them
+
+    bool operator==(const QueuedJobs&) const = default;
+};
+/// Adds those of a page of TrainJobs. `kind` and `name` are the runtime's.
+void count_queued_jobs(const api::Json& page, std::string_view kind, std::string_view name,
+                       QueuedJobs& found);
+/// Empty if there is nothing to say. Null as `object`: the runtime is being deleted.
+std::string warning_of_queued_jobs(const api::Json& object, const QueuedJobs& jobs);
+
 /// What else is to be looked up once the runtime is known: by name, from the API server.
 std::vector<Need> review_needs(const api::Json& runtime, const Pipeline& pipeline = default_pipeline());
 
