@@ -107,7 +107,7 @@ class Signalbox:
         if not certificates.exists():
             subprocess.run([str(ROOT / "certs" / "make-development-certificates"), "--out", str(certificates),
                             "--ip", "127.0.0.1"], check=True, capture_output=True)
-        self._certificates = certificates
+        self.certificates = certificates
         self.webhook = Program(self._binaries / "signalbox-webhook", self._directory / "webhook.log", [
             "--kubeconfig", self.webhook_kubeconfig(),
             "--listen", "127.0.0.1:0",
@@ -121,7 +121,7 @@ class Signalbox:
 
     def configure_webhooks(self):
         """Points the installed configurations at our process."""
-        bundle = base64.b64encode((self._certificates / "ca.crt").read_bytes()).decode()
+        bundle = base64.b64encode((self.certificates / "ca.crt").read_bytes()).decode()
         port = self.webhook.port_of("admission")
         for kind in ("mutatingwebhookconfiguration", "validatingwebhookconfiguration"):
             listed = json.loads(self._cluster.kubectl("get", kind, "-l", "app.kubernetes.io/part-of=signalbox", "-o", "json"))

@@ -54,9 +54,9 @@ class ApiError(Exception):
 
 class Rest:
     """One API server, with the credentials of a kubeconfig's current context. `namespace` is used where a call or an object names
-    none; by default it is the context's, else "default"."""
+    none; by default it is the context's, else "default". `impersonate`: writes are that user's, with all permissions."""
 
-    def __init__(self, kubeconfig, namespace=None):
+    def __init__(self, kubeconfig, namespace=None, impersonate=None):
         config = yaml.safe_load(open(kubeconfig, encoding="utf-8"))
         context = _named(config["contexts"], config["current-context"])["context"]
         self.namespace = namespace or context.get("namespace", "default")
@@ -67,6 +67,7 @@ class Rest:
         if "client-certificate" in user or "client-certificate-data" in user:
             self._tls.load_cert_chain(_file(user, "client-certificate"), _file(user, "client-key"))
         self._user = user
+        self._headers = {"Impersonate-User": impersonate, "Impersonate-Group": "system:masters"} if impersonate else {}
         self._kept = threading.local()
 
     def _token(self):
@@ -79,7 +80,7 @@ class Rest:
         return http.client.HTTPSConnection(self._address.hostname, self._address.port, context=self._tls, timeout=30)
 
     def request(self, method, path, body=None, content_type="application/json"):
-        headers = {"Accept": "application/json", "Content-Type": content_type}
+        headers = {"Accept": "application/json", "Content-Type": content_type, **self._headers}
         if token := self._token():
             headers["Authorization"] = f"Bearer {token}"
         status, text = self._exchange(method, path, None if body is None else json.dumps(body), headers)

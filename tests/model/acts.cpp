@@ -39,6 +39,18 @@ Json runtime_patch(const char* manager, Json pod_template) {
     return patch;
 }
 
+// Of the types of Kubeflow Trainer 2.2: fields that they do not have, and empty lists.
+void forget_what_go_lacks(Json& tree) {
+    if (tree.is_array())
+        for (Json& item : tree.items()) forget_what_go_lacks(item);
+    if (!tree.is_object()) return;
+    tree.members().erase_if([](const auto& member) {
+        return member.key == "resourceClaims" || member.key == "resources" ||
+               (member.value.is_array() && member.value.empty());
+    });
+    for (auto& member : tree.members()) forget_what_go_lacks(member.value);
+}
+
 }  // namespace
 
 Act make(const kube::Resource& resource, const std::string& object) {
@@ -134,19 +146,36 @@ Tweak with(const std::string& labels, const std::string& more_labels, const std:
     };
 }
 
-Tweak with_kueue(const std::string& node_selector, bool suspend) {
-    Json ours;
-    ours["metadata"]["labels"] = parsed("{" + pods_that("never") + "}");
-    const Json selector = parsed(node_selector);
+Tweak with_claims() {
+    return [](Json& job) {
+        Json& patch = job["spec"]["runtimePatches"].items().front();
+        Json& replicated = patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"].items().front();
+        Json& pod = replicated["template"]["spec"]["template"]["spec"];
+        pod["resourceClaims"] = parsed(R"([{"name":"gpu","resourceClaimTemplateName":"gpus"}])");
+        pod["containers"] =
+            parsed(R"([{"name":"node","volumeMounts":[],"resources":{"claims":[{"name":"gpu"}]}}])");
+    };
+}
+
+Tweak label(const std::string& name, const std::string& value) {
+    return [=](Json& job) { job["metadata"]["labels"][name] = value; };
+}
+
+Act kueue_writes(const std::string& node_selector, bool suspend) {
     Json theirs;
-    if (!selector.is_null()) {
+    if (const Json selector = parsed(node_selector); !selector.is_null()) {
         theirs["metadata"]["labels"]["kueue.x-k8s.io/podset"] = "node";
         theirs["spec"]["nodeSelector"] = selector;
     }
-    return [=](Json& job) {
+    const Json patch = runtime_patch("kueue.x-k8s.io/manager", theirs);
+    return [=](World& world) {
+        Json job = world.api.find("trainjobs.trainer.kubeflow.org", the_job)->object;
+        forget_what_go_lacks(job["spec"]["runtimePatches"]);
+        Json::Array& patches = job["spec"]["runtimePatches"].items();
+        std::erase_if(patches, [&](const Json& entry) { return entry["manager"] == patch["manager"]; });
+        patches.push_back(patch);
         job["spec"]["suspend"] = suspend;
-        job["spec"]["runtimePatches"] = Json::array(
-            {runtime_patch("example.com/test", ours), runtime_patch("kueue.x-k8s.io/manager", theirs)});
+        world.as_user(kube::replace(train_jobs, job), std::string(ApiModel::kueue));
     };
 }
 

@@ -37,8 +37,12 @@ std::string pods_that(const std::string& seconds, const std::string& outcome = "
 /// The job's runtime patches: labels, further labels, a nodeSelector.
 Tweak with(const std::string& labels, const std::string& more_labels = "",
            const std::string& node_selector = "");
-/// As with(pods_that("never")), and Kueue's own patch, empty or filled, together with its `suspend`.
-Tweak with_kueue(const std::string& node_selector, bool suspend);
+/// Of the job's runtime patch: a claim of devices that its container uses, and a value that Go does not
+/// write.
+Tweak with_claims();
+Tweak label(const std::string& name, const std::string& value);
+/// Kueue's write of the TrainJob as its types have it: its own patch, empty or filled, and `suspend`.
+Act kueue_writes(const std::string& node_selector, bool suspend);
 
 Act make_foreign_job_set();
 Act make_foreign_snapshot();
@@ -86,8 +90,12 @@ Act both(Act first, Act second);
 Tweak both(Tweak first, Tweak second);
 
 using Check = std::function<std::string(const World&)>;
+/// The first that is not fulfilled.
+Check both(Check first, Check second);
 Check job_set_has(const char* member_of_job_spec, Json value);
 Check pods_have(Json labels, Json node_selector);
+/// The claim of with_claims(), and a container that uses it.
+Check pods_claim_devices();
 /// For what a suspension is to change: one that was over before anybody looked has changed nothing.
 Check unless_never_changed(Check check);
 Check image_is(const std::string& image);

@@ -40,6 +40,17 @@ Check pods_have(Json labels, Json node_selector) {
     };
 }
 
+Check pods_claim_devices() {
+    return [](const World& world) -> std::string {
+        const Json* job = first_job(world);
+        if (!job) return "there is no Job";
+        const Json& pod = (*job)["spec"]["template"]["spec"];
+        const Json& used = pod["containers"][std::size_t{0}]["resources"]["claims"];
+        if (pod["resourceClaims"].empty()) return "the pods have no claim of devices";
+        return used.empty() ? "no container uses the claim of devices" : "";
+    };
+}
+
 Check unless_never_changed(Check check) {
     return [check = std::move(check)](const World& world) {
         const Stored* set = world.api.find("jobsets.jobset.x-k8s.io", the_job);

@@ -61,6 +61,10 @@ std::vector<Scenario> time_limits() {
          {{1s, make_runtime(ttl(0))}, {2s, make_job()}},
          {gone},
          {"AllJobsCompleted", "JobsCreationSucceeded", "TTLExpired"}},
+        {"a worker's copy of MultiKueue outlives its TTL",
+         {{1s, make_runtime(ttl(0))}, {2s, make_job(label("kueue.x-k8s.io/multikueue-origin", "manager"))}},
+         {completed},
+         {"AllJobsCompleted", "JobsCreationSucceeded"}},
         {"the TTL passes, and somebody holds the job",
          {{1s, make_runtime(ttl(30))}, {2s, make_job()}, {6s, hold(train_jobs)}},
          // A snapshot that a dead process has sent comes when the others have gone.

@@ -14,6 +14,10 @@ constexpr std::string_view runtime_field = "spec.runtimeRef";
 constexpr std::string_view managed_fields[] = {"metadata", "managedFields"};
 constexpr std::string_view templates[] = {"spec", "replicatedJobs"};
 
+// Of a cluster with very many of them a part is enough for a warning.
+constexpr std::size_t max_pages_of_jobs = 4;
+constexpr std::string_view page_of_queued_jobs = "?limit=250&labelSelector=kueue.x-k8s.io%2Fqueue-name";
+
 std::string_view namespace_of(const api::AdmissionRequest& request) {
     return request.ns.empty() ? request.object["metadata"]["namespace"].as_string()
                               : std::string_view(request.ns);
@@ -99,20 +103,24 @@ net::Async<std::vector<api::Json>> read_all(kube::ApiServer& server, std::vector
 std::optional<Facts> FactFinder::at_hand(const api::AdmissionRequest& request,
                                          const runtime::Lookups& wanted) const {
     if (wanted == runtime::Lookups()) return Facts();
+    // Whatever is wrong with it: it has to pass.
+    if (wanted.runtime_for_warnings) {
+        const auto known = runtimes_.find(runtime_key(request));
+        return Facts{.runtime = known ? *known : Tree()};
+    }
     // An UPDATE may be judged by the snapshot, and JobSets are not watched here.
+    if (wanted.queued_jobs) return std::nullopt;
     if (wanted.job_set || !request.old_object.is_null()) return std::nullopt;
-    const auto known = runtimes_.find(runtime_key(request));
+    const api::ObjectKey key = runtime_key(request);
+    const auto known = runtimes_.find(key);
     if (!known) return Facts{.runtime_refused = known.error()};
-    Facts facts = {.runtime = *known};
+    Facts facts = {.runtime = *known, .watched = key};
     if (!facts.runtime || !runtime::review_needs(*facts.runtime, pipeline_).empty()) return std::nullopt;
     return facts;
 }
 
 net::Async<Tree> FactFinder::live_runtime(const api::AdmissionRequest& request) const {
     const api::ObjectKey key = runtime_key(request);
-    auto known = runtimes_.find(key);
-    if (!known || *known) co_return known;
-    // The watch may be behind: who has just created a runtime may use it.
     const kube::Resource resource = names_namespaced_runtime(request)
                                         ? kube::resources::training_runtimes
                                         : kube::resources::cluster_training_runtimes;
@@ -134,8 +142,40 @@ net::Async<> FactFinder::look_up_needs(Facts& facts) const {
     co_return api::Result<>();
 }
 
-net::Async<Facts> FactFinder::look_up(const api::AdmissionRequest& request, runtime::Lookups wanted) const {
+net::Async<runtime::QueuedJobs> FactFinder::queued_jobs(const api::AdmissionRequest& request) const {
+    runtime::QueuedJobs found;
+    std::size_t pages = 0;
+    for (const std::string& section : namespaces_.sections()) {
+        // One of a namespace is used there alone.
+        if (!request.ns.empty() && !kube::covers(section, request.ns)) continue;
+        const api::ObjectKey collection = {.ns = request.ns.empty() ? section : request.ns};
+        std::string next;
+        do {
+            if (pages++ == max_pages_of_jobs) {
+                found.more = true;
+                co_return found;
+            }
+            kube::Request list = kube::get(kube::resources::train_jobs, collection);
+            list.target += page_of_queued_jobs;
+            if (!next.empty()) list.target += "&continue=" + kube::percent_encode(next);
+            const auto page = co_await kube::fetch(server_, std::move(list));
+            if (!page) co_return page.error();
+            runtime::count_queued_jobs(*page, request.kind, request.name, found);
+            next = (*page)["metadata"]["continue"].as_string();
+        } while (!next.empty());
+    }
+    co_return found;
+}
+
+net::Async<Facts> FactFinder::look_up(const api::AdmissionRequest& request, runtime::Lookups wanted,
+                                      Runtime runtime) const {
     Facts facts;
+    if (wanted.queued_jobs) {
+        auto queued = co_await queued_jobs(request);
+        if (!queued) co_return queued.error();
+        facts.queued = *queued;
+        co_return facts;
+    }
     lifecycle::RuntimeSource source = lifecycle::RuntimeSource::live;
     std::optional<api::TrainJob> job;
     if (!request.old_object.is_null()) {
@@ -156,19 +196,29 @@ net::Async<Facts> FactFinder::look_up(const api::AdmissionRequest& request, runt
     // What the reconciler builds from goes first; where that is gone, so does the reconciler's other choice.
     const bool live_first = source == lifecycle::RuntimeSource::live;
     for (int choice = 0; choice < 2 && !facts.runtime; ++choice) {
-        const bool live = live_first == (choice == 0);
-        if (!live && !job) continue;
+        const bool is_live = live_first == (choice == 0);
+        if (!is_live && !job) continue;
+        const api::ObjectKey key = runtime_key(request);
         api::Result<Tree> found = Tree();
-        if (live)
-            found = co_await live_runtime(request);
-        else
-            found = co_await snapshot_of(server_, *job);
+        bool is_watched = false;
+        if (is_live && runtime == Runtime::known) {
+            found = runtimes_.find(key);
+            is_watched = found && *found;
+        }
+        if (found && !*found) {
+            // The watch may be behind: a runtime that has just been created may be used.
+            if (is_live)
+                found = co_await live_runtime(request);
+            else
+                found = co_await snapshot_of(server_, *job);
+        }
         if (!found && !is_refusal(found.error())) co_return found.error();
         if (!found) {
             facts.runtime_refused = found.error();
             co_return facts;
         }
         facts.runtime = std::move(*found);
+        if (is_watched) facts.watched = key;
     }
     if (!facts.runtime) co_return facts;
     if (auto looked_up = co_await look_up_needs(facts); !looked_up) co_return looked_up.error();

@@ -20,9 +20,15 @@ runtime::Lookups lookups_of_train_job(const api::AdmissionRequest& request) {
     return runtime::lookups_for(request.object, request.old_object);
 }
 
+runtime::Lookups lookups_of_runtime(const api::AdmissionRequest& request) {
+    return runtime::lookups_for_runtime(request.object, request.old_object);
+}
+
 api::Verdict mutate_train_job(api::AdmissionRequest& request, const Circumstances& with) {
     api::Verdict verdict = api::allowed();
-    verdict.patch = runtime::mutate_train_job(request.object, request.old_object, with.now);
+    const runtime::Writer writer = {.is_lossy = with.policy.lossy_clients.contains(request.username),
+                                    .field_manager = request.field_manager};
+    verdict.patch = runtime::mutate_train_job(request.object, request.old_object, with.now, writer);
     return verdict;
 }
 
@@ -38,18 +44,25 @@ api::Verdict validate_train_job(api::AdmissionRequest& request, const Circumstan
                                       .old_object = std::move(request.old_object),
                                       .runtime = facts.runtime.get(),
                                       .job_set = facts.job_set ? &*facts.job_set : nullptr,
-                                      .observed = &facts.observed};
+                                      .observed = &facts.observed,
+                                      .kueue_types = with.policy.kueue_types};
     return to_verdict(request, runtime::review_train_job(std::move(review), with.pipeline));
 }
 
 api::Verdict validate_runtime(api::AdmissionRequest& request, const Circumstances& with) {
-    const std::size_t values = count_tree_values(request.object);
-    if (values > max_runtime_values && count_tree_values(request.old_object) <= max_runtime_values)
-        return api::denied_or_allowed(request, {{.type = api::FieldErrorType::forbidden,
-                                                 .field = "spec",
-                                                 .detail = "the runtime " + too_large_text(values),
-                                                 .rule = "T4"}});
-    return to_verdict(request, runtime::review_runtime(request.object, request.old_object, with.pipeline));
+    runtime::Findings findings;
+    if (request.operation != "DELETE") {
+        const std::size_t values = count_tree_values(request.object);
+        if (values > max_runtime_values && count_tree_values(request.old_object) <= max_runtime_values)
+            return api::denied_or_allowed(request, {{.type = api::FieldErrorType::forbidden,
+                                                     .field = "spec",
+                                                     .detail = "the runtime " + too_large_text(values),
+                                                     .rule = "T4"}});
+        findings = runtime::review_runtime(request.object, request.old_object, with.pipeline);
+    }
+    if (auto warning = runtime::warning_of_queued_jobs(request.object, with.facts.queued); !warning.empty())
+        findings.warnings.push_back(std::move(warning));
+    return to_verdict(request, std::move(findings));
 }
 
 }  // namespace webhook

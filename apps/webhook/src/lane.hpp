@@ -21,7 +21,8 @@ struct LaneTools {
     const runtime::Pipeline& pipeline;
     const CallerRules& callers;
     const kube::Namespaces& namespaces;  ///< in which TrainJobs and runtimes are judged
-    net::LoopGaps& loop_gaps;            ///< of all threads
+    const ReviewPolicy& policy;
+    net::LoopGaps& loop_gaps;  ///< of all threads
 };
 
 /// A lane's ways to the API server. Token reviews have one of their own: strangers hold up no lookup.

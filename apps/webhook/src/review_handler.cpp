@@ -64,14 +64,21 @@ std::string uid_of(const api::AdmissionRequest& request) {
 }
 
 // What can be said before looking at the object; nullopt: it has to be judged.
-std::optional<api::Verdict> verdict_at_the_door(const api::AdmissionRequest& request, std::string_view kind,
+std::optional<api::Verdict> verdict_at_the_door(const api::AdmissionRequest& request, const Route& route,
                                                 const kube::Namespaces& namespaces) {
+    const std::string_view kind = route.kind;
     const bool is_update = request.operation == "UPDATE";
     const bool is_write = is_update || request.operation == "CREATE";
     if (!is_write && request.operation != "DELETE" && request.operation != "CONNECT")
         return api::denied_as_bad("unknown operation " + quoted(request.operation) +
                                   ": this webhook knows CREATE, UPDATE, DELETE and CONNECT");
-    if (!is_write || !request.sub_resource.empty()) return api::allowed();
+    const bool is_deletion = request.operation == "DELETE" && route.judges_deletions;
+    if ((!is_write && !is_deletion) || !request.sub_resource.empty()) return api::allowed();
+    // Nothing stands in the way of a deletion.
+    if (is_deletion && (!is_ours(request, kind) || !is_of_kind(request.old_object, kind) ||
+                        (!request.ns.empty() && !namespaces.contains(request.ns))))
+        return api::allowed();
+    if (is_deletion) return std::nullopt;
     if (!is_ours(request, kind))
         return api::denied_as_bad("this path reviews " + std::string(kind) + " of " +
                                   std::string(api::trainer_api_version) + ", not " + request.kind + " of " +
@@ -98,10 +105,10 @@ struct LookUp {
 };
 
 net::Task<LookUp> look_up(const FactFinder& finder, const api::AdmissionRequest& request,
-                          runtime::Lookups wanted) {
+                          runtime::Lookups wanted, FactFinder::Runtime runtime) {
     LookUp outcome;
     try {
-        outcome.facts = co_await finder.look_up(request, wanted);
+        outcome.facts = co_await finder.look_up(request, wanted, runtime);
     } catch (...) {
         outcome.thrown = std::current_exception();
     }
@@ -115,6 +122,8 @@ struct ReviewHandler::Review {
     api::AdmissionRequest request = {};
     std::string uid = {};  // of the object, for the log if it asks: judges take the object apart
     runtime::Lookups lookups = {};
+    FactFinder::Runtime runtime = FactFinder::Runtime::known;
+    std::optional<api::Verdict> by_watch = {};  // a refusal that may rest on an old runtime
     kube::SteadyTime began = {};
     kube::SteadyTime deadline = {};
 };
@@ -183,13 +192,22 @@ net::Answer ReviewHandler::answer(const net::HttpRequest& request, Account& acco
 
     Review review = {.route = route, .request = std::move(*decoded), .began = account.began()};
     if (log_.enabled(net::LogLevel::debug)) review.uid = uid_of(review.request);
-    if (const auto verdict = verdict_at_the_door(review.request, route->kind, namespaces_))
+    if (const auto verdict = verdict_at_the_door(review.request, *route, namespaces_))
         return conclude(review, *verdict, account);
     // Judges tell an UPDATE by its old object.
     if (review.request.operation == "CREATE") review.request.old_object = api::Json();
     if (route->lookups) review.lookups = route->lookups(review.request);
-    if (const auto facts = facts_.at_hand(review.request, review.lookups))
-        return conclude(review, judge(review, *facts), account);
+    if (review.lookups.queued_jobs && !counts_of_jobs_.take({}, account.began()))
+        review.lookups.queued_jobs = false;
+    if (const auto facts = facts_.at_hand(review.request, review.lookups)) {
+        api::Verdict verdict = judge(review, *facts);
+        if (!may_be_stale(verdict, *facts)) return conclude(review, verdict, account);
+        review.by_watch = std::move(verdict);
+        // The judge has taken the objects apart.
+        review.request = api::decode_admission_review(request.body).value();
+        review.request.old_object = api::Json();
+        review.runtime = FactFinder::Runtime::live;
+    }
     account.close();
     review.deadline = review.began + budget_of(request.target);
     return answer_later(std::move(review));
@@ -198,11 +216,17 @@ net::Answer ReviewHandler::answer(const net::HttpRequest& request, Account& acco
 net::Task<net::HttpResponse> ReviewHandler::answer_later(Review review) {
     using namespace boost::asio::experimental::awaitable_operators;
     Account account(*this, review.route, review.began);
-    auto found =
-        co_await (look_up(facts_, review.request, review.lookups) || clock_.sleep_until(review.deadline));
+    auto found = co_await (look_up(facts_, review.request, review.lookups, review.runtime) ||
+                           clock_.sleep_until(review.deadline));
     auto* outcome = std::get_if<LookUp>(&found);
     if (outcome && outcome->thrown) std::rethrow_exception(outcome->thrown);
     api::Verdict verdict;
+    // A warning is not worth a refusal.
+    const Facts nothing;
+    if (review.lookups.queued_jobs && (!outcome || !outcome->facts))
+        co_return conclude(review, judge(review, nothing), account);
+    if (review.by_watch && (!outcome || !outcome->facts))
+        co_return conclude(review, *review.by_watch, account);
     if (!outcome) {
         const api::Error late = {.code = api::Errc::unavailable,
                                  .message = "the API server did not answer a lookup in time"};
@@ -211,14 +235,28 @@ net::Task<net::HttpResponse> ReviewHandler::answer_later(Review review) {
         verdict = refuse_for_lack_of(outcome->facts.error());
     } else {
         note_lookup(nullptr);
+        std::optional<api::AdmissionRequest> again;
+        if (outcome->facts->watched) again = review.request;
         verdict = judge(review, *outcome->facts);
+        if (may_be_stale(verdict, *outcome->facts)) {
+            review.by_watch = std::move(verdict);
+            review.request = std::move(*again);
+            review.runtime = FactFinder::Runtime::live;
+            account.close();
+            co_return co_await answer_later(std::move(review));
+        }
     }
     co_return conclude(review, verdict, account);
 }
 
 api::Verdict ReviewHandler::judge(Review& review, const Facts& facts) const {
     const auto now = std::chrono::floor<std::chrono::seconds>(clock_.wall());
-    return review.route->judge(review.request, {.facts = facts, .now = now, .pipeline = pipeline_});
+    return review.route->judge(review.request,
+                               {.facts = facts, .now = now, .pipeline = pipeline_, .policy = policy_});
+}
+
+bool ReviewHandler::may_be_stale(const api::Verdict& verdict, const Facts& facts) {
+    return verdict.denial && facts.watched && rereads_.take(*facts.watched, clock_.now());
 }
 
 net::HttpResponse ReviewHandler::conclude(const Review& review, const api::Verdict& verdict,

@@ -7,6 +7,7 @@
 #include "net/http_server.hpp"
 #include "net/log.hpp"
 #include "rare_news.hpp"
+#include "rereads.hpp"
 #include "review_metrics.hpp"
 #include "routes.hpp"
 
@@ -18,19 +19,21 @@ std::chrono::milliseconds budget_of(std::string_view target);
 
 /// Answers admission reviews: decodes, finds the facts, lets the route's judge speak, encodes. A denial is
 /// HTTP 200; any other status means that there is no verdict. Without lookups the answer is there at once.
-/// What is written in other namespaces than `namespaces` is denied: whatever it is judged by cannot be read.
-/// All arguments must outlive it and its answers. Thread rule: one thread.
+/// Before a refusal that rests on a runtime from the watch, the runtime is read live and the review judged
+/// again. What is written in other namespaces than `namespaces` is denied: whatever it is judged by cannot be
+/// read. All arguments must outlive it and its answers. Thread rule: one thread.
 class ReviewHandler {
 public:
     ReviewHandler(const FactFinder& facts, kube::Clock& clock, ReviewMetrics& metrics, net::Log& log,
                   const runtime::Pipeline& pipeline = runtime::default_pipeline(),
-                  kube::Namespaces namespaces = {})
+                  kube::Namespaces namespaces = {}, ReviewPolicy policy = {})
         : facts_(facts),
           clock_(clock),
           metrics_(metrics),
           log_(log),
           pipeline_(pipeline),
-          namespaces_(std::move(namespaces)) {}
+          namespaces_(std::move(namespaces)),
+          policy_(std::move(policy)) {}
 
     net::Answer operator()(net::HttpRequest& request) { return answer_by(request, clock_.now()); }
     /// The time that the request leaves us counts from `came` on.
@@ -44,6 +47,8 @@ private:
     net::Task<net::HttpResponse> answer_later(Review review);
     net::HttpResponse conclude(const Review& review, const api::Verdict& verdict, Account& account);
     api::Verdict judge(Review& review, const Facts& facts) const;
+    /// Whether the runtime is worth another look.
+    bool may_be_stale(const api::Verdict& verdict, const Facts& facts);
     api::Verdict refuse_for_lack_of(const api::Error& error);
     void note_lookup(const api::Error* error);
 
@@ -53,6 +58,9 @@ private:
     net::Log& log_;
     const runtime::Pipeline& pipeline_;
     const kube::Namespaces namespaces_;
+    const ReviewPolicy policy_;
+    Rereads rereads_{10};
+    Rereads counts_of_jobs_{1};  // of all runtimes together: each is a list
     RareNews lookup_news_ = {};
 };
 

@@ -10,10 +10,10 @@ constexpr Route table[] = {
     {"/mutate-trainer-kubeflow-org-v1alpha1-trainjob", api::train_job_kind, nullptr, mutate_train_job},
     {"/validate-trainer-kubeflow-org-v1alpha1-trainjob", api::train_job_kind, lookups_of_train_job,
      validate_train_job},
-    {"/validate-trainer-kubeflow-org-v1alpha1-trainingruntime", api::training_runtime_kind, nullptr,
-     validate_runtime},
+    {"/validate-trainer-kubeflow-org-v1alpha1-trainingruntime", api::training_runtime_kind,
+     lookups_of_runtime, validate_runtime, true},
     {"/validate-trainer-kubeflow-org-v1alpha1-clustertrainingruntime", api::cluster_training_runtime_kind,
-     nullptr, validate_runtime},
+     lookups_of_runtime, validate_runtime, true},
 };
 
 }  // namespace

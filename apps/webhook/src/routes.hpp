@@ -15,6 +15,7 @@ struct Route {
     runtime::Lookups (*lookups)(const api::AdmissionRequest& request);
     /// Leaves of the request what encoding the answer takes.
     api::Verdict (*judge)(api::AdmissionRequest& request, const Circumstances& with);
+    bool judges_deletions = false;
 };
 
 /// All of them; paths are unique.

@@ -76,7 +76,7 @@ public:
           files_(std::move(files)),
           tls_(std::move(tls)),
           lanes_(context_.get_executor(),
-                 {review_metrics_, log_, pipeline_, callers_, settings.namespaces, loop_gaps_}) {
+                 {review_metrics_, log_, pipeline_, callers_, settings.namespaces, policy_, loop_gaps_}) {
         net::add_process_metrics(metrics_);
         net::add_loop_metrics(metrics_, loop_gaps_);
     }
@@ -109,6 +109,7 @@ private:
     std::unique_ptr<kube::Clock> clock_;
     const runtime::Pipeline pipeline_ = runtime::make_pipeline(features_of(settings_));
     const CallerRules callers_ = caller_rules(settings_);
+    const ReviewPolicy policy_ = review_policy(settings_);
     std::optional<net::TlsFileWatcher> files_;
     std::shared_ptr<net::Tls> tls_;
     std::unique_ptr<kube::ApiServer> server_;

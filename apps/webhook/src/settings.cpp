@@ -29,6 +29,23 @@ constexpr DeadlineRow deadlines[] = {
      "how long a connection may be idle; longer than API servers keep one, which is 90s"},
 };
 
+// Of a list that commas separate.
+template <class Use>
+void for_each_name(std::string_view rest, Use use) {
+    while (!rest.empty()) {
+        const auto comma = std::min(rest.find(','), rest.size());
+        if (comma > 0) use(rest.substr(0, comma));
+        rest.remove_prefix(std::min(comma + 1, rest.size()));
+    }
+}
+
+std::optional<runtime::KueueTypes> kueue_types(std::string_view release) {
+    if (release == "2.2") return runtime::KueueTypes::v2_2;
+    if (release == "2.3") return runtime::KueueTypes::v2_3;
+    if (release == "none") return runtime::KueueTypes::none;
+    return std::nullopt;
+}
+
 }  // namespace
 
 Settings default_settings() {
@@ -83,6 +100,14 @@ void add_options(net::Options& options, Settings& settings) {
     options.add("shutdown-delay", "DURATION", settings.shutdown_delay,
                 "how long to go on serving after SIGTERM, not ready, until nobody is sent here any more");
     options.add_list(
+        "lossy-clients", "LIST", settings.lossy_clients,
+        "users whose clients write TrainJobs back by types that lack some of our fields, as Kueue's "
+        "do, separated by commas: these fields are put back for them");
+    options.add(
+        "kueue-types", "RELEASE", settings.kueue_types,
+        "of which Kubeflow Trainer Kueue has the types: 2.2 (Kueue 0.18, 0.19), 2.3, or none: warnings say "
+        "where it counts otherwise than is built");
+    options.add_list(
         "feature-gates", "LIST", settings.feature_gates,
         "what to try out, as in the reconciler: TrainJobStatus=true reserves the names of variables "
         "for reporting progress");
@@ -127,18 +152,21 @@ api::Result<> check(const Settings& settings) {
     if (settings.shutdown_delay < std::chrono::milliseconds(0) ||
         settings.shutdown_delay > max_shutdown_delay)
         return usage("--shutdown-delay must be from 0s to 10m");
+    if (!kueue_types(settings.kueue_types)) return usage("--kueue-types must be 2.2, 2.3 or none");
     return runtime::check_gates(settings.feature_gates);
 }
 
 CallerRules caller_rules(const Settings& settings) {
     CallerRules rules = {.audience = settings.token_audience};
-    std::string_view rest = settings.token_users;
-    while (!rest.empty()) {
-        const auto comma = std::min(rest.find(','), rest.size());
-        if (comma > 0) rules.users.emplace(rest.substr(0, comma));
-        rest.remove_prefix(std::min(comma + 1, rest.size()));
-    }
+    for_each_name(settings.token_users, [&](std::string_view name) { rules.users.emplace(name); });
     return rules;
+}
+
+ReviewPolicy review_policy(const Settings& settings) {
+    ReviewPolicy policy = {.kueue_types =
+                               kueue_types(settings.kueue_types).value_or(runtime::KueueTypes::none)};
+    for_each_name(settings.lossy_clients, [&](std::string_view name) { policy.lossy_clients.emplace(name); });
+    return policy;
 }
 
 net::ServerLimits share(const net::ServerLimits& limits, int threads) {

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "caller_check.hpp"
+#include "judges.hpp"
 #include "kube/namespaces.hpp"
 #include "net/http_server.hpp"
 #include "net/option_types.hpp"
@@ -31,6 +32,8 @@ struct Settings {
                                 .max_connections = 512};  ///< of the whole process; see share()
     /// From SIGTERM on, while Services and load balancers learn that we are not ready.
     std::chrono::milliseconds shutdown_delay{5'000};
+    std::string lossy_clients = "system:serviceaccount:kueue-system:kueue-controller-manager";
+    std::string kueue_types = "2.2";
     net::FeatureGates feature_gates = {};
     net::LogLevel log_level = net::LogLevel::info;
     net::LogFormat log_format = net::LogFormat::json;
@@ -51,6 +54,9 @@ net::ServerLimits share(const net::ServerLimits& limits, int threads);
 
 /// Who may call.
 CallerRules caller_rules(const Settings& settings);
+
+/// What reviews depend on. Needs settings that check() passes.
+ReviewPolicy review_policy(const Settings& settings);
 
 /// What the types of the options cannot say.
 api::Result<> check(const Settings& settings);

@@ -98,7 +98,9 @@ Result<AdmissionRequest> decode_admission_review(std::string_view body) {
                                 .name = text_of(read["name"]),
                                 .ns = text_of(read["namespace"]),
                                 .operation = text_of(read["operation"]),
-                                .dry_run = read["dryRun"].bool_or(false)};
+                                .dry_run = read["dryRun"].bool_or(false),
+                                .username = text_of(read["userInfo"]["username"]),
+                                .field_manager = text_of(read["options"]["fieldManager"])};
     if (decoded.uid.empty()) return no_review("its request has no uid");
     decoded.object = take_member(request, "object");
     decoded.old_object = take_member(request, "oldObject");

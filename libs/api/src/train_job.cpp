@@ -20,6 +20,9 @@ TrainJob parse_all_but_spec(const Json& object) {
     job.suspend = spec["suspend"].bool_or(false);
     job.active_deadline_seconds = spec["activeDeadlineSeconds"].as_int();
     job.managed_by = string_or(spec["managedBy"], managed_by_us);
+    const Json& labels = object["metadata"]["labels"];
+    job.queue = labels[queue_label].as_string();
+    job.is_multikueue_copy = labels.contains(multikueue_label);
     job.conditions = parse_conditions(object["status"]["conditions"]);
     job.jobs_status = parse_jobs_status(object["status"]["jobsStatus"]);
     return job;

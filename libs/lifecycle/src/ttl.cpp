@@ -7,7 +7,11 @@ namespace lifecycle {
 
 namespace {
 
-bool may_expire(const api::TrainJob& job) { return is_ours(job) && !job.meta.deletion; }
+// MultiKueue would dispatch a job again whose copy goes before its manager has seen the end; it deletes the
+// copy itself.
+bool may_expire(const api::TrainJob& job) {
+    return is_ours(job) && !job.meta.deletion && !job.is_multikueue_copy;
+}
 
 }  // namespace
 

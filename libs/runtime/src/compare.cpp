@@ -13,16 +13,9 @@ using api::Json;
 constexpr std::string_view quantity_names[] = {"limits",   "requests",  "minResources",
                                                "overhead", "sizeLimit", "divisor"};
 
-bool holds_quantities(std::string_view name) {
-    return std::find(std::begin(quantity_names), std::end(quantity_names), name) != std::end(quantity_names);
-}
-
 bool same_scalar(const Json& left, const Json& right, bool quantity) {
     if (left == right) return true;
-    if (!quantity) return false;
-    const auto a = api::parse_quantity(left);
-    const auto b = api::parse_quantity(right);
-    return a && b && *a == *b;
+    return quantity && is_same_quantity(left, right);
 }
 
 // Null, an empty list, or an object of such; but `emptyDir: {}` says what kind of volume it is.
@@ -94,6 +87,16 @@ bool equivalent(std::string_view name, const Json& left, const Json& right, bool
 }
 
 }  // namespace
+
+bool holds_quantities(std::string_view name) {
+    return std::find(std::begin(quantity_names), std::end(quantity_names), name) != std::end(quantity_names);
+}
+
+bool is_same_quantity(const Json& left, const Json& right) {
+    const auto a = api::parse_quantity(left);
+    const auto b = api::parse_quantity(right);
+    return a && b && *a == *b;
+}
 
 bool is_contained(const Json& desired, const Json& live) { return contained({}, desired, live, false); }
 

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 
+#include "api/names.hpp"
+#include "edit.hpp"
 #include "forbidden_fields.hpp"
 #include "merge/strategic_merge.hpp"
 
@@ -48,6 +51,33 @@ Json patch_of_spec(const Json& patch) {
     return spec;
 }
 
+Json* tolerations_of(Json& job) {
+    Json* place = &job;
+    for (const char* member : {"template", "spec", "template", "spec", "tolerations"})
+        if (place) place = place->find(member);
+    return place;
+}
+
+// A patch replaces the list. Kueue's has the tolerations of a flavor alone, and with every other kind of jobs
+// it adds them to the job's own.
+void keep_tolerations(const Json& spec, Json& patch) {
+    Json* jobs = patch.find("replicatedJobs");
+    if (!jobs || !jobs->is_array()) return;
+    for (Json& job : jobs->items()) {
+        Json* added = tolerations_of(job);
+        const Json* there = find_named(spec["replicatedJobs"], std::as_const(job)["name"].as_string());
+        if (!added || std::as_const(*added).items().empty() || !there) continue;
+        Json all = (*there)["template"]["spec"]["template"]["spec"]["tolerations"];
+        if (!all.is_array()) continue;
+        // Long lists meet long lists: each is looked at once.
+        std::unordered_set<std::string> known;
+        for (const Json& toleration : std::as_const(all).items()) known.insert(to_json(toleration));
+        for (Json& toleration : added->items())
+            if (known.insert(to_json(toleration)).second) all.push_back(std::move(toleration));
+        *added = std::move(all);
+    }
+}
+
 void put_all(Json& map, const Json& additions) {
     api::JsonMerger merged(map.members());
     for (const auto& [key, value] : additions.members())
@@ -85,8 +115,11 @@ api::Result<Template> patched_template(const Json& runtime, const Json& train_jo
         put_all(result.labels, patch["metadata"]["labels"]);
         put_all(result.annotations, patch["metadata"]["annotations"]);
         if (patch["spec"].empty()) continue;
+        Json spec_patch = patch_of_spec(patch);
+        if (patches[i]["manager"].as_string() == api::kueue_manager)
+            keep_tolerations(result.spec, spec_patch);
         auto merged =
-            merge::strategic_merge(std::move(result.spec), patch_of_spec(patch), merge::job_set_spec());
+            merge::strategic_merge(std::move(result.spec), std::move(spec_patch), merge::job_set_spec());
         if (!merged)
             return api::invalid("spec.runtimePatches[" + std::to_string(i) + "]",
                                 "trainingRuntimeSpec.template.spec." + describe(merged.error()));

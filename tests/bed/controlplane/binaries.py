@@ -21,6 +21,7 @@ MODULE = pathlib.Path(__file__).resolve().parents[1]  # where go.mod is
 HELM_MODULE = MODULE / "helm"  # a go.mod of its own: a change of it does not build the control plane again
 OTHERS_MODULE = MODULE / "others"  # the same
 KUEUE_MODULE = MODULE / "kueue"  # the same
+ROUND_TRIP_MODULE = MODULE / "roundtrip"  # the same
 
 # program: its main package. In this order each one prepares much of the next.
 PROGRAMS = {
@@ -83,6 +84,13 @@ def build_struct_tags():
     source = MODULE / "structtags" / "main.go"
     name = f"structtags-{hashlib.sha256(source.read_bytes()).hexdigest()[:16]}"
     return _build(MODULE, {name: "./structtags"}, {}, "the reader of struct tags", "a few seconds") / name
+
+
+def build_round_trip():
+    """The program tests/bed/roundtrip; built if it is not there yet."""
+    source = ROUND_TRIP_MODULE / "main.go"
+    name = f"roundtrip-{hashlib.sha256(source.read_bytes()).hexdigest()[:16]}"
+    return _build(ROUND_TRIP_MODULE, {name: "."}, {}, "Kubeflow Trainer's types", "a few seconds") / name
 
 
 def crds_of_others():

@@ -13,7 +13,8 @@ const std::string review = R"({
                 "resource": {"group": "trainer.kubeflow.org", "version": "v1alpha1", "resource": "trainjobs"},
                 "subResource": "status", "name": "job", "namespace": "team", "operation": "UPDATE",
                 "userInfo": {"username": "alice"}, "object": {"spec": {"suspend": true}},
-                "oldObject": {"spec": {"suspend": false}}, "dryRun": true, "options": null}})";
+                "oldObject": {"spec": {"suspend": false}}, "dryRun": true,
+                "options": {"kind": "UpdateOptions", "fieldManager": "kubectl-edit"}}})";
 
 // The review with one member of the request taken out, or set.
 AdmissionRequest changed(void (*change)(Json& request)) {
@@ -38,6 +39,8 @@ TEST_CASE("an AdmissionReview is decoded", "[api]") {
     CHECK(request->ns == "team");
     CHECK(request->operation == "UPDATE");
     CHECK(request->dry_run);
+    CHECK(request->username == "alice");
+    CHECK(request->field_manager == "kubectl-edit");
     CHECK(request->object == Json::object({{"spec", Json::object({{"suspend", true}})}}));
     CHECK(request->old_object == Json::object({{"spec", Json::object({{"suspend", false}})}}));
 }

@@ -18,7 +18,8 @@ TrainJob train_job(std::string_view text) {
 
 TEST_CASE("a TrainJob is read", "[api]") {
     const TrainJob job = train_job(R"({
-        "metadata": {"name": "job", "namespace": "team"},
+        "metadata": {"name": "job", "namespace": "team", "labels": {"kueue.x-k8s.io/queue-name": "q",
+                                                                  "kueue.x-k8s.io/multikueue-origin": "m"}},
         "spec": {"runtimeRef": {"apiGroup": "trainer.kubeflow.org", "kind": "TrainingRuntime", "name": "mine"},
                  "suspend": true, "activeDeadlineSeconds": 3600, "managedBy": "kueue.x-k8s.io/multikueue",
                  "trainer": {"numNodes": 4}},
@@ -30,6 +31,8 @@ TEST_CASE("a TrainJob is read", "[api]") {
     CHECK(job.suspend);
     CHECK(job.active_deadline_seconds == 3600);
     CHECK(job.managed_by == "kueue.x-k8s.io/multikueue");
+    CHECK(job.queue == "q");
+    CHECK(job.is_multikueue_copy);
     CHECK(job.spec["trainer"]["numNodes"] == Json(4));
     CHECK(is_true(job.conditions, condition::suspended));
     CHECK(job.jobs_status == std::vector<JobStatus>{{.name = "node", .ready = 4}});
@@ -48,6 +51,8 @@ TEST_CASE("a TrainJob gets the defaults of its schema, and is read whatever its 
         CHECK_FALSE(job.suspend);
         CHECK_FALSE(job.active_deadline_seconds);
         CHECK(job.managed_by == "trainer.kubeflow.org/trainjob-controller");
+        CHECK(job.queue.empty());
+        CHECK_FALSE(job.is_multikueue_copy);
         CHECK(job.conditions.empty());
         CHECK(job.jobs_status.empty());
     }

@@ -32,6 +32,11 @@ TEST_CASE("the TTL counts from the end of the job", "[ttl]") {
         observed.job->managed_by = "kueue.x-k8s.io/multikueue";
         return observed;
     };
+    const auto copy_of_multikueue = [] {
+        Observed observed = completed();
+        observed.job->is_multikueue_copy = true;
+        return observed;
+    };
     const Case cases[] = {
         {"counts down", ended, 60, 20s, 40s},
         {"zero passes at once", ended, 0, 0s, 0s},
@@ -44,6 +49,7 @@ TEST_CASE("the TTL counts from the end of the job", "[ttl]") {
         {"a job that ended while suspended has one", ended_while_suspended, 0, 1h, 0s},
         {"a job that is being deleted has none", being_deleted, 0, 1h, std::nullopt},
         {"somebody else's job has none", not_ours, 0, 1h, std::nullopt},
+        {"a worker's copy of MultiKueue has none", copy_of_multikueue, 0, 1h, std::nullopt},
         {"grows when the clock steps back", ended, 60, -1h, 3660s},
     };
     for (const Case& c : cases) DYNAMIC_SECTION(c.name) {

@@ -92,6 +92,41 @@ TEST_CASE("replicated jobs keep the runtime's order, whatever patches name first
     CHECK(order == "node second third ");
 }
 
+TEST_CASE("Kueue's tolerations are added to those there are, and other managers' replace them", "[runtime]") {
+    const char* const pod = "spec.template.spec.replicatedJobs[0].template.spec.template.spec.tolerations";
+    const auto patch = [](const std::string& manager, const std::string& tolerations) {
+        return "{manager: " + manager +
+               ", trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: "
+               "{template: {spec: {tolerations: " +
+               tolerations + "}}}}}]}}}}";
+    };
+    struct Case {
+        const char* name;
+        const char* runtime;
+        std::string patches;
+        const char* want;
+    };
+    const std::string kueue = "kueue.x-k8s.io/manager";
+    const Case cases[] = {
+        {"with the runtime's", "[{key: a}]", patch(kueue, "[{key: b}]"), "[{key: a}, {key: b}]"},
+        {"equal ones once", "[{key: a, operator: Exists}]",
+         patch(kueue, "[{operator: Exists, key: a}, {key: a}]"), "[{key: a, operator: Exists}, {key: a}]"},
+        {"with those of a patch before", "[{key: a}]",
+         patch("a.io/x", "[{key: x}]") + "," + patch(kueue, "[{key: b}]"), "[{key: x}, {key: b}]"},
+        {"none of its own", "[{key: a}]", patch(kueue, "[]"), "[{key: a}]"},
+        {"where there are none", "null", patch(kueue, "[{key: b}]"), "[{key: b}]"},
+        {"another manager's", "[{key: a}]", patch("a.io/x", "[{key: b}]"), "[{key: b}]"},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            const Json job = changed(train_job(), {{"spec.runtimePatches", ("[" + c.patches + "]").c_str()}});
+            const Json built = build_job_set(job, changed(plain_runtime(), {{pod, c.runtime}})).value();
+            CHECK(built["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["tolerations"] ==
+                  tree(c.want));
+        }
+    }
+}
+
 // The webhook refuses such a key; of what is stored already nothing may be wiped by it.
 TEST_CASE("a key of a patch is a key and no order to the merge", "[runtime]") {
     Json job = train_job();

@@ -40,10 +40,11 @@ struct Fixture {
 
     webhook::CallerRules callers;
     kube::Namespaces namespaces;
+    webhook::ReviewPolicy policy;
     net::LoopGaps loop_gaps;
 
     webhook::LaneTools tools() {
-        return {review_metrics, log, runtime::default_pipeline(), callers, namespaces, loop_gaps};
+        return {review_metrics, log, runtime::default_pipeline(), callers, namespaces, policy, loop_gaps};
     }
     void run(net::Task<> task) {
         bool done = false;

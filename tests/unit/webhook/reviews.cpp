@@ -83,6 +83,7 @@ std::vector<std::string> Reply::causes() const {
 Desk::Desk(const runtime::Features& features, const kube::Namespaces& namespaces)
     : log(net::LogLevel::info, net::LogFormat::text, [this](std::string_view line) { log_text += line; }),
       pipeline(runtime::make_pipeline(features)),
+      facts(runtimes, server, pipeline, namespaces),
       handler(facts, clock, review_metrics, log, pipeline, namespaces) {
     server.answer = [this](const kube::Request& request) -> api::Result<kube::Response> {
         for (const auto& [path, object] : stored)

@@ -62,7 +62,7 @@ public:
     net::Metrics metrics = {};
     webhook::ReviewMetrics review_metrics{metrics};
     runtime::Pipeline pipeline;
-    webhook::FactFinder facts{runtimes, server, pipeline};
+    webhook::FactFinder facts;
     webhook::ReviewHandler handler;
     std::chrono::seconds patience{60};  ///< how long ask() lets time pass
 };

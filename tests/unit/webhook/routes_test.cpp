@@ -16,8 +16,8 @@ TEST_CASE("every path of the original is served", "[routes]") {
     const Case cases[] = {
         {test::mutate_path, "TrainJob", false},
         {test::train_job_path, "TrainJob", true},
-        {test::runtime_path, "TrainingRuntime", false},
-        {test::cluster_runtime_path, "ClusterTrainingRuntime", false},
+        {test::runtime_path, "TrainingRuntime", true},
+        {test::cluster_runtime_path, "ClusterTrainingRuntime", true},
     };
     for (const Case& c : cases) {
         DYNAMIC_SECTION(c.path) {

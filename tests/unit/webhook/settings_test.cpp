@@ -68,6 +68,7 @@ TEST_CASE("settings that make no sense are refused with the option's name", "[se
              s.token_users = ",";
          },
          "--token-users names nobody"},
+        {"a release that Kueue does not have", [](auto& s) { s.kueue_types = "2.1"; }, "--kueue-types"},
         {"too many threads", [](auto& s) { s.threads = 257; }, "--threads"},
     };
     for (const Case& c : cases) {
@@ -108,6 +109,8 @@ TEST_CASE("every option sets what it names", "[settings]") {
                                      "--cert-secret=a/b",
                                      "--service=c/d",
                                      "--cert-lifetime=1h",
+                                     "--lossy-clients=p,q",
+                                     "--kueue-types=2.3",
                                      "--feature-gates=TrainJobStatus=true"};
     REQUIRE(options.parse(arguments));
     CHECK(settings.kubeconfig == "k");
@@ -131,6 +134,8 @@ TEST_CASE("every option sets what it names", "[settings]") {
     CHECK(settings.cert_secret == api::ObjectKey{"a", "b"});
     CHECK(settings.service == api::ObjectKey{"c", "d"});
     CHECK(settings.cert_lifetime == std::chrono::hours(1));
+    CHECK(settings.lossy_clients == "p,q");
+    CHECK(settings.kueue_types == "2.3");
     CHECK(settings.log_level == net::LogLevel::debug);
     CHECK(settings.log_format == net::LogFormat::text);
     CHECK(features_of(settings).status_server);
@@ -160,5 +165,22 @@ TEST_CASE("users are separated by commas", "[settings]") {
         webhook::Settings settings;
         settings.token_users = text;
         CHECK(webhook::caller_rules(settings).users == want);
+        settings.lossy_clients = text;
+        const auto& lossy = webhook::review_policy(settings).lossy_clients;
+        CHECK(std::set<std::string>(lossy.begin(), lossy.end()) == want);
     }
+}
+
+TEST_CASE("Kueue's releases are told by those of its types", "[settings]") {
+    using runtime::KueueTypes;
+    const std::pair<const char*, KueueTypes> cases[] = {
+        {"2.2", KueueTypes::v2_2}, {"2.3", KueueTypes::v2_3}, {"none", KueueTypes::none}};
+    for (const auto& [text, want] : cases) {
+        webhook::Settings settings;
+        settings.kueue_types = text;
+        CHECK(webhook::review_policy(settings).kueue_types == want);
+    }
+    const webhook::ReviewPolicy policy = webhook::review_policy({});
+    CHECK(policy.kueue_types == KueueTypes::v2_2);
+    CHECK(policy.lossy_clients.contains("system:serviceaccount:kueue-system:kueue-controller-manager"));
 }

@@ -20,8 +20,10 @@ struct AdmissionRequest {
     std::string ns = {};
     std::string operation = {};  ///< CREATE, UPDATE, DELETE or CONNECT
     bool dry_run = false;
-    Json object = {};      ///< null on DELETE; without `metadata.managedFields`
-    Json old_object = {};  ///< null on CREATE; likewise
+    std::string username = {};
+    std::string field_manager = {};  ///< of the request's options; empty for a DELETE
+    Json object = {};                ///< null on DELETE; without `metadata.managedFields`
+    Json old_object = {};            ///< null on CREATE; likewise
 };
 
 /// Fails with `invalid` when the bytes are no v1 AdmissionReview with a request and a uid: then no verdict

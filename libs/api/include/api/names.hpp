@@ -33,6 +33,13 @@ inline constexpr std::string_view support_label = "trainer.kubeflow.org/support"
 /// Finalizer that older controllers left on runtimes; only ever removed.
 inline constexpr std::string_view legacy_runtime_finalizer = "trainer.kubeflow.org/resource-in-use";
 
+/// Whose entry of `spec.runtimePatches` says where Kueue places the Pods.
+inline constexpr std::string_view kueue_manager = "kueue.x-k8s.io/manager";
+/// Label of what waits in a queue of Kueue; its value names the queue.
+inline constexpr std::string_view queue_label = "kueue.x-k8s.io/queue-name";
+/// Label of a worker cluster's copy of an object of MultiKueue's manager cluster.
+inline constexpr std::string_view multikueue_label = "kueue.x-k8s.io/multikueue-origin";
+
 /// The container that trains.
 inline constexpr std::string_view node_container = "node";
 inline constexpr std::string_view snapshot_suffix = "-runtime-snapshot";

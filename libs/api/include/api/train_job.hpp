@@ -41,7 +41,9 @@ struct TrainJob {
     bool suspend = false;
     std::optional<std::int64_t> active_deadline_seconds = {};
     std::string managed_by = {};
-    Json spec = {};  ///< all of `spec`, as stored
+    std::string queue = {};           ///< the label kueue.x-k8s.io/queue-name
+    bool is_multikueue_copy = false;  ///< the label kueue.x-k8s.io/multikueue-origin is there
+    Json spec = {};                   ///< all of `spec`, as stored
     std::vector<Condition> conditions = {};
     std::vector<JobStatus> jobs_status = {};
 };

@@ -10,7 +10,8 @@
 
 namespace lifecycle {
 
-/// Whether the TTL can play a role: the job is ours, has ended or is about to, and is not being deleted.
+/// Whether the TTL can play a role: the job is ours, has ended or is about to, is not being deleted, and is
+/// no copy on a worker cluster of MultiKueue.
 bool ttl_matters(const Observed& observed);
 
 /// The `ttlSecondsAfterFinished` that counts: the live runtime's, also if it has none; the snapshot's only

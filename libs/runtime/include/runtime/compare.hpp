@@ -17,4 +17,9 @@ bool is_equivalent(const api::Json& left, const api::Json& right);
 /// Of two objects, whatever their members of that name are.
 bool is_equivalent_but_for(std::string_view name, const api::Json& left, const api::Json& right);
 
+/// Whether the member of that name is a quantity, or a map of them.
+bool holds_quantities(std::string_view name);
+/// Also if they are written in other words.
+bool is_same_quantity(const api::Json& left, const api::Json& right);
+
 }  // namespace runtime

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "admission/review_case.hpp"
+#include "api/names.hpp"
 #include "api/train_job_reader.hpp"
 #include "runtime/compare.hpp"
 #include "shape.hpp"
@@ -54,13 +55,18 @@ void name_rule(api::FieldErrors& errors, std::size_t begin, std::string_view rul
 }
 
 Lookups lookups_for(const Json& object, const Json& old_object) {
-    if (is_harmless_update(object, old_object)) return {};
     const Json& spec = object["spec"];
     // Nothing of the cluster will be asked about an object that cannot be any.
     if (!check_train_job_shape(spec)) return {};
+    const bool supported = is_supported(api::parse_runtime_ref(spec));
+    if (is_harmless_update(object, old_object)) {
+        const bool queued = !object["metadata"]["labels"][api::queue_label].empty() &&
+                            old_object["metadata"]["labels"][api::queue_label].empty();
+        return {.runtime_for_warnings = queued && supported};
+    }
     const bool patched =
         !old_object.is_null() && patches_differ(spec["runtimePatches"], old_object["spec"]["runtimePatches"]);
-    return {.runtime = is_supported(api::parse_runtime_ref(spec)), .job_set = patched};
+    return {.runtime = supported, .job_set = patched};
 }
 
 }  // namespace runtime

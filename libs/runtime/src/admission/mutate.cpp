@@ -1,6 +1,10 @@
+#include <algorithm>
 #include <map>
 #include <optional>
 
+#include "admission/reapply.hpp"
+#include "admission/restore.hpp"
+#include "api/names.hpp"
 #include "merge/json_patch.hpp"
 #include "runtime/admission.hpp"
 #include "runtime/compare.hpp"
@@ -24,33 +28,80 @@ std::optional<ByManager> by_manager(const Json& patches) {
     return managers;
 }
 
-// What the time stamp ought to be; null: none.
-const Json& wanted_time(const Json& patch, const Json* old_patch, const Json& now) {
+// Of two entries of one manager, whatever they say of the runtime, and whenever they say it.
+bool is_same_otherwise(const Json& patch, const Json& old_patch) {
+    const auto covers = [](const Json& a, const Json& b) {
+        return std::all_of(a.members().begin(), a.members().end(), [&b](const auto& member) {
+            return member.key == "time" || member.key == "trainingRuntimeSpec" ||
+                   is_equivalent(member.value, b[member.key]);
+        });
+    };
+    return covers(patch, old_patch) && covers(old_patch, patch);
+}
+
+// What the time stamp ought to be; null: none. A patch that is restored says again what is stored.
+const Json& wanted_time(const Json& patch, const Json* old_patch, bool restored, const Json& now) {
     if (!old_patch) return patch["time"].is_null() ? now : patch["time"];
     // Applying a manifest again is no change, also if it has no time stamp, or an older one.
-    if (is_equivalent_but_for("time", patch, *old_patch)) return (*old_patch)["time"];
-    return now;
+    const bool is_same =
+        restored ? is_same_otherwise(patch, *old_patch) : is_equivalent_but_for("time", patch, *old_patch);
+    return is_same ? (*old_patch)["time"] : now;
+}
+
+Json rest_of_spec(const Json& spec) {
+    Json rest = Json::object();
+    for (const auto& [name, value] : spec.members())
+        if (name != "suspend" && name != "trainer" && name != "runtimePatches") rest[name] = value;
+    return rest;
+}
+
+// Puts back what the writer lost of everything but the list of patches itself.
+void restore_spec(const Json& spec, const Json& old_spec, const Writer& writer,
+                  std::vector<Json>& operations) {
+    const auto where = merge::JsonPointer() / "spec";
+    if (only_lost_in_writing(old_spec["trainer"], spec["trainer"], trainer_type(), writer.is_lossy))
+        operations.push_back(merge::add_operation(where / "trainer", old_spec["trainer"]));
+    const Json rest = rest_of_spec(spec), old_rest = rest_of_spec(old_spec);
+    if (only_lost_in_writing(old_rest, rest, rest_of_spec_type(), writer.is_lossy))
+        for (const auto& [name, value] : old_rest.members())
+            if (!(std::as_const(rest)[name] == value))
+                operations.push_back(merge::add_operation(where / name, value));
 }
 
 }  // namespace
 
-std::vector<Json> mutate_train_job(const Json& object, const Json& old_object, api::Time now) {
-    const Json& patches = object["spec"]["runtimePatches"];
+std::vector<Json> mutate_train_job(const Json& object, const Json& old_object, api::Time now,
+                                   const Writer& writer) {
+    const Json& spec = object["spec"];
+    const Json& old_spec = old_object["spec"];
+    const Json& patches = spec["runtimePatches"];
     const auto managers = by_manager(patches);
-    const auto old_managers = by_manager(old_object["spec"]["runtimePatches"]);
+    const auto old_managers = by_manager(old_spec["runtimePatches"]);
     if (!managers || !old_managers) return {};
 
     const Json stamp = api::format_time(now);
     std::vector<Json> operations;
+    if (old_spec.is_object()) restore_spec(spec, old_spec, writer, operations);
     for (std::size_t i = 0; i < patches.items().size(); ++i) {
         const Json& patch = patches[i];
-        const auto old = old_managers->find(patch["manager"].as_string());
-        const Json& wanted = wanted_time(patch, old == old_managers->end() ? nullptr : old->second, stamp);
+        const std::string_view manager = patch["manager"].as_string();
+        const auto where = merge::JsonPointer() / "spec" / "runtimePatches" / i;
+        const auto at = old_managers->find(manager);
+        const Json* old = at == old_managers->end() ? nullptr : at->second;
+        // Its own entry Kueue makes anew.
+        const bool lossy = writer.is_lossy && manager != api::kueue_manager;
+        const bool restored = old && only_lost_in_writing((*old)["trainingRuntimeSpec"],
+                                                          patch["trainingRuntimeSpec"], patch_type(), lossy);
+        if (restored)
+            operations.push_back(
+                merge::add_operation(where / "trainingRuntimeSpec", (*old)["trainingRuntimeSpec"]));
+        const Json& wanted = wanted_time(patch, old, restored, stamp);
         if (wanted == patch["time"]) continue;
-        const auto where = merge::JsonPointer() / "spec" / "runtimePatches" / i / "time";
-        operations.push_back(wanted.is_null() ? merge::remove_operation(where)
-                                              : merge::add_operation(where, wanted));
+        operations.push_back(wanted.is_null() ? merge::remove_operation(where / "time")
+                                              : merge::add_operation(where / "time", wanted));
     }
+    for (Json& operation : restore_entries(object, old_object, writer))
+        operations.push_back(std::move(operation));
     return operations;
 }
 

@@ -17,6 +17,7 @@ struct ReviewCase {
     const api::Json& runtime;      ///< null: unknown
     const api::Json& merged_spec;  ///< the template's with patches; null: unknown
     const api::JobSet* job_set = nullptr;
+    KueueTypes kueue_types = KueueTypes::none;
 
     bool is_create() const { return old_job == nullptr; }
     bool patches_changed() const;
@@ -49,6 +50,9 @@ void warn_of_deprecated_runtime(const ReviewCase& review, std::vector<std::strin
 void warn_of_uncounted_devices(const ReviewCase& review, std::vector<std::string>& warnings);         // W3
 void warn_of_ignored_fields(const ReviewCase& review, std::vector<std::string>& warnings);            // W4
 void warn_of_resources_without_policy(const ReviewCase& review, std::vector<std::string>& warnings);  // W6
+void warn_of_other_counts(const ReviewCase& review, std::vector<std::string>& warnings);              // W16
+void warn_of_what_kueue_cannot_build(const ReviewCase& review, std::vector<std::string>& warnings);   // W17
+void warn_of_lost_fields(const ReviewCase& review, std::vector<std::string>& warnings);               // W18
 
 /// Of a runtime labelled as deprecated.
 bool is_deprecated(const api::Json& runtime);

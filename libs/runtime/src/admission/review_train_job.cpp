@@ -46,6 +46,15 @@ constexpr WarningRow warnings[] = {
     {warn_of_uncounted_devices, Wants::merged_template},
     {warn_of_ignored_fields, Wants::runtime},
     {warn_of_resources_without_policy, Wants::runtime},
+    {warn_of_other_counts, Wants::merged_template},
+    {warn_of_what_kueue_cannot_build, Wants::runtime},
+    {warn_of_lost_fields, Wants::job},
+};
+
+// Of an update that has to pass, these are the only ones that can have become true.
+constexpr WarningRow warnings_of_queues[] = {
+    {warn_of_other_counts, Wants::merged_template},
+    {warn_of_what_kueue_cannot_build, Wants::runtime},
 };
 
 bool has_what_it_wants(const ReviewCase& review, Wants wants) {
@@ -76,6 +85,20 @@ void find_runtime(const api::TrainJob& job, const Json* runtime, FieldErrors& er
              "J2"});
 }
 
+void warn_of_queues(const api::TrainJob& job, const api::TrainJob& old_job, const Json& runtime,
+                    KueueTypes kueue_types, std::vector<std::string>& found) {
+    if (!check_train_job_shape(job.spec) || !check_runtime_shape(runtime)) return;
+    auto patched = patched_template(runtime, job.spec);
+    const Json merged = patched ? std::move(patched->spec) : Json();
+    const ReviewCase facts = {.job = job,
+                              .old_job = &old_job,
+                              .runtime = runtime,
+                              .merged_spec = merged,
+                              .kueue_types = kueue_types};
+    for (const WarningRow& row : warnings_of_queues)
+        if (has_what_it_wants(facts, row.wants)) row.warn(facts, found);
+}
+
 void add_error(std::string_view rule, const api::Error& error, FieldErrors& errors) {
     errors.push_back({FieldErrorType::invalid, error.field, {}, error.message, {}, rule});
 }
@@ -98,6 +121,8 @@ Findings review_train_job(TrainJobReview review, const Pipeline& pipeline) {
     if (harmless) {
         deadline_is_immutable({job, &*old_job, nothing, nothing}, findings.errors);
         name_rule(findings.errors, 0, immutable_deadline);
+        if (review.runtime)
+            warn_of_queues(job, *old_job, *review.runtime, review.kueue_types, findings.warnings);
         return findings;
     }
     if (const auto shape = check_train_job_shape(job.spec); !shape) {
@@ -129,7 +154,8 @@ Findings review_train_job(TrainJobReview review, const Pipeline& pipeline) {
                               .old_job = old_job ? &*old_job : nullptr,
                               .runtime = runtime ? *runtime : nothing,
                               .merged_spec = merged,
-                              .job_set = review.job_set};
+                              .job_set = review.job_set,
+                              .kueue_types = review.kueue_types};
     for (const RuleRow& row : rules) {
         const std::size_t before = findings.errors.size();
         if (has_what_it_wants(facts, row.wants)) row.rule(facts, findings.errors);

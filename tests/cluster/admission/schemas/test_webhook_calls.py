@@ -128,12 +128,20 @@ def test_a_dry_run_is_reviewed_and_says_so(rest, webhook):
     assert [(name, request["dryRun"]) for name, request in asked] == [("mutate", True), ("validate", True)]
 
 
-@pytest.mark.parametrize("plural, obj", [("trainjobs", {**TRAIN_JOB, "metadata": {"name": "b", "namespace": "default"}}),
-                                         ("clustertrainingruntimes", runtime("ClusterTrainingRuntime"))])
-def test_deleting_is_not_reviewed(rest, webhook, plural, obj):
+def deleted(rest, plural, obj):
     created = rest.create(copy.deepcopy(obj))
-    assert asked_during(webhook, lambda: rest.delete(plural, created["metadata"]["name"],
-                                                     created["metadata"].get("namespace", ""))) == []
+    return lambda: rest.delete(plural, created["metadata"]["name"], created["metadata"].get("namespace", ""))
+
+
+def test_deleting_a_train_job_is_not_reviewed(rest, webhook):
+    delete = deleted(rest, "trainjobs", {**TRAIN_JOB, "metadata": {"name": "b", "namespace": "default"}})
+    assert asked_during(webhook, delete) == []
+
+
+@pytest.mark.parametrize("plural, kind", [("clustertrainingruntimes", "ClusterTrainingRuntime"), ("trainingruntimes", "TrainingRuntime")])
+def test_deleting_a_runtime_is_reviewed_with_what_it_was(rest, webhook, plural, kind):
+    ((name, request),) = asked_during(webhook, deleted(rest, plural, runtime(kind)))
+    assert (name, request["operation"], request["object"], request["oldObject"]["kind"]) == ("validate", "DELETE", None, kind)
 
 
 @pytest.mark.parametrize("kind", ["TrainingRuntime", "ClusterTrainingRuntime"])

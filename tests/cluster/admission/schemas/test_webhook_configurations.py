@@ -26,13 +26,21 @@ def webhook(action, kind, **more):
     }
 
 
+def deletion(kind):
+    """It only warns."""
+    asked = webhook("validate", kind, objectSelector=OPT_OUT, failurePolicy="Ignore", timeoutSeconds=2)
+    asked["rules"][0]["operations"] = ["DELETE"]
+    return {**asked, "name": f"deletion.{kind}.trainer.kubeflow.org"}
+
+
 WANT = {
     ("MutatingWebhookConfiguration", "defaulter.trainer.kubeflow.org"): [
         webhook("mutate", "trainjob", reinvocationPolicy="IfNeeded")],
     ("ValidatingWebhookConfiguration", "validator.trainer.kubeflow.org"): [
         webhook("validate", "clustertrainingruntime", objectSelector=OPT_OUT),
         webhook("validate", "trainingruntime", objectSelector=OPT_OUT),
-        webhook("validate", "trainjob")],
+        webhook("validate", "trainjob"),
+        deletion("trainingruntime"), deletion("clustertrainingruntime")],
 }
 # What the API server fills in; of these we rely on the scope and on the Service's port.
 DEFAULTS = {"namespaceSelector": {}, "objectSelector": {}}

@@ -196,6 +196,21 @@ def runtime_of_a_namespace_is_found(tale):
     return lambda: tale.is_admitted(tale.job("own", kind="TrainingRuntime"))
 
 
+def queued_jobs_are_counted(tale):
+    tale.create_runtime(kind="TrainingRuntime")
+    tale.create_job("queued", kind="TrainingRuntime", suspend=True, labels={"kueue.x-k8s.io/queue-name": "team"})
+    tale.wait_until_ready()
+    group = {"group": "trainer.kubeflow.org", "version": "v1alpha1"}
+    deleted = {"operation": "DELETE", "name": tale.name, "namespace": tale.name, "kind": {**group, "kind": "TrainingRuntime"},
+               "oldObject": tale.rest.get("trainingruntimes", tale.name)}
+
+    def counted():
+        status, answer = tale.review(deleted, path="/validate-trainer-kubeflow-org-v1alpha1-trainingruntime")
+        return status == 200 and "1 queued" in "".join(answer["response"].get("warnings", []))
+    counted()
+    return counted
+
+
 def changed_job(tale, having_run):
     """Asks for the verdict on a change of patches, from which nothing but the job's history keeps it."""
     tale.create_runtime()

@@ -41,7 +41,7 @@ def token(rest, account, *audiences):
 
 def call(signalbox, bearer):
     """Status and text of what somebody with that token gets."""
-    trust = ssl.create_default_context(cafile=signalbox._certificates / "ca.crt")
+    trust = ssl.create_default_context(cafile=signalbox.certificates / "ca.crt")
     headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {bearer}"} if bearer else {})}
     request = urllib.request.Request(f"https://127.0.0.1:{signalbox.webhook.port_of('admission')}{PATH}", b"{}", headers)
     try:

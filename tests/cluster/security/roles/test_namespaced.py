@@ -48,14 +48,14 @@ def named(objects):
     bound = [[obj["metadata"]["namespace"] for (kind, name), obj in objects.items()
               if kind == wanted and name.endswith(f"/signalbox-{program}")]
              for wanted in ("Role", "RoleBinding") for program in ("reconciler", "webhook")]
-    assert len(deployments) == 2 and len(selectors) == 3
+    assert len(deployments) == 2 and len(selectors) == 4
     return [*([arg.partition("=")[2] for arg in args if arg.startswith("--namespaces=")] for args in deployments),
             *([*selector["matchExpressions"][0]["values"]] for selector in selectors), *bound]
 
 
 def test_all_parts_of_the_overlay_name_the_same_namespaces(plane):
     objects = by_name(build(plane, MANIFESTS / "overlays" / "namespaced"))
-    assert named(objects) == [["team-a", "team-b"]] * 9
+    assert named(objects) == [["team-a", "team-b"]] * 10
     for (kind, _), obj in objects.items():
         for webhook in obj["webhooks"] if "Webhook" in kind else []:
             expected = {"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["team-a", "team-b"]}]}
@@ -80,7 +80,7 @@ def test_a_namespace_is_added_as_the_guide_says(plane, tmp_path):
     commands = guide.partition("kubectl apply")[0]
     subprocess.run(["bash", "-eu"], input=commands, text=True, check=True, cwd=tmp_path / "manifests" / "overlays" / "namespaced")
     objects = by_name(build(plane, tmp_path / "manifests" / "overlays" / "namespaced"))
-    assert named(objects) == [["team-a", "team-b", "team-c"]] * 9
+    assert named(objects) == [["team-a", "team-b", "team-c"]] * 10
 
 
 def test_without_a_namespace_the_component_is_refused_instead_of_taking_all(plane, installed, tmp_path):

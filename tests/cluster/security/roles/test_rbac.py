@@ -25,6 +25,7 @@ LOOKED_AFTER, OF_PROGRAMS, SHARED = "looked after", "of programs", "shared"
 LISTED = [
     ("webhook", "get list watch", OURS, "trainingruntimes", LOOKED_AFTER, ""),
     ("webhook", "get list watch", OURS, "clustertrainingruntimes", SHARED, ""),
+    ("webhook", "list", OURS, "trainjobs", LOOKED_AFTER, ""),
     ("webhook", "get", "", "configmaps", LOOKED_AFTER, ""),
     ("webhook", "get", JOBSET, "jobsets", LOOKED_AFTER, ""),
     ("webhook", "get", "scheduling.k8s.io", "priorityclasses", SHARED, ""),

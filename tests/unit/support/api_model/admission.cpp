@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "api/meta.hpp"
+#include "merge/json_patch.hpp"
+#include "runtime/admission.hpp"
 
 namespace faults {
 namespace {
@@ -45,6 +47,31 @@ std::optional<Reply> admit_job_set(const Json& before, const Json& after) {
     return failure(422, "Invalid",
                    "admission webhook \"vjobset.kb.io\" denied the request: JobSet.jobset.x-k8s.io \"" +
                        name + "\" is invalid: spec.replicatedJobs: Invalid value: []: field is immutable");
+}
+
+// "manager/job" and its containers, of every patch.
+std::map<std::string, Json> patched_containers(const Json& train_job) {
+    std::map<std::string, Json> found;
+    for (const Json& patch : train_job["spec"]["runtimePatches"].items())
+        for (const Json& job : patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"].items())
+            if (const Json& containers = job["template"]["spec"]["template"]["spec"]["containers"];
+                !containers.is_null())
+                found[std::string(patch["manager"].as_string()) + "/" +
+                      std::string(job["name"].as_string())] = containers;
+    return found;
+}
+
+// The CRD's rules compare what is there before and after.
+std::optional<Reply> admit_train_job(const Json& before, const Json& after) {
+    const auto now = patched_containers(after);
+    for (const auto& [place, containers] : patched_containers(before))
+        if (const auto found = now.find(place); found != now.end() && !(found->second == containers))
+            return failure(
+                422, "Invalid",
+                "TrainJob.trainer.kubeflow.org \"" + std::string(after["metadata"]["name"].as_string()) +
+                    "\" is invalid: spec.runtimePatches: Invalid value: \"array\": cannot be changed "
+                    "after the TrainJob was created");
+    return std::nullopt;
 }
 
 bool gains_finalizer(const Json& before, const Json& after) {
@@ -122,6 +149,12 @@ std::optional<Reply> admit_claims(const ApiModel& api, const Json& job_set) {
     return std::nullopt;
 }
 
+void restore_for_kueue(const Kind& kind, const Json& before, Json& after, api::Time now) {
+    if (kind.kind != "TrainJob") return;
+    const auto operations = runtime::mutate_train_job(after, before, now, {.is_lossy = true});
+    merge::apply_operations(operations, after).value();
+}
+
 std::optional<Reply> admit(const Kind& kind, const Json& before, const Json& after) {
     const auto& owners = after["metadata"]["ownerReferences"].items();
     if (std::count_if(owners.begin(), owners.end(),
@@ -137,6 +170,7 @@ std::optional<Reply> admit(const Kind& kind, const Json& before, const Json& aft
                            " is invalid: metadata.finalizers: Forbidden: no new finalizers can be added if "
                            "the object is being deleted");
     if (kind.kind == "JobSet") return admit_job_set(before, after);
+    if (kind.kind == "TrainJob") return admit_train_job(before, after);
     const bool may_be_immutable = kind.kind == "ConfigMap" || kind.kind == "Secret";
     if (may_be_immutable && before["immutable"].bool_or(false) && before["data"] != after["data"])
         return failure(422, "Invalid",

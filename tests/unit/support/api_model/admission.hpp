@@ -13,8 +13,12 @@ void default_by_webhook(const Kind& kind, api::Json& object);
 /// What its webhook has against volume claims that are there already.
 std::optional<Reply> admit_claims(const ApiModel& api, const api::Json& job_set);
 
-/// What may not change: runtime.md's table of JobSet's fields, and immutable ConfigMaps. `before` is null for
-/// a create.
+/// Our own mutating webhook, of which only what it does for Kueue matters here: `after` is what Kueue has
+/// written.
+void restore_for_kueue(const Kind& kind, const api::Json& before, api::Json& after, api::Time now);
+
+/// What may not change: runtime.md's table of JobSet's fields, the containers of a TrainJob's patches, and
+/// immutable ConfigMaps. `before` is null for a create.
 std::optional<Reply> admit(const Kind& kind, const api::Json& before, const api::Json& after);
 
 }  // namespace faults

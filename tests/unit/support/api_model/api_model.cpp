@@ -102,6 +102,7 @@ Reply ApiModel::handle(const kube::Request& request, const std::string& user) {
     if (request.method == "GET") return get(target);
     const auto named = target.query.find("fieldManager");
     Target of = target;
+    of.user = user;
     of.query["fieldManager"] =
         named == target.query.end() ? (user.empty() ? "unknown" : user) : named->second;
     const Manager writer = {.name = of.query["fieldManager"], .subresource = of.status ? "status" : ""};
@@ -268,6 +269,7 @@ Reply ApiModel::replace(const Target& target, const Json& wanted) {
             object.erase("status");
     }
     if (!target.status) {
+        if (target.user == kueue) restore_for_kueue(kind, stored.object, object, now_());
         default_by_schema(kind, object);
         if (auto refused = admit(kind, stored.object, object)) return *refused;
     }

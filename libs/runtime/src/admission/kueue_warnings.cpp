@@ -1,0 +1,105 @@
+// What Kueue makes of a TrainJob, where that is not what is built. Kueue has Kubeflow Trainer's library
+// compiled in: facts from its pkg/runtime of v2.2.1 (Kueue 0.18, 0.19) and v2.3.0 (Kueue's main).
+#include <algorithm>
+
+#include "admission/review_case.hpp"
+#include "api/names.hpp"
+#include "edit.hpp"
+#include "merge/strategic_merge.hpp"
+#include "pod_requests.hpp"
+#include "resources.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+
+bool is_trainer(const Json& job) {
+    return job["template"]["metadata"]["labels"][api::ancestor_label].as_string() == api::ancestor_trainer;
+}
+
+// Of the container that trains; nullopt: as in the template.
+std::optional<Json> counted_by_kueue(const Json& job, const Json& of_container, const ReviewCase& review) {
+    const Json& per_node = review.job.spec["trainer"]["resourcesPerNode"];
+    const Json& policy = review.runtime["spec"]["mlPolicy"];
+    const bool launcher_trains = policy["mpi"]["runLauncherAsNode"].bool_or(false);
+    const bool trains =
+        is_trainer(job) || (launcher_trains && job["name"].as_string() == api::node_container);
+    if (!trains) return std::nullopt;
+    if (review.kueue_types == KueueTypes::v2_2) {
+        if (per_node["limits"].empty() && per_node["requests"].empty()) return std::nullopt;
+        return Json::object({{"limits", per_node["limits"]}, {"requests", per_node["requests"]}});
+    }
+    if (!policy.is_object() || per_node.empty()) return std::nullopt;
+    auto merged = merge::strategic_merge(of_container, per_node, merge::resource_requirements());
+    return merged ? std::optional(std::move(*merged)) : std::nullopt;
+}
+
+ResourceList requests_with(const Json& pod_spec, const Json* resources) {
+    Json pod = pod_spec;
+    if (Json* node = find_named(pod.find("containers"), api::node_container); node && resources)
+        (*node)["resources"] = *resources;
+    auto requests = pod_requests(pod, {});
+    return requests ? std::move(*requests) : ResourceList();
+}
+
+std::string amount(const ResourceList& list, const std::string& name) {
+    const auto found = list.find(name);
+    return found == list.end() ? "0" : to_string(found->second);
+}
+
+bool enters_queue(const ReviewCase& review) {
+    return !review.job.queue.empty() && (review.is_create() || review.old_job->queue.empty());
+}
+
+// Kueue's webhook adds its entry to every TrainJob.
+bool passes_kueue(const ReviewCase& review) {
+    if (!review.is_create()) return enters_queue(review);
+    const auto& patches = review.job.spec["runtimePatches"].items();
+    return !review.job.queue.empty() || std::any_of(patches.begin(), patches.end(), [](const Json& patch) {
+        return patch["manager"].as_string() == api::kueue_manager;
+    });
+}
+
+}  // namespace
+
+void warn_of_other_counts(const ReviewCase& review, std::vector<std::string>& warnings) {
+    if (review.kueue_types == KueueTypes::none || !enters_queue(review)) return;
+    const Json& per_node = review.job.spec["trainer"]["resourcesPerNode"];
+    for (const Json& job : review.merged_spec["replicatedJobs"].items()) {
+        const Json& pod_spec = job["template"]["spec"]["template"]["spec"];
+        const Json* node = find_named(pod_spec["containers"], api::node_container);
+        if (!node || per_node.empty()) continue;
+        std::optional<Json> ours;
+        if (gets_resources_per_node(review.runtime["spec"]["mlPolicy"], job)) {
+            auto merged = merged_resources((*node)["resources"], per_node);
+            if (!merged) continue;  // an error says so
+            ours = std::move(*merged);
+        }
+        const auto theirs = counted_by_kueue(job, (*node)["resources"], review);
+        const ResourceList built = requests_with(pod_spec, ours ? &*ours : nullptr);
+        const ResourceList counted = requests_with(pod_spec, theirs ? &*theirs : nullptr);
+        ResourceList all = built;
+        all.insert(counted.begin(), counted.end());
+        for (const auto& [name, any] : all)
+            if (const std::string has = amount(built, name), sees = amount(counted, name); has != sees)
+                warnings.push_back("Kueue counts " + name + " " + sees + " for job " +
+                                   std::string(job["name"].as_string()) + ", its Pods request " + has);
+    }
+}
+
+void warn_of_what_kueue_cannot_build(const ReviewCase& review, std::vector<std::string>& warnings) {
+    if (review.kueue_types == KueueTypes::none || !passes_kueue(review)) return;
+    const Json& policy = review.runtime["spec"]["mlPolicy"];
+    const Json& trainer = review.job.spec["trainer"];
+    const auto warn = [&warnings](const std::string& why) {
+        warnings.push_back("Kueue cannot build it: " + why);
+    };
+    if (const auto mpi = policy["mpi"]["mpiImplementation"].as_string(); !mpi.empty() && mpi != "OpenMPI")
+        warn("it does not know mpiImplementation " + std::string(mpi.substr(0, 40)));
+    if (policy["flux"].is_object() && !trainer.is_object()) warn("for flux it needs spec.trainer");
+    if (policy["torch"].is_object() && trainer["command"] == Json::array({"tune", "run"}))
+        warn("it changes the command [tune, run], which is immutable");
+}
+
+}  // namespace runtime

@@ -1,0 +1,32 @@
+#include "admission/restore.hpp"
+#include "admission/review_case.hpp"
+#include "api/names.hpp"
+
+namespace runtime {
+
+using api::Json;
+
+// What a lossy client had lost would have been restored before.
+void warn_of_lost_fields(const ReviewCase& review, std::vector<std::string>& warnings) {
+    if (review.is_create()) return;
+    const auto warn = [&warnings](const std::string& path, const std::vector<std::string>& lost) {
+        for (const std::string& name : lost)
+            warnings.push_back(path + " loses " + name +
+                               ": if the client does not know that field, put it into --lossy-clients");
+    };
+    const Json& spec = review.job.spec;
+    const Json& before = review.old_job->spec;
+    if (spec["trainer"].is_object() && before["trainer"].is_object())
+        warn("spec.trainer", unknown_fields_lost(before["trainer"], spec["trainer"], trainer_type()));
+    const auto& patches = spec["runtimePatches"].items();
+    for (std::size_t i = 0; i < patches.size(); ++i) {
+        if (patches[i]["manager"].as_string() == api::kueue_manager) continue;
+        for (const Json& old : before["runtimePatches"].items())
+            if (old["manager"] == patches[i]["manager"])
+                warn("spec.runtimePatches[" + std::to_string(i) + "]",
+                     unknown_fields_lost(old["trainingRuntimeSpec"], patches[i]["trainingRuntimeSpec"],
+                                         patch_type()));
+    }
+}
+
+}  // namespace runtime

@@ -1,0 +1,36 @@
+#include "api/names.hpp"
+#include "api/train_job_reader.hpp"
+#include "runtime/admission.hpp"
+#include "runtime/compare.hpp"
+
+namespace runtime {
+
+using api::Json;
+
+Lookups lookups_for_runtime(const Json& object, const Json& old_object) {
+    if (old_object.is_null()) return {};
+    // Kueue counts Pods by all of it but the TTL.
+    const bool is_same = !object.is_null() &&
+                         is_equivalent_but_for("ttlSecondsAfterFinished", object["spec"], old_object["spec"]);
+    return {.queued_jobs = !is_same};
+}
+
+void count_queued_jobs(const Json& page, std::string_view kind, std::string_view name, QueuedJobs& found) {
+    for (const Json& item : page["items"].items()) {
+        const api::TrainJob job = api::parse_train_job(item);
+        const bool uses =
+            is_supported(job.runtime_ref) && job.runtime_ref.kind == kind && job.runtime_ref.name == name;
+        if (uses && !job.queue.empty() && !api::terminal_condition(job)) ++found.count;
+    }
+}
+
+std::string warning_of_queued_jobs(const Json& object, const QueuedJobs& jobs) {
+    if (jobs.count == 0) return {};
+    std::string text = std::to_string(jobs.count) + (jobs.more ? " or more" : "") +
+                       (jobs.count == 1 && !jobs.more ? " queued TrainJob uses it: Kueue"
+                                                      : " queued TrainJobs use it: Kueue");
+    return text + (object.is_null() ? " cannot count their Pods any more; delete those first"
+                                    : " counts by what it is now; those that were built run as before");
+}
+
+}  // namespace runtime

@@ -1,0 +1,16 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "runtime/admission.hpp"
+
+namespace runtime {
+
+/// Operations that put back those entries of `spec.runtimePatches` that a client-side apply has removed
+/// although no manifest ever had them: such an apply writes the whole list, as the manifest has it. Entries
+/// that the manifest before had, and those that another writer removes, stay removed. Both lists have entries
+/// with a manager each, which are unique.
+std::vector<api::Json> restore_entries(const api::Json& object, const api::Json& old_object,
+                                       const Writer& writer);
+
+}  // namespace runtime

@@ -1,0 +1,26 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "api/json.hpp"
+#include "merge/schema.hpp"
+
+namespace runtime {
+
+/// The types of a TrainJob's parts: `spec` without the other two and `suspend`, `spec.trainer`, and
+/// `trainingRuntimeSpec` of an entry of `spec.runtimePatches`.
+const merge::Type& rest_of_spec_type();
+const merge::Type& trainer_type();
+const merge::Type& patch_type();
+
+/// Whether `written` differs from what is stored, but in nothing that its writer can have meant. Both are
+/// objects of that type. Every writer may drop and add empty values where Go's encoder does, and write
+/// quantities in other words; a lossy one, whose types lack some of our fields, may also drop those.
+bool only_lost_in_writing(const api::Json& stored, const api::Json& written, const merge::Type& type,
+                          bool lossy);
+
+/// The names of the fields that are gone where such types lack them, if nothing else is different.
+std::vector<std::string> unknown_fields_lost(const api::Json& stored, const api::Json& written,
+                                             const merge::Type& type);
+
+}  // namespace runtime

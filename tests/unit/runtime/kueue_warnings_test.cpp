@@ -1,0 +1,168 @@
+// What is said of a TrainJob that enters a queue of Kueue.
+#include "fixtures.hpp"
+#include "runtime/admission.hpp"
+
+using api::Json;
+using runtime::KueueTypes;
+
+namespace {
+
+const char* const container =
+    "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0].resources";
+
+Json queued(std::vector<Change> changes) {
+    changes.push_back({"metadata.labels.\"kueue.x-k8s.io/queue-name\"", "team"});
+    return changed(train_job(), changes);
+}
+
+std::vector<std::string> warnings(const Json& job, const Json& runtime, KueueTypes types,
+                                  const Json& before = {}) {
+    const auto findings = runtime::review_train_job(
+        {.object = job, .old_object = before, .runtime = &runtime, .kueue_types = types});
+    std::vector<std::string> found;
+    for (const std::string& warning : findings.warnings) {
+        CHECK(warning.size() <= 120);
+        if (warning.find("Kueue") != std::string::npos) found.push_back(warning);
+    }
+    return found;
+}
+
+using Texts = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a warning tells where Kueue counts other resources than Pods request", "[admission]") {
+    struct Case {
+        const char* name;
+        const char* of_container;
+        const char* per_node;
+        const char* policy;
+        Texts in_2_2;
+        Texts in_2_3;
+    };
+    const Case cases[] = {
+        {"the same amounts", "{requests: {cpu: 1}}", "{requests: {cpu: 2}}", "{}", {}, {}},
+        {"no resourcesPerNode", "{requests: {cpu: 1}}", "null", "{}", {}, {}},
+        {"a quantity in other words", "{requests: {cpu: 1}}", "{requests: {cpu: 1000m}}", "{}", {}, {}},
+        {"what the runtime requests beside it",
+         "{requests: {cpu: 4, memory: 8Gi}}",
+         "{requests: {memory: 16Gi}}",
+         "{}",
+         {"Kueue counts cpu 0 for job node, its Pods request 4"},
+         {}},
+        {"the runtime's GPUs",
+         "{limits: {nvidia.com/gpu: 2}}",
+         "{requests: {cpu: 1}}",
+         "{torch: {}}",
+         {"Kueue counts nvidia.com/gpu 0 for job node, its Pods request 2"},
+         {}},
+        {"a limit of GPUs over the runtime's request",
+         "{limits: {nvidia.com/gpu: 1}, requests: {nvidia.com/gpu: 1}}",
+         "{limits: {nvidia.com/gpu: 4}}",
+         "{}",
+         {},
+         {"Kueue counts nvidia.com/gpu 1 for job node, its Pods request 4"}},
+        {"without a policy",
+         "{requests: {cpu: 1}}",
+         "{requests: {cpu: 2}}",
+         "null",
+         {"Kueue counts cpu 2 for job node, its Pods request 1"},
+         {}},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            const Json job = queued({{"spec.trainer.resourcesPerNode", c.per_node}});
+            const Json runtime =
+                changed(plain_runtime(), {{container, c.of_container}, {"spec.mlPolicy", c.policy}});
+            CHECK(warnings(job, runtime, KueueTypes::v2_2) == c.in_2_2);
+            CHECK(warnings(job, runtime, KueueTypes::v2_3) == c.in_2_3);
+            CHECK(warnings(job, runtime, KueueTypes::none) == Texts());
+            Json unqueued = job;
+            unqueued["metadata"].erase("labels");
+            CHECK(warnings(unqueued, runtime, KueueTypes::v2_2) == Texts());
+            // Later, as it enters a queue, and no second time.
+            CHECK(warnings(job, runtime, KueueTypes::v2_2, unqueued) == c.in_2_2);
+            CHECK(warnings(job, runtime, KueueTypes::v2_2, job) == Texts());
+        }
+    }
+}
+
+TEST_CASE("entering a queue is never refused, and no runtime is asked for", "[admission]") {
+    const Json job = queued({});
+    Json unqueued = job;
+    unqueued["metadata"].erase("labels");
+    CHECK(runtime::lookups_for(job, unqueued) == runtime::Lookups{.runtime_for_warnings = true});
+    CHECK(runtime::lookups_for(unqueued, job) == runtime::Lookups());
+    CHECK(runtime::review_train_job({.object = job, .old_object = unqueued}) == runtime::Findings());
+    const Json broken = "x";
+    CHECK(runtime::review_train_job({.object = job, .old_object = unqueued, .runtime = &broken}) ==
+          runtime::Findings());
+}
+
+TEST_CASE("a warning tells what Kueue cannot build", "[admission]") {
+    struct Case {
+        const char* name;
+        const char* policy;
+        const char* trainer;
+        Texts want;
+    };
+    const Case cases[] = {
+        {"OpenMPI", "{mpi: {mpiImplementation: OpenMPI}}", "{}", {}},
+        {"MPI as it is by default", "{mpi: {}}", "{}", {}},
+        {"Intel MPI",
+         "{mpi: {mpiImplementation: Intel}}",
+         "{}",
+         {"Kueue cannot build it: it does not know mpiImplementation Intel"}},
+        {"MPICH",
+         "{mpi: {mpiImplementation: MPICH}}",
+         "{}",
+         {"Kueue cannot build it: it does not know mpiImplementation MPICH"}},
+        {"flux", "{flux: {}}", "{numNodes: 2}", {}},
+        {"flux without a trainer",
+         "{flux: {}}",
+         "null",
+         {"Kueue cannot build it: for flux it needs spec.trainer"}},
+        {"torch", "{torch: {}}", "{command: [python]}", {}},
+        {"torchtune",
+         "{torch: {}}",
+         "{command: [tune, run]}",
+         {"Kueue cannot build it: it changes the command [tune, run], which is immutable"}},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            const Json runtime = changed(plain_runtime(), {{"spec.mlPolicy", c.policy}});
+            const Change trainer = {"spec.trainer", c.trainer};
+            CHECK(warnings(queued({trainer}), runtime, KueueTypes::v2_2) == c.want);
+            CHECK(warnings(queued({trainer}), runtime, KueueTypes::none) == Texts());
+            // Kueue's webhook adds this to each TrainJob.
+            const Json seen = changed(
+                train_job(), {trainer, {"spec.runtimePatches", "[{manager: kueue.x-k8s.io/manager}]"}});
+            CHECK(warnings(seen, runtime, KueueTypes::v2_3) == c.want);
+            CHECK(warnings(changed(train_job(), {trainer}), runtime, KueueTypes::v2_2) == Texts());
+        }
+    }
+}
+
+TEST_CASE("a warning tells which fields a client has lost", "[admission]") {
+    const auto job = [](const char* pod_spec) {
+        return changed(train_job(),
+                       {{"spec.suspend", "true"},
+                        {"spec.runtimePatches",
+                         (std::string("[{manager: a.io/x, trainingRuntimeSpec: {template: {spec: "
+                                      "{replicatedJobs: [{name: node, template: {spec: {template: "
+                                      "{spec: ") +
+                          pod_spec + "}}}}]}}}}]")
+                             .c_str()}});
+    };
+    const Json runtime = plain_runtime();
+    const auto found = [&](const Json& before, const Json& after) {
+        return runtime::review_train_job({.object = after, .old_object = before, .runtime = &runtime})
+            .warnings;
+    };
+    const char* const claims = "{resourceClaims: [{name: c, resourceClaimName: x}]}";
+    CHECK(found(job(claims), job("{}")) == Texts{"spec.runtimePatches[0] loses resourceClaims: if the client "
+                                                 "does not know that field, put it into "
+                                                 "--lossy-clients"});
+    CHECK(found(job(claims), job("{nodeSelector: {a: b}}")) == Texts());
+    CHECK(found(job("{nodeSelector: {a: b}}"), job("{}")) == Texts());
+}

@@ -1,0 +1,92 @@
+// What is left of the runtime patches when a manifest is applied again by the client's side.
+#include "fixtures.hpp"
+#include "merge/json_patch.hpp"
+#include "runtime/admission.hpp"
+
+using api::Json;
+
+namespace {
+
+const api::Time now = api::parse_time("2026-01-15T10:00:00Z").value();
+
+// Entries of these managers, "a k" for example.
+Json list_of(const std::string& managers) {
+    Json list = Json::array();
+    for (const char manager : managers)
+        if (manager != ' ')
+            list.push_back(Json::object({{"manager", std::string("x.io/") + manager}, {"time", "t"}}));
+    return list;
+}
+
+std::string managers_of(const Json& job) {
+    std::string managers;
+    for (const Json& entry : job["spec"]["runtimePatches"].items())
+        managers += entry["manager"].as_string().back();
+    return managers;
+}
+
+// Stored with these entries, by a manifest that has those.
+Json job_with(const std::string& managers, const std::optional<std::string>& manifest) {
+    Json job = train_job();
+    job["spec"]["runtimePatches"] = list_of(managers);
+    if (!manifest) return job;
+    Json applied = train_job();
+    if (!manifest->empty()) applied["spec"]["runtimePatches"] = list_of(*manifest);
+    job["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"] =
+        api::to_json(applied);
+    return job;
+}
+
+constexpr const char* kubectl_apply = "kubectl-client-side-apply";
+
+}  // namespace
+
+TEST_CASE("applying a manifest again removes no entry that it has never had", "[admission]") {
+    struct Case {
+        const char* name;
+        std::string before;
+        std::optional<std::string> manifest_before;
+        std::string written;
+        std::optional<std::string> manifest;
+        const char* by;
+        std::string want;
+    };
+    const Case cases[] = {
+        {"the same manifest", "ak", "a", "a", "a", kubectl_apply, "ak"},
+        {"a changed one", "ak", "a", "ab", "ab", kubectl_apply, "abk"},
+        {"one that has dropped its own entry", "abk", "ab", "a", "a", kubectl_apply, "ak"},
+        {"one that has dropped all of its own", "ak", "a", "", "", kubectl_apply, "k"},
+        {"one that has taken over the entry, and dropped it", "ak", "ak", "a", "a", kubectl_apply, "a"},
+        {"an entry before the manifest's", "ka", "a", "a", "a", kubectl_apply, "ka"},
+        {"several", "kal", "a", "a", "a", kubectl_apply, "kal"},
+        {"for the first time", "ak", std::nullopt, "a", "a", kubectl_apply, "ak"},
+        {"another tool with a changed manifest", "ak", "a", "b", "b", "argocd-controller", "bk"},
+        {"the manager removes its own", "ak", "a", "a", "a", "kueue", "a"},
+        {"an editor removes it", "ak", "a", "a", "a", "kubectl-edit", "a"},
+        {"a client without manifests", "ak", std::nullopt, "a", std::nullopt, "sdk", "a"},
+        {"kubectl patches the list", "ak", "a", "b", "a", kubectl_apply, "b"},
+        {"nothing is lost", "ak", "a", "ak", "a", kubectl_apply, "ak"},
+        {"without a list in the end", "k", "", "k", "", kubectl_apply, "k"},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            const Json before = job_with(c.before, c.manifest_before);
+            Json written = job_with(c.written, c.manifest);
+            if (c.written.empty()) written["spec"].erase("runtimePatches");
+            const runtime::Writer writer = {.field_manager = c.by};
+            const auto operations = runtime::mutate_train_job(written, before, now, writer);
+            REQUIRE(merge::apply_operations(operations, written));
+            CHECK(managers_of(written) == c.want);
+            CHECK(runtime::mutate_train_job(written, before, now, writer).empty());
+        }
+    }
+}
+
+TEST_CASE("a note that is no manifest puts nothing back", "[admission]") {
+    const Json before = job_with("ak", "a");
+    for (const char* note : {"", "{", "[]", "{\"spec\": 3}"}) {
+        Json written = job_with("a", "a");
+        written["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"] = note;
+        CHECK(runtime::mutate_train_job(written, before, now, {.field_manager = kubectl_apply}).empty());
+    }
+}
