@@ -20,8 +20,8 @@ Act suspend_with(Tweak change) { return change_job(both(set("suspend", "true"), 
 // As Kueue evicts: it takes back what it had put in once nothing is active, and admits again.
 Act evict_to_other_zone() {
     return both(change_job(R"({"spec":{"suspend":true}})"),
-                once_suspended(change_job(with_kueue("null", true)), 20s,
-                               once_suspended(change_job(with_kueue(R"({"zone":"b"})", false)))));
+                once_suspended(kueue_writes("null", true), 20s,
+                               once_suspended(kueue_writes(R"({"zone":"b"})", false))));
 }
 
 const Json labels_of_kueue =
@@ -60,8 +60,8 @@ std::vector<Scenario> changes() {
          made_at_most(4)},
         {"a job is moved after it was initialized",
          {{1s, make_runtime(initializer())},
-          {2s, make_job(with_kueue("null", true))},
-          {20s, change_job(with_kueue(R"({"zone":"a"})", false))},
+          {2s, make_job(with(pods_that("never")), set("suspend", "true"))},
+          {20s, kueue_writes(R"({"zone":"a"})", false)},
           {40s, evict_to_other_zone()}},
          {resumed_and_running},
          {"Suspended", "Resumed", "JobsReplaced", "JobsCreationSucceeded"},
@@ -70,8 +70,8 @@ std::vector<Scenario> changes() {
              {same_job_set(), never_refused(), initialized_once(), pods_have(labels_of_kueue, other_zone)})},
         {"a job with volume claims is moved",
          {{1s, make_runtime(volume_claims())},
-          {2s, make_job(with_kueue("null", true))},
-          {20s, change_job(with_kueue(R"({"zone":"a"})", false))},
+          {2s, make_job(with(pods_that("never")), set("suspend", "true"))},
+          {20s, kueue_writes(R"({"zone":"a"})", false)},
           {40s, evict_to_other_zone()}},
          {resumed_and_running},
          {"Suspended", "Resumed", "JobsReplaced", "JobsCreationSucceeded"},

@@ -34,7 +34,7 @@ Json newest_runtime() {
 }
 
 void watch_shows(Desk& desk, Json runtime) {
-    desk.runtimes.set({"", "plain"}, std::make_shared<const Json>(std::move(runtime)));
+    desk.runtimes.set({"", "plain"}, webhook::make_runtime_text(std::move(runtime)));
 }
 
 net::HttpRequest creation() { return post(test::train_job_path, review("CREATE", job_for_newest_runtime())); }
