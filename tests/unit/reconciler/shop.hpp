@@ -24,6 +24,7 @@ public:
     kube::SteadyTime now() const override {
         if (breakdowns > 0) {
             --breakdowns;
+            ++broken_down;
             throw std::runtime_error("the clock is broken");
         }
         return clock_.now();
@@ -32,7 +33,8 @@ public:
     kube::Task<> sleep_until(kube::SteadyTime when) override { return clock_.sleep_until(when); }
     double jitter() override { return 0; }
 
-    mutable int breakdowns = 0;
+    mutable int breakdowns = 0;   // to come
+    mutable int broken_down = 0;  // so far
 
 private:
     VirtualClock& clock_;
