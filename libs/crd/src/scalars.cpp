@@ -147,11 +147,12 @@ void check_sizes(const Node& node, const Json& value, const std::string& path, F
     if (least && size < *least)
         findings.push_back(
             invalid(path, std::to_string(size), "should have at least " + std::to_string(*least) + what));
+    // An API server says "items" of members, too.
     if (most && size > *most)
         findings.push_back({.reason = "FieldValueTooMany",
                             .field = path,
                             .message = "Too many: " + std::to_string(size) + ": must have at most " +
-                                       std::to_string(*most) + what});
+                                       std::to_string(*most) + " items"});
 }
 
 }  // namespace crd

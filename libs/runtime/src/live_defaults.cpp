@@ -68,10 +68,11 @@ Json with_live_template(const Json& wanted, const Json& live) {
     Json merged = wanted;
     merged["spec"] = live["spec"];
     take(merged["spec"], "suspend", wanted["spec"]);
+    NamedItems wanted_jobs;
     if (Json* jobs = merged["spec"].find("replicatedJobs"))
         for (Json& job : jobs->items())
-            if (const Json* same =
-                    find_named(wanted["spec"]["replicatedJobs"], std::as_const(job)["name"].as_string()))
+            if (const Json* same = wanted_jobs.find(wanted["spec"]["replicatedJobs"],
+                                                    std::as_const(job)["name"].as_string()))
                 take_open_fields(job, *same);
     return merged;
 }

@@ -180,11 +180,6 @@ def told(request, queue):
         yield stories
 
 
-# Today's defects, by the points of issue 19.
-DEFECTS = {"a_flavors_tolerations_join_the_users_own": "point 9: a flavor's tolerations replace the user's"}
-
-
-@pytest.mark.parametrize("story", [pytest.param(name, marks=[pytest.mark.xfail(strict=True, reason=DEFECTS[name])] if name in DEFECTS else [])
-                                   for name in STORIES])
+@pytest.mark.parametrize("story", STORIES)
 def test_in_a_queue(told, story):
     told.result(story)

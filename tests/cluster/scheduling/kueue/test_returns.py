@@ -74,10 +74,6 @@ def tell(queue, case):
         assert "Evicted" not in true_conditions(team.workload(JOB))
 
 
-# Of today, by the points of issue 19.
-DEFECT = pytest.mark.xfail(strict=True, reason="point 2: a withdrawn node selector recreates the JobSet, and finished initializers go with it")
-
-
 @pytest.fixture(scope="module")
 def told(request, queue):
     with SideBySide(request, "case", lambda case: tell(queue, case)) as stories:
@@ -85,7 +81,6 @@ def told(request, queue):
 
 
 @pytest.mark.parametrize("case", [
-    pytest.param(case, id=f"{case[0]}-{case[1]}" + ("-claims" if case[2] else ""),
-                 marks=[DEFECT] if case[0] == "after" and not case[2] else []) for case in CASES])
+    pytest.param(case, id=f"{case[0]}-{case[1]}" + ("-claims" if case[2] else "")) for case in CASES])
 def test_a_job_goes_on_after_preemption(told, case):
     told.result(case)

@@ -77,13 +77,8 @@ def test_what_the_reconciler_missed_it_makes_up_for(signalbox, team):
     team.until_ends("moved")
 
 
-SETTINGS = ["always", "on-failure"]
-
-
-@pytest.mark.parametrize("setting,claims", [*((setting, False) for setting in SETTINGS), *(
-    # Of today, by the points of issue 19.
-    pytest.param(setting, True, marks=pytest.mark.xfail(strict=True, reason="point 2: Created=False for the eviction of a job with volume claims"))
-    for setting in SETTINGS)])
+@pytest.mark.parametrize("claims", [False, True])
+@pytest.mark.parametrize("setting", ["always", "on-failure"])
 def test_created_is_false_at_no_time_of_a_preempted_jobs_life(signalbox, queue, setting, claims):
     with signalbox.reconfigured(f"--created-condition={setting}"), queue(flavor("one", cpu="2")) as team, team.disk("data-moved"):
         team.initialized_runtime(claims)

@@ -111,12 +111,6 @@ def told(request, queue):
             yield stories
 
 
-# Of today, by the points of issue 19: the admission is refused for ever, since what is immutable would change, or the field is lost.
-DEFECT = pytest.mark.xfail(strict=True, reason="point 7: what Go's types drop is not put back")
-DROPPED = ("trainer: a variable", "trainer: no arguments", "trainer: no command", "trainer: no variables", "trainer: no limits", "trainer: no claims",
-           "dataset:", "model:", "patch: a variable", "patch: no variables", "patch: a mount", "patch: a volume of no items", "unknown:")
-
-
-@pytest.mark.parametrize("shape", [pytest.param(name, marks=[DEFECT] if name.startswith(DROPPED) else []) for name in SHAPES])
+@pytest.mark.parametrize("shape", SHAPES)
 def test_a_job_is_admitted_as_it_was_created_with(told, shape):
     told.result(shape)

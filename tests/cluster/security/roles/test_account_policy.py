@@ -133,10 +133,11 @@ def test_nor_by_what_the_webhook_may_do_to_its_configurations_but_their_ca_it_ma
         act(configuration["webhooks"])
         return thief_of_webhook.request("PUT", configurations[kind], configuration)
     wait_for("the role", lambda: is_allowed(lambda: change(lambda webhooks: None)))
-    for number in range(len(thief_of_webhook.request("GET", configurations[kind])["webhooks"])):
+    for number, webhook in enumerate(thief_of_webhook.request("GET", configurations[kind])["webhooks"]):
         for field, value in (
                 ("rules", [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}]),
-                ("namespaceSelector", {}), ("objectSelector", {"matchLabels": {"a": "b"}}), ("failurePolicy", "Ignore"),
+                ("namespaceSelector", {}), ("objectSelector", {"matchLabels": {"a": "b"}}),
+                ("failurePolicy", "Fail" if webhook["failurePolicy"] == "Ignore" else "Ignore"),
                 ("matchPolicy", "Exact"), ("timeoutSeconds", 30), ("sideEffects", "NoneOnDryRun"), ("name", "another.example.com"),
                 ("matchConditions", [{"name": "never", "expression": "false"}]), ("admissionReviewVersions", ["v1", "v1beta1"]),
                 ("clientConfig", {"url": "https://elsewhere.example.com/"}),
