@@ -346,9 +346,10 @@ void Judge::judge_suspension(const api::ObjectKey& key, const Json& before, cons
     if (!said)
         complain("JobSet " + text(key) + (suspends ? " was suspended" : " was set going") +
                  " although its TrainJob says otherwise");
-    if (!before.is_null() || !train_job_of(life->first)) return;
-    // What it runs as must be known to the next one.
-    if (!api_.find("configmaps", {key.ns, key.name + "-runtime-snapshot"}))
+    const auto job = train_job_of(life->first);
+    if (!before.is_null() || !job) return;
+    // What it runs as must be known to the next one. The garbage collector may be taking both away.
+    if (!job->meta.deletion && !api_.find("configmaps", {key.ns, key.name + "-runtime-snapshot"}))
         complain("JobSet " + text(key) + " was created without a snapshot");
 }
 
