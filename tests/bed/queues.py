@@ -136,12 +136,13 @@ class Queue:
         return job
 
     def until_held(self, name, timeout=30):
-        """The TrainJob waits: suspended, with no Pods, its Workload without quota."""
+        """The TrainJob waits: suspended, without Pods that have not ended, its Workload without quota."""
         def look():
             job = self.rest.get("trainjobs", name)
             return (job["spec"].get("suspend") and "Suspended" in true_conditions(job) and self.workload(name)
-                    and "QuotaReserved" not in true_conditions(self.workload(name)) and not self.rest.list(
-                        "pods", selector=f"jobset.sigs.k8s.io/jobset-name={name}"))
+                    and "QuotaReserved" not in true_conditions(self.workload(name)) and not [
+                        pod for pod in self.rest.list("pods", selector=f"jobset.sigs.k8s.io/jobset-name={name}")
+                        if pod["status"].get("phase") not in ("Succeeded", "Failed")])
         return wait_for(f"{name} to wait", look, timeout)
 
     def initialized_runtime(self, claims=False):
