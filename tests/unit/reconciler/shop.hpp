@@ -132,8 +132,8 @@ private:
         explicit Gate(Shop& shop) : shop_(shop) {}
         kube::Async<kube::Response> send(kube::Request request) override {
             const Flight flight(shop_.in_flight);
-            const auto delay = shop_.hangs(request) ? std::chrono::milliseconds(24h) : shop_.delay;
-            if (delay.count() > 0) co_await shop_.time.sleep_until(shop_.time.now() + delay);
+            const auto answer_delay = shop_.hangs(request) ? std::chrono::milliseconds(24h) : shop_.delay;
+            if (answer_delay.count() > 0) co_await shop_.time.sleep_until(shop_.time.now() + answer_delay);
             co_return co_await shop_.server.send(std::move(request));
         }
         kube::Async<std::unique_ptr<kube::Watch>> watch(kube::Request request) override {
