@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "api/job_set.hpp"
+#include "api/names.hpp"
 #include "field_differences.hpp"
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/observed.hpp"
@@ -128,7 +129,7 @@ void tell_state(const api::TrainJob& job, const Surroundings& seen, api::Time no
         const bool suspended = api::is_true(job.conditions, api::condition::suspended);
         if (job.suspend != suspended)
             screen.line("", job.suspend ? "is to be suspended" : "is to run again", Tone::held);
-        const Json& queue = seen.job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"];
+        const Json& queue = seen.job["metadata"]["labels"][api::queue_label];
         if (job.suspend && !queue.empty())
             screen.line("", "Kueue decides when it runs; it waits in the queue " + text_of(queue),
                         Tone::held);

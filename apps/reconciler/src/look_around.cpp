@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/names.hpp"
+#include "api/notes.hpp"
 #include "api/time.hpp"
 #include "observe.hpp"
 
@@ -140,7 +141,7 @@ kube::Async<Surroundings> look_around(kube::ApiServer& server, api::ObjectKey ke
     auto job_set = co_await read_if_there(server, resources::job_sets, key);
     seen.job_set = part_of(std::move(job_set));
     const std::string of_the_job_set =
-        "labelSelector=" + kube::percent_encode("jobset.sigs.k8s.io/jobset-name=" + key.name);
+        "labelSelector=" + kube::percent_encode(std::string(api::job_set_name_label) + "=" + key.name);
     auto pods = co_await read_list(server, resources::pods, key.ns, of_the_job_set);
     seen.pods = part_of(std::move(pods));
     auto events = co_await read_events(server, key);
