@@ -6,6 +6,7 @@
 
 #include "api/hash.hpp"
 #include "api/job_set.hpp"
+#include "api/named_items.hpp"
 #include "api/notes.hpp"
 #include "items.hpp"
 #include "ownership.hpp"
@@ -76,11 +77,11 @@ std::vector<Withdrawn> withdrawn(const api::Json& live, const api::Json& wanted)
     const Ownership jobs_of_ours = applied_by_us(live).member("spec").member("replicatedJobs");
     const Placement placement(live);
     const api::Json& live_jobs = live["spec"]["replicatedJobs"];
-    const ItemsByName wanted_jobs(wanted["spec"]["replicatedJobs"]);
+    api::NamedItems wanted_jobs;
     for (std::size_t i = 0; i < live_jobs.items().size(); ++i) {
         // One that is missing altogether is refused by the API server.
         const std::string_view name = live_jobs[i]["name"].as_string();
-        const api::Json* job = wanted_jobs.find(name);
+        const api::Json* job = wanted_jobs.find(wanted["spec"]["replicatedJobs"], name);
         if (!job) continue;
         const api::Json& before = pod_template(live_jobs[i]);
         const api::Json& after = pod_template(*job);
@@ -152,10 +153,10 @@ bool are_made(const api::Json& job_set, const Families& families) {
         return at == families.end() ? Family() : at->second;
     };
     const api::Json& jobs = job_set["spec"]["replicatedJobs"];
-    const ItemsByName jobs_by_name(jobs);
+    api::NamedItems jobs_by_name;
     const auto is_over = [&](const api::Json& dependency) {
         const std::string_view name = dependency["name"].as_string();
-        const api::Json* job = jobs_by_name.find(name);
+        const api::Json* job = jobs_by_name.find(jobs, name);
         return job && of(name).finished >= (*job)["replicas"].int_or(1);
     };
     return std::all_of(jobs.items().begin(), jobs.items().end(), [&](const api::Json& job) {
@@ -177,18 +178,22 @@ api::Json with_entries_of_others(api::Json wanted, const api::Json& live) {
     const Placement ours(live);
     api::Json* jobs = wanted["spec"].find("replicatedJobs");
     if (!jobs) return wanted;
-    const ItemsByName live_jobs(live["spec"]["replicatedJobs"]);
+    api::NamedItems live_jobs;
     for (api::Json& job : jobs->items()) {
         const std::string name(std::as_const(job)["name"].as_string());
-        const api::Json* live_job = live_jobs.find(name);
+        const api::Json* live_job = live_jobs.find(live["spec"]["replicatedJobs"], name);
         const api::Json& as_built = pod_template(job)["spec"];
         if (!live_job) continue;
         const api::Json& there = pod_template(*live_job)["spec"];
         // A field that we do not send at all is left to them by the apply.
         api::Json selector = as_built["nodeSelector"], tolerations = api::Json::array();
         if (!selector.empty()) {
-            for (const auto& [key, value] : there["nodeSelector"].members())
-                if (!selector.contains(key) && !ours.has_selector(name, key)) selector[key] = value;
+            {
+                api::JsonMerger merged(selector.members());
+                for (const auto& [key, value] : there["nodeSelector"].members())
+                    if (!as_built["nodeSelector"].contains(key) && !ours.has_selector(name, key))
+                        merged[key] = value;
+            }
             job["template"]["spec"]["template"]["spec"]["nodeSelector"] = std::move(selector);
         }
         if (as_built["tolerations"].empty()) continue;

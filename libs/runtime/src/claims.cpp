@@ -18,8 +18,8 @@ void refuse(std::string field, const Json& value, std::string rule, FieldErrors&
     errors.push_back({FieldErrorType::invalid, std::move(field), value, std::move(rule), {}});
 }
 
-void check_references(const Json& claims, const Json& pod_spec, NamedItems& of_pod, const std::string& path,
-                      FieldErrors& errors) {
+void check_references(const Json& claims, const Json& pod_spec, api::NamedItems& of_pod,
+                      const std::string& path, FieldErrors& errors) {
     for (std::size_t i = 0; i < claims.items().size(); ++i) {
         const Json& name = claims[i]["name"];
         if (!of_pod.find(pod_spec["resourceClaims"], name.as_string()))
@@ -37,7 +37,7 @@ void check_pod(const Json& pod_spec, const std::string& path, FieldErrors& error
         if (is_none(claims[i]["resourceClaimName"]) == is_none(claims[i]["resourceClaimTemplateName"]))
             refuse(path + item(".resourceClaims", i), claims[i]["name"],
                    "must have exactly one of resourceClaimName and resourceClaimTemplateName", errors);
-    NamedItems of_pod;
+    api::NamedItems of_pod;
     for (const std::string_view list : {"initContainers", "containers"}) {
         const auto& containers = pod_spec[list].items();
         for (std::size_t i = 0; i < containers.size(); ++i)
@@ -57,7 +57,7 @@ FieldErrors claim_faults(const Json& job_set_spec) {
 
 FieldErrors claim_faults_of_trainer(const Json& job, const Json& per_node) {
     FieldErrors errors;
-    NamedItems of_pod;
+    api::NamedItems of_pod;
     check_references(per_node["claims"], pod_spec_of(job), of_pod, "spec.trainer.resourcesPerNode", errors);
     return errors;
 }

@@ -1,30 +1,12 @@
 #pragma once
-#include <map>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "api/json.hpp"
+#include "api/named_items.hpp"
 
 /// Editing of Pod templates. To upsert is to replace the entry with the same key where it stands, else to
 /// append. All of them want trees of a checked shape (shape.hpp).
 namespace runtime {
-
-/// The item of a list of objects that has this `name`; nullptr if there is none.
-api::Json* find_named(api::Json* list, std::string_view name);
-const api::Json* find_named(const api::Json& list, std::string_view name);
-
-/// find_named() for those who look into the same lists again and again: long ones are indexed, so that a
-/// thousand names in a list of a thousand are no million comparisons. The lists must stay as they are.
-/// (Indexes of what others write are sorted, not hashed: names of one hash are easily made.)
-class NamedItems {
-public:
-    const api::Json* find(const api::Json& list, std::string_view name);
-
-private:
-    using Index = std::vector<std::pair<std::string_view, const api::Json*>>;  // sorted
-    std::map<const api::Json*, Index> indexes_ = {};
-};
 
 /// An entry with a value; the value is written even if it is empty.
 api::Json env_value(std::string_view name, std::string value);

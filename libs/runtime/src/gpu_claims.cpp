@@ -45,7 +45,7 @@ struct References {
 
 References references(const CountedResources& counted, const std::string& ns) {
     References found;
-    NamedItems of_pod;
+    api::NamedItems of_pod;
     std::set<std::pair<std::string_view, std::string_view>> sources;
     if (!counted.pod_spec || gpus(counted.resources).count > 0) return found;
     for (const Json& entry : counted.resources["claims"].items()) {

@@ -68,7 +68,7 @@ Json with_live_template(const Json& wanted, const Json& live) {
     Json merged = wanted;
     merged["spec"] = live["spec"];
     take(merged["spec"], "suspend", wanted["spec"]);
-    NamedItems wanted_jobs;
+    api::NamedItems wanted_jobs;
     if (Json* jobs = merged["spec"].find("replicatedJobs"))
         for (Json& job : jobs->items())
             if (const Json* same = wanted_jobs.find(wanted["spec"]["replicatedJobs"],

@@ -16,7 +16,7 @@ using merge::Place;
 struct Check {
     PatchCheck purpose;
     FieldErrors& errors;
-    NamedItems of_runtime = {};
+    api::NamedItems of_runtime = {};
 
     void refuse(const Place& place, const Json& value, std::string rule) {
         errors.push_back({FieldErrorType::invalid, place.text(), value, std::move(rule), {}});

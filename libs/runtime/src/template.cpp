@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_set>
+#include <set>
 
 #include "api/names.hpp"
 #include "edit.hpp"
@@ -63,14 +63,15 @@ Json* tolerations_of(Json& job) {
 void keep_tolerations(const Json& spec, Json& patch) {
     Json* jobs = patch.find("replicatedJobs");
     if (!jobs || !jobs->is_array()) return;
+    api::NamedItems jobs_there;
     for (Json& job : jobs->items()) {
         Json* added = tolerations_of(job);
-        const Json* there = find_named(spec["replicatedJobs"], std::as_const(job)["name"].as_string());
+        const Json* there = jobs_there.find(spec["replicatedJobs"], std::as_const(job)["name"].as_string());
         if (!added || std::as_const(*added).items().empty() || !there) continue;
         Json all = (*there)["template"]["spec"]["template"]["spec"]["tolerations"];
         if (!all.is_array()) continue;
         // Long lists meet long lists: each is looked at once.
-        std::unordered_set<std::string> known;
+        std::set<std::string> known;
         for (const Json& toleration : std::as_const(all).items()) known.insert(to_json(toleration));
         for (Json& toleration : added->items())
             if (known.insert(to_json(toleration)).second) all.push_back(std::move(toleration));

@@ -75,7 +75,7 @@ struct Missing {
 
 std::vector<Missing> missing_targets(const Json& targets, const Json& job_set_spec) {
     std::vector<Missing> missing;
-    NamedItems named;
+    api::NamedItems named;
     for (std::size_t i = 0; i < targets.items().size(); ++i) {
         const Json& target = targets[i];
         const std::string job_name(target["jobName"].as_string());
