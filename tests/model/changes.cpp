@@ -27,6 +27,21 @@ Act evict_to_other_zone() {
 const Json labels_of_kueue =
     Json::object({{"signalbox.test/run-seconds", "never"}, {"kueue.x-k8s.io/podset", "node"}});
 
+// A job of this runtime moves to another zone, and its JobSet is changed in place.
+Scenario moved(std::string name, Tweak runtime, std::vector<Check> more = {}) {
+    for (const Check& always : {same_job_set(), never_refused(), pods_have(labels_of_kueue, other_zone)})
+        more.push_back(always);
+    return {std::move(name),
+            {{1s, make_runtime(std::move(runtime))},
+             {2s, make_job(with(pods_that("never")), set("suspend", "true"))},
+             {20s, kueue_writes(R"({"zone":"a"})", false)},
+             {40s, evict_to_other_zone()}},
+            {resumed_and_running},
+            {"Suspended", "Resumed", "JobsReplaced", "JobsCreationSucceeded"},
+            900s,
+            all_of(std::move(more))};
+}
+
 }  // namespace
 
 std::vector<Scenario> changes() {
@@ -58,25 +73,8 @@ std::vector<Scenario> changes() {
          {"Suspended", "JobSetDeleted", "WaitingForDeletion", "JobsCreationSucceeded", "JobsCreationFailed"},
          900s,
          made_at_most(4)},
-        {"a job is moved after it was initialized",
-         {{1s, make_runtime(initializer())},
-          {2s, make_job(with(pods_that("never")), set("suspend", "true"))},
-          {20s, kueue_writes(R"({"zone":"a"})", false)},
-          {40s, evict_to_other_zone()}},
-         {resumed_and_running},
-         {"Suspended", "Resumed", "JobsReplaced", "JobsCreationSucceeded"},
-         900s,
-         all_of(
-             {same_job_set(), never_refused(), initialized_once(), pods_have(labels_of_kueue, other_zone)})},
-        {"a job with volume claims is moved",
-         {{1s, make_runtime(volume_claims())},
-          {2s, make_job(with(pods_that("never")), set("suspend", "true"))},
-          {20s, kueue_writes(R"({"zone":"a"})", false)},
-          {40s, evict_to_other_zone()}},
-         {resumed_and_running},
-         {"Suspended", "Resumed", "JobsReplaced", "JobsCreationSucceeded"},
-         900s,
-         all_of({same_job_set(), never_refused(), pods_have(labels_of_kueue, other_zone)})},
+        moved("a job is moved after it was initialized", initializer(), {initialized_once()}),
+        moved("a job with volume claims is moved", volume_claims()),
         {"the JobSet of a job whose volume claims are kept is deleted",
          {{1s, make_runtime(volume_claims("Retain"))},
           {2s, make_job(with(pods_that("never")))},
