@@ -159,7 +159,7 @@ FLOODS = {
 
 
 @pytest.mark.parametrize("name", FLOODS)
-def test_tls_records_without_data_hold_up_nobody(webhook, name):
+def test_tls_records_without_data_keep_no_request_waiting(webhook, name):
     floods = webhook.metric("signalbox_tls_floods_total")
     with contextlib.ExitStack() as stack:
         plain = [stack.enter_context(socket.create_connection(("127.0.0.1", webhook.port), timeout=HONEST_TIMEOUT)) for _ in range(4)]

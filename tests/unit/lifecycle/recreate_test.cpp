@@ -54,7 +54,7 @@ TEST_CASE("how often a JobSet was made anew is noted for each generation of its 
     }
 }
 
-TEST_CASE("what a JobSet cannot take is told with the field and the way out", "[recreate]") {
+TEST_CASE("a change that a JobSet cannot take names the field and the way out", "[recreate]") {
     const api::Error refusal = api::invalid("spec.replicatedJobs[0].replicas", "must not change in a JobSet");
     CHECK(api::describe(cannot_take(Recreation::loses_claims, refusal)) ==
           "spec.replicatedJobs[0].replicas: must not change in a JobSet: it cannot be had without a new "

@@ -39,7 +39,7 @@ TEST_CASE("an event loop with turns in time has no gap", "[net]") {
     CHECK(loop.gaps.longest() == 0ms);
 }
 
-TEST_CASE("the longest gap between turns is told, for a minute at least and two at most", "[net]") {
+TEST_CASE("the metric shows the longest gap between turns for one to two minutes", "[net]") {
     Watched loop;
     loop.turn(30'001ms);
     loop.turn(20'001ms);
@@ -51,7 +51,7 @@ TEST_CASE("the longest gap between turns is told, for a minute at least and two 
     CHECK(loop.gaps.longest() == 999ms);
 }
 
-TEST_CASE("a gap that lasts is told before it ends", "[net]") {
+TEST_CASE("the metric shows a gap before it ends", "[net]") {
     Watched loop;
     loop.turn(1ms);
     loop.now += 20s;
