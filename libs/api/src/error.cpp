@@ -13,6 +13,7 @@ std::string_view to_string(Errc code) {
         case Errc::gone: return "gone";
         case Errc::forbidden: return "forbidden";
         case Errc::unauthorized: return "unauthorized";
+        case Errc::too_large: return "too large";
         case Errc::unavailable: return "unavailable";
         case Errc::internal: return "internal";
     }

@@ -54,7 +54,7 @@ public:
             if (!client_) co_return closed();
             const std::string identity = credentials_.authorization();
             net::HttpRequest message = to_http(request);
-            auto answer = co_await client_->send(std::move(message));
+            auto answer = co_await client_->send(std::move(message), request.max_answer);
             unanswered_ = !answer;
             note(request.method, request, answer ? &*answer : nullptr);
             if (!answer) co_return answer.error();

@@ -21,8 +21,9 @@ constexpr seconds slack{30};
 constexpr int refusals_before_list = 4;
 // After so many streamed lists that did not reach their end, ask for pages.
 constexpr int broken_streams_before_pages = 3;
-// One answer is held in memory as a whole: of objects of 10 KB and their trees, some hundred MB.
 constexpr int max_page_size = 8'000;
+// A page becomes trees in one turn of the event loop. One object has 1.5 MiB at most.
+constexpr std::size_t max_page_bytes = 4 * 1024 * 1024;
 
 std::string query(const Scope& scope, std::string_view first) {
     std::string text = path(scope.resource, {scope.ns, ""}) + "?" + std::string(first);
@@ -64,7 +65,9 @@ WatchMachine::Step WatchMachine::next(SteadyTime now, double jitter) {
 Request WatchMachine::list_request() const {
     std::string target = query(scope_, "limit=" + std::to_string(page_size_));
     if (!continue_.empty()) target += "&continue=" + percent_encode(continue_);
-    return {.target = std::move(target), .accept = accept(scope_, "PartialObjectMetadataList")};
+    return {.target = std::move(target),
+            .accept = accept(scope_, "PartialObjectMetadataList"),
+            .max_answer = max_page_bytes};
 }
 
 Request WatchMachine::watch_request(double jitter) const {
@@ -147,6 +150,10 @@ void WatchMachine::failed(SteadyTime now, const api::Error& error) {
         can_stream_ = false;
         return list_again();
     }
+    if (phase_ == Phase::pages && error.code == api::Errc::too_large && page_size_ > 1) {
+        page_size_ = std::max(page_size_ / 4, 1);
+        return;
+    }
     if (phase_ == Phase::pages && error.code == api::Errc::gone) {
         // Pages expire while we fetch them: fewer and bigger ones have a better chance.
         continue_.clear();
@@ -206,7 +213,7 @@ void WatchMachine::complete(const std::string& resource_version, Sink& sink) {
     resource_version_ = resource_version;
     phase_ = Phase::watch;
     broken_streams_ = 0;
-    page_size_ = first_page_size;
+    page_size_ = std::min(page_size_, first_page_size);  // fewer where objects are large
     synced_ = true;
     trouble_.reset();
     sink.synced(resource_version);

@@ -13,6 +13,9 @@ struct Incoming {
     ResponseParser parser;
 };
 
+// Bodies that say why a stream was refused.
+constexpr std::size_t max_refusal = 1024 * 1024;
+
 struct Begun {
     Lease lease;
     std::unique_ptr<Incoming> incoming;
@@ -53,19 +56,29 @@ void give_back_if_reusable(Lease& lease, const Incoming& incoming) {
     if (incoming.parser.keep_alive() && lease.connection()->reusable()) lease.give_back();
 }
 
-Async<HttpResponse> finish(Begun begun) {
+api::Error too_large(const ConnectionPool& pool, std::size_t max_body) {
+    return {.code = api::Errc::too_large,
+            .message =
+                pool.target()->place() + ": the answer has more than " + std::to_string(max_body) + " bytes"};
+}
+
+Async<HttpResponse> finish(std::shared_ptr<ConnectionPool> pool, Begun begun, std::size_t max_body) {
     auto& parser = begun.incoming->parser;
-    while (!parser.done())
+    const std::string& body = begun.incoming->response.body;
+    // What came with the headers counts as well.
+    while (!parser.done() && body.size() <= max_body)
         if (auto progress = co_await ClientConnection::read(begun.lease.connection(), parser); !progress)
             co_return progress.error();
+    if (body.size() > max_body) co_return too_large(*pool, max_body);
     give_back_if_reusable(begun.lease, *begun.incoming);
     co_return std::move(begun.incoming->response);
 }
 
-Async<HttpResponse> exchange(std::shared_ptr<ConnectionPool> pool, HttpRequest request) {
-    auto begun = co_await begin(std::move(pool), std::move(request));
+Async<HttpResponse> exchange(std::shared_ptr<ConnectionPool> pool, HttpRequest request,
+                             std::size_t max_body) {
+    auto begun = co_await begin(pool, std::move(request));
     if (!begun) co_return begun.error();
-    co_return co_await finish(std::move(*begun));
+    co_return co_await finish(std::move(pool), std::move(*begun), max_body);
 }
 
 class BodyStream final : public ByteStream {
@@ -109,11 +122,11 @@ private:
 
 Async<HttpClient::Opened> open_stream(std::shared_ptr<ConnectionPool> pool, HttpRequest request,
                                       std::chrono::seconds idle_timeout) {
-    auto begun = co_await begin(std::move(pool), std::move(request));
+    auto begun = co_await begin(pool, std::move(request));
     if (!begun) co_return begun.error();
     HttpClient::Opened opened;
     if (begun->incoming->response.status / 100 != 2) {
-        auto response = co_await finish(std::move(*begun));
+        auto response = co_await finish(std::move(pool), std::move(*begun), max_refusal);
         if (!response) co_return response.error();
         opened.response = std::move(*response);
         co_return opened;
@@ -131,7 +144,9 @@ public:
     explicit Client(std::shared_ptr<ConnectionPool> pool) : pool_(std::move(pool)) {}
     ~Client() override { pool_->close(); }
 
-    Async<HttpResponse> send(HttpRequest request) override { return exchange(pool_, std::move(request)); }
+    Async<HttpResponse> send(HttpRequest request, std::size_t max_body) override {
+        return exchange(pool_, std::move(request), max_body);
+    }
     Async<Opened> open(HttpRequest request, std::chrono::seconds idle_timeout) override {
         return open_stream(pool_, std::move(request), idle_timeout);
     }

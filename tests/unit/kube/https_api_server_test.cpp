@@ -46,7 +46,7 @@ struct Wire {
 class FakeClient final : public net::HttpClient {
 public:
     explicit FakeClient(Wire& wire) : wire_(wire) {}
-    net::Async<net::HttpResponse> send(net::HttpRequest request) override {
+    net::Async<net::HttpResponse> send(net::HttpRequest request, std::size_t) override {
         wire_.requests.push_back(std::move(request));
         co_return wire_.next();
     }

@@ -247,6 +247,25 @@ TEST_CASE("pages", "[kube]") {
         CHECK(story.next() == "pause 500");
         CHECK(story.next() == "list " + base + "limit=500");
     }
+    SECTION("that are too large are asked for again, smaller, and stay so") {
+        for (const char* limit : {"125", "31", "7", "1"}) {
+            story.failed({.code = Errc::too_large});
+            CHECK(story.next() == "list " + base + "limit=" + limit + "&continue=token");
+        }
+        CHECK(!story.machine.trouble());
+        story.machine.page(page(item("b", "2")), story.sink);
+        CHECK(story.next() == "watch " + watching_from("9"));
+        story.machine.opened(story.sink);
+        story.refused(error_event(410, "Expired"));
+        CHECK(story.next() == "pause 500");
+        CHECK(story.next() == "list " + base + "limit=1");
+    }
+    SECTION("of one object that is too large are trouble") {
+        for (int i = 0; i < 4; ++i) story.failed({.code = Errc::too_large}), story.next();
+        story.failed({.code = Errc::too_large});
+        CHECK(story.machine.trouble());
+        CHECK(story.next() == "pause 500");
+    }
     SECTION("items without a name are passed over") {
         story.machine.page(page("{},null," + item("b", "2")), story.sink);
         CHECK(story.sink.take() == Told{"+ns/b@2", "synced@9"});

@@ -26,8 +26,8 @@ public:
     explicit Client(ClientOptions options);
     ~Client();
 
-    api::Result<net::HttpResponse> send(net::HttpRequest request) {
-        return loop.run(http->send(std::move(request)));
+    api::Result<net::HttpResponse> send(net::HttpRequest request, std::size_t max_body = 1 << 30) {
+        return loop.run(http->send(std::move(request), max_body));
     }
     api::Result<net::HttpClient::Opened> open(net::HttpRequest request, std::chrono::seconds idle_timeout) {
         return loop.run(http->open(std::move(request), idle_timeout));

@@ -31,7 +31,7 @@ struct Running {
         };
         signals.emplace_back();
         boost::asio::co_spawn(client.loop.context(),
-                              body(client.http->send({.target = target}), target, *this),
+                              body(client.http->send({.target = target}, 1 << 20), target, *this),
                               boost::asio::bind_cancellation_slot(
                                   signals.back().slot(), [this](std::exception_ptr) { ++finished; }));
     }
@@ -172,7 +172,7 @@ TEST_CASE("a loop may end with requests under way", "[net]") {
         test::ClientOptions{.tls = true, .script = gate.script(), .max_connections = 1});
     auto http = std::move(client->http);
     for (int i = 0; i < 3; ++i) {
-        boost::asio::co_spawn(client->loop.context(), http->send({}), boost::asio::detached);
+        boost::asio::co_spawn(client->loop.context(), http->send({}, 1 << 20), boost::asio::detached);
     }
     client->loop.run_until([&] { return gate.arrived.size() == 1; });
     client->server->stop();

@@ -34,7 +34,7 @@ std::string how_begun(const Peer& peer) { return peer.resumed ? "resumed " : "wh
 // "ok" or the error.
 std::string try_once(test::Loop& loop, const net::ClientConfig& config) {
     const auto client = net::make_http_client(loop.executor(), config).value();
-    const auto response = loop.run(client->send({}));
+    const auto response = loop.run(client->send({}, 1 << 20));
     return response ? "ok" : response.error().message;
 }
 
@@ -177,17 +177,17 @@ TEST_CASE("a further connection resumes the session of an earlier one, until the
         config.client_cert_pem = identity.cert;
         config.client_key_pem = identity.key;
         const auto client = net::make_http_client(loop.executor(), config).value();
-        for (int i = 0; i < 3; ++i) CHECK(loop.run(client->send({})).has_value());
+        for (int i = 0; i < 3; ++i) CHECK(loop.run(client->send({}, 1 << 20)).has_value());
         CHECK(seen == "whole us\nresumed us\nresumed us\n");
 
         // Another trust, another certificate: what was agreed upon before is forgotten.
         seen.clear();
         client->reconfigure(config);
-        CHECK(loop.run(client->send({})).has_value());
+        CHECK(loop.run(client->send({}, 1 << 20)).has_value());
         CHECK(seen == "whole us\n");
         config.ca_pem = test::Authority("another").cert();
         client->reconfigure(config);
-        const auto refused = loop.run(client->send({}));
+        const auto refused = loop.run(client->send({}, 1 << 20));
         REQUIRE(refused.has_error());
         CHECK(refused.error().message.find("certificate not trusted") != std::string::npos);
 
@@ -197,7 +197,7 @@ TEST_CASE("a further connection resumes the session of an earlier one, until the
         const test::ScriptedServer another(loop.executor(), answer_one, tls);
         config.port = std::to_string(another.port());
         client->reconfigure(config);
-        CHECK(loop.run(client->send({})).has_value());
+        CHECK(loop.run(client->send({}, 1 << 20)).has_value());
         CHECK(seen == "whole us\n");
     }
 }
@@ -210,7 +210,7 @@ TEST_CASE("after a handshake that failed the next one is a whole one", "[net]") 
         loop.executor(), answering_one([&seen](const Peer& peer) { seen += how_begun(peer); }),
         test::PeerTls{.ca = authority.cert(), .identity = authority.issue(), .cut = 2});
     const auto client = net::make_http_client(loop.executor(), config_for(server, authority)).value();
-    const auto ask = [&] { return loop.run(client->send({})).has_value(); };
+    const auto ask = [&] { return loop.run(client->send({}, 1 << 20)).has_value(); };
     CHECK(ask());
     CHECK(ask());
     CHECK(!ask());
@@ -227,11 +227,12 @@ TEST_CASE("a session is not resumed once the certificate that it began with has 
         loop.executor(), answering_one([&seen](const Peer& peer) { seen += how_begun(peer); }),
         test::PeerTls{.ca = authority.cert(), .identity = authority.issue({.valid_for = 5s})});
     const auto client = net::make_http_client(loop.executor(), config_for(server, authority)).value();
-    CHECK(loop.run(client->send({})).has_value());
+    CHECK(loop.run(client->send({}, 1 << 20)).has_value());
     // It takes real time for a certificate to end.
     const auto patience = std::chrono::steady_clock::now() + 60s;
-    auto answer = loop.run(client->send({}));
-    while (answer && std::chrono::steady_clock::now() < patience) answer = loop.run(client->send({}));
+    auto answer = loop.run(client->send({}, 1 << 20));
+    while (answer && std::chrono::steady_clock::now() < patience)
+        answer = loop.run(client->send({}, 1 << 20));
     REQUIRE(answer.has_error());
     CHECK(answer.error().message.find("expired") != std::string::npos);
     CHECK(seen.starts_with("whole resumed "));

@@ -109,12 +109,31 @@ TEST_CASE("an answer may end with the connection", "[net]") {
     }
 }
 
-TEST_CASE("there is no limit to an answer", "[net]") {
+TEST_CASE("an answer may be as large as the caller takes, and no larger", "[net]") {
     const std::string body(20'000'000, 'x');
+    for (const char* framing : {"Content-Length: 20000000", "Connection: close"}) {
+        Client client({.script = always("HTTP/1.1 200 OK\r\n" + std::string(framing) + "\r\n\r\n" + body)});
+        const auto refused = client.send({}, body.size() - 1);
+        REQUIRE(refused.has_error());
+        CHECK(refused.error().code == api::Errc::too_large);
+        CHECK_THAT(refused.error().message, Catch::EndsWith("the answer has more than 19999999 bytes"));
+    }
     Client client({.script = always("HTTP/1.1 200 OK\r\nContent-Length: 20000000\r\n\r\n" + body)});
-    const auto response = client.send({});
+    const auto response = client.send({}, body.size());
     REQUIRE(response.has_value());
     CHECK(response->body == body);
+}
+
+TEST_CASE("an answer that is too large takes no more memory than the limit", "[net]") {
+    // It never ends: a client that reads on would not come back.
+    Client client({.script = [](Peer& peer, int) -> net::Task<> {
+        (void)co_await peer.request();
+        co_await peer.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+        const std::string chunk = "4000\r\n" + std::string(0x4000, 'x') + "\r\n";
+        for (int i = 0; i < 1000; ++i) co_await peer.send(chunk);
+        co_await peer.request();
+    }});
+    CHECK(client.send({}, 100'000).error().code == api::Errc::too_large);
 }
 
 TEST_CASE("a large request arrives whole", "[net]") {

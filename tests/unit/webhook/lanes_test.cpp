@@ -75,7 +75,7 @@ net::Task<> ask_often(std::uint16_t port, int times, Answers& answers) {
         const auto client = net::make_http_client(executor, config).value();
         net::HttpRequest request =
             test::post(test::train_job_path, test::review("CREATE", test::train_job()));
-        const auto response = co_await client->send(std::move(request));
+        const auto response = co_await client->send(std::move(request), 1 << 20);
         if (!response) throw std::runtime_error(response.error().message);
         const bool allowed = response->body.find("\"allowed\":true") != std::string::npos;
         ++(allowed ? answers.allowed : answers.denied);

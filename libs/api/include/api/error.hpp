@@ -15,6 +15,7 @@ enum class Errc {
     gone,          ///< a resource version or list position is too old: list again
     forbidden,     ///< a permission is missing, or a policy says no
     unauthorized,  ///< the credentials are stale: read them again
+    too_large,     ///< an answer has more bytes than the caller takes: ask for less
     unavailable,   ///< the other side cannot answer now: retry, after `retry_after` if it is set
     internal       ///< a bug on one of the two sides: count it, retry with backoff
 };

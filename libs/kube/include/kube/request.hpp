@@ -57,6 +57,7 @@ struct Request {
     std::string content_type = {};  ///< of the body; empty without one
     std::string body = {};
     std::string accept = {};                     ///< empty = application/json
+    std::size_t max_answer = 64 * 1024 * 1024;   ///< bytes; a longer answer is `too_large`; not for watches
     std::chrono::seconds idle_timeout{11 * 60};  ///< watches only: a longer silence breaks the stream
 };
 

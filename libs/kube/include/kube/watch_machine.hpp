@@ -43,8 +43,8 @@ public:
 
 /// Keeps a sink equal to a collection of the API server, whatever happens: says which request comes next and
 /// takes what it brought. Streams the initial list (sendInitialEvents) and falls back for good to pages of
-/// 500 where the server does not know that. Sources: Kubernetes API concepts, "Efficient detection of
-/// changes".
+/// 500 where the server does not know that, and to smaller ones where objects are large. Sources: Kubernetes
+/// API concepts, "Efficient detection of changes".
 ///
 /// Usage: next(); then for Pause wait; for Fetch one page(); for Open opened(), line()... and closed(), or
 /// failed() in place of any of these.

@@ -44,10 +44,12 @@ public:
 class HttpClient {
 public:
     virtual ~HttpClient() = default;
-    /// Any HTTP status is a success here. No limit on the size of the answer.
-    virtual Async<HttpResponse> send(HttpRequest request) = 0;
+    /// Any HTTP status is a success here. A body of more than `max_body` bytes is `too_large`; it is not read
+    /// to its end, and its connection is closed.
+    virtual Async<HttpResponse> send(HttpRequest request, std::size_t max_body) = 0;
     /// As send(), but hands out the body as it comes; the connection belongs to the stream and dies with it.
-    /// When the status is not 2xx, the body is read whole and returned in `response`, and `stream` is null.
+    /// When the status is not 2xx, the body is read whole, up to a megabyte, and returned in `response`, and
+    /// `stream` is null.
     struct Opened {
         HttpResponse response = {};
         std::unique_ptr<ByteStream> stream = {};
