@@ -14,8 +14,9 @@ constexpr std::string_view runtime_field = "spec.runtimeRef";
 constexpr std::string_view managed_fields[] = {"metadata", "managedFields"};
 constexpr std::string_view templates[] = {"spec", "replicatedJobs"};
 
-// Of a cluster with very many of them a part is enough for a warning.
+// Of a cluster with very many of them, or very large ones, a part is enough for a warning.
 constexpr std::size_t max_pages_of_jobs = 4;
+constexpr std::size_t max_bytes_of_a_page = 8 * 1024 * 1024;
 constexpr std::string_view page_of_queued_jobs = "?limit=250&labelSelector=kueue.x-k8s.io%2Fqueue-name";
 
 std::string_view namespace_of(const api::AdmissionRequest& request) {
@@ -158,7 +159,12 @@ net::Async<runtime::QueuedJobs> FactFinder::queued_jobs(const api::AdmissionRequ
             kube::Request list = kube::get(kube::resources::train_jobs, collection);
             list.target += page_of_queued_jobs;
             if (!next.empty()) list.target += "&continue=" + kube::percent_encode(next);
+            list.max_answer = max_bytes_of_a_page;
             const auto page = co_await kube::fetch(server_, std::move(list));
+            if (!page && page.error().code == api::Errc::too_large) {
+                found.more = true;
+                co_return found;
+            }
             if (!page) co_return page.error();
             runtime::count_queued_jobs(*page, request.kind, request.name, found);
             next = (*page)["metadata"]["continue"].as_string();

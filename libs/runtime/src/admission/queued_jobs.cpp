@@ -25,12 +25,15 @@ void count_queued_jobs(const Json& page, std::string_view kind, std::string_view
 }
 
 std::string warning_of_queued_jobs(const Json& object, const QueuedJobs& jobs) {
-    if (jobs.count == 0) return {};
-    std::string text = std::to_string(jobs.count) + (jobs.more ? " or more" : "") +
-                       (jobs.count == 1 && !jobs.more ? " queued TrainJob uses it: Kueue"
-                                                      : " queued TrainJobs use it: Kueue");
-    return text + (object.is_null() ? " cannot count their Pods any more; delete those first"
-                                    : " counts by what it is now; those that were built run as before");
+    if (jobs.count == 0 && !jobs.more) return {};
+    std::string text = "queued TrainJobs may use it";
+    if (jobs.count == 1 && !jobs.more)
+        text = "1 queued TrainJob uses it";
+    else if (jobs.count > 0)
+        text = std::to_string(jobs.count) + (jobs.more ? " or more" : "") + " queued TrainJobs use it";
+    return text + (object.is_null()
+                       ? ": Kueue cannot count their Pods any more; delete those first"
+                       : ": Kueue counts by what it is now; those that were built run as before");
 }
 
 }  // namespace runtime
