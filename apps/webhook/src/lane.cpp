@@ -26,10 +26,6 @@ std::size_t part_of(std::size_t connections, std::size_t divisor) {
     return std::max<std::size_t>(connections / divisor, 1);
 }
 
-net::Task<net::HttpResponse> answer_within(net::Task<net::HttpResponse> answer, ReviewBudget::Share) {
-    co_return co_await std::move(answer);
-}
-
 }  // namespace
 
 Lane::Lane(boost::asio::any_io_executor executor, std::unique_ptr<kube::Clock> clock, Upstream upstream,
@@ -41,7 +37,8 @@ Lane::Lane(boost::asio::any_io_executor executor, std::unique_ptr<kube::Clock> c
       questions_(0, part_of(config.limits.max_connections, 3)),
       metrics_(tools.metrics),
       facts_(runtimes_, *upstream_.lookups, tools.pipeline, tools.namespaces, &budget_),
-      handler_(facts_, *clock_, tools.metrics, tools.log, tools.pipeline, tools.namespaces, tools.policy),
+      handler_(facts_, *clock_, tools.metrics, tools.log, tools.pipeline, tools.namespaces, tools.policy,
+               &budget_),
       http_(net::make_http_server(
           executor, std::move(config), [this](net::HttpRequest& request) { return receive(request); },
           tools.log)) {
@@ -100,18 +97,7 @@ net::Answer Lane::admit(net::HttpRequest& request, kube::SteadyTime came) {
         metrics_.count_refused(Outcome::too_large);
         return no_verdict(413, "the body holds too many values");
     }
-    auto answer = handler_.answer_by(request, came);
-    auto* later = std::get_if<net::Task<net::HttpResponse>>(&answer);
-    if (!later) return answer;
-    // It will wait for the API server, and keep its trees for as long as that takes.
-    auto share = budget_.take(count_values(request.body));
-    if (share) {
-        // The strings of its trees take the place of the body, which stays counted.
-        std::string().swap(request.body);
-        return answer_within(std::move(*later), std::move(*share));
-    }
-    metrics_.count_refused(Outcome::overloaded);
-    return no_verdict(503, "too many reviews wait for the API server, try again");
+    return handler_.answer_by(request, came);
 }
 
 void Lane::learn(const api::ObjectKey& key, const RuntimeTextPtr& runtime) {

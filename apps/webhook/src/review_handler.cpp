@@ -124,6 +124,7 @@ struct ReviewHandler::Review {
     runtime::Lookups lookups = {};
     FactFinder::Runtime runtime = FactFinder::Runtime::known;
     std::optional<api::Verdict> by_watch = {};  // a refusal that may rest on an old runtime
+    std::optional<ReviewBudget::Share> share = {};
     kube::SteadyTime began = {};
     kube::SteadyTime deadline = {};
 };
@@ -168,7 +169,7 @@ net::Answer ReviewHandler::answer_by(net::HttpRequest& request, kube::SteadyTime
     return answer(request, account);
 }
 
-net::Answer ReviewHandler::answer(const net::HttpRequest& request, Account& account) {
+net::Answer ReviewHandler::answer(net::HttpRequest& request, Account& account) {
     const Route* route = account.route();
     if (!route) {
         account.ended_as(Outcome::no_route);
@@ -208,9 +209,33 @@ net::Answer ReviewHandler::answer(const net::HttpRequest& request, Account& acco
         review.request.old_object = api::Json();
         review.runtime = FactFinder::Runtime::live;
     }
+    return wait_for_lookup(std::move(review), request, account);
+}
+
+// It keeps its trees for as long as that takes.
+net::Answer ReviewHandler::wait_for_lookup(Review review, net::HttpRequest& request, Account& account) {
+    if (budget_) {
+        auto share = budget_->take(count_values(request.body));
+        if (!share) {
+            if (const auto verdict = verdict_without_lookup(review))
+                return conclude(review, *verdict, account);
+            account.close();
+            metrics_.count_refused(Outcome::overloaded);
+            return plain(503, "too many reviews wait for the API server, try again");
+        }
+        review.share.emplace(std::move(*share));
+        // The strings of its trees take the place of the body, which stays counted.
+        std::string().swap(request.body);
+    }
     account.close();
     review.deadline = review.began + budget_of(request.target);
     return answer_later(std::move(review));
+}
+
+// A warning is not worth a refusal.
+std::optional<api::Verdict> ReviewHandler::verdict_without_lookup(Review& review) const {
+    if (review.lookups.queued_jobs) return judge(review, Facts());
+    return review.by_watch;
 }
 
 net::Task<net::HttpResponse> ReviewHandler::answer_later(Review review) {
@@ -221,12 +246,9 @@ net::Task<net::HttpResponse> ReviewHandler::answer_later(Review review) {
     auto* outcome = std::get_if<LookUp>(&found);
     if (outcome && outcome->thrown) std::rethrow_exception(outcome->thrown);
     api::Verdict verdict;
-    // A warning is not worth a refusal.
-    const Facts nothing;
-    if (review.lookups.queued_jobs && (!outcome || !outcome->facts))
-        co_return conclude(review, judge(review, nothing), account);
-    if (review.by_watch && (!outcome || !outcome->facts))
-        co_return conclude(review, *review.by_watch, account);
+    if (!outcome || !outcome->facts)
+        if (const auto without = verdict_without_lookup(review))
+            co_return conclude(review, *without, account);
     if (!outcome) {
         const api::Error late = {.code = api::Errc::unavailable,
                                  .message = "the API server did not answer a lookup in time"};

@@ -8,6 +8,7 @@
 #include "net/log.hpp"
 #include "rare_news.hpp"
 #include "rereads.hpp"
+#include "review_budget.hpp"
 #include "review_metrics.hpp"
 #include "routes.hpp"
 
@@ -20,20 +21,23 @@ std::chrono::milliseconds budget_of(std::string_view target);
 /// Answers admission reviews: decodes, finds the facts, lets the route's judge speak, encodes. A denial is
 /// HTTP 200; any other status means that there is no verdict. Without lookups the answer is there at once.
 /// Before a refusal that rests on a runtime from the watch, the runtime is read live and the review judged
-/// again. What is written in other namespaces than `namespaces` is denied: whatever it is judged by cannot be
-/// read. All arguments must outlive it and its answers. Thread rule: one thread.
+/// again. Reviews that wait for a lookup take their share of `budget`, if there is one; without a share,
+/// those that can do without the lookup do, and for the others there is no verdict. What is written in other
+/// namespaces than `namespaces` is denied: whatever it is judged by cannot be read. All arguments must
+/// outlive it and its answers. Thread rule: one thread.
 class ReviewHandler {
 public:
     ReviewHandler(const FactFinder& facts, kube::Clock& clock, ReviewMetrics& metrics, net::Log& log,
                   const runtime::Pipeline& pipeline = runtime::default_pipeline(),
-                  kube::Namespaces namespaces = {}, ReviewPolicy policy = {})
+                  kube::Namespaces namespaces = {}, ReviewPolicy policy = {}, ReviewBudget* budget = nullptr)
         : facts_(facts),
           clock_(clock),
           metrics_(metrics),
           log_(log),
           pipeline_(pipeline),
           namespaces_(std::move(namespaces)),
-          policy_(std::move(policy)) {}
+          policy_(std::move(policy)),
+          budget_(budget) {}
 
     net::Answer operator()(net::HttpRequest& request) { return answer_by(request, clock_.now()); }
     /// The time that the request leaves us counts from `came` on.
@@ -43,8 +47,10 @@ private:
     struct Review;
     class Account;
 
-    net::Answer answer(const net::HttpRequest& request, Account& account);
+    net::Answer answer(net::HttpRequest& request, Account& account);
+    net::Answer wait_for_lookup(Review review, net::HttpRequest& request, Account& account);
     net::Task<net::HttpResponse> answer_later(Review review);
+    std::optional<api::Verdict> verdict_without_lookup(Review& review) const;
     net::HttpResponse conclude(const Review& review, const api::Verdict& verdict, Account& account);
     api::Verdict judge(Review& review, const Facts& facts) const;
     /// Whether the runtime is worth another look.
@@ -59,6 +65,7 @@ private:
     const runtime::Pipeline& pipeline_;
     const kube::Namespaces namespaces_;
     const ReviewPolicy policy_;
+    ReviewBudget* const budget_;
     Rereads rereads_{10};
     Rereads counts_of_jobs_{1};  // of all runtimes together: each is a list
     RareNews lookup_news_ = {};

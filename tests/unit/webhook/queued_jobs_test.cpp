@@ -79,6 +79,17 @@ TEST_CASE("of very many queued jobs a part is counted, and not for every edit", 
     CHECK_FALSE(warning(desk.ask(edit())).empty());
 }
 
+TEST_CASE("of queued jobs that are too large to count it is said that there are some", "[facts]") {
+    Desk desk;
+    std::size_t most = 0;
+    desk.server.answer = [&](const kube::Request& request) -> api::Result<kube::Response> {
+        most = request.max_answer;
+        return api::Error{.code = api::Errc::too_large};
+    };
+    CHECK_THAT(warning(desk.ask(edit())), Catch::StartsWith("queued TrainJobs may use it"));
+    CHECK(most == 8 * 1024 * 1024);
+}
+
 TEST_CASE("a count that cannot be had holds up no edit and no deletion", "[facts]") {
     for (const auto& request : {edit, deletion}) {
         Desk desk;
@@ -94,6 +105,15 @@ TEST_CASE("a count that cannot be had holds up no edit and no deletion", "[facts
         CHECK(late.allowed());
         CHECK(warning(late).empty());
     }
+}
+
+TEST_CASE("a runtime is edited without a count while too many reviews wait", "[facts]") {
+    Desk desk;
+    serve_pages(desk, {1});
+    std::vector<webhook::ReviewBudget::Share> waiting;
+    while (auto share = desk.budget.take(1)) waiting.push_back(std::move(*share));
+    CHECK(desk.ask(edit()).allowed());
+    CHECK(desk.server.requests.empty());
 }
 
 TEST_CASE("jobs are counted where the webhook may look", "[facts]") {

@@ -83,6 +83,23 @@ TEST_CASE("a refusal by the watch's runtime stands where no other can be read", 
     }
 }
 
+TEST_CASE("a refusal by the watch's runtime stands while too many reviews wait", "[facts]") {
+    Desk desk;
+    watch_shows(desk, test::cluster_runtime());
+    desk.store(kube::resources::cluster_training_runtimes, newest_runtime());
+    std::vector<webhook::ReviewBudget::Share> waiting;
+    while (auto share = desk.budget.take(1)) waiting.push_back(std::move(*share));
+    CHECK(desk.ask(creation()).denial_code() == 422);
+    CHECK(desk.server.requests.empty());
+
+    // What cannot be judged at all without the API server has no verdict.
+    Json job = test::train_job();
+    job["spec"]["runtimeRef"]["name"] = "not-watched";
+    CHECK(desk.ask(post(test::train_job_path, review("CREATE", job))).http.status == 503);
+    waiting.clear();
+    CHECK(desk.ask(creation()).allowed());
+}
+
 TEST_CASE("a runtime is read again ten times a second, whatever is refused", "[facts]") {
     Desk desk;
     desk.patience = 0s;

@@ -63,6 +63,7 @@ public:
     webhook::ReviewMetrics review_metrics{metrics};
     runtime::Pipeline pipeline;
     webhook::FactFinder facts;
+    webhook::ReviewBudget budget{1 << 30, 64};  ///< of the reviews that wait
     webhook::ReviewHandler handler;
     std::chrono::seconds patience{60};  ///< how long ask() lets time pass
 };
