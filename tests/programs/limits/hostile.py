@@ -18,11 +18,15 @@ CONFIG_MAP = 1_000_000  # bytes of what a ConfigMap holds
 
 
 class KnowsRuntimes(ApiServer):
-    """Lists `runtimes` to the watches of their kinds."""
+    """Has `runtimes`, for watches of their kinds and for reads."""
 
     def __init__(self, *runtimes):
         super().__init__()
         self.runtimes = runtimes
+        for one in runtimes:
+            namespace = one["metadata"].get("namespace")
+            place = f"/namespaces/{namespace}" if namespace else ""
+            self.objects[f"/apis/{one['apiVersion']}{place}/{one['kind'].lower()}s/{one['metadata']['name']}"] = one
 
     def answer(self, request, url, body):
         if "watch" in url.query:
@@ -256,9 +260,9 @@ def send_and_check(webhook, name, data, want):
         say(connection, data)
         status, body = answer_to(connection)
     if want in (ALLOWED, DENIED):
-        assert status == 200 and body["response"]["allowed"] is want, name
+        assert status == 200 and body["response"]["allowed"] is want, (name, status, body)
     elif isinstance(want, str):
-        assert status == 200 and want in body["response"]["status"]["message"], name
+        assert status == 200 and want in body["response"]["status"]["message"], (name, status, body)
     elif want:
         assert status == want, name
     else:
