@@ -161,7 +161,7 @@ def an_edited_runtime_restarts_running_jobs_as_they_were(queue):
         def again():
             pods = team.pods("surprised")
             return pods if pods and uid(pods[0]) != uid(before) and pods[0]["status"].get("phase") == "Running" else None
-        (after,) = wait_for("another Pod", again, timeout=60)
+        (after,) = wait_for("another Pod", again, timeout=180)
         # Kueue has counted it anew, and what it was built from is kept.
         assert "NEW" in str(team.workload("surprised")["spec"]["podSets"])
         assert "NEW" not in str(after["spec"])
