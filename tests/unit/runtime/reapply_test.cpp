@@ -61,6 +61,7 @@ TEST_CASE("applying a manifest again removes no entry that it has never had", "[
         {"several", "kal", "a", "a", "a", kubectl_apply, "kal"},
         {"for the first time", "ak", std::nullopt, "a", "a", kubectl_apply, "ak"},
         {"another tool with a changed manifest", "ak", "a", "b", "b", "argocd-controller", "bk"},
+        {"another tool with the same manifest", "ak", "a", "a", "a", "argocd-controller", "ak"},
         {"the manager removes its own", "ak", "a", "a", "a", "kueue", "a"},
         {"an editor removes it", "ak", "a", "a", "a", "kubectl-edit", "a"},
         {"a client without manifests", "ak", std::nullopt, "a", std::nullopt, "sdk", "a"},
@@ -80,6 +81,25 @@ TEST_CASE("applying a manifest again removes no entry that it has never had", "[
             CHECK(runtime::mutate_train_job(written, before, now, writer).empty());
         }
     }
+}
+
+TEST_CASE("Kueue's entry stays in a job that has a queue", "[admission]") {
+    Json before = train_job();
+    before["spec"]["runtimePatches"] = list_of("a");
+    before["spec"]["runtimePatches"].push_back(Json::object({{"manager", "kueue.x-k8s.io/manager"}}));
+    before["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "team";
+    Json written = before;
+    written["spec"]["runtimePatches"] = list_of("a");
+    for (const char* by : {kubectl_apply, "ci", "kubectl-replace", "kubectl-edit", "sdk"}) {
+        CAPTURE(by);
+        Json stored = written;
+        REQUIRE(merge::apply_operations(
+            runtime::mutate_train_job(written, before, now, {.field_manager = by}), stored));
+        CHECK(stored == before);
+    }
+    // Without a queue it is an entry as any other.
+    written["metadata"]["labels"].erase("kueue.x-k8s.io/queue-name");
+    CHECK(runtime::mutate_train_job(written, before, now, {.field_manager = "ci"}).empty());
 }
 
 TEST_CASE("a note that is no manifest puts nothing back", "[admission]") {

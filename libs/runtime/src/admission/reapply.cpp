@@ -1,7 +1,10 @@
 #include "admission/reapply.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <set>
 
+#include "api/names.hpp"
 #include "merge/json_patch.hpp"
 
 namespace runtime {
@@ -10,9 +13,9 @@ namespace {
 using api::Json;
 using Managers = std::vector<std::string_view>;
 
-// Where kubectl notes the manifest, and under which name it applies.
+// Where a client-side apply notes the manifest, and the field managers of kubectl's and Argo CD's.
 constexpr std::string_view last_applied = "kubectl.kubernetes.io/last-applied-configuration";
-constexpr std::string_view applier = "kubectl-client-side-apply";
+constexpr std::string_view appliers[] = {"kubectl-client-side-apply", "argocd-controller"};
 
 const Json& note_of(const Json& object) { return object["metadata"]["annotations"][last_applied]; }
 
@@ -35,7 +38,24 @@ bool contains(const Managers& managers, std::string_view manager) {
 
 // Other tools that apply so have other names; a new note shows them.
 bool is_client_side_apply(const Json& object, const Json& old_object, const Writer& writer) {
-    return writer.field_manager == applier || !(note_of(object) == note_of(old_object));
+    return std::find(std::begin(appliers), std::end(appliers), writer.field_manager) != std::end(appliers) ||
+           !(note_of(object) == note_of(old_object));
+}
+
+// Those of the manifest before, if this write applies a manifest; nullopt if it is another kind of write.
+// Whatever wrote another list than the manifest's meant it.
+std::optional<std::set<std::string>> managers_applied_before(const Json& object, const Json& old_object,
+                                                             const Writer& writer) {
+    if (note_of(object).is_null() || !is_client_side_apply(object, old_object, writer)) return std::nullopt;
+    const Json manifest = manifest_of(object), manifest_before = manifest_of(old_object);
+    if (manifest.is_null() || managers_of(object) != managers_of(manifest)) return std::nullopt;
+    const Managers managers = managers_of(manifest_before);
+    return std::set<std::string>(managers.begin(), managers.end());
+}
+
+// Kueue never removes its entry, and admits no job that has lost it.
+bool is_queued(const Json& object) {
+    return !object["metadata"]["labels"][api::queue_label].as_string().empty();
 }
 
 }  // namespace
@@ -45,11 +65,11 @@ std::vector<Json> restore_entries(const Json& object, const Json& old_object, co
     Managers now = managers_of(object);
     if (std::all_of(before.begin(), before.end(), [&](auto manager) { return contains(now, manager); }))
         return {};
-    if (note_of(object).is_null() || !is_client_side_apply(object, old_object, writer)) return {};
-    const Json manifest = manifest_of(object), manifest_before = manifest_of(old_object);
-    // Whatever wrote another list than the manifest's meant it.
-    if (manifest.is_null() || now != managers_of(manifest)) return {};
-    const Managers applied_before = managers_of(manifest_before);
+    const auto applied_before = managers_applied_before(object, old_object, writer);
+    const auto is_restored = [&](std::string_view manager) {
+        return (manager == api::kueue_manager && is_queued(object)) ||
+               (applied_before && !applied_before->contains(std::string(manager)));
+    };
 
     const auto list = merge::JsonPointer() / "spec" / "runtimePatches";
     std::vector<Json> operations;
@@ -57,7 +77,7 @@ std::vector<Json> restore_entries(const Json& object, const Json& old_object, co
         operations.push_back(merge::add_operation(list, Json::array()));
     const std::size_t none = operations.size();
     for (std::size_t i = 0; i < before.size(); ++i) {
-        if (contains(now, before[i]) || contains(applied_before, before[i])) continue;
+        if (contains(now, before[i]) || !is_restored(before[i])) continue;
         // Later entries win, so that it stays before those that followed it.
         const auto place = std::find_if(now.begin(), now.end(), [&](auto manager) {
             return std::find(before.begin() + static_cast<std::ptrdiff_t>(i), before.end(), manager) !=
