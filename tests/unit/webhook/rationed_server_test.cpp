@@ -76,6 +76,14 @@ TEST_CASE("beyond the ration, what was read a moment ago is answered from memory
     CHECK(desk.server->requests.size() > before);
 }
 
+TEST_CASE("beyond the ration, a JobSet is not answered from memory", "[ration]") {
+    Rationed desk;
+    desk.ask("/apis/jobset.x-k8s.io/v1alpha2/namespaces/ns/jobsets/job", 11);
+    CHECK(desk.server->requests.size() == 10);
+    desk.clock.run_for(1s);
+    CHECK(desk.server->requests.size() == 11);
+}
+
 TEST_CASE("what was not read waits for its turn, and is refused if that is late", "[ration]") {
     Rationed desk;
     desk.ask("/others", 10);
