@@ -16,7 +16,9 @@ constexpr std::string_view templates[] = {"spec", "replicatedJobs"};
 
 // Of a cluster with very many of them, or very large ones, a part is enough for a warning.
 constexpr std::size_t max_pages_of_jobs = 4;
-constexpr std::size_t max_bytes_of_a_page = 8 * 1024 * 1024;
+constexpr std::size_t max_bytes_of_a_page = 4 * 1024 * 1024;
+// Of any other object: etcd takes 1.5 MiB.
+constexpr std::size_t max_bytes_of_an_object = 2 * 1024 * 1024;
 constexpr std::string_view page_of_queued_jobs = "?limit=250&labelSelector=kueue.x-k8s.io%2Fqueue-name";
 
 std::string_view namespace_of(const api::AdmissionRequest& request) {
@@ -66,6 +68,7 @@ net::Async<Tree> read(kube::ApiServer& server, kube::Resource resource, api::Obj
     if (!api::is_dns_subdomain(key.name) || (resource.namespaced && !api::is_dns_label(key.ns)))
         co_return Tree();
     kube::Request request = kube::get(resource, key);
+    request.max_answer = max_bytes_of_an_object;
     auto object = co_await kube::fetch(server, std::move(request), left_out_of(resource));
     if (object) co_return std::make_shared<const api::Json>(std::move(*object));
     if (is_absent(object.error())) co_return Tree();
@@ -160,11 +163,13 @@ net::Async<runtime::QueuedJobs> FactFinder::queued_jobs(const api::AdmissionRequ
             list.target += page_of_queued_jobs;
             if (!next.empty()) list.target += "&continue=" + kube::percent_encode(next);
             list.max_answer = max_bytes_of_a_page;
-            const auto page = co_await kube::fetch(server_, std::move(list));
-            if (!page && page.error().code == api::Errc::too_large) {
+            const auto answer = co_await server_.send(std::move(list));
+            if (!answer && answer.error().code != api::Errc::too_large) co_return answer.error();
+            if (!answer || count_values(answer->body) > max_review_values) {
                 found.more = true;
                 co_return found;
             }
+            const auto page = api::parse_json(answer->body);
             if (!page) co_return page.error();
             runtime::count_queued_jobs(*page, request.kind, request.name, found);
             next = (*page)["metadata"]["continue"].as_string();

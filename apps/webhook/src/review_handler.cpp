@@ -198,7 +198,7 @@ net::Answer ReviewHandler::answer(net::HttpRequest& request, Account& account) {
     // Judges tell an UPDATE by its old object.
     if (review.request.operation == "CREATE") review.request.old_object = api::Json();
     if (route->lookups) review.lookups = route->lookups(review.request);
-    if (review.lookups.queued_jobs && !counts_of_jobs_.take({}, account.began()))
+    if (review.lookups.queued_jobs && !may_count_jobs(review.request, account.began()))
         review.lookups.queued_jobs = false;
     if (const auto facts = facts_.at_hand(review.request, review.lookups)) {
         api::Verdict verdict = judge(review, *facts);
@@ -279,6 +279,11 @@ api::Verdict ReviewHandler::judge(Review& review, const Facts& facts) const {
 
 bool ReviewHandler::may_be_stale(const api::Verdict& verdict, const Facts& facts) {
     return verdict.denial && facts.watched && rereads_.take(*facts.watched, clock_.now());
+}
+
+// Each count is a list.
+bool ReviewHandler::may_count_jobs(const api::AdmissionRequest& request, kube::SteadyTime now) {
+    return counts_of_jobs_.take({request.ns, request.name}, now) && all_counts_of_jobs_.take({}, now);
 }
 
 net::HttpResponse ReviewHandler::conclude(const Review& review, const api::Verdict& verdict,

@@ -56,6 +56,7 @@ private:
     /// Whether the runtime is worth another look.
     bool may_be_stale(const api::Verdict& verdict, const Facts& facts);
     api::Verdict refuse_for_lack_of(const api::Error& error);
+    bool may_count_jobs(const api::AdmissionRequest& request, kube::SteadyTime now);
     void note_lookup(const api::Error* error);
 
     const FactFinder& facts_;
@@ -67,7 +68,8 @@ private:
     const ReviewPolicy policy_;
     ReviewBudget* const budget_;
     Rereads rereads_{10};
-    Rereads counts_of_jobs_{1};  // of all runtimes together: each is a list
+    Rereads counts_of_jobs_{1};
+    Rereads all_counts_of_jobs_{5};  // of all runtimes together
     RareNews lookup_news_ = {};
 };
 

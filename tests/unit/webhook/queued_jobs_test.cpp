@@ -87,7 +87,25 @@ TEST_CASE("of queued jobs that are too large to count it is said that there are 
         return api::Error{.code = api::Errc::too_large};
     };
     CHECK_THAT(warning(desk.ask(edit())), Catch::StartsWith("queued TrainJobs may use it"));
-    CHECK(most == 8 * 1024 * 1024);
+    CHECK(most == 4 * 1024 * 1024);
+}
+
+TEST_CASE("of two runtimes that are edited at the same time each tells", "[facts]") {
+    Desk desk;
+    desk.patience = 0s;
+    serve_pages(desk, {1});
+    CHECK_FALSE(warning(desk.ask(edit())).empty());
+    Json before = test::cluster_runtime("other");
+    Json after = before;
+    after["spec"]["mlPolicy"]["numNodes"] = 7;
+    desk.ask(post(test::cluster_runtime_path, review("UPDATE", after, before)));
+    CHECK(desk.server.requests.size() == 2);
+    // Of very many not all do.
+    for (int i = 0; i < 20; ++i) {
+        before["metadata"]["name"] = after["metadata"]["name"] = "other-" + std::to_string(i);
+        CHECK(desk.ask(post(test::cluster_runtime_path, review("UPDATE", after, before))).allowed());
+    }
+    CHECK(desk.server.requests.size() == 5);
 }
 
 TEST_CASE("a count that cannot be had holds up no edit and no deletion", "[facts]") {
