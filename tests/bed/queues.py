@@ -178,8 +178,9 @@ class Seen:
     """What a namespace's TrainJobs and JobSets have looked like from now on."""
 
     def __init__(self, rest):
-        self.not_created = {}  # TrainJob: what its Created=False said
-        self.job_sets = {}     # name: the uids of all that had it
+        self._not_created = {}  # TrainJob: what its Created=False said
+        self._job_sets = {}     # name: the uids of all that had it
+        self._train_jobs = set()
         self._connections = [self._watch(rest, "trainjobs", self._train_job), self._watch(rest, "jobsets", self._job_set)]
 
     def _watch(self, rest, resource, see):
@@ -195,13 +196,24 @@ class Seen:
         threading.Thread(target=read, daemon=True).start()
         return connection
 
+    def not_created(self, *names):
+        """{TrainJob: what its Created=False said}, of TrainJobs that all have been seen."""
+        assert set(names) <= self._train_jobs, f"the watch has seen only {self._train_jobs}"
+        return {name: said for name, said in self._not_created.items() if name in names}
+
+    def job_sets(self, *names):
+        """{name: the uids of all JobSets that had it}, each at least one."""
+        assert set(names) <= set(self._job_sets), f"the watch has seen only {set(self._job_sets)}"
+        return {name: self._job_sets[name] for name in names}
+
     def _train_job(self, job):
+        self._train_jobs.add(job["metadata"]["name"])
         created = conditions(job).get("Created", {})
         if created.get("status") == "False":
-            self.not_created[job["metadata"]["name"]] = f"{created['reason']}: {created['message']}"
+            self._not_created[job["metadata"]["name"]] = f"{created['reason']}: {created['message']}"
 
     def _job_set(self, job_set):
-        self.job_sets.setdefault(job_set["metadata"]["name"], set()).add(uid(job_set))
+        self._job_sets.setdefault(job_set["metadata"]["name"], set()).add(uid(job_set))
 
     def close(self):
         for connection in self._connections:

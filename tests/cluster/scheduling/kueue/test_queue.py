@@ -125,7 +125,7 @@ def thirty_jobs_pass_through_quota_for_five(queue):
         wait_for("all to end", all_done, timeout=90)
         assert most <= 5, f"{most} Pods at once"
         wait_for("Kueue to know", lambda: all("Finished" in true_conditions(each) for each in team.rest.list("workloads")))
-        assert [name for name, uids in team.seen.job_sets.items() if len(uids) > 1] == []
+        assert [name for name, uids in team.seen.job_sets(*names).items() if len(uids) > 1] == []
         for name in names:
             team.rest.delete("trainjobs", name)
         wait_for("nothing to be left", lambda: not any(

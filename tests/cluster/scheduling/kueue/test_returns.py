@@ -12,6 +12,7 @@ MOMENTS = ("before", "during", "after")  # of the initializer's run
 PLACES = ("same", "other")               # flavor
 CASES = list(itertools.product(MOMENTS, PLACES, (False, True)))
 JOB = "moved"
+ONLY_ONE = {"key": "signalbox.test/one", "operator": "Exists"}  # of the first flavor alone: it is withdrawn when the job moves
 INITIALIZER = "dataset-initializer"
 
 
@@ -49,7 +50,7 @@ def preempt(team, place):
 
 def tell(queue, case):
     moment, place, claims = case
-    flavors = [flavor("one", "node-1", cpu="2")] + ([flavor("two", "node-2", cpu="2")] if place == "other" else [])
+    flavors = [flavor("one", "node-1", [ONLY_ONE], cpu="2")] + ([flavor("two", "node-2", cpu="2")] if place == "other" else [])
     with queue(*flavors) as team, team.disk(f"data-{JOB}"):
         team.initialized_runtime(claims)
         team.submit(JOB, seconds="never")
@@ -69,6 +70,7 @@ def tell(queue, case):
         if moment != "before":
             assert uid(team.rest.get("persistentvolumeclaims", f"data-{JOB}")) == claim
         assert {pod["spec"]["nodeName"] for pod in pods} == {node}
+        assert all((ONLY_ONE in pod["spec"]["tolerations"]) == (place == "same") for pod in pods)
         team.finish(JOB)
         team.until_ends(JOB)
         assert "Evicted" not in true_conditions(team.workload(JOB))
