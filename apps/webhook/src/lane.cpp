@@ -51,7 +51,7 @@ net::Answer Lane::receive(net::HttpRequest& request) {
     const std::string_view token = bearer_token(request);
     const auto standing = callers_->at_hand(token);
     if (!standing) {
-        auto place = questions_.take(0);
+        auto place = questions_.take(0, request.peer);
         if (!place && !callers_->was_admitted(token)) return turn_away(Standing::unknown);
         return ask_and_admit(request, std::string(token), std::move(place));
     }

@@ -1,5 +1,7 @@
 #include "review_budget.hpp"
 
+#include <algorithm>
+
 namespace webhook {
 namespace {
 
@@ -25,11 +27,25 @@ std::size_t count_tree_values(const api::Json& value) {
     return count;
 }
 
-std::optional<ReviewBudget::Share> ReviewBudget::take(std::size_t values) {
+std::optional<ReviewBudget::Share> ReviewBudget::take(std::size_t values, std::string_view client) {
     const std::size_t bytes = values > uncounted_values ? values * bytes_per_value : 0;
     if (waiting_ >= count_) return std::nullopt;
     if (bytes > 0 && taken_ > 0 && taken_ + bytes > bytes_) return std::nullopt;
-    return Share(*this, bytes);
+    auto of = held_.find(client);
+    const std::size_t held = of == held_.end() ? 0 : of->second;
+    const std::size_t left_by_others = count_ - (waiting_ - held);
+    if (!client.empty() && held >= std::max<std::size_t>(left_by_others / 2, 1)) return std::nullopt;
+    if (of == held_.end()) of = held_.emplace(client, 0).first;
+    ++of->second;
+    taken_ += bytes;
+    ++waiting_;
+    return Share(*this, bytes, of);
+}
+
+void ReviewBudget::give_back(std::size_t bytes, Share::Held::iterator of) {
+    if (--of->second == 0) held_.erase(of);
+    taken_ -= bytes;
+    --waiting_;
 }
 
 }  // namespace webhook

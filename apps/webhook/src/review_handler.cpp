@@ -215,7 +215,7 @@ net::Answer ReviewHandler::answer(net::HttpRequest& request, Account& account) {
 // It keeps its trees for as long as that takes.
 net::Answer ReviewHandler::wait_for_lookup(Review review, net::HttpRequest& request, Account& account) {
     if (budget_) {
-        auto share = budget_->take(count_values(request.body));
+        auto share = budget_->take(count_values(request.body), request.peer);
         if (!share) {
             if (const auto verdict = verdict_without_lookup(review))
                 return conclude(review, *verdict, account);

@@ -37,10 +37,17 @@ HttpResponse plain(int status, std::string_view text) {
             .close = true};
 }
 
+std::string address_of(const Session::Socket& socket) {
+    boost::system::error_code gone;
+    const auto endpoint = socket.remote_endpoint(gone);
+    return gone ? std::string() : endpoint.address().to_string();
+}
+
 }  // namespace
 
 Session::Session(std::shared_ptr<ServerCore> core, Socket socket)
     : core_(std::move(core)),
+      peer_(address_of(socket)),
       stream_(std::move(socket)),
       reader_(
           {.header_bytes = core_->config.limits.header_bytes, .body_bytes = core_->config.limits.body_bytes},
@@ -131,6 +138,7 @@ Task<> Session::run() {
             const InFlight in_flight(core_->stats);
             served = true;
             try {
+                exchange_->request.peer = peer_;
                 auto answer = core_->handler(exchange_->request);
                 if (auto* later = std::get_if<Task<HttpResponse>>(&answer))
                     response = co_await std::move(*later);

@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <string>
 
 #include "request_reader.hpp"
 #include "server_core.hpp"
@@ -40,6 +41,7 @@ private:
     HttpResponse refuse(int status, std::string_view text);
 
     std::shared_ptr<ServerCore> core_;
+    const std::string peer_;
     Stream stream_;
     std::unique_ptr<Exchange> exchange_ = {};
     RequestReader reader_;

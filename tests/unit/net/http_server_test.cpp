@@ -35,6 +35,14 @@ TEST_CASE("a server answers requests over one connection", "[net]") {
     }
 }
 
+TEST_CASE("a handler is given its client's address", "[net]") {
+    TestServer server({.tls = false});
+    server.run([&]() -> net::Task<> {
+        const auto peer = co_await server.connect();
+        for (int i = 0; i < 2; ++i) CHECK(body_of(co_await peer->ask(post("/peer", ""))) == "127.0.0.1");
+    });
+}
+
 TEST_CASE("a client that goes away in the middle of a request does no harm", "[net]") {
     const std::string request = post("/echo", "hello world");
     for (const bool tls : {false, true}) {

@@ -43,3 +43,24 @@ TEST_CASE("only so many reviews wait, however small they are", "[budget]") {
     waiting.pop_back();
     CHECK(budget.take(1));
 }
+
+TEST_CASE("one client gets half of what the others leave", "[budget]") {
+    ReviewBudget budget(80 * 10'000, 16);
+    std::vector<ReviewBudget::Share> flood;
+    while (auto share = budget.take(1, "10.0.0.1")) flood.push_back(std::move(*share));
+    CHECK(flood.size() == 8);
+    // Another flood, and still a place for a client that has none.
+    while (auto share = budget.take(1, "10.0.0.2")) flood.push_back(std::move(*share));
+    CHECK(flood.size() == 12);
+    const auto honest = budget.take(1, "10.0.0.3");
+    CHECK(honest);
+    flood.clear();
+    std::size_t later = 0;
+    while (auto share = budget.take(1, "10.0.0.1")) flood.push_back(std::move(*share)), ++later;
+    CHECK(later == 7);
+}
+
+TEST_CASE("a client that has no place gets the last one", "[budget]") {
+    ReviewBudget budget(80 * 10'000, 1);
+    CHECK(budget.take(1, "10.0.0.1"));
+}

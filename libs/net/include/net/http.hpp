@@ -16,6 +16,7 @@ struct HttpRequest {
     std::string target = "/";  ///< path and query
     Headers headers = {};
     std::string body = {};
+    std::string peer = {};  ///< set by a server: the client's IP address; empty if it is unknown
 };
 
 struct HttpResponse {
