@@ -72,11 +72,11 @@ struct TrainJobReview {
     KueueTypes kueue_types = KueueTypes::v2_2;
 };
 
-/// J1 to J19, W2 to W4, W6, W16 to W18. Without a runtime where lookups_for() asks for one, the verdict is
+/// J1 to J19, W2 to W4, W6, W16 to W19. Without a runtime where lookups_for() asks for one, the verdict is
 /// that it does not exist. Move the review in: its objects are taken apart.
 Findings review_train_job(TrainJobReview review, const Pipeline& pipeline = default_pipeline());
 
-/// Either kind of runtime: T1 to T4, W1, W5. `old_object` is null on CREATE; on UPDATE only what the old
+/// Either kind of runtime: T1 to T4, W1, W5, W19. `old_object` is null on CREATE; on UPDATE only what the old
 /// object did not already violate is reported.
 Findings review_runtime(const api::Json& object, const api::Json& old_object,
                         const Pipeline& pipeline = default_pipeline());

@@ -161,6 +161,9 @@ Findings review_runtime(const Json& object, const Json& old_object, const Pipeli
         findings.warnings.emplace_back(
             "activeDeadlineSeconds of a Pod template ends Pods regardless of the TrainJob's "
             "deadline");
+    if (const std::string shared = shared_subdomain(object);
+        !shared.empty() && shared != shared_subdomain(before))  // W19
+        findings.warnings.push_back(subdomain_warning("spec.template.spec.network.subdomain"));
     return findings;
 }
 

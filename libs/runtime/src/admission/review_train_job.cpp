@@ -42,13 +42,10 @@ struct WarningRow {
 };
 
 constexpr WarningRow warnings[] = {
-    {warn_of_deprecated_runtime, Wants::runtime},
-    {warn_of_uncounted_devices, Wants::merged_template},
-    {warn_of_ignored_fields, Wants::runtime},
-    {warn_of_resources_without_policy, Wants::runtime},
-    {warn_of_other_counts, Wants::merged_template},
-    {warn_of_what_kueue_cannot_build, Wants::runtime},
-    {warn_of_lost_fields, Wants::job},
+    {warn_of_deprecated_runtime, Wants::runtime},      {warn_of_uncounted_devices, Wants::merged_template},
+    {warn_of_ignored_fields, Wants::runtime},          {warn_of_resources_without_policy, Wants::runtime},
+    {warn_of_shared_subdomain, Wants::runtime},        {warn_of_other_counts, Wants::merged_template},
+    {warn_of_what_kueue_cannot_build, Wants::runtime}, {warn_of_lost_fields, Wants::job},
 };
 
 // Of an update that has to pass, these are the only ones that can have become true.
