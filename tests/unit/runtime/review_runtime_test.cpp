@@ -162,8 +162,9 @@ TEST_CASE("a runtime's warnings come when there is news", "[admission]") {
             for (const Json& before : {Json(), plain_runtime()}) {
                 const auto findings = runtime::review_runtime(runtime, before);
                 REQUIRE(findings.warnings.size() == 1);
-                CHECK(findings.warnings[0].find(c.want) != std::string::npos);
-                CHECK(findings.warnings[0].size() <= 256);
+                CHECK(findings.warnings[0].text.find(c.want) != std::string::npos);
+                CHECK(findings.warnings[0].text.size() <= 256);
+                CHECK(findings.warnings[0].rule == c.name);
             }
             CHECK(runtime::review_runtime(runtime, runtime).warnings.empty());
         }

@@ -434,9 +434,10 @@ TEST_CASE("warnings tell what will not work as hoped", "[admission]") {
                 runtime::review_train_job({.object = job, .old_object = Json(), .runtime = &runtime});
             CHECK(findings.errors.empty());
             REQUIRE(findings.warnings.size() == (std::string_view(c.want).empty() ? 0 : 1));
-            for (const std::string& warning : findings.warnings) {
-                CHECK(warning.find(c.want) != std::string::npos);
-                CHECK(warning.size() <= (warning.find("https://") == std::string::npos ? 120 : 256));
+            for (const auto& [text, rule] : findings.warnings) {
+                CHECK(text.find(c.want) != std::string::npos);
+                CHECK(text.size() <= (text.find("https://") == std::string::npos ? 120 : 256));
+                CHECK(std::string(c.name).starts_with(std::string(rule) + ": "));
             }
         }
     }
