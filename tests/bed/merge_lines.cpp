@@ -1,11 +1,13 @@
 // For tests in other languages. Without an argument: reads lines, each a JSON list of a Pod's spec and a
 // patch of it, and answers each with a line: the merged spec, or {"error": ...}. With the argument `schema`:
-// prints the table of merge keys as JSON and ends.
+// prints the table of merge keys as JSON and ends. With the argument `equivalent`: answers each line, a list
+// of two trees, with whether they mean the same.
 #include <iostream>
 #include <string>
 
 #include "api/json.hpp"
 #include "merge/strategic_merge.hpp"
+#include "runtime/compare.hpp"
 
 namespace {
 
@@ -51,13 +53,20 @@ Json answer(std::string_view line) {
     return std::as_const(*merged)["replicatedJobs"][0]["template"]["spec"]["template"]["spec"];
 }
 
+Json is_equivalent(std::string_view line) {
+    const Json pair = api::parse_json(line).value();
+    return Json(runtime::is_equivalent(pair[0], pair[1]));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc > 1 && std::string_view(argv[1]) == "schema") {
+    const std::string_view what = argc > 1 ? argv[1] : "";
+    if (what == "schema") {
         std::cout << to_json(to_tree(merge::job_set_spec())) << '\n';
         return 0;
     }
     std::string line;
-    while (std::getline(std::cin, line)) std::cout << to_json(answer(line)) << '\n';
+    while (std::getline(std::cin, line))
+        std::cout << to_json(what == "equivalent" ? is_equivalent(line) : answer(line)) << '\n';
 }

@@ -27,6 +27,7 @@ GROUPS = {
     "configmaps": "api/v1",
     "serviceaccounts": "api/v1",
     "secrets": "api/v1",
+    "services": "api/v1",
     "namespaces": "api/v1",
     "resourcequotas": "api/v1",
     "limitranges": "api/v1",

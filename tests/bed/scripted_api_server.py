@@ -3,6 +3,7 @@
 import http.server
 import json
 import threading
+import time
 import urllib.parse
 
 
@@ -12,6 +13,7 @@ class ScriptedApiServer:
 
     def __init__(self, port=0):
         self.ended = threading.Event()  # for answers that hang: until the server is stopped
+        self.seconds_ahead = 0  # of its clock, in the header `Date`
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -21,6 +23,9 @@ class ScriptedApiServer:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 outer.answer(self, urllib.parse.urlsplit(self.path), body)
             do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = pass_on
+
+            def date_time_string(self, timestamp=None):
+                return super().date_time_string((timestamp or time.time()) + outer.seconds_ahead)
 
             def log_message(self, *_):
                 pass

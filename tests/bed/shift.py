@@ -11,7 +11,9 @@ def until(rest, name, kind):
 def prepare(rest):
     """The runtimes that shift() refers to."""
     rest.create(runtime("shift"))
-    rest.create(runtime("shift-kept-briefly", ttlSecondsAfterFinished=2))
+    brief = runtime("shift-kept-briefly", ttlSecondsAfterFinished=2)
+    brief["metadata"]["labels"] = {"trainer.kubeflow.org/support": "deprecated"}
+    rest.create(brief)
     broken = runtime("shift-broken")
     broken["spec"]["template"]["spec"]["successPolicy"] = {"operator": "All", "targetReplicatedJobs": ["nobody"]}
     rest.create(broken)

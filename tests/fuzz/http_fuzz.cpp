@@ -77,7 +77,7 @@ void review(std::string_view body) {
     verdict.warnings = std::move(findings.warnings);
     check_answer(*request, verdict);
     api::Verdict mutated = api::allowed();
-    mutated.patch = runtime::mutate_train_job(object, request->old_object, {});
+    mutated.patch = runtime::mutate_train_job(object, request->old_object, {}).operations;
     check_answer(*request, mutated);
 }
 

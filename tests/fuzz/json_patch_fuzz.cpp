@@ -63,9 +63,9 @@ void apply(Json& tree, const Json& operation) {
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     auto trees = trees_of(text_of(data, size), 2);
     const api::Time now = {};
-    for (const Json& operation : runtime::mutate_train_job(trees[0], trees[1], now))
+    for (const Json& operation : runtime::mutate_train_job(trees[0], trees[1], now).operations)
         apply(trees[0], operation);
-    MUST_HOLD(runtime::mutate_train_job(trees[0], trees[1], now).empty());
+    MUST_HOLD(runtime::mutate_train_job(trees[0], trees[1], now).operations.empty());
 
     // A pointer leads back to the member that it was made for.
     const std::string member(text_of(data, std::min<std::size_t>(size, 64)));

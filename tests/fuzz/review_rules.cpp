@@ -19,8 +19,8 @@ std::string check_findings(const Findings& findings) {
             return "an admission error without a path: " + error.field + ": " + error.detail;
         if (error.rule.empty()) return "an admission error of no rule: " + error.field + ": " + error.detail;
     }
-    for (const std::string& warning : findings.warnings)
-        if (warning.empty()) return "a warning without a word";
+    for (const api::Warning& warning : findings.warnings)
+        if (warning.text.empty() || warning.rule.empty()) return "a warning without a word, or of no rule";
     return {};
 }
 
@@ -49,10 +49,10 @@ std::string check_runtime(const Input& input, const runtime::Pipeline& pipeline,
 // The time stamps of patches, on CREATE or UPDATE.
 std::string check_stamps(Json object, const Json& older) {
     constexpr api::Time now = {};
-    const auto operations = runtime::mutate_train_job(object, older, now);
+    const auto operations = runtime::mutate_train_job(object, older, now).operations;
     if (!merge::apply_operations(operations, object))
         return "an operation of the mutating webhook does not fit";
-    if (!runtime::mutate_train_job(object, older, now).empty())
+    if (!runtime::mutate_train_job(object, older, now).operations.empty())
         return "the mutating webhook never comes to rest";
     return {};
 }

@@ -3,6 +3,7 @@
 #include "api/notes.hpp"
 #include "kube/job_requests.hpp"
 #include "kube/without_object.hpp"
+#include "lifecycle/quota.hpp"
 #include "lifecycle/recreate.hpp"
 #include "lifecycle/refusal.hpp"
 #include "lifecycle/withdrawal.hpp"
@@ -255,7 +256,8 @@ kube::Async<> JobSetWriter::try_to_create(const runtime::Built& built) {
     kube::Request attempt = kube::create(kube::resources::job_sets, *wanted);
     attempt = kube::without_object(kube::dry_run(std::move(attempt)));
     const auto tried = co_await server_.send(std::move(attempt));
-    if (tried || is_no_verdict(tried.error())) co_return api::Result<>();
+    if (tried || is_no_verdict(tried.error()) || lifecycle::deletion_makes_room(tried.error()))
+        co_return api::Result<>();
     api::Error error = tried.error();
     error.message = "the change needs a new JobSet, which would be refused: " + error.message;
     co_return error;

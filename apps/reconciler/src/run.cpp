@@ -8,6 +8,7 @@
 #include <random>
 
 #include "caches.hpp"
+#include "clock_watch.hpp"
 #include "heap.hpp"
 #include "kube/api_reporter.hpp"
 #include "kube/leader.hpp"
@@ -95,6 +96,7 @@ private:
     net::Metrics metrics_;
     kube::ApiReporter api_reporter_{log_, metrics_};
     net::LoopGaps loop_gaps_;
+    ClockWatch clock_watch_{log_, metrics_};
     boost::asio::io_context context_{1};
     net::Supervisor supervisor_{context_, log_};
     std::unique_ptr<kube::Clock> clock_;
@@ -123,6 +125,7 @@ api::Result<> Process::connect(kube::ClusterConfig config) {
                {"namespaces", settings_.namespaces.is_limited() ? kube::to_string(settings_.namespaces)
                                                                 : std::string("all")}});
     auto options = api_reporter_.options();
+    options.on_dated_answer = [this](const kube::DatedAnswer& answer) { clock_watch_.note(answer); };
     // Each watch keeps a connection, and each pass may want one at the same time; the others are for events
     // and for the lease, which does not wait in line.
     options.max_connections = watched_kinds * settings_.namespaces.sections().size() +

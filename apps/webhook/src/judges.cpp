@@ -28,7 +28,9 @@ api::Verdict mutate_train_job(api::AdmissionRequest& request, const Circumstance
     api::Verdict verdict = api::allowed();
     const runtime::Writer writer = {.is_lossy = with.policy.lossy_clients.contains(request.username),
                                     .field_manager = request.field_manager};
-    verdict.patch = runtime::mutate_train_job(request.object, request.old_object, with.now, writer);
+    auto mutation = runtime::mutate_train_job(request.object, request.old_object, with.now, writer);
+    verdict.patch = std::move(mutation.operations);
+    verdict.restored = std::move(mutation.restored);
     return verdict;
 }
 
@@ -61,7 +63,7 @@ api::Verdict validate_runtime(api::AdmissionRequest& request, const Circumstance
         findings = runtime::review_runtime(request.object, request.old_object, with.pipeline);
     }
     if (auto warning = runtime::warning_of_queued_jobs(request.object, with.facts.queued); !warning.empty())
-        findings.warnings.push_back(std::move(warning));
+        findings.warnings.push_back({.text = std::move(warning), .rule = "W20"});
     return to_verdict(request, std::move(findings));
 }
 

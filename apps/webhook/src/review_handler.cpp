@@ -292,6 +292,8 @@ net::HttpResponse ReviewHandler::conclude(const Review& review, const api::Verdi
                                   .body = api::encode_admission_review(review.request, verdict)};
     account.ended_as(outcome_of(verdict));
     if (verdict.denial) metrics_.count_causes(*review.route, verdict.denial->causes);
+    metrics_.count_warnings(*review.route, verdict.warnings);
+    metrics_.count_restored(verdict.restored);
     if (log_.enabled(net::LogLevel::debug)) {
         const api::AdmissionRequest& request = review.request;
         const std::string_view kind = review.route->kind;

@@ -42,6 +42,15 @@ bool is_before_routing(Outcome outcome) {
     return outcome == Outcome::no_route || outcome >= Outcome::too_large;
 }
 
+// Each once, in their order.
+template <class List, class Rule>
+std::vector<std::string_view> rules_of(const List& list, Rule rule) {
+    std::vector<std::string_view> rules;
+    for (const auto& each : list)
+        if (std::ranges::find(rules, rule(each)) == rules.end()) rules.push_back(rule(each));
+    return rules;
+}
+
 }  // namespace
 
 Outcome outcome_of(const api::Verdict& verdict) {
@@ -51,6 +60,11 @@ Outcome outcome_of(const api::Verdict& verdict) {
 }
 
 ReviewMetrics::ReviewMetrics(net::Metrics& metrics) : metrics_(metrics), series_(routes().size() + 1) {
+    for (const std::string_view cause : {"typed_client", "reapply"})
+        restored_[cause] =
+            metrics.counter("signalbox_admission_fields_restored_total",
+                            "Fields of TrainJobs that writers had lost and were put back, by how.",
+                            {{"cause", std::string(cause)}});
     for (std::size_t i = 0; i < series_.size(); ++i) {
         const bool known = i < routes().size();
         const std::string path = known ? std::string(routes()[i].path) : "other";
@@ -84,18 +98,27 @@ void ReviewMetrics::count(const Route* route, Outcome outcome, double seconds) {
 }
 
 void ReviewMetrics::count_causes(const Route& route, const api::FieldErrors& causes) {
-    std::vector<std::string_view> rules;
-    for (const api::FieldError& cause : causes) {
-        of(&route).causes[index(cause.type)].add();
-        if (std::ranges::find(rules, cause.rule) == rules.end()) rules.push_back(cause.rule);
-    }
+    for (const api::FieldError& cause : causes) of(&route).causes[index(cause.type)].add();
     // Found by their names: denials are rare, and rules are known where they are implemented only.
-    for (const std::string_view rule : rules)
+    for (const std::string_view rule : rules_of(causes, [](const auto& cause) { return cause.rule; }))
         metrics_
             .counter("signalbox_admission_rejections_total",
                      "Denied reviews by the rule that their object breaks, once for each of several.",
                      {{"path", std::string(route.path)}, {"rule", std::string(rule)}})
             .add();
+}
+
+void ReviewMetrics::count_warnings(const Route& route, const std::vector<api::Warning>& warnings) {
+    for (const std::string_view rule : rules_of(warnings, [](const auto& warning) { return warning.rule; }))
+        metrics_
+            .counter("signalbox_admission_warnings_total",
+                     "Reviews that warned, by the rule of the warning, once for each of several.",
+                     {{"path", std::string(route.path)}, {"rule", std::string(rule)}})
+            .add();
+}
+
+void ReviewMetrics::count_restored(const std::vector<std::string_view>& causes) {
+    for (const std::string_view cause : causes) restored_.at(cause).add();
 }
 
 }  // namespace webhook

@@ -44,6 +44,10 @@ public:
     void count_refused(Outcome outcome) { of(nullptr).outcomes[static_cast<std::size_t>(outcome)].add(); }
     /// What was wrong, by kind of error and by rule.
     void count_causes(const Route& route, const api::FieldErrors& causes);
+    /// Once for each of their rules.
+    void count_warnings(const Route& route, const std::vector<api::Warning>& warnings);
+    /// api::Verdict::restored.
+    void count_restored(const std::vector<std::string_view>& causes);
 
 private:
     static constexpr std::size_t cause_count = 6;
@@ -55,6 +59,7 @@ private:
     Series& of(const Route* route);
 
     net::Metrics& metrics_;
+    std::map<std::string_view, net::Counter> restored_;
     std::vector<Series> series_;  // one per route, and one for all other paths
 };
 

@@ -37,10 +37,10 @@ bool can_be_sent(std::string_view warning) {
     return true;
 }
 
-std::vector<std::string_view> sendable(const std::vector<std::string>& warnings) {
+std::vector<std::string_view> sendable(const std::vector<Warning>& warnings) {
     std::vector<std::string_view> sent;
-    for (const std::string& warning : warnings) {
-        const auto text = utf8::prefix(warning, max_warning_length);
+    for (const Warning& warning : warnings) {
+        const auto text = utf8::prefix(warning.text, max_warning_length);
         if (can_be_sent(text) && std::find(sent.begin(), sent.end(), text) == sent.end())
             sent.push_back(text);
     }

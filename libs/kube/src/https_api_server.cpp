@@ -54,9 +54,10 @@ public:
             if (!client_) co_return closed();
             const std::string identity = credentials_.authorization();
             net::HttpRequest message = to_http(request);
+            const SteadyTime sent = clock_.now();
             auto answer = co_await client_->send(std::move(message), request.max_answer);
             unanswered_ = !answer;
-            note(request.method, request, answer ? &*answer : nullptr);
+            note(request.method, request, answer ? &*answer : nullptr, sent);
             if (!answer) co_return answer.error();
             if (answer->status == 401 && !asked_again && has_new_identity(identity)) continue;
             if (answer->status < 200 || answer->status > 299) co_return refused(*answer);
@@ -73,9 +74,10 @@ public:
             if (!client_) co_return closed();
             const std::string identity = credentials_.authorization();
             net::HttpRequest message = to_http(request);
+            const SteadyTime sent = clock_.now();
             auto opened = co_await client_->open(std::move(message), request.idle_timeout);
             unanswered_ = !opened;
-            note("WATCH", request, opened ? &opened->response : nullptr);
+            note("WATCH", request, opened ? &opened->response : nullptr, sent);
             if (!opened) co_return opened.error();
             if (opened->response.status == 401 && !asked_again && has_new_identity(identity)) continue;
             if (!opened->stream) co_return refused(opened->response);
@@ -141,14 +143,24 @@ private:
         return error;
     }
 
-    void note(std::string_view verb, const Request& request, const net::HttpResponse* answer) {
+    void note(std::string_view verb, const Request& request, const net::HttpResponse* answer,
+              SteadyTime sent) {
         if (options_.on_answer)
             options_.on_answer(verb, resource_of(request.target), answer ? answer->status : 0);
+        if (answer && options_.on_dated_answer) note_date(*answer, sent);
         if (!answer || !options_.on_warning) return;
         for (const std::string& text : warnings_of(answer->headers)) {
             if (warned_.size() >= max_remembered_warnings) warned_.clear();
             if (warned_.insert(text).second) options_.on_warning(text);
         }
+    }
+
+    void note_date(const net::HttpResponse& answer, SteadyTime sent) {
+        const std::string_view date = net::header(answer.headers, "Date");
+        const SteadyTime now = clock_.now();
+        if (!date.empty())
+            options_.on_dated_answer(
+                {.date = date, .came = now, .wall = clock_.wall(), .round_trip = now - sent});
     }
 
     std::unique_ptr<net::HttpClient> client_;

@@ -1,3 +1,4 @@
+#include "blocked_deletion.hpp"
 #include "lifecycle/conclusion.hpp"
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/jobs_status.hpp"
@@ -284,7 +285,9 @@ Conclusion conclude(const Observed& observed, const Decision& decision, const Ou
     else
         std::visit(concluder, decision);
     if (!unread && outcome.plugins_unread) concluder.miss_plugins(*outcome.plugins_unread);
-    return std::move(concluder).take();
+    Conclusion conclusion = std::move(concluder).take();
+    if (is_ours(*observed.job)) report_blocked_deletion(conclusion, observed, now);
+    return conclusion;
 }
 
 Conclusion after_failed_status_write(Conclusion conclusion, const Observed& observed, const api::Error& error,
@@ -294,6 +297,7 @@ Conclusion after_failed_status_write(Conclusion conclusion, const Observed& obse
     conclusion.settled = false;
     Episode before = observed.episode;
     before.told = before.told || conclusion.episode.told;
+    const std::optional<api::Time> deletion_told = conclusion.episode.deletion_told;
     const std::string object = observed.job ? name_of("TrainJob", *observed.job) : "TrainJob";
     // When to look again after the write is of no interest now; a limit still is.
     conclusion.requeue_after.reset();
@@ -301,6 +305,7 @@ Conclusion after_failed_status_write(Conclusion conclusion, const Observed& obse
         conclusion.requeue_after = sooner(ahead(time_left(*observed.job, now)),
                                           ahead(time_to_live(*observed.job, observed.ttl, now)));
     report_trouble(conclusion, before, object + " status", error, now);
+    conclusion.episode.deletion_told = deletion_told;
     return conclusion;
 }
 

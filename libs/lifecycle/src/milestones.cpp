@@ -30,9 +30,12 @@ bool failed_to_delete(const Decision& decision, const Outcome& outcome) {
     return failed && is_failure(failed->error);
 }
 
-std::optional<RequeueReason> requeue_reason(const Decision& decision, const Conclusion& conclusion) {
+std::optional<RequeueReason> requeue_reason(const Observed& observed, const Decision& decision,
+                                            const Conclusion& conclusion) {
     if (!conclusion.requeue_after) return std::nullopt;
     if (conclusion.episode.failures > 0) return RequeueReason::failure;
+    const api::JobSet* job_set = own_job_set(observed);
+    if (observed.job->meta.deletion && job_set && job_set->meta.deletion) return RequeueReason::clean_up;
     if (std::holds_alternative<Finish>(decision)) return RequeueReason::clean_up;
     const auto* clean_up = std::get_if<CleanUp>(&decision);
     if (!clean_up) return RequeueReason::deadline;
@@ -61,7 +64,7 @@ Milestones milestones(const Observed& observed, const Decision& decision, const 
         if (const api::Condition* ended = api::terminal_condition(job))
             made.ttl_late = since(ended->last_transition + std::chrono::seconds(*observed.ttl), now);
     made.clean_up_failed = failed_to_delete(decision, outcome);
-    made.requeue = requeue_reason(decision, conclusion);
+    made.requeue = requeue_reason(observed, decision, conclusion);
     return made;
 }
 

@@ -13,16 +13,31 @@ using api::Json;
 constexpr std::string_view quantity_names[] = {"limits",   "requests",  "minResources",
                                                "overhead", "sizeLimit", "divisor"};
 
+// Maps, and structs behind no pointer: Go's encoder leaves them out or writes them, whatever their author
+// did. Of any other object the API tells an empty one from none: a selector takes all, a volume is of that
+// kind, a policy holds.
+constexpr std::string_view plain_objects[] = {
+    // In a JobSet; tests/cluster/admission/test_merge.py compares them with Go's types.
+    "allocatedResourceStatuses", "allocatedResources", "annotations", "capacity", "labels", "limits",
+    "matchLabels", "metadata", "nodeSelector", "options", "overhead", "podAffinityTerm", "preference",
+    "requests", "resources", "spec", "status", "template", "userAnnotations", "volumeAttributes",
+    // In others.
+    "binaryData", "data", "minResources", "trainingRuntimeSpec"};
+
+bool is_plain(std::string_view name) {
+    return std::find(std::begin(plain_objects), std::end(plain_objects), name) != std::end(plain_objects);
+}
+
 bool same_scalar(const Json& left, const Json& right, bool quantity) {
     if (left == right) return true;
     return quantity && is_same_quantity(left, right);
 }
 
-// Null, an empty list, or an object of such; but `emptyDir: {}` says what kind of volume it is.
+// Null, an empty list, or a plain object of such.
 bool says_nothing(std::string_view name, const Json& value) {
     if (value.is_object())
-        return name != "emptyDir" && std::all_of(value.members().begin(), value.members().end(),
-                                                 [](const auto& m) { return says_nothing(m.key, m.value); });
+        return is_plain(name) && std::all_of(value.members().begin(), value.members().end(),
+                                             [](const auto& m) { return says_nothing(m.key, m.value); });
     return value.is_null() || (value.is_array() && value.empty());
 }
 
@@ -45,7 +60,7 @@ bool contained_list(std::string_view name, const Json& desired, const Json& live
 
 bool contained(std::string_view name, const Json& desired, const Json& live, bool quantity) {
     if (desired.is_object() && (live.is_object() || live.is_null())) {
-        if (live.is_null() && name == "emptyDir") return false;
+        if (live.is_null() && !name.empty() && !is_plain(name)) return false;
         const bool quantities = holds_quantities(name);
         return std::all_of(desired.members().begin(), desired.members().end(), [&](const auto& member) {
             return contained(member.key, member.value, live[member.key],

@@ -85,6 +85,19 @@ def test_the_table_of_merge_keys_is_what_the_struct_tags_say():
     assert set(differences(schema, struct_tags()["root"], table)) == set(OURS)
 
 
+def test_an_empty_object_counts_as_none_just_where_go_cannot_tell_them_apart():
+    """Of a field that any type has as a map, or as a struct behind no pointer."""
+    plain = {}
+    for fields in struct_tags()["types"].values():
+        for name, field in fields.items():
+            if field["kind"] in ("object", "map"):
+                plain[name] = plain.get(name, False) or not field.get("pointer")
+    names = sorted(plain)
+    assert {"namespaceSelector", "nodeSelector", "emptyDir", "metadata"} <= set(names)
+    same = merge_lines("equivalent", lines=[[{name: {}}, {}] for name in names])
+    assert dict(zip(names, same, strict=True)) == plain
+
+
 # --- the API server's merge ---
 
 def typed(patch, go_type):

@@ -197,6 +197,21 @@ def test_a_job_set_stays_where_a_new_one_would_be_refused(signalbox, rest):
     wait_for("a new JobSet", lambda: uid(rest.get("jobsets", "bounded")) not in (None, before), timeout=60)
 
 
+def test_a_job_set_is_made_anew_where_a_quota_of_job_sets_is_exactly_full(signalbox, rest):
+    count = "count/jobsets.jobset.x-k8s.io"
+    rest.create(runtime())
+    rest.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "one"}, "spec": {"hard": {count: "1"}}})
+    wait_for("the quota", lambda: rest.get("resourcequotas", "one").get("status", {}).get("hard"))
+    rest.create(train_job("alone", suspend=True))
+    before = uid(until_held(rest, "alone"))
+    assert rest.get("resourcequotas", "one")["status"]["used"] == {count: "1"}
+    patch(rest, "alone", pod_patch(serviceAccountName="default"))
+    wait_for("a new JobSet", lambda: uid(rest.get("jobsets", "alone")) not in (None, before))
+    until(rest, "alone", "Created")
+    resume(rest, "alone")
+    until(rest, "alone", "Complete")
+
+
 def test_a_deadline_counts_from_a_resume_that_no_reconciler_has_seen(signalbox, rest):
     rest.create(runtime())
     with signalbox.without_reconciler():

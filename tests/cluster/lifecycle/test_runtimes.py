@@ -2,10 +2,12 @@
 words on them that its framework goes by."""
 
 import collections
+import json
 import re
 
 import pytest
 
+import jobs
 import progress
 from jobs import train_job
 from progress import until
@@ -223,3 +225,27 @@ def test_the_webhook_takes_all_of_them_without_a_warning(signalbox, admin):
         admin.delete("clustertrainingruntimes", name)
     signalbox.install_runtimes("--warnings-as-errors")
     assert {runtime["metadata"]["name"] for runtime in admin.list("clustertrainingruntimes")} == shipped
+
+
+def test_the_service_of_a_fixed_subdomain_is_of_the_first_job_alone_as_admission_warns(signalbox, rest, kubectl):
+    made = jobs.runtime("subdomain")
+    made["spec"]["template"]["spec"]["network"] = {"subdomain": "team"}
+    first, second = (train_job(name, "subdomain", seconds="never") for name in ("first", "second"))
+
+    def warning(obj):
+        with pytest.raises(RuntimeError) as refused:
+            kubectl("create", "--dry-run=server", "--warnings-as-errors", "-f", "-", input=json.dumps(obj))
+        return str(refused.value)
+    assert "Warning: spec.template.spec.network.subdomain: TrainJobs share the first one's Service" in warning(made)
+    rest.create(made)
+    assert "Warning: the runtime has a network.subdomain: TrainJobs share the first one's Service" in warning(second)
+    for job in (first, second):
+        rest.create(job)
+        progress.until_runs(rest, job["metadata"]["name"])
+    # What is warned of: JobSet makes no other, and this one finds only Pods of the first.
+    (service,) = rest.list("services")
+    assert service["metadata"]["name"] == "team" and progress.owner(service) == progress.uid(rest.get("jobsets", "first"))
+    assert service["spec"]["selector"] == {"jobset.sigs.k8s.io/jobset-name": "first"}
+    rest.delete("trainjobs", "first", propagation="Foreground")
+    progress.until_gone(rest, "first")
+    assert progress.running_pods(rest, "second") and rest.list("services") == []

@@ -85,6 +85,46 @@ def test_rejections_are_counted_by_rule_once_for_each_review(webhook):
     assert rejections(webhook, TRAIN_JOB_PATH) - of_jobs == {"J2": 1}
 
 
+def warnings(webhook, path):
+    """By rule, so far."""
+    pattern = re.compile(r'signalbox_admission_warnings_total\{path="([^"]+)",rule="([^"]+)"\} (\d+)')
+    return collections.Counter({rule: int(count) for where, rule, count in pattern.findall(webhook.admin("/metrics")[1]) if where == path})
+
+
+def test_warnings_are_counted_by_rule_once_for_each_review(webhook):
+    before = warnings(webhook, RUNTIME_PATH)
+    odd = runtime()
+    odd["metadata"]["labels"] = {"trainer.kubeflow.org/support": "deprecated"}
+    for name in ("team", "other"):
+        odd["spec"]["template"]["spec"]["network"] = {"subdomain": name}
+        told = webhook.post(RUNTIME_PATH, review(odd))[2]["response"]["warnings"]
+        assert ["is deprecated" in told[0], "network.subdomain" in told[1]] == [True, True]
+    assert warnings(webhook, RUNTIME_PATH) - before == {"W1": 2, "W19": 2}
+    webhook.post(RUNTIME_PATH, review(runtime()))
+    assert warnings(webhook, RUNTIME_PATH) - before == {"W1": 2, "W19": 2}
+
+
+def restored(webhook):
+    return {cause: webhook.metric(f'signalbox_admission_fields_restored_total{{cause="{cause}"}}') for cause in ("typed_client", "reapply")}
+
+
+def test_fields_that_are_put_back_are_counted_by_what_had_lost_them(webhook):
+    before = restored(webhook)
+    assert None not in before.values()
+    stored = train_job()
+    stored["spec"]["trainer"] = {"command": [], "args": ["a"]}
+    stored["spec"]["runtimePatches"] = [{"manager": "acme.io/team"}, {"manager": "kueue.x-k8s.io/manager"}]
+    written = json.loads(json.dumps(stored))
+    del written["spec"]["trainer"]["command"]
+    webhook.post(MUTATE_PATH, review(written, old=stored, operation="UPDATE"))
+    assert restored(webhook) == {**before, "typed_client": before["typed_client"] + 1}
+    manifest = json.loads(json.dumps(stored))
+    del manifest["spec"]["runtimePatches"][1]
+    manifest["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(manifest)}
+    webhook.post(MUTATE_PATH, review(manifest, old=stored, operation="UPDATE"))
+    assert restored(webhook) == {"typed_client": before["typed_client"] + 1, "reapply": before["reapply"] + 1}
+
+
 def test_what_is_under_way_and_who_is_connected_is_counted(place):
     api, webhook = place
     api.delay = 20

@@ -23,8 +23,10 @@ Json response_to(const AdmissionRequest& to, const Verdict& verdict) {
     return read["response"];
 }
 
-Json warnings_of(std::vector<std::string> warnings) {
-    return response_to(request, {.warnings = std::move(warnings)})["warnings"];
+Json warnings_of(const std::vector<std::string>& warnings) {
+    Verdict verdict;
+    for (const std::string& text : warnings) verdict.warnings.push_back({.text = text, .rule = "W0"});
+    return response_to(request, verdict)["warnings"];
 }
 
 }  // namespace
@@ -115,7 +117,7 @@ TEST_CASE("other denials have their code and reason and no details", "[api]") {
 
 TEST_CASE("warnings are sent with any verdict", "[api]") {
     Verdict verdict = denied_as_bad("no");
-    verdict.warnings = {"deprecated"};
+    verdict.warnings = {{.text = "deprecated"}};
     CHECK(response_to(request, verdict)["warnings"] == Json::array({"deprecated"}));
     CHECK(warnings_of({"b", "a"}) == Json::array({"b", "a"}));
 }

@@ -34,6 +34,7 @@ struct Wire {
     std::vector<net::HttpRequest> requests;
     std::vector<std::string> reconfigured;  // CAs
     std::chrono::seconds idle_timeout{0};
+    std::function<void()> on_request = [] {};
 
     api::Result<net::HttpResponse> next() {
         if (answers.empty()) return net::HttpResponse{};
@@ -48,10 +49,12 @@ public:
     explicit FakeClient(Wire& wire) : wire_(wire) {}
     net::Async<net::HttpResponse> send(net::HttpRequest request, std::size_t) override {
         wire_.requests.push_back(std::move(request));
+        wire_.on_request();
         co_return wire_.next();
     }
     net::Async<Opened> open(net::HttpRequest request, std::chrono::seconds idle_timeout) override {
         wire_.requests.push_back(std::move(request));
+        wire_.on_request();
         wire_.idle_timeout = idle_timeout;
         auto answer = wire_.next();
         if (!answer) co_return answer.error();
@@ -77,6 +80,7 @@ struct Room {
     Wire wire;
     std::map<std::string, std::string> files = {{"ca", "-----BEGIN 1"}, {"token", "t1"}};
     std::vector<std::string> told;
+    std::vector<kube::DatedAnswer> dated;
     std::unique_ptr<kube::ApiServer> server;
 
     Room() {
@@ -101,7 +105,8 @@ struct Room {
                                     std::to_string(status));
                  },
              .on_forbidden =
-                 [this](const api::Error& error) { told.push_back("forbidden " + error.message); }});
+                 [this](const api::Error& error) { told.push_back("forbidden " + error.message); },
+             .on_dated_answer = [this](const kube::DatedAnswer& answer) { dated.push_back(answer); }});
     }
 
     template <class T>
@@ -276,6 +281,27 @@ TEST_CASE("each warning is told once", "[kube]") {
     room.wire.answers = {warned, warned, net::HttpResponse{.headers = {{"Warning", "299 - \"older\""}}}};
     for (int i = 0; i < 3; ++i) room.send();
     CHECK(room.told == Told{"GET 200", "warning old", "GET 200", "GET 200", "warning older"});
+}
+
+TEST_CASE("each answer with a date is told with its round trip, whatever it says", "[kube]") {
+    Room room;
+    const auto dated = [](int status) {
+        return net::HttpResponse{.status = status, .headers = {{"date", "Mon, 23 Nov 2026 10:00:00 GMT"}}};
+    };
+    room.wire.answers = {dated(200), dated(500), dated(200), net::HttpResponse{},
+                         api::Error{.code = Errc::unavailable, .message = "reset"}};
+    room.wire.on_request = [&] { room.clock.freeze_for(120ms); };
+    room.send();
+    room.send();
+    REQUIRE(room.await(room.server->watch({.target = "/w"})));
+    room.send();
+    room.send();
+    REQUIRE(room.dated.size() == 3);
+    for (const kube::DatedAnswer& answer : room.dated) {
+        CHECK(answer.came == VirtualClock::start + 120ms);
+        CHECK(answer.wall == VirtualClock::wall_start + 120ms);
+        CHECK(answer.round_trip == 120ms);
+    }
 }
 
 TEST_CASE("a watch hands out whole lines", "[kube]") {

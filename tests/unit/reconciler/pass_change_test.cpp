@@ -279,6 +279,30 @@ TEST_CASE("a JobSet stays while a new one would be refused") {
     CHECK(life.job_set()["metadata"].contains("deletionTimestamp"));
 }
 
+TEST_CASE("a JobSet is made anew where the quota of JobSets is exactly full, as it makes the room itself") {
+    Life life;
+    life.set_suspend(true);
+    life.pass();
+    const std::string old = api::parse_meta(life.job_set()).uid;
+    life.server.admit_create = [&](const faults::Kind& kind, const Json&) -> std::optional<faults::Reply> {
+        if (kind.kind != "JobSet" || !life.server.find(job_sets, key)) return std::nullopt;
+        return faults::failure(
+            403, "Forbidden",
+            "jobsets.jobset.x-k8s.io \"jox\" is forbidden: exceeded quota: few, requested: "
+            "count/jobsets.jobset.x-k8s.io=1, used: count/jobsets.jobset.x-k8s.io=1, limited: "
+            "count/jobsets.jobset.x-k8s.io=1");
+    };
+    life.set_in_job("trainer", api::parse_json(R"({"image": "second"})").value());
+    life.pass();
+    CHECK(life.job_set()["metadata"].contains("deletionTimestamp"));
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+    life.server.erase(job_sets, key);
+    life.pass();
+    REQUIRE(life.server.find(job_sets, key));
+    CHECK(api::parse_meta(life.job_set()).uid != old);
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+}
+
 TEST_CASE("a JobSet of which Jobs have finished is not made anew") {
     Life life;
     life.set_suspend(true);

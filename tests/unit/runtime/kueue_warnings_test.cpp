@@ -20,9 +20,11 @@ std::vector<std::string> warnings(const Json& job, const Json& runtime, KueueTyp
     const auto findings = runtime::review_train_job(
         {.object = job, .old_object = before, .runtime = &runtime, .kueue_types = types});
     std::vector<std::string> found;
-    for (const std::string& warning : findings.warnings) {
-        CHECK(warning.size() <= 120);
-        if (warning.find("Kueue") != std::string::npos) found.push_back(warning);
+    for (const auto& [text, rule] : findings.warnings) {
+        CHECK(text.size() <= 120);
+        const bool of_kueue = text.find("Kueue") != std::string::npos;
+        CHECK(of_kueue == (rule == "W16" || rule == "W17"));
+        if (of_kueue) found.push_back(text);
     }
     return found;
 }
@@ -156,8 +158,14 @@ TEST_CASE("a warning tells which fields a client has lost", "[admission]") {
     };
     const Json runtime = plain_runtime();
     const auto found = [&](const Json& before, const Json& after) {
-        return runtime::review_train_job({.object = after, .old_object = before, .runtime = &runtime})
-            .warnings;
+        Texts texts;
+        for (const auto& [text, rule] :
+             runtime::review_train_job({.object = after, .old_object = before, .runtime = &runtime})
+                 .warnings) {
+            CHECK(rule == "W18");
+            texts.push_back(text);
+        }
+        return texts;
     };
     const char* const claims = "{resourceClaims: [{name: c, resourceClaimName: x}]}";
     CHECK(found(job(claims), job("{}")) == Texts{"spec.runtimePatches[0] loses resourceClaims: if the client "

@@ -75,20 +75,20 @@ TEST_CASE("patches are stamped when they change", "[admission]") {
         DYNAMIC_SECTION(c.name) {
             const Json before = c.before ? job_with(c.before) : Json();
             const Json after = job_with(c.after);
-            const auto operations = runtime::mutate_train_job(after, before, now);
+            const auto operations = runtime::mutate_train_job(after, before, now).operations;
             CHECK(text(operations) == c.want);
-            CHECK(runtime::mutate_train_job(applied(after, operations), before, now).empty());
+            CHECK(runtime::mutate_train_job(applied(after, operations), before, now).operations.empty());
         }
     }
-    CHECK(runtime::mutate_train_job(Json("x"), Json(), now).empty());
-    CHECK(runtime::mutate_train_job(Json(), Json(), now).empty());
+    CHECK(runtime::mutate_train_job(Json("x"), Json(), now).operations.empty());
+    CHECK(runtime::mutate_train_job(Json(), Json(), now).operations.empty());
 }
 
 TEST_CASE("more patches than the schema admits are left to it", "[admission]") {
     std::string patches = "[";
     for (int i = 0; i < 17; ++i) patches += "{manager: a.io/" + std::to_string(i) + "},";
     const Json job = job_with((patches + "]").c_str());
-    CHECK(runtime::mutate_train_job(job, {}, now).empty());
+    CHECK(runtime::mutate_train_job(job, {}, now).operations.empty());
 }
 
 namespace {
@@ -146,8 +146,8 @@ constexpr runtime::Writer lossy = {.is_lossy = true};
 
 Json after_mutation(const Json& written, const runtime::Writer& by = {}) {
     const Json before = stored_job();
-    const Json stored = applied(written, runtime::mutate_train_job(written, before, now, by));
-    CHECK(runtime::mutate_train_job(stored, before, now, by).empty());
+    const Json stored = applied(written, runtime::mutate_train_job(written, before, now, by).operations);
+    CHECK(runtime::mutate_train_job(stored, before, now, by).operations.empty());
     return stored;
 }
 
@@ -157,6 +157,20 @@ TEST_CASE("what a typed client drops of values stays as it is stored", "[admissi
     CHECK(after_mutation(typed()) == stored_job());
     CHECK(after_mutation(changed(typed(), {{"spec.suspend", "false"}})) ==
           changed(stored_job(), {{"spec.suspend", "false"}}));
+}
+
+TEST_CASE("of each field that is put back it is told what had lost it", "[admission]") {
+    const auto restored = [](const Json& written) {
+        return runtime::mutate_train_job(written, stored_job(), now, lossy).restored;
+    };
+    using Causes = std::vector<std::string_view>;
+    CHECK(restored(stored_job()) == Causes());
+    CHECK(restored(changed(stored_job(), {{"spec.trainer.args", "[]"}})) == Causes());
+    CHECK(restored(changed(stored_job(), {{"spec.trainer.command", "-"}})) == Causes{"typed_client"});
+    CHECK(restored(changed(stored_job(), {{(pod_0 + fields_of_ours[0]).c_str(), "-"}})) ==
+          Causes{"typed_client"});
+    // Trainer, initializer and a patch.
+    CHECK(restored(typed(fields_of_ours)) == Causes(3, "typed_client"));
 }
 
 TEST_CASE("fields that a lossy client does not know are put back for it alone", "[admission]") {
@@ -216,7 +230,7 @@ TEST_CASE("what Kueue changes in its own entry stays, and the others' are restor
         changed(before, {{"spec.runtimePatches[1].trainingRuntimeSpec.template.spec.replicatedJobs[0]."
                           "template.spec.template.spec.resourceClaims",
                           "-"}});
-    const Json stored = applied(written, runtime::mutate_train_job(written, before, now, lossy));
+    const Json stored = applied(written, runtime::mutate_train_job(written, before, now, lossy).operations);
     CHECK(at(const_cast<Json&>(stored), "spec.runtimePatches[1].trainingRuntimeSpec") ==
           written["spec"]["runtimePatches"][1]["trainingRuntimeSpec"]);
 }

@@ -75,10 +75,13 @@ TEST_CASE("applying a manifest again removes no entry that it has never had", "[
             Json written = job_with(c.written, c.manifest);
             if (c.written.empty()) written["spec"].erase("runtimePatches");
             const runtime::Writer writer = {.field_manager = c.by};
-            const auto operations = runtime::mutate_train_job(written, before, now, writer);
-            REQUIRE(merge::apply_operations(operations, written));
+            const std::size_t entries = managers_of(written).size();
+            const auto mutation = runtime::mutate_train_job(written, before, now, writer);
+            REQUIRE(merge::apply_operations(mutation.operations, written));
             CHECK(managers_of(written) == c.want);
-            CHECK(runtime::mutate_train_job(written, before, now, writer).empty());
+            CHECK(mutation.restored ==
+                  std::vector<std::string_view>(managers_of(written).size() - entries, "reapply"));
+            CHECK(runtime::mutate_train_job(written, before, now, writer).operations.empty());
         }
     }
 }
@@ -107,6 +110,7 @@ TEST_CASE("a note that is no manifest puts nothing back", "[admission]") {
     for (const char* note : {"", "{", "[]", "{\"spec\": 3}"}) {
         Json written = job_with("a", "a");
         written["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"] = note;
-        CHECK(runtime::mutate_train_job(written, before, now, {.field_manager = kubectl_apply}).empty());
+        CHECK(runtime::mutate_train_job(written, before, now, {.field_manager = kubectl_apply})
+                  .operations.empty());
     }
 }

@@ -152,6 +152,9 @@ TEST_CASE("a runtime's warnings come when there is news", "[admission]") {
     const Case cases[] = {
         {"W1", {{"metadata.labels", "{trainer.kubeflow.org/support: deprecated}"}}, "is deprecated"},
         {"W5", {{deadline.c_str(), "1"}}, "regardless of the TrainJob's deadline"},
+        {"W19",
+         {{"spec.template.spec.network", "{subdomain: team}"}},
+         "spec.template.spec.network.subdomain: TrainJobs share the first one's Service"},
     };
     for (const Case& c : cases) {
         DYNAMIC_SECTION(c.name) {
@@ -159,10 +162,23 @@ TEST_CASE("a runtime's warnings come when there is news", "[admission]") {
             for (const Json& before : {Json(), plain_runtime()}) {
                 const auto findings = runtime::review_runtime(runtime, before);
                 REQUIRE(findings.warnings.size() == 1);
-                CHECK(findings.warnings[0].find(c.want) != std::string::npos);
-                CHECK(findings.warnings[0].size() <= 256);
+                CHECK(findings.warnings[0].text.find(c.want) != std::string::npos);
+                CHECK(findings.warnings[0].text.size() <= 256);
+                CHECK(findings.warnings[0].rule == c.name);
             }
             CHECK(runtime::review_runtime(runtime, runtime).warnings.empty());
         }
     }
+}
+
+TEST_CASE("a subdomain is shared where it is fixed and Pods have host names", "[admission]") {
+    const auto warnings = [](const char* network) {
+        return runtime::review_runtime(changed(plain_runtime(), {{"spec.template.spec.network", network}}),
+                                       {})
+            .warnings.size();
+    };
+    CHECK(warnings("{subdomain: team, enableDNSHostnames: true}") == 1);
+    CHECK(warnings("{subdomain: team, enableDNSHostnames: false}") == 0);
+    CHECK(warnings("{subdomain: \"\"}") == 0);
+    CHECK(warnings("{publishNotReadyAddresses: true}") == 0);
 }

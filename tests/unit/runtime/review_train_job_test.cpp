@@ -417,6 +417,10 @@ TEST_CASE("warnings tell what will not work as hoped", "[admission]") {
          {{"spec.trainer.resourcesPerNode", "{limits: {cpu: 1}}"}},
          {},
          "no effect"},
+        {"W19: a Service for all TrainJobs of the runtime",
+         {},
+         {{"spec.template.spec.network", "{subdomain: team}"}},
+         "the runtime has a network.subdomain: TrainJobs share the first one's Service"},
         {"W6: with a policy",
          {{"spec.trainer.resourcesPerNode", "{limits: {cpu: 1}}"}},
          {{"spec.mlPolicy", "{}"}},
@@ -430,9 +434,10 @@ TEST_CASE("warnings tell what will not work as hoped", "[admission]") {
                 runtime::review_train_job({.object = job, .old_object = Json(), .runtime = &runtime});
             CHECK(findings.errors.empty());
             REQUIRE(findings.warnings.size() == (std::string_view(c.want).empty() ? 0 : 1));
-            for (const std::string& warning : findings.warnings) {
-                CHECK(warning.find(c.want) != std::string::npos);
-                CHECK(warning.size() <= (warning.find("https://") == std::string::npos ? 120 : 256));
+            for (const auto& [text, rule] : findings.warnings) {
+                CHECK(text.find(c.want) != std::string::npos);
+                CHECK(text.size() <= (text.find("https://") == std::string::npos ? 120 : 256));
+                CHECK(std::string(c.name).starts_with(std::string(rule) + ": "));
             }
         }
     }

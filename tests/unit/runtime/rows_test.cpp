@@ -56,8 +56,8 @@ TEST_CASE("the webhook says what the rows say", "[admission]") {
         INFO(api::describe(findings.errors));
         CHECK(api::describe(findings.errors).find(row.because) != std::string::npos);
         CHECK(findings.warnings.size() == (row.warns.empty() ? 0 : 1));
-        for (const std::string& warning : findings.warnings)
-            CHECK(warning.find(row.warns) != std::string::npos);
+        for (const api::Warning& warning : findings.warnings)
+            CHECK(warning.text.find(row.warns) != std::string::npos);
     }
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("defaulting a TrainJob stamps patches or says again what is stored, wh
         if (row.object["kind"].as_string() != "TrainJob") continue;
         INFO(row.name);
         Json stamped = row.object;
-        for (const Json& operation : runtime::mutate_train_job(row.object, row.old_object, now)) {
+        for (const Json& operation : runtime::mutate_train_job(row.object, row.old_object, now).operations) {
             const std::string_view path = operation["path"].as_string();
             CHECK(operation["op"] == "add");
             if (!path.ends_with("/time")) {
@@ -115,6 +115,6 @@ TEST_CASE("defaulting a TrainJob stamps patches or says again what is stored, wh
             }
             REQUIRE(merge::apply_operations({operation}, stamped));
         }
-        CHECK(runtime::mutate_train_job(stamped, row.old_object, now).empty());
+        CHECK(runtime::mutate_train_job(stamped, row.old_object, now).operations.empty());
     }
 }

@@ -4,6 +4,7 @@
 
 #include "kube/api_server.hpp"
 #include "kube/clock.hpp"
+#include "kube/clock_skew.hpp"
 #include "kube/config.hpp"
 #include "kube/credentials.hpp"
 #include "net/http_client.hpp"
@@ -23,6 +24,8 @@ struct HttpsApiServerOptions {
     std::function<void(std::string_view verb, const std::string& resource, int status)> on_answer = {};
     /// A request was refused for want of a permission.
     std::function<void(const api::Error& error)> on_forbidden = {};
+    /// Every answer with a `Date` header.
+    std::function<void(const DatedAnswer& answer)> on_dated_answer = {};
 };
 
 /// The API server over net::HttpClient: adds who we are, rereads tokens and certificates (after a 401 at

@@ -16,6 +16,7 @@ inline constexpr std::string_view job_set_recreated = "JobSetRecreated";
 inline constexpr std::string_view jobs_replaced = "JobsReplaced";
 inline constexpr std::string_view waiting_for_pods = "WaitingForPods";
 inline constexpr std::string_view waiting_for_deletion = "WaitingForDeletion";
+inline constexpr std::string_view deletion_blocked = "DeletionBlocked";
 inline constexpr std::string_view ttl_expired = "TTLExpired";
 inline constexpr std::string_view reconcile_error = "ReconcileError";
 inline constexpr std::string_view gpu_count_unknown = "GPUCountUnknown";

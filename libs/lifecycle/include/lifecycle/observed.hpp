@@ -16,6 +16,8 @@ struct Episode {
     std::optional<api::Time> trouble_since = {};  ///< of errors that no condition tells of
     bool told = false;                            ///< a Warning event has been sent in this episode
     std::optional<api::Time> waits_until = {};    ///< of the backoff after the last failure
+    /// When a Warning event has last said that the deletion of the TrainJob is blocked.
+    std::optional<api::Time> deletion_told = {};
 
     bool operator==(const Episode&) const = default;
 };

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "api/admission.hpp"
 #include "api/field_error.hpp"
 #include "api/job_set.hpp"
 #include "api/json.hpp"
@@ -15,7 +16,7 @@ namespace runtime {
 /// All that is wrong with an object, in a fixed order, and what its author should know.
 struct Findings {
     api::FieldErrors errors = {};
-    std::vector<std::string> warnings = {};  ///< short, no control characters
+    std::vector<api::Warning> warnings = {};  ///< short, no control characters
 
     bool operator==(const Findings&) const = default;
 };
@@ -55,7 +56,7 @@ struct QueuedJobs {
 /// Adds those of a page of TrainJobs. `kind` and `name` are the runtime's.
 void count_queued_jobs(const api::Json& page, std::string_view kind, std::string_view name,
                        QueuedJobs& found);
-/// Empty if there is nothing to say. Null as `object`: the runtime is being deleted.
+/// W20. Empty if there is nothing to say. Null as `object`: the runtime is being deleted.
 std::string warning_of_queued_jobs(const api::Json& object, const QueuedJobs& jobs);
 
 /// What else is to be looked up once the runtime is known: by name, from the API server.
@@ -72,11 +73,11 @@ struct TrainJobReview {
     KueueTypes kueue_types = KueueTypes::v2_2;
 };
 
-/// J1 to J19, W2 to W4, W6, W16 to W18. Without a runtime where lookups_for() asks for one, the verdict is
+/// J1 to J19, W2 to W4, W6, W16 to W19. Without a runtime where lookups_for() asks for one, the verdict is
 /// that it does not exist. Move the review in: its objects are taken apart.
 Findings review_train_job(TrainJobReview review, const Pipeline& pipeline = default_pipeline());
 
-/// Either kind of runtime: T1 to T4, W1, W5. `old_object` is null on CREATE; on UPDATE only what the old
+/// Either kind of runtime: T1 to T4, W1, W5, W19. `old_object` is null on CREATE; on UPDATE only what the old
 /// object did not already violate is reported.
 Findings review_runtime(const api::Json& object, const api::Json& old_object,
                         const Pipeline& pipeline = default_pipeline());
@@ -87,12 +88,20 @@ struct Writer {
     std::string_view field_manager = {};
 };
 
-/// RFC 6902 operations; none for objects of an unexpected shape, which the schema is going to refuse.
-/// Applying them and asking again gives none. They keep the time stamps of `spec.runtimePatches`, and put
+/// What the mutating webhook changes.
+struct Mutation {
+    std::vector<api::Json> operations = {};  ///< RFC 6902
+    /// Of each field that they put back, what had lost it: "typed_client" or "reapply". A field is
+    /// `spec.trainer`, another one of the spec, or an entry of `spec.runtimePatches`.
+    std::vector<std::string_view> restored = {};
+};
+
+/// Nothing for objects of an unexpected shape, which the schema is going to refuse. Applying the operations
+/// and asking again gives nothing. They keep the time stamps of `spec.runtimePatches`, and put
 /// back what a writer lost: where the initializer, the trainer or a runtime patch differs from what is stored
 /// in nothing but what Go's encoder drops, what is stored stays; and so do the patches of other managers that
 /// a manifest has never had when that is applied again.
-std::vector<api::Json> mutate_train_job(const api::Json& object, const api::Json& old_object, api::Time now,
-                                        const Writer& writer = {});
+Mutation mutate_train_job(const api::Json& object, const api::Json& old_object, api::Time now,
+                          const Writer& writer = {});
 
 }  // namespace runtime

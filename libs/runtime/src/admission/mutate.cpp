@@ -55,23 +55,30 @@ Json rest_of_spec(const Json& spec) {
     return rest;
 }
 
+// Why fields are put back.
+constexpr std::string_view typed_client = "typed_client";
+constexpr std::string_view reapply = "reapply";
+
+void restore(Mutation& mutation, Json operation, std::string_view cause) {
+    mutation.operations.push_back(std::move(operation));
+    mutation.restored.push_back(cause);
+}
+
 // Puts back what the writer lost of everything but the list of patches itself.
-void restore_spec(const Json& spec, const Json& old_spec, const Writer& writer,
-                  std::vector<Json>& operations) {
+void restore_spec(const Json& spec, const Json& old_spec, const Writer& writer, Mutation& mutation) {
     const auto where = merge::JsonPointer() / "spec";
     if (only_lost_in_writing(old_spec["trainer"], spec["trainer"], trainer_type(), writer.is_lossy))
-        operations.push_back(merge::add_operation(where / "trainer", old_spec["trainer"]));
+        restore(mutation, merge::add_operation(where / "trainer", old_spec["trainer"]), typed_client);
     const Json rest = rest_of_spec(spec), old_rest = rest_of_spec(old_spec);
     if (only_lost_in_writing(old_rest, rest, rest_of_spec_type(), writer.is_lossy))
         for (const auto& [name, value] : old_rest.members())
             if (!(std::as_const(rest)[name] == value))
-                operations.push_back(merge::add_operation(where / name, value));
+                restore(mutation, merge::add_operation(where / name, value), typed_client);
 }
 
 }  // namespace
 
-std::vector<Json> mutate_train_job(const Json& object, const Json& old_object, api::Time now,
-                                   const Writer& writer) {
+Mutation mutate_train_job(const Json& object, const Json& old_object, api::Time now, const Writer& writer) {
     const Json& spec = object["spec"];
     const Json& old_spec = old_object["spec"];
     const Json& patches = spec["runtimePatches"];
@@ -80,8 +87,8 @@ std::vector<Json> mutate_train_job(const Json& object, const Json& old_object, a
     if (!managers || !old_managers) return {};
 
     const Json stamp = api::format_time(now);
-    std::vector<Json> operations;
-    if (old_spec.is_object()) restore_spec(spec, old_spec, writer, operations);
+    Mutation mutation;
+    if (old_spec.is_object()) restore_spec(spec, old_spec, writer, mutation);
     for (std::size_t i = 0; i < patches.items().size(); ++i) {
         const Json& patch = patches[i];
         const std::string_view manager = patch["manager"].as_string();
@@ -93,16 +100,22 @@ std::vector<Json> mutate_train_job(const Json& object, const Json& old_object, a
         const bool restored = old && only_lost_in_writing((*old)["trainingRuntimeSpec"],
                                                           patch["trainingRuntimeSpec"], patch_type(), lossy);
         if (restored)
-            operations.push_back(
-                merge::add_operation(where / "trainingRuntimeSpec", (*old)["trainingRuntimeSpec"]));
+            restore(mutation,
+                    merge::add_operation(where / "trainingRuntimeSpec", (*old)["trainingRuntimeSpec"]),
+                    typed_client);
         const Json& wanted = wanted_time(patch, old, restored, stamp);
         if (wanted == patch["time"]) continue;
-        operations.push_back(wanted.is_null() ? merge::remove_operation(where / "time")
-                                              : merge::add_operation(where / "time", wanted));
+        mutation.operations.push_back(wanted.is_null() ? merge::remove_operation(where / "time")
+                                                       : merge::add_operation(where / "time", wanted));
     }
-    for (Json& operation : restore_entries(object, old_object, writer))
-        operations.push_back(std::move(operation));
-    return operations;
+    for (Json& operation : restore_entries(object, old_object, writer)) {
+        const bool is_entry = std::as_const(operation)["value"].is_object();  // or the list to hold them
+        if (is_entry)
+            restore(mutation, std::move(operation), reapply);
+        else
+            mutation.operations.push_back(std::move(operation));
+    }
+    return mutation;
 }
 
 }  // namespace runtime

@@ -50,9 +50,14 @@ void warn_of_deprecated_runtime(const ReviewCase& review, std::vector<std::strin
 void warn_of_uncounted_devices(const ReviewCase& review, std::vector<std::string>& warnings);         // W3
 void warn_of_ignored_fields(const ReviewCase& review, std::vector<std::string>& warnings);            // W4
 void warn_of_resources_without_policy(const ReviewCase& review, std::vector<std::string>& warnings);  // W6
+void warn_of_shared_subdomain(const ReviewCase& review, std::vector<std::string>& warnings);          // W19
 void warn_of_other_counts(const ReviewCase& review, std::vector<std::string>& warnings);              // W16
 void warn_of_what_kueue_cannot_build(const ReviewCase& review, std::vector<std::string>& warnings);   // W17
 void warn_of_lost_fields(const ReviewCase& review, std::vector<std::string>& warnings);               // W18
+
+/// A name that the runtime gives to the headless Service of each of its JobSets; empty if each has its own.
+std::string shared_subdomain(const api::Json& runtime);
+std::string subdomain_warning(std::string_view where);
 
 /// Of a runtime labelled as deprecated.
 bool is_deprecated(const api::Json& runtime);

@@ -122,7 +122,7 @@ std::size_t for_each_violation(const Json& runtime, const Pipeline& pipeline, co
     return faults.more();
 }
 
-// W5: such a deadline is allowed, but may not do what its author expects.
+// Such a deadline is allowed, but may not do what its author expects.
 std::vector<std::string> pod_deadlines(const Json& runtime) {
     std::vector<std::string> found;
     for (const Json& job : runtime["spec"]["template"]["spec"]["replicatedJobs"].items())
@@ -153,14 +153,17 @@ Findings review_runtime(const Json& object, const Json& old_object, const Pipeli
             if (!known.contains(identity) && unknown == 0) findings.errors.push_back(std::move(error));
         });
     if (unknown == 0) findings.errors.leave_out(more);
-    if (is_deprecated(object) && !is_deprecated(before))  // W1
-        findings.warnings.push_back(
-            deprecation_warning(object["kind"].as_string(), object["metadata"]["name"].as_string()));
+    const auto warn = [&findings](std::string_view rule, std::string text) {
+        findings.warnings.push_back({.text = std::move(text), .rule = rule});
+    };
+    if (is_deprecated(object) && !is_deprecated(before))
+        warn("W1", deprecation_warning(object["kind"].as_string(), object["metadata"]["name"].as_string()));
     if (const auto deadlines = pod_deadlines(object);
         !deadlines.empty() && deadlines != pod_deadlines(before))
-        findings.warnings.emplace_back(
-            "activeDeadlineSeconds of a Pod template ends Pods regardless of the TrainJob's "
-            "deadline");
+        warn("W5", "activeDeadlineSeconds of a Pod template ends Pods regardless of the TrainJob's deadline");
+    if (const std::string shared = shared_subdomain(object);
+        !shared.empty() && shared != shared_subdomain(before))
+        warn("W19", subdomain_warning("spec.template.spec.network.subdomain"));
     return findings;
 }
 

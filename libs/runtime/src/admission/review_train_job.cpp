@@ -1,3 +1,5 @@
+#include <span>
+
 #include "admission/review_case.hpp"
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
@@ -37,24 +39,26 @@ constexpr RuleRow rules[] = {
 };
 
 struct WarningRow {
+    std::string_view name;
     Warn warn;
     Wants wants;
 };
 
 constexpr WarningRow warnings[] = {
-    {warn_of_deprecated_runtime, Wants::runtime},
-    {warn_of_uncounted_devices, Wants::merged_template},
-    {warn_of_ignored_fields, Wants::runtime},
-    {warn_of_resources_without_policy, Wants::runtime},
-    {warn_of_other_counts, Wants::merged_template},
-    {warn_of_what_kueue_cannot_build, Wants::runtime},
-    {warn_of_lost_fields, Wants::job},
+    {"W2", warn_of_deprecated_runtime, Wants::runtime},
+    {"W3", warn_of_uncounted_devices, Wants::merged_template},
+    {"W4", warn_of_ignored_fields, Wants::runtime},
+    {"W6", warn_of_resources_without_policy, Wants::runtime},
+    {"W19", warn_of_shared_subdomain, Wants::runtime},
+    {"W16", warn_of_other_counts, Wants::merged_template},
+    {"W17", warn_of_what_kueue_cannot_build, Wants::runtime},
+    {"W18", warn_of_lost_fields, Wants::job},
 };
 
 // Of an update that has to pass, these are the only ones that can have become true.
 constexpr WarningRow warnings_of_queues[] = {
-    {warn_of_other_counts, Wants::merged_template},
-    {warn_of_what_kueue_cannot_build, Wants::runtime},
+    {"W16", warn_of_other_counts, Wants::merged_template},
+    {"W17", warn_of_what_kueue_cannot_build, Wants::runtime},
 };
 
 bool has_what_it_wants(const ReviewCase& review, Wants wants) {
@@ -85,8 +89,16 @@ void find_runtime(const api::TrainJob& job, const Json* runtime, FieldErrors& er
              "J2"});
 }
 
+void warn(std::span<const WarningRow> rows, const ReviewCase& review, std::vector<api::Warning>& found) {
+    for (const WarningRow& row : rows) {
+        std::vector<std::string> texts;
+        if (has_what_it_wants(review, row.wants)) row.warn(review, texts);
+        for (std::string& text : texts) found.push_back({.text = std::move(text), .rule = row.name});
+    }
+}
+
 void warn_of_queues(const api::TrainJob& job, const api::TrainJob& old_job, const Json& runtime,
-                    KueueTypes kueue_types, std::vector<std::string>& found) {
+                    KueueTypes kueue_types, std::vector<api::Warning>& found) {
     if (!check_train_job_shape(job.spec) || !check_runtime_shape(runtime)) return;
     auto patched = patched_template(runtime, job.spec);
     const Json merged = patched ? std::move(patched->spec) : Json();
@@ -95,8 +107,7 @@ void warn_of_queues(const api::TrainJob& job, const api::TrainJob& old_job, cons
                               .runtime = runtime,
                               .merged_spec = merged,
                               .kueue_types = kueue_types};
-    for (const WarningRow& row : warnings_of_queues)
-        if (has_what_it_wants(facts, row.wants)) row.warn(facts, found);
+    warn(warnings_of_queues, facts, found);
 }
 
 void add_error(std::string_view rule, const api::Error& error, FieldErrors& errors) {
@@ -169,8 +180,7 @@ Findings review_train_job(TrainJobReview review, const Pipeline& pipeline) {
                 findings.errors);
             name_rule(findings.errors, before, plugin->rule());
         }
-    for (const WarningRow& row : warnings)
-        if (has_what_it_wants(facts, row.wants)) row.warn(facts, findings.warnings);
+    warn(warnings, facts, findings.warnings);
     return findings;
 }
 

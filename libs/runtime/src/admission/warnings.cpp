@@ -58,6 +58,22 @@ void warn_of_ignored_fields(const ReviewCase& review, std::vector<std::string>& 
                        shortened(review.job.runtime_ref.name).substr(0, 40) + "\" is ignored");
 }
 
+std::string shared_subdomain(const Json& runtime) {
+    const Json& network = runtime["spec"]["template"]["spec"]["network"];
+    return network["enableDNSHostnames"].bool_or(true) ? std::string(network["subdomain"].as_string())
+                                                       : std::string();
+}
+
+std::string subdomain_warning(std::string_view where) {
+    return std::string(where) +
+           ": TrainJobs share the first one's Service, which finds its Pods only; leave it out";
+}
+
+void warn_of_shared_subdomain(const ReviewCase& review, std::vector<std::string>& warnings) {
+    if (review.is_create() && !shared_subdomain(review.runtime).empty())
+        warnings.push_back(subdomain_warning("the runtime has a network.subdomain"));
+}
+
 void warn_of_resources_without_policy(const ReviewCase& review, std::vector<std::string>& warnings) {
     if (review.is_create() && !review.job.spec["trainer"]["resourcesPerNode"].empty() &&
         !review.runtime["spec"]["mlPolicy"].is_object())

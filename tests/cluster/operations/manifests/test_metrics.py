@@ -98,6 +98,7 @@ def test_what_happened_is_what_was_counted(observed):
     assert values("signalbox_ttl_lateness_seconds_count", "") == {None: 1}
     assert values("signalbox_admission_rejections_total", "rule") == {"J1": 1} or \
         values("signalbox_admission_rejections_total", "rule") == {"J2": 1}
+    assert values("signalbox_admission_warnings_total", "rule") == {"W1": 1, "W2": 1}
     assert values('signalbox_store_objects{resource="trainjobs.trainer.kubeflow.org"}', "") == {None: 5}
     assert values("signalbox_leader", "") == {None: 1}
     assert values("signalbox_passes_total", "result")["exception"] == 0

@@ -1,0 +1,56 @@
+#include "blocked_deletion.hpp"
+
+#include <algorithm>
+
+#include "api/notes.hpp"
+#include "lifecycle/requeue.hpp"
+#include "text.hpp"
+
+namespace lifecycle {
+namespace {
+
+// Pods have half a minute to end by default.
+constexpr std::chrono::seconds usual{60};
+// The API server forgets events after an hour.
+constexpr std::chrono::minutes again_after{30};
+
+// The garbage collector's: what is owned goes first.
+constexpr std::string_view foreground = "foregroundDeletion";
+// Of the note, which has to have room for what helps.
+constexpr std::size_t max_finalizer_bytes = 300;
+
+std::string note(const api::JobSet& job_set) {
+    const api::ObjectKey key = job_set.meta.key();
+    const auto& finalizers = job_set.meta.finalizers;
+    std::string names;
+    for (const std::string& finalizer : finalizers) names += (names.empty() ? "" : ", ") + finalizer;
+    std::string text = "The deletion waits for JobSet " + to_string(key);
+    if (!names.empty()) text += ", which has the finalizers " + cut_bytes(names, max_finalizer_bytes);
+    if (std::find(finalizers.begin(), finalizers.end(), foreground) == finalizers.end()) return text;
+    return text + ". " + std::string(foreground) +
+           " waits for what the JobSet owns: Jobs, Pods that still end, volume claims. Finalizers of those: "
+           "kubectl get jobs,pods,pvc -n " +
+           key.ns + " -l " + std::string(api::job_set_name_label) + "=" + key.name +
+           " -o custom-columns=KIND:.kind,NAME:.metadata.name,DELETED:.metadata.deletionTimestamp,"
+           "FINALIZERS:.metadata.finalizers";
+}
+
+}  // namespace
+
+void report_blocked_deletion(Conclusion& conclusion, const Observed& observed, api::Time now) {
+    const api::JobSet* job_set = own_job_set(observed);
+    if (!job_set || !job_set->meta.deletion || !observed.job->meta.deletion) return;
+    const auto& told = observed.episode.deletion_told;
+    const api::Time due =
+        told ? *told + again_after : std::max(*observed.job->meta.deletion, *job_set->meta.deletion) + usual;
+    conclusion.episode.deletion_told = told;
+    if (now < due) {
+        conclusion.requeue_after = sooner(conclusion.requeue_after, due - now);
+        return;
+    }
+    conclusion.episode.deletion_told = now;
+    conclusion.requeue_after = sooner(conclusion.requeue_after, again_after);
+    conclusion.events.push_back(warning_event(event_reason::deletion_blocked, note(*job_set)));
+}
+
+}  // namespace lifecycle

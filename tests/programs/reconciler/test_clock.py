@@ -1,0 +1,31 @@
+"""What signalbox-reconciler says of its clock, beside an API server whose clock is another."""
+
+import os
+import pathlib
+
+from deployment import Program
+from rest import wait_for
+from scripted_api_server import ScriptedApiServer
+
+BINARY = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "signalbox-reconciler"
+
+
+class ApiServer(ScriptedApiServer):
+    """Has nothing, and says when."""
+
+    def answer(self, request, url, body):
+        if "watch=" in url.query:
+            return self.watch(request)
+        self.send(request, 404, {"kind": "Status", "code": 404, "message": "there is nothing"})
+
+
+def test_the_metric_tells_how_far_its_clock_is_ahead_of_the_api_servers(tmp_path):
+    with ApiServer() as api:
+        api.seconds_ahead = -1000
+        kubeconfig = tmp_path / "kubeconfig"
+        kubeconfig.write_text(f"""{{apiVersion: v1, kind: Config, current-context: x, contexts: [{{name: x, context: {{cluster: c}}}}],
+                                clusters: [{{name: c, cluster: {{server: "http://127.0.0.1:{api.port}"}}}}]}}""")
+        reconciler = Program(BINARY, tmp_path / "log", ["--kubeconfig", kubeconfig, "--admin-listen", "127.0.0.1:0"])
+        reconciler.wait_until_ready()
+        wait_for("the skew", lambda: 998 < reconciler.metric("signalbox_clock_skew_seconds") <= 1000)
+        assert reconciler.stop() == []
