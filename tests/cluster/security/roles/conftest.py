@@ -3,10 +3,13 @@
 import json
 
 import pytest
+import yaml
 
+from accounts import BY_POLICY, METADATA, PATH, create, is_allowed, merge_patch, obj
 from controlplane import ControlPlane
 from gangs import install_pod_groups
-from rest import Rest
+from paths import ROOT
+from rest import ApiError, Rest, wait_for
 from schema_server import add_job_set, installed, namespaces, rest  # noqa: F401
 
 
@@ -31,3 +34,83 @@ def plane(token_file):
         add_job_set(lean)
         install_pod_groups(Rest(lean.kubeconfig))
         yield lean
+
+
+# Of the kinds that our accounts may change and not delete.
+DELETE = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "owners-are-free"}, "rules": [
+    {"apiGroups": ["*"], "verbs": ["delete"], "resources": [
+        "trainingruntimes", "clustertrainingruntimes", "validatingwebhookconfigurations", "mutatingwebhookconfigurations", "secrets",
+        "podgroups", "events", "leases"]}]}
+BOUND = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "owners-are-free"},
+         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "owners-are-free"},
+         "subjects": [{"kind": "ServiceAccount", "namespace": "kubeflow-system", "name": f"signalbox-{program}"}
+                      for program in ("reconciler", "webhook")]}
+
+
+@pytest.fixture(scope="module")
+def owners_are_free(plane, rest):
+    """Most clusters let every account that may change an object change its owners. Here the plugin refuses that in the policy's
+    place, but to accounts that may delete the object."""
+    both = json.dumps({"apiVersion": "v1", "kind": "List", "items": [DELETE, BOUND]})
+    plane.kubectl("apply", "--server-side", "-f", "-", input=both)
+    yield
+    plane.kubectl("delete", "-f", "-", input=both)
+
+
+@pytest.fixture(scope="module")
+def thief(plane, rest, installed, owners_are_free):
+    """A client with the reconciler's token, where the policy of our accounts is in force."""
+    client = Rest(plane.service_account_kubeconfig("kubeflow-system", "signalbox-reconciler"))
+    wait_for("the right to delete", lambda: is_allowed(lambda: client.get("trainingruntimes", "any", "default") or client.delete(
+        "trainingruntimes", "any", "default")))
+
+    def in_force():
+        try:
+            create(client, obj("ConfigMap", "probe", owners=()))
+        except ApiError as error:
+            return BY_POLICY in str(error)
+        return False
+    wait_for("the policy to be in force", in_force)
+    return client
+
+
+@pytest.fixture(scope="module")
+def thief_of_webhook(plane, thief):
+    """A client with the webhook's token, where it makes its own certificate."""
+    plane.kubectl("apply", "--server-side", "-f", ROOT / "manifests" / "components" / "self-signed" / "rbac.yaml")
+    yield Rest(plane.service_account_kubeconfig("kubeflow-system", "signalbox-webhook"))
+    plane.kubectl("delete", "-f", ROOT / "manifests" / "components" / "self-signed" / "rbac.yaml")
+
+
+@pytest.fixture
+def there(rest):
+    """Creates objects, as others do it, which are free to make what they like; they are gone after the test."""
+    made = []
+
+    def make(what, namespace="default"):
+        created = rest.request("POST", PATH[what["kind"]].format(namespace), what)
+        made.append(PATH[what["kind"]].format(namespace) + "/" + what["metadata"]["name"])
+        return created
+    yield make
+    for path in made:
+        merge_patch(rest, path, {"metadata": {"finalizers": []}})
+        rest.request("DELETE", path)
+
+
+@pytest.fixture
+def configurations(rest):
+    """The webhook's own ones, called by nothing."""
+    made = {}
+    for kind, name in (("Validating", "validator.trainer.kubeflow.org"), ("Mutating", "defaulter.trainer.kubeflow.org")):
+        configuration = yaml.safe_load((ROOT / "manifests" / "base" / "webhook" / f"{kind.lower()}.yaml").read_text())
+        for webhook in configuration["webhooks"]:
+            webhook["namespaceSelector"] = {"matchLabels": {"no": "where"}}
+            webhook["rules"][0]["scope"] = "Namespaced"
+        configuration["metadata"] |= METADATA
+        path = f"/apis/admissionregistration.k8s.io/v1/{kind.lower()}webhookconfigurations"
+        rest.request("POST", path, configuration)
+        made[kind] = f"{path}/{name}"
+    yield made
+    for path in made.values():
+        merge_patch(rest, path, {"metadata": {"finalizers": []}})
+        rest.request("DELETE", path)

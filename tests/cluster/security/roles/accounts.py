@@ -1,0 +1,63 @@
+"""What the tests of base/account-policy.yaml share: objects as our accounts would make them, and refusals by it."""
+
+import pytest
+
+from paths import ROOT
+from rest import ApiError
+
+POLICY = ROOT / "manifests" / "base" / "account-policy.yaml"
+MANAGER = "fieldManager=trainer"  # api::field_manager
+OWNER = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "name": "job", "controller": True,
+         "uid": "5a5ca027-df0f-44ad-9d2f-74cb0a848a91"}
+ANOTHER = {**OWNER, "apiVersion": "apps/v1", "kind": "Deployment"}
+JOB_SET = {"replicatedJobs": [{"name": "node", "template": {"spec": {"template": {"spec": {
+    "restartPolicy": "Never", "containers": [{"name": "node", "image": "registry.example.com/any:1"}]}}}}}]}
+# What others have put there.
+METADATA = {"labels": {"app.kubernetes.io/part-of": "any"}, "annotations": {"example.com/any": "yes"},
+            "finalizers": ["example.com/of-others"]}
+PATH = {"JobSet": "/apis/jobset.x-k8s.io/v1alpha2/namespaces/{}/jobsets", "Secret": "/api/v1/namespaces/{}/secrets",
+        "ConfigMap": "/api/v1/namespaces/{}/configmaps", "Event": "/api/v1/namespaces/{}/events",
+        "Job": "/apis/batch/v1/namespaces/{}/jobs", "Lease": "/apis/coordination.k8s.io/v1/namespaces/{}/leases",
+        "PodGroup": "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/{}/podgroups"}
+IN_USE = "trainer.kubeflow.org/resource-in-use"  # the finalizer of older controllers
+BY_POLICY = "ValidatingAdmissionPolicy 'signalbox-accounts'"
+
+
+def obj(kind, name, owners=(OWNER,), **fields):
+    versions = {"JobSet": "jobset.x-k8s.io/v1alpha2", "Job": "batch/v1", "Lease": "coordination.k8s.io/v1",
+                "PodGroup": "scheduling.x-k8s.io/v1alpha1"}
+    if kind == "JobSet":
+        fields.setdefault("spec", JOB_SET)
+    metadata = {"name": name, "ownerReferences": list(owners), "annotations": fields.pop("annotations", {}),
+                **fields.pop("metadata", {})}
+    return {"apiVersion": versions.get(kind, "v1"), "kind": kind, "metadata": metadata, **fields}
+
+
+def create(client, what, namespace="default"):
+    return client.request("POST", PATH[what["kind"]].format(namespace) + "?dryRun=All", what)
+
+
+def merge_patch(client, path, change):
+    return client.request("PATCH", path, change, "application/merge-patch+json")
+
+
+def apply(client, path, what, manager):
+    """By a manager that takes what others have."""
+    return client.request("PATCH", f"{path}?fieldManager={manager}&force=true", what, "application/apply-patch+yaml")
+
+
+def refused(act):
+    with pytest.raises(ApiError, match=BY_POLICY) as refusal:
+        act()
+    assert refusal.value.code == 403, "a refusal that the reconciler takes for one"
+    return True
+
+
+def is_allowed(act):
+    """By roles."""
+    try:
+        act()
+    except ApiError as error:
+        assert "cannot" in str(error)  # as roles say it
+        return False
+    return True
