@@ -1,4 +1,4 @@
-// What one admission review costs: from the bytes of its body to the bytes of the answer.
+// Measures the cost of one admission review, from the bytes of its body to the bytes of the response.
 #include <time.h>
 
 #include <algorithm>
@@ -93,7 +93,7 @@ spec:
 )");
 }
 
-// What the API server notes about who wrote which field (metadata.managedFields[].fieldsV1).
+// Returns what the API server stores in metadata.managedFields[].fieldsV1: the fields of a value.
 Json field_set(const Json& value) {
     Json set = Json::object();
     for (const auto& [key, member] : value.members()) set["f:" + key] = field_set(member);
@@ -119,7 +119,7 @@ Json with_managed_fields(Json object) {
     return object;
 }
 
-// With as many variables in its environment as it takes to be that large.
+// Returns a TrainJob of at least that size, filled with environment variables.
 Json train_job_of(std::size_t bytes) {
     Json job = train_job();
     for (int i = 0; to_json(with_managed_fields(job)).size() < bytes; ++i)
@@ -158,7 +158,7 @@ net::HttpRequest request(const std::string& path, const char* operation, const J
             .body = to_json(review)};
 }
 
-// Reviews of this benchmark ask nobody.
+// The runtime is in the cache, so the reviews of this benchmark send no request.
 class NoApiServer final : public kube::ApiServer {
     kube::Async<kube::Response> send(kube::Request) override { std::abort(); }
     kube::Async<std::unique_ptr<kube::Watch>> watch(kube::Request) override { std::abort(); }
@@ -191,7 +191,7 @@ double cpu_microseconds() {
     return double(time.tv_sec) * 1e6 + double(time.tv_nsec) / 1e3;
 }
 
-// The median of many short runs: what others do on the machine touches few of them.
+// The median of many short runs: other programs on the machine disturb few of them.
 void measure(const char* what, net::HttpRequest request) {
     constexpr int runs = 101;
     constexpr int reviews = 200;

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <new>
 
-// On its own, because g++ takes a pair of operators that it can inline for a mistake
+// A source of its own: where g++ can inline both operators, it reports their pair as a mismatch
 // (-Wmismatched-new-delete).
 namespace {
 

@@ -1,6 +1,6 @@
 #pragma once
 #include <cstddef>
 
-/// How often the program has called operator new since its start. Linking allocations.cpp makes it count; not
-/// for programs of several threads.
+/// Returns how often the program has called operator new since its start. A program counts if it links
+/// allocations.cpp. Only for programs with one thread.
 std::size_t allocations();

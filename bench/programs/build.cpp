@@ -1,4 +1,4 @@
-// What it costs to turn a TrainJob and its runtime into a JobSet.
+// Measures the cost of the build of a JobSet from a TrainJob and its runtime.
 #include <time.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ Json& pod_spec_of(Json& job_set_spec, std::size_t job) {
     return job_set_spec["replicatedJobs"].items()[job]["template"]["spec"]["template"]["spec"];
 }
 
-// Grows the containers and volumes of every job until the tree has so many bytes.
+// Grows the containers and volumes of every replicated job until the tree has that many bytes.
 void grow(Json& job_set_spec, const std::string& prefix, std::size_t bytes) {
     for (std::size_t i = 0; to_json(job_set_spec).size() < bytes; ++i)
         for (std::size_t job = 0; job < job_set_spec["replicatedJobs"].items().size(); ++job) {
@@ -118,8 +118,8 @@ spec:
 )");
 }
 
-// Gives every second variable, mount and volume of a patch a key that the runtime does not have, and the
-// others another value, path or claim than the runtime's: half of the patch adds, half changes.
+// Gives every second variable, mount and volume of a patch a key that the runtime does not have. Changes the
+// value, path or claim of the others. So half of the patch adds, and half changes.
 void differ(Json& job_set_spec) {
     const auto append = [](Json& text) { text = std::string(std::as_const(text).as_string()) + "-of-mine"; };
     for (std::size_t job = 0; job < job_set_spec["replicatedJobs"].items().size(); ++job) {
@@ -144,18 +144,18 @@ replicatedJobs:
 )");
 }
 
-// Of 8 KB, as the next one, and nothing else than what the runtime has.
+// A patch of 8 KB, as big_patch(), with nothing that the runtime does not have.
 Json same_patch() {
     Json spec = no_patch();
     grow(spec, "RUNTIME_", patch_bytes);
     return spec;
 }
 
-// Of 8 KB: environment, mounts and volumes, half of them new to the runtime.
+// A patch of 8 KB: environment, mounts and volumes, half of them new to the runtime.
 Json big_patch() {
     Json spec;
     std::size_t bytes = patch_bytes;
-    do {  // what is appended counts as well
+    do {  // the appended texts count as well
         spec = no_patch();
         grow(spec, "RUNTIME_", bytes);
         differ(spec);
@@ -170,7 +170,7 @@ double cpu_microseconds() {
     return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
 }
 
-// The median of some batches: other programs disturb a few of them.
+// The median of some batches: other programs disturb few of them.
 void print(const char* what, std::vector<double> times, std::size_t allocated) {
     std::sort(times.begin(), times.end());
     std::printf("%-58s %7.1f us (fastest batch %.1f), %zu allocations\n", what, times[times.size() / 2],
@@ -191,7 +191,7 @@ void measure(const char* what, const std::function<void()>& act) {
     print(what, std::move(times), allocated);
 }
 
-// Each merge gets a base of its own, which is copied and thrown away while no time is taken.
+// Each merge gets a copy of the base, which is made and destroyed outside of the measured time.
 void measure_merges(const char* what, const Json& base, const Json& patch) {
     constexpr std::size_t merges = 10;
     std::vector<double> times;

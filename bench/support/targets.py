@@ -1,10 +1,10 @@
-"""What a benchmark is to reach, said behind the figures themselves."""
+"""Targets of a benchmark, printed behind its figures."""
 
 import sys
 
 
 class Targets:
-    """Collects what was missed."""
+    """Collects the missed targets."""
 
     def __init__(self):
         self.missed = []
@@ -16,13 +16,13 @@ class Targets:
         return self.judge(what, figure <= target, f"at most {target}")
 
     def judge(self, what, reached, target):
-        """What to print behind the figure."""
+        """Returns the text to print behind the figure."""
         if not reached:
             self.missed.append(f"{what}: {target}")
         return f"  [target: {target}: {'reached' if reached else 'MISSED'}]"
 
     def end(self, check):
-        """With `check` the exit status tells whether all were reached."""
+        """Prints the missed targets. With `check` it exits with status 1 if there are any."""
         if self.missed:
             print("missed: " + "; ".join(self.missed))
             if check:

@@ -1,8 +1,8 @@
-"""What the benchmarks of the reconciler share: etcd and an API server of their own, our CRDs and permissions on it, the
-reconciler as a process, and what the kernel says of it.
+"""The test bed of the reconciler's benchmarks: an etcd and an API server of its own with the CRDs and roles, the
+reconciler as a process, and the kernel's figures of that process.
 
-There is no JobSet controller: a client in this process says how JobSets fare, so that what is measured is ours and the
-API server's.
+There is no JobSet controller: a client in this process writes the status of JobSets. So the figures are only those of the
+reconciler and of the API server.
 """
 
 import concurrent.futures
@@ -29,7 +29,7 @@ _CLIENT_THREADS = 6
 
 
 class Bed:
-    """A context manager. `bed.client` is an admin's."""
+    """A context manager that runs the control plane. `bed.client` has the permissions of an administrator."""
 
     def __enter__(self):
         self.plane = LeanPlane().start()
@@ -45,7 +45,7 @@ class Bed:
         self.plane.__exit__(*exception)
 
     def start_reconciler(self, *options):
-        """Returns when it leads and its caches are filled; `seconds_to_ready` says when that was."""
+        """Starts the reconciler. Returns when it leads and its caches are synced; `seconds_to_ready` is the time until then."""
         started = time.monotonic()
         program = self._reconciler = Reconciler(
             BINARIES / "signalbox-reconciler", self.plane.directory / "reconciler.log",
@@ -62,27 +62,27 @@ class Bed:
             raise AssertionError("; ".join(problems))
 
     def cpu_of_servers(self):
-        """CPU seconds of the API server and of etcd."""
+        """Returns the CPU seconds of the API server and of etcd."""
         return {process.name: cpu_seconds(process.pid) for process in self.plane._processes}
 
 
 class Reconciler(Program):
-    """With what the kernel says of it."""
+    """The reconciler's process, with the kernel's figures of it."""
 
     def port_of(self, what):
-        # The log line comes once, but what asks for it comes many times a second; log levels above info hide it.
+        # The log level hides the log line with the port. The port is cached, since callers need it many times per second.
         if not hasattr(self, "_port"):
             self._port = wait_for("the port", self._listening_port, interval=0.02)
         return self._port
 
     def _listening_port(self):
-        """From the kernel, as the log may be silent about it."""
+        """Returns the port that the process listens on, according to the kernel; None before it listens."""
         inodes = set()
         for descriptor in pathlib.Path(f"/proc/{self.pid}/fd").iterdir():
             try:
                 inodes.add(os.readlink(descriptor).removeprefix("socket:[").removesuffix("]"))
             except FileNotFoundError:
-                pass  # closed meanwhile
+                pass  # closed in the meantime
         for line in pathlib.Path(f"/proc/{self.pid}/net/tcp").read_text().splitlines()[1:]:
             fields = line.split()
             if fields[3] == "0A" and fields[9] in inodes:
@@ -90,7 +90,7 @@ class Reconciler(Program):
         return None
 
     def requests(self):
-        """{(verb, resource, code): count} of what it has asked of the API server."""
+        """Returns {(verb, resource, code): count} of its requests to the API server."""
         counts = {}
         for line in self.admin("/metrics")[1].splitlines():
             if line.startswith("signalbox_api_requests_total{"):
@@ -101,7 +101,7 @@ class Reconciler(Program):
         return counts
 
     def writes(self):
-        """All but the lease's."""
+        """Returns the number of its writes, without those of the lease."""
         return sum(count for (verb, resource, _), count in self.requests().items()
                    if verb in ("POST", "PUT", "PATCH", "DELETE") and not resource.startswith("leases"))
 
@@ -109,7 +109,7 @@ class Reconciler(Program):
         return self.requests().get((verb, resource, code), 0)
 
     def wait_until_quiet(self, seconds=2):
-        """Until it has neither written nor passed over anything for that long."""
+        """Returns when it has neither written nor reconciled anything for that long."""
         def activity():
             return self.writes(), self.metric("signalbox_passes_total")
         last, since = activity(), time.monotonic()
@@ -122,14 +122,14 @@ class Reconciler(Program):
         return cpu_seconds(self.pid)
 
     def memory(self):
-        """(resident, highest resident so far) in MiB."""
+        """Returns (resident memory, its peak so far) in MiB."""
         status = pathlib.Path(f"/proc/{self.pid}/status").read_text()
         fields = dict(line.split(":", 1) for line in status.splitlines())
         return tuple(int(fields[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM"))
 
 
 class Client:
-    """Many requests at a time, over connections that stay open."""
+    """Sends several requests at a time, over keep-alive connections."""
 
     def __init__(self, plane):
         self._host, self._port = plane.server.removeprefix("https://").split(":")
@@ -145,7 +145,7 @@ class Client:
                 connection.request(method, path, body, {"Content-Type": content_type})
                 response = connection.getresponse()
                 text = response.read()
-            except OSError:  # the server drops what has been idle for a while
+            except OSError:  # the server closes idle connections
                 del self._local.connection
                 continue
             if response.status != 429:
@@ -161,7 +161,7 @@ class Client:
         return self._local.connection
 
     def each(self, function, items):
-        """function(item) for all of them, several at a time."""
+        """Calls function(item) for all items, several at a time."""
         for _ in self._pool.map(function, items):
             pass
 
@@ -173,6 +173,6 @@ class Client:
 
 
 def cpu_seconds(pid):
-    """User and system time of a process."""
+    """Returns the user and system time of a process in seconds."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS

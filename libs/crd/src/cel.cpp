@@ -12,7 +12,7 @@ namespace {
 using api::Json;
 using NodePtr = std::shared_ptr<const Node>;
 
-// A node that is a function of names.
+// A node whose value is a function of the names.
 template <class Evaluate>
 class NodeOf final : public Node {
 public:
@@ -31,7 +31,7 @@ NodePtr node(Evaluate evaluate) {
 bool is_bool(const Value& value) { return json(value) && json(value)->is_bool(); }
 bool is_true(const Value& value) { return json(value) && json(value)->bool_or(false); }
 
-// && and ||: one side may settle it, whatever the other is, even if that has no value.
+// && and ||: one side may decide the result, even if the other is an error.
 NodePtr logical(NodePtr left, NodePtr right, bool settling) {
     return node([=](const Names& names) -> Value {
         const Value first = left->value(names);
@@ -43,7 +43,7 @@ NodePtr logical(NodePtr left, NodePtr right, bool settling) {
     });
 }
 
-// list.all(x, predicate) and its kin. A map is gone through by its keys.
+// list.all(x, predicate) and the other macros. A map is iterated by its keys.
 NodePtr macro(std::string_view name, NodePtr list, std::string variable, NodePtr body) {
     return node([=, name = std::string(name)](const Names& names) -> Value {
         const Value container = list->value(names);
@@ -63,7 +63,7 @@ NodePtr macro(std::string_view name, NodePtr list, std::string variable, NodePtr
                 if (!is_bool(result)) return result;
                 if (is_true(result)) kept.push_back(std::move(item));
             } else if (!is_bool(result)) {
-                open = std::move(result);  // unless another item settles it
+                open = std::move(result);  // the result, unless another item decides it
             } else if (is_true(result) == (name == "exists")) {
                 return result;
             }
@@ -75,7 +75,7 @@ NodePtr macro(std::string_view name, NodePtr list, std::string variable, NodePtr
 
 constexpr std::string_view macros[] = {"all", "exists", "filter", "map"};
 constexpr std::string_view types[] = {"int", "double", "string", "bool", "list", "map"};
-// From the loosest on.
+// In ascending order of precedence.
 const std::vector<std::vector<std::string_view>> levels = {
     {"||"}, {"&&"}, {"==", "!=", "<", "<=", ">", ">=", "in"}, {"+", "-"}};
 
@@ -167,7 +167,7 @@ private:
         return node([=](const Names& names) { return member(of->value(names), Value(Json(called))); });
     }
 
-    // Behind the opening parenthesis.
+    // Called after the opening parenthesis.
     NodePtr method(NodePtr of, const std::string& called) {
         if (std::find(std::begin(macros), std::end(macros), called) == std::end(macros)) {
             std::vector<NodePtr> arguments = rest_of_arguments();
@@ -198,7 +198,7 @@ private:
         });
     }
 
-    // Whether the last member of the way is there; the way itself has to be.
+    // Returns whether the last member of a path exists; all members before must exist.
     NodePtr has() {
         expect("(");
         NodePtr of = primary();
@@ -239,7 +239,7 @@ private:
         });
     }
 
-    // Behind the opening bracket.
+    // Called after the opening bracket.
     NodePtr list() {
         std::vector<NodePtr> items;
         if (!take("]")) {

@@ -7,13 +7,13 @@
 
 #include "api/json.hpp"
 
-/// The Common Expression Language, as far as rules of CRDs need it: operators, has(), size(), type(),
-/// matches() and its kin, and the macros all, exists, filter and map.
+/// The part of the Common Expression Language that rules of CRDs need: operators, has(), size(), type(),
+/// matches() and the other string tests, and the macros all, exists, filter and map.
 ///
 /// Source: https://github.com/google/cel-spec/blob/master/doc/langdef.md
 namespace crd::cel {
 
-/// Why there is no value; && and || may do without one.
+/// The error of an expression without a value. && and || can absorb it.
 struct Trouble {
     std::string text = {};
 };
@@ -25,7 +25,7 @@ struct TypeName {
 };
 
 using Value = std::variant<api::Json, TypeName, Trouble>;
-/// self, oldSelf and what macros name.
+/// The variables: self, oldSelf and those of macros.
 using Names = std::map<std::string, api::Json, std::less<>>;
 
 class Node {
@@ -36,11 +36,11 @@ public:
 
 class Expression {
 public:
-    /// Throws std::invalid_argument on what is not covered.
+    /// Throws std::invalid_argument for an unsupported expression.
     explicit Expression(std::string_view text);
 
     Value value(const Names& names) const { return root_->value(names); }
-    /// Whether the name occurs.
+    /// Returns whether the name occurs in the expression.
     bool mentions(std::string_view name) const;
 
 private:

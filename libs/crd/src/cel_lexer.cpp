@@ -6,7 +6,7 @@
 namespace crd::cel {
 namespace {
 
-// Longer ones first.
+// Longer signs come before their prefixes.
 constexpr std::string_view signs[] = {"==", "!=", "<=", ">=", "&&", "||", "<", ">", "!", "?",
                                       ":",  "+",  "-",  "(",  ")",  "[",  "]", ".", ","};
 
@@ -18,7 +18,7 @@ bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
                                 " of: " + std::string(text));
 }
 
-// From the opening quote on; `at` is left behind the closing one.
+// Reads a quoted string from its opening quote on; leaves `at` after the closing one.
 std::string quoted(std::string_view text, std::size_t& at) {
     const char quote = text[at++];
     std::string value;

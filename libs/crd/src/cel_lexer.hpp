@@ -14,7 +14,8 @@ struct Token {
     api::Json literal = {};  ///< a number or a string
 };
 
-/// Throws std::invalid_argument on what is not covered. The last one is an `end`.
+/// Splits a text into tokens; the last one is an `end`. Throws std::invalid_argument for an unsupported
+/// character.
 std::vector<Token> tokens_of(std::string_view text);
 
 }  // namespace crd::cel

@@ -20,7 +20,7 @@ std::string type_name(const Json& value) {
     return value.is_array() ? "list" : "map";
 }
 
-// CEL knows no order between a number and a string.
+// CEL has no order between a number and a string.
 Value ordered(std::string_view sign, const Json& left, const Json& right) {
     int order = 0;
     if (left.is_number() && right.is_number()) {
@@ -64,7 +64,7 @@ Value size_of(const Json& value) {
     return trouble("no such overload: size(" + type_name(value) + ")");
 }
 
-// What a string says about itself by another one.
+// Tests a string against another one.
 using StringTest = bool (*)(std::string_view text, std::string_view other);
 
 bool matches(std::string_view text, std::string_view pattern) { return Regex(pattern).matches(text); }

@@ -8,7 +8,7 @@ namespace {
 
 using api::Json;
 
-// A schema that says more than this would not be judged by all it says.
+// A schema with another keyword could not be applied completely.
 const std::set<std::string_view> covered = {"additionalProperties",
                                             "anyOf",
                                             "default",
@@ -43,7 +43,7 @@ const std::map<std::string_view, Node::Type> types = {
 void check_covered(const Json& schema) {
     for (const auto& [key, value] : schema.members())
         if (!covered.contains(key)) throw std::invalid_argument("schema keyword " + key + " is not covered");
-    // The one use that structural schemas have for it here.
+    // The only use of anyOf in the supported schemas.
     if (schema.contains("anyOf") && !schema["x-kubernetes-int-or-string"].bool_or(false))
         throw std::invalid_argument("anyOf is covered for integer or string only");
 }

@@ -9,7 +9,8 @@ namespace {
 
 using api::Json;
 
-// For people; they would be two thirds of the bytes. A property of that name is an object.
+// Programs do not need descriptions, which are two thirds of the bytes. A property of that name is an object
+// and stays.
 void drop_descriptions(Json& schema) {
     if (schema.is_object()) {
         schema.members().erase_if(
@@ -20,11 +21,11 @@ void drop_descriptions(Json& schema) {
     }
 }
 
-// Shorter ones are not worth a reference.
+// Shorter parts are not worth a reference.
 constexpr std::size_t shortest_shared = 30;
 
-// Parts of schemas that occur more than once, Pods above all, are written once: {"$": 3} stands for the third
-// of them. Each refers to earlier ones only.
+// Writes parts of schemas that occur more than once, above all Pods, only once: {"$": 3} refers to the part
+// with index 3. A part refers only to parts with a smaller index.
 class Sharing {
 public:
     void count(const Json& part) {

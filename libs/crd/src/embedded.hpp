@@ -9,10 +9,11 @@ struct Embedded {
     std::string_view schema = {};  ///< openAPIV3Schema as JSON, without descriptions; see shared_parts()
 };
 
-// Written by embed.cpp when the library is built.
+// embed.cpp writes their definitions when the library is built.
 
 std::span<const Embedded> embedded();
-/// {"$": 3} in a schema, or in a later part, stands for the third of these.
+/// Returns the shared parts of the schemas. {"$": 3} in a schema or in a later part refers to the part with
+/// index 3.
 std::span<const std::string_view> shared_parts();
 
 }  // namespace crd

@@ -35,7 +35,7 @@ const char* const qualified_name_rule =
 bool is_lower(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 bool is_letter_or_digit(char c) { return is_lower(c) || (c >= 'A' && c <= 'Z'); }
 
-// Of the characters that `fits` takes at both ends, with those in `between` as well in the middle.
+// Returns whether `text` begins and ends with a character of `fits`, and has only those and `between` inside.
 bool consists_of(std::string_view text, bool (*fits)(char), std::string_view between) {
     return !text.empty() && fits(text.front()) && fits(text.back()) &&
            std::all_of(text.begin(), text.end(),
@@ -65,7 +65,7 @@ public:
         }
         std::size_t bytes = 0;
         for (const auto& [key, value] : metadata["annotations"].members()) {
-            // Letters of either case are alike there.
+            // The API server ignores the case of annotation keys.
             std::string lower = key;
             for (char& c : lower)
                 if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -90,7 +90,7 @@ private:
     void check_names(const Json& metadata) {
         if (std::string base(metadata["generateName"].as_string()); !base.empty()) {
             const std::string given = base;
-            // What follows makes a hyphen at the end good.
+            // The API server appends a suffix to the base, so that a hyphen at its end is valid.
             if (base.size() > 1 && base.back() == '-') base.back() = 'a';
             check_name("metadata.generateName", base, given);
         }

@@ -11,14 +11,14 @@
 
 namespace crd {
 
-/// x-kubernetes-validations.
+/// One rule of x-kubernetes-validations.
 struct Rule {
     cel::Expression holds;
     std::optional<cel::Expression> says = {};  ///< messageExpression
     std::string message = {};
     std::string reason = {};
-    std::string field = {};  ///< below the field that the rule stands at: ".activeDeadlineSeconds"
-    bool compares = false;   ///< with oldSelf: only asked on updates
+    std::string field = {};  ///< relative to the field of the rule: ".activeDeadlineSeconds"
+    bool compares = false;   ///< reads oldSelf: evaluated only on updates
 };
 
 struct Pattern {
@@ -26,7 +26,7 @@ struct Pattern {
     Regex regex;
 };
 
-/// A structural schema, as the validator wants it.
+/// A structural schema in the form that the validator needs.
 struct Node {
     enum class Type { any, object, array, string, integer, number, boolean, int_or_string };
     enum class ListType { atomic, set, map };
@@ -58,21 +58,21 @@ struct Node {
 
     std::vector<Rule> rules = {};
 
-    /// What the schema says of a member; nullptr if it does not know it.
+    /// Returns the schema of a member; nullptr if the schema does not define it.
     const Node* member(std::string_view key) const {
         const auto property = properties.find(key);
         return property == properties.end() ? values.get() : &property->second;
     }
 };
 
-/// Throws std::invalid_argument for what is not covered.
+/// Throws std::invalid_argument for an unsupported keyword.
 Node compile(const api::Json& schema);
 
-/// With the items of sets and list maps in a fixed order: it is not theirs that counts when values are
-/// compared.
+/// Returns the value with the items of sets and list maps in a fixed order, since their order does not count
+/// in comparisons.
 api::Json canonical(const Node& node, const api::Json& value);
 
-/// What identifies an item of a list map; of a set it is the item itself.
+/// Returns the keys of an item of a list map; for a set the item itself.
 api::Json identity(const Node& list, const api::Json& item);
 
 std::vector<std::string> bring_to_stored_form(const Node& root, api::Json& object);

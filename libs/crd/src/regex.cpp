@@ -14,7 +14,8 @@ bool is_letter_or_digit(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-// What Perl and RE2 have beyond POSIX would be read as something else: \d, (?:a), a*?
+// Translates a pattern. POSIX would misread the extensions of Perl and RE2, such as \d, (?:a) and a*?, so
+// they are unsupported.
 std::string as_posix(std::string_view pattern) {
     std::string posix;
     bool in_brackets = false;
@@ -54,7 +55,7 @@ Regex::Regex(std::string_view pattern) {
 
 bool Regex::matches(std::string_view text) const {
     regmatch_t range = {.rm_so = 0, .rm_eo = static_cast<regoff_t>(text.size())};
-    // Ends with a zero byte, of which POSIX says that there is one; of REG_STARTEND it says nothing.
+    // A text with a zero byte at its end: POSIX requires it and does not define REG_STARTEND.
     const std::string ended(text);
     return ::regexec(compiled_.get(), ended.c_str(), 1, &range, REG_STARTEND) == 0;
 }

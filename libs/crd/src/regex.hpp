@@ -6,15 +6,15 @@
 
 namespace crd {
 
-/// A regular expression as CRDs and CEL have them (RE2), as far as POSIX knows the same: the C library's
-/// costs the programs nothing. Thread rule: const access from several threads is fine.
+/// A regular expression of a CRD or of CEL (RE2), limited to what POSIX supports as well. The C library's
+/// implementation adds nothing to the size of the programs. Thread rule: const access from any thread.
 class Regex {
 public:
-    /// Throws std::invalid_argument on what is not covered.
+    /// Throws std::invalid_argument for an unsupported pattern.
     explicit Regex(std::string_view pattern);
 
-    /// Whether it is found in the text. ^ and $ stand for the ends of the text and not of its lines, and the
-    /// dot for anything but a newline.
+    /// Returns whether the pattern occurs in the text. ^ and $ match the ends of the text and not of its
+    /// lines; the dot matches any character but a newline.
     bool matches(std::string_view text) const;
 
 private:

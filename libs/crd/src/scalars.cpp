@@ -54,7 +54,7 @@ Finding wrong_type(const std::string& path, std::string_view wanted, const std::
                        std::string(wanted) + ": " + value};
 }
 
-// Whoever checks this speaks of the field in the text alone.
+// The API server's check of formats names the field only in the text.
 Finding out_of_format(const Node& node, const std::string& path) {
     return {.reason = "FieldValueInvalid",
             .field = path,
@@ -147,7 +147,7 @@ void check_sizes(const Node& node, const Json& value, const std::string& path, F
     if (least && size < *least)
         findings.push_back(
             invalid(path, std::to_string(size), "should have at least " + std::to_string(*least) + what));
-    // An API server says "items" of members, too.
+    // The API server writes "items" for properties, too.
     if (most && size > *most)
         findings.push_back({.reason = "FieldValueTooMany",
                             .field = path,

@@ -23,7 +23,7 @@ private:
     void bring_object(const Node& node, Json& object, const std::string& path) {
         object.members().erase_if([&](const auto& member) {
             const Node* known = node.member(member.key);
-            // What gets a default gets it in place of a null, too.
+            // A null is dropped first, so that a default replaces it.
             if (known) return member.value.is_null() && !known->nullable;
             if (node.keeps_unknown || is_server_s_own(path, member.key)) return false;
             unknown_.push_back(below(path, member.key));
@@ -36,7 +36,7 @@ private:
                 bring(*known, value, below(path, key));
     }
 
-    // CRDs say nothing of these, or cannot say it all.
+    // CRDs do not describe these fields, or not completely.
     static bool is_server_s_own(const std::string& path, std::string_view key) {
         return path.empty() && (key == "apiVersion" || key == "kind" || key == "metadata");
     }

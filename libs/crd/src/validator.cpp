@@ -12,7 +12,7 @@ namespace {
 
 using api::Json;
 
-// The same items before the update. Only those of list maps are the same from one update to the next.
+// Finds an item of a list before the update. Only items of list maps keep their identity.
 class ItemsBefore {
 public:
     ItemsBefore(const Node& list, const Json* old_list) : list_(list) {
@@ -30,8 +30,9 @@ private:
     std::map<Json, const Json*> by_identity_ = {};
 };
 
-// Calls visit(node, value, old value or nullptr, path) for each value that the schema speaks of, but for what
-// the update leaves as it was (ratcheting), and not below a value for which it returns false.
+// Calls visit(node, value, old value or nullptr, path) for each value that the schema describes. Skips values
+// that the update does not change (ratcheting), and the members and items of a value for which `visit`
+// returns false.
 template <class Visit>
 void walk(const Node& node, const Json& value, const Json* old_value, const std::string& path,
           const Visit& visit) {
@@ -69,7 +70,7 @@ public:
     }
 
 private:
-    // False if there is nothing more to say of it and of what is in it.
+    // Returns false if the value's members, items and further checks must be skipped.
     bool check_value(const Node& node, const Json& value, const std::string& path) {
         if (!check_type(node, value, path, findings_)) return false;
         check_scalar(node, value, path, findings_);
@@ -122,7 +123,7 @@ private:
             if (const Json* words = std::get_if<Json>(&said); words && words->is_string())
                 text = words->as_string();
         }
-        // Objects and lists are not shown where the rule itself speaks.
+        // The API server omits objects and lists from the message of a failed rule.
         const bool is_shown = trouble || !(value.is_object() || value.is_array());
         const bool forbidden = rule.reason == "FieldValueForbidden";
         std::string field = path + rule.field;

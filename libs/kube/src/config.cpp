@@ -14,7 +14,7 @@ namespace {
 
 using api::Json;
 
-// Reads one kubeconfig; every function returns an error that begins with the file and the field.
+// Reads one kubeconfig. Each error begins with the file and the field.
 class Kubeconfig {
 public:
     Kubeconfig(Json root, const std::string& file)
@@ -35,7 +35,7 @@ public:
         if (!cluster) return missing(context_at + ".cluster", "clusters", cluster_name);
         if (auto done = read_cluster(*cluster, "clusters[" + cluster_name + "].cluster.", config); !done)
             return done.error();
-        // Without a user: anonymous.
+        // A context without a user is anonymous.
         const std::string user_name((*context)["user"].as_string());
         if (user_name.empty()) return config;
         const Json* user = find("users", user_name, "user");
@@ -56,7 +56,7 @@ private:
         return error(field, "names \"" + name + "\", which is not in " + list);
     }
 
-    // The `kind` member of the entry of that name.
+    // Returns the member `kind` of the entry with that name.
     const Json* find(std::string_view list, std::string_view name, std::string_view kind) const {
         static const Json empty = Json::object();
         for (const Json& entry : root()[list].items()) {
@@ -72,7 +72,7 @@ private:
         return error(at + std::string(field), why);
     }
 
-    // `field` names a file, `field`-data holds its contents in base64 and goes first.
+    // `field` names a file. `field`-data has the contents in base64 and takes precedence.
     api::Result<Material> pem(const Json& from, const std::string& at, const std::string& field) const {
         const std::string data_field = field + "-data";
         if (const Json& data = from[data_field]; !data.empty()) {

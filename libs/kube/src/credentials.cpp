@@ -22,7 +22,7 @@ api::Result<std::string> pem_of(const Material& material, const ReadFile& read) 
     return text;
 }
 
-// Without the line end that editors leave. A token goes into a header, so nothing else may be odd about it.
+// Strips the line end that editors add. Other white space is an error, since the token becomes a header.
 api::Result<std::string> token_of(const Material& material, const ReadFile& read) {
     auto token = text_of(material, read);
     if (!token) return token;

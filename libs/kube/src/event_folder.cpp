@@ -7,10 +7,10 @@
 namespace kube {
 namespace {
 
-// As client-go: a series that paused for longer is a new event.
+// As in client-go: an event after a longer pause starts a new series.
 constexpr std::chrono::minutes series_gap{6};
 constexpr std::chrono::minutes patch_period{1};
-// Bounds the memory.
+// Limits memory.
 constexpr std::size_t max_series = 4096;
 // Limits of the API server's validation (pkg/apis/core/validation/events.go).
 constexpr std::size_t max_note = 1024;
@@ -18,15 +18,15 @@ constexpr std::size_t max_word = 128;
 constexpr std::size_t max_name = 253;
 constexpr std::string_view controller = "trainer.kubeflow.org/trainjob-controller";
 
-// At most `limit` bytes, without cutting a UTF-8 character in two.
+// Returns at most `limit` bytes and never splits a UTF-8 character.
 std::string cut(std::string_view text, std::size_t limit) {
     if (text.size() <= limit) return std::string(text);
     while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0) == 0x80) --limit;
     return std::string(text.substr(0, limit));
 }
 
-// What makes two events equal. Of 4096 series two would share a hash once in a trillion times, and be counted
-// as one.
+// Hashes the fields that make two events equal. Among 4096 series a collision has a probability of about one
+// in a trillion; the two would be counted as one.
 std::uint64_t hash_of(const Regarding& regarding, const EventText& text) {
     const std::string all = regarding.uid + '\n' + regarding.kind + '\n' + to_string(regarding.key) + '\n' +
                             (text.warning ? "W" : "N") + '\n' + text.reason + '\n' + text.action + '\n' +
@@ -34,7 +34,7 @@ std::uint64_t hash_of(const Regarding& regarding, const EventText& text) {
     return std::hash<std::string>()(all);
 }
 
-// "<object>.<hex>", a DNS subdomain as client-go makes it.
+// Returns "<object>.<hex>", a DNS subdomain, as client-go.
 std::string event_name(const std::string& object, MicroTime wall, unsigned sequence) {
     char suffix[40];
     std::snprintf(suffix, sizeof suffix, ".%llx%04x",
@@ -74,7 +74,7 @@ std::optional<Request> EventFolder::fold(const Regarding& regarding, const Event
     } else {
         ++series.count;
         series.last_seen = now;
-        // The first repetition makes it a series; then the count may lag behind a little.
+        // The first repetition makes it a series at once; later counts may lag.
         if (series.count > 2 && now - series.last_sent < patch_period) return std::nullopt;
         series.last_sent = now;
     }
@@ -117,7 +117,7 @@ void EventFolder::sweep(SteadyTime now) {
         std::erase_if(series_, is_over);
         swept_at_ = now;
     }
-    // Still too many: starting new series is harmless.
+    // Still too many: it is harmless to start new series.
     if (series_.size() >= max_series) series_.clear();
 }
 

@@ -11,12 +11,12 @@
 namespace kube {
 namespace {
 
-// Each takes a connection, and events are not to take them from passes.
+// Each request takes a connection. Events must leave connections for reconciles.
 constexpr int max_in_flight = 16;
 constexpr std::size_t max_waiting = 1024;
-// Without a failure for this long, trouble is over; where every other event fails it goes on.
+// Trouble is over after this time without a failure. If every other event fails, it lasts.
 constexpr std::chrono::seconds calm_time{30};
-// Patience that an API server may ask for; what it has refused is gone anyway.
+// Limit of the server's Retry-After. The refused event is dropped anyway.
 constexpr std::chrono::seconds longest_wait{10};
 
 }  // namespace
@@ -38,7 +38,7 @@ struct EventRecorder::State {
     bool in_trouble = false;
     SteadyTime failed_at = {};
 
-    // Until nothing waits any more.
+    // Sends until the queue is empty.
     static Task<> send_all(std::shared_ptr<State> state) {
         const Place place(*state);
         while (!state->waiting.empty()) {
@@ -50,7 +50,7 @@ struct EventRecorder::State {
                 continue;
             }
             state->refused(item, sent.error());
-            // Those in line must not be what keeps an API server busy that has asked for patience.
+            // Queued events must not load an API server that has sent a Retry-After.
             if (const auto wait = sent.error().retry_after)
                 co_await state->clock.sleep_until(state->clock.now() +
                                                   std::min<std::chrono::seconds>(*wait, longest_wait));
@@ -58,7 +58,7 @@ struct EventRecorder::State {
     }
 
     void refused(const Item& item, const api::Error& error) {
-        // What was not stored, or has expired since, cannot become a series.
+        // An event that was not stored, or has expired since, cannot become a series.
         folder.forget(item.regarding, item.text);
         const bool expired = item.request.method == "PATCH" && error.code == api::Errc::not_found;
         drop(item.regarding, item.text, error, expired || is_namespace_terminating(error));
@@ -77,7 +77,7 @@ struct EventRecorder::State {
         if (callbacks.trouble) callbacks.trouble(nullptr);
     }
 
-    // One of those in flight, however its sending ends.
+    // Counts one request in flight until it is destroyed.
     struct Place {
         explicit Place(State& of) : state(of) {}
         ~Place() { --state.in_flight; }

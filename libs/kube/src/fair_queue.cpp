@@ -60,7 +60,7 @@ void FairQueue::forget_if_idle(Flows::iterator flow) {
     flows_.erase(flow);
 }
 
-// Shares matter between those that want something at the same time.
+// Shares only compare namespaces that have keys at the same time, so reset them.
 void FairQueue::begin_anew_if_empty() {
     if (size_ > 0 || running_ > 0) return;
     order_.clear();

@@ -8,7 +8,7 @@
 namespace kube {
 namespace {
 
-// Texts name objects at times: without a bound, a busy cluster would fill the memory.
+// Some texts contain names of objects: without a limit a busy cluster would fill the memory.
 constexpr std::size_t max_remembered_warnings = 1000;
 constexpr std::chrono::seconds between_looks_in_trouble{1};
 
@@ -86,7 +86,7 @@ public:
         }
     }
 
-    // This object stays: what waits goes on in it, once the client has told it of the end.
+    // This object lives on: pending coroutines continue in it after the client has failed them.
     void close() override { client_.reset(); }
 
 private:
@@ -108,9 +108,9 @@ private:
         return message;
     }
 
-    // True if certificates have changed. While there is no answer they may be why, and a lease does not wait
-    // for the next look at them: then it comes soon, and so after certificates that cannot be used, of which
-    // perhaps only one has been replaced so far.
+    // Rereads the credentials. Returns true if certificates have changed. While requests get no response, the
+    // certificates may be the cause, and a lease cannot wait for `max_age`: then it rereads every second. The
+    // same holds while certificates are unusable: perhaps only one of the two files has been replaced so far.
     bool refresh(bool now_please) {
         const SteadyTime now = clock_.now();
         const bool look_soon =
@@ -132,7 +132,7 @@ private:
         return reconnect;
     }
 
-    // After a 401. Another request may have found the new token since this one was sent with `used`.
+    // Called after a 401. Another request may have read a new token after this one was sent with `used`.
     bool has_new_identity(const std::string& used) {
         return refresh(true) || credentials_.authorization() != used;
     }
@@ -168,8 +168,8 @@ private:
     Clock& clock_;
     HttpsApiServerOptions options_;
     std::string problem_;
-    std::string unusable_;     // why the client goes on with the certificates before
-    bool unanswered_ = false;  // the last request
+    std::string unusable_;     // why the client still uses the old certificates
+    bool unanswered_ = false;  // the last request had no response
     SteadyTime looked_at_ = {};
     std::set<std::string> warned_;
 };

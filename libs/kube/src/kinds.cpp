@@ -27,7 +27,7 @@ constexpr KindRow kinds[] = {
     {"DeviceClass", resources::device_classes},
 };
 
-// Without a string of its own: every pass asks.
+// Compares without a temporary string, since every reconcile calls it.
 bool has_version(const Resource& resource, std::string_view api_version) {
     if (resource.group.empty()) return api_version == resource.version;
     return api_version.size() == resource.group.size() + 1 + resource.version.size() &&

@@ -24,17 +24,17 @@ Task<> LeaderElector::run() {
         const LeaseMachine::Step step = machine_.next();
         if (step.at > clock_.now()) co_await clock_.sleep_until(step.at);
         const SteadyTime now = clock_.now();
-        // A former leader that wakes up late must say so before it does anything else.
+        // A former leader that was suspended must report the loss before it sends a request.
         report();
         Request request = machine_.request(now, clock_.wall());
         const bool is_read = request.method == "GET";
         const SteadyTime patience = now + times_.renew_deadline;
         const SteadyTime give_up = leading() ? step.give_up.value_or(patience) : patience;
         const auto answer = co_await exchange(std::move(request), give_up);
-        // A renewal that was answered late may hide that we did not lead for a while.
+        // A late response to a renewal may hide that the lease had expired for a while.
         report();
         machine_.answered(clock_.now(), answer);
-        // First who leads: a loss has to stop the passes.
+        // First report the leadership: a loss must stop the reconciles.
         report();
         report_trouble(answer, is_read);
     }
@@ -43,7 +43,7 @@ Task<> LeaderElector::run() {
 Task<> LeaderElector::release() {
     const SteadyTime give_up = clock_.now() + times_.renew_deadline;
     was_leading_ = false;
-    // A renewal may have been cut off: only the server knows what the lease is now.
+    // A renewal may have been cancelled in flight: only the server knows the state of the lease.
     for (int attempt = 0; attempt < 3; ++attempt) {
         Request read = machine_.read(clock_.now());
         const auto lease = co_await exchange(std::move(read), give_up);
@@ -77,9 +77,9 @@ void LeaderElector::report() {
 }
 
 void LeaderElector::report_trouble(const api::Result<api::Json>& answer, bool is_read) {
-    // That there is no lease says nothing yet: whether one can be made does. (It cannot without a namespace.)
+    // A missing lease is no error yet; failing to create it is one, for example without the namespace.
     if (is_read && !answer && answer.error().code == api::Errc::not_found) return;
-    // Conflicts are everyday life of an election.
+    // Conflicts are normal in an election.
     const bool fine = answer || answer.error().code == api::Errc::conflict;
     const api::Error error = fine ? api::Error() : answer.error();
     const api::Error* trouble = fine ? nullptr : &error;

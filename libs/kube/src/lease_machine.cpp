@@ -6,9 +6,9 @@
 namespace kube {
 namespace {
 
-// After losing a race for the lease; short, since it may have been a harmless edit by somebody else.
+// Delay after a lost race for the lease. It is short, since the other write may have been a harmless edit.
 constexpr std::chrono::milliseconds after_conflict{200};
-// Whoever stands by is to take over in time whatever a server has said once; it asks for little.
+// Limit of the server's Retry-After for a standby: it must take over in time, and it sends few requests.
 constexpr std::chrono::seconds longest_absence{5};
 
 }  // namespace
@@ -24,14 +24,14 @@ LeaseMachine::Step LeaseMachine::next() const {
 
 Request LeaseMachine::request(SteadyTime now, MicroTime wall) {
     if (renewed_at_ && !leading(now)) {
-        // We may have slept through a change of leaders.
+        // The process may have been suspended during a change of leaders.
         renewed_at_.reset();
         known_ = false;
     }
     if (!known_ || (!renewed_at_ && !is_free(now))) return read(now);
     sent_at_ = now;
-    // A lease that was deleted under its holder is created, and that fails where its namespace is gone as
-    // well.
+    // If the lease was deleted while this process held it, the write is a create. That also fails if the
+    // namespace is gone.
     doing_ = renewed_at_ && !lease_.is_null() ? Doing::renewing : Doing::taking;
     return write(wall, false);
 }
@@ -46,7 +46,7 @@ void LeaseMachine::answered(SteadyTime now, const api::Result<api::Json>& lease)
     due_ = std::max(now, sent_at_ + times_.retry_period);
     if (lease) {
         observe(now, *lease);
-        // Counted from when we asked: others may have seen it then at the earliest.
+        // Counted from the time of the request: other processes cannot have seen the renewal before.
         if (doing_ != Doing::reading && holder_ == identity_) renewed_at_ = sent_at_;
         if (holder_ != identity_) renewed_at_.reset();
         if (doing_ == Doing::reading && (renewed_at_ || is_free(now))) due_ = now;
@@ -54,9 +54,9 @@ void LeaseMachine::answered(SteadyTime now, const api::Result<api::Json>& lease)
     }
     const api::Error& error = lease.error();
     if (error.code == api::Errc::not_found && doing_ == Doing::taking) {
-        known_ = false;  // deleted meanwhile, or there is no such namespace
+        known_ = false;  // deleted in the meantime, or the namespace does not exist
     } else if (error.code == api::Errc::not_found) {
-        // For a renewal: somebody deleted it. Whoever creates it first leads.
+        // For a renewal: the lease was deleted. The process that creates it first leads.
         lease_ = api::Json();
         known_ = true;
         holder_.clear();
@@ -87,16 +87,17 @@ void LeaseMachine::observe(SteadyTime now, const api::Json& lease) {
     lease_ = lease;
 }
 
-// Whether we may write our name into it, as far as we have seen.
+// Returns whether this process may write its identity, according to the last read.
 bool LeaseMachine::is_free(SteadyTime now) const {
     if (holder_.empty() || holder_ == identity_) return true;
-    // The holder's own duration, as client-go does: another version may have been configured differently.
+    // The holder's own duration, as in client-go: another version may be configured differently.
     const std::int64_t seconds = lease_["spec"]["leaseDurationSeconds"].int_or(0);
     const auto duration = seconds > 0 && seconds < 86'400 ? std::chrono::seconds(seconds) : times_.duration;
     return now >= changed_at_ + duration;
 }
 
-// POST or PUT with our name, or with none. A PUT carries the resourceVersion of what we have seen.
+// Returns a POST or a PUT with this identity, or with none. A PUT carries the resourceVersion of the last
+// read.
 Request LeaseMachine::write(MicroTime wall, bool clear) const {
     api::Json lease = lease_;
     const bool exists = !lease.is_null();
@@ -113,7 +114,7 @@ Request LeaseMachine::write(MicroTime wall, bool clear) const {
     if (holder_ != identity_)
         spec["leaseTransitions"] = exists ? std::as_const(spec)["leaseTransitions"].int_or(0) + 1 : 0;
     spec["renewTime"] = time;
-    // 0 is not allowed; client-go writes 1 as well.
+    // 0 is invalid; client-go writes 1 as well.
     spec["leaseDurationSeconds"] = clear ? 1 : times_.duration.count();
     if (clear)
         spec.erase("holderIdentity");

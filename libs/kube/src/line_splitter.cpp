@@ -3,7 +3,7 @@
 namespace kube {
 
 void LineSplitter::feed(std::string_view bytes) {
-    // Drop what has come out, before growing: a watch that lives for minutes stays as small as its longest
+    // Drop returned lines before the buffer grows: so a watch of minutes needs only the memory of its longest
     // line.
     buffer_.erase(0, start_);
     scanned_ -= start_;

@@ -25,7 +25,7 @@ bool Namespaces::contains(std::string_view ns) const {
 std::string to_string(const Namespaces& namespaces) { return joined(namespaces, ", "); }
 
 api::Result<> read_option(std::string_view text, Namespaces& target) {
-    // A list that has come out empty must not become all of the cluster.
+    // An empty list, for example of a template, must not become all namespaces.
     if (text.empty())
         return api::invalid("", "must name at least one namespace; for all of them, leave the option away");
     std::vector<std::string> names;

@@ -8,8 +8,8 @@
 namespace kube {
 namespace {
 
-// A burst of lines that are already here must not keep everything else on this thread waiting, nor must a few
-// long ones: an object may have 1.5 MB.
+// Limits a burst of received lines, and of a few long ones, so that it does not delay other work of this
+// thread. An object may have 1.5 MB.
 constexpr std::size_t bytes_per_turn = 256 * 1024;
 constexpr std::size_t bytes_of_a_turn_per_line = bytes_per_turn / 64;
 

@@ -21,7 +21,7 @@ bool is_port(std::string_view text) {
 
 api::Result<ServerUrl> parse_server_url(std::string_view text) {
     if (text.empty()) return api::Error{.code = api::Errc::invalid, .message = "is not set"};
-    // Somebody's password does not belong in an error.
+    // An error must not contain a password.
     if (text.find('@') != std::string_view::npos)
         return api::Error{.code = api::Errc::invalid,
                           .message = "holds a user or password; put them into the user"};

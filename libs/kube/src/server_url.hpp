@@ -13,7 +13,8 @@ struct ServerUrl {
     std::string path = {};  ///< without a final slash
 };
 
-/// The `server` of a kubeconfig. The error's message completes a sentence that begins with the field's name.
+/// Parses the `server` of a kubeconfig. The error's message completes a sentence that begins with the field's
+/// name.
 api::Result<ServerUrl> parse_server_url(std::string_view text);
 
 }  // namespace kube

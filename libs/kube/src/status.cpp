@@ -25,7 +25,7 @@ api::Errc code_for(int status) {
     return status >= 400 ? invalid : internal;
 }
 
-// The server's message, and what its causes add to it.
+// Returns the server's message with the causes that it does not contain.
 std::string message_of(const api::Json& status) {
     std::string message(status["message"].as_string());
     for (const api::Json& cause : status["details"]["causes"].items()) {
@@ -46,8 +46,8 @@ std::string reason_of(const api::Json& status) {
     return std::string(status["reason"].as_string());
 }
 
-// Of a custom resource that exists, where the request says that it does not (apply_new): a 422, where the API
-// server's own kinds get a 409.
+// Returns whether apply_new() found a custom resource. The API server responds with a 422, and with a 409 for
+// its own kinds.
 bool blames_resource_version(const api::Json& status) {
     const auto& causes = status["details"]["causes"].items();
     return std::any_of(causes.begin(), causes.end(), [](const api::Json& cause) {
@@ -55,7 +55,7 @@ bool blames_resource_version(const api::Json& status) {
     });
 }
 
-// An hour at most, so that a broken proxy cannot put us to sleep.
+// Limits the delay to an hour, so that a broken proxy cannot stop a controller.
 std::optional<std::chrono::seconds> bounded(std::int64_t seconds) {
     if (seconds < 0) return std::nullopt;
     return std::chrono::seconds(std::min<std::int64_t>(seconds, 3600));
@@ -65,7 +65,7 @@ std::optional<std::chrono::seconds> retry_after(const net::Headers& headers) {
     const std::string_view text = net::header(headers, "Retry-After");
     std::int64_t seconds = 0;
     const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-    // The other form, a date, is never sent by an API server.
+    // The other form is a date, which no API server sends.
     if (text.empty() || failed != std::errc() || end != text.data() + text.size()) return std::nullopt;
     return bounded(seconds);
 }
@@ -95,7 +95,7 @@ bool is_warning(std::string_view header) {
                       [](char given, char wanted) { return (given | 0x20) == wanted; });
 }
 
-// Takes one quoted-string, with its escapes, off the front of `text`.
+// Removes one quoted-string, with its escapes, from the front of `text`.
 std::optional<std::string> take_quoted(std::string_view& text) {
     if (text.empty() || text.front() != '"') return std::nullopt;
     std::string value;
@@ -148,7 +148,7 @@ std::vector<std::string> warnings_of(const net::Headers& headers) {
     for (const auto& [name, value] : headers) {
         if (!is_warning(name)) continue;
         std::string_view rest = value;
-        // warn-code SP warn-agent SP warn-text [SP warn-date], several of them with commas between.
+        // warn-code SP warn-agent SP warn-text [SP warn-date], several of them separated by commas.
         while (true) {
             const auto quote = rest.find('"');
             if (quote == std::string_view::npos) break;
@@ -166,9 +166,9 @@ std::vector<std::string> warnings_of(const net::Headers& headers) {
 
 std::optional<Permission> missing_permission(const api::Error& error) {
     if (error.code != api::Errc::forbidden) return std::nullopt;
-    // The authorizer's wording since 1.7: `User "x" cannot list resource "y/status" in API group "z" ...`.
+    // The text of the authorizer since 1.7: `User "x" cannot list resource "y/status" in API group "z" ...`.
     const std::string_view text = error.message;
-    // Admission plugin OwnerReferencesPermissionEnforcement. It does not say whose finalizers.
+    // Admission plugin OwnerReferencesPermissionEnforcement. Its text does not name the owner's resource.
     if (text.find(" cannot set blockOwnerDeletion ") != std::string_view::npos)
         return Permission{.verb = "update", .resource = "finalizers of the owner"};
     const auto verb = between(text, " cannot ", " ");

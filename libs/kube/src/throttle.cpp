@@ -10,7 +10,7 @@ public:
     Throttled(ApiServer& server, Clock& clock, double qps, int burst)
         : server_(server), clock_(clock), limited_(qps > 0), bucket_(qps, std::max(burst, 1)) {}
 
-    // Without a limit there is no coroutine in between.
+    // Without a limit the request needs no coroutine of its own.
     Async<Response> send(Request request) override {
         return limited_ ? send_in_turn(std::move(request)) : server_.send(std::move(request));
     }
@@ -45,7 +45,7 @@ SteadyTime TokenBucket::take(SteadyTime now) {
         tokens_ = std::min(burst_, tokens_ + Seconds(now - at_).count() * rate_);
         at_ = now;
     }
-    // Below zero, the bucket is in debt: each waiting request is one token further.
+    // Below zero each waiting request has taken one token in advance.
     tokens_ -= 1;
     if (tokens_ >= 0) return now;
     return now + std::chrono::ceil<SteadyTime::duration>(Seconds(-tokens_ / rate_));

@@ -5,10 +5,10 @@
 namespace kube {
 namespace {
 
-// An API server that starts refuses what it will permit a second later, when it has read its roles.
+// An API server that starts refuses requests until it has read its roles, for about a second.
 constexpr int attempts_until_news = 3;
 
-// A server that goes away, comes back and warms up says several things on the way, all of which mean: wait.
+// A server that stops, restarts and warms up causes several errors in turn. All of them mean: wait.
 std::string kind_of(const api::Error& trouble) {
     if (trouble.code == api::Errc::unavailable) return "unavailable";
     return std::string(api::to_string(trouble.code)) + " " + std::to_string(trouble.http_status) + " " +

@@ -6,23 +6,23 @@
 
 namespace kube {
 
-/// Which of a loop's failures are news for people: the first one, the first of another kind once it has
-/// lasted, and the end of them.
+/// Decides which failures of a loop to report: the first one, the first of another kind once it has lasted,
+/// and the end of the failures.
 class TroubleNews {
 public:
     enum class News { none, trouble, over };
 
-    /// `tell_first_success`: that it works is news as well when nothing was said before.
+    /// `tell_first_success`: also report the first success if there was no failure before.
     explicit TroubleNews(bool tell_first_success) : told_(tell_first_success ? "starting" : "") {}
 
-    /// To be called once per attempt; nullptr = it went well.
+    /// Call it once per attempt; nullptr means success.
     News note(const api::Error* trouble);
 
 private:
-    std::string told_;  // the kind of trouble that people know of; empty = they take it for working
+    std::string told_;  // the kind of error reported last; empty: none
     bool in_trouble_ = false;
-    std::string other_;  // another kind that has come up since
-    int others_ = 0;     // in a row
+    std::string other_;  // another kind of error since then
+    int others_ = 0;     // how often in a row
 };
 
 }  // namespace kube

@@ -7,10 +7,10 @@ namespace {
 
 api::Error broken(std::string what) { return {.code = api::Errc::invalid, .message = std::move(what)}; }
 
-// Half of most objects, and only the API server needs it.
+// managedFields are half of most objects, and only the API server needs them.
 constexpr std::string_view managed_fields[] = {"object", "metadata", "managedFields"};
 
-// The start of something that is not what it should be, for an error.
+// Returns the start of an unexpected text, for an error.
 std::string excerpt(std::string_view text) { return std::string(text.substr(0, 80)); }
 
 }  // namespace

@@ -13,16 +13,16 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds max_backoff{30};
-// A stream that lived for this long counts as healthy, whatever ended it.
+// A stream that lived this long counts as healthy, whatever the cause of its end.
 constexpr seconds healthy_life{1};
-// What a watch may stay silent beyond its own timeout before we take the connection for dead.
+// A watch may be silent for its timeout and this long; then the connection counts as dead.
 constexpr seconds slack{30};
-// After so many refusals in a row, the place in the history is not worth keeping.
+// After this many refusals in a row the machine lists again.
 constexpr int refusals_before_list = 4;
-// After so many streamed lists that did not reach their end, ask for pages.
+// After this many incomplete streamed lists the machine uses pages.
 constexpr int broken_streams_before_pages = 3;
 constexpr int max_page_size = 8'000;
-// A page becomes trees in one turn of the event loop. One object has 1.5 MiB at most.
+// A page is parsed in one turn of the event loop. One object has at most 1.5 MiB.
 constexpr std::size_t max_page_bytes = 4 * 1024 * 1024;
 
 std::string query(const Scope& scope, std::string_view first) {
@@ -31,7 +31,7 @@ std::string query(const Scope& scope, std::string_view first) {
     return text;
 }
 
-// Asks for metadata only; the plain type behind it would be the answer of a server that cannot do that.
+// Requests metadata only. A server without support for that responds with the plain type behind it.
 std::string accept(const Scope& scope, std::string_view kind) {
     if (!scope.metadata_only) return {};
     return "application/json;as=" + std::string(kind) + ";g=meta.k8s.io;v=v1,application/json";
@@ -74,7 +74,7 @@ Request WatchMachine::watch_request(double jitter) const {
     const seconds timeout(300 + static_cast<int>(jitter * 300));
     std::string target = query(scope_, "watch=true&allowWatchBookmarks=true") +
                          "&timeoutSeconds=" + std::to_string(timeout.count());
-    // A streamed list without a resourceVersion is a consistent read, never older than what we had.
+    // A streamed list without a resourceVersion is a consistent read, never older than the sink.
     if (phase_ == Phase::stream)
         target += "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan";
     else
@@ -141,12 +141,12 @@ bool WatchMachine::line(std::string_view line, Sink& sink) {
 void WatchMachine::closed(SteadyTime now) { stream_broke(now, nullptr); }
 
 void WatchMachine::failed(SteadyTime now, const api::Error& error) {
-    // Who answers again is there again: what it says now is the first of its kind.
+    // A server that responds again may have restarted: count its errors from the first one.
     const bool unreachable = is_unreachable(error);
     if (std::exchange(unreachable_, unreachable) && !unreachable) failures_ = 0;
     if (open_) return stream_broke(now, &error);
     if (phase_ == Phase::stream && error.code == api::Errc::invalid) {
-        // The server does not know sendInitialEvents: before 1.32, or switched off.
+        // The server does not support sendInitialEvents: it is older than 1.32, or the feature is off.
         can_stream_ = false;
         return list_again();
     }
@@ -155,7 +155,7 @@ void WatchMachine::failed(SteadyTime now, const api::Error& error) {
         return;
     }
     if (phase_ == Phase::pages && error.code == api::Errc::gone) {
-        // Pages expire while we fetch them: fewer and bigger ones have a better chance.
+        // The pages expired during the list: fewer and larger ones are more likely to be in time.
         continue_.clear();
         page_size_ = std::min(page_size_ * 4, max_page_size);
         return retry_later(error);
@@ -173,14 +173,14 @@ void WatchMachine::stream_broke(SteadyTime now, const api::Error* error) {
         const api::Error early = {.code = api::Errc::unavailable, .message = "the streamed list ended early"};
         return stumble(error ? *error : early);
     }
-    // Watches end all the time; only one that ends at once must not be reopened at once.
+    // Watches end regularly; only one that ends at once must be reopened with a delay.
     if (now - opened_at_ >= healthy_life)
         failures_ = 0;
     else
         retry_later(error ? *error : api::Error());
 }
 
-// The server said no to the phase's request.
+// The server refused the request of this phase.
 void WatchMachine::refused(const api::Error& error) {
     if (phase_ == Phase::watch) {
         const bool stale = error.code == api::Errc::gone || is_too_large_resource_version(error);
@@ -209,11 +209,11 @@ void WatchMachine::retry_later(const api::Error& error) {
 }
 
 void WatchMachine::complete(const std::string& resource_version, Sink& sink) {
-    // failures_ stays: only the watch that follows shows whether the list was worth it.
+    // `failures_` stays: only the following watch shows whether the list was of use.
     resource_version_ = resource_version;
     phase_ = Phase::watch;
     broken_streams_ = 0;
-    page_size_ = std::min(page_size_, first_page_size);  // fewer where objects are large
+    page_size_ = std::min(page_size_, first_page_size);  // stays smaller if objects are large
     synced_ = true;
     trouble_.reset();
     sink.synced(resource_version);

@@ -45,7 +45,7 @@ const api::ObjectKey* WorkQueue::take_next(std::int64_t& cost) {
         if (last_slots && running > 0) return false;
         cost = cost_(key);
         if (cost < dear) return true;
-        // A very dear one would wait for ever if smaller ones went before it.
+        // Without this, a very expensive one would wait for ever behind cheaper ones.
         const bool fits = !dear_waits && (dear_running_ == 0 || dear_running_ + cost <= most_of_dear);
         dear_waits = !fits;
         return fits;
@@ -76,7 +76,7 @@ std::chrono::seconds WorkQueue::failed(const api::ObjectKey& key, SteadyTime now
     const auto at = items_.find(key);
     if (at == items_.end() || !at->second.running) return {};
     Item& item = at->second;
-    // 2^9 s is beyond the longest backoff.
+    // 2^9 s is longer than the longest backoff.
     const auto backoff = std::min(max_backoff, first_backoff * (1 << std::min(item.failures, 9)));
     ++item.failures;
     const auto wait = retry_after ? std::max(*retry_after, first_backoff) : backoff;
@@ -110,7 +110,7 @@ int WorkQueue::failures(const api::ObjectKey& key) const {
     return at == items_.end() ? 0 : at->second.failures;
 }
 
-// At `when` or, if it waits for something earlier already, then.
+// Sets the timer of a key to `when`, unless it is earlier already.
 void WorkQueue::schedule(Items::value_type& entry, SteadyTime when) {
     Item& item = entry.second;
     if (item.timer && (*item.timer)->first.first <= when) return;

@@ -7,7 +7,7 @@ namespace {
 
 using api::Json;
 
-// Takes "/a~1b" off the front of a pointer, as "a/b".
+// Removes "/a~1b" from the front of a pointer and returns "a/b".
 std::string take_token(std::string_view& pointer) {
     pointer.remove_prefix(1);
     const auto text = pointer.substr(0, pointer.find('/'));
@@ -28,7 +28,7 @@ std::optional<std::size_t> index_of(const std::string& token) {
     return index;
 }
 
-// nullptr if there is none.
+// Returns nullptr if there is none.
 Json* child(Json& parent, const std::string& token) {
     if (!parent.is_array()) return parent.find(token);
     const auto index = index_of(token);

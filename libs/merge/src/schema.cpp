@@ -1,14 +1,13 @@
-// The one table of what merging has to know about Kubernetes' types.
+// All rules for merging Kubernetes' types.
 //
 // Source: the Go struct tags `patchStrategy`, `patchMergeKey` and `omitempty` of k8s.io/api v0.36.3 (core/v1,
-// batch/v1), k8s.io/apimachinery v0.36.3 (meta/v1) and sigs.k8s.io/jobset v0.12.0 (JobSetSpec);
-// tests/cluster/admission/test_merge.py reads these and compares. Ours are
-// - `resources.claims`, which core/v1 gives no merge key,
-// - one-of groups: the original's work through `$retainKeys`, which a typed patch cannot carry,
-// - `serviceAccountName`, which is a pointer in TrainJob's own PodSpecPatch,
-// - required strings: a typed client also sends them empty, where no object is valid with them; here that
-// says
-//   nothing, as everywhere.
+// batch/v1), k8s.io/apimachinery v0.36.3 (meta/v1) and sigs.k8s.io/jobset v0.12.0 (JobSetSpec).
+// tests/cluster/admission/test_merge.py reads these tags and compares them. The differences are
+// - `resources.claims`: core/v1 has no merge key for it.
+// - One-of groups: the Go types use `$retainKeys`, which a typed patch cannot carry.
+// - `serviceAccountName`: it is a pointer in TrainJob's own PodSpecPatch.
+// - Required strings: a typed client also sends them empty. No object is valid with an empty one, so here an
+//   empty string has no effect, as in all other fields.
 #include "merge/schema.hpp"
 
 #include <algorithm>
@@ -20,13 +19,13 @@ constexpr Field object(std::string_view name, const Type& type) { return {name, 
 constexpr Field merged(std::string_view name, const Type& item, std::string_view key) {
     return {name, Strategy::by_key, &item, key};
 }
-// Lists that the patch's replace, named here for what their items can carry.
+// A list that the patch replaces. It has a row only because of the fields of its items.
 constexpr Field replaced(std::string_view name, const Type& item) {
     return {name, Strategy::deep, &item, {}};
 }
 constexpr Field set_of_scalars(std::string_view name) { return {name, Strategy::as_set, nullptr, {}}; }
 constexpr Field string_map(std::string_view name) { return {name, Strategy::literal_map, nullptr, {}}; }
-// A pointer in Go, or a scalar without omitempty: false, 0 and "" are sent.
+// A pointer in Go, or a scalar without omitempty: clients send false, 0 and "".
 constexpr Field zero_counts(std::string_view name) { return {name, Strategy::keep_zero, nullptr, {}}; }
 
 constexpr OneOf any_member = {OneOf::Members::all};
@@ -48,7 +47,7 @@ constexpr Type metadata = {"ObjectMeta", metadata_fields};
 constexpr Field label_selector_fields[] = {string_map("matchLabels")};
 constexpr Type label_selector = {"LabelSelector", label_selector_fields};
 
-// --- affinity and tolerations: every list replaces ---
+// --- affinity and tolerations: the patch replaces every list ---
 
 constexpr Field weighted_fields[] = {zero_counts("weight")};
 constexpr Type preferred_scheduling_term = {"PreferredSchedulingTerm", weighted_fields};
@@ -107,7 +106,7 @@ constexpr Field container_security_fields[] = {
     object("appArmorProfile", profile), object("windowsOptions", windows_options)};
 constexpr Type container_security = {"SecurityContext", container_security_fields};
 
-// --- volumes: merged by name; within a source every list replaces ---
+// --- volumes: merged by name; the patch replaces every list of a source ---
 
 constexpr Field mode_fields[] = {zero_counts("mode")};
 constexpr Type with_mode = {"KeyToPath or DownwardAPIVolumeFile", mode_fields};

@@ -23,8 +23,8 @@ bool is_scalar(const Json& value) { return !value.is_object() && !value.is_array
 
 Result<> merge_objects(Json& base, const Json& patch, const Type* type, const Place& place);
 
-// The patch's member of a one-of group takes the place of the others; a patch that sets none leaves the
-// base's.
+// If the patch sets a member of a one-of group, drops the other members from the base. Otherwise the base
+// keeps its member.
 void drop_other_members(Json& base, const Json& patch, const Type& type) {
     const OneOf& group = type.one_of;
     if (group.members == OneOf::Members::none) return;
@@ -46,10 +46,10 @@ void drop_other_members(Json& base, const Json& patch, const Type& type) {
     base.members().erase_if([&](const auto& m) { return in_group(m.key) && !sets(m.key, patch[m.key]); });
 }
 
-// Which of the merged items come in which order, as positions. `named` are those that the patch names, in its
-// order; positions below `original` were in the base. The rest of the base follows its own order, but a named
-// item of the base stays behind what stood before it; new items come first. (kubectl's and Go clients'
-// normalizeElementOrder.)
+// Returns the order of the merged items as positions. `named` has the positions of the patch's items, in its
+// order; positions below `original` are items of the base. The other items of the base keep their order. A
+// named item of the base stays behind the items that stood before it; new items come first.
+// (normalizeElementOrder of kubectl and Go clients.)
 std::vector<std::size_t> merged_order(const std::vector<std::size_t>& named, std::size_t original) {
     std::vector<bool> is_named(original, false);
     for (const std::size_t position : named)
@@ -68,9 +68,9 @@ std::vector<std::size_t> merged_order(const std::vector<std::size_t>& named, std
     return order;
 }
 
-// Puts the items of a list in the order in which they come after a merge.
+// Reorders the items of a list by merged_order().
 void put_in_order(Json& list, const std::vector<std::size_t>& named, std::size_t original) {
-    // The common case: nothing is new, and the patch follows the base's order.
+    // The usual case: no item is new, and the patch has the order of the base.
     if (std::is_sorted(named.begin(), named.end()) && list.items().size() == original) return;
     Json::Array ordered;
     ordered.reserve(list.items().size());
@@ -79,19 +79,19 @@ void put_in_order(Json& list, const std::vector<std::size_t>& named, std::size_t
     list = std::move(ordered);
 }
 
-// Where the keys of a list's items are. The keys are views of the items, which must stay where they are.
+// Maps the keys of a list's items to positions. The keys are views of the items, which must not move.
 class Positions {
 public:
     static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
 
     void reserve(std::size_t count) { entries_.reserve(count); }
     void add(std::string_view key) { entries_.push_back({key, nowhere}); }
-    /// To be called once, when all keys are in.
+    /// Call it once, after the last add().
     void finish() {
         std::sort(entries_.begin(), entries_.end(),
                   [](const Entry& a, const Entry& b) { return a.key < b.key; });
     }
-    /// nullptr for a key that is not in. Of equal keys always the same entry.
+    /// Returns nullptr for an unknown key; for equal keys always the same entry.
     std::size_t* find(std::string_view key) {
         const auto at =
             std::lower_bound(entries_.begin(), entries_.end(), key,
@@ -108,7 +108,7 @@ private:
 };
 
 Result<> merge_by_key(Json& base, const Json& patch, const Field& field, const Place& place) {
-    Positions positions;  // of the patch's keys, in the base
+    Positions positions;  // of the patch's keys in the base
     positions.reserve(patch.items().size());
     for (std::size_t i = 0; i < patch.items().size(); ++i) {
         const Json& item = patch.items()[i];
@@ -154,7 +154,7 @@ void merge_as_set(Json& base, const Json& patch) {
     const std::size_t original = items.size();
     const auto less = [](const Json* left, const Json* right) { return *left < *right; };
     std::map<const Json*, std::size_t, decltype(less)> positions(less);
-    items.reserve(original + patch.items().size());  // so that they stay where they are
+    items.reserve(original + patch.items().size());  // so that the items do not move
     for (std::size_t i = 0; i < original; ++i) positions.emplace(&items[i], i);
     std::vector<std::size_t> named;
     std::vector<bool> is_named(items.capacity(), false);
@@ -169,7 +169,7 @@ void merge_as_set(Json& base, const Json& patch) {
     put_in_order(base, named, original);
 }
 
-// `patch` is one that is sent.
+// `patch` is a value for which is_sent() is true.
 Result<> merge_values(Json& base, const Json& patch, const Field* field, const Place& place) {
     const Strategy strategy = field ? field->strategy : Strategy::deep;
     if (base.empty() && is_scalar(base)) {  // absent, null or ""

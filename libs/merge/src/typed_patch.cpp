@@ -25,14 +25,14 @@ Json typed_object(const Json& patch, const Type* type) {
 
 bool is_sent(const Json& value, const Field* field) {
     const Strategy strategy = field ? field->strategy : Strategy::deep;
-    // Null is not a value of any item type.
+    // Null is no valid item of any list.
     if (value.is_array())
         return std::any_of(value.items().begin(), value.items().end(),
                            [](const Json& item) { return !item.is_null(); });
     if (value.is_object() && strategy == Strategy::literal_map)
         return std::any_of(value.members().begin(), value.members().end(),
                            [](const auto& member) { return !member.value.is_null(); });
-    // An empty object is a pointer to an empty struct, which is sent: `emptyDir: {}`.
+    // An empty object is a pointer to an empty struct, which Go encodes: `emptyDir: {}`.
     return value.is_object() || (!value.is_null() && (strategy == Strategy::keep_zero || !is_zero(value)));
 }
 
@@ -53,7 +53,7 @@ Json as_typed_value(const Json& value, const Field* field) {
     return Json::Object(std::move(kept));
 }
 
-// Scalars in a list are always encoded, also zeros.
+// Go always encodes the scalars of a list, also zeros.
 Json as_typed_item(const Json& item, const Type* type) {
     return item.is_object() ? typed_object(item, type) : item;
 }

@@ -2,17 +2,18 @@
 #include "api/json.hpp"
 #include "merge/schema.hpp"
 
-/// What Go's encoder would leave of a patch that passed through the typed structs: `omitempty` drops what is
-/// zero.
+/// Computes what Go's encoder writes for a patch that was decoded into the typed structs: `omitempty` drops
+/// zero values.
 namespace merge {
 
-/// Whether a member of a patch would be there at all. `field` is what the table knows about it, or nullptr.
+/// Returns whether Go would encode this member of a patch. `field` is its row in the table, or nullptr.
 bool is_sent(const api::Json& value, const Field* field);
 
-/// What would be left of it.
+/// Returns the value as Go would encode it.
 api::Json as_typed_value(const api::Json& value, const Field* field);
 
-/// Of an item of a list whose items are of this type (nullptr: nothing to know about it).
+/// Returns an item of a list as Go would encode it. `type` is the type of the items; nullptr: no field has
+/// rules.
 api::Json as_typed_item(const api::Json& item, const Type* type);
 
 }  // namespace merge

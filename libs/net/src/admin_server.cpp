@@ -3,8 +3,8 @@
 namespace net {
 namespace {
 
-// One answer per connection: whoever asks all the time queues up anew, and keeps no place from those who
-// probe now and then.
+// One response per connection: a client that polls in a tight loop must connect anew each time, so that it
+// does not hold a connection that the kubelet's probes need.
 HttpResponse plain(int status, std::string body) {
     return {.status = status,
             .headers = {{"Content-Type", "text/plain; charset=utf-8"}, {"Cache-Control", "no-store"}},

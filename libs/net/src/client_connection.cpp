@@ -12,7 +12,7 @@ using Endpoints = std::vector<tcp::endpoint>;
 
 namespace {
 
-// A peer that vanished is noticed within half a minute, whether or not we have something to send.
+// A dead peer is noticed within 30 seconds, with or without unsent data.
 constexpr int seconds_until_probe = 15;
 constexpr int seconds_between_probes = 5;
 constexpr int probes = 3;
@@ -35,7 +35,7 @@ api::Result<std::shared_ptr<const Target>> make_target(ClientConfig config) {
     return std::shared_ptr<const Target>(std::move(target));
 }
 
-// Outlives the connection if it must: a running getaddrinfo() cannot be stopped, only left alone.
+// May outlive the connection: a running getaddrinfo() cannot be stopped.
 struct ClientConnection::Lookup {
     explicit Lookup(const asio::any_io_executor& executor) : resolver(executor), finished(executor) {}
     tcp::resolver resolver;
@@ -52,7 +52,7 @@ void ClientConnection::set_deadline(SteadyTime deadline) {
     timer_.expires_at(deadline);
     timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
         const auto self = weak.lock();
-        // The handler may have been on its way already when the deadline was moved.
+        // The handler may be queued already when the deadline moves.
         if (error || !self || self->timer_.expiry() > std::chrono::steady_clock::now()) return;
         self->expired_ = true;
         self->stream_.cancel();
@@ -86,7 +86,7 @@ Async<Endpoints> ClientConnection::resolve(Ptr self, SteadyTime deadline) {
     auto lookup = std::make_shared<Lookup>(self->timer_.get_executor());
     self->lookup_ = lookup;
     if (!no_address) {
-        // No thread is needed for this.
+        // An address needs no resolver thread.
         const auto port = std::strtoul(config.port.c_str(), nullptr, 10);
         co_return Endpoints{tcp::endpoint(address, static_cast<unsigned short>(port))};
     }
@@ -111,7 +111,7 @@ Async<> ClientConnection::connect(Ptr self, SteadyTime deadline) {
     if (!endpoints) co_return endpoints.error();
     boost::system::error_code failed;
     for (std::size_t i = 0; i < endpoints->size(); ++i) {
-        // An address that swallows packets must not use up the time of the next one.
+        // An address that drops packets must not use up the time of the next address.
         const auto now = std::chrono::steady_clock::now();
         self->set_deadline(now + (deadline - now) / static_cast<int>(endpoints->size() - i));
         auto& socket = self->stream_.socket();
@@ -176,13 +176,13 @@ Async<> ClientConnection::write(Ptr self, const std::string& bytes) {
     co_return api::Result<>();
 }
 
-// An abort() that came while nobody waited wakes nobody later.
+// After abort() a new wait must not begin: abort() cancels only a wait that is in progress.
 bool ClientConnection::may_wait(const Io& io) const {
     return usable() && (io.status == IoStatus::want_read || io.status == IoStatus::want_write ||
                         io.status == IoStatus::again);
 }
 
-// Not in the coroutine, whose frame would carry the buffer around.
+// A function of its own: in the coroutine, the buffer would be part of the frame.
 Io ClientConnection::read_into(ResponseParser& parser) {
     char piece[16 * 1024];
     const auto io = stream_.read(piece, sizeof(piece));
@@ -191,7 +191,7 @@ Io ClientConnection::read_into(ResponseParser& parser) {
     std::string_view bytes(piece, io.bytes);
     if (!pending_.empty()) bytes = pending_.append(bytes);
     const auto used = parser.feed(bytes);
-    // Bytes behind the end of the answer belong to nothing that was asked: never trust this connection again.
+    // Bytes after the end of the response answer no request: do not reuse this connection.
     if (parser.failed() || (parser.done() && used < bytes.size())) bad_answer_ = true;
     std::string rest(bytes.substr(used));
     pending_ = std::move(rest);
@@ -199,7 +199,7 @@ Io ClientConnection::read_into(ResponseParser& parser) {
 }
 
 Async<> ClientConnection::read(Ptr self, ResponseParser& parser) {
-    // An answer takes its time: right behind the request there is nothing to read yet.
+    // The response takes time: directly after the request there is nothing to read, so wait first.
     bool look = self->heard_ || self->stream_.has_buffered();
     for (;; look = true) {
         const auto io = look ? self->read_into(parser) : Io{IoStatus::want_read};

@@ -19,7 +19,7 @@ api::Result<std::shared_ptr<const ClientTls>> ClientTls::make(const ClientConfig
     tls->context_ = make_context(TLS_client_method());
     SSL_CTX& context = *tls->context_;
     static constexpr unsigned char protocols[] = "\x08http/1.1";
-    // The context itself remembers nothing: one session is enough.
+    // One session is enough; `session_` keeps it, and not the cache of the context.
     SSL_CTX_clear_options(&context, SSL_OP_NO_TICKET);
     SSL_CTX_set_session_cache_mode(&context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
     SSL_CTX_sess_set_new_cb(&context, keep);
@@ -33,8 +33,8 @@ api::Result<std::shared_ptr<const ClientTls>> ClientTls::make(const ClientConfig
     if (config.verify) {
         SSL_CTX_set_verify(&context, SSL_VERIFY_PEER, nullptr);
         X509_VERIFY_PARAM* rules = SSL_CTX_get0_param(&context);
-        // As Go's TLS, which every other client here uses: names only from the SAN, and whatever is in the CA
-        // bundle is trusted, be it self-signed or not.
+        // As TLS in Go, which kubectl and client-go use: names come only from the SAN, and each certificate
+        // of the CA bundle is trusted, self-signed or not.
         X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
         X509_VERIFY_PARAM_set_flags(rules, X509_V_FLAG_PARTIAL_CHAIN);
         const int set = not_an_address ? X509_VERIFY_PARAM_set1_host(rules, name.c_str(), name.size())
@@ -60,10 +60,10 @@ api::Result<std::shared_ptr<const ClientTls>> ClientTls::make(const ClientConfig
 }
 
 int ClientTls::keep(SSL* connection, SSL_SESSION* session) {
-    // Whoever has a connection has its ClientTls as well.
+    // A live connection implies a live ClientTls.
     const auto* self = static_cast<const ClientTls*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(connection)));
     self->session_.reset(session);
-    return 1;  // it is ours now
+    return 1;  // this object owns the session now
 }
 
 bool ClientTls::may_resume() const {

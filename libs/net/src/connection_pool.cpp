@@ -7,7 +7,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-// Servers drop what is idle for longer (Go's default is 90 s, the API server's is 3 minutes).
+// Servers close connections that are idle for longer (90 s by default in Go, 3 minutes in the API server).
 constexpr std::chrono::seconds max_idle{85};
 
 }  // namespace
@@ -54,7 +54,7 @@ ClientConnection::Ptr ConnectionPool::new_connection() {
 }
 
 ClientConnection::Ptr ConnectionPool::take_idle() {
-    // The last one used is the likeliest to be alive; the others grow old and are dropped.
+    // The connection used last is the most likely to be alive; the others expire and are dropped.
     while (!idle_.empty()) {
         auto connection = std::move(idle_.back().connection);
         idle_.pop_back();

@@ -10,7 +10,8 @@ namespace net {
 
 class Lease;
 
-/// The connections to one server, at most `max_connections`; who finds none waits in line.
+/// The connections to one server, at most `max_connections`. acquire() waits in order of arrival if none is
+/// free.
 class ConnectionPool : public std::enable_shared_from_this<ConnectionPool> {
 public:
     ConnectionPool(boost::asio::any_io_executor executor, std::shared_ptr<const Target> target)
@@ -20,12 +21,13 @@ public:
 
     const std::shared_ptr<const Target>& target() const { return target_; }
     api::Result<> reconfigure(ClientConfig config);
-    /// Everything that runs fails, and nothing new begins.
+    /// Fails all pending requests and all later ones.
     void close();
 
 private:
     friend class Lease;
-    /// Lives in the frame of acquire(): if that is destroyed while it waits, its place in the line goes too.
+    /// Part of the frame of acquire(): if the frame is destroyed during the wait, the waiter leaves the
+    /// queue.
     struct Waiter
         : boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
         Waiter(std::shared_ptr<ConnectionPool> the_pool, SteadyTime deadline);
@@ -46,20 +48,21 @@ private:
     ClientConnection::Ptr new_connection();
     ClientConnection::Ptr take_idle();
     void drop_stale();
-    /// Passes a place on to the next in line, with a connection if there is one.
+    /// Gives a place to the next waiter, with `connection` if it is reusable.
     void release(ClientConnection::Ptr connection);
     api::Error closed() const;
 
     boost::asio::any_io_executor executor_;
     std::shared_ptr<const Target> target_;
-    std::size_t places_ = 0;  ///< taken: in use, or idle
+    std::size_t places_ = 0;  ///< taken by connections in use or idle
     std::deque<Idle> idle_ = {};
     boost::intrusive::list<ClientConnection, Auto> all_ = {};
     boost::intrusive::list<Waiter, Auto> waiters_ = {};
     bool closed_ = false;
 };
 
-/// A place in the pool and, once there is one, a connection. What is not given back is closed.
+/// A place in the pool and its connection, once there is one. The destructor closes a connection that was not
+/// given back.
 class Lease {
 public:
     Lease(std::shared_ptr<ConnectionPool> pool, ClientConnection::Ptr reused)
@@ -68,9 +71,9 @@ public:
     Lease(Lease&& other) noexcept = default;
     Lease& operator=(Lease&&) = delete;
 
-    /// A new connection instead of the one it may hold; not connected yet.
+    /// Makes a new connection, not connected yet, in place of the current one.
     void renew();
-    /// For the next one.
+    /// Returns the connection to the pool for the next request.
     void give_back();
 
     const ClientConnection::Ptr& connection() const { return connection_; }

@@ -6,14 +6,14 @@
 namespace net {
 namespace {
 
-// An answer on its way. On the heap, because the parser writes into the response beside it.
+// A response that is being received. On the heap, because the parser keeps a reference to the response.
 struct Incoming {
     explicit Incoming(bool without_body) : parser(response, without_body) {}
     HttpResponse response = {};
     ResponseParser parser;
 };
 
-// Bodies that say why a stream was refused.
+// Limit of the body of a response that is not 2xx.
 constexpr std::size_t max_refusal = 1024 * 1024;
 
 struct Begun {
@@ -23,7 +23,7 @@ struct Begun {
 
 SteadyTime now() { return std::chrono::steady_clock::now(); }
 
-// Sends the request and reads until the headers are there.
+// Sends the request and reads until the headers are complete.
 Async<Begun> begin(std::shared_ptr<ConnectionPool> pool, HttpRequest request) {
     const auto target = pool->target();
     const auto deadline = now() + target->config.request_timeout;
@@ -44,8 +44,8 @@ Async<Begun> begin(std::shared_ptr<ConnectionPool> pool, HttpRequest request) {
         while (progress && !incoming->parser.header_done())
             progress = co_await ClientConnection::read(connection, incoming->parser);
         if (progress) co_return Begun{std::move(*lease), std::move(incoming)};
-        // The server may have closed an idle connection just before we used it. Then it has not seen the
-        // request: worth one more attempt, of which nobody needs to know.
+        // The server may have closed an idle connection just before this use. Then it has not seen the
+        // request, so one more attempt is safe.
         const bool worth_it = !fresh && connection->died() && !connection->heard();
         if (!worth_it) co_return progress.error();
     }
@@ -65,7 +65,7 @@ api::Error too_large(const ConnectionPool& pool, std::size_t max_body) {
 Async<HttpResponse> finish(std::shared_ptr<ConnectionPool> pool, Begun begun, std::size_t max_body) {
     auto& parser = begun.incoming->parser;
     const std::string& body = begun.incoming->response.body;
-    // What came with the headers counts as well.
+    // The bytes that arrived with the headers count as well.
     while (!parser.done() && body.size() <= max_body)
         if (auto progress = co_await ClientConnection::read(begun.lease.connection(), parser); !progress)
             co_return progress.error();
@@ -138,7 +138,8 @@ Async<HttpClient::Opened> open_stream(std::shared_ptr<ConnectionPool> pool, Http
     co_return opened;
 }
 
-// Its functions are no coroutines: what they return holds the pool and not this object, which may go first.
+// Its functions are no coroutines: the coroutines that they return hold the pool and not this object, which
+// may be destroyed before.
 class Client final : public HttpClient {
 public:
     explicit Client(std::shared_ptr<ConnectionPool> pool) : pool_(std::move(pool)) {}

@@ -16,7 +16,7 @@ public:
 
     api::Result<std::uint16_t> start() override {
         auto port = core_->listen();
-        // A server that accepts nobody any more is of no use: whoever runs the context has to learn of it.
+        // A server that no longer accepts is useless: pass the exception on, out of the run() of the context.
         const auto on_end = [](std::exception_ptr thrown) {
             if (thrown) std::rethrow_exception(thrown);
         };

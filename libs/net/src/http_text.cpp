@@ -28,7 +28,7 @@ bool is_token(std::string_view text) {
     return !text.empty() && std::ranges::all_of(text, [](unsigned char c) { return token_bytes[c]; });
 }
 
-// The next two look at every byte, whatever they find: that can be done many bytes at a time.
+// These two have no early return: so the compiler can vectorize the loop.
 bool is_field_value(std::string_view text) {
     unsigned bad = 0;
     for (const unsigned char c : text) bad |= unsigned((c < 0x20 && c != '\t') || c == 0x7F);
@@ -41,7 +41,7 @@ bool is_target(std::string_view text) {
     return bad == 0 && !text.empty();
 }
 
-// These are ours to decide.
+// request_text() and append_response() write these fields themselves.
 bool is_framing(std::string_view name) {
     return same_name(name, "Content-Length") || same_name(name, "Transfer-Encoding") ||
            same_name(name, "Connection");
@@ -86,7 +86,7 @@ void append_field(std::string& out, std::string_view name, std::string_view valu
     out += "\r\n";
 }
 
-// RFC 9110 5.6.7; made once per second and thread.
+// IMF-fixdate of RFC 9110, 5.6.7; formatted once per second and thread.
 std::string_view date() {
     thread_local std::time_t made_at = 0;
     thread_local char text[40];
@@ -94,7 +94,7 @@ std::string_view date() {
     if (const auto now = std::time(nullptr); now != made_at) {
         std::tm utc = {};
         ::gmtime_r(&now, &utc);
-        // The C locale is never changed here, so names are English.
+        // The program never changes the C locale, so the names are English.
         length = std::strftime(text, sizeof(text), "%a, %d %b %Y %H:%M:%S GMT", &utc);
         made_at = now;
     }
@@ -129,7 +129,7 @@ api::Result<std::string> request_text(const HttpRequest& request, std::string_vi
     out.append(request.method).append(" ").append(request.target).append(" HTTP/1.1\r\n");
     if (header(request.headers, "Host").empty()) append_field(out, "Host", host);
     for (const auto& [name, value] : request.headers) {
-        // The value may be a secret: it stays out of the error.
+        // The value may be a secret: keep it out of the error.
         if (!is_token(name) || !is_field_value(value))
             return api::invalid("", "header " + name + " holds characters that no header may have");
         if (!is_framing(name)) append_field(out, name, value);

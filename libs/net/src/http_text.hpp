@@ -7,16 +7,16 @@
 
 namespace net {
 
-/// Header names are equal in any case.
+/// Compares header names without case.
 bool same_name(std::string_view a, std::string_view b);
 
-/// Whether a comma-separated header value contains this word, in any case.
+/// Returns whether a comma-separated header value contains this word, compared without case.
 bool has_token(std::string_view value, std::string_view word);
 
-/// The whole request as it goes over the wire. Fails with `invalid` when a part would break the framing.
+/// Returns the whole request as sent. Fails with `invalid` if a part would break the framing.
 api::Result<std::string> request_text(const HttpRequest& request, std::string_view host);
 
-/// Appends the whole response. Header fields that would break the framing are left out.
+/// Appends the whole response. Omits header fields that would break the framing.
 void append_response(std::string& out, const HttpResponse& response, bool close, bool without_body);
 
 }  // namespace net

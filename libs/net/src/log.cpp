@@ -16,7 +16,8 @@ std::string_view name_of(LogLevel level) {
     return names[static_cast<int>(level)];
 }
 
-// Length of the valid UTF-8 sequence at the start of `text`; 0 if there is none. (Unicode, table 3-7.)
+// Returns the length of the valid UTF-8 sequence at the start of `text`; 0 if there is none. (Unicode, table
+// 3-7.)
 std::size_t utf8_length(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const auto follows = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
@@ -42,8 +43,8 @@ void append_hex(std::string& out, std::string_view prefix, unsigned value, int d
         out += "0123456789abcdef"[(value >> shift) & 0xF];
 }
 
-// Between the quotes of a JSON string. Stray bytes become U+FFFD; C1 controls, DEL and line separators are
-// escaped too, so that a line is one line on every terminal and in every viewer.
+// Escapes for a JSON string. Invalid bytes become U+FFFD. C1 controls, DEL and line separators are escaped
+// too, so that a line is one line on every terminal and in every viewer.
 void append_escaped(std::string& out, std::string_view text) {
     while (!text.empty()) {
         const auto first = static_cast<unsigned char>(text[0]);
@@ -111,7 +112,7 @@ struct ValueWriter {
     void operator()(bool value) const { out += value ? "true" : "false"; }
     void operator()(std::int64_t value) const { append_number(out, value); }
     void operator()(double value) const {
-        // JSON has no word for these.
+        // JSON has no such numbers.
         if (std::isfinite(value))
             append_number(out, value);
         else
@@ -170,7 +171,7 @@ std::string text_line(LogLevel level, std::string_view message, Log::Fields fiel
     return line;
 }
 
-// One write per line, so that lines of several threads do not mix.
+// One write per line, so that the lines of several threads do not mix.
 void write_to_stderr(std::string_view line) {
     while (!line.empty()) {
         const auto count = ::write(STDERR_FILENO, line.data(), line.size());
@@ -192,7 +193,7 @@ void Log::write(LogLevel level, std::string_view message, Fields fields) noexcep
         sink_(format_ == LogFormat::json ? json_line(level, message, fields)
                                          : text_line(level, message, fields));
     } catch (...) {
-        // Out of memory, most likely: losing the line is the least harm.
+        // Most likely there is no memory: a lost line is the least harm.
     }
 }
 

@@ -11,7 +11,7 @@ namespace {
 namespace http = boost::beast::http;
 using boost::beast::error_code;
 
-// More than anyone sends; a bomb of tiny fields costs ten times its bytes.
+// No client sends more. A field of a few bytes costs ten times its size in memory.
 constexpr std::size_t max_fields = 128;
 constexpr std::size_t usual_fields = 16;
 constexpr std::size_t max_response_header = 256 * 1024;
@@ -19,7 +19,7 @@ constexpr std::size_t first_reservation = 256 * 1024;
 
 std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
-// Hands Beast's events to our message; reuses the strings of the message before.
+// Passes Beast's events to the message. Reuses the strings of the message before.
 template <bool is_request, class Message>
 class Parser final : public http::basic_parser<is_request> {
 public:
@@ -52,7 +52,7 @@ private:
             return;
         }
         if (field == http::field::transfer_encoding) {
-            // Other codings would leave us with a body that we cannot read; a second list member likewise.
+            // A body in another coding could not be decoded. A list of codings is refused as well.
             if (!same_name(view(value), "chunked")) error = http::error::bad_transfer_encoding;
             has_transfer_encoding_ = true;
         }
@@ -123,7 +123,7 @@ std::size_t RequestParser::feed(std::string_view bytes) {
     error_code error;
     const auto used = parser.put(boost::asio::const_buffer(bytes.data(), bytes.size()), error);
     if (in_header && (!error || error == http::error::need_more)) {
-        // Beast counts the start line, and fields that it could use already, apart from the rest.
+        // Beast counts the start line and consumed fields apart from the rest, so count all bytes here.
         impl_->header_bytes += used;
         const auto unfinished = parser.is_header_done() ? 0 : bytes.size() - used;
         if (impl_->header_bytes + unfinished > impl_->limits.header_bytes) error = http::error::header_limit;
@@ -183,7 +183,7 @@ std::size_t ResponseParser::feed(std::string_view bytes) {
         }
         const bool interim = impl_->parser->is_done() && impl_->parser->status() / 100 == 1;
         if (!interim) return used;
-        if (impl_->parser->status() == 101) impl_->failed = true;  // nobody asked for another protocol
+        if (impl_->parser->status() == 101) impl_->failed = true;  // no request asks for another protocol
         impl_->begin();
         if (impl_->failed || used == bytes.size()) return used;
     }

@@ -9,11 +9,11 @@
 
 namespace net {
 
-/// What is wrong with the bytes of a message, by the decision to take.
+/// The kinds of parse errors, one per response status.
 enum class ParseError { none, malformed, header_too_large, body_too_large };
 
-/// Reads one HTTP/1 request after the other from bytes that arrive in any pieces. Beast does the parsing. The
-/// first feed() calls consume the headers only, so that the caller can look at them before the body.
+/// Parses HTTP/1 requests one after the other, from bytes in pieces of any size, with Beast. The first calls
+/// of feed() consume only the headers, so that the caller can check them before the body.
 class RequestParser {
 public:
     struct Limits {
@@ -24,22 +24,22 @@ public:
     RequestParser();
     ~RequestParser();
 
-    /// Starts over; fills `request` from here on (the body is appended by feed()).
+    /// Starts a new request. feed() fills `request` and appends to its body.
     void begin(HttpRequest& request, Limits limits);
 
-    /// How many bytes were used; 0 without an error means that more are needed. The unused ones must be given
-    /// again, with new ones behind them.
+    /// Returns how many bytes were consumed; 0 without an error means that more are needed. Pass the rest
+    /// again, followed by new bytes.
     std::size_t feed(std::string_view bytes);
     ParseError error() const;
 
     bool header_done() const;
     bool done() const;
 
-    // Valid once the header is done.
+    // Valid after header_done().
     bool keep_alive() const;
     bool http11() const;
     bool chunked() const;
-    /// What the header says; nullopt when it says nothing.
+    /// Returns the Content-Length; nullopt without that header.
     std::optional<std::uint64_t> content_length() const;
 
 private:
@@ -47,16 +47,16 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// Reads one HTTP/1 response. Interim ones (1xx) are skipped.
+/// Parses one HTTP/1 response. Skips interim responses (1xx).
 class ResponseParser {
 public:
-    /// `without_body`: it answers a HEAD request.
+    /// `without_body`: the response to a HEAD request.
     ResponseParser(HttpResponse& response, bool without_body);
     ~ResponseParser();
 
-    /// As RequestParser::feed(); the body is appended to `response.body`.
+    /// As RequestParser::feed(). Appends the body to `response.body`.
     std::size_t feed(std::string_view bytes);
-    /// The connection ended properly. False: in the middle of the response.
+    /// The connection ended properly. Returns false if the response is incomplete.
     bool feed_eof();
     bool failed() const;
 

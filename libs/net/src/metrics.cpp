@@ -60,7 +60,7 @@ public:
     std::string expose() const {
         std::vector<std::shared_ptr<std::function<void()>>> refreshers;
         {
-            // Refreshers may look series up: not under the lock.
+            // A refresher may look up series, which takes the lock.
             const std::lock_guard lock(mutex_);
             refreshers = refreshers_;
         }
@@ -81,7 +81,7 @@ private:
     mutable std::mutex mutex_;
     mutable std::mutex refreshing_;
     prometheus::Registry registry_;
-    std::vector<std::shared_ptr<std::function<void()>>> refreshers_;  // they keep a state
+    std::vector<std::shared_ptr<std::function<void()>>> refreshers_;  // shared, since a refresher has a state
 };
 
 Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}

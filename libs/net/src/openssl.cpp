@@ -15,7 +15,7 @@ BioPtr bio_of(std::string_view text) {
     return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
-// Without this OpenSSL would ask for the pass phrase on the terminal, if there is one.
+// By default OpenSSL asks for the pass phrase on the terminal.
 int no_pass_phrase(char*, int, int, void*) { return 0; }
 
 }  // namespace
@@ -62,8 +62,8 @@ SslContextPtr make_context(const SSL_METHOD* method) {
     SSL_CTX_set_options(c, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET |
                                SSL_OP_CIPHER_SERVER_PREFERENCE);
     SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
-    // Released buffers make an idle connection cost a third; read-ahead takes several records per system
-    // call.
+    // Released buffers reduce the memory of an idle connection to a third. Read-ahead takes several records
+    // per system call.
     SSL_CTX_set_mode(
         c, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_read_ahead(c, 1);
@@ -94,7 +94,7 @@ api::Result<> use_identity(SSL_CTX& context, const std::vector<CertificatePtr>& 
 void trust(SSL_CTX& context, const std::vector<CertificatePtr>& authorities) {
     X509_STORE* store = SSL_CTX_get_cert_store(&context);
     for (const auto& authority : authorities) X509_STORE_add_cert(store, authority.get());
-    // The same certificate twice is no harm.
+    // A duplicate certificate is no error.
     ERR_clear_error();
 }
 

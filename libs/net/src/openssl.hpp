@@ -24,22 +24,22 @@ using SslSessionPtr = std::unique_ptr<SSL_SESSION, OpenSslFree>;
 using CertificatePtr = std::unique_ptr<X509, OpenSslFree>;
 using KeyPtr = std::unique_ptr<EVP_PKEY, OpenSslFree>;
 
-/// The reason of this thread's oldest queued OpenSSL error; empties the queue.
+/// Returns the reason of this thread's oldest queued OpenSSL error and empties the queue.
 std::string openssl_error();
 
-/// Every certificate of a PEM text, at least one.
+/// Reads every certificate of a PEM text. Fails if one is broken or if there is none.
 api::Result<std::vector<CertificatePtr>> read_certificates(std::string_view pem);
 
-/// A key without a pass phrase.
+/// Reads a private key. Fails if it has a pass phrase.
 api::Result<KeyPtr> read_key(std::string_view pem);
 
-/// What both directions have in common: TLS 1.3 or 1.2, AEAD suites, nothing optional.
+/// Returns the settings that clients and servers share: TLS 1.3 or 1.2, AEAD suites, no optional features.
 SslContextPtr make_context(const SSL_METHOD* method);
 
-/// Shows this chain (leaf first) to the other side.
+/// Presents this chain (leaf first) to the peer. Fails if the key does not belong to it.
 api::Result<> use_identity(SSL_CTX& context, const std::vector<CertificatePtr>& chain, EVP_PKEY& key);
 
-/// Trusts what these certificates issued.
+/// Trusts certificates that one of `authorities` issued.
 void trust(SSL_CTX& context, const std::vector<CertificatePtr>& authorities);
 
 }  // namespace net

@@ -39,7 +39,7 @@ constexpr std::array<std::pair<std::string_view, LogLevel>, 4> level_words = {{{
 constexpr std::array<std::pair<std::string_view, LogFormat>, 2> format_words = {
     {{"json", LogFormat::json}, {"text", LogFormat::text}}};
 
-// In milliseconds; the longer name of two that start alike comes first.
+// In milliseconds. Of two names with a common prefix the longer one comes first.
 constexpr std::array<std::pair<std::string_view, std::int64_t>, 4> units = {
     {{"ms", 1}, {"s", 1'000}, {"m", 60'000}, {"h", 3'600'000}}};
 constexpr std::int64_t max_duration = std::int64_t(100) * 365 * 24 * 3'600'000;
@@ -76,7 +76,7 @@ api::Result<> read_option(std::string_view text, double& target) {
 api::Result<> read_option(std::string_view text, HostPort& target) {
     const auto wrong = [] { return must_be("HOST:PORT, such as 0.0.0.0:8080, [::1]:8080 or :8080"); };
     const auto colon = text.rfind(':');
-    // A port alone: all interfaces, as ":PORT".
+    // A port alone means all interfaces, as ":PORT".
     const auto port = read_integer(colon == std::string_view::npos ? text : text.substr(colon + 1), 0, 65535);
     if (!port) return wrong();
     auto host = colon == std::string_view::npos ? std::string_view() : text.substr(0, colon);

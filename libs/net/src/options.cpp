@@ -29,7 +29,7 @@ void append_wrapped(std::string& out, std::string_view text, std::size_t indent,
     out += '\n';
 }
 
-// How many letters must be changed to come from one word to the other.
+// Returns the edit distance of two words.
 std::size_t distance(std::string_view a, std::string_view b) {
     std::vector<std::size_t> row(b.size() + 1);
     for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -44,7 +44,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
     return row[b.size()];
 }
 
-// A YAML value as the command line would have it: `true`, `8`, `A=true,B=false`; `a,b` where a list may be.
+// Returns a YAML value as text of the command line: `true`, `8`, `A=true,B=false`; `a,b` if a list is
+// allowed.
 api::Result<std::string> as_text(const api::Json& value, bool is_list) {
     if (value.is_string()) return std::string(value.as_string());
     std::string text;
@@ -134,7 +135,7 @@ api::Error Options::unexpected(std::string_view argument) const {
     const bool is_option = std::ranges::find(rows_, argument, &Row::name) != rows_.end();
     if (is_word && (is_option || argument == "help" || argument == "version"))
         return api::invalid("", text + "did you mean --" + std::string(argument) + "?");
-    // Whoever gives a file without saying so.
+    // A file name without its option.
     const auto file = std::ranges::find_if(
         rows_, [](const Row& row) { return row.letter != 0 && row.placeholder == "FILE"; });
     if (is_word && file != rows_.end())
@@ -207,7 +208,7 @@ api::Result<std::optional<std::string>> Options::parse(std::span<const char* con
                 earlier->text.append(",").append(text);
         }
     }
-    // The file first, so that the command line has the last word.
+    // The file comes first, so that the command line overrides it.
     if (has_config)
         if (auto read = read_config(config); !read) return read.error();
     for (const auto& [row, text] : given) {

@@ -34,7 +34,7 @@ double open_descriptors() {
     double count = 0;
     while (const auto* entry = ::readdir(directory.get()))
         if (entry->d_name[0] != '.') ++count;
-    return count - 1;  // the one of this look
+    return count - 1;  // less the descriptor of this directory
 }
 
 }  // namespace

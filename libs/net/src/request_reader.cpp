@@ -9,11 +9,10 @@
 namespace net {
 namespace {
 
-// Of body and answer together, and of the headers: the strings of the request before are used again up to
-// here.
+// Limits of the strings that the next request reuses: body and response together, and the headers.
 constexpr std::size_t kept_text = 40 * 1024;
 constexpr std::size_t kept_headers = 4 * 1024;
-// The first piece of a body; announcing more costs us nothing.
+// The first allocation of a body, so that a large Content-Length alone takes no memory.
 constexpr std::size_t first_piece = 32 * 1024;
 
 bool expects_body(std::string_view method) {
@@ -22,7 +21,7 @@ bool expects_body(std::string_view method) {
 
 }  // namespace
 
-// A client may make a different header large each time, or pipeline small requests behind a huge one.
+// A client may send another large header each time, or pipeline small requests behind a huge one.
 void Exchange::trim() {
     if (request.body.capacity() + out.capacity() > kept_text) {
         free_text(request.body);
@@ -113,7 +112,7 @@ RequestReader::Next RequestReader::begin_body() {
         state_ = State::chunked;
         return parse_chunks();
     }
-    // The rest goes past the parser, straight into the body.
+    // The rest of the body bypasses the parser and is received directly into the string.
     state_ = State::sized;
     expected_ = *length;
     body_size_ = 0;
@@ -129,7 +128,7 @@ RequestReader::Next RequestReader::begin_body() {
 
 RequestReader::Next RequestReader::take_sized_body() {
     if (body_size_ == expected_) return Next::complete;
-    // Memory follows what has arrived, not what was announced.
+    // Memory grows with the received bytes, not with the announced length.
     if (body_size_ == exchange_->request.body.size() && !grow_body(std::min(expected_, 2 * body_size_)))
         return refuse_for_lack_of_memory();
     return Next::more;
@@ -144,7 +143,7 @@ RequestReader::Next RequestReader::parse_chunks() {
         if (parser.done()) return Next::complete;
         if (used == 0) break;
     }
-    // Only a chunk header or trailer without end fills the buffer.
+    // The buffer can fill up only with an endless chunk header or trailer.
     return exchange_->end < exchange_->in.size() ? Next::more : refuse_because(ParseError::malformed);
 }
 

@@ -8,19 +8,19 @@
 
 namespace net {
 
-/// Frees what a text has allocated; assigning an empty one would not.
+/// Frees the memory of a text; assigning an empty text would keep it.
 inline void free_text(std::string& text) { std::string().swap(text); }
 
-/// The buffers of one request. Connections borrow them from the first byte of a request to the end of its
-/// answer, so that idle ones hold nothing.
+/// The buffers of one request. A connection holds them from the first byte of a request to the end of its
+/// response, so that idle connections hold none.
 struct Exchange {
     explicit Exchange(std::size_t size) : in(size) {}
 
     bool has_unread() const { return begin < end; }
-    /// Gives back what one large request or answer took: the next one need not be large.
+    /// Frees the memory of one large request or response.
     void trim();
 
-    std::vector<char> in;  ///< bytes [begin, end) are received and not used yet
+    std::vector<char> in;  ///< bytes [begin, end) are received and not consumed yet
     std::size_t begin = 0;
     std::size_t end = 0;
     RequestParser parser = {};
@@ -28,36 +28,36 @@ struct Exchange {
     std::string out = {};
 };
 
-/// Makes requests of the bytes of a connection, one after the other: what a session does but for waiting. It
-/// does no I/O; whoever has it puts what arrives into room().
+/// Reads the requests of a connection one after the other, without I/O: the caller receives bytes into
+/// room().
 class RequestReader {
 public:
     enum class Next {
-        complete,  ///< the request is there
-        more,      ///< fill room(), and say received()
-        body,      ///< said once, when a body will follow: the headers are there
-        refuse     ///< see refusal(); the connection can go no further
+        complete,  ///< the request is complete
+        more,      ///< fill room(), then call received()
+        body,      ///< returned once: the headers are complete, and a body follows
+        refuse     ///< see refusal(); the connection cannot continue
     };
     struct Refusal {
         int status = 0;
         const char* text = "";
     };
-    /// Whether a body may grow to so many bytes.
+    /// Returns whether a body may grow to `size` bytes.
     using Hold = std::function<bool(std::size_t size)>;
 
     RequestReader(RequestParser::Limits limits, Hold hold) : limits_(limits), hold_(std::move(hold)) {}
 
-    /// A new request; bytes that are left in `exchange` are its first. It must stay until the request is
+    /// Starts a new request with the bytes that are left in `exchange`, which must stay until the request is
     /// done.
     void begin(Exchange& exchange);
     Next advance();
-    /// Never empty after `more`.
+    /// Returns where to receive bytes. Not empty after `more`.
     std::span<char> room();
     void received(std::size_t count);
 
-    // Valid once the headers are there.
+    // Valid after the headers.
     bool keep_alive() const { return exchange_->parser.keep_alive(); }
-    /// The client waits for a 100 before it sends the body.
+    /// Returns whether the client waits for a 100 before it sends the body.
     bool wants_continue() const;
     const Refusal& refusal() const { return refusal_; }
 
@@ -81,7 +81,7 @@ private:
     State state_ = State::header;
     bool body_announced_ = false;
     std::size_t expected_ = 0;   ///< Content-Length
-    std::size_t body_size_ = 0;  ///< what has arrived of it; the rest of the body's text is room
+    std::size_t body_size_ = 0;  ///< received bytes of it; the rest of the body's string is room
     Refusal refusal_ = {};
 };
 

@@ -9,7 +9,7 @@ RoundPacer::Duration RoundPacer::pause_after(std::size_t handled, Time now, std:
     const double seconds = std::chrono::duration<double>(now - last_).count();
     last_ = now;
     free_ = std::clamp(free_ - static_cast<double>(handled) + seconds * free_per_second, -1.0, free_in_a_row);
-    // Once most of what can come is there, nothing is gained by waiting for the last of it.
+    // A wait for the last few of the awaited responses gains nothing.
     const std::size_t wanted = std::min(enough, awaited);
     if (free_ >= 0)
         pause_ = pause_.zero();

@@ -13,14 +13,14 @@ constexpr int failed = 1;
 constexpr int bad_usage = 2;
 
 int report(const std::string& program, std::string text, int status) {
-    // One line, whatever the text came from.
+    // One line, whatever the text holds.
     for (char& c : text)
         if (static_cast<unsigned char>(c) < 0x20) c = ' ';
     std::fprintf(stderr, "%s: %s\n", program.c_str(), text.c_str());
     return status;
 }
 
-// Ends the program if parse() has said all that there is to say.
+// Returns the exit status if parse() failed or returned a text, such as --help.
 std::optional<int> read_options(Options& options, int argc, const char* const* argv) {
     const auto text = options.parse({argv + 1, argv + argc});
     if (!text) return report(options.program(), api::describe(text.error()), bad_usage);
@@ -29,7 +29,7 @@ std::optional<int> read_options(Options& options, int argc, const char* const* a
     return 0;
 }
 
-// One that comes before somebody listens would kill the program or, as process 1 of a container, be lost.
+// A signal before `body` handles it would kill the program or, as process 1 of a container, be lost.
 void hold_orders_to_end() noexcept {
     sigset_t orders;
     ::sigemptyset(&orders);

@@ -68,7 +68,7 @@ CertificatePtr blank(const std::string& common_name, EVP_PKEY& key, const Certif
     X509_set_version(c, X509_VERSION_3);
     unsigned char serial[serial_bytes];
     must(RAND_bytes(serial, sizeof serial) == 1);
-    // Positive, and without leading zeros: DER knows integers in their shortest form only.
+    // Positive, and without leading zeros: DER encodes integers in their shortest form only.
     serial[0] = static_cast<unsigned char>((serial[0] & 0x7F) | 0x40);
     must(ASN1_STRING_set(X509_get_serialNumber(c), serial, sizeof serial) == 1);
     set_time(X509_getm_notBefore(c), facts.not_before);
@@ -132,7 +132,7 @@ bool is_issued_by(std::string_view certificate_pem, std::string_view authority_p
 SelfSigned make_self_signed(const CertificateFacts& facts) {
     ERR_clear_error();
     const KeyPtr ca_key = new_key();
-    // Names that differ by their start: who holds two CAs can tell them apart.
+    // The name contains the start time, so that two CAs in one bundle differ.
     const auto ca =
         blank("signalbox-webhook-ca-" + std::to_string(facts.not_before.time_since_epoch().count()), *ca_key,
               facts);

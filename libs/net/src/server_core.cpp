@@ -22,7 +22,7 @@ constexpr milliseconds accept_pause{50};
 constexpr milliseconds fresh_connections_have{1'000};
 constexpr int accept_batch = 16;
 constexpr std::size_t max_spare_exchanges = 64;
-// One TLS record, and room for a header that is a byte too long.
+// One TLS record, and room to detect a header above its limit.
 constexpr std::size_t least_buffer = 16 * 1024;
 constexpr std::size_t beyond_header = 1024;
 
@@ -53,7 +53,7 @@ milliseconds time_in(Phase phase, const ServerLimits& limits) {
     return forever;
 }
 
-// Who has had no answer yet; or is to get no other, and lingers.
+// Returns whether the connection has had no response yet, or gets no other one since it lingers.
 bool is_stranger(const Tracked& connection, Phase phase) {
     switch (phase) {
         case Phase::greeting:
@@ -131,7 +131,7 @@ bool ServerCore::accept_pending(int at_most) {
         if (error == asio::error::would_block || error == asio::error::bad_descriptor) return true;
         if (error == asio::error::connection_aborted || error == asio::error::interrupted) continue;
         if (error) {
-            // Said once per episode: under attack the log must not fill the disk.
+            // Logged once until an accept succeeds again, so that an attack cannot fill the disk with logs.
             if (!std::exchange(out_of_descriptors_, true))
                 log.warn("cannot accept connections: raise the limit of open files",
                          {{"error", error.message()}});
@@ -150,7 +150,7 @@ bool ServerCore::accept_pending(int at_most) {
     return true;
 }
 
-// Of those phases, who entered his longest ago; null if there is nobody.
+// Returns the connection that has been in one of `phases` for longest; nullptr if there is none.
 Tracked* ServerCore::oldest(std::initializer_list<Phase> phases) {
     Tracked* found = nullptr;
     for (const auto phase : phases) {
@@ -161,8 +161,8 @@ Tracked* ServerCore::oldest(std::initializer_list<Phase> phases) {
     return found;
 }
 
-// The oldest of the most numerous kind of strangers; null if there are none. A crowd, whatever it has stopped
-// at, pays with its own, and pushes out nobody who has come further or less far, however slow he may be.
+// Returns the oldest unserved connection of the phase that has most of them; nullptr if there are none. So a
+// flood of connections, whichever phase it stops at, evicts its own and not slow clients in other phases.
 Tracked* ServerCore::oldest_of_the_crowd() {
     const auto most = std::ranges::max_element(strangers_);
     if (*most == 0) return nullptr;
@@ -170,7 +170,8 @@ Tracked* ServerCore::oldest_of_the_crowd() {
                                &Tracked::counted_);
 }
 
-// Somebody slow first, also to read, then a stranger, then who is idle. Whoever waits for us stays.
+// Evicts one connection: first a slow one, also one that reads slowly; then an unserved one; then an idle
+// one; then one that is sending its request. A connection whose request is in the handler stays.
 bool ServerCore::make_room() {
     const auto slow_since = std::chrono::steady_clock::now() - config.limits.slow_after;
     Tracked* chosen =
@@ -225,7 +226,7 @@ SteadyTime ServerCore::deadline_of(Phase phase) const {
     return lists_[index].front().entered + time_to_live_[index];
 }
 
-// The timer is touched only when a deadline comes before the one it waits for, which is rare: a request costs
+// The timer changes only if a deadline comes before the one that it waits for, which is rare: a request costs
 // no timer operations.
 void ServerCore::watch(SteadyTime deadline) {
     if (deadline >= watched_) return;
@@ -254,7 +255,7 @@ void ServerCore::expire() {
 
 void ServerCore::interrupt(Tracked& connection, Stop why) {
     connection.stop = why;
-    // Its coroutine frees them as soon as it runs.
+    // The connection's coroutine frees the bytes as soon as it runs.
     release(connection);
     leave(connection);
     doomed_.push_back(connection);
@@ -288,8 +289,8 @@ bool ServerCore::hold(Tracked& connection, std::size_t size) {
     return true;
 }
 
-// Who has been sending or reading for too long, for the longest time. If that is who needs the room, there is
-// none.
+// Evicts the connection that has been sending or reading for longest, if it is slow. Returns false if that is
+// the one that needs the bytes.
 bool ServerCore::make_room_for_bytes(const Tracked& who_needs_it) {
     const auto slow_since = std::chrono::steady_clock::now() - config.limits.slow_after;
     Tracked* slowest = nullptr;
@@ -306,7 +307,7 @@ bool ServerCore::make_room_for_bytes(const Tracked& who_needs_it) {
 
 void ServerCore::start_draining() {
     retired = draining = true;
-    // Who is in the backlog has been let in by the kernel; closing the socket would cut him off.
+    // The kernel has accepted the connections in the backlog; closing the socket would reset them.
     while (acceptor_.is_open()) {
         const auto before = stats.accepted.load();
         accept_pending(accept_batch);
@@ -314,7 +315,7 @@ void ServerCore::start_draining() {
     }
     boost::system::error_code ignored;
     acceptor_.close(ignored);
-    // Who has only just come gets his first request answered; everyone else who is idle goes.
+    // A new connection has its first request answered; all other idle connections are closed.
     while (!list(Phase::idle).empty()) interrupt(list(Phase::idle).front(), Stop::drained);
     time_to_live_[static_cast<std::size_t>(Phase::fresh)] = fresh_connections_have;
     const auto now = std::chrono::steady_clock::now();
@@ -325,7 +326,8 @@ void ServerCore::start_draining() {
 Task<> ServerCore::drain(std::shared_ptr<ServerCore> core, milliseconds grace) {
     core->start_draining();
     core->all_gone_.expires_after(grace);
-    // A connection that was accepted a moment ago is counted once its coroutine runs: hence the first round.
+    // An accepted connection is counted when its coroutine first runs, so run the ready handlers before the
+    // check.
     co_await asio::post(core->acceptor_.get_executor(), asio::use_awaitable);
     if (core->stats.connections > 0) co_await core->all_gone_.async_wait(as_tuple);
     core->shutdown();

@@ -14,26 +14,25 @@
 
 namespace net {
 
-/// What a connection is doing; each phase but `handler` has a deadline.
-/// `greeting`: over TLS, until the client says hello; `fresh`: idle, and has never asked for anything.
+/// What a connection is doing. Each phase but `handler` has a deadline. `greeting`: TLS, before the
+/// ClientHello; `fresh`: idle, without any request yet.
 enum class Phase { greeting, handshake, fresh, idle, header, body, handler, write, linger };
 inline constexpr std::size_t phase_count = 9;
 
-/// Why a connection shall end.
+/// Why a connection must end.
 enum class Stop { none, timeout, drained, evicted, shutdown };
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-/// A connection as the server sees it: a member of exactly one list, the one of its phase. All members of a
-/// list have the same time to live, so each list is sorted by deadline, and finding who is late costs
-/// nothing.
+/// The server's view of a connection: a member of the list of its phase. All members of a list have the same
+/// time to live, so each list is sorted by deadline and expired connections are found at its front.
 class Tracked
     : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
 public:
-    SteadyTime entered = {};  ///< its phase
+    SteadyTime entered = {};  ///< when it entered its phase
     Stop stop = Stop::none;
-    bool served = false;   ///< answered at least one request
-    std::size_t held = 0;  ///< bytes of the body or the answer that the core has counted
+    bool served = false;   ///< has sent at least one request
+    std::size_t held = 0;  ///< bytes of the body or the response that the core has counted
 
 protected:
     ~Tracked() = default;
@@ -41,12 +40,12 @@ protected:
 private:
     friend class ServerCore;
     Phase phase_ = Phase::greeting;
-    bool counted_ = false;  ///< as a stranger, in that phase
-    /// Wakes the connection's coroutine, which then looks at `stop`.
+    bool counted_ = false;  ///< counted in `strangers_`, for that phase
+    /// Wakes the connection's coroutine, which then checks `stop`.
     virtual void wake() = 0;
 };
 
-/// What the connections of one server share.
+/// The state that the connections of one server share.
 class ServerCore : public std::enable_shared_from_this<ServerCore> {
 public:
     ServerCore(boost::asio::any_io_executor executor, ServerConfig config, Handler handler, Log& log);
@@ -57,16 +56,16 @@ public:
     static Task<> drain(std::shared_ptr<ServerCore> core, std::chrono::milliseconds grace);
     void shutdown();
 
-    // For connections.
+    // Called by connections.
     void opened(Tracked& connection);
     void closed(Tracked& connection);
     void enter(Tracked& connection, Phase phase);
-    /// Not to end after all; enter() must follow.
+    /// Cancels the stop of a connection; enter() must follow.
     void revive(Tracked& connection);
     std::unique_ptr<Exchange> take_exchange();
     void give_back(std::unique_ptr<Exchange> exchange);
-    /// Counts `size` bytes as held for the connection's body or answer; false when the server has no room for
-    /// them.
+    /// Counts `size` bytes as held for the connection's body or response. Returns false if the server has no
+    /// room for them.
     bool hold(Tracked& connection, std::size_t size);
     void release(Tracked& connection) { held_bytes_ -= std::exchange(connection.held, 0); }
 
@@ -89,7 +88,7 @@ private:
     Tracked* oldest_of_the_crowd();
     bool make_room();
     bool make_room_for_bytes(const Tracked& who_needs_it);
-    /// False when the process is out of file descriptors or memory.
+    /// Returns false if the process is out of file descriptors or memory.
     bool accept_pending(int at_most);
     void start_draining();
 
@@ -99,9 +98,9 @@ private:
     SteadyTime watched_ = SteadyTime::max();
     std::array<std::chrono::milliseconds, phase_count> time_to_live_;
     std::array<List, phase_count> lists_ = {};
-    std::array<std::size_t, phase_count> strangers_ = {};  ///< of each list: who has had no answer yet
-    List doomed_ = {};                                     ///< told to end
-    std::size_t active_ = 0;                               ///< connections that are not doomed
+    std::array<std::size_t, phase_count> strangers_ = {};  ///< unserved connections of each list
+    List doomed_ = {};                                     ///< connections that must end
+    std::size_t active_ = 0;                               ///< connections that are not in `doomed_`
     std::size_t held_bytes_ = 0;
     bool out_of_descriptors_ = false;
     std::vector<std::unique_ptr<Exchange>> spare_ = {};

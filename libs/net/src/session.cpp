@@ -15,7 +15,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-// Requests of one connection that are there already, before others get a turn.
+// Pipelined requests of one connection before other connections get a turn.
 constexpr int requests_per_turn = 8;
 constexpr std::string_view continue_text = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -82,8 +82,8 @@ Task<bool> Session::shake_hands() {
         if (!std::exchange(greeted, stream_.handshake_began()) && greeted)
             core_->enter(*this, Phase::handshake);
         if (io.status == IoStatus::done) {
-            // We have nothing to say now that would carry the ACK of the client's last flight, and a client
-            // with Nagle's algorithm on would hold its request back for it.
+            // The server has nothing to send now that would carry the ACK of the client's last flight. A
+            // client with Nagle's algorithm would hold its request back until that ACK.
             const int on = 1;
             ::setsockopt(stream_.socket().native_handle(), IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
             co_return true;
@@ -99,7 +99,7 @@ Task<bool> Session::shake_hands() {
     }
 }
 
-// One loop on purpose: each nested coroutine would cost a frame per request.
+// One loop, without nested coroutines: each would cost a frame per request.
 Task<> Session::run() {
     if (core_->config.tls && !co_await shake_hands()) co_return;
     int in_a_row = 0;
@@ -115,7 +115,7 @@ Task<> Session::run() {
             core_->enter(*this, served ? Phase::idle : Phase::fresh);
             if (core_->draining && served && !has_anything()) co_return;
             co_await stream_.wait(IoStatus::want_read);
-            // A request that came just before the end is still answered.
+            // A request that arrived just before the drain is still answered.
             if (stop == Stop::drained && has_anything()) core_->revive(*this);
             if (stopped()) co_return;
         }
@@ -152,7 +152,7 @@ Task<> Session::run() {
         }
         hold_answer(response);
         put_together(response);
-        // It is in `out` now; whoever does not read must not cost it twice.
+        // The text is in `out` now: a client that does not read must not hold it twice.
         free_text(response.body);
         core_->enter(*this, Phase::write);
         const auto& out = exchange_->out;
@@ -166,7 +166,7 @@ Task<> Session::run() {
         }
     }
     finish_request();
-    // Closing a socket with unread bytes would reset the connection, and the answer might be lost with it.
+    // Closing a socket with unread bytes would reset the connection, and the client might lose the response.
     stream_.end_writing();
     core_->enter(*this, Phase::linger);
     while (stream_.discard_received() && !stopped()) co_await stream_.wait(IoStatus::want_read);
@@ -184,7 +184,7 @@ void Session::finish_request() {
     if (exchange_) core_->give_back(std::move(exchange_));
 }
 
-// From here on the answer takes the place of the body.
+// From here on the response is counted in place of the body.
 void Session::hold_answer(HttpResponse& response) {
     core_->release(*this);
     auto& body = exchange_->request.body;
@@ -216,7 +216,7 @@ bool Session::has_anything() {
            ::recv(stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
 }
 
-// Everything that can be done without waiting.
+// Does everything that is possible without waiting.
 Session::Next Session::receive() {
     for (;;) {
         const auto next = reader_.advance();
@@ -238,15 +238,15 @@ Session::Next Session::receive() {
     }
 }
 
-// False when the client takes not even a word that fits into any socket buffer: he will not get an answer
-// either.
+// Returns false if the client's receive window has no room even for the interim response: it could not
+// receive a response either.
 bool Session::welcome_body() {
     core_->enter(*this, Phase::body);
     return !reader_.wants_continue() ||
            stream_.write(continue_text.data(), continue_text.size()).status == IoStatus::done;
 }
 
-// After this the connection ends.
+// The connection ends after this response.
 HttpResponse Session::refuse(int status, std::string_view text) {
     ++core_->stats.refusals.of(status);
     return plain(status, text);

@@ -8,19 +8,20 @@
 
 namespace net {
 
-/// One connection of a server: reads requests, has them answered, until somebody wants to stop.
+/// One connection of a server: reads requests and writes responses until the client closes it or the server
+/// stops it.
 class Session final : public Tracked {
 public:
     using Socket = boost::asio::ip::tcp::socket;
 
-    /// The whole life of a connection.
+    /// Runs a connection from its first byte to its end.
     static Task<> serve(std::shared_ptr<ServerCore> core, Socket socket);
 
     Session(std::shared_ptr<ServerCore> core, Socket socket);
     ~Session();
 
 private:
-    /// What receive() needs next.
+    /// The result of receive().
     enum class Next { complete, wait, refuse, gone };
 
     void wake() override { stream_.cancel(); }

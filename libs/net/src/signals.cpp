@@ -41,7 +41,7 @@ Signals::Signals(const asio::any_io_executor& executor, const std::vector<int>& 
 
 Signals::~Signals() {
     boost::system::error_code ignored;
-    // A process that is taking itself apart has heard what the signal wants; without us it would be killed.
+    // The process is shutting down already. Without a handler another signal would kill it, so block it.
     mask(SIG_BLOCK, impl_->numbers);
     impl_->set.clear(ignored);
     impl_->set.cancel(ignored);

@@ -11,7 +11,8 @@
 namespace net {
 namespace {
 
-// SSL_get_error() wants it before each call. Clearing what is clear costs more than asking.
+// SSL_get_error() needs an empty queue before each call. ERR_clear_error() on an empty queue costs more than
+// this check.
 void forget_errors() {
     if (ERR_peek_error() != 0) ERR_clear_error();
     errno = 0;
@@ -21,7 +22,7 @@ bool must_wait() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EI
 
 }  // namespace
 
-// OpenSSL's own socket BIO would raise SIGPIPE, needs the descriptor to be non-blocking, and knows no turns.
+// OpenSSL's own socket BIO would raise SIGPIPE, needs a non-blocking descriptor, and has no limit per turn.
 struct Stream::Bio {
     static Stream& stream_of(BIO* bio) { return *static_cast<Stream*>(BIO_get_data(bio)); }
 
@@ -103,7 +104,7 @@ Io Stream::read(char* data, std::size_t size) {
         std::size_t count = 0;
         const int result = SSL_read_ex(ssl_.get(), data, size, &count);
         if (result != 1) return unless_flooded(outcome(result));
-        // The record that it came in, and what it makes up for.
+        // One for the record of these bytes, and the records that the bytes make up for.
         const auto fertile = 1 + static_cast<std::int64_t>(count) / bytes_per_barren_record;
         barren_records_ = std::max<std::int64_t>(barren_records_ - fertile, 0);
         return unless_flooded({IoStatus::done, count});
@@ -114,7 +115,7 @@ Io Stream::read(char* data, std::size_t size) {
     return must_wait() ? must_wait_for_more() : fail(std::strerror(errno));
 }
 
-// Once the connection has failed by itself, that is what counts.
+// If the connection has failed by itself, that failure is reported.
 Io Stream::unless_flooded(Io io) {
     if (barren_records_ <= most_barren_records || io.status == IoStatus::failed) return io;
     flooded_ = true;
@@ -156,9 +157,9 @@ void Stream::end_writing() {
     socket_.shutdown(Socket::shutdown_send, ignored);
 }
 
-// Once per turn: a peer that sends as fast as this reads must not keep the thread.
+// At most one megabyte per turn: a peer that sends as fast as this reads must not keep the thread.
 bool Stream::discard_received() {
-    // With MSG_TRUNC the kernel drops the bytes without copying them.
+    // With MSG_TRUNC the kernel drops the bytes without a copy.
     const auto count = ::recv(socket_.native_handle(), nullptr, 1024 * 1024, MSG_DONTWAIT | MSG_TRUNC);
     return count < 0 ? must_wait() : count > 0;
 }

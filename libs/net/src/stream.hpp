@@ -17,10 +17,10 @@ inline constexpr auto as_tuple = boost::asio::as_tuple(boost::asio::use_awaitabl
 
 enum class IoStatus {
     done,
-    want_read,  ///< wait for this, then call again
+    want_read,  ///< wait() for this, then call again
     want_write,
-    again,  ///< the turn's share of bytes is used up: wait for this, then call again
-    eof,    ///< the other side ended properly
+    again,  ///< the turn's limit is reached: wait() for this, then call again
+    eof,    ///< the peer ended the stream properly
     failed  ///< see failure()
 };
 
@@ -29,24 +29,25 @@ struct Io {
     std::size_t bytes = 0;
 };
 
-/// A TCP connection, with TLS once start_tls() was called. Reading and writing never block and never suspend:
-/// they do what is possible now, and the caller awaits wait() in between. TLS works directly on the socket,
-/// without buffers of ours in between; that saves two copies and, for an idle connection, all buffers.
+/// A TCP connection, with TLS after start_tls(). Reading and writing never block or suspend: they do what is
+/// possible now, and the caller awaits wait() in between. TLS works directly on the socket, without buffers
+/// in between: this saves two copies and, for an idle connection, all buffers.
 ///
-/// What one turn of the event loop reads is bounded in bytes and TLS records, since OpenSSL reads on by
-/// itself as long as records bring no data. Records without data (KeyUpdates, tickets, empty ones) that are
-/// too many end the connection: each costs as much as a small request.
+/// One turn of the event loop reads a bounded number of bytes and TLS records, since OpenSSL reads on by
+/// itself while records bring no data. Too many records without data (KeyUpdates, tickets, empty ones) end
+/// the connection: each costs as much CPU time as a small request.
 class Stream {
 public:
     using Socket = boost::asio::ip::tcp::socket;
 
-    // What ends a turn. `bytes_at_once` more may be received by then, and the records in them.
+    // Limits of a turn. A turn may exceed them by `bytes_at_once` bytes and their records.
     static constexpr std::int64_t bytes_per_turn = 32 * 1024;
     static constexpr int records_per_turn = 128;
-    /// Of a TLS connection. What one call takes from the socket is decrypted without a pause.
+    /// Most bytes that one call takes from the socket of a TLS connection. OpenSSL decrypts them without a
+    /// pause.
     static constexpr std::size_t bytes_at_once = 4 * 1024;
-    /// Records without data that are too many, the handshake's included; each so many bytes of data make up
-    /// for another one.
+    /// Limit of TLS records without data, including those of the handshake. Each `bytes_per_barren_record`
+    /// bytes of data allow another one.
     static constexpr std::int64_t most_barren_records = 64;
     static constexpr std::int64_t bytes_per_barren_record = 1024;
 
@@ -58,43 +59,45 @@ public:
     Socket& socket() { return socket_; }
     SSL* ssl() { return ssl_.get(); }
 
-    /// From here on everything is TLS; the role and the rest were set on `ssl`.
+    /// Uses TLS from here on. The caller has set the role and the rest on `ssl`.
     void start_tls(SslPtr ssl);
     Io handshake();
-    /// Whether the other side has said hello.
+    /// Returns whether the client's ClientHello has arrived. For the server role.
     bool handshake_began() const { return SSL_get_state(ssl_.get()) != TLS_ST_BEFORE; }
     Io read(char* data, std::size_t size);
-    /// May write less than all.
+    /// Writes some of the bytes, perhaps all. The result has their number.
     Io write(const char* data, std::size_t size);
 
-    /// Whether bytes were received that read() has not given out: then waiting for the socket may be in vain.
+    /// Returns whether bytes were received that read() has not returned: then a wait for the socket may never
+    /// end.
     bool has_buffered() const;
 
-    /// `co_await stream.wait(status)`, for want_read, want_write or again. Gives a tuple with an error code.
-    /// A new turn begins behind it.
+    /// `co_await stream.wait(status)` for want_read, want_write or again. Returns a tuple with an error code
+    /// and begins a new turn.
     auto wait(IoStatus status) {
         auto token = as_tuple;
         return boost::asio::async_initiate<decltype(token), void(boost::system::error_code)>(
             Wait{this, status}, token);
     }
-    /// For a caller that has waited for something else.
+    /// For a caller that has waited for something else than wait().
     void begin_turn() {
         bytes_left_ = bytes_per_turn;
         records_left_ = records_per_turn;
     }
-    /// Wakes whoever waits, with operation_aborted.
+    /// Ends a pending wait() with operation_aborted.
     void cancel();
 
-    /// Tells the other side that nothing more will be sent; reading goes on.
+    /// Tells the peer that no more bytes follow; reading goes on.
     void end_writing();
-    /// Throws away a megabyte of what the socket has received; false when there will be no more.
+    /// Discards up to a megabyte of received bytes. Returns false at the end of the stream or after a
+    /// failure.
     bool discard_received();
-    /// Politely if possible. Idempotent.
+    /// Sends a TLS close_notify if possible, and closes the socket. Idempotent.
     void close();
 
-    /// Why the last call failed, for people.
+    /// Returns why the last call failed, for a log line or an error.
     const std::string& failure() const { return failure_; }
-    /// It failed for too many records without data.
+    /// Returns whether it failed because of too many records without data.
     bool flooded() const { return flooded_; }
 
 private:
@@ -117,7 +120,7 @@ private:
         }
     };
 
-    /// As recv(); EAGAIN as well when the turn is over.
+    /// As recv(), and EAGAIN once the limit of the turn is reached.
     ssize_t receive(char* data, std::size_t size);
     void count_record();
     Io must_wait_for_more() const { return {starved_ ? IoStatus::again : IoStatus::want_read}; }
@@ -130,9 +133,9 @@ private:
     SslPtr ssl_ = {};
     bool broken_ = false;  ///< no TLS call may follow
     bool said_goodbye_ = false;
-    bool starved_ = false;  ///< receive() has refused to go on in this turn
+    bool starved_ = false;  ///< receive() has returned EAGAIN for the limit of this turn
     bool flooded_ = false;
-    std::int64_t bytes_left_ = bytes_per_turn;  ///< of this turn, like the records
+    std::int64_t bytes_left_ = bytes_per_turn;  ///< in this turn, as `records_left_`
     int records_left_ = records_per_turn;
     std::int64_t barren_records_ = 0;
     std::string failure_ = {};

@@ -81,11 +81,11 @@ api::Result<> Supervisor::run(const End& end, const Awaited& awaited) {
             run_in_rounds(context_, awaited);
         else
             context_.run();
-        // What has been cut comes to its end, so that no coroutine outlives what it uses.
+        // Cancelled coroutines run to their end, so that none outlives the objects that it uses.
         context_.restart();
         context_.run_for(limits_.unwind);
     } catch (const std::exception& exception) {
-        // Thrown by a handler that belongs to no loop: what is under way now is unknown.
+        // A handler outside all loops threw: the state of the process is unknown.
         log_.error("the event loop ended with an exception, which is a bug", {{"error", exception.what()}});
         leave_(failed);
     }

@@ -12,7 +12,7 @@ void TaskGroup::start(Task<> task, OnEnd on_end) {
     if (cancelled_) return;
     const auto signal = signals_.emplace(signals_.end());
     auto at_end = [this, signal, on_end = std::move(on_end)](std::exception_ptr thrown) {
-        // What a task throws after its cancellation is how Asio ends it.
+        // Asio ends a cancelled task with an exception, which is not reported.
         const bool reported = !cancelled_;
         signals_.erase(signal);
         ended_.notify();
@@ -24,7 +24,7 @@ void TaskGroup::start(Task<> task, OnEnd on_end) {
 
 void TaskGroup::cancel() {
     cancelled_ = true;
-    // A task that ends erases its signal, so take the next one before this one is emitted.
+    // A task that ends erases its signal, so advance before emitting.
     for (auto at = signals_.begin(); at != signals_.end();) (at++)->emit(asio::cancellation_type::terminal);
 }
 

@@ -16,7 +16,7 @@ Task<> sleep_for(std::chrono::milliseconds duration) {
     co_await timer.async_wait(as_tuple);
 }
 
-// Shared with the waiting coroutine: the Wakeup may go first.
+// Shared with the waiting coroutine, which may outlive the Wakeup.
 class Wakeup::Impl {
 public:
     explicit Impl(const asio::any_io_executor& executor) : timer(executor) {}

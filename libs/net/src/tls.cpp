@@ -50,7 +50,7 @@ api::Result<Loaded> load(const TlsIdentity& identity) {
         auto authorities = read_certificates(identity.client_ca_pem);
         if (!authorities) return with_place(authorities.error(), "client CA");
         trust(*context, *authorities);
-        // Whatever is in the file is trusted, also what another CA has signed, as by Go's TLS.
+        // Each certificate in the file is trusted, also one that another CA has signed, as in Go's TLS.
         X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context.get()), X509_V_FLAG_PARTIAL_CHAIN);
         for (const auto& authority : *authorities) SSL_CTX_add_client_CA(context.get(), authority.get());
         SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);

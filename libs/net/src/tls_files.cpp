@@ -10,8 +10,8 @@
 namespace net {
 namespace {
 
-// Changes whenever the file was written, replaced (also through a symbolic link, as the kubelet does) or
-// given other permissions.
+// Returns a text that changes if the file is written, replaced (also through a symbolic link, as the kubelet
+// does) or given other permissions.
 std::string stamp(const std::string& file) {
     struct stat status = {};
     if (file.empty() || ::stat(file.c_str(), &status) != 0) return "-";
@@ -35,13 +35,13 @@ api::Result<TlsIdentity> read(const TlsFiles& files) {
         if (!text) return text.error();
         *target = std::move(*text);
     }
-    // An empty file must not turn the check of client certificates off.
+    // An empty file must not disable the check of client certificates.
     if (!files.client_ca_file.empty() && identity.client_ca_pem.empty())
         return api::invalid("", files.client_ca_file + " is empty: put the CA certificates there, in PEM");
     return identity;
 }
 
-// Tls says which of its texts is broken; people need the file.
+// Replaces the part of the identity that Tls names by the name of its file.
 api::Error in_terms_of_files(api::Error error, const TlsFiles& files) {
     if (error.field == "certificate")
         error.message = files.cert_file + ": " + error.message + ": put the certificate chain there, in PEM";
@@ -78,11 +78,11 @@ api::Result<TlsFileWatcher> TlsFileWatcher::open(TlsFiles files) {
 api::Result<bool> TlsFileWatcher::poll() {
     auto stamps = stamps_of(files_);
     if (stamps == stamps_) return false;
-    // Taken before reading: a change in between is seen at the next poll.
+    // The stamps are taken before reading: the next poll sees a change in between.
     stamps_ = std::move(stamps);
     auto identity = read(files_);
     if (!identity) {
-        // Not all that keeps a file from being read leaves a trace in it when it is over.
+        // The cause of a failed read may end without a change of the stamps, so read again at the next poll.
         stamps_.clear();
         if (identity.error().message == std::exchange(told_, identity.error().message)) return false;
         return identity.error();

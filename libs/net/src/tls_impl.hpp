@@ -6,12 +6,13 @@
 
 namespace net {
 
-/// Holds the context for the next handshake.
+/// Holds the context of later handshakes.
 class Tls::Impl {
 public:
-    /// A connection's TLS state, in the server's role, not bound to a socket yet. Null when memory is short.
+    /// Returns the TLS state of a new connection in the server role, without a socket. Null if there is no
+    /// memory.
     SslPtr new_connection() const {
-        // SSL_new() takes its own reference to the context, so a replaced one lives as long as it is used.
+        // SSL_new() takes a reference to the context, so a replaced context lives as long as it is used.
         const std::lock_guard lock(mutex_);
         SslPtr ssl(SSL_new(context_.get()));
         if (ssl) SSL_set_accept_state(ssl.get());

@@ -60,9 +60,9 @@ void DocumentServer::show(const kube::Resource& resource, const std::vector<kube
             const api::ObjectMeta meta = api::parse_meta(object);
             if (kube::path(resource, meta.key()) != path || !kube::covers(ns, meta.ns)) continue;
             Json shown = object;
-            // Whoever keeps objects tells them by it.
+            // The store identifies objects by their uid.
             if (meta.uid.empty()) shown["metadata"]["uid"] = path;
-            // What is written on the strength of it insists on the version.
+            // Later writes have the version as their precondition.
             const std::string& seen = meta.resource_version.empty() ? version : meta.resource_version;
             sink.upsert(meta.key(), seen, std::move(shown));
         }

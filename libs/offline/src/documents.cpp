@@ -22,13 +22,13 @@ api::Error no_object(const Document& document) {
         "", document.place() + ": not a Kubernetes object: it needs apiVersion, kind and metadata");
 }
 
-// Those for kustomize are no objects.
+// Files of kustomize contain no objects.
 bool is_manifest(const fs::path& path) {
     const fs::path type = path.extension();
     return (type == ".yaml" || type == ".yml" || type == ".json") && path.stem() != "kustomization";
 }
 
-// Those of a directory by name.
+// Returns the file itself, or the files of a directory in the order of their names.
 api::Result<std::vector<std::string>> expanded(const std::string& name) {
     std::error_code trouble;
     if (name == standard_input || !fs::is_directory(name, trouble)) return std::vector{name};

@@ -13,10 +13,10 @@ namespace {
 
 using api::Json;
 
-// API servers cut a generateName, so that the name has 63 characters at most.
+// An API server cuts a generateName, so that the name has at most 63 characters.
 constexpr std::size_t longest_generated_base = 58;
 constexpr std::string_view any_suffix = "xxxxx";
-// As API servers write a field that is none.
+// The API server's text for an error without a field.
 constexpr std::string_view no_field = "<nil>";
 
 const crd::Crd* crd_of(const Json& object) {
@@ -24,7 +24,7 @@ const crd::Crd* crd_of(const Json& object) {
     return crd::find(object["kind"].as_string());
 }
 
-// Whoever mistypes a kind or version of ours means an object that no cluster will take.
+// A mistyped kind or version of the Trainer is an error: no cluster would accept the object.
 bool looks_like_ours(const Json& object) {
     const std::string_view version = object["apiVersion"].as_string();
     return crd::find(object["kind"].as_string()) != nullptr ||
@@ -41,7 +41,7 @@ api::Error no_such_kind(const Document& document) {
                                 std::string(api::trainer_api_version));
 }
 
-// What it gets before anybody looks at it.
+// Sets the metadata that an API server sets before validation.
 void complete_metadata(Json& metadata, const kube::Resource& resource, const std::string& ns) {
     const Json& read = metadata;
     if (!resource.namespaced)

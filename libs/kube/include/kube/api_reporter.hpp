@@ -15,24 +15,27 @@ namespace kube {
 
 class Reflector;
 
-/// Tells log and metrics how we get on with the API server: signalbox_api_requests_total by verb, resource
-/// and code; how watches fare; its warnings; and each permission that is missing, once. Thread rule: any
-/// thread, so that several clients can share one. Log and metrics must outlive it, and it must outlive its
-/// clients.
+/// Logs and counts the requests to the API server: signalbox_api_requests_total by verb, resource and code;
+/// the state of watches; warnings of the server; and each missing permission, once. Log and metrics must
+/// outlive it, and it must outlive its clients. Thread rule: any thread, so that several clients may share
+/// one.
 class ApiReporter {
 public:
     ApiReporter(net::Log& log, net::Metrics& metrics) : log_(log), metrics_(metrics) {}
 
     HttpsApiServerOptions options();
 
-    /// Tells the metrics about a watch, which must outlive their use, and is read by the thread of expose(),
-    /// which calls this as well. Several of one resource, each of another namespace, are told as one.
+    /// Adds the metrics of a watch. The watch must outlive their last exposition: the thread of expose()
+    /// reads it. Call it from that thread, too. Watches of one resource in several namespaces share their
+    /// series.
     void follow(const Reflector& watch);
 
-    /// Nobody answered. For half a minute from then on, refusals are not told: an API server that starts
-    /// refuses everything until it has read its roles. A permission that is missing will be asked for again.
+    /// Records a request without a response. For 30 seconds from then on missing permissions are not logged:
+    /// an API server that starts refuses every request until it has read its roles. The clients ask for a
+    /// permission that is really missing again.
     void unreachable(SteadyTime now);
-    /// Is told again only after ten minutes without a refusal: longer than any of our retries waits.
+    /// Logs a missing permission. The same one is logged again only after ten minutes without a refusal,
+    /// which is longer than the backoff of any retry.
     void forbidden(const api::Error& error, SteadyTime now);
 
 private:
@@ -44,10 +47,10 @@ private:
 
     std::map<std::string, std::shared_ptr<Watches>> watches_;  // by resource
     std::mutex mutex_;
-    // Asked for with every answer: finding a series by its labels takes as long as parsing a small answer.
+    // A cache for each response: finding a series by its labels takes as long as parsing a small response.
     std::map<std::string, net::Counter> counters_;  // by verb, resource and status
     std::map<Permission, SteadyTime> refused_at_;
-    SteadyTime trust_after_ = {};  // refusals
+    SteadyTime trust_after_ = {};  // of refusals
 };
 
 }  // namespace kube

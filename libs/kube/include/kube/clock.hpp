@@ -8,21 +8,21 @@
 
 namespace kube {
 
-/// Monotonic: what waiting, backoff and leases are judged by.
+/// Monotonic time, for waits, backoff and leases.
 using SteadyTime = std::chrono::steady_clock::time_point;
-/// Wall clock as Kubernetes' MicroTime: only ever written for people, never decided upon.
+/// Wall clock time as Kubernetes' MicroTime. It is only written to objects; no decision depends on it.
 using MicroTime = std::chrono::sys_time<std::chrono::microseconds>;
 
-/// Time and chance for the loops of this module; tests bring a virtual one. Thread rule: used from the one
-/// thread that runs its executor.
+/// Time and randomness for the loops of this library; tests use a virtual one. Thread rule: the one thread
+/// that runs its executor.
 class Clock {
 public:
     virtual ~Clock() = default;
     virtual SteadyTime now() const = 0;
     virtual MicroTime wall() const = 0;
-    /// Returns at once for a time that has passed. Cancellation ends it with an exception, as Asio does.
+    /// Returns at once if `when` has passed. Throws if the coroutine is cancelled, as Asio does.
     virtual net::Task<> sleep_until(SteadyTime when) = 0;
-    /// In [0, 1), for jitter.
+    /// Returns a random number in [0, 1).
     virtual double jitter() = 0;
 };
 

@@ -7,22 +7,22 @@
 
 namespace kube {
 
-/// Certificates and tokens that may be replaced on disk while we run: what they are now.
+/// The current certificates and tokens of a ClusterConfig, whose files may be replaced at any time.
 class Credentials {
 public:
-    /// How old what we read from files may get; kubelet rotates hours before expiry.
+    /// Maximum age of what was read from files. The kubelet rotates them hours before they expire.
     static constexpr std::chrono::seconds max_age{30};
 
     explicit Credentials(ClusterConfig config, ReadFile read = {});
 
     enum class Outcome { unchanged, token_changed, connection_changed };
-    /// Reads the files if the last look is older than `max_age`, or at once if `now_please`. A file that
-    /// cannot be read is an error that names it; what was read before stays in use.
+    /// Reads the files if the last read is older than `max_age`, or at once with `now_please`. Fails if a
+    /// file cannot be read, and names it; then the values read before stay in use.
     api::Result<Outcome> refresh(SteadyTime now, bool now_please = false);
 
     /// "Bearer ..."; empty without a token. Never log it.
     const std::string& authorization() const { return authorization_; }
-    /// To connect with; never log it.
+    /// Settings for a connection. Never log them.
     const net::ClientConfig& connection() const { return connection_; }
     const std::string& base_path() const { return config_.base_path; }
 

@@ -8,23 +8,24 @@
 
 namespace kube {
 
-/// How often events bring a pass over one and the same object: some passes in a row, and then one in so much
-/// time as they are worth, so that no object takes more than a small part of the event loop and of the API
-/// server. A bucket of time per key, which empties by itself. Memory is held only for keys whose passes are
-/// not long ago. Thread rule: one thread.
+/// Limits how often events start reconciles of one object: some reconciles in a row, then one per the time
+/// that each is worth. So one object takes only a small share of the event loop and of the API server. Each
+/// key has a token bucket of time. Memory is held only for keys with recent reconciles. Thread rule: one
+/// thread.
 class EventLimit {
 public:
     using Duration = std::chrono::milliseconds;
-    /// What a usual pass is worth.
+    /// What a usual reconcile is worth.
     static constexpr Duration usual{1000};
-    /// What one of that cost is worth, if that is more: a cost is about a millisecond of the event loop.
+    /// What one unit of cost is worth, if that is more in sum. A unit is about a millisecond of the event
+    /// loop.
     static constexpr Duration per_cost{20};
-    /// The passes in a row.
+    /// What reconciles in a row may be worth together.
     static constexpr Duration in_a_row{10'000};
 
-    /// A pass that has ended.
+    /// Records a reconcile that has ended.
     void spend(const api::ObjectKey& key, std::int64_t cost, SteadyTime now);
-    /// When an event may bring the next one; a time that has passed = now.
+    /// Returns when an event may start the next reconcile; a time in the past means now.
     SteadyTime next(const api::ObjectKey& key) const;
 
     std::size_t size() const { return empty_at_.size(); }

@@ -12,7 +12,7 @@
 
 namespace kube {
 
-/// The object that an event tells about.
+/// The object of an event.
 struct Regarding {
     std::string api_version = {};
     std::string kind = {};
@@ -24,27 +24,28 @@ struct Regarding {
 struct EventText {
     bool warning = false;
     std::string reason = {};
-    std::string action = "Reconcile";  ///< what was done, in one word
+    std::string action = "Reconcile";  ///< what the controller did, in one word
     std::string note = {};             ///< cut to 1024 bytes at a UTF-8 boundary
 };
 
-/// Turns events into writes of core/v1, with all that readers of either API look at: those of
-/// events.k8s.io/v1 see the same objects, but its writers may not set the times that clients of core/v1 go by
-/// (Kubeflow's Python SDK leaves out events without a firstTimestamp). Equal ones within six minutes become
-/// one series: a POST, then at most one PATCH of its count a minute.
+/// Makes requests that write events through core/v1, with the fields of both APIs: readers of
+/// events.k8s.io/v1 see the same objects. Writers of events.k8s.io/v1 cannot set the times that clients of
+/// core/v1 need (Kubeflow's Python SDK leaves out events without a firstTimestamp). Equal events within six
+/// minutes become one series: a POST, then at most one PATCH of its count per minute.
 class EventFolder {
 public:
     /// `instance` names this process (the pod); at most 128 bytes are kept.
     explicit EventFolder(std::string instance);
 
-    /// nullopt: only counted.
+    /// Returns the request for an event; nullopt if the event is only counted.
     std::optional<Request> fold(const Regarding& regarding, const EventText& text, SteadyTime now,
                                 MicroTime wall);
-    /// A PATCH was answered with 404, the event has expired: start anew next time.
+    /// Forgets the series after a PATCH with response 404 (the event has expired), so that the next event is
+    /// a POST.
     void forget(const Regarding& regarding, const EventText& text);
 
 private:
-    // Without the texts, which are most of an event: the name is made again from when it began.
+    // Without the texts, which are most of an event: the name is computed again from `began` and `sequence`.
     struct Series {
         MicroTime began = {};
         unsigned sequence = 0;
@@ -60,19 +61,19 @@ private:
     unsigned sequence_ = 0;
 };
 
-/// How an EventRecorder fares; its thread.
+/// Callbacks of an EventRecorder, called on its thread.
 struct EventCallbacks {
-    /// Each event that was dropped, and why.
+    /// Called for each dropped event, with the reason.
     std::function<void(const Regarding& regarding, const EventText& text, const api::Error& error)> dropped =
         {};
-    /// Why events cannot be stored, once, and nullptr when they can again. What is no trouble: an event
-    /// that has expired, and a namespace that is being deleted.
+    /// Called once with the error when events cannot be stored, and with nullptr when they can again. Expired
+    /// events and namespaces that are being deleted are no trouble.
     std::function<void(const api::Error* trouble)> trouble = {};
 };
 
-/// Sends events, best effort: never waits, drops what fails. Of those that
-/// are not stored yet, 16 are on their way, 1024 wait, and further ones are dropped. Thread rule: used from
-/// the one thread that runs `executor`. The server must outlive the executor's work.
+/// Sends events, best effort: it never waits and drops what fails. At most 16 requests are in flight and 1024
+/// are queued; further events are dropped. The server must outlive the executor's work. Thread rule: the one
+/// thread that runs `executor`.
 class EventRecorder {
 public:
     EventRecorder(boost::asio::any_io_executor executor, ApiServer& server, Clock& clock,

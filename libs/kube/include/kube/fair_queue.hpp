@@ -11,27 +11,28 @@
 
 namespace kube {
 
-/// Keys in line, fair over namespaces (start-time fair queueing): each namespace has a line of its own, and
-/// the next key is of the one that has had the least so far, by what its passes cost. A namespace that was
-/// idle has saved nothing up. Memory is held for namespaces with keys in line, with passes that run, or ahead
-/// of the others. Thread rule: one thread.
+/// A queue of keys that is fair over namespaces (start-time fair queueing). Each namespace has a queue of its
+/// own. The next key is of the namespace whose reconciles have cost the least so far. An idle namespace saves
+/// up nothing. Memory is held for namespaces with queued keys, with running reconciles, or with more cost
+/// than the others. Thread rule: one thread.
 class FairQueue {
     struct Flow;
     using Flows = std::map<std::string, Flow, std::less<>>;
 
 public:
-    /// Where a key stands in line.
+    /// The position of a queued key.
     struct Place {
         Flows::iterator flow;
         std::list<const api::ObjectKey*>::iterator at;
     };
 
-    /// The key must stay where it is until it is popped or erased.
+    /// Appends a key to the queue of its namespace. The caller must not move it until it is popped or erased.
     Place push(const api::ObjectKey& key);
     void erase(const Place& place);
 
-    /// Takes the first key that may go, asked of the first of each namespace: `may(key, running)`, with the
-    /// number of popped keys of its namespace that have not been given back. nullptr if there is none.
+    /// Takes the first key for which `may(key, running)` is true. It asks for the first key of each
+    /// namespace. `running` is the number of popped keys of that namespace that have not been given back.
+    /// Returns nullptr if there is none.
     template <class May>
     const api::ObjectKey* pop(May may) {
         for (auto at = order_.begin(); at != order_.end();) {
@@ -43,26 +44,26 @@ public:
         }
         return nullptr;
     }
-    /// What the pass of a popped key costs, in costs of a usual one.
+    /// Adds the cost of a popped key's reconcile to its namespace. The unit is the cost of a usual reconcile.
     void charge(const std::string& ns, std::int64_t cost);
-    /// The pass of a popped key has ended.
+    /// Call it when the reconcile of a popped key has ended.
     void give_back(const std::string& ns);
 
     std::size_t size() const { return size_; }
     bool empty() const { return size_ == 0; }
-    /// That have something in memory.
+    /// Returns the number of namespaces in memory.
     std::size_t namespaces() const { return flows_.size(); }
 
 private:
     struct Before {
-        // Equal shares keep the order of names: any will do, and it is the same every time.
+        // Equal shares are ordered by name, so that the order is deterministic.
         bool operator()(const std::pair<std::int64_t, Flows::iterator>& a,
                         const std::pair<std::int64_t, Flows::iterator>& b) const;
     };
     struct Flow {
         std::list<const api::ObjectKey*> line = {};
         std::size_t running = 0;
-        std::int64_t share = 0;  // when it has had as much as this, it is its turn
+        std::int64_t share = 0;  // the cost so far, and the place in `order_`
     };
 
     const api::ObjectKey* take_first(Flows::iterator flow);

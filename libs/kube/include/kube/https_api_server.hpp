@@ -12,31 +12,31 @@
 namespace kube {
 
 struct HttpsApiServerOptions {
-    std::string user_agent = {};        ///< empty = signalbox/<version>
+    std::string user_agent = {};        ///< empty: signalbox/<version>
     std::size_t max_connections = 128;  ///< further requests wait for a free one
-    /// A `Warning:` header of the API server; each text comes once.
+    /// Called for a `Warning:` header of the API server, once per text.
     std::function<void(const std::string& text)> on_warning = {};
-    /// Trouble that is not a request's own: files of the credentials that cannot be read now. Each text once
-    /// until it is over.
+    /// Called for an error outside of requests: credential files that cannot be read now. Once per text until
+    /// the error is over.
     std::function<void(const std::string& text)> on_problem = {};
-    /// Every answer, also of each retry after a 401. `verb` is the HTTP method, or WATCH; `resource` as
-    /// resource_of(); `status` is 0 when there was no answer.
+    /// Called for every response, also for that of a retry after a 401. `verb` is the HTTP method, or WATCH;
+    /// `resource` as resource_of(); `status` is 0 without a response.
     std::function<void(std::string_view verb, const std::string& resource, int status)> on_answer = {};
-    /// A request was refused for want of a permission.
+    /// Called if a permission is missing.
     std::function<void(const api::Error& error)> on_forbidden = {};
     /// Every answer with a `Date` header.
     std::function<void(const DatedAnswer& answer)> on_dated_answer = {};
 };
 
-/// The API server over net::HttpClient: adds who we are, rereads tokens and certificates (after a 401 at
-/// once, and then it asks once more if they have changed). Does not retry anything else: whoever sent the
-/// request knows whether it may. Thread rule: used from the one thread that runs its executor; must outlive
-/// its requests.
+/// Makes an API server over net::HttpClient. It adds credentials and rereads tokens and certificates. After a
+/// 401 it rereads them at once, and retries the request once if they have changed. It retries nothing else:
+/// only the caller knows whether a request may be repeated. It must outlive its requests. Thread rule: the
+/// one thread that runs its executor.
 std::unique_ptr<ApiServer> make_https_api_server(std::unique_ptr<net::HttpClient> client,
                                                  Credentials credentials, Clock& clock,
                                                  HttpsApiServerOptions options = {});
 
-/// Reads the credentials and makes the client as well. Fails when a file cannot be read or a PEM is broken.
+/// Also reads the credentials and makes the client. Fails if a file cannot be read or a PEM text is broken.
 api::Result<std::unique_ptr<ApiServer>> make_https_api_server(boost::asio::any_io_executor executor,
                                                               Clock& clock, ClusterConfig config,
                                                               HttpsApiServerOptions options = {});

@@ -5,7 +5,7 @@
 
 namespace kube {
 
-/// The collection that objects of a kind are in, of those in `resources`; nullptr for other kinds.
+/// Returns the resource of a kind, from the list in `resources`; nullptr for other kinds.
 const Resource* find_resource(std::string_view api_version, std::string_view kind);
 
 }  // namespace kube

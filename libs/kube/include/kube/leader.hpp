@@ -10,18 +10,18 @@ namespace kube {
 
 class TroubleNews;
 
-/// The loop around a LeaseMachine. Thread rule: everything happens on the executor of run(). Server and clock
-/// must outlive it.
+/// Runs a LeaseMachine. Server and clock must outlive it. Thread rule: the executor of run().
 class LeaderElector {
 public:
     struct Callbacks {
-        std::function<void()> started = {};  ///< we lead from now on
-        /// We lost it; stop all passes. Also told, just before `started`, when the loss is over already. Not
-        /// called by release().
+        std::function<void()> started = {};  ///< this process leads from now on
+        /// This process no longer leads: stop all reconciles. Also called just before `started` if the
+        /// process leads again already. release() does not call it.
         std::function<void()> stopped = {};
-        /// Somebody else leads, or nobody (empty).
+        /// The holder of the lease has changed; empty if there is none.
         std::function<void(const std::string& holder)> observed = {};
-        /// Why the lease cannot be read or written, once per reason; nullptr when it is over.
+        /// Called with the error when the lease cannot be read or written, once per reason; with nullptr when
+        /// it can again.
         std::function<void(const api::Error* trouble)> trouble = {};
     };
 
@@ -29,13 +29,13 @@ public:
                   Callbacks callbacks, LeaseTimes times = {});
     ~LeaderElector();
 
-    /// Stands for election for good, also again after a loss. Ends by cancellation only.
+    /// Tries to hold the lease, again after each loss. Ends only by cancellation.
     Task<> run();
-    /// After run() has been cancelled and the last pass has ended: gives the lease back, so that a successor
-    /// takes over at once. Best effort, within `renew_deadline`.
+    /// Releases the lease, so that another process takes over at once. Call it after run() was cancelled and
+    /// the last reconcile has ended. Best effort, within `renew_deadline`.
     Task<> release();
 
-    /// Cheap, and judged now: ask before every write.
+    /// Returns whether this process leads now. Cheap: call it before every write.
     bool leading() const { return machine_.leading(clock_.now()); }
 
 private:

@@ -8,40 +8,41 @@
 namespace kube {
 
 struct LeaseTimes {
-    std::chrono::seconds duration{15};        ///< others wait this long after our last sign of life
-    std::chrono::seconds retry_period{2};     ///< renewals, and looks at somebody else's lease
-    std::chrono::seconds renew_deadline{10};  ///< without a renewal for this long, we no longer lead
+    std::chrono::seconds duration{15};        ///< other processes wait this long after the last renewal
+    std::chrono::seconds retry_period{2};     ///< between renewals, or reads of the lease of another process
+    std::chrono::seconds renew_deadline{10};  ///< without a renewal for this long a process no longer leads
 };
 
-/// Who leads, by a coordination.k8s.io/v1 Lease in the format of client-go's leader election, so that
-/// candidates of either kind respect each other. The holder's wall clock is never trusted: a lease has
-/// expired when this process has seen it unchanged for its duration. A lease is no fence: a late write must
-/// be harmless by itself.
+/// Leader election with a coordination.k8s.io/v1 Lease in the format of client-go, so that candidates of both
+/// kinds respect each other. It never trusts the holder's wall clock: a lease has expired if this process has
+/// seen it unchanged for its duration. A lease does not fence off writes: a late write must be harmless by
+/// itself.
 ///
-/// Usage: send what next() says at its time, and give the answer to answered().
+/// Usage: send request() at the time that next() returns, and pass the response to answered().
 class LeaseMachine {
 public:
-    /// `identity` must differ between any two processes, also of the same host at different times.
+    /// `identity` must be unique among all processes, also of one host at different times.
     LeaseMachine(api::ObjectKey lease, std::string identity, LeaseTimes times = {});
 
     struct Step {
-        SteadyTime at = {};                      ///< when to send it
-        std::optional<SteadyTime> give_up = {};  ///< leader: the answer is of no use after this
+        SteadyTime at = {};                      ///< when to send the request
+        std::optional<SteadyTime> give_up = {};  ///< if this process leads: when to cancel the request
     };
-    /// When the next request is due.
+    /// Returns when the next request is due.
     Step next() const;
-    /// That request, made when it is sent.
+    /// Returns the next request. Call it when the request is sent.
     Request request(SteadyTime now, MicroTime wall);
-    /// Its answer: the Lease as the server has it, or why not.
+    /// Takes the response: the Lease that the server has stored, or the error.
     void answered(SteadyTime now, const api::Result<api::Json>& lease);
 
-    /// Judge this before every pass: a process that was stopped wakes up as a former leader.
+    /// Returns whether this process leads. Call it before every reconcile: a process that was suspended may
+    /// have lost the lease.
     bool leading(SteadyTime now) const;
-    /// For people; empty = nobody, or not known yet.
+    /// The holder's identity, for log lines; empty if there is none or it is not known yet.
     const std::string& holder() const { return holder_; }
 
-    /// The write that clears the holder, so that a successor need not wait; nullopt if we do not hold it. On
-    /// `conflict`: read(), answered(), and ask again.
+    /// Returns the write that clears the holder, so that another process need not wait; nullopt if this
+    /// process does not hold the lease. On `conflict`: send read(), call answered(), and call it again.
     std::optional<Request> release(MicroTime wall);
     Request read(SteadyTime now);
 
@@ -56,13 +57,13 @@ private:
     std::string identity_;
     LeaseTimes times_;
     Doing doing_ = Doing::reading;
-    api::Json lease_ = {};  // as last seen; null = does not exist
-    bool known_ = false;    // lease_ is worth something
+    api::Json lease_ = {};  // as last seen; null: does not exist
+    bool known_ = false;    // `lease_` is up to date
     std::string holder_;
-    SteadyTime changed_at_ = {};  // when the lease's spec last looked different
+    SteadyTime changed_at_ = {};  // when the spec of the lease last changed
     SteadyTime sent_at_ = {};
     SteadyTime due_ = {};
-    std::optional<SteadyTime> renewed_at_;  // we hold it since a request sent then
+    std::optional<SteadyTime> renewed_at_;  // when the request was sent by which this process holds the lease
 };
 
 }  // namespace kube

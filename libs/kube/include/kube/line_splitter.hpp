@@ -5,9 +5,8 @@
 
 namespace kube {
 
-/// Cuts a byte stream into lines wherever its chunks were cut. Empty lines are left out, an end of "\r\n"
-/// counts as
-/// "\n", and a last line without an end never comes out: it may be half of one.
+/// Splits a byte stream in chunks of any size into lines. Skips empty lines and treats "\r\n" as "\n". Never
+/// returns a last line without an end: it may be incomplete.
 class LineSplitter {
 public:
     void feed(std::string_view bytes);
@@ -15,8 +14,8 @@ public:
 
 private:
     std::string buffer_;
-    std::size_t start_ = 0;    // of the line that comes next
-    std::size_t scanned_ = 0;  // no line end before this
+    std::size_t start_ = 0;    // of the next line
+    std::size_t scanned_ = 0;  // no line end before this position
 };
 
 }  // namespace kube

@@ -14,17 +14,18 @@ namespace kube {
 
 class TroubleNews;
 
-/// The loop around a WatchMachine: keeps `sink` equal to a collection until it is cancelled. Never gives up:
-/// a CRD that is not installed, a missing permission or an unreachable server is retried with backoff. Thread
-/// rule: everything happens on the executor of run(). Server, sink and clock must outlive it.
+/// Runs a WatchMachine: keeps `sink` equal to a collection until it is cancelled. It retries with backoff for
+/// ever: also if a CRD is not installed, a permission is missing or the server is unreachable. Server, sink
+/// and clock must outlive it. Thread rule: the executor of run().
 class Reflector {
 public:
-    /// Called when it starts or stops working, and when it has failed for another reason than before a few
-    /// times (whatever passes by itself is one reason); `trouble` is nullptr while it works.
+    /// Called when the reflector begins or stops to work. Also called after it has failed a few times for
+    /// another reason than before; all transient errors count as one reason. `trouble` is nullptr while it
+    /// works.
     using OnChange = std::function<void(const Scope& scope, const api::Error* trouble)>;
 
-    /// Streams that were open and are no more. API servers end each after some minutes; one that breaks, or
-    /// is too far behind, is another matter.
+    /// Counts closed streams. An API server ends each after some minutes, which is `ended`. `broken` counts
+    /// those that broke or fell too far behind.
     struct Restarts {
         std::uint64_t ended = 0;
         std::uint64_t broken = 0;
@@ -33,16 +34,16 @@ public:
     Reflector(ApiServer& server, Clock& clock, Sink& sink, Scope scope, OnChange on_change = {});
     ~Reflector();
 
-    /// Ends by cancellation only.
+    /// Ends only by cancellation.
     Task<> run();
 
     bool synced() const { return machine_.synced(); }
-    /// The sink is whole and nothing is wrong.
+    /// Returns whether the sink is complete and there is no error.
     bool works() const { return machine_.synced() && !machine_.trouble(); }
     std::uint64_t brought() const { return machine_.brought(); }
     const Restarts& restarts() const { return restarts_; }
     const Scope& scope() const { return scope_; }
-    /// It was refused for want of a permission, and will ask again.
+    /// Returns whether a permission is missing. It will retry.
     bool is_forbidden() const;
 
 private:
@@ -59,9 +60,9 @@ private:
     std::unique_ptr<TroubleNews> news_;
 };
 
-/// Which first lists are still to come, a short reason for each. A namespace that refuses its list is not
-/// waited for once another one has given its list of the same kind: whoever can take our role away in one
-/// namespace must not be able to stop our work in others.
+/// Returns a short reason for each first list that is still missing. A forbidden list is not waited for if
+/// another namespace has given its list of the same kind. Otherwise the removal of the role in one namespace
+/// would stop the work in all others.
 std::vector<std::string> lists_to_come(std::span<const Reflector* const> reflectors);
 
 }  // namespace kube

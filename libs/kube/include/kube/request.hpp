@@ -10,7 +10,7 @@ namespace kube {
 
 /// A REST collection of the API server.
 struct Resource {
-    std::string_view group = {};  ///< empty = the core group
+    std::string_view group = {};  ///< empty: the core group
     std::string_view version = {};
     std::string_view plural = {};
     bool namespaced = true;
@@ -38,30 +38,31 @@ inline constexpr Resource resource_claim_templates = {"resource.k8s.io", "v1", "
 inline constexpr Resource device_classes = {"resource.k8s.io", "v1", "deviceclasses", false};
 }  // namespace resources
 
-/// "/apis/jobset.x-k8s.io/v1alpha2/namespaces/ns/jobsets/name"; without a name the collection, and without a
-/// namespace that of all namespaces. Names are percent-encoded.
+/// Returns "/apis/jobset.x-k8s.io/v1alpha2/namespaces/ns/jobsets/name". Without a name it is the path of the
+/// collection; without a namespace, of all namespaces. Names are percent-encoded.
 std::string path(const Resource& resource, const api::ObjectKey& key);
 
-/// "trainjobs.trainer.kubeflow.org"; the plural alone for the core group. For people and metrics.
+/// Returns "trainjobs.trainer.kubeflow.org"; the plural alone for the core group. For messages and metrics.
 std::string to_string(const Resource& resource);
 
-/// What a path is about, as to_string() writes it, with its subresource:
-/// "trainjobs.trainer.kubeflow.org/status". Without names, so that there are few of them; "" for other paths,
-/// such as /version.
+/// Returns the resource of a path as to_string() writes it, with its subresource:
+/// "trainjobs.trainer.kubeflow.org/status". It contains no names of objects, so that there are few values; ""
+/// for other paths, such as /version.
 std::string resource_of(std::string_view target);
 
-/// One request to the API server, as plain data.
+/// A request to the API server, as plain data.
 struct Request {
     std::string method = "GET";
     std::string target = {};        ///< path and query, encoded
-    std::string content_type = {};  ///< of the body; empty without one
+    std::string content_type = {};  ///< of the body; empty without a body
     std::string body = {};
-    std::string accept = {};                     ///< empty = application/json
-    std::size_t max_answer = 64 * 1024 * 1024;   ///< bytes; a longer answer is `too_large`; not for watches
-    std::chrono::seconds idle_timeout{11 * 60};  ///< watches only: a longer silence breaks the stream
+    std::string accept = {};                     ///< empty: application/json
+    std::size_t max_answer = 64 * 1024 * 1024;   ///< bytes; a longer response is `too_large`; not for watches
+    std::chrono::seconds idle_timeout{11 * 60};  ///< only for watches: a longer silence breaks the stream
 };
 
-/// What a write insists on; a mismatch is answered with `conflict`. Empty = not checked.
+/// Preconditions of a write. The API server responds with `conflict` if one does not hold. Empty: not
+/// checked.
 struct Preconditions {
     std::string uid = {};
     std::string resource_version = {};
@@ -70,21 +71,21 @@ struct Preconditions {
 enum class Propagation { background, foreground };
 
 Request get(const Resource& resource, const api::ObjectKey& key);
-/// Writes read name and namespace from `object.metadata`.
+/// Writes take name and namespace from `object.metadata`.
 Request create(const Resource& resource, const api::Json& object);
-/// Server-side apply as field manager `trainer`. The object must carry apiVersion, kind and name, and neither
-/// managedFields nor status. With a uid and a resourceVersion in its metadata, a mismatch is `conflict`.
+/// Server-side apply as field manager `trainer`. The object must have apiVersion, kind and name, and must not
+/// have managedFields or status. If its metadata has a uid or a resourceVersion, a mismatch is `conflict`.
 Request apply(const Resource& resource, const api::Json& object, bool force);
-/// The same, but it only creates: whatever is there when it arrives, late as it may be, stays as it is, and
-/// the answer is `conflict`. Of custom resources only; for others the API server takes the version 0 for
-/// none.
+/// The same as a create only: if the object exists when the request arrives, however late, it stays as it is
+/// and the response is `conflict`. Only for custom resources: for other kinds the API server treats version 0
+/// as none.
 Request apply_new(const Resource& resource, api::Json object);
-/// JSON merge patch as field manager `trainer`; uid and resourceVersion go into the patch when they are set.
+/// JSON merge patch as field manager `trainer`. The preconditions become fields of the patch.
 Request merge_patch(const Resource& resource, const api::ObjectKey& key, api::Json patch,
                     const Preconditions& only_if = {});
 Request merge_patch_status(const Resource& resource, const api::ObjectKey& key, api::Json patch,
                            const Preconditions& only_if = {});
-/// PUT; `conflict` unless the object's resourceVersion is the current one.
+/// PUT; `conflict` unless the object's resourceVersion is current.
 Request replace(const Resource& resource, const api::Json& object);
 Request remove(const Resource& resource, const api::ObjectKey& key, Propagation how,
                const Preconditions& only_if = {});

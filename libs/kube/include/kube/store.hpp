@@ -16,15 +16,15 @@
 
 namespace kube {
 
-/// A section of a collection, as Scope::ns and Namespaces name it, and where what a watch brings of it goes.
+/// A part of a collection, named as in Scope::ns and Namespaces, and the sink of its watch.
 struct Section {
     std::string ns;
     Sink& sink;
 };
 
-/// What reflectors have seen of one kind, one reflector for each section: bytes, not trees, and for each
-/// object the `Facts` that the application looks up without parsing. Sections have nothing to do with each
-/// other: a list of one says nothing about what is in another. Thread rule: one thread.
+/// The objects of one kind that reflectors have seen, with one reflector for each section. It stores bytes,
+/// not trees, and for each object the `Facts` that the program reads without parsing. Sections are
+/// independent: a list of one says nothing about objects of another. Thread rule: one thread.
 template <class Facts>
 class Store {
     class Part;
@@ -33,22 +33,22 @@ public:
     struct Entry {
         StoredObject object = {};
         Facts facts = {};
-        std::uint32_t size = 0;  ///< bytes of the object's text as the API server sent it
+        std::uint32_t size = 0;  ///< bytes of the object's text from the API server
 
     private:
         friend Part;
-        std::uint32_t listing_ = 0;  // the last list that named it
+        std::uint32_t listing_ = 0;  // number of the last list that contained it
     };
 
-    /// Reads the facts. May cut the object down to what is worth keeping; null keeps no bytes. nullopt: this
-    /// object is none of ours.
+    /// Extracts the facts. May reduce the object to the parts worth storing; null stores no bytes. Returns
+    /// nullopt to skip the object.
     using Digest = std::function<std::optional<Facts>(api::Json& object)>;
-    /// What changed: before is nullptr for a new object, after for one that is gone. Both are set with
-    /// different uids when it was replaced unseen. Pointers are valid during the call only. Must not call the
-    /// sections' sinks.
+    /// Called for each change. `before` is nullptr for a new object, `after` for a removed one. Both are set
+    /// with different uids if the object was replaced unseen. The pointers are valid during the call. Must
+    /// not call the sinks of the sections.
     using OnChange = std::function<void(const api::ObjectKey& key, const Entry* before, const Entry* after)>;
-    /// A list of that section is complete, and all that it changed has been told. A list tells nothing of
-    /// what was absent before and is absent now.
+    /// Called after a complete list of that section and all of its changes. A list causes no change for an
+    /// object that was absent before and is absent now.
     using OnList = std::function<void(const std::string& section)>;
 
     Store(
@@ -60,14 +60,14 @@ public:
     Store(const Store&) = delete;
     Store& operator=(const Store&) = delete;
 
-    /// What to watch, and for whom; as long-lived as the store.
+    /// Returns the sections to watch; valid as long as the store.
     std::vector<Section> sections() {
         std::vector<Section> all;
         for (Part& part : parts_) all.push_back({part.section, part});
         return all;
     }
 
-    /// nullptr if there is none; valid until the next change of that object.
+    /// Returns the object; nullptr if there is none. Valid until the next change of that object.
     const Entry* find(const api::ObjectKey& key) const {
         const Part* part = part_of(key.ns);
         return part ? part->find(key) : nullptr;
@@ -86,14 +86,17 @@ public:
         for (const Part& part : parts_) sum += part.entries.size();
         return sum;
     }
-    /// What is in that namespace has had one complete list: only then it is the truth.
+    /// Returns whether the section of that namespace has had one complete list. Before, an absent object may
+    /// exist.
     bool is_synced(std::string_view ns) const { return lists(ns) > 0; }
-    /// How many complete lists it has had; a later one supersedes what a write waited for.
+    /// Returns how many complete lists that section has had. A later list supersedes the version that a write
+    /// waits for.
     std::uint32_t lists(std::string_view ns) const {
         const Part* part = part_of(ns);
         return part ? part->lists : 0;
     }
-    /// Whether everything in that namespace up to this resource version, such as our own write, is in here.
+    /// Returns whether the store has all changes in that namespace up to this resource version, for example
+    /// that of an own write.
     bool has_seen(std::string_view ns, std::string_view resource_version) const {
         const Part* part = part_of(ns);
         const auto order = part ? compare_versions(part->seen, resource_version) : VersionOrder::unknown;
@@ -110,10 +113,10 @@ private:
     Digest digest_;
     OnChange on_change_;
     OnList on_list_;
-    std::deque<Part> parts_;  // they stay where they are
+    std::deque<Part> parts_;  // a deque: pointers to its elements stay valid
 };
 
-/// One section.
+/// The objects of one section.
 template <class Facts>
 class Store<Facts>::Part final : public Sink {
 public:
@@ -145,7 +148,7 @@ public:
         const std::string_view uid = std::as_const(object)["metadata"]["uid"].as_string();
         if (at != entries.end() && at->second.object.uid() == uid) {
             at->second.listing_ = listing_;
-            // Within a list, an older version is the truth as well: the server came back from a backup.
+            // In a list an older version is valid, too: the server was restored from a backup.
             const auto order = compare_versions(resource_version, at->second.object.resource_version());
             if (order == VersionOrder::same || (order == VersionOrder::older && !in_list_)) return;
         }

@@ -6,8 +6,8 @@
 
 namespace kube {
 
-/// What a store keeps of an object besides its facts. All in one block: with hundreds of thousands of objects
-/// it is the many small blocks that cost.
+/// The parts of an object that a store keeps beside its facts, in one allocation. With hundreds of thousands
+/// of objects, many small allocations would cost more than the bytes.
 class StoredObject {
 public:
     StoredObject() = default;
@@ -22,7 +22,7 @@ public:
 
     std::string_view uid() const { return {text_.get(), uid_size_}; }
     std::string_view resource_version() const { return {text_.get() + uid_size_, version_size_}; }
-    /// Compact JSON without managedFields, as the store's digest left it.
+    /// Compact JSON without managedFields, as the store's transform left it.
     std::string_view bytes() const { return {text_.get() + uid_size_ + version_size_, bytes_size_}; }
 
 private:

@@ -4,12 +4,11 @@
 
 namespace kube {
 
-/// `rate` permits a second, at most `burst` saved up.
+/// Gives `rate` permits per second; saves up at most `burst`.
 class TokenBucket {
 public:
     TokenBucket(double rate, int burst) : rate_(rate), burst_(burst), tokens_(burst) {}
-    /// Takes the next permit and says when it becomes valid: `now`, or later. Permits are handed out in
-    /// order.
+    /// Takes the next permit. Returns when it becomes valid: `now` or later. Permits are given in order.
     SteadyTime take(SteadyTime now);
 
 private:
@@ -19,8 +18,8 @@ private:
     SteadyTime at_ = {};
 };
 
-/// --qps and --burst: holds back requests to `server`. Give it to the passes only; a lease that waits behind
-/// them would be lost. With qps 0 nothing waits.
+/// Delays requests to `server` by --qps and --burst. Only for reconciles: a lease that waited behind them
+/// would be lost. With qps 0 no request waits.
 std::unique_ptr<ApiServer> make_throttled(ApiServer& server, Clock& clock, double qps, int burst);
 
 }  // namespace kube

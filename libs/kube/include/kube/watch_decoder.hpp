@@ -14,13 +14,13 @@ struct WatchEvent {
     Type type = Type::bookmark;
     api::ObjectKey key = {};  ///< upsert, removed
     std::string resource_version = {};
-    api::Json object = {};            ///< upsert, removed: as it was last, without managedFields
+    api::Json object = {};            ///< upsert, removed: the last state, without managedFields
     bool initial_events_end = false;  ///< bookmark: the streamed list is complete
-    api::Error error = {};            ///< error: the Status; `gone` = list again
+    api::Error error = {};            ///< error: the Status; `gone` means list again
 };
 
-/// Fails with `invalid` on what is no watch event: the stream is broken, resume it.
-/// Of `left_out`, paths from the event ("object" first), no tree is made.
+/// Parses a line of a watch, without the paths `left_out`, which begin at the event ("object" first). Fails
+/// with `invalid` if the line is no watch event: the stream is broken and must be resumed.
 api::Result<WatchEvent> decode_watch_line(std::string_view line, api::JsonPaths left_out = {});
 
 /// One page of a list.

@@ -3,11 +3,12 @@
 
 namespace kube {
 
-/// The same request, with an answer that leaves the object out (a Table whose rows have none) and still tells
-/// its resource version. A server that cannot do that answers with the object.
+/// Returns the same request for a response without the object: a Table with the resource version and without
+/// the object in its rows. A server without support for that sends the object.
 Request without_object(Request request);
 
-/// The resource version that an answer tells, be it the object or what without_object() asks for; "" if none.
+/// Returns the resource version of a response, be it an object or a Table of without_object(); "" if there is
+/// none.
 std::string version_of(const Response& response);
 
 }  // namespace kube

@@ -15,80 +15,81 @@
 
 namespace kube {
 
-/// Which objects want a pass, and when. One pass per key at a time; whatever happens during a pass folds into
-/// one more pass after it. Passes are shared between namespaces by what they cost (FairQueue), and events
-/// bring only so many to one key (EventLimit). Memory is held only for keys that wait, run, have failed, or
-/// had a pass a moment ago. Thread rule: one thread.
+/// The keys of objects to reconcile, and when. It starts one reconcile per key at a time; changes during a
+/// reconcile cause one more reconcile after it. Namespaces share reconciles by their cost (FairQueue), and
+/// events can start only a limited number for one key (EventLimit). Memory is held only for keys that wait,
+/// run, have failed or were reconciled a moment ago. Thread rule: one thread.
 class WorkQueue {
 public:
     static constexpr std::chrono::seconds first_backoff{1};
     static constexpr std::chrono::seconds max_backoff{5 * 60};
-    /// A pass that costs that much is a dear one. Dear passes run side by side only as long as they cost no
-    /// more than `most_of_dear` together: each holds the event loop and memory for a while.
+    /// From this cost on a reconcile is expensive. Expensive ones run side by side only up to a cost of
+    /// `most_of_dear` in sum, since each holds the event loop and memory for a while.
     static constexpr std::int64_t dear = 4;
     static constexpr std::int64_t most_of_dear = 192;
 
-    /// What a pass over that object will cost, in costs of a usual one; asked before it starts.
+    /// Returns the cost of the reconcile of an object, in units of a usual one. Called before the reconcile
+    /// starts.
     using Cost = std::function<std::int64_t(const api::ObjectKey&)>;
 
-    /// For `slots` passes at a time. The last eighth of them is for namespaces that have no pass running, so
-    /// that those of one namespace, however slow, leave a place for others.
+    /// Runs at most `slots` reconciles at a time. The last eighth of the slots is for namespaces without a
+    /// running reconcile, so that slow reconciles of one namespace leave slots for others.
     explicit WorkQueue(
         std::size_t slots = std::numeric_limits<std::size_t>::max(),
         Cost cost = [](const api::ObjectKey&) { return 1; })
         : slots_(slots), cost_(std::move(cost)) {}
 
-    /// Something changed: a pass as soon as possible. Overtakes a backoff (what failed may work now), but not
-    /// the server's Retry-After, nor the limit of passes that events bring.
+    /// Enqueues a key after a change, as soon as possible. Overrides a backoff, since the retry may succeed
+    /// now, but neither the server's Retry-After nor the limit of reconciles that events start.
     void add(const api::ObjectKey& key, SteadyTime now);
-    /// A pass at `when` at the latest; of several the earliest wins, and any pass that starts before uses it
-    /// up. Overtakes all limits of add(): a deadline must not wait for an hour because a server said so.
+    /// Enqueues a key at `when` at the latest. The earliest of several times counts, and any reconcile that
+    /// starts before uses it up. Overrides all limits of add(): a deadline must not wait for an hour because
+    /// of a server's Retry-After.
     void add_after(const api::ObjectKey& key, SteadyTime when);
 
-    /// The key whose pass starts now; nullopt if none is due, or none may start before another pass ends.
-    /// Those of one namespace come in the order in which they became due.
+    /// Returns the key to reconcile now; nullopt if none is due, or none may start before another reconcile
+    /// ends. Keys of one namespace are returned in the order in which they became due.
     std::optional<api::ObjectKey> next(SteadyTime now);
 
-    /// No pass now, as it turned out: the key is wanted again at `when`, or before if something happens.
+    /// Ends the reconcile without its cost: requeues the key at `when`, or earlier after an event.
     void postpone(const api::ObjectKey& key, SteadyTime when);
 
-    /// The pass ended well: its backoff is forgotten. A key that is done and not wanted again costs no
+    /// Ends the reconcile as a success and resets the backoff. Then a key that is not enqueued again takes no
     /// memory.
     void done(const api::ObjectKey& key, SteadyTime now);
-    /// The pass failed: another one after `retry_after`, or after the key's backoff (1 s doubling to 5 min).
-    /// Events wait for `retry_after`. Returns how long that is.
+    /// Ends the reconcile as a failure. Requeues the key after `retry_after`, or after its backoff (1 s
+    /// doubling to 5 min). Events wait for `retry_after`. Returns the delay.
     std::chrono::seconds failed(const api::ObjectKey& key, SteadyTime now,
                                 std::optional<std::chrono::seconds> retry_after = {});
-    /// There is no such object any more: it wants no pass, and costs no memory. One whose pass runs stays,
-    /// and one that the server's Retry-After holds back: that counts for the next object of the name as well.
+    /// Removes the key of an object that no longer exists. A key stays while its reconcile runs, or while the
+    /// server's Retry-After delays it: that also holds for the next object of the name.
     void forget(const api::ObjectKey& key);
-    /// The key means another object now: the failures of the former one do not count.
+    /// Resets the failures of a key that now belongs to another object.
     void forgive(const api::ObjectKey& key);
-    /// When next() has something to give; a time that has passed = now. nullopt: not before a pass ends or a
+    /// Returns when next() has a key; a time in the past means now. nullopt: not before a reconcile ends or a
     /// key is added.
     std::optional<SteadyTime> next_wakeup() const;
-    /// Something is due, and may not start before another pass ends.
+    /// Returns whether a key is due that may not start before another reconcile ends.
     bool is_full() const { return full_ || running_ >= slots_; }
 
-    std::size_t ready() const { return ready_.size(); }     ///< due, not started
-    std::size_t waiting() const { return timers_.size(); }  ///< for their time
+    std::size_t ready() const { return ready_.size(); }     ///< keys that are due and not started
+    std::size_t waiting() const { return timers_.size(); }  ///< keys whose time has not come
     std::size_t running() const { return running_; }
-    /// Passes of this key that failed in a row.
+    /// Returns how many reconciles of this key failed in a row.
     int failures(const api::ObjectKey& key) const;
 
 private:
     struct Item;
     using Items = std::unordered_map<api::ObjectKey, Item>;
-    // Keys are pointed to inside items_, whose nodes stay where they are. The number keeps equal times in
-    // order.
+    // The values point to keys in `items_`, whose nodes do not move. The number keeps equal times in order.
     using Timers = std::map<std::pair<SteadyTime, std::uint64_t>, const api::ObjectKey*>;
     struct Item {
         bool running = false;
-        bool again = false;  // something happened during the pass
+        bool again = false;  // an event came during the reconcile
         int failures = 0;
-        std::optional<SteadyTime> due = {};  // asked for during the pass
-        SteadyTime not_before = {};          // the server's Retry-After
-        std::int64_t cost = 0;               // of the pass that runs
+        std::optional<SteadyTime> due = {};  // requested during the reconcile
+        SteadyTime not_before = {};          // by the server's Retry-After
+        std::int64_t cost = 0;               // of the running reconcile
         std::optional<FairQueue::Place> ready = {};
         std::optional<Timers::iterator> timer = {};
     };

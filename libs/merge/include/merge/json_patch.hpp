@@ -8,7 +8,7 @@
 
 namespace merge {
 
-/// RFC 6901. `JsonPointer() / "spec" / "a/b" / 0` is "/spec/a~1b/0".
+/// A pointer of RFC 6901. `JsonPointer() / "spec" / "a/b" / 0` is "/spec/a~1b/0".
 class JsonPointer {
 public:
     JsonPointer() = default;
@@ -25,11 +25,12 @@ private:
 JsonPointer operator/(JsonPointer base, std::string_view member);
 JsonPointer operator/(JsonPointer base, std::size_t index);
 
-/// RFC 6902 operations. `add` replaces a member that is already there; its parent must exist.
+/// Operations of RFC 6902. `add` replaces an existing member; its parent must exist.
 api::Json add_operation(const JsonPointer& where, api::Json value);
 api::Json remove_operation(const JsonPointer& where);
 
-/// Applies operations of the kinds above to an object, in order. Fails where one does not fit.
+/// Applies operations of the kinds above to an object, in order. Fails at the first one whose path does not
+/// exist.
 api::Result<> apply_operations(const std::vector<api::Json>& operations, api::Json& object);
 
 }  // namespace merge

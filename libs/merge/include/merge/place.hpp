@@ -4,8 +4,8 @@
 
 namespace merge {
 
-/// Where in a tree a walk is, as links on the stack: rendered ("spec.containers[2].env") only when something
-/// is wrong there. A default Place is the root.
+/// The position of a walk in a tree, as links on the stack. text() renders it ("spec.containers[2].env"), for
+/// errors only. A default Place is the root.
 struct Place {
     const Place* outer = nullptr;
     std::string_view member = {};  ///< empty: an item

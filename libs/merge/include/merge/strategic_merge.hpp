@@ -4,12 +4,11 @@
 
 namespace merge {
 
-/// Strategic merge of `patch` into `base`, as Kubernetes' typed clients do it, with these differences that
-/// make the outcome valid: of a one-of group only what the patch sets stays, and maps of strings are merged
-/// literally. Nothing that a typed patch cannot carry has an effect: null, empty lists and maps, zeros of
-/// plain scalars; so a patch cannot remove anything. Fields of the base that nobody knows survive.
-/// Merging the same patch twice changes nothing more.
-/// An error names the place in the patch, e.g. "replicatedJobs[0].template: must be an object".
+/// Merges `patch` into `base` strategically, as Kubernetes' typed clients do. Two differences keep the result
+/// valid: of a one-of group only the patch's members stay, and maps of strings are merged literally. Values
+/// that a typed patch cannot carry have no effect: null, empty lists and maps, zeros of plain scalars. So a
+/// patch cannot remove anything. Unknown fields of the base stay. Idempotent.
+/// Fails with the path in the patch, e.g. "replicatedJobs[0].template: must be an object".
 api::Result<api::Json> strategic_merge(api::Json base, const api::Json& patch, const Type& type);
 
 }  // namespace merge

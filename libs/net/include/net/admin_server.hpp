@@ -9,14 +9,15 @@
 
 namespace net {
 
-/// What this process still waits for, one short reason each; empty = ready.
+/// Returns one short reason for each thing that this process still waits for. Empty means ready.
 using Readiness = std::function<std::vector<std::string>()>;
 
-/// Answers GET /healthz (200 while the loop runs), /readyz (200, or 503 with the reasons) and /metrics.
-/// `metrics` must outlive the handler.
+/// Returns a handler for GET /healthz (200 while the event loop runs), /readyz (200, or 503 with the reasons)
+/// and /metrics. `metrics` must outlive the handler.
 Handler admin_handler(const Metrics& metrics, Readiness readiness);
 
-/// A server with that handler, started; logs where it listens, and exports readiness as signalbox_ready.
+/// Starts a server with admin_handler(). Logs the address that it listens on and exports readiness as
+/// signalbox_ready. Fails if the server cannot listen.
 api::Result<std::unique_ptr<HttpServer>> start_admin_server(boost::asio::any_io_executor executor,
                                                             const HostPort& listen, Metrics& metrics,
                                                             Readiness readiness, Log& log);

@@ -5,9 +5,9 @@
 
 namespace net {
 
-/// What an I/O function returns: a coroutine that ends with a value or an Error. Never throws for what the
-/// outside does. g++ 12 rule: name aggregates on the line before `co_await f(aggregate)` (CONTRIBUTING.md:
-/// toolchain traps).
+/// The return type of an I/O function: a coroutine that ends with a value or an Error. It never throws
+/// because of input or I/O from outside the process. Rule for g++ 12: name an aggregate on the line before
+/// `co_await f(aggregate)` (CONTRIBUTING.md: toolchain traps).
 template <class T = void>
 using Async = boost::asio::awaitable<api::Result<T>>;
 

@@ -5,7 +5,7 @@
 
 namespace net {
 
-/// SHA-256: stands for a secret that shall not be kept.
+/// A SHA-256 hash. It replaces a secret in memory that must not be kept in clear text.
 using Digest = std::array<unsigned char, 32>;
 
 Digest digest_of(std::string_view text);

@@ -8,7 +8,7 @@ namespace net {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
-/// The first header of that name, in any case; empty if there is none.
+/// Returns the value of the first header of that name, compared without case; empty if there is none.
 std::string_view header(const Headers& headers, std::string_view name);
 
 struct HttpRequest {
@@ -23,7 +23,7 @@ struct HttpResponse {
     int status = 200;
     Headers headers = {};
     std::string body = {};
-    bool close = false;  ///< end the connection after this answer
+    bool close = false;  ///< closes the connection after this response
 };
 
 }  // namespace net

@@ -12,55 +12,54 @@
 
 namespace net {
 
-/// Where a client connects and whom it trusts. PEM texts, not file names: whoever reads files decides when to
-/// reread.
+/// The address of a server and the trust settings of a client. It holds PEM texts, not file names: the caller
+/// reads the files and decides when to reread them.
 struct ClientConfig {
     std::string host = {};  ///< name or address; IPv6 without brackets
     std::string port = "443";
-    std::string server_name = {};  ///< for SNI and verification; empty = host
+    std::string server_name = {};  ///< for SNI and verification; empty: `host`
     bool tls = true;
-    std::string ca_pem = {};  ///< empty = the system's roots
-    bool verify = true;       ///< false only for kubeconfigs that say insecure-skip-tls-verify
+    std::string ca_pem = {};  ///< empty: the system's roots
+    bool verify = true;       ///< false only for a kubeconfig with insecure-skip-tls-verify
     std::string client_cert_pem = {};
     std::string client_key_pem = {};
     std::chrono::milliseconds connect_timeout{10'000};
-    std::chrono::milliseconds request_timeout{
-        30'000};                        ///< all in all, up to the last byte (open(): the headers)
-    std::size_t max_connections = 128;  ///< further requests wait for a free one
+    std::chrono::milliseconds request_timeout{30'000};  ///< up to the last byte; in open(), up to the headers
+    std::size_t max_connections = 128;                  ///< further requests wait for a free one
 };
 
-/// The body of a response that does not end by itself, such as a watch.
+/// The body of a response without an end of its own, such as a watch.
 class ByteStream {
 public:
     virtual ~ByteStream() = default;
-    /// The next bytes, at least one; an empty string when the server ended the body properly. Errors:
-    /// `unavailable` when the connection broke, or nothing came for `idle_timeout` (given to open()).
+    /// Returns the next bytes, at least one; an empty string when the server ended the body properly. Fails
+    /// with `unavailable` when the connection broke, or when no byte arrived within the `idle_timeout` of
+    /// open().
     virtual Async<std::string> read() = 0;
 };
 
-/// One server, a pool of keep-alive HTTP/1.1 connections. A request on a reused connection that dies before
-/// the first byte of the answer is silently sent once more on a new one. Transport failures are
-/// `unavailable`. Thread rule: used from the one thread that runs its executor.
+/// A client of one server with a pool of keep-alive HTTP/1.1 connections. If a reused connection breaks
+/// before the first byte of the response, the client sends the request once more on a new connection.
+/// Transport failures are `unavailable`. Thread rule: the one thread that runs its executor.
 class HttpClient {
 public:
     virtual ~HttpClient() = default;
-    /// Any HTTP status is a success here. A body of more than `max_body` bytes is `too_large`; it is not read
-    /// to its end, and its connection is closed.
+    /// Sends the request and returns the response, whatever its HTTP status. Fails with `too_large` if the
+    /// body has more than `max_body` bytes; then the rest is not read and the connection is closed.
     virtual Async<HttpResponse> send(HttpRequest request, std::size_t max_body) = 0;
-    /// As send(), but hands out the body as it comes; the connection belongs to the stream and dies with it.
-    /// When the status is not 2xx, the body is read whole, up to a megabyte, and returned in `response`, and
-    /// `stream` is null.
     struct Opened {
         HttpResponse response = {};
         std::unique_ptr<ByteStream> stream = {};
     };
+    /// As send(), but the caller reads the body from `stream` as it arrives. The stream owns the connection.
+    /// If the status is not 2xx, `stream` is null and `response` has the whole body, at most one megabyte.
     virtual Async<Opened> open(HttpRequest request, std::chrono::seconds idle_timeout) = 0;
-    /// New connections use this from now on; idle ones are closed, busy ones finish. Fails, and changes
-    /// nothing, when the PEM texts are broken or do not belong together.
+    /// New connections use `config` from now on. Closes idle connections; busy ones finish. Fails, and
+    /// changes nothing, if the PEM texts are broken or do not belong together.
     virtual api::Result<> reconfigure(ClientConfig config) = 0;
 };
 
-/// Fails when the PEM texts are broken.
+/// Fails if the PEM texts are broken or do not belong together.
 api::Result<std::unique_ptr<HttpClient>> make_http_client(boost::asio::any_io_executor executor,
                                                           ClientConfig config);
 

@@ -3,7 +3,8 @@
 
 #include "api/error.hpp"
 
-/// Key pairs for the programs of a TrainJob, from OpenSSL's generator of private randomness. Any thread.
+/// Key pairs for the programs of a TrainJob, from OpenSSL's generator of private randomness. Thread rule: any
+/// thread.
 namespace net {
 
 /// An ECDSA key on P-521, in the forms that OpenSSH reads.
@@ -18,7 +19,8 @@ struct CurveKeys {
     std::string secret_key = {};
 };
 
-/// Both fail (`internal`) only if OpenSSL has no randomness or lacks the curve, e.g. by its configuration.
+/// Both fail with `internal`, and only if OpenSSL has no randomness or lacks the curve, e.g. because of its
+/// configuration.
 api::Result<SshKeys> make_ssh_key_pair();
 api::Result<CurveKeys> make_curve_key_pair();
 

@@ -15,7 +15,7 @@ namespace net {
 enum class LogLevel { debug, info, warn, error };
 enum class LogFormat { json, text };
 
-/// One key and value of a log line. Refers to its texts: use it in the call that logs.
+/// One key and value of a log line. It refers to its texts: construct it in the call that logs.
 class LogField {
 public:
     LogField(std::string_view key, std::string_view value) : key_(key), value_(value) {}
@@ -38,15 +38,15 @@ private:
     Value value_;
 };
 
-/// Writes one line per event: JSON such as {"time":…,"level":"info","msg":…,"job":"ns/name"} or, for people,
-/// text. Any bytes are fine as values: what is not valid UTF-8 or printable is escaped. Never throws; a line
-/// that cannot be written is lost. Thread rule: any thread.
+/// Writes one line per event: JSON such as {"time":…,"level":"info","msg":…,"job":"ns/name"}, or text for a
+/// terminal. A value may have any bytes: invalid UTF-8 and unprintable characters are escaped. Never throws;
+/// a line that cannot be written is lost. Thread rule: any thread.
 class Log {
 public:
     using Fields = std::initializer_list<LogField>;
-    using Sink = std::function<void(std::string_view line)>;  ///< gets whole lines with their '\n'
+    using Sink = std::function<void(std::string_view line)>;  ///< takes whole lines with their '\n'
 
-    /// To stderr.
+    /// Writes to stderr.
     explicit Log(LogLevel level = LogLevel::info, LogFormat format = LogFormat::json);
     Log(LogLevel level, LogFormat format, Sink sink);
 

@@ -10,16 +10,16 @@ namespace net {
 
 class Metrics;
 
-/// How long event loops leave what is ready waiting: the gap between one turn and the next, whatever it comes
-/// from (a handler that takes long, a file system, a CPU quota). Thread rule: any thread.
+/// Measures how long event loops leave ready handlers waiting: the gap between two turns of a loop. The cause
+/// does not matter: a slow handler, a file system, a CPU quota. Thread rule: any thread.
 class LoopGaps {
 public:
     using Time = std::chrono::steady_clock::time_point;
     using Duration = std::chrono::steady_clock::duration;
 
-    /// Gaps are forgotten one to two of these after their end, so that a scrape a minute misses none.
+    /// A gap is forgotten one to two of these after its end, so that one scrape per minute misses none.
     static constexpr std::chrono::seconds remembered_for{60};
-    /// A gap is known but for that.
+    /// The precision: a gap is measured less this period.
     static constexpr std::chrono::milliseconds usual_period{50};
 
     explicit LoopGaps(std::chrono::milliseconds period = usual_period,
@@ -28,9 +28,9 @@ public:
     LoopGaps(const LoopGaps&) = delete;
     LoopGaps& operator=(const LoopGaps&) = delete;
 
-    /// Looks after the event loop that it runs on, until it is cancelled. Must not outlive this object.
+    /// Measures the event loop that it runs on until it is cancelled. Must not outlive this object.
     Task<> watch();
-    /// The longest of late, of all loops; one that still lasts counts as well.
+    /// Returns the longest recent gap of all loops, including a gap that still lasts.
     Duration longest() const;
 
 private:
@@ -47,12 +47,12 @@ private:
     const std::function<Time()> now_;
     mutable std::mutex mutex_;
     std::list<Loop> loops_ = {};
-    mutable Time since_ = {};  ///< when `latest_` began
+    mutable Time since_ = {};  ///< the start of the window of `latest_`
     mutable Duration latest_{0};
     mutable Duration former_{0};
 };
 
-/// signalbox_event_loop_longest_gap_seconds. The gaps must outlive the last exposition.
+/// Adds the gauge signalbox_event_loop_longest_gap_seconds. `gaps` must outlive the last exposition.
 void add_loop_metrics(Metrics& metrics, const LoopGaps& gaps);
 
 }  // namespace net

@@ -7,8 +7,8 @@
 
 namespace net {
 
-/// Handles of single series: cheap to copy, valid as long as their Metrics. Look them up once and keep them;
-/// using one takes no lock. Thread rule: any thread. A default-constructed one does nothing.
+/// Handles of single series: cheap to copy, valid as long as their Metrics. Look a handle up once and keep
+/// it; using it takes no lock. A default-constructed handle does nothing. Thread rule: any thread.
 class Counter {
 public:
     Counter() = default;
@@ -45,8 +45,8 @@ private:
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
-/// All series of a process. (prometheus-cpp does the work; its headers would cost every user a second of
-/// compile time, so handles hide it.) Thread rule: any thread.
+/// All series of a process. Handles hide prometheus-cpp, whose headers would cost each including source a
+/// second of compile time. Thread rule: any thread.
 class Metrics {
 public:
     Metrics();
@@ -54,26 +54,27 @@ public:
     Metrics(const Metrics&) = delete;
     Metrics& operator=(const Metrics&) = delete;
 
-    /// The series of that name and those labels; made on first use. A name has one type, one help text and
-    /// at most `max_series` series: beyond that, every label value reads "other", so that no input from
-    /// outside can fill the memory. Throws std::invalid_argument on bad names: a bug.
+    /// Returns the series of that name and those labels, and creates it on first use. A name has one type,
+    /// one help text and at most `max_series` series. Beyond the limit every label value becomes "other", so
+    /// that input from outside cannot fill the memory. Throws std::invalid_argument on a bad name, which is a
+    /// bug.
     Counter counter(const std::string& name, const std::string& help, const Labels& labels = {});
     Gauge gauge(const std::string& name, const std::string& help, const Labels& labels = {});
-    /// `bounds`: upper bounds of the buckets, ascending; the same for every series of a name.
+    /// `bounds`: upper bounds of the buckets in ascending order, the same for every series of a name.
     Histogram histogram(const std::string& name, const std::string& help, const std::vector<double>& bounds,
                         const Labels& labels = {});
 
-    /// Series that somebody else keeps: expose() asks for their value, on its thread. What a counter loses,
-    /// as when it starts again from zero, is left out of its series.
+    /// Series whose value the caller keeps: expose() calls `read` on its thread. A counter's series skips
+    /// decreases of the value, as after a restart from zero.
     void read_counter(const std::string& name, const std::string& help, std::function<double()> read,
                       const Labels& labels = {});
     void read_gauge(const std::string& name, const std::string& help, std::function<double()> read,
                     const Labels& labels = {});
 
-    /// Called by expose(), on its thread.
+    /// expose() calls `refresh` on its thread.
     void before_expose(std::function<void()> refresh);
 
-    /// Prometheus' text format 0.0.4.
+    /// Returns all series in Prometheus' text format 0.0.4.
     std::string expose() const;
 
     static constexpr std::size_t max_series = 500;
@@ -83,7 +84,7 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// signalbox_build_info, process_resident_memory_bytes, process_cpu_seconds_total, process_open_fds,
+/// Adds signalbox_build_info, process_resident_memory_bytes, process_cpu_seconds_total, process_open_fds and
 /// process_start_time_seconds.
 void add_process_metrics(Metrics& metrics);
 

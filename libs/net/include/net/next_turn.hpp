@@ -7,7 +7,8 @@
 
 namespace net {
 
-/// Lets everything that is ready on this executor go first: between two steps that may be long.
+/// Runs all handlers that are ready on this executor before it returns. Call it between two steps that may be
+/// long.
 inline Task<> next_turn() {
     const auto executor = co_await boost::asio::this_coro::executor;
     co_await boost::asio::post(executor, boost::asio::use_awaitable);

@@ -14,7 +14,8 @@
 
 namespace net {
 
-/// Where to listen. Written HOST:PORT, [IPv6]:PORT or :PORT (all interfaces).
+/// An address to listen on. Written HOST:PORT, [IPv6]:PORT, :PORT or PORT (the last two: all IPv4
+/// interfaces).
 struct HostPort {
     std::string host = {};
     std::uint16_t port = 0;
@@ -27,9 +28,9 @@ std::string to_string(const HostPort& address);
 /// "A=true,B=false"
 using FeatureGates = std::map<std::string, bool>;
 
-// A type can be an option's when it has these two functions. read_option() changes `target` only on success;
-// its error says what is allowed, and does not repeat the name or the value. show_option() writes what
-// read_option() reads.
+// A type can be an option's type if it has these two functions. read_option() changes `target` only on
+// success; its error says what is allowed and does not repeat the name or the value. show_option() writes
+// what read_option() reads.
 api::Result<> read_option(std::string_view text, std::string& target);
 api::Result<> read_option(std::string_view text, bool& target);
 api::Result<> read_option(std::string_view text, double& target);
@@ -39,11 +40,11 @@ api::Result<> read_option(std::string_view text,
                           std::chrono::milliseconds& target);  ///< 90s, 1m30s, 250ms, 2h
 api::Result<> read_option(std::string_view text, std::chrono::seconds& target);
 api::Result<> read_option(std::string_view text, FeatureGates& target);
-/// May be given several times; each adds to the list.
+/// May be given several times; each adds one item to the list.
 api::Result<> read_option(std::string_view text, std::vector<std::string>& target);
 api::Result<> read_option(std::string_view text, LogLevel& target);
 api::Result<> read_option(std::string_view text, LogFormat& target);
-/// Decimal digits between `low` and `high`.
+/// Reads decimal digits. Fails if the number is not between `low` and `high`.
 api::Result<std::int64_t> read_integer(std::string_view text, std::int64_t low, std::int64_t high);
 template <std::integral T>
 api::Result<> read_option(std::string_view text, T& target) {

@@ -14,13 +14,13 @@ namespace net {
 ///
 ///     net::Options options("signalbox-webhook", "Validates …");
 ///     options.add("listen", "HOST:PORT", listen, "where the API server calls");
-///     options.add("leader-elect", leader_elect, "run only while holding the lease");      //
-///     --leader-elect[=bool] options.add_choice("created-condition", created, {{"always", A}, {"on-failure",
-///     B}}, "when …");
+///     options.add("leader-elect", leader_elect, "run only while holding the lease");
+///     options.add_choice("created-condition", created, {{"always", A}, {"on-failure", B}}, "when …");
 ///
-/// What the variables hold before parse() are the defaults that --help shows. --help, --version and --config
-/// FILE are there by themselves. Values come as `--name value` or `--name=value`; the file is YAML with the
-/// same names as keys, and the command line wins over it. Of several values for one option the last one wins.
+/// The values of the variables before parse() are the defaults, which --help shows. --help, --version and
+/// --config FILE always exist. A value is given as `--name value` or `--name=value`. The configuration file
+/// is YAML with the same names as keys; the command line overrides it. Of several values of one option
+/// the last counts, unless the option is a list.
 class Options {
 public:
     Options(std::string program, std::string summary, std::string version);
@@ -30,31 +30,32 @@ public:
     void add(std::string name, std::string placeholder, T& target, std::string help) {
         add_row(row_of(std::move(name), std::move(placeholder), target, std::move(help)));
     }
-    /// Its text is a list with commas, which may come in parts (`--name a --name b,c`), in the file as a YAML
-    /// list.
+    /// An option whose text is a list with commas. It may be given in parts (`--name a --name b,c`), and in
+    /// the file as a YAML list.
     template <class T>
     void add_list(std::string name, std::string placeholder, T& target, std::string help) {
         Row row = row_of(std::move(name), std::move(placeholder), target, std::move(help));
         row.is_list = true;
         add_row(std::move(row));
     }
-    /// A switch: `--name`, `--name=true`, `--name=false`.
+    /// A switch: `--name`, `--name=true`, `--name=false`. parse() sets `target`, which must outlive the
+    /// Options.
     void add(std::string name, bool& target, std::string help);
 
-    /// `-f FILE` for `--filename FILE`. The option is there already.
+    /// Adds `-f FILE` for `--filename FILE`. The option must have been added before.
     void shorten(std::string_view name, char letter);
 
-    /// The one value that stands without a name, among the options or after them; it must be there.
+    /// The one positional argument, among the options or after them. It is required.
     template <class T>
     void add_argument(std::string placeholder, T& target, std::string help) {
         argument_ = row_of("", std::move(placeholder), target, std::move(help));
     }
 
-    /// A word that may stand in place of options and makes another program of this one; for --help only, as
-    /// is the placeholder of its argument, if it has one.
+    /// Lists a command in --help: a word in place of the options that selects another program. `argument` is
+    /// the placeholder of the command's positional argument, if it has one.
     void add_command(std::string name, std::string help, std::string argument = "");
 
-    /// One of a few words.
+    /// An option with a fixed set of words.
     template <class T>
     struct Choice {
         std::string_view word;
@@ -84,11 +85,11 @@ public:
                  .read = std::move(read)});
     }
 
-    /// Sets the variables. A text (--help, --version) is to be printed, and the program to end well. Errors
-    /// name the option, the value and what is allowed; bad usage, exit status 2.
+    /// Sets the variables. Returns a text for --help and --version: the caller prints it and exits with
+    /// status 0. Errors name the option, the value and what is allowed; the caller exits with status 2.
     api::Result<std::optional<std::string>> parse(std::span<const char* const> arguments);
 
-    /// Whether the command line or the file set it.
+    /// Returns whether the command line or the file set this option.
     bool given(std::string_view name) const;
 
     const std::string& program() const { return program_; }
@@ -119,7 +120,7 @@ private:
                 .shown_default = show_option(target),
                 .read = [&target](std::string_view text) { return read_option(text, target); }};
     }
-    /// What an argument names, and the value that comes with it.
+    /// The option that an argument names, and the value in the same argument.
     struct Named {
         Row* row = nullptr;  ///< nullptr: --config
         std::optional<std::string_view> text = {};

@@ -6,27 +6,29 @@
 
 namespace net {
 
-/// Of what a loop may be waiting for, when what comes does not depend on what it has asked.
+/// The value of Awaited for a loop whose input does not depend on its requests.
 inline constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
-/// How many answers can come before a loop asks again; `unlimited` as long as it asks whenever it likes to.
+/// Returns how many responses can arrive before the loop sends another request; `unlimited` while it may send
+/// at any time.
 using Awaited = std::function<std::size_t()>;
 
-/// How long an event loop that has much to do all the time lets answers gather before it looks for them, as
-/// network cards moderate interrupts: to be woken for one answer costs more than the answer does
-/// (docs/performance.md). All counts are of handlers that the loop has run; a job takes about a hundred.
+/// Computes how long a busy event loop sleeps between two rounds, so that responses gather. Network cards
+/// moderate interrupts in the same way: a wake-up for one response costs more than the response itself
+/// (docs/performance.md). All counts are of handlers that the loop has run; one job takes about a hundred.
 class RoundPacer {
 public:
     using Time = std::chrono::steady_clock::time_point;
     using Duration = std::chrono::microseconds;
 
-    static constexpr double free_in_a_row = 1000;     ///< that nothing waits for
-    static constexpr double free_per_second = 500;    ///< the same in the long run
-    static constexpr std::size_t enough = 64;         ///< a round with fewer lets more gather
-    static constexpr Duration step{500};              ///< the pause is longer by that at a time
-    static constexpr Duration longest_pause{20'000};  ///< the most that anything waits
+    static constexpr double free_in_a_row = 1000;     ///< handlers in a row without a pause
+    static constexpr double free_per_second = 500;    ///< the same per second in the long run
+    static constexpr std::size_t enough = 64;         ///< a round with fewer handlers lengthens the pause
+    static constexpr Duration step{500};              ///< by which one round lengthens the pause
+    static constexpr Duration longest_pause{20'000};  ///< the longest delay of any handler
 
-    /// After a round that ran `handled` handlers and ended `now`, if no more than `awaited` answers can come
-    /// before the loop asks again: then there is no use in waiting for more.
+    /// Returns the pause after a round that ran `handled` handlers and ended at `now`. `awaited` is the
+    /// number of responses that can arrive before the loop sends another request; a pause for more than these
+    /// gains nothing.
     Duration pause_after(std::size_t handled, Time now, std::size_t awaited);
 
 private:
@@ -35,15 +37,16 @@ private:
     Time last_ = {};
 };
 
-/// The time as run_in_rounds() goes by it.
+/// The clock and the sleep of run_in_rounds(), which tests replace.
 struct RoundClock {
     std::function<RoundPacer::Time()> now = std::chrono::steady_clock::now;
-    std::function<void(RoundPacer::Duration)> pause;  ///< of the whole thread
+    std::function<void(RoundPacer::Duration)> pause;  ///< blocks the thread
 };
 RoundClock make_round_clock();
 
-/// As context.run(), with a RoundPacer's pauses between rounds. For one thread only. Whatever happens in
-/// `context`, timers and signals included, may happen as much later as the longest pause.
+/// As context.run(), with the pauses of a RoundPacer between rounds. Any handler of `context`, also of a
+/// timer or a signal, may run later by up to the longest pause. Thread rule: only one thread may run
+/// `context`.
 void run_in_rounds(boost::asio::io_context& context, const Awaited& awaited,
                    const RoundClock& clock = make_round_clock());
 

@@ -5,22 +5,22 @@
 
 namespace net {
 
-/// The body of a main(): reads the options, then runs `body`. Returns the exit status: 0 after a good end,
-/// --help or --version; 2 on bad usage; 1 when `body` fails or throws. Errors become one line on stderr:
-/// "program: what is wrong: how to mend it". SIGTERM and SIGINT wait from its beginning on for the Signals
-/// of `body`.
+/// The body of a main(): reads the options, then runs `body`. Returns the exit status: 0 after success,
+/// --help or --version; 2 on bad usage; 1 if `body` fails or throws. Prints an error as one line to stderr:
+/// "program: what is wrong: how to fix it". Blocks SIGTERM and SIGINT from its start until `body` makes its
+/// Signals.
 int run_main(Options& options, int argc, const char* const* argv,
              const std::function<api::Result<>()>& body) noexcept;
 
-/// What a command has to say, and how it ends.
+/// The output and the exit status of a command.
 struct Output {
-    std::string out = {};  ///< for stdout; whole lines, like `err`
+    std::string out = {};  ///< for stdout; whole lines, as in `err`
     std::string err = {};
     int status = 0;
 };
 
-/// The same for a program that reads, says something and ends: `argv` begins with its name. Returns the
-/// status of the output; 2 on bad usage and when `body` fails, for input that cannot be read; 1 when it
+/// The same for a command that prints its output and exits. `argv` begins with the command's name. Returns
+/// the status of the output; 2 on bad usage and if `body` fails because its input cannot be read; 1 if `body`
 /// throws or the output cannot be written.
 int run_command(Options& options, int argc, const char* const* argv,
                 const std::function<api::Result<Output>()>& body) noexcept;

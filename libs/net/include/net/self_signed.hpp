@@ -9,31 +9,31 @@
 
 namespace net {
 
-/// What a certificate says of itself.
+/// The fields of a certificate that the caller chooses or reads.
 struct CertificateFacts {
     api::Time not_before = {};
     api::Time not_after = {};
     std::vector<std::string> dns_names = {};
 };
 
-/// Of the first certificate of a PEM text.
+/// Reads the first certificate of a PEM text. Fails if the text has a broken certificate or none.
 api::Result<CertificateFacts> certificate_facts(std::string_view pem);
 
-/// Each certificate of a PEM text as a text of its own.
+/// Returns each certificate of a PEM text as a text of its own. Fails as certificate_facts().
 api::Result<std::vector<std::string>> split_certificates(std::string_view pem);
 
-/// Whether the CA's key signed the certificate.
+/// Returns whether the CA's key signed the certificate; false if a text is broken.
 bool is_issued_by(std::string_view certificate_pem, std::string_view authority_pem);
 
-/// A serving certificate with a CA that has issued this one and cannot issue another: its key is thrown away
-/// once it has signed.
+/// A serving certificate and the CA that issued it. The CA cannot issue another one: its key is discarded
+/// after signing.
 struct SelfSigned {
     std::string ca_pem = {};
     TlsIdentity identity = {};
 };
 
-/// With P-256 keys. `facts`: what it shall say; at least one name. Throws std::runtime_error when OpenSSL has
-/// no memory or no randomness.
+/// Makes P-256 keys and both certificates. `facts` needs at least one name. Throws std::runtime_error if
+/// OpenSSL has no memory or no randomness.
 SelfSigned make_self_signed(const CertificateFacts& facts);
 
 }  // namespace net

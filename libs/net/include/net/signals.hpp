@@ -7,8 +7,8 @@
 
 namespace net {
 
-/// Takes over signals from construction to destruction; none is lost between two calls of next(). After that
-/// the thread that destroys it ignores them until the next Signals.
+/// Handles the signals from construction to destruction. A signal between two calls of next() is not lost.
+/// The destructor blocks the signals in its thread until the next Signals.
 class Signals {
 public:
     Signals(const boost::asio::any_io_executor& executor, const std::vector<int>& numbers);
@@ -16,7 +16,7 @@ public:
     Signals(const Signals&) = delete;
     Signals& operator=(const Signals&) = delete;
 
-    /// The number of the next signal; 0 when the wait was cancelled.
+    /// Returns the number of the next signal; 0 if the wait was cancelled.
     Task<int> next();
 
 private:

@@ -13,34 +13,34 @@
 
 namespace net {
 
-/// How long the end of a process may take.
+/// Limits of the shutdown of a process.
 struct EndLimits {
-    std::chrono::milliseconds end{25'000};        ///< from the signal to the end of the process
+    std::chrono::milliseconds end{25'000};        ///< from the signal to the exit
     std::chrono::milliseconds end_of_bug{5'000};  ///< the same after a bug
-    std::chrono::milliseconds unwind{1'000};      ///< for what is cut at the end, and part of neither
+    std::chrono::milliseconds unwind{1'000};      ///< for cancelled coroutines, in addition to these
 };
 
-/// The life of a process: loops that run for good, and one orderly end, which comes with SIGTERM, SIGINT or
-/// a loop that ends by itself. The latter is a bug: a process that goes on without one of its loops looks
-/// alive and is of no use, so it leaves with an error and is started anew. Thread rule: run()'s thread.
+/// Runs the loops of a process and one orderly shutdown. The shutdown begins on SIGTERM, on SIGINT or when a
+/// loop ends by itself. The latter is a bug: without one of its loops the process looks alive and does no
+/// work, so it exits with an error and is restarted. Thread rule: the thread of run().
 class Supervisor {
 public:
-    /// How to end at once, without destructors: those may wait for what does not end.
+    /// Exits at once, without destructors, since those may wait for something that does not end.
     using Leave = std::function<void(int status)>;
-    /// Ends in order what the process does. After a bug it should not wait for anything: `hurry`.
+    /// Ends the work of the process in order. With `hurry`, after a bug, it should not wait for anything.
     using End = std::function<Task<>(bool hurry)>;
 
-    /// From here on signals are ours; one that comes before run() is not lost.
+    /// Handles SIGTERM and SIGINT from now on. A signal before run() is not lost.
     Supervisor(boost::asio::io_context& context, Log& log, EndLimits limits = {}, Leave leave = std::_Exit);
 
-    /// Runs `loop` until stop_loops(). `name` tells people which one has ended.
+    /// Runs `loop` until stop_loops(). The log and the error of run() give `name` if the loop ends by itself.
     void start(std::string name, Task<> loop);
-    /// Cancels the loops; returns when they have ended. For use in `End`, which may need some of them first.
+    /// Cancels the loops and returns when they have ended. `End` calls it, since it may need some loops
+    /// before.
     Task<> stop_loops() { return loops_.join(); }
 
-    /// Runs the context until the end. An error tells of a bug. Leaves with status 1 when a second signal
-    /// comes, when `end` exceeds its limit, or when something throws into the context itself. With
-    /// `awaited`, in rounds.
+    /// Runs the context until the end. Returns an error after a bug. Exits with status 1 on a second signal,
+    /// if `end` exceeds its limit, or if a handler outside all loops throws. With `awaited`, runs in rounds.
     api::Result<> run(const End& end, const Awaited& awaited = {});
 
 private:
@@ -58,7 +58,7 @@ private:
     TaskGroup loops_;
     TaskGroup own_;
     std::optional<std::string> bug_;
-    bool ended_ = false;  // in order
+    bool ended_ = false;  // the shutdown is complete
 };
 
 }  // namespace net

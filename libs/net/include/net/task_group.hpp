@@ -10,35 +10,35 @@
 
 namespace net {
 
-/// Coroutines that run side by side and can be cancelled together. Must be joined before what they refer to
-/// is destroyed. Thread rule: one thread, that of the executor.
+/// Runs coroutines side by side and cancels them together. join() it before the objects that they refer to
+/// are destroyed. Thread rule: the one thread of the executor.
 class TaskGroup {
 public:
-    /// What the task threw; null if it returned. Not called once the group is cancelled. It must not throw:
-    /// that would leave the event loop.
+    /// Called when a task ends, with its exception; null if it returned. Not called after cancel(). It must
+    /// not throw: the exception would leave the event loop.
     using OnEnd = std::function<void(const std::exception_ptr& thrown)>;
 
     explicit TaskGroup(boost::asio::any_io_executor executor);
 
-    /// Nothing happens once the group is cancelled.
+    /// Does nothing after cancel().
     void start(Task<> task, OnEnd on_end);
     bool empty() const { return signals_.empty(); }
-    /// Tasks that have not ended.
+    /// Returns the number of tasks that have not ended.
     std::size_t size() const { return signals_.size(); }
 
-    /// For good.
+    /// Cancels all tasks. The group cannot start others afterwards.
     void cancel();
-    /// cancel(), and returns when the last task has ended. One caller at a time.
+    /// Cancels all tasks, and returns when the last one has ended. One caller at a time.
     Task<> join();
 
 private:
     boost::asio::any_io_executor executor_;
     Wakeup ended_;
-    std::list<boost::asio::cancellation_signal> signals_;  // one per task that runs
+    std::list<boost::asio::cancellation_signal> signals_;  // one per running task
     bool cancelled_ = false;
 };
 
-/// The text of an exception that was caught as a pointer.
+/// Returns the text of a caught exception.
 std::string what_of(const std::exception_ptr& thrown);
 
 }  // namespace net

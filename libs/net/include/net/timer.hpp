@@ -7,11 +7,11 @@
 
 namespace net {
 
-/// Ends early when the coroutine is cancelled.
+/// Returns early if the coroutine is cancelled.
 Task<> sleep_for(std::chrono::milliseconds duration);
 
-/// Wakes one loop: a worker that waits for work or for a point in time, whichever comes first. Calls before
-/// the wait are remembered; several fold into one. Thread rule: as its executor.
+/// Wakes one waiting coroutine, by notify() or at a point in time. A notify() before the wait is remembered;
+/// several count as one. Thread rule: as its executor.
 class Wakeup {
 public:
     explicit Wakeup(const boost::asio::any_io_executor& executor);
@@ -20,7 +20,7 @@ public:
     Wakeup& operator=(const Wakeup&) = delete;
 
     void notify();
-    /// True: notified; false: the time came, or the wait was cancelled. One waiter at a time.
+    /// Returns true after notify(); false at `time` or if the wait was cancelled. One waiter at a time.
     Task<bool> wait_until(std::chrono::steady_clock::time_point time);
     Task<bool> wait();
 

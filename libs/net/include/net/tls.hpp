@@ -14,23 +14,23 @@ namespace net {
 struct TlsIdentity {
     std::string cert_pem = {};
     std::string key_pem = {};
-    std::string client_ca_pem = {};  ///< not empty: a client must show a certificate of one of these CAs
+    std::string client_ca_pem = {};  ///< not empty: clients need a certificate of one of these CAs
 };
 
-/// What a server shows to its clients: TLS 1.3 or 1.2, AEAD suites only, no renegotiation, no compression, no
-/// resumption, ALPN http/1.1. Can be shared by servers on several threads. Thread rule: any thread.
+/// The TLS settings of a server: TLS 1.3 or 1.2, AEAD suites only, ALPN http/1.1; no renegotiation,
+/// compression or resumption. Servers on several threads may share it. Thread rule: any thread.
 class Tls {
 public:
-    /// Fails with `invalid` when the texts are broken or do not belong together.
+    /// Fails with `invalid` if the texts are broken or do not belong together.
     static api::Result<std::shared_ptr<Tls>> make(const TlsIdentity& identity);
     ~Tls();
     Tls(const Tls&) = delete;
     Tls& operator=(const Tls&) = delete;
 
-    /// Handshakes that begin from now on use this; connections go on undisturbed. A broken identity changes
-    /// nothing.
+    /// Later handshakes use `identity`; open connections stay as they are. Fails, and changes nothing, as
+    /// make().
     api::Result<> replace(const TlsIdentity& identity);
-    /// When the leaf certificate ends.
+    /// Returns when the leaf certificate expires.
     api::Time not_after() const;
 
     class Impl;  ///< for libs/net/src only
@@ -44,30 +44,30 @@ private:
 struct TlsFiles {
     std::string cert_file = {};
     std::string key_file = {};
-    std::string client_ca_file = {};  ///< empty = clients need no certificate
+    std::string client_ca_file = {};  ///< empty: clients need no certificate
 };
 
-/// A Tls that follows files, such as a mounted Secret.
+/// A Tls whose identity follows files, such as a mounted Secret.
 class TlsFileWatcher {
 public:
-    /// Reads the files. Errors name the file at fault and how to mend it.
+    /// Reads the files. Errors name the file and say how to fix it.
     static api::Result<TlsFileWatcher> open(TlsFiles files);
 
     const std::shared_ptr<Tls>& tls() const { return tls_; }
 
-    /// Reads the files again if they look different, or could not be read. True: a new identity is in use. An
-    /// error is returned once per change, and the old identity stays.
+    /// Reads the files again if they look different or could not be read before. Returns true if a new
+    /// identity is in use. Returns an error once per change, and keeps the old identity.
     api::Result<bool> poll();
 
 private:
     TlsFiles files_ = {};
     std::shared_ptr<Tls> tls_ = {};
-    std::string stamps_ = {};  ///< inode, size and times of each file at the last look; empty = read again
-    std::string told_ = {};    ///< why they cannot be read
+    std::string stamps_ = {};  ///< inode, size and times of each file at the last poll; empty: read again
+    std::string told_ = {};    ///< the last error of reading them
     TlsIdentity seen_ = {};
 };
 
-/// Polls for ever, and tells `log` of changes and failures. Both arguments must outlive it; cancel it to end.
+/// Polls until it is cancelled. Logs changes and failures. `watcher` and `log` must outlive it.
 Task<> follow(TlsFileWatcher& watcher, std::chrono::milliseconds interval, Log& log);
 
 }  // namespace net

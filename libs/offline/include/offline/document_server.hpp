@@ -11,23 +11,23 @@
 
 namespace offline {
 
-/// An API server of which nobody else is a client: it holds some objects, takes writes and remembers them. It
-/// judges nothing and defaults nothing. Copies are servers of their own. Thread rule: one thread.
+/// An in-memory API server for one client: it holds objects, takes writes and records them. It neither
+/// validates nor defaults. A copy is an independent server. Thread rule: one thread.
 class DocumentServer final : public kube::ApiServer {
 public:
-    /// As if it had been stored before.
+    /// Adds an object that existed before the first request.
     void put(const kube::Resource& resource, api::Json object);
-    /// nullptr if there is none.
+    /// Returns nullptr if there is none.
     const api::Json* find(const kube::Resource& resource, const api::ObjectKey& key) const;
-    /// Fills the sections of a store as the first list of each would.
+    /// Fills the sections of a store as their first lists would.
     void show(const kube::Resource& resource, const std::vector<kube::Section>& sections) const;
 
     kube::Async<kube::Response> send(kube::Request request) override;
-    /// Fails: nothing ever changes by itself.
+    /// Fails always: no other client changes objects.
     kube::Async<std::unique_ptr<kube::Watch>> watch(kube::Request request) override;
 
-    /// What was created, applied or replaced, in order, as it was sent but for preconditions. Events are kept
-    /// apart, and changes of a status are none of them.
+    /// Returns the objects that were created, applied or replaced, in order, as sent but without
+    /// preconditions. Events are recorded apart; changes of a status are not recorded.
     const std::vector<api::Json>& written() const { return written_; }
     const std::vector<api::Json>& events() const { return events_; }
 
@@ -44,7 +44,7 @@ private:
     int version_ = 1;
 };
 
-/// Runs everything that is under way on the context, and the coroutine, to their ends. Rethrows.
+/// Runs the coroutine and all pending work of the context to the end. Rethrows the coroutine's exception.
 void run_to_end(boost::asio::io_context& context, net::Task<> task);
 
 }  // namespace offline
