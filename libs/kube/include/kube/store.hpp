@@ -44,8 +44,8 @@ public:
     /// object is none of ours.
     using Digest = std::function<std::optional<Facts>(api::Json& object)>;
     /// What changed: before is nullptr for a new object, after for one that is gone. Both are set with
-    /// different uids when it was replaced unseen. Pointers are valid during the call only. Must not call the
-    /// sections' sinks.
+    /// different uids when it was replaced unseen. Pointers are valid during the call only, the key until the
+    /// call that tells of its object's end returns. Must not call the sections' sinks.
     using OnChange = std::function<void(const api::ObjectKey& key, const Entry* before, const Entry* after)>;
     /// A list of that section is complete, and all that it changed has been told. A list tells nothing of
     /// what was absent before and is absent now.
@@ -191,10 +191,10 @@ private:
         entry.listing_ = listing_;
         if (at == entries.end()) {
             at = entries.emplace(key, std::move(entry)).first;
-            store_.on_change_(key, nullptr, &at->second);
+            store_.on_change_(at->first, nullptr, &at->second);
         } else {
             std::swap(at->second, entry);
-            store_.on_change_(key, &entry, &at->second);
+            store_.on_change_(at->first, &entry, &at->second);
         }
     }
 
