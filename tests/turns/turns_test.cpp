@@ -12,14 +12,17 @@
 #include <functional>
 #include <iomanip>
 #include <iostream>
+#include <limits>
 #include <map>
 #include <vector>
 
+#include "api/json_reader.hpp"
 #include "caches.hpp"
 #include "kube/event_recorder.hpp"
 #include "kube/watch_decoder.hpp"
 #include "net/next_turn.hpp"
 #include "pass.hpp"
+#include "runtime/size.hpp"
 
 namespace {
 
@@ -138,12 +141,18 @@ Json& pod_spec_of(Json& job_set_spec) {
     return job_set_spec["replicatedJobs"].items()[0]["template"]["spec"]["template"]["spec"];
 }
 
-// Adds items until their text has so many bytes.
-void fill(Json& list, std::size_t bytes, const std::function<Json(std::size_t)>& item) {
-    for (std::size_t i = 0, sum = 0; sum < bytes; ++i) {
+// Adds items until their text has so many bytes, or they hold so many values.
+void fill(Json& list, std::size_t bytes, const std::function<Json(std::size_t)>& item,
+          std::size_t most = std::numeric_limits<std::size_t>::max()) {
+    for (std::size_t i = 0, sum = 0, values = 0; sum < bytes && values < most; ++i) {
         list.push_back(item(i));
         sum += to_json(list.items().back()).size() + 1;
+        values += api::count_tree_values(list.items().back());
     }
+}
+// A runtime that holds more values is not built from.
+void fill_runtime(Json& list, const std::function<Json(std::size_t)>& item) {
+    fill(list, largest, item, runtime::max_runtime_values - 1'000);
 }
 
 Json variable(std::size_t i) { return Json::object({{"name", "A" + std::to_string(i)}}); }
@@ -197,21 +206,19 @@ const Case cases[] = {
     {"a patch with volumes", [](Json& job, Json&) { patches_with_volumes(job, 1); }},
     {"sixteen patches with volumes", [](Json& job, Json&) { patches_with_volumes(job, 16); }},
     {"variables of the runtime",
-     [](Json&, Json& runtime) { fill(container_of_runtime(runtime)["env"], largest, variable); }},
+     [](Json&, Json& runtime) { fill_runtime(container_of_runtime(runtime)["env"], variable); }},
     {"arguments of the runtime",
-     [](Json&, Json& runtime) { fill(container_of_runtime(runtime)["args"], largest, text); }},
+     [](Json&, Json& runtime) { fill_runtime(container_of_runtime(runtime)["args"], text); }},
     {"volumes of the runtime",
-     [](Json&, Json& runtime) { fill(pod_spec_of_runtime(runtime)["volumes"], largest, named_downwards); }},
+     [](Json&, Json& runtime) { fill_runtime(pod_spec_of_runtime(runtime)["volumes"], named_downwards); }},
     {"containers of the runtime",
-     [](Json&, Json& runtime) {
-         fill(pod_spec_of_runtime(runtime)["containers"], largest, named_downwards);
-     }},
+     [](Json&, Json& runtime) { fill_runtime(pod_spec_of_runtime(runtime)["containers"], named_downwards); }},
     // What we apply of them is noted in an annotation, which may have 256 KiB; others may add to it.
     {"tolerations of the runtime and of others",
      [](Json&, Json& runtime) { fill(pod_spec_of_runtime(runtime)["tolerations"], 200'000, toleration); }},
     {"jobs of the runtime",
      [](Json&, Json& runtime) {
-         fill(runtime["spec"]["template"]["spec"]["replicatedJobs"], largest, [](std::size_t i) {
+         fill_runtime(runtime["spec"]["template"]["spec"]["replicatedJobs"], [](std::size_t i) {
              Json job =
                  parsed(R"({"template":{"spec":{"template":{"spec":{"containers":[{"name":"a"}]}}}}})");
              job["name"] = "j" + std::to_string(999'999 - i);
@@ -220,17 +227,17 @@ const Case cases[] = {
      }},
     {"arguments of both",
      [](Json& job, Json& runtime) {
-         fill(container_of_runtime(runtime)["args"], largest, text);
+         fill_runtime(container_of_runtime(runtime)["args"], text);
          fill(job["spec"]["trainer"]["args"], largest, text);
      }},
     {"variables of both",
      [](Json& job, Json& runtime) {
-         fill(container_of_runtime(runtime)["env"], largest, variable);
+         fill_runtime(container_of_runtime(runtime)["env"], variable);
          fill(job["spec"]["trainer"]["env"], largest, [](std::size_t i) { return variable(200'000 - i); });
      }},
     {"volumes of both",
      [](Json& job, Json& runtime) {
-         fill(pod_spec_of_runtime(runtime)["volumes"], largest, named_downwards);
+         fill_runtime(pod_spec_of_runtime(runtime)["volumes"], named_downwards);
          patches_with_volumes(job, 16);
      }},
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "api/hash.hpp"
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
 #include "lifecycle/observed.hpp"
@@ -90,7 +91,9 @@ std::optional<Caches::RuntimeFacts> digest_runtime(Json& object) {
         return name.as_string() == api::legacy_runtime_finalizer;
     });
     const Json& policy = std::as_const(object)["spec"]["podGroupPolicy"];
-    return Caches::RuntimeFacts{.has_legacy_finalizer = held,
+    const std::uint64_t spec_hash = api::keyed_hash(api::to_json(std::as_const(object)["spec"]));
+    return Caches::RuntimeFacts{.spec_hash = spec_hash,
+                                .has_legacy_finalizer = held,
                                 .coscheduling = policy["coscheduling"].is_object(),
                                 .volcano = policy["volcano"].is_object()};
 }
@@ -127,10 +130,11 @@ Caches::Caches(Wake wake, kube::Namespaces namespaces)
           [this](const auto& key, auto* before, auto* after) { wake_owner_of(key, before, after); },
           namespaces_, [this](const auto& section) { wake_those_whose_job_set_is_gone(section); }),
       training_runtimes_(
-          digest_runtime, [this](const auto& key, auto*, auto* after) { note_runtime(key, after); },
+          digest_runtime,
+          [this](const auto& key, auto* before, auto* after) { note_runtime(key, before, after); },
           namespaces_),
-      cluster_training_runtimes_(digest_runtime,
-                                 [this](const auto& key, auto*, auto* after) { note_runtime(key, after); }),
+      cluster_training_runtimes_(digest_runtime, [this](const auto& key, auto* before,
+                                                        auto* after) { note_runtime(key, before, after); }),
       pod_groups_(
           digest_pod_group,
           [this](const auto& key, auto* before, auto* after) { wake_gang(key, before, after); }, namespaces_,
@@ -196,6 +200,9 @@ bool Caches::synced_somewhere() const {
 void Caches::note(const api::ObjectKey& train_job, const TrainJobEntry* before, const TrainJobEntry* after) {
     if (before) --states_[static_cast<std::size_t>(before->facts.state)];
     if (after) ++states_[static_cast<std::size_t>(after->facts.state)];
+    const bool same_runtime = before && after && before->facts.runtime_hash == after->facts.runtime_hash;
+    if (before && !same_runtime) users_of_runtimes_.erase({before->facts.runtime_hash, &train_job});
+    if (after && !same_runtime) users_of_runtimes_.emplace(after->facts.runtime_hash, &train_job);
     const bool gone = before && (!after || after->object.uid() != before->object.uid());
     if (gone && gone_) gone_(train_job, before->object.uid());
 }
@@ -240,17 +247,20 @@ void Caches::wake_gang(const api::ObjectKey& pod_group, const PodGroupEntry* bef
     if (!same) wake_(pod_group, {});
 }
 
-// A runtime changes rarely and a scan of ten thousand keys takes a millisecond, so there is no index to keep
-// true.
-void Caches::note_runtime(const api::ObjectKey& runtime, const RuntimeEntry* after) {
+// Tenants may have as many runtimes as TrainJobs, and change them as often.
+void Caches::note_runtime(const api::ObjectKey& runtime, const RuntimeEntry* before,
+                          const RuntimeEntry* after) {
     const std::size_t hash = std::hash<api::ObjectKey>()(runtime);
     if (after)
         runtime_bytes_[hash] = after->size;
     else
         runtime_bytes_.erase(hash);
-    train_jobs_.for_each([&](const api::ObjectKey& job, const auto& entry) {
-        if (entry.facts.runtime_hash == hash) wake_(job, {});
-    });
+    const bool same = before && after && before->object.uid() == after->object.uid() &&
+                      before->facts.spec_hash == after->facts.spec_hash;
+    if (same) return;
+    for (auto at = users_of_runtimes_.lower_bound({hash, nullptr});
+         at != users_of_runtimes_.end() && at->first == hash; ++at)
+        wake_(*at->second, {});
 }
 
 }  // namespace reconciler

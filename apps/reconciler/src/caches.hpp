@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -73,6 +74,7 @@ public:
         bool applied_by_us = false;
     };
     struct RuntimeFacts {
+        std::uint64_t spec_hash = 0;  ///< passes read nothing else of a runtime but its name
         bool has_legacy_finalizer = false;
         bool coscheduling = false;  ///< its jobs have PodGroups of that scheduler
         bool volcano = false;
@@ -101,7 +103,7 @@ private:
     void wake_owner_of(const api::ObjectKey& job_set, const JobSetEntry* before, const JobSetEntry* after);
     void wake_gang(const api::ObjectKey& pod_group, const PodGroupEntry* before, const PodGroupEntry* after);
     using RuntimeEntry = kube::Store<RuntimeFacts>::Entry;
-    void note_runtime(const api::ObjectKey& runtime, const RuntimeEntry* after);
+    void note_runtime(const api::ObjectKey& runtime, const RuntimeEntry* before, const RuntimeEntry* after);
     void wake_those_whose_job_set_is_gone(const std::string& section);
     void wake_held_without(const kube::Store<PodGroupFacts>& pod_groups, bool RuntimeFacts::*wanted,
                            const std::string& section);
@@ -118,6 +120,8 @@ private:
     Gone gone_;
     std::array<std::size_t, lifecycle::state_count> states_ = {};
     std::unordered_map<std::size_t, std::size_t> runtime_bytes_;  // by TrainJobFacts::runtime_hash
+    // Which TrainJobs name it; the keys are those of the store.
+    std::set<std::pair<std::size_t, const api::ObjectKey*>> users_of_runtimes_;
     kube::Store<TrainJobFacts> train_jobs_;
     kube::Store<JobSetFacts> job_sets_;
     kube::Store<RuntimeFacts> training_runtimes_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "api/hash.hpp"
 #include "kube/kinds.hpp"
 #include "owner.hpp"
 
@@ -73,7 +74,8 @@ kube::Task<std::variant<NeededObjects, Failure>> observe_needs(kube::ApiServer& 
                                                                const api::TrainJob& job, const Json& runtime,
                                                                Building building) {
     NeededObjects found;
-    std::unordered_set<std::string> asked;  // a job may name many objects, and is asked again and again
+    std::unordered_set<std::string, api::KeyedHash>
+        asked;  // a job may name many objects, and is asked again and again
     for (bool new_ones = true; new_ones;) {
         new_ones = false;
         found.needs = runtime::needs(job, runtime, found.observed, building.pipeline);

@@ -3,6 +3,7 @@
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
 #include "kube/without_object.hpp"
+#include "metered_reads.hpp"
 #include "runtime/conditions.hpp"
 
 namespace reconciler {
@@ -38,8 +39,22 @@ kube::Task<std::optional<lifecycle::ReadFailed>> Pass::ask_plugins(const View& v
     co_return std::nullopt;
 }
 
-kube::Task<PassReport> Pass::run(api::ObjectKey key, lifecycle::Episode episode) {
+kube::Task<PassReport> Pass::run(api::ObjectKey key, lifecycle::Episode episode, std::size_t allowed) {
+    MeteredReads server(server_, allowed);
+    Pass metered(server, caches_, events_, log_, now_, options_, building_);
+    metered.live_runtimes_ = live_runtimes_;
     Written written;
+    PassReport report;
+    try {
+        report = co_await metered.run_to_end(std::move(key), std::move(episode), written);
+    } catch (const MeteredReads::Exceeded&) {
+        report = {.written = written, .wants_more = true};
+    }
+    report.weight = server.weight();
+    co_return report;
+}
+
+kube::Task<PassReport> Pass::run_to_end(api::ObjectKey key, lifecycle::Episode episode, Written& written) {
     View view = cached_view(caches_, key);
     view.observed.episode = episode;
     auto unreadable = co_await look_up_ttl(server_, view);

@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <functional>
+#include <limits>
 #include <optional>
 
 #include "caches.hpp"
@@ -22,6 +23,8 @@ struct PassReport {
     bool settled = false;             ///< that they have is no reason for one
     std::optional<api::Error> trouble = {};
     lifecycle::Milestones milestones = {};
+    std::size_t weight = 0;   ///< of what it has read, as MeteredReads counts
+    bool wants_more = false;  ///< it has ended where its next answer would have weighed more than it may
 };
 
 /// One level-triggered pass over one TrainJob: observe, decide, act, conclude; the status last. Keeps nothing
@@ -40,9 +43,13 @@ public:
           options_(options),
           building_(building) {}
 
-    kube::Task<PassReport> run(api::ObjectKey key, lifecycle::Episode episode);
+    /// What is read may weigh `allowed` (MeteredReads).
+    kube::Task<PassReport> run(api::ObjectKey key, lifecycle::Episode episode,
+                               std::size_t allowed = std::numeric_limits<std::size_t>::max());
 
 private:
+    // Before its report is there, `written` tells what has been written.
+    kube::Task<PassReport> run_to_end(api::ObjectKey key, lifecycle::Episode episode, Written& written);
     kube::Task<std::optional<lifecycle::ReadFailed>> ask_plugins(const View& view,
                                                                  lifecycle::Outcome& outcome);
     kube::Task<bool> conclude(View& view, const lifecycle::Decision& decision,

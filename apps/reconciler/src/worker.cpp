@@ -3,6 +3,8 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include "metered_reads.hpp"
+
 namespace reconciler {
 
 using namespace boost::asio::experimental::awaitable_operators;
@@ -22,6 +24,13 @@ constexpr std::chrono::seconds until_cache_agrees{5};
 // Of a TrainJob, its runtime and its JobSet, that make a pass as dear again as a usual one: about what is
 // read, built and written within a millisecond.
 constexpr std::size_t bytes_of_a_cost = 8 * 1024;
+// What a pass may read without being charged for it (MeteredReads): the objects that its cost counts, with as
+// many values as usual ones have, and a little more. Snapshots, keys and PodGroups mostly fit in.
+constexpr std::size_t weight_of_bytes = 2;
+constexpr std::size_t free_weight = 16 * 1024;
+// A pass for which that is not enough begins anew, and counts as dear.
+constexpr std::size_t first_grant = 64 * 1024;
+constexpr std::size_t growth_of_grants = 4;
 
 }  // namespace
 
@@ -34,7 +43,8 @@ Worker::Worker(boost::asio::any_io_executor executor, kube::Clock& clock, Caches
       allowed_(std::move(allowed)),
       queue_(static_cast<std::size_t>(limits.concurrency),
              [this](const api::ObjectKey& key) {
-                 return static_cast<std::int64_t>(1 + caches_.bytes_of(key) / bytes_of_a_cost);
+                 const std::size_t bytes = caches_.bytes_of(key) + granted(key);
+                 return static_cast<std::int64_t>(1 + bytes / bytes_of_a_cost);
              }),
       wakeup_(executor),
       pass_ended_(executor),
@@ -71,6 +81,16 @@ void Worker::forget(const api::ObjectKey& key) {
     queue_.forget(key);
     pending_.erase(key);
     troubles_.erase(key);
+    grants_.erase(key);
+}
+
+std::size_t Worker::granted(const api::ObjectKey& key) const {
+    const auto at = grants_.find(key);
+    return at == grants_.end() ? 0 : at->second;
+}
+
+std::size_t Worker::allowed_without_grant(const api::ObjectKey& key) const {
+    return free_weight + weight_of_bytes * caches_.bytes_of(key);
 }
 
 // A version that a settled pass has written: nobody else has changed that object between what the pass
@@ -170,8 +190,13 @@ net::Task<> Worker::run_pass(api::ObjectKey key) {
     try {
         const kube::SteadyTime started = clock_.now();
         const lifecycle::Episode episode = episode_of(key, uid);
-        const PassReport report = co_await pass_.run(key, episode);
+        const std::size_t allowed = allowed_without_grant(key) + granted(key);
+        const PassReport report = co_await pass_.run(key, episode, allowed);
         settle_heard(key, &report);
+        if (report.wants_more) {
+            allow_more(key, report);
+            co_return;
+        }
         metrics_.count(report, clock_.now() - started);
         finish(key, uid, report);
         co_return;
@@ -215,15 +240,12 @@ void Worker::finish(const api::ObjectKey& key, const std::string& uid, const Pas
         queue_.done(key, now);
         pending_.erase(key);
         troubles_.erase(key);
+        grants_.erase(key);
         if (caches_.train_jobs().find(key)) queue_.add_after(key, now + until_cache_agrees);
         return;
     }
-    if (!report.written.train_job.empty() || !report.written.job_set.empty())
-        pending_[key] = {.written = report.written,
-                         .settled = report.settled,
-                         .train_job_lists = caches_.train_jobs().lists(key.ns),
-                         .job_set_lists = caches_.job_sets().lists(key.ns),
-                         .until = now + longest_hold_back};
+    if (report.weight <= allowed_without_grant(key)) grants_.erase(key);
+    note_written(key, report, now);
     // They may have been shown already, and then nothing comes that asks.
     if (report.settled) caught_up(key, now);
     if (report.trouble)
@@ -239,6 +261,25 @@ void Worker::finish(const api::ObjectKey& key, const std::string& uid, const Pas
     else
         queue_.done(key, now);
     if (report.requeue_after) queue_.add_after(key, now + *report.requeue_after);
+}
+
+void Worker::note_written(const api::ObjectKey& key, const PassReport& report, kube::SteadyTime now) {
+    if (report.written.train_job.empty() && report.written.job_set.empty()) return;
+    pending_[key] = {.written = report.written,
+                     .settled = report.settled,
+                     .train_job_lists = caches_.train_jobs().lists(key.ns),
+                     .job_set_lists = caches_.job_sets().lists(key.ns),
+                     .until = now + longest_hold_back};
+}
+
+// What it has read was more than it was charged for: it begins anew when there is room for a dearer one.
+void Worker::allow_more(const api::ObjectKey& key, const PassReport& report) {
+    const kube::SteadyTime now = clock_.now();
+    std::size_t& grant = grants_[key];
+    grant = grant == 0 ? first_grant : std::min(grant * growth_of_grants, MeteredReads::most);
+    note_written(key, report, now);
+    queue_.done(key, now);
+    queue_.add_after(key, now);
 }
 
 // Whether the caches show what our last pass over this job wrote. If not, its decisions would be about the

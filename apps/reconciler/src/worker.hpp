@@ -75,6 +75,10 @@ private:
     void settle_heard(const api::ObjectKey& key, const PassReport* report);
     bool caught_up(const api::ObjectKey& key, kube::SteadyTime now);
     void finish(const api::ObjectKey& key, const std::string& uid, const PassReport& report);
+    void allow_more(const api::ObjectKey& key, const PassReport& report);
+    void note_written(const api::ObjectKey& key, const PassReport& report, kube::SteadyTime now);
+    std::size_t allowed_without_grant(const api::ObjectKey& key) const;
+    std::size_t granted(const api::ObjectKey& key) const;
 
     kube::Clock& clock_;
     Caches& caches_;
@@ -92,6 +96,7 @@ private:
     std::unordered_map<api::ObjectKey, Pending> pending_;
     std::unordered_map<api::ObjectKey, Heard> heard_;  // of all passes that run
     std::unordered_map<api::ObjectKey, Trouble> troubles_;
+    std::unordered_map<api::ObjectKey, std::size_t> grants_;  // of those whose passes read more than others
     PassMetrics metrics_;
 };
 

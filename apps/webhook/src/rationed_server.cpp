@@ -3,6 +3,7 @@
 #include <deque>
 #include <unordered_map>
 
+#include "api/hash.hpp"
 #include "kube/throttle.hpp"
 
 namespace webhook {
@@ -76,7 +77,7 @@ private:
     std::unique_ptr<kube::ApiServer> server_;
     kube::Clock& clock_;
     kube::TokenBucket permits_;
-    std::unordered_map<std::string, Known> known_ = {};
+    std::unordered_map<std::string, Known, api::KeyedHash> known_ = {};
     std::deque<std::string> order_ = {};  // of their first answers
 };
 

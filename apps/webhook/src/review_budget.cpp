@@ -12,21 +12,6 @@ constexpr std::size_t uncounted_values = 1'000;
 
 }  // namespace
 
-std::size_t count_values(std::string_view json) {
-    std::size_t count = 1;
-    for (const char c : json)
-        count += static_cast<std::size_t>(c == ',') + static_cast<std::size_t>(c == ':') +
-                 static_cast<std::size_t>(c == '[') + static_cast<std::size_t>(c == '{');
-    return count;
-}
-
-std::size_t count_tree_values(const api::Json& value) {
-    std::size_t count = 1;
-    for (const api::Json& item : value.items()) count += count_tree_values(item);
-    for (const auto& [key, member] : value.members()) count += 1 + count_tree_values(member);
-    return count;
-}
-
 std::optional<ReviewBudget::Share> ReviewBudget::take(std::size_t values, std::string_view client) {
     const std::size_t bytes = values > uncounted_values ? values * bytes_per_value : 0;
     if (waiting_ >= count_) return std::nullopt;

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "api/json.hpp"
+#include "api/json_reader.hpp"
 
 namespace webhook {
 
@@ -13,10 +13,8 @@ namespace webhook {
 /// fewer. Trees can take forty times the bytes of a body that is made for it; this bounds what one can cost.
 inline constexpr std::size_t max_review_values = 500'000;
 
-/// How many values a JSON text holds, at most: each follows one of ,:[{ or is the first.
-std::size_t count_values(std::string_view json);
-/// The same of a tree.
-std::size_t count_tree_values(const api::Json& value);
+using api::count_tree_values;
+using api::count_values;
 
 /// Bounds how many reviews of one thread wait for a lookup, and their memory, by what their trees will take.
 /// Connections that wait for us make no room for others: so they must not be all of them. One client address

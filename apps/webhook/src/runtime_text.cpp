@@ -21,9 +21,4 @@ RuntimeTextPtr make_runtime_text(api::Json runtime) {
     return std::make_shared<const RuntimeText>(std::move(text));
 }
 
-std::string too_large_text(std::size_t values) {
-    return "holds " + std::to_string(values) + " values, and a runtime may hold " +
-           std::to_string(max_runtime_values) + ": split it, or leave out what no job needs";
-}
-
 }  // namespace webhook

@@ -3,12 +3,12 @@
 #include <string>
 
 #include "api/json.hpp"
+#include "runtime/size.hpp"
 
 namespace webhook {
 
-/// How many values (as count_values() counts) a runtime may hold to be judged by: what reviews need of it is
-/// a tree, which takes forty times its bytes at worst. A runtime that makes sense has some hundreds.
-inline constexpr std::size_t max_runtime_values = 200'000;
+using runtime::max_runtime_values;
+using runtime::too_large_text;
 
 /// A runtime as it is kept: bytes, without what no review looks at.
 struct RuntimeText {
@@ -22,8 +22,5 @@ struct RuntimeText {
 using RuntimeTextPtr = std::shared_ptr<const RuntimeText>;
 
 RuntimeTextPtr make_runtime_text(api::Json runtime);
-
-/// The rule, for the author of such a runtime and of a TrainJob that names it: "holds ...".
-std::string too_large_text(std::size_t values);
 
 }  // namespace webhook

@@ -7,7 +7,6 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
-#include <array>
 #include <map>
 #include <set>
 #include <sstream>
@@ -15,6 +14,7 @@
 #include "api/located_yaml.hpp"
 #include "utf8.hpp"
 #include "yaml_scalar.hpp"
+#include "yaml_tokens.hpp"
 
 namespace api {
 namespace {
@@ -99,12 +99,16 @@ Json finish_map(Frame& frame) {
     return JsonObject(std::move(frame.members));
 }
 
+enum class Want { values, lines_as_well, one_value };
+
 class TreeBuilder final : public YAML::EventHandler {
 public:
-    TreeBuilder(std::string_view text, bool with_lines) : lines_(split(text)), with_lines_(with_lines) {}
+    TreeBuilder(std::string_view text, Want want)
+        : lines_(split(text)), with_lines_(want == Want::lines_as_well), only_one_(want == Want::one_value) {}
 
     void OnDocumentStart(const YAML::Mark& mark) override {
         if (started_ && !is_separated(mark)) refuse(mark, "expected the end of the document");
+        if (started_ && only_one_) refuse(mark, "expected one YAML document");
         started_ = true;
         last_start_ = mark;
         anchors_.clear();
@@ -264,6 +268,7 @@ private:
     std::vector<YAML::Mark> marks_;
     std::map<YAML::anchor_t, Json> anchors_;
     bool with_lines_;
+    bool only_one_;
     Lines lines_of_values_;
     std::size_t alias_bytes_ = 0;
 };
@@ -295,10 +300,8 @@ bool looks_like_json(std::string_view text) {
 
 using Documents = std::vector<LocatedDocument>;
 
-enum class Want { values, lines_as_well };
-
 Result<Documents> read(std::string_view text, std::string_view end_marker, Want want) {
-    TreeBuilder builder(text, want == Want::lines_as_well);
+    TreeBuilder builder(text, want);
     try {
         std::istringstream stream(std::string(text).append(end_marker));
         YAML::Parser parser(stream);
@@ -314,24 +317,16 @@ Result<Documents> read(std::string_view text, std::string_view end_marker, Want 
     return std::move(builder.documents);
 }
 
-Result<Documents> read_yaml(std::string_view text, Want want) {
-    if (auto error = find_unprintable(text)) return *std::move(error);
-    // With an end marker yaml-cpp notices a quoted string that is still open at the end of the text.
-    if (text.empty() || text.back() == '\n') return read(text, "...\n", want);
-    // A last line without its end is different from one with it, if it belongs to a literal block.
-    if (auto checked = read(text, "\n...\n", want); !checked) return checked;
-    return read(text, "", want);
+// With it yaml-cpp notices a quoted string that is still open at the end of the text.
+std::string_view end_marker_after(std::string_view text) {
+    return text.empty() || text.back() == '\n' ? "...\n" : "\n...\n";
 }
 
-// At most: each token begins with one of these, or is what stands before it. What is quoted counts as well,
-// since what is quoted is not known yet.
-std::size_t count_tokens(std::string_view text) {
-    constexpr std::string_view signs = "[]{},:?&*!'\"#";
-    std::array<bool, 256> is_sign = {};
-    for (const char c : signs) is_sign[static_cast<unsigned char>(c)] = true;
-    std::size_t count = 1;
-    for (const char c : text) count += static_cast<std::size_t>(is_sign[static_cast<unsigned char>(c)]);
-    return 2 * count;
+Result<Documents> read_yaml(std::string_view text, Want want) {
+    if (auto error = find_unprintable(text)) return *std::move(error);
+    auto documents = read(text, end_marker_after(text), want);
+    // A last line without its end is different from one with it, if it belongs to a literal block.
+    return documents && !text.empty() && text.back() != '\n' ? read(text, "", want) : documents;
 }
 
 std::string_view without_byte_order_mark(std::string_view text) {
@@ -387,9 +382,13 @@ Result<Json> parse_yaml(std::string_view text) {
 }
 
 Result<Json> parse_hostile_yaml(std::string_view text, std::size_t most_tokens) {
-    if (count_tokens(text) > most_tokens)
+    if (yaml::count_tokens(text) > most_tokens)
         return invalid("", "more than " + std::to_string(most_tokens) + " YAML tokens");
-    return parse_yaml(text);
+    text = without_byte_order_mark(text);
+    if (auto error = find_unprintable(text)) return *std::move(error);
+    auto documents = read(text, end_marker_after(text), Want::one_value);
+    if (!documents) return documents.error();
+    return documents->empty() ? Json() : std::move(documents->front().value);
 }
 
 }  // namespace api

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "api/hash.hpp"
 #include "api/time.hpp"
 #include "kube/event_recorder.hpp"
 
@@ -31,7 +32,7 @@ std::uint64_t hash_of(const Regarding& regarding, const EventText& text) {
     const std::string all = regarding.uid + '\n' + regarding.kind + '\n' + to_string(regarding.key) + '\n' +
                             (text.warning ? "W" : "N") + '\n' + text.reason + '\n' + text.action + '\n' +
                             cut(text.note, max_note);
-    return std::hash<std::string>()(all);
+    return api::keyed_hash(all);
 }
 
 // Returns "<object>.<hex>", a DNS subdomain, as client-go.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/json_reader.hpp"
 #include "api/names.hpp"
 #include "claims.hpp"
 #include "faults.hpp"
@@ -11,6 +12,7 @@
 #include "pod_sets.hpp"
 #include "resources.hpp"
 #include "runtime/plugin.hpp"
+#include "runtime/size.hpp"
 #include "shape.hpp"
 #include "steps.hpp"
 #include "template.hpp"
@@ -22,6 +24,9 @@ using api::Json;
 
 // What admission should have refused, as far as broken or dangerous objects would come of it.
 api::Result<> check(const Inputs& inputs) {
+    // Its snapshot could not be read again.
+    if (const std::size_t values = api::count_tree_values(inputs.runtime); values > max_runtime_values)
+        return api::invalid("spec.runtimeRef", "the runtime " + too_large_text(values));
     if (auto shape = check_runtime_shape(inputs.runtime); !shape) return shape;
     if (auto shape = check_train_job_shape(inputs.job.spec); !shape) return shape;
     for (const api::FieldErrors& errors :

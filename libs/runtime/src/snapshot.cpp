@@ -1,7 +1,11 @@
 #include "runtime/snapshot.hpp"
 
+#include <algorithm>
+
+#include "api/json_reader.hpp"
 #include "api/names.hpp"
 #include "api/yaml.hpp"
+#include "runtime/size.hpp"
 #include "shape.hpp"
 
 namespace runtime {
@@ -19,15 +23,35 @@ std::string_view group_of(std::string_view api_version) {
     return slash == api_version.npos ? std::string_view() : api_version.substr(0, slash);
 }
 
-// A tenant can put anything into a ConfigMap, and reading YAML takes a hundred times the memory. No runtime
-// that makes sense has a tenth of these.
-constexpr std::size_t most_tokens = 300'000;
+// A tenant can put anything into a ConfigMap, and reading YAML takes a hundred times the memory, and a
+// hundred times as long as JSON. No runtime that makes sense has a tenth of these.
+constexpr std::size_t longest_yaml = 256 * 1024;
+constexpr std::size_t most_tokens = 200'000;
 
 // Ours are JSON objects; those that the original writes are YAML maps in block style.
 api::Result<Json> parse(std::string_view text) {
     const auto first = text.find_first_not_of(" \t\r\n");
     const bool is_json = first != text.npos && text[first] == '{';
-    return is_json ? api::parse_json(text) : api::parse_hostile_yaml(text, most_tokens);
+    if (is_json) {
+        const std::size_t values = api::count_values(text);
+        return values > max_runtime_values ? api::invalid("", too_large_text(values)) : api::parse_json(text);
+    }
+    if (text.size() > longest_yaml)
+        return api::invalid("", "YAML that is longer than " + std::to_string(longest_yaml) + " bytes");
+    return api::parse_hostile_yaml(text, most_tokens);
+}
+
+void keep_only(Json& object, std::initializer_list<std::string_view> names) {
+    object.members().erase_if([&](const api::JsonObject::Member& member) {
+        return std::find(names.begin(), names.end(), member.key) == names.end();
+    });
+}
+
+// What the schema does not have may be anything, and as large as a ConfigMap.
+void keep_what_runtimes_have(Json& runtime) {
+    keep_only(runtime, {"apiVersion", "kind", "metadata", "spec"});
+    if (Json* spec = runtime.find("spec"); spec && spec->is_object())
+        keep_only(*spec, {"mlPolicy", "podGroupPolicy", "template", "ttlSecondsAfterFinished"});
 }
 
 // Most runtimes are stored as they are.
@@ -88,6 +112,7 @@ api::Result<Json> read_snapshot(const Json& config_map, const api::TrainJob& job
     // What comes next takes a runtime for what its schema lets through.
     if (auto shaped = check_runtime_shape(stored); !shaped)
         return unusable(meta.name, "holds no runtime: " + describe(shaped.error()));
+    keep_what_runtimes_have(*runtime);
     return runtime;
 }
 

@@ -166,6 +166,11 @@ SNAPSHOTS = {
     "open maps": BLOCK + "spec: " + "{" * CONFIG_MAP,
     "a list in brackets": BLOCK + "spec: [" + "a," * (CONFIG_MAP // 2),
     "a list in lines": BLOCK + "spec:\n" + "- a\n" * (CONFIG_MAP // 5),
+    "nested lists": BLOCK + "spec:\n" + ("- " * 250 + "a\n") * (CONFIG_MAP // 502),
+    # As many as are read at all.
+    "some nested lists": BLOCK + "spec:\n" + ("- " * 250 + "a\n") * 99,
+    "a shorter list in brackets": BLOCK + "spec: [" + "a," * 99_000 + "]",
+    "empty lines": BLOCK + "\n" * 99_000,
     "a long text": BLOCK + "spec: |\n" + "  x x x x x x x x x x x x x x x x x x x\n" * (CONFIG_MAP // 42) + "  x",
     "a quoted text": BLOCK + 'spec: "' + "x " * (CONFIG_MAP // 2) + '"',
     "variables": yaml.safe_dump(large_runtime("gone", env=variables(CONFIG_MAP * 7 // 10))),

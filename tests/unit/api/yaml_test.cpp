@@ -221,6 +221,32 @@ TEST_CASE("one document is one document", "[api]") {
     CHECK(failure("a: 1\n---\nb: 2\n") == "expected one YAML document and found 2");
 }
 
+TEST_CASE("whatever can begin a token in hostile YAML counts before any of it is read", "[api]") {
+    std::string nested;
+    for (int i = 0; i < 50; ++i) nested += "- ";
+    nested += "a\n";
+    const std::string shapes[] = {nested, "- a\n", "- ~\n", "-\n", "--- a\n", "a\n...\n",
+                                  "\n",   "|\n",   "- >\n", "[],", "a: b\n"};
+    for (const std::string& shape : shapes) {
+        CAPTURE(shape);
+        std::string text = "a:\n";
+        while (text.size() < 30'000) text += shape;
+        const auto read = parse_hostile_yaml(text, 5'000);
+        REQUIRE_FALSE(read);
+        CHECK(read.error().message == "more than 5000 YAML tokens");
+    }
+    CHECK(parse_hostile_yaml("a:\n- b-c\n", 50).value() == json(R"({"a": ["b-c"]})"));
+}
+
+TEST_CASE("hostile YAML is one document, and its last line counts as a whole one", "[api]") {
+    CHECK(parse_hostile_yaml("a: |\n  x", 100).value() == json(R"({"a": "x\n"})"));
+    CHECK(parse_hostile_yaml("a: 'x", 100).error().message.find("too early") != std::string::npos);
+    CHECK(parse_hostile_yaml("---\na: 1\n...\n", 100).value() == json(R"({"a": 1})"));
+    CHECK(parse_hostile_yaml("", 100)->is_null());
+    CHECK(parse_hostile_yaml("a: 1\n---\nb: [", 100).error().message ==
+          "line 2, column 1: expected one YAML document");
+}
+
 TEST_CASE("no YAML, however damaged, does harm", "[api]") {
     RandomJson random(3);
     for (int i = 0; i < 2000; ++i) {

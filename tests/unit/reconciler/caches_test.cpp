@@ -1,6 +1,7 @@
 #include "caches.hpp"
 
 #include <catch2/catch.hpp>
+#include <ctime>
 
 #include "support/printers.hpp"
 
@@ -54,6 +55,61 @@ TEST_CASE("a change of a runtime wakes the TrainJobs that use it, and no others"
     CHECK(woken.take() == std::vector<std::string>{"ns/local"});
     sink(woken.caches.training_runtimes()).upsert({"elsewhere", "torch"}, "9", runtime_object);
     CHECK(woken.take().empty());
+}
+
+TEST_CASE("a runtime of which only what no pass reads has changed wakes nothing") {
+    Woken woken;
+    sink(woken.caches.train_jobs()).upsert({"ns", "uses"}, "1", train_job("ClusterTrainingRuntime", "torch"));
+    Json runtime = runtime_object;
+    auto& runtimes = sink(woken.caches.cluster_training_runtimes());
+    runtimes.upsert({"", "torch"}, "7", runtime);
+    woken.take();
+    runtime["metadata"]["labels"]["a"] = "b";
+    runtime["status"]["a"] = 1;
+    runtimes.upsert({"", "torch"}, "8", runtime);
+    CHECK(woken.take().empty());
+    runtime["spec"]["ttlSecondsAfterFinished"] = 60;
+    runtimes.upsert({"", "torch"}, "9", runtime);
+    CHECK(woken.take() == std::vector<std::string>{"ns/uses"});
+    runtime["metadata"]["uid"] = "another";
+    runtimes.upsert({"", "torch"}, "10", runtime);
+    CHECK(woken.take() == std::vector<std::string>{"ns/uses"});
+    runtimes.removed({"", "torch"}, "11");
+    CHECK(woken.take() == std::vector<std::string>{"ns/uses"});
+}
+
+TEST_CASE("a TrainJob that names another runtime, or is gone, is woken by the former one no more") {
+    Woken woken;
+    auto& jobs = sink(woken.caches.train_jobs());
+    auto& runtimes = sink(woken.caches.cluster_training_runtimes());
+    for (const char* name : {"a", "b", "c"})
+        jobs.upsert({"ns", name}, "1", train_job("ClusterTrainingRuntime", "torch"));
+    jobs.upsert({"ns", "b"}, "2", train_job("ClusterTrainingRuntime", "jax"));
+    jobs.upsert({"ns", "c"}, "3", train_job("ClusterTrainingRuntime", "torch"));
+    jobs.removed({"ns", "a"}, "4");
+    woken.take();
+    runtimes.upsert({"", "torch"}, "7", runtime_object);
+    CHECK(woken.take() == std::vector<std::string>{"ns/c"});
+    runtimes.upsert({"", "jax"}, "8", runtime_object);
+    CHECK(woken.take() == std::vector<std::string>{"ns/b"});
+}
+
+TEST_CASE("what an event of a runtime takes does not grow with the TrainJobs of others") {
+    const auto seconds_with = [](int jobs) {
+        Woken woken;
+        for (int i = 0; i < jobs; ++i) {
+            const std::string number = std::to_string(i);
+            sink(woken.caches.train_jobs())
+                .upsert({"ns", "job-" + number}, "1", train_job("TrainingRuntime", "of-" + number));
+        }
+        const std::clock_t began = std::clock();
+        for (int i = 0; i < 3'000; ++i)
+            sink(woken.caches.training_runtimes())
+                .upsert({"elsewhere", "r-" + std::to_string(i)}, "7", runtime_object);
+        return static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
+    };
+    const double few = seconds_with(10);
+    CHECK(seconds_with(6'000) < 2 * few + 0.05);
 }
 
 TEST_CASE("of a JobSet that no TrainJob controls only its identity is shown, and it wakes nobody else") {

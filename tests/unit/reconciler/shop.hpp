@@ -48,6 +48,8 @@ struct Shop {
     ModelServer server = {};
     std::chrono::milliseconds delay{0};  // of the API server's answers
     std::function<bool(const kube::Request&)> hangs = [](const kube::Request&) { return false; };
+    std::function<void(const kube::Request&, const kube::Response&)> on_answer = [](const kube::Request&,
+                                                                                    const kube::Response&) {};
     int in_flight = 0;  // requests of passes
     std::string lines = {};
     kube::EventRecorder events{context.get_executor(), event_server_, time, "test"};
@@ -134,7 +136,13 @@ private:
             const Flight flight(shop_.in_flight);
             const auto answer_delay = shop_.hangs(request) ? std::chrono::milliseconds(24h) : shop_.delay;
             if (answer_delay.count() > 0) co_await shop_.time.sleep_until(shop_.time.now() + answer_delay);
-            co_return co_await shop_.server.send(std::move(request));
+            const std::size_t most = request.max_answer;
+            const kube::Request asked = request;
+            auto answer = co_await shop_.server.send(std::move(request));
+            if (answer && answer->body.size() > most)
+                co_return api::Error{.code = api::Errc::too_large, .message = "the answer is too long"};
+            if (answer) shop_.on_answer(asked, *answer);
+            co_return std::move(answer);
         }
         kube::Async<std::unique_ptr<kube::Watch>> watch(kube::Request request) override {
             return shop_.server.watch(std::move(request));

@@ -1,3 +1,5 @@
+#include <set>
+
 #include "shop.hpp"
 
 namespace {
@@ -78,4 +80,41 @@ TEST_CASE("large TrainJobs are worked on one after the other, and small ones mea
     shop.server.show(shop.caches);
     shop.settle();
     CHECK(shop.in_flight == 1 + 3);
+}
+
+TEST_CASE("of passes that read large snapshots one at a time holds them, and each is done in the end") {
+    Shop shop({}, 16);
+    const auto ns_of = [](int i) { return "tenant-" + std::to_string(i); };
+    for (int i = 0; i < 4; ++i) shop.submit("job", ns_of(i));
+    shop.server.show(shop.caches);
+    shop.settle();
+    for (int i = 0; i < 4; ++i) {
+        const api::ObjectKey name = {ns_of(i), "job-runtime-snapshot"};
+        Json snapshot = *shop.server.find(kube::resources::config_maps, name);
+        Json runtime = api::parse_json(std::as_const(snapshot)["data"]["runtime"].as_string()).value();
+        runtime["x"] = std::string(600'000, 'x');
+        snapshot["data"]["runtime"] = to_json(runtime);
+        shop.server.erase(kube::resources::config_maps, name);
+        shop.server.put(kube::resources::config_maps, snapshot);
+    }
+    std::set<std::string> holding;
+    std::size_t most = 0;
+    shop.on_answer = [&](const kube::Request& request, const kube::Response& answer) {
+        for (int i = 0; i < 4; ++i) {
+            if (request.target.find("/namespaces/" + ns_of(i) + "/") == std::string::npos) continue;
+            if (request.method == "GET" && answer.body.size() > 500'000) holding.insert(ns_of(i));
+            if (request.method != "GET" && request.target.find("/jobsets/") != std::string::npos)
+                holding.erase(ns_of(i));
+        }
+        most = std::max(most, holding.size());
+    };
+    shop.delay = 100ms;
+    for (int i = 0; i < 4; ++i) shop.server.erase(job_sets, {ns_of(i), "job"});
+    shop.server.show(shop.caches);
+    for (int second = 0; second < 30; ++second) {
+        shop.time.run_for(1s);
+        shop.server.show(shop.caches);
+    }
+    CHECK(most == 1);
+    for (int i = 0; i < 4; ++i) CHECK(shop.server.find(job_sets, {ns_of(i), "job"}));
 }

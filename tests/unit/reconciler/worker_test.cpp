@@ -126,9 +126,15 @@ TEST_CASE("what a pass has written brings no other pass, and what others do brin
          1},
         {"the runtime changes",
          [](Shop& shop) {
-             do_change(shop, cluster_training_runtimes, {"", "plain"});
+             shop.server.edit(cluster_training_runtimes, {"", "plain"},
+                              [](Json& runtime) { runtime["spec"]["ttlSecondsAfterFinished"] = 60; });
          },
          1},
+        {"annotations of the runtime change",
+         [](Shop& shop) {
+             do_change(shop, cluster_training_runtimes, {"", "plain"});
+         },
+         0},
         {"the JobSet goes",
          [](Shop& shop) {
              shop.server.erase(job_sets, {"ns", "job"});

@@ -2,6 +2,7 @@
 
 #include "api/train_job.hpp"
 #include "fixtures.hpp"
+#include "runtime/size.hpp"
 
 using api::Json;
 
@@ -90,19 +91,19 @@ TEST_CASE("a snapshot is refused when anything about it is wrong", "[runtime]") 
 TEST_CASE("a snapshot that would take much memory to read is refused before", "[runtime]") {
     const auto repeated = [](std::string_view text) {
         std::string whole;
-        while (whole.size() < 1'000'000) whole += text;
+        while (whole.size() < 250'000) whole += text;
         return whole;
     };
-    const std::string hostile[] = {"a: " + repeated("["),    "a: " + repeated("{"),
-                                   "a: [" + repeated("a,"),  "a: [" + repeated("''"),
-                                   "a: [" + repeated("&a "), "a: [" + repeated("? ")};
+    const std::string hostile[] = {"a: " + repeated("["),     "a: " + repeated("{"),
+                                   "a: [" + repeated("a,"),   "a: [" + repeated("''"),
+                                   "a: [" + repeated("&a ["), "a: [" + repeated("? ")};
     for (const std::string& text : hostile) {
         CAPTURE(text.substr(0, 10));
         Json config_map = runtime::make_snapshot(job(), plain_runtime());
         at(config_map, stored) = text;
         const auto read = runtime::read_snapshot(config_map, job());
         REQUIRE_FALSE(read);
-        CHECK_THAT(read.error().message, Catch::Contains("more than 300000 YAML tokens"));
+        CHECK_THAT(read.error().message, Catch::Contains("YAML tokens"));
     }
     // What looks like JSON is not tried as YAML.
     Json config_map = runtime::make_snapshot(job(), plain_runtime());
@@ -110,15 +111,49 @@ TEST_CASE("a snapshot that would take much memory to read is refused before", "[
     CHECK_THAT(runtime::read_snapshot(config_map, job()).error().message, Catch::Contains("JSON"));
 }
 
+TEST_CASE("a snapshot as large as no runtime is refused before it is read", "[runtime]") {
+    const auto text_of = [](const char* shape, std::size_t bytes) {
+        std::string runtime = api::to_yaml(plain_runtime()) + "x:\n";
+        while (runtime.size() < bytes) runtime += shape;
+        return runtime;
+    };
+    std::string json = to_json(plain_runtime());
+    json.back() = ',';
+    json += "\"x\":[[0]";
+    for (std::size_t i = 0; i < runtime::max_runtime_values / 2; ++i) json += ",[0]";
+    const std::pair<std::string, const char*> cases[] = {
+        {text_of("# a comment that costs nothing to read\n", 300'000), "is longer than 262144 bytes"},
+        {text_of("- - - a\n", 200'000), "YAML tokens"},
+        {json + "]}", "and a runtime may hold 200000"}};
+    for (const auto& [text, want] : cases) {
+        CAPTURE(want);
+        Json config_map = runtime::make_snapshot(job(), plain_runtime());
+        at(config_map, stored) = text;
+        const auto read = runtime::read_snapshot(config_map, job());
+        REQUIRE_FALSE(read);
+        CHECK_THAT(read.error().message, Catch::Contains(want));
+    }
+}
+
+TEST_CASE("of a snapshot nothing is kept that no runtime has", "[runtime]") {
+    const Json runtime =
+        changed(plain_runtime(), {{"spec.ttlSecondsAfterFinished", "60"}, {"spec.podGroupPolicy", "{}"}});
+    Json config_map = runtime::make_snapshot(
+        job(), changed(runtime, {{"x", "[[0], [0]]"}, {"spec.x", "[[0], [0]]"}, {"status", "{}"}}));
+    CHECK(runtime::read_snapshot(config_map, job()).value() == runtime);
+    at(config_map, stored) = api::to_yaml(changed(runtime, {{"spec.y", "{a: b}"}}));
+    CHECK(runtime::read_snapshot(config_map, job()).value() == runtime);
+}
+
 TEST_CASE("a large snapshot of the original is read, scripts included", "[runtime]") {
     Json runtime = plain_runtime();
     Json& container =
         at(runtime, "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]");
     std::string script;
-    while (script.size() < 200'000)
+    while (script.size() < 100'000)
         script += "if [ \"$RANK\" = 0 ]; then echo 'first'; fi  # of all: [{,}]\n";
     container["args"] = Json::array({script});
-    for (int i = 0; i < 2'000; ++i)
+    for (int i = 0; i < 800; ++i)
         container["env"].push_back(
             Json::object({{"name", "NAME_" + std::to_string(i)}, {"value", "a: [b]"}}));
     Json config_map = runtime::make_snapshot(job(), runtime);

@@ -14,6 +14,30 @@ inline std::uint64_t fnv1a(std::string_view bytes, std::uint64_t so_far = 0xcbf2
     return so_far;
 }
 
+/// The key of a hash that is hard to forge.
+struct HashKey {
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+};
+
+/// SipHash-2-4 (Aumasson and Bernstein, 2012): without the key, no texts can be found that share a hash, or a
+/// bucket of a table.
+std::uint64_t siphash(const HashKey& key, std::string_view bytes);
+
+/// The same with this process's key, which is random: for tables whose keys are what tenants choose. Differs
+/// from process to process. Thread rule: any.
+std::uint64_t keyed_hash(std::string_view bytes);
+/// Of two texts, and of where the first one ends.
+std::uint64_t keyed_hash(std::string_view first, std::string_view second);
+/// For tables whose order has to be the same in each run, such as those of tests: from here on this is the
+/// key. Tables that are filled already are of no use any more. Thread rule: before other threads start.
+void fix_hash_key(const HashKey& key);
+
+/// For std::unordered_map and its like.
+struct KeyedHash {
+    std::size_t operator()(std::string_view text) const noexcept { return keyed_hash(text); }
+};
+
 /// The lowest `digits` digits.
 inline std::string hex(std::uint64_t value, std::size_t digits = 16) {
     std::string text(digits, '0');

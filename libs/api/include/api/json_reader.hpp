@@ -19,4 +19,10 @@ Result<Json> parse_json_without(std::string_view text, JsonPaths left_out);
 /// The string at that path; "" if none is there. Reads no further than to it: what follows may be anything.
 std::string find_string(std::string_view text, JsonPath path);
 
+/// How many values (a member counts twice) a JSON text holds, at most: each follows one of ,:[{ or is the
+/// first.
+std::size_t count_values(std::string_view json);
+/// The same of a tree.
+std::size_t count_tree_values(const Json& value);
+
 }  // namespace api

@@ -3,6 +3,8 @@
 #include <functional>
 #include <string>
 
+#include "api/hash.hpp"
+
 namespace api {
 
 /// Names one object among those of its kind. `ns` is empty for cluster-scoped kinds.
@@ -23,6 +25,6 @@ inline std::string to_string(const ObjectKey& key) {
 template <>
 struct std::hash<api::ObjectKey> {
     std::size_t operator()(const api::ObjectKey& key) const noexcept {
-        return std::hash<std::string>()(key.ns) * 31 + std::hash<std::string>()(key.name);
+        return api::keyed_hash(key.ns, key.name);
     }
 };

@@ -12,8 +12,10 @@ namespace api {
 /// megabyte are refused. A text that is JSON is read by parse_json.
 Result<Json> parse_yaml(std::string_view text);
 
-/// As parse_yaml(), for a text of which nothing is known: refused before it is read if it can have more than
-/// `most_tokens`. A token takes 300 bytes while it is read, as long as a list or map in brackets is open.
+/// As parse_yaml(), for a text of which nothing is known, and which is not tried as JSON: refused before it
+/// is read if it can have more than `most_tokens`, and read once: its last line counts as a whole one. A
+/// token takes 300 bytes while it is read, as long as a list or map in brackets is open, and a microsecond at
+/// worst.
 Result<Json> parse_hostile_yaml(std::string_view text, std::size_t most_tokens);
 
 /// Every document of a stream; empty documents are left out.

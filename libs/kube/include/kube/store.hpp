@@ -44,8 +44,8 @@ public:
     /// nullopt to skip the object.
     using Digest = std::function<std::optional<Facts>(api::Json& object)>;
     /// Called for each change. `before` is nullptr for a new object, `after` for a removed one. Both are set
-    /// with different uids if the object was replaced unseen. The pointers are valid during the call. Must
-    /// not call the sinks of the sections.
+    /// with different uids if the object was replaced unseen. The pointers are valid during the call, the
+    /// key until the call for the removal of its object returns. Must not call the sinks of the sections.
     using OnChange = std::function<void(const api::ObjectKey& key, const Entry* before, const Entry* after)>;
     /// Called after a complete list of that section and all of its changes. A list causes no change for an
     /// object that was absent before and is absent now.
@@ -194,10 +194,10 @@ private:
         entry.listing_ = listing_;
         if (at == entries.end()) {
             at = entries.emplace(key, std::move(entry)).first;
-            store_.on_change_(key, nullptr, &at->second);
+            store_.on_change_(at->first, nullptr, &at->second);
         } else {
             std::swap(at->second, entry);
-            store_.on_change_(key, &entry, &at->second);
+            store_.on_change_(at->first, &entry, &at->second);
         }
     }
 

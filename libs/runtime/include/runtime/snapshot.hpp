@@ -13,7 +13,8 @@ std::string snapshot_name(std::string_view train_job_name);
 /// (which the original reads as well) without its managedFields.
 api::Json make_snapshot(const api::TrainJob& job, const api::Json& runtime);
 
-/// The runtime in a snapshot, also in one that the original wrote as YAML. Fails with
+/// The runtime in a snapshot, also in one that the original wrote as YAML, without members that no runtime
+/// has. Fails with
 /// - `conflict` when the ConfigMap is not controlled by this TrainJob (mostly: an earlier one of that name),
 /// - `invalid` when it holds no runtime, or not the one that the TrainJob names, or what no runtime can look
 ///   like or be as large as.
