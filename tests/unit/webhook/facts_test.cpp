@@ -234,22 +234,29 @@ TEST_CASE("the snapshot beats the live runtime", "[facts]") {
 TEST_CASE("a runtime that is too large to be judged by is refused, wherever it comes from", "[facts]") {
     Json large = test::cluster_runtime();
     large["spec"]["x"] = Json(Json::Array(webhook::max_runtime_values, Json("")));
-    const Json old_job = job_with_status(created);
-    Json job = old_job;
-    job["spec"]["trainer"]["image"] = "registry.example.com/train:2";
-    Json review_of_job = review("CREATE", test::train_job());
     Desk desk;
     SECTION("the watch") { desk.runtimes.set({"", "plain"}, webhook::make_runtime_text(large)); }
     SECTION("the API server") { desk.store(kube::resources::cluster_training_runtimes, large); }
-    SECTION("a snapshot") {
-        desk.store(kube::resources::config_maps, snapshot_of(job, large));
-        review_of_job = review("UPDATE", job, old_job);
-    }
-    const Reply reply = desk.ask(post(test::train_job_path, review_of_job));
+    const Reply reply = desk.ask(post(test::train_job_path, review("CREATE", test::train_job())));
     CHECK(reply.denial_code() == 422);
     CHECK(reply.causes() == std::vector<std::string>{"spec.runtimeRef: Invalid value"});
     CHECK_THAT(reply.message(), Catch::Contains("values, and a runtime may hold 200000: split it"));
     CHECK(desk.log_text.empty());
+}
+
+TEST_CASE("a snapshot that is too large counts as broken: the live runtime judges", "[facts]") {
+    Json torch = test::cluster_runtime();
+    torch["spec"]["mlPolicy"]["torch"] = Json::object();
+    Json large = test::cluster_runtime();
+    large["spec"]["template"]["x"] = Json(Json::Array(webhook::max_runtime_values, Json("")));
+    const Json old_job = job_with_status(created);
+    Json job = old_job;
+    job["spec"]["trainer"]["env"] = Json::array({Json::object({{"name", "PET_NNODES"}, {"value", "1"}})});
+    Desk desk;
+    desk.store(kube::resources::config_maps, snapshot_of(job, large));
+    desk.store(kube::resources::cluster_training_runtimes, torch);
+    const Reply reply = desk.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
+    CHECK(reply.causes() == std::vector<std::string>{"spec.trainer.env: Invalid value"});
 }
 
 TEST_CASE("a runtime that is too large is refused when it is written, but not when it was before",
