@@ -270,12 +270,16 @@ Act refuse_parallelism_over(int count) {
     };
 }
 
-Act change_new_job_sets(Tweak tweak) {
-    return [tweak](World& world) {
-        world.api.mutate_create = [tweak](const Kind& kind, Json& object) {
-            if (kind.kind == "JobSet") tweak(object);
+Act change_new(const char* kind, Tweak tweak) {
+    return [=](World& world) {
+        world.api.mutate_create = [=](const Kind& of, Json& object) {
+            if (of.kind == kind) tweak(object);
         };
     };
+}
+Act change_new_job_sets(Tweak tweak) { return change_new("JobSet", std::move(tweak)); }
+Tweak pod_label(const std::string& name, const std::string& value) {
+    return [=](Json& job) { job["spec"]["template"]["metadata"]["labels"][name] = value; };
 }
 Tweak other_image() {
     return [](Json& job_set) {

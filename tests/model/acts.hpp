@@ -72,8 +72,11 @@ inline const char* const quota = "exceeded quota: few, requested: 1, used: 0, li
 inline const char* const no_permission =
     R"(User "system:serviceaccount:x:y" cannot create resource in the namespace "ns")";
 Act refuse_parallelism_over(int count);
-/// A policy of the cluster changes JobSets as they are created.
+/// A policy of the cluster changes JobSets, or objects of another kind, as they are created.
 Act change_new_job_sets(Tweak tweak);
+Act change_new(const char* kind, Tweak tweak);
+/// Pods of a Job have this label.
+Tweak pod_label(const std::string& name, const std::string& value);
 /// Another image, as from a mirror; and what tells that it is ours goes.
 Tweak other_image();
 Tweak no_annotations();
@@ -105,6 +108,12 @@ Check never_refused();
 Check made_at_most(int count);
 /// No JobSet was ever deleted.
 Check same_job_set();
+/// Of its spec we own what we have applied, and nothing that JobSet's webhook has filled in.
+Check owns_no_defaults();
+/// No Job was deleted but with its Pods.
+Check jobs_went_with_their_pods();
+/// No more Jobs were deleted than that.
+Check jobs_deleted_at_most(int count);
 /// Its initializer has run once, and is there.
 Check initialized_once();
 Check all_of(std::vector<Check> checks);

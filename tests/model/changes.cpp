@@ -1,5 +1,6 @@
 // What a suspended job takes in a cluster that has its own idea of JobSets, and what it keeps over that.
 #include "acts.hpp"
+#include "kube/job_requests.hpp"
 #include "scenario_lists.hpp"
 
 namespace faults {
@@ -8,6 +9,7 @@ namespace {
 using namespace ends;
 
 const char* const resume = R"({"spec":{"suspend":false}})";
+const api::ObjectKey the_claim = {"ns", "data-job"};
 const char* const our_label = R"("example.com/ours":"yes")";
 const Json other_zone = Json::object({{"zone", "b"}});
 const Json never_ending = Json::object({{"signalbox.test/run-seconds", "never"}});
@@ -29,7 +31,8 @@ const Json labels_of_kueue =
 
 // A job of this runtime moves to another zone, and its JobSet is changed in place.
 Scenario moved(std::string name, Tweak runtime, std::vector<Check> more = {}) {
-    for (const Check& always : {same_job_set(), never_refused(), pods_have(labels_of_kueue, other_zone)})
+    for (const Check& always : {same_job_set(), never_refused(), owns_no_defaults(),
+                                jobs_went_with_their_pods(), pods_have(labels_of_kueue, other_zone)})
         more.push_back(always);
     return {std::move(name),
             {{1s, make_runtime(std::move(runtime))},
@@ -54,7 +57,7 @@ std::vector<Scenario> changes() {
          {resumed_and_running},
          {"Suspended", "Resumed", "JobsCreationSucceeded"},
          600s,
-         all_of({same_job_set(), never_refused()})},
+         all_of({same_job_set(), never_refused(), owns_no_defaults()})},
         {"a job takes a change although a policy has given its pods another image",
          {{0s, change_new_job_sets(other_image())},
           {1s, make_runtime()},
@@ -83,6 +86,28 @@ std::vector<Scenario> changes() {
          {"JobSetRecreated", "JobsCreationSucceeded"},
          600s,
          never_refused()},
+        {"the JobSet and the claim of a job are deleted, and the claim stays for a while",
+         {{1s, make_runtime(volume_claims("Retain"))},
+          {2s, make_job(with(pods_that("never")))},
+          {20s, both(hold(kube::resources::volume_claims, the_claim),
+                     remove(kube::resources::volume_claims, the_claim, "Background"))},
+          {21s, remove_job_set("Background")},
+          {40s, release(kube::resources::volume_claims, the_claim)}},
+         {running},
+         {"JobSetRecreated", "JobsCreationSucceeded", "WaitingForDeletion"},
+         600s,
+         never_refused()},
+        {"a policy gives all Jobs a label that is withdrawn",
+         {{0s, change_new("Job", pod_label("example.com/ours", "yes"))},
+          {1s, make_runtime()},
+          {2s, make_job(with(pods_that("never"), our_label), set("suspend", "true"))},
+          {30s, change_job(with(pods_that("never")))},
+          {31s, once_suspended(change_job(resume))}},
+         {resumed_and_running},
+         {"Suspended", "Resumed", "JobsReplaced", "JobsNotReplaced", "JobsCreationSucceeded"},
+         900s,
+         all_of({same_job_set(), never_refused(), jobs_deleted_at_most(6)}),
+         jobs_deleted_at_most(3)},
         {"what has finished does not run again for a change",
          {{1s, make_runtime(initializer())},
           {2s, make_job(with(pods_that("never")))},

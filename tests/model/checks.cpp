@@ -93,6 +93,37 @@ Check same_job_set() {
     };
 }
 
+Check owns_no_defaults() {
+    return [](const World& world) -> std::string {
+        const Stored* job_set = world.api.find("jobsets.jobset.x-k8s.io", the_job);
+        if (!job_set) return "";
+        for (const auto& [manager, fields] : job_set->managers)
+            if (manager.applies && to_json(to_json_tree(fields)).find("completionMode") != std::string::npos)
+                return "the defaults of its JobSet belong to " + manager.name;
+        return "";
+    };
+}
+
+Check jobs_went_with_their_pods() {
+    return [](const World& world) -> std::string {
+        for (const Change& change : world.api.history("jobs.batch"))
+            if (change.type == Change::Type::deleted &&
+                change.text->find("\"deletionTimestamp\"") == std::string::npos)
+                return "Job " + change.key.name + " was deleted without its Pods";
+        return "";
+    };
+}
+
+Check jobs_deleted_at_most(int count) {
+    return [count](const World& world) -> std::string {
+        const auto& history = world.api.history("jobs.batch");
+        const auto deleted = std::count_if(history.begin(), history.end(), [](const Change& change) {
+            return change.type == Change::Type::deleted;
+        });
+        return deleted <= count ? "" : std::to_string(deleted) + " Jobs were deleted";
+    };
+}
+
 Check initialized_once() {
     return [](const World& world) -> std::string {
         const api::ObjectKey key = {the_job.ns, "job-init-0"};

@@ -1,6 +1,6 @@
 #include "job_set_writer.hpp"
 
-#include "api/notes.hpp"
+#include "kept_claims.hpp"
 #include "kube/job_requests.hpp"
 #include "kube/without_object.hpp"
 #include "lifecycle/quota.hpp"
@@ -10,7 +10,6 @@
 #include "net/next_turn.hpp"
 #include "object_writer.hpp"
 #include "runtime/applied_hash.hpp"
-#include "runtime/compare.hpp"
 #include "runtime/live_defaults.hpp"
 
 namespace reconciler {
@@ -36,10 +35,10 @@ Outcome written() {
 api::Error meanwhile(const char* what) { return {.code = api::Errc::conflict, .message = what}; }
 
 // What is wanted is there but for what others have added, or as the cluster has made it.
-Json as_it_fits(const Json& ours, const Json& live) {
+Json as_it_fits(const Json& ours, const Json& live, bool keeps) {
     Json wanted = lifecycle::with_entries_of_others(ours, live);
     wanted = lifecycle::with_mark_of_takeover(std::move(wanted), live);
-    return runtime::keeps_template(ours, live) ? runtime::with_live_template(wanted, live) : wanted;
+    return keeps ? runtime::with_live_template(wanted, live) : wanted;
 }
 
 // Others may add to a suspended JobSet, and resuming it withdraws nothing of ours.
@@ -77,39 +76,17 @@ Outcome JobSetWriter::failed(api::Error error) const {
 kube::Task<Outcome> JobSetWriter::create(const runtime::Built& built, const NeededObjects& found) {
     auto others = co_await apply_objects(server_, built, found, true);
     if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
-    auto wanted = co_await to_create(built);
+    Json as_built = runtime::with_applied_hash(built.objects.back().object, source_);
+    auto wanted = co_await with_kept_claims(server_, job(), std::move(as_built));
     if (!wanted) co_return ended(lifecycle::ReadFailed{"volume claims", wanted.error()});
-    kube::Request request = kube::apply_new(kube::resources::job_sets, std::move(*wanted));
+    if (!wanted->going.empty()) co_return ended(lifecycle::WaitingForClaim{std::move(wanted->going)});
+    if (wanted->refusal) co_return failed(*wanted->refusal);
+    kube::Request request = kube::apply_new(kube::resources::job_sets, std::move(wanted->job_set));
     request = kube::without_object(std::move(request));
     const auto applied = co_await server_.send(std::move(request));
     if (!applied) co_return failed(applied.error());
     written_.job_set = kube::version_of(*applied);
     co_return written();
-}
-
-// JobSet takes a claim that is there already only as what it is. A claim of another size, or of others, is
-// JobSet's to refuse.
-kube::Async<Json> JobSetWriter::to_create(const runtime::Built& built) {
-    Json wanted = runtime::with_applied_hash(built.objects.back().object, source_);
-    Json* policies = wanted["spec"].find("volumeClaimPolicies");
-    if (!policies) co_return wanted;
-    for (Json& policy : policies->items()) {
-        if (std::as_const(policy)["retentionPolicy"]["whenDeleted"].as_string() != "Retain") continue;
-        for (Json& each : policy["templates"].items()) {
-            const std::string name(std::as_const(each)["metadata"]["name"].as_string());
-            const api::ObjectKey claim_key = {key().ns, name + "-" + key().name};
-            const auto claim = co_await read(server_, kube::resources::volume_claims, claim_key);
-            if (!claim) co_return claim.error();
-            if (!*claim) continue;
-            const Json& live = **claim;
-            const bool made_for_it =
-                live["metadata"]["labels"][api::job_set_name_label].as_string() == key().name;
-            if (made_for_it && (lifecycle::had_job_set(job()) ||
-                                runtime::is_contained(std::as_const(each)["spec"], live["spec"])))
-                each["spec"] = live["spec"];
-        }
-    }
-    co_return wanted;
 }
 
 kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const NeededObjects& found) {
@@ -126,7 +103,8 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
         co_return Outcome();
     }
     const Json ours = runtime::with_applied_hash(built.objects.back().object, source_);
-    const Json wanted = as_it_fits(ours, live);
+    const bool keeps = runtime::keeps_template(ours, live);
+    const Json wanted = as_it_fits(ours, live, keeps);
     const bool noted = lifecycle::has_withdrawn(live);
     const bool as_it_should_be = !noted && runtime::is_applied(wanted, live);
     std::vector<std::string> withdrawn;
@@ -143,31 +121,37 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
     }
     auto others = co_await apply_objects(server_, built, found, true);
     if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
+    auto lost = co_await lost_volume(server_, ours, live);
+    if (!lost) co_return ended(lifecycle::ReadFailed{"volume claims", lost.error()});
+    if (!lost->empty()) {
+        api::Error why_anew = {.code = api::Errc::invalid, .message = std::move(*lost), .http_status = 422};
+        co_return co_await begin_anew(built, live, std::move(why_anew));
+    }
     if (as_it_should_be) co_return Outcome();
 
     co_await net::next_turn();
-    const Json noting = lifecycle::with_withdrawn(wanted, live, !withdrawn.empty());
-    if (lifecycle::has_withdrawn(noting)) {
+    const Json* const kept = keeps ? &ours : nullptr;
+    Outcome outcome = written();
+    if (Json noting = lifecycle::with_withdrawn(wanted, live, !withdrawn.empty());
+        lifecycle::has_withdrawn(noting)) {
         if (!runtime::is_applied(noting, live)) {
-            auto applied = co_await apply(noting, live);
-            if (!applied) {
-                const api::Error refusal = applied.error();
-                co_return co_await refused(built, live, wanted, refusal);
-            }
+            auto applied = co_await apply(noting, live, kept);
+            if (!applied) co_return co_await refused(built, live, wanted, kept, applied.error());
             live = std::move(*applied);
         }
-        Outcome replaced = co_await replace_jobs(live, std::move(why));
+        Outcome replaced = co_await replace_jobs(std::move(noting), live, kept, std::move(why));
         if (!std::holds_alternative<Done>(replaced.result)) co_return replaced;
+        outcome.remarks = std::move(replaced.remarks);
     }
-    const auto applied = co_await apply(wanted, live);
-    if (applied) co_return written();
-    const api::Error refusal = applied.error();
-    co_return co_await refused(built, live, wanted, refusal);
+    const auto applied = co_await apply(wanted, live, kept);
+    if (applied) co_return outcome;
+    co_return co_await refused(built, live, wanted, kept, applied.error());
 }
 
 // As it was seen. The answer is the JobSet then.
-kube::Async<Json> JobSetWriter::apply(const Json& wanted, const Json& live) {
-    Json sent = runtime::with_live_defaults(wanted, live);
+kube::Async<Json> JobSetWriter::apply(const Json& wanted, const Json& live, const Json* kept) {
+    Json sent = kept ? runtime::with_applied_template(wanted, *kept, live)
+                     : runtime::with_live_defaults(wanted, live);
     const api::ObjectMeta seen = api::parse_meta(live);
     sent["metadata"]["uid"] = seen.uid;
     sent["metadata"]["resourceVersion"] = seen.resource_version;
@@ -178,34 +162,56 @@ kube::Async<Json> JobSetWriter::apply(const Json& wanted, const Json& live) {
     co_return std::move(*applied);
 }
 
-kube::Task<Outcome> JobSetWriter::replace_jobs(const Json& job_set, std::string why) {
+kube::Task<Outcome> JobSetWriter::replace_jobs(Json noting, const Json& live, const Json* kept,
+                                               std::string why) {
     kube::Request request = kube::list_jobs(key());
     const auto jobs = co_await kube::fetch(server_, std::move(request));
     if (!jobs) co_return ended(lifecycle::ReadFailed{"Jobs of JobSet " + to_string(key()), jobs.error()});
-    const auto found = lifecycle::jobs_to_replace(job_set, (*jobs)["items"].items());
-    for (const api::ObjectMeta& job : found.remove) {
+    auto found = lifecycle::jobs_to_replace(live, (*jobs)["items"].items());
+    // Counted before it is done, so that it is counted whatever becomes of us.
+    if (!found.replacements.empty()) {
+        const Json counted = lifecycle::with_replacements(std::move(noting), found.replacements);
+        const auto applied = co_await apply(counted, live, kept);
+        if (!applied) co_return failed(applied.error());
+    }
+    for (const api::ObjectMeta& each : found.remove) {
         // What runs by now, or has finished, stays.
-        const kube::Preconditions as_seen = {.uid = job.uid, .resource_version = job.resource_version};
+        const kube::Preconditions as_seen = {.uid = each.uid, .resource_version = each.resource_version};
         kube::Request removal =
-            kube::remove(kube::resources::jobs, job.key(), kube::Propagation::background, as_seen);
+            kube::remove(kube::resources::jobs, each.key(), kube::Propagation::foreground, as_seen);
         const auto removed = co_await server_.send(std::move(removal));
         if (!removed && removed.error().code != api::Errc::not_found)
             co_return ended(
-                WriteFailed{"Job " + to_string(job.key()), removed.error(), lifecycle::Write::remove});
+                WriteFailed{"Job " + to_string(each.key()), removed.error(), lifecycle::Write::remove});
     }
-    if (found.settled) co_return Outcome();
-    co_return ended(lifecycle::JobsReplaced{std::move(why), !found.remove.empty()});
+    if (!found.settled)
+        co_return ended(
+            lifecycle::JobsReplaced{std::move(why), !found.remove.empty(), std::move(found.waits_for)});
+    Outcome outcome;
+    if (!found.kept.empty()) outcome.remarks.push_back(lifecycle::jobs_not_replaced(found.kept));
+    co_return outcome;
 }
 
 kube::Task<Outcome> JobSetWriter::refused(const runtime::Built& built, const Json& live, const Json& wanted,
-                                          const api::Error& told) {
-    if (!lifecycle::refuses_immutable_field(told)) co_return failed(told);
-    api::Error refusal = told;
+                                          const Json* kept, api::Error refusal) {
+    if (!lifecycle::refuses_immutable_field(refusal)) co_return failed(std::move(refusal));
     // The server's words are the whole list of replicated jobs.
-    if (std::string field = runtime::changed_fixed_field(wanted, live); !field.empty()) {
+    std::string field = runtime::changed_fixed_field(wanted, live);
+    if (!field.empty()) {
         refusal.field = std::move(field);
         refusal.message = "must not change in a JobSet";
+    } else if (kept) {
+        refusal = lifecycle::changed_by_cluster(refusal, runtime::changed_fixed_field(*kept, live));
+        // There is nothing to take back.
+        if (lifecycle::loses_something(lifecycle::recreation(facts_of(live))))
+            co_return failed(std::move(refusal));
     }
+    co_return co_await begin_anew(built, live, std::move(refusal));
+}
+
+// If that is possible, and loses nothing.
+kube::Task<Outcome> JobSetWriter::begin_anew(const runtime::Built& built, const Json& live,
+                                             api::Error refusal) {
     const lifecycle::Recreation verdict = lifecycle::recreation(facts_of(live));
     switch (verdict) {
         case lifecycle::Recreation::wait: co_return ended(lifecycle::Waiting{api::describe(refusal)});
@@ -249,11 +255,10 @@ kube::Task<Outcome> JobSetWriter::recreate(const runtime::Built& built, const Js
 
 // Whether it would be taken once this one is gone: names that are too long, quotas, policies.
 kube::Async<> JobSetWriter::try_to_create(const runtime::Built& built) {
-    auto wanted = co_await to_create(built);
-    if (!wanted) co_return wanted.error();
+    Json wanted = runtime::with_applied_hash(built.objects.back().object, source_);
     // Under another name, or the claims of this one would be in the way.
-    (*wanted)["metadata"]["name"] = name_like(key().name);
-    kube::Request attempt = kube::create(kube::resources::job_sets, *wanted);
+    wanted["metadata"]["name"] = name_like(key().name);
+    kube::Request attempt = kube::create(kube::resources::job_sets, wanted);
     attempt = kube::without_object(kube::dry_run(std::move(attempt)));
     const auto tried = co_await server_.send(std::move(attempt));
     if (tried || is_no_verdict(tried.error()) || lifecycle::deletion_makes_room(tried.error()))

@@ -23,11 +23,15 @@ public:
     bool wants_live_view() const { return wants_live_view_; }
 
 private:
-    kube::Async<api::Json> to_create(const runtime::Built& built);
-    kube::Async<api::Json> apply(const api::Json& wanted, const api::Json& live);
-    kube::Task<lifecycle::Outcome> replace_jobs(const api::Json& job_set, std::string why);
+    /// `kept`: as it is built, where the template of `live` stays; nullptr: `wanted` is as it is built.
+    kube::Async<api::Json> apply(const api::Json& wanted, const api::Json& live, const api::Json* kept);
+    kube::Task<lifecycle::Outcome> replace_jobs(api::Json noting, const api::Json& live,
+                                                const api::Json* kept, std::string why);
     kube::Task<lifecycle::Outcome> refused(const runtime::Built& built, const api::Json& live,
-                                           const api::Json& wanted, const api::Error& told);
+                                           const api::Json& wanted, const api::Json* kept,
+                                           api::Error refusal);
+    kube::Task<lifecycle::Outcome> begin_anew(const runtime::Built& built, const api::Json& live,
+                                              api::Error refusal);
     kube::Task<lifecycle::Outcome> recreate(const runtime::Built& built, const api::Json& live,
                                             const api::Error& refusal);
     kube::Async<> try_to_create(const runtime::Built& built);

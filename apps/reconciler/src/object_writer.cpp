@@ -70,7 +70,7 @@ kube::Task<Failure> apply_objects(kube::ApiServer& server, const runtime::Built&
                                   const NeededObjects& found, bool with_job_set) {
     for (std::size_t i = 0; i + 1 < built.objects.size(); ++i) {
         const runtime::BuiltObject& each = built.objects[i];
-        if (each.when == Applied::with_job_set && !with_job_set) continue;
+        if (each.when != Applied::every_pass && !with_job_set) continue;
         const runtime::Need name = need_of(each.object);
         auto request = request_for(each, name, runtime::find_observed(found.observed, name));
         if (!request) continue;
@@ -78,6 +78,15 @@ kube::Task<Failure> apply_objects(kube::ApiServer& server, const runtime::Built&
         if (!written) co_return WriteFailed{described(name), written.error()};
     }
     co_return lifecycle::Done();
+}
+
+std::vector<std::string> lost_objects(const runtime::Built& built, const NeededObjects& found) {
+    std::vector<std::string> lost;
+    for (const runtime::BuiltObject& each : built.objects)
+        if (const runtime::Need name = need_of(each.object);
+            each.when == Applied::once && !runtime::find_observed(found.observed, name))
+            lost.push_back(described(name));
+    return lost;
 }
 
 }  // namespace reconciler

@@ -9,4 +9,8 @@ namespace reconciler {
 kube::Task<Failure> apply_objects(kube::ApiServer& server, const runtime::Built& built,
                                   const NeededObjects& found, bool with_job_set);
 
+/// Those that are made once, and are not there: beside a JobSet whose Pods have mounted them, others would
+/// keep the Pods that restart from those that do not.
+std::vector<std::string> lost_objects(const runtime::Built& built, const NeededObjects& found);
+
 }  // namespace reconciler

@@ -101,7 +101,10 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
     Outcome applied;
     JobSetWriter job_set(server_, view_, runtime::source_of(inputs), written_);
     switch (step.job_set) {
-        case JobSetStep::leave: applied.result = co_await apply_objects(server_, *built, found, false); break;
+        case JobSetStep::leave:
+            applied.result = co_await apply_objects(server_, *built, found, false);
+            if (!job().suspend) outcome.lost = lost_objects(*built, found);
+            break;
         case JobSetStep::wait_until_gone: break;
         case JobSetStep::refuse: co_return ended(lifecycle::ForeignObject{job_set_named(key())});
         case JobSetStep::create: applied = co_await job_set.create(*built, found); break;
@@ -111,6 +114,7 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
     wants_live_view_ = job_set.wants_live_view();
     outcome.result = std::move(applied.result);
     outcome.job_set_written = applied.job_set_written;
+    for (lifecycle::Event& remark : applied.remarks) outcome.remarks.push_back(std::move(remark));
     co_return outcome;
 }
 

@@ -17,6 +17,9 @@ struct Overloaded : Cases... {
 template <class... Cases>
 Overloaded(Cases...) -> Overloaded<Cases...>;  // clang-tidy 14 needs to be told
 
+// A dozen seconds.
+constexpr int usual_looks = 4;
+
 std::string name_of(std::string_view kind, const api::TrainJob& job) {
     return std::string(kind) + " " + api::to_string(job.meta.key());
 }
@@ -119,6 +122,12 @@ public:
                                "The JobSet takes a change once none of its pods is active: " + waiting.why));
                        },
                        [&](const JobsReplaced& replaced) { jobs_replaced(replaced); },
+                       [&](const WaitingForClaim& waiting) {
+                           look_again();
+                           conclusion_.events.push_back(normal_event(
+                               event_reason::waiting_for_deletion,
+                               waiting.claim + " is being deleted; the JobSet is created once it is gone"));
+                       },
                        [&](const JobSetRemoved& removed) {
                            conclusion_.events.push_back(
                                normal_event(event_reason::job_set_deleted,
@@ -135,6 +144,13 @@ private:
             conclusion_.events.push_back(
                 normal_event(event_reason::waiting_for_deletion,
                              "The JobSet is being deleted; it is created again once it is gone"));
+        for (const std::string& object : outcome_.lost)
+            conclusion_.events.push_back(warning_event(
+                event_reason::keys_lost,
+                object +
+                    " is gone. Pods of this job that start from now on cannot, and it is not made anew "
+                    "beside "
+                    "those that run with the old keys: put it back, or suspend and resume the TrainJob"));
         if (learned_about_creation(run)) created();
         if (!outcome_.job_set_written) return;
         conclusion_.settled = run.job_set == JobSetStep::create && !outcome_.plugins_follow;
@@ -147,15 +163,24 @@ private:
     // JobSet's status tells when they have been made anew, but not for sure.
     void jobs_replaced(const JobsReplaced& replaced) {
         if (!replaced.any_removed) {
-            conclusion_.episode = one_more_failure(observed_.episode, now_);
-            conclusion_.requeue_after =
-                sooner(conclusion_.requeue_after, backoff(conclusion_.episode.failures));
+            look_again();
+            // Mostly it takes seconds.
+            if (conclusion_.episode.failures > usual_looks)
+                conclusion_.events.push_back(normal_event(
+                    event_reason::waiting_for_jobs,
+                    "The job goes on once Jobs have been made anew; it waits for " + replaced.waits_for));
             return;
         }
         conclusion_.requeue_after = min_requeue;
         conclusion_.events.push_back(normal_event(
             event_reason::jobs_replaced,
             "Suspended Jobs are made anew, since they would keep what they have: " + replaced.why));
+    }
+
+    // No watch tells of what it waits for.
+    void look_again() {
+        conclusion_.episode = one_more_failure(observed_.episode, now_);
+        conclusion_.requeue_after = sooner(conclusion_.requeue_after, backoff(conclusion_.episode.failures));
     }
 
     // Nothing while the job is being deleted, or waits for an old JobSet to go or for pods to end.
@@ -203,8 +228,7 @@ private:
     // Retried with backoff, in case that no event tells when it is mended.
     void not_created(std::string_view reason, std::string message) {
         set(api::condition::created, false, reason, std::move(message));
-        conclusion_.episode = one_more_failure(observed_.episode, now_);
-        conclusion_.requeue_after = sooner(conclusion_.requeue_after, backoff(conclusion_.episode.failures));
+        look_again();
     }
 
     void follow_suspend() {

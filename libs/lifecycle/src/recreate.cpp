@@ -41,6 +41,16 @@ api::Error cannot_take(Recreation why, const api::Error& refusal) {
                                   "; take the change back, or delete the JobSet to begin anew");
 }
 
+api::Error changed_by_cluster(const api::Error& refusal, std::string field) {
+    api::Error told = refusal;
+    told.message = (field.empty() ? std::string("a field that must not change in a JobSet")
+                                  : std::string("must not change in a JobSet, and")) +
+                   " is changed by a policy or webhook of the cluster with every UPDATE: let it leave "
+                   "JobSets alone that exist";
+    told.field = std::move(field);
+    return told;
+}
+
 int recreations(const api::Json& snapshot, std::int64_t generation) {
     const std::string_view note =
         snapshot["metadata"]["annotations"][api::recreations_annotation].as_string();

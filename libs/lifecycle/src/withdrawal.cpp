@@ -1,43 +1,18 @@
 #include "lifecycle/withdrawal.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "api/hash.hpp"
-#include "api/job_set.hpp"
 #include "api/named_items.hpp"
 #include "api/notes.hpp"
 #include "items.hpp"
 #include "ownership.hpp"
 #include "placement.hpp"
+#include "withdrawn_entries.hpp"
 
 namespace lifecycle {
 namespace {
-
-const api::Json& pod_template(const api::Json& replicated_job) {
-    return replicated_job["template"]["spec"]["template"];
-}
-
-// An item of a list, as the note tells of it. Jobs leave out what is empty.
-std::string hash_of(std::string_view job, std::string_view field, api::Json item) {
-    if (item.is_object()) item.members().erase_if([](const auto& member) { return member.value.empty(); });
-    return api::entry_hash(job, field, to_json(item));
-}
-
-// What can be withdrawn of a pod template, each with its hash.
-std::set<std::string> entries_of(std::string_view job, const api::Json& pod) {
-    std::set<std::string> found;
-    const auto add_keys = [&](const char* field, const api::Json& map) {
-        for (const auto& [key, value] : map.members()) found.insert(api::entry_hash(job, field, key));
-    };
-    add_keys("labels", pod["metadata"]["labels"]);
-    add_keys("annotations", pod["metadata"]["annotations"]);
-    add_keys("nodeSelector", pod["spec"]["nodeSelector"]);
-    for (const char* field : {"tolerations", "schedulingGates"})
-        for (const api::Json& item : pod["spec"][field].items()) found.insert(hash_of(job, field, item));
-    return found;
-}
 
 struct Withdrawn {
     std::string path;
@@ -111,61 +86,6 @@ std::vector<Withdrawn> withdrawn(const api::Json& live, const api::Json& wanted)
     return found;
 }
 
-std::set<std::string> entries_of(const api::Json& job_set) {
-    std::set<std::string> found;
-    for (const api::Json& job : job_set["spec"]["replicatedJobs"].items())
-        found.merge(entries_of(job["name"].as_string(), pod_template(job)));
-    return found;
-}
-
-std::set<std::string> noted_in(const api::Json& job_set) {
-    std::string_view note = job_set["metadata"]["annotations"][api::withdrawn_annotation].as_string();
-    std::set<std::string> found;
-    while (!note.empty()) {
-        const auto space = std::min(note.find(' '), note.size());
-        found.emplace(note.substr(0, space));
-        note.remove_prefix(std::min(space + 1, note.size()));
-    }
-    return found;
-}
-
-bool is_finished(const api::Json& job) {
-    for (const api::Json& condition : job["status"]["conditions"].items())
-        if (condition["status"].as_string() == "True" &&
-            (condition["type"].as_string() == "Complete" || condition["type"].as_string() == "Failed"))
-            return true;
-    return false;
-}
-
-// The Jobs of one replicated job.
-struct Family {
-    std::int64_t there = 0;
-    std::int64_t finished = 0;
-};
-using Families = std::map<std::string, Family, std::less<>>;
-
-// Whether JobSet has made all Jobs that it makes of a suspended JobSet: those that wait for no other Jobs. Of
-// a JobSet that its controller has not looked at yet it has made none.
-bool are_made(const api::Json& job_set, const Families& families) {
-    if (job_set["status"]["replicatedJobsStatus"].empty()) return true;
-    const auto of = [&](std::string_view name) {
-        const auto at = families.find(name);
-        return at == families.end() ? Family() : at->second;
-    };
-    const api::Json& jobs = job_set["spec"]["replicatedJobs"];
-    api::NamedItems jobs_by_name;
-    const auto is_over = [&](const api::Json& dependency) {
-        const std::string_view name = dependency["name"].as_string();
-        const api::Json* job = jobs_by_name.find(jobs, name);
-        return job && of(name).finished >= (*job)["replicas"].int_or(1);
-    };
-    return std::all_of(jobs.items().begin(), jobs.items().end(), [&](const api::Json& job) {
-        const auto& after = job["dependsOn"].items();
-        return !std::all_of(after.begin(), after.end(), is_over) ||
-               of(job["name"].as_string()).there >= job["replicas"].int_or(1);
-    });
-}
-
 }  // namespace
 
 std::vector<std::string> withdrawn_fields(const api::Json& live, const api::Json& wanted) {
@@ -214,47 +134,26 @@ api::Json with_entries_of_others(api::Json wanted, const api::Json& live) {
 }
 
 api::Json with_withdrawn(api::Json wanted, const api::Json& live, bool withdraws) {
-    std::set<std::string> noted = noted_in(live);
+    const std::set<std::string> before = noted_in(live);
+    std::set<std::string> noted = before;
     if (withdraws)
         for (Withdrawn& each : withdrawn(live, wanted)) noted.insert(std::move(each.hash));
-    for (const std::string& again : entries_of(wanted)) noted.erase(again);
+    for (const auto& [again, text] : entries_of(wanted)) noted.erase(again);
     if (noted.empty()) return wanted;
     std::string note;
     for (const std::string& hash : noted) note += (note.empty() ? "" : " ") + hash;
-    wanted["metadata"]["annotations"][api::withdrawn_annotation] = std::move(note);
+    api::Json& annotations = wanted["metadata"]["annotations"];
+    annotations[api::withdrawn_annotation] = std::move(note);
+    // How often Jobs were made anew counts for what was withdrawn until then.
+    const api::Json& count = live["metadata"]["annotations"][api::replacements_annotation];
+    if (!count.is_null() && std::includes(before.begin(), before.end(), noted.begin(), noted.end()))
+        annotations[api::replacements_annotation] = count;
     wanted["spec"]["suspend"] = true;
     return wanted;
 }
 
 bool has_withdrawn(const api::Json& job_set) {
     return job_set["metadata"]["annotations"].contains(api::withdrawn_annotation);
-}
-
-JobsToReplace jobs_to_replace(const api::Json& job_set, const std::vector<api::Json>& jobs) {
-    std::set<std::string> gone = noted_in(job_set);
-    // Others may have put it there as well.
-    for (const std::string& kept : entries_of(job_set)) gone.erase(kept);
-    const std::string uid = api::parse_meta(job_set).uid;
-    JobsToReplace found = {.settled = true};
-    Families families;
-    for (const api::Json& job : jobs) {
-        api::ObjectMeta meta = api::parse_meta(job);
-        if (meta.controller_uid != uid) continue;
-        const std::string_view name = job["metadata"]["labels"][api::replicated_job_label].as_string();
-        Family& family = families[std::string(name)];
-        ++family.there;
-        if (is_finished(job)) {
-            ++family.finished;
-            continue;
-        }
-        const auto has = entries_of(name, job["spec"]["template"]);
-        if (std::none_of(has.begin(), has.end(), [&](const auto& each) { return gone.contains(each); }))
-            continue;
-        found.settled = false;
-        if (!meta.deletion && job["spec"]["suspend"].bool_or(false)) found.remove.push_back(std::move(meta));
-    }
-    found.settled = found.settled && are_made(job_set, families);
-    return found;
 }
 
 }  // namespace lifecycle

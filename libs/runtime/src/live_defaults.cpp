@@ -1,6 +1,7 @@
 #include "runtime/live_defaults.hpp"
 
 #include "edit.hpp"
+#include "open_fields.hpp"
 #include "runtime/compare.hpp"
 
 namespace runtime {
@@ -13,31 +14,14 @@ using api::Json;
 constexpr const char* immutable_fields[] = {"failurePolicy", "network", "startupPolicy", "successPolicy",
                                             "volumeClaimPolicies"};
 
-// What may change while it is suspended, of a Pod template (JobSet's webhook).
-constexpr std::string_view open_metadata[] = {"labels", "annotations"};
-constexpr std::string_view open_spec[] = {"nodeSelector", "tolerations", "schedulingGates"};
-
-Json* pod_template(Json& replicated_job) {
-    Json* found = &replicated_job;
-    for (const char* name : {"template", "spec", "template"})
-        if (found = found->find(name); !found) return nullptr;
-    return found;
-}
-
-void take(Json& into, std::string_view member, const Json& from) {
-    if (const Json* value = from.find(member))
-        into[member] = *value;
-    else
-        into.erase(member);
-}
-
-void take_open_fields(Json& job, const Json& from) {
-    const Json& wanted = from["template"]["spec"]["template"];
-    Json& pod = job["template"]["spec"]["template"];
-    for (const std::string_view name : open_metadata)
-        if (wanted["metadata"].contains(name) || std::as_const(pod)["metadata"].contains(name))
-            take(pod["metadata"], name, wanted["metadata"]);
-    for (const std::string_view name : open_spec) take(pod["spec"], name, wanted["spec"]);
+// As it is stored, but no member that we do not send: it would be ours from then on. The lists in it are
+// atomic.
+Json filled_in(const Json& field, const Json& stored) {
+    if (!field.is_object() || !stored.is_object()) return stored;
+    Json::Object::Members filled;
+    for (const auto& [key, value] : field.members())
+        if (const Json* there = stored.find(key)) filled.push_back({key, filled_in(value, *there)});
+    return Json(Json::Object(std::move(filled)));
 }
 
 // Beneath `path`, of which `wanted` is not contained in `live`.
@@ -59,7 +43,7 @@ Json with_live_defaults(Json wanted, const Json& live) {
     for (const char* name : immutable_fields) {
         Json* field = spec ? spec->find(name) : nullptr;
         const Json* stored = live["spec"].find(name);
-        if (field && stored && is_contained(*field, *stored)) *field = *stored;
+        if (field && stored && is_contained(*field, *stored)) *field = filled_in(*field, *stored);
     }
     return wanted;
 }
@@ -80,18 +64,8 @@ Json with_live_template(const Json& wanted, const Json& live) {
 Json fixed_part(const Json& job_set_spec) {
     Json spec = job_set_spec;
     spec.erase("suspend");
-    Json* jobs = spec.find("replicatedJobs");
-    if (!jobs) return spec;
-    for (Json& job : jobs->items()) {
-        Json* pod = pod_template(job);
-        if (!pod) continue;
-        if (Json* metadata = pod->find("metadata")) {
-            for (const std::string_view name : open_metadata) metadata->erase(name);
-            if (metadata->empty()) pod->erase("metadata");
-        }
-        if (Json* pod_spec = pod->find("spec"))
-            for (const std::string_view name : open_spec) pod_spec->erase(name);
-    }
+    if (Json* jobs = spec.find("replicatedJobs"))
+        for (Json& job : jobs->items()) erase_open_fields(job);
     return spec;
 }
 

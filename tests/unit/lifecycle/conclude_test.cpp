@@ -333,6 +333,29 @@ TEST_CASE(
         observed.episode = waiting.episode;
         observed.episode.waits_until = start;
     }
+    observed.episode.failures = 4;
+    waiting = conclude_after(observed, 10s, {.result = JobsReplaced{"zone is gone", false, "Job ns/j"}});
+    CHECK(text(waiting.events) == "Normal WaitingForJobs");
+    CHECK(waiting.events[0].note == "The job goes on once Jobs have been made anew; it waits for Job ns/j");
+}
+
+TEST_CASE("a claim that is being deleted is waited for, and named", "[conclude]") {
+    Observed observed = suspended();
+    observed.job_set.reset();
+    const Conclusion waiting =
+        conclude_after(observed, 10s, {.result = WaitingForClaim{"PersistentVolumeClaim ns/data-job"}});
+    CHECK(text(waiting.events) == "Normal WaitingForDeletion");
+    CHECK(waiting.events[0].note ==
+          "PersistentVolumeClaim ns/data-job is being deleted; the JobSet is created once it is gone");
+    CHECK(waiting.requeue_after == 1s);
+    CHECK(get(waiting, "Created").is_true());
+}
+
+TEST_CASE("keys that are gone beside running Pods are told of, with the way out", "[conclude]") {
+    const Conclusion lost = conclude_after(running(), 10s, {.lost = {"Secret ns/keys"}});
+    CHECK(text(lost.events) == "Warning KeysLost");
+    CHECK(lost.events[0].note.starts_with("Secret ns/keys is gone."));
+    CHECK(lost.events[0].note.ends_with("put it back, or suspend and resume the TrainJob"));
 }
 
 TEST_CASE("nothing is learned about creating while an old JobSet goes", "[conclude]") {

@@ -257,4 +257,74 @@ TEST_CASE("a note of hashes tells as much as one that names selectors and tolera
     CHECK(withdrawn_fields(hashed, job_set("{}", "{}")).size() == 2);
 }
 
+TEST_CASE("for one note Jobs are made anew three times, each time once all of them are there",
+          "[withdrawal]") {
+    const auto before = job_set(R"({"labels":{"a":"1"}})", "{}");
+    const auto noted = after(with_withdrawn(job_set("{}", "{}"), before, true), looked_at);
+    const auto made_at = [](const char* time) {
+        auto made = job("j", R"({"labels":{"a":"1"}})", "{}");
+        made["metadata"]["creationTimestamp"] = time;
+        return made;
+    };
+    const auto first = jobs_to_replace(noted, {made_at("2026-01-01T00:00:05Z")});
+    CHECK(first.replacements == "1/2026-01-01T00:00:05Z");
+    const auto counted = with_replacements(noted, first.replacements);
+    // What could not be deleted is of the same round.
+    const auto again = jobs_to_replace(counted, {made_at("2026-01-01T00:00:05Z")});
+    CHECK(names(again).size() == 1);
+    CHECK(again.replacements.empty());
+    const auto second = jobs_to_replace(counted, {made_at("2026-01-01T00:00:06Z")});
+    CHECK(second.replacements == "2/2026-01-01T00:00:06Z");
+    // JobSet may be at it still.
+    auto two = counted;
+    two["spec"]["replicatedJobs"].items().front()["replicas"] = 2;
+    const auto some = jobs_to_replace(two, {made_at("2026-01-01T00:00:06Z")});
+    CHECK(names(some).empty());
+    CHECK_FALSE(some.settled);
+    CHECK(some.waits_for.find("\"node\", of which 1 of 2 are there") != std::string::npos);
+
+    const auto last = with_replacements(noted, "3/2026-01-01T00:00:07Z");
+    CHECK(names(jobs_to_replace(last, {made_at("2026-01-01T00:00:07Z")})).size() == 1);
+    for (const auto& spent : {last, with_replacements(noted, "edited")}) {
+        const auto over = jobs_to_replace(spent, {made_at("2026-01-01T00:00:08Z")});
+        CHECK(names(over).empty());
+        CHECK(over.settled);
+        CHECK(over.kept == "label a of Job ns/j");
+    }
+    CHECK(jobs_not_replaced("label a of Job ns/j").note.find("label a of Job ns/j") != std::string::npos);
+}
+
+TEST_CASE("the count of replacements goes with the note", "[withdrawal]") {
+    const auto before = job_set(R"({"labels":{"a":"1","b":"2"}})", "{}");
+    const auto half = job_set(R"({"labels":{"b":"2"}})", "{}");
+    const auto none = job_set("{}", "{}");
+    const auto count_of = [](const api::Json& of) {
+        return of["metadata"]["annotations"]["trainer.kubeflow.org/replacements"].as_string();
+    };
+    const auto counted = with_replacements(with_withdrawn(half, before, true), "3/2026-01-01T00:00:07Z");
+    CHECK(count_of(with_withdrawn(half, counted, false)) == "3/2026-01-01T00:00:07Z");
+    // More is withdrawn.
+    auto live = counted;
+    live["spec"] = half["spec"];
+    CHECK(has_withdrawn(with_withdrawn(none, live, true)));
+    CHECK(count_of(with_withdrawn(none, live, true)).empty());
+    // What was withdrawn is wanted again.
+    CHECK(count_of(with_withdrawn(before, counted, true)).empty());
+}
+
+TEST_CASE("what keeps Jobs from being made anew is told", "[withdrawal]") {
+    const auto before = job_set(R"({"labels":{"a":"1"}})", "{}");
+    const auto noted = after(with_withdrawn(job_set("{}", "{}"), before, true), looked_at);
+    auto going = job("j", R"({"labels":{"a":"1"}})", "{}");
+    going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+    going["metadata"]["finalizers"] = api::Json::array({"foregroundDeletion", "example.com/hold"});
+    CHECK(
+        jobs_to_replace(noted, {going}).waits_for ==
+        "Job ns/j, which is being deleted with its Pods (finalizers: foregroundDeletion, example.com/hold)");
+    CHECK(jobs_to_replace(noted, {job("j", R"({"labels":{"a":"1"}})", "{}", "{}", false)}).waits_for ==
+          "Job ns/j, which is not suspended yet");
+    CHECK(jobs_to_replace(noted, {}).waits_for ==
+          "JobSet to make the Jobs of \"node\", of which 0 of 1 are there; see the events of the JobSet");
+}
+
 }  // namespace lifecycle

@@ -60,8 +60,8 @@ TEST_CASE("each object is applied when its time is", "[object-writer]") {
         std::size_t writes;
     };
     const Case cases[] = {
-        {"once: created while absent, also beside a running JobSet", nullptr, "a", Applied::once, false, "a",
-         1},
+        {"once: created while absent", nullptr, "a", Applied::once, true, "a", 1},
+        {"once: not created beside a running JobSet", nullptr, "a", Applied::once, false, "none", 0},
         {"once: left alone", "a", "b", Applied::once, true, "a", 0},
         {"every pass: created while absent", nullptr, "a", Applied::every_pass, false, "a", 1},
         {"every pass: changed beside a running JobSet", "a", "b", Applied::every_pass, false, "b", 1},

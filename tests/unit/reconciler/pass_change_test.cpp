@@ -196,8 +196,9 @@ TEST_CASE("a label of ours that is withdrawn is one, also next to somebody else'
     life.pass();
     REQUIRE(life.server.find(job_sets, key));
     CHECK(life.job_set()["spec"]["suspend"] == Json(true));
-    CHECK_FALSE(life.server.find(jobs, child_key));
-    // JobSet's answer to that.
+    CHECK((*life.server.find(jobs, child_key))["metadata"].contains("deletionTimestamp"));
+    // Once its Pods are gone; and JobSet's answer to that.
+    life.server.erase(jobs, child_key);
     life.server.put(jobs, life.child(R"({"foreign": "x"})"));
     life.pass();
     CHECK(life.job_set()["spec"]["suspend"] == Json(false));
@@ -332,7 +333,7 @@ TEST_CASE("a JobSet that is gone is built with the claims that it has left") {
         });
         Json claim = api::parse_json(R"({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {
             "name": "data-job", "namespace": "ns", "labels": {"jobset.sigs.k8s.io/jobset-name": "job"}},
-            "spec": {"accessModes": ["ReadWriteOnce"], "volumeName": "pv-1"}})")
+            "spec": {"accessModes": ["ReadWriteOnce"], "volumeName": "pv-1"}, "status": {"phase": "Bound"}})")
                          .value();
         if (of_another) claim["metadata"].erase("labels");
         life.server.put(kube::resources::volume_claims, claim);

@@ -96,4 +96,26 @@ TEST_CASE("a Secret or ConfigMap of somebody else stops everything before the fi
         }
 }
 
+TEST_CASE("keys that are deleted while the Pods run are made anew with the next resume, not beside them",
+          "[keys]") {
+    for (const Framework& framework : frameworks) {
+        DYNAMIC_SECTION(framework.name) {
+            Life life;
+            use(life, framework);
+            life.pass();
+            life.server.erase(secrets, {"ns", framework.secret});
+            life.server.take_writes();
+            life.pass();
+            CHECK(secret_on(life, framework).is_null());
+            CHECK(life.server.take_writes() == Writes{});
+            CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+            life.set_suspend(true);
+            life.pass();
+            life.set_suspend(false);
+            life.pass();
+            CHECK_FALSE(secret_on(life, framework).is_null());
+        }
+    }
+}
+
 }  // namespace reconciler

@@ -28,3 +28,33 @@ TEST_CASE("a JobSet's source is all that it is built from, but for whether it ru
     CHECK(source(job, runtime, {changed(claim, {{"spec.a", "c"}})}) != one);
     CHECK(source(job, runtime) != one);
 }
+
+TEST_CASE("what JobSet lets change while suspended is no part of a JobSet's source", "[runtime]") {
+    const Json runtime = tree("{spec: {mlPolicy: {numNodes: 1}}}");
+    const auto source = [&](const std::string& patches, const std::string& more = "") {
+        const api::TrainJob parsed = api::take_train_job(
+            tree("{metadata: {name: a, uid: u}, spec: {runtimePatches: [" + patches + "]" + more + "}}"));
+        return runtime::source_of({.job = parsed, .runtime = runtime});
+    };
+    const auto kueue = [](const std::string& pod, const std::string& more = "") {
+        return "{manager: kueue.x-k8s.io/manager, " + more +
+               "trainingRuntimeSpec: {template: {spec: {replicatedJobs: "
+               "[{name: node, template: {spec: {template: " +
+               pod + "}}}]}}}}";
+    };
+    const std::string none = source("");
+    CHECK(source("{manager: kueue.x-k8s.io/manager}") == none);
+    CHECK(source("{manager: kueue.x-k8s.io/manager, time: now}") == none);
+    CHECK(source(kueue("{metadata: {labels: {a: b}, annotations: {c: d}}, spec: {nodeSelector: {zone: a}, "
+                       "tolerations: [{key: k}], schedulingGates: [{name: g}]}}",
+                       "time: now, ")) == none);
+    CHECK(source("", ", labels: {a: b}, annotations: {c: d}") == none);
+    const std::string claims = source(kueue("{spec: {serviceAccountName: a}}"));
+    CHECK(claims != none);
+    CHECK(source(kueue("{spec: {serviceAccountName: a, nodeSelector: {zone: a}}}", "time: now, ")) == claims);
+    CHECK(source(kueue("{spec: {serviceAccountName: b}}")) != claims);
+    // Which entry comes last counts.
+    CHECK(source("{manager: x.io/a, trainingRuntimeSpec: {a: 1}}, {manager: x.io/b, trainingRuntimeSpec: {a: "
+                 "2}}") != source("{manager: x.io/b, trainingRuntimeSpec: {a: 2}}, {manager: x.io/a, "
+                                  "trainingRuntimeSpec: {a: 1}}"));
+}

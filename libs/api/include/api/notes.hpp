@@ -8,6 +8,8 @@ namespace api {
 /// On a suspended JobSet while Jobs of it may be there that were made from what we have withdrawn since; see
 /// lifecycle/withdrawal.hpp.
 inline constexpr std::string_view withdrawn_annotation = "trainer.kubeflow.org/withdrawn";
+/// Next to it: how often Jobs were made anew for that, and when the newest of those was made ("2/<time>").
+inline constexpr std::string_view replacements_annotation = "trainer.kubeflow.org/replacements";
 /// On the snapshot of a runtime: how often the JobSet was made anew for a generation of its TrainJob.
 inline constexpr std::string_view recreations_annotation = "trainer.kubeflow.org/recreations";
 

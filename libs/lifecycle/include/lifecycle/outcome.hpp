@@ -59,13 +59,19 @@ struct JobSetRemoved {
 /// (withdrawal.hpp).
 struct JobsReplaced {
     std::string why = {};
-    bool any_removed = false;  ///< in this pass; to be done on a live view only
+    bool any_removed = false;    ///< in this pass; to be done on a live view only
+    std::string waits_for = {};  ///< else: what keeps them from being there
+};
+
+/// A volume claim that the JobSet is to have is being deleted; the JobSet is created once that is gone.
+struct WaitingForClaim {
+    std::string claim = {};  ///< "PersistentVolumeClaim default/data-job"
 };
 
 /// How acting on a decision went: its last step, and what happened before.
 struct Outcome {
     std::variant<Done, ReadFailed, BuildFailed, WriteFailed, ForeignObject, Waiting, JobSetRemoved,
-                 JobsReplaced>
+                 JobsReplaced, WaitingForClaim>
         result = {};
     std::optional<ReadFailed> ttl_unread = {};           ///< the TTL of an ended job is not known
     std::optional<ReadFailed> plugins_unread = {};       ///< what their conditions depend on
@@ -73,6 +79,9 @@ struct Outcome {
     std::vector<api::Condition> plugin_conditions = {};  ///< type, status, reason, message
     bool plugins_follow = false;      ///< there are plugins whose conditions may follow from what was written
     std::vector<Event> remarks = {};  ///< of the build; told when the JobSet is written
+    /// Objects that the Pods of the JobSet have mounted, and which are gone: they are not made anew beside
+    /// it.
+    std::vector<std::string> lost = {};
 };
 
 }  // namespace lifecycle

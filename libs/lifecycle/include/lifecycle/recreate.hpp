@@ -26,10 +26,17 @@ enum class Recreation {
 
 /// What to do about it.
 Recreation recreation(const RefusedChange& change);
+inline bool loses_something(Recreation verdict) {
+    return verdict == Recreation::loses_claims || verdict == Recreation::loses_work;
+}
 
 /// Why there is no new JobSet, for `loses_claims` and `loses_work`: JobsCreationFailed. `refusal` says what
 /// is refused.
 api::Error cannot_take(Recreation why, const api::Error& refusal);
+
+/// The refusal of an apply that leaves what must not change as it is: something in the cluster changes
+/// JobSets on UPDATE. `field`: what it may be that it changes; empty where nothing tells.
+api::Error changed_by_cluster(const api::Error& refusal, std::string field);
 
 /// However a cluster treats our JobSets: for one generation of a TrainJob, no more are made anew than these.
 inline constexpr int max_recreations = 3;
