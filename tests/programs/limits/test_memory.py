@@ -28,16 +28,12 @@ DEEP = {
     "200,000 objects": (sized(deep(200_000, '{"a":', "}")), 400),
     "400,000 levels in a label": (sized(job_text(metadata=', "labels": ' + deep(400_000, "[", "]")), TRAIN_JOB_PATH), 400),
 }
-RESERVED = {"trainer": {"env": [{"name": "PET_NNODES", "value": "1"}] * 40_000}}
+DIRECTIVES = [{"name": f"job-{i}", "template": {"metadata": {"labels": {f"${k}": "" for k in range(250)}}}} for i in range(20)]
 MANY_ERRORS = {"more errors than an answer has room for": (sized(json.dumps(review(
-    {**train_job("torch"), "spec": {**train_job("torch")["spec"], **RESERVED}})), TRAIN_JOB_PATH), DENIED)}
+    {**train_job(), "spec": {**train_job()["spec"], "runtimePatches": [
+        {"manager": f"acme.io/{i}", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": DIRECTIVES}}}} for i in range(16)]}})),
+    TRAIN_JOB_PATH), " more")}
 LARGEST = {**MANY_ERRORS, **many_small_patches(3_000_000), **WIDE.messages(), **many_values(490_000), **DEEP}
-
-
-def torch_runtime():
-    made = runtime("torch")
-    made["spec"]["mlPolicy"]["torch"] = {}
-    return made
 
 
 def shipped_program():
@@ -69,10 +65,10 @@ def peak_memory(webhook):
 def place(request, tmp_path):
     options = [f"--threads={request.param}", f"--max-connections={CONNECTIONS}", f"--max-bytes-in-flight={IN_FLIGHT}",
                "--header-timeout=60s", "--body-timeout=60s", "--write-timeout=60s"]
-    with (KnowsRuntimes(runtime(), WIDE.runtime(), torch_runtime()) as api,
+    with (KnowsRuntimes(runtime(), WIDE.runtime()) as api,
           Webhook(tmp_path, api.port, *options, binary=shipped_program()) as webhook):
         webhook.wait_until_ready()
-        wait_for("the runtimes", lambda: webhook.metric("signalbox_runtimes") == 3)
+        wait_for("the runtimes", lambda: webhook.metric("signalbox_runtimes") == 2)
         yield api, webhook
         assert peak_memory(webhook) < stated_bound(request.param)
         assert webhook.metric("signalbox_http_handler_errors_total") == 0

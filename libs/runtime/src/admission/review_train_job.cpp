@@ -3,6 +3,7 @@
 #include "admission/review_case.hpp"
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
+#include "limits.hpp"
 #include "runtime/plugin.hpp"
 #include "shape.hpp"
 
@@ -136,7 +137,9 @@ Findings review_train_job(TrainJobReview review, const Pipeline& pipeline) {
             warn_of_queues(job, *old_job, *review.runtime, review.kueue_types, findings.warnings);
         return findings;
     }
-    if (const auto shape = check_train_job_shape(job.spec); !shape) {
+    auto shape = check_train_job_shape(job.spec);
+    if (shape) shape = check_train_job_limits(job.spec, old_job ? old_job->spec : nothing);
+    if (!shape) {
         add_error(shape_rule, shape.error(), findings.errors);
         return findings;
     }
@@ -145,13 +148,12 @@ Findings review_train_job(TrainJobReview review, const Pipeline& pipeline) {
     const Json* runtime = findings.errors.empty() ? review.runtime : nullptr;
     Json merged;
     if (runtime) {
-        const auto shape = check_runtime_shape(*runtime);
-        if (!shape) {
+        if (const auto broken = check_runtime_shape(*runtime); !broken) {
             runtime = nullptr;
             findings.errors.push_back({FieldErrorType::invalid,
                                        "spec.runtimeRef",
                                        job.runtime_ref.name,
-                                       "the runtime is broken: " + describe(shape.error()),
+                                       "the runtime is broken: " + describe(broken.error()),
                                        {},
                                        shape_rule});
         } else if (auto patched = patched_template(*runtime, job.spec)) {
