@@ -90,16 +90,16 @@ void find_runtime(const api::TrainJob& job, const Json* runtime, FieldErrors& er
              "J2"});
 }
 
-void warn(std::span<const WarningRow> rows, const ReviewCase& review, std::vector<api::Warning>& found) {
+void warn(std::span<const WarningRow> rows, const ReviewCase& review, api::Warnings& found) {
     for (const WarningRow& row : rows) {
-        std::vector<std::string> texts;
-        if (has_what_it_wants(review, row.wants)) row.warn(review, texts);
-        for (std::string& text : texts) found.push_back({.text = std::move(text), .rule = row.name});
+        const std::size_t before = found.size();
+        if (has_what_it_wants(review, row.wants)) row.warn(review, found);
+        found.name_rule(before, row.name);
     }
 }
 
 void warn_of_queues(const api::TrainJob& job, const api::TrainJob& old_job, const Json& runtime,
-                    KueueTypes kueue_types, std::vector<api::Warning>& found) {
+                    KueueTypes kueue_types, api::Warnings& found) {
     if (!check_train_job_shape(job.spec) || !check_runtime_shape(runtime)) return;
     auto patched = patched_template(runtime, job.spec);
     const Json merged = patched ? std::move(patched->spec) : Json();
