@@ -21,7 +21,7 @@ from webhook_program import RUNTIME_PATH, TRAIN_JOB_PATH, Webhook, review, runti
 CONNECTIONS = 128
 IN_FLIGHT = 16_000_000
 CROWD = CONNECTIONS + 32
-WIDE = Wide(8_000)
+WIDE = Wide(2_700)
 CLIENTS = 2  # of the largest reviews: as many as one of two threads has room for
 DEEP = {
     "400,000 arrays": (sized(deep(400_000, "[", "]")), 400),
@@ -168,7 +168,7 @@ def many_runtimes():
     """As large as etcd stores, two for each of some namespaces: one with as many values as reviews take, and one beyond that, which
     only the label that turns reviews of it off lets in."""
     for number in range(24):
-        yield namespaced(large_runtime(f"usable-{number}", args=["x"] * 190_000 + ["x" * 600_000]), f"ns-{number}"), ALLOWED
+        yield namespaced(large_runtime(f"usable-{number}", args=["x"] * 45_000 + ["x" * 1_200_000]), f"ns-{number}"), ALLOWED
         yield namespaced(large_runtime(f"refused-{number}", args=[""] * 480_000), f"ns-{number}"), DENIED
 
 
@@ -190,7 +190,7 @@ def test_runtimes_of_tenants_take_no_more_memory_than_is_stated(tmp_path):
             # Those that are kept, and those that are not, which are read.
             for (one, want), answer in zip(runtimes, clients.map(verdict, [one for one, _ in runtimes])):
                 assert answer["allowed"] is want, one["metadata"]["name"]
-                assert want or "a runtime may hold 200000" in answer["status"]["message"]
+                assert want or "a runtime may hold 50000" in answer["status"]["message"]
         assert peak_memory(webhook) < stated_bound(2)
 
 
