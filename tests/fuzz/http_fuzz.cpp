@@ -72,7 +72,7 @@ void review(std::string_view body) {
     const api::Json& object = request->object;
     auto findings = runtime::review_train_job({.object = object, .old_object = request->old_object});
     const auto of_runtime = runtime::review_runtime(object, request->old_object);
-    findings.warnings.insert(findings.warnings.end(), of_runtime.warnings.begin(), of_runtime.warnings.end());
+    findings.warnings.append(of_runtime.warnings);
     api::Verdict verdict = api::denied_or_allowed(*request, std::move(findings.errors));
     verdict.warnings = std::move(findings.warnings);
     check_answer(*request, verdict);

@@ -56,7 +56,7 @@ Json least(const Json& schema, std::string_view member, const std::string& key, 
 
 void write(const Json& value, Order order, std::string& text) {
     const auto in_order = [order](std::size_t index, std::size_t size) {
-        if (order == Order::same) return index;
+        if (order == Order::same || order == Order::again) return index;
         if (order != Order::interleaved) return size - 1 - index;
         return index % 2 == 0 ? index / 2 : size - 1 - index / 2;
     };
@@ -100,7 +100,7 @@ void collect(const Json& schema, std::string_view member, const Wanted& wanted,
 }  // namespace
 
 std::string_view to_string(Order order) {
-    constexpr std::array<std::string_view, 4> words = {"same", "reversed", "below", "interleaved"};
+    constexpr std::array<std::string_view, 5> words = {"same", "reversed", "below", "interleaved", "again"};
     return words[static_cast<std::size_t>(order)];
 }
 
@@ -151,10 +151,24 @@ std::size_t Growth::number(std::size_t index) const {
     const std::size_t place = places_ % most_places;
     if (order_ == Order::below) return (most_places - place) * size_ + index;
     if (order_ == Order::interleaved) return index * most_places + place;
-    return index;
+    return first_ + index;
+}
+
+void Growth::add_again(Json& list, const Json& items, std::string_view member) {
+    std::set<std::string> others = members_;
+    others.erase(std::string(member));
+    for (std::size_t i = 0; i < size_; ++i) {
+        Json item = least(items, member, std::string(first_name), 0);
+        Growth one_more(others, 1, Order::same);
+        one_more.first_ = size_ + i;
+        if (items["type"].as_string() == "object") one_more.grow(item, items, {});
+        list.push_back(std::move(item));
+    }
+    ++places_;
 }
 
 void Growth::add_items(Json& list, const Json& schema, std::string_view member) {
+    if (order_ == Order::again && is_keyed(schema)) return add_again(list, schema["items"], member);
     const bool backwards = order_ == Order::below || (order_ == Order::reversed && places_ % 2 == 1);
     for (std::size_t i = 0; i < size_; ++i) {
         std::size_t index = backwards ? size_ - 1 - i : i;

@@ -12,7 +12,9 @@ enum class Order {
     reversed,     ///< the same keys everywhere, each other list and all of the text the other way round
     below,        ///< each list or map has keys below those of the ones before it, in descending order
     interleaved,  ///< keys of its own between those of the others, the small and the great in turns
+    again,  ///< one key, that of the first item, each time with one entry more in what grows inside of it
 };
+/// Those in which keys differ.
 constexpr Order orders[] = {Order::same, Order::reversed, Order::below, Order::interleaved};
 std::string_view to_string(Order order);
 
@@ -35,6 +37,7 @@ public:
     std::size_t places() const { return places_; }
 
 private:
+    void add_again(api::Json& list, const api::Json& items, std::string_view member);
     void add_items(api::Json& list, const api::Json& schema, std::string_view member);
     void add_members(api::Json& map, const api::Json& schema);
     std::size_t number(std::size_t index) const;
@@ -42,6 +45,7 @@ private:
     std::set<std::string> members_;
     std::size_t size_;
     Order order_;
+    std::size_t first_ = 0;
     std::size_t places_ = 0;  // so many have grown
     std::map<std::pair<const api::Json*, std::string>, bool> reaches_ = {};
 };

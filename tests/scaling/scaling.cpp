@@ -214,6 +214,18 @@ bool check_refused_ones(Guard& guard, const std::set<std::string>& members,
     return good;
 }
 
+// One key again and again, with what makes each item of a TrainJob long.
+bool check_repeated_keys(Guard& guard, const std::set<std::string>& named) {
+    bool good = true;
+    std::size_t turn = 0;
+    for (const std::string& member : named) {
+        const Subject subject =
+            subject_of(guard, {member, "annotations", "env", "tolerations"}, Order::again, turn++);
+        if (!guard.check(subject) && guard.report(subject)) good = false;
+    }
+    return good;
+}
+
 // Random ones, so that most pairs meet; the same ones every time. One half are lists in which names are
 // looked up.
 bool check_many_together(Guard& guard, const std::set<std::string>& members,
@@ -273,6 +285,7 @@ int main(int count, char** arguments) {
     const auto members = all_of(guard.schemas, growable), named = all_of(guard.schemas, keyed);
     bool good = check_yaml();
     good = check_each_alone(guard, members) && good;
+    good = check_repeated_keys(guard, named) && good;
     const double after_each = cpu_seconds();
     good = check_refused_ones(guard, members, named) && good;
     const double after_refused = cpu_seconds();

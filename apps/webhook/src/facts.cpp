@@ -104,6 +104,11 @@ net::Async<std::vector<api::Json>> read_all(kube::ApiServer& server, std::vector
 
 }  // namespace
 
+std::size_t FactFinder::values_at_hand(const api::AdmissionRequest& request,
+                                       const runtime::Lookups& wanted) const {
+    return wanted.runtime || wanted.runtime_for_warnings ? runtimes_.values_of(runtime_key(request)) : 0;
+}
+
 std::optional<Facts> FactFinder::at_hand(const api::AdmissionRequest& request,
                                          const runtime::Lookups& wanted) const {
     if (wanted == runtime::Lookups()) return Facts();

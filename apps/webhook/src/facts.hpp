@@ -21,6 +21,9 @@ public:
           namespaces_(std::move(namespaces)),
           budget_(budget) {}
 
+    /// How many values the runtime has that the request is judged by; 0 if it is not here, or none is wanted.
+    std::size_t values_at_hand(const api::AdmissionRequest& request, const runtime::Lookups& wanted) const;
+
     /// Without asking anybody; nullopt if that is not possible.
     std::optional<Facts> at_hand(const api::AdmissionRequest& request, const runtime::Lookups& wanted) const;
 

@@ -35,10 +35,11 @@ Lane::Lane(boost::asio::any_io_executor executor, std::unique_ptr<kube::Clock> c
       upstream_(std::move(upstream)),
       budget_(config.limits.total_bytes, part_of(config.limits.max_connections, 2)),
       questions_(0, part_of(config.limits.max_connections, 3)),
+      turns_(executor),
       metrics_(tools.metrics),
       facts_(runtimes_, *upstream_.lookups, tools.pipeline, tools.namespaces, &budget_),
       handler_(facts_, *clock_, tools.metrics, tools.log, tools.pipeline, tools.namespaces, tools.policy,
-               &budget_),
+               &budget_, &turns_),
       http_(net::make_http_server(
           executor, std::move(config), [this](net::HttpRequest& request) { return receive(request); },
           tools.log)) {

@@ -72,6 +72,7 @@ private:
     RuntimeView runtimes_ = {};
     ReviewBudget budget_;
     ReviewBudget questions_;  // who waits to be known
+    net::Turns turns_;        // of dear reviews
     ReviewMetrics& metrics_;
     FactFinder facts_;
     ReviewHandler handler_;

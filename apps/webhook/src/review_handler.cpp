@@ -21,6 +21,10 @@ constexpr milliseconds max_timeout = 30s;
 // For the way there and back, and for a busy API server.
 constexpr milliseconds reserve = 1s;
 
+// What takes some milliseconds.
+constexpr std::size_t dear_bytes = 64 * 1024;
+constexpr std::size_t dear_values = 10'000;
+
 net::HttpResponse plain(int status, std::string text) {
     return {.status = status,
             .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
@@ -104,6 +108,10 @@ struct LookUp {
     std::exception_ptr thrown = {};
 };
 
+std::size_t values_of_runtime(const Facts& facts) {
+    return facts.runtime ? count_tree_values(*facts.runtime) : 0;
+}
+
 net::Task<LookUp> look_up(const FactFinder& finder, const api::AdmissionRequest& request,
                           runtime::Lookups wanted, FactFinder::Runtime runtime) {
     LookUp outcome;
@@ -165,11 +173,29 @@ milliseconds budget_of(std::string_view target) {
 }
 
 net::Answer ReviewHandler::answer_by(net::HttpRequest& request, kube::SteadyTime came) {
+    if (turns_ && request.body.size() > dear_bytes) return answer_in_turn(request, came);
     Account account(*this, find_route(request.target), came);
-    return answer(request, account);
+    return answer(request, account, turns_ ? InTurn::no : InTurn::yes);
 }
 
-net::Answer ReviewHandler::answer(net::HttpRequest& request, Account& account) {
+// What comes after its time is of no use.
+net::Task<net::HttpResponse> ReviewHandler::answer_in_turn(net::HttpRequest& request, kube::SteadyTime came) {
+    const kube::SteadyTime deadline = came + budget_of(request.target);
+    auto next = co_await turns_->next();
+    std::optional<net::Turns::Turn> turn(std::move(next));
+    if (clock_.now() > deadline) {
+        metrics_.count_refused(Outcome::overloaded);
+        co_return plain(503, "too many large reviews at a time, try again");
+    }
+    Account account(*this, find_route(request.target), came);
+    auto answered = answer(request, account, InTurn::yes);
+    turn.reset();
+    if (auto* later = std::get_if<net::Task<net::HttpResponse>>(&answered))
+        co_return co_await std::move(*later);
+    co_return std::move(std::get<net::HttpResponse>(answered));
+}
+
+net::Answer ReviewHandler::answer(net::HttpRequest& request, Account& account, InTurn in_turn) {
     const Route* route = account.route();
     if (!route) {
         account.ended_as(Outcome::no_route);
@@ -198,6 +224,10 @@ net::Answer ReviewHandler::answer(net::HttpRequest& request, Account& account) {
     // Judges tell an UPDATE by its old object.
     if (review.request.operation == "CREATE") review.request.old_object = api::Json();
     if (route->lookups) review.lookups = route->lookups(review.request);
+    if (in_turn == InTurn::no && facts_.values_at_hand(review.request, review.lookups) > dear_values) {
+        account.close();
+        return answer_in_turn(request, account.began());
+    }
     if (review.lookups.queued_jobs && !may_count_jobs(review.request, account.began()))
         review.lookups.queued_jobs = false;
     if (const auto facts = facts_.at_hand(review.request, review.lookups)) {
@@ -257,10 +287,20 @@ net::Task<net::HttpResponse> ReviewHandler::answer_later(Review review) {
         verdict = refuse_for_lack_of(outcome->facts.error());
     } else {
         note_lookup(nullptr);
+        // It keeps the runtime meanwhile, for which there may be no room.
+        const std::size_t values = turns_ ? values_of_runtime(*outcome->facts) : 0;
+        auto room = values > dear_values && budget_ ? budget_->take(values) : std::nullopt;
+        std::optional<net::Turns::Turn> turn;
+        if (room) {
+            auto next = co_await turns_->next();
+            turn.emplace(std::move(next));
+        }
         std::optional<api::AdmissionRequest> again;
         if (outcome->facts->watched) again = review.request;
         verdict = judge(review, *outcome->facts);
         if (may_be_stale(verdict, *outcome->facts)) {
+            turn.reset();
+            room.reset();
             review.by_watch = std::move(verdict);
             review.request = std::move(*again);
             review.runtime = FactFinder::Runtime::live;

@@ -6,6 +6,7 @@
 #include "kube/namespaces.hpp"
 #include "net/http_server.hpp"
 #include "net/log.hpp"
+#include "net/turns.hpp"
 #include "rare_news.hpp"
 #include "rereads.hpp"
 #include "review_budget.hpp"
@@ -22,14 +23,16 @@ std::chrono::milliseconds budget_of(std::string_view target);
 /// HTTP 200; any other status means that there is no verdict. Without lookups the answer is there at once.
 /// Before a refusal that rests on a runtime from the watch, the runtime is read live and the review judged
 /// again. Reviews that wait for a lookup take their share of `budget`, if there is one; without a share,
-/// those that can do without the lookup do, and for the others there is no verdict. What is written in other
-/// namespaces than `namespaces` is denied: whatever it is judged by cannot be read. All arguments must
-/// outlive it and its answers. Thread rule: one thread.
+/// those that can do without the lookup do, and for the others there is no verdict. Reviews that are dear, by
+/// their bytes or by the values of their runtime, have one of `turns` each, if there are any. What is written
+/// in other namespaces than `namespaces` is denied: whatever it is judged by cannot be read. All arguments
+/// must outlive it and its answers. Thread rule: one thread.
 class ReviewHandler {
 public:
     ReviewHandler(const FactFinder& facts, kube::Clock& clock, ReviewMetrics& metrics, net::Log& log,
                   const runtime::Pipeline& pipeline = runtime::default_pipeline(),
-                  kube::Namespaces namespaces = {}, ReviewPolicy policy = {}, ReviewBudget* budget = nullptr)
+                  kube::Namespaces namespaces = {}, ReviewPolicy policy = {}, ReviewBudget* budget = nullptr,
+                  net::Turns* turns = nullptr)
         : facts_(facts),
           clock_(clock),
           metrics_(metrics),
@@ -37,7 +40,8 @@ public:
           pipeline_(pipeline),
           namespaces_(std::move(namespaces)),
           policy_(std::move(policy)),
-          budget_(budget) {}
+          budget_(budget),
+          turns_(turns) {}
 
     net::Answer operator()(net::HttpRequest& request) { return answer_by(request, clock_.now()); }
     /// The time that the request leaves us counts from `came` on.
@@ -47,7 +51,9 @@ private:
     struct Review;
     class Account;
 
-    net::Answer answer(net::HttpRequest& request, Account& account);
+    enum class InTurn : bool { no, yes };
+    net::Answer answer(net::HttpRequest& request, Account& account, InTurn in_turn);
+    net::Task<net::HttpResponse> answer_in_turn(net::HttpRequest& request, kube::SteadyTime came);
     net::Answer wait_for_lookup(Review review, net::HttpRequest& request, Account& account);
     net::Task<net::HttpResponse> answer_later(Review review);
     std::optional<api::Verdict> verdict_without_lookup(Review& review) const;
@@ -67,6 +73,7 @@ private:
     const kube::Namespaces namespaces_;
     const ReviewPolicy policy_;
     ReviewBudget* const budget_;
+    net::Turns* const turns_;
     Rereads rereads_{10};
     Rereads counts_of_jobs_{1};
     Rereads all_counts_of_jobs_{5};  // of all runtimes together

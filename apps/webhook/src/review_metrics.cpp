@@ -108,7 +108,7 @@ void ReviewMetrics::count_causes(const Route& route, const api::FieldErrors& cau
             .add();
 }
 
-void ReviewMetrics::count_warnings(const Route& route, const std::vector<api::Warning>& warnings) {
+void ReviewMetrics::count_warnings(const Route& route, const api::Warnings& warnings) {
     for (const std::string_view rule : rules_of(warnings, [](const auto& warning) { return warning.rule; }))
         metrics_
             .counter("signalbox_admission_warnings_total",

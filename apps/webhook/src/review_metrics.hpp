@@ -45,7 +45,7 @@ public:
     /// What was wrong, by kind of error and by rule.
     void count_causes(const Route& route, const api::FieldErrors& causes);
     /// Once for each of their rules.
-    void count_warnings(const Route& route, const std::vector<api::Warning>& warnings);
+    void count_warnings(const Route& route, const api::Warnings& warnings);
     /// api::Verdict::restored.
     void count_restored(const std::vector<std::string_view>& causes);
 

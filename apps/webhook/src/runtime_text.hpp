@@ -7,8 +7,13 @@
 
 namespace webhook {
 
-using runtime::max_runtime_values;
-using runtime::too_large_text;
+/// How many values a runtime may hold to be judged by: the tree of one that may be used can be kept, so that
+/// it is not read anew for each review. What is stored already is built up to runtime::max_runtime_values.
+inline constexpr std::size_t max_runtime_values = 50'000;
+
+inline std::string too_large_text(std::size_t values) {
+    return runtime::too_large_text(values, max_runtime_values);
+}
 
 /// A runtime as it is kept: bytes, without what no review looks at.
 struct RuntimeText {

@@ -19,9 +19,13 @@ api::Result<RuntimeView::Tree> RuntimeView::find(const api::ObjectKey& key) {
     return keep(at->first, entry, std::make_shared<const api::Json>(std::move(*parsed)));
 }
 
+std::size_t RuntimeView::values_of(const api::ObjectKey& key) const {
+    const auto at = runtimes_.find(key);
+    return at == runtimes_.end() ? 0 : at->second.text->values;
+}
+
 RuntimeView::Tree RuntimeView::keep(const api::ObjectKey& key, Entry& entry, Tree tree) {
     const std::size_t values = entry.text->values;
-    if (values > most_kept_values) return tree;
     while (kept_values_ + values > most_kept_values)
         drop_tree(runtimes_.find(*recently_used_.back())->second);
     kept_values_ += values;

@@ -16,8 +16,9 @@ class RuntimeView {
 public:
     using Tree = std::shared_ptr<const api::Json>;
 
-    /// How many values the trees that are kept hold together: those of some hundred usual runtimes.
-    static constexpr std::size_t most_kept_values = 50'000;
+    /// How many values the trees that are kept hold together: those of some hundred usual runtimes, or of one
+    /// that is as large as it may be.
+    static constexpr std::size_t most_kept_values = max_runtime_values;
 
     RuntimeView() = default;
     RuntimeView(const RuntimeView&) = delete;
@@ -25,6 +26,9 @@ public:
 
     /// Null if it is not here; `invalid` if it is too large to be judged by.
     api::Result<Tree> find(const api::ObjectKey& key);
+
+    /// How many values it has; 0 if it is not here.
+    std::size_t values_of(const api::ObjectKey& key) const;
 
     /// Null takes it away.
     void set(const api::ObjectKey& key, RuntimeTextPtr text);

@@ -1,10 +1,7 @@
 #include "api/admission.hpp"
 
-#include <algorithm>
-
 #include "api/base64.hpp"
 #include "api/json_reader.hpp"
-#include "utf8.hpp"
 
 namespace api {
 namespace {
@@ -17,9 +14,6 @@ constexpr std::string_view object_fields[] = {"request", "object", "metadata", "
 constexpr std::string_view old_object_fields[] = {"request", "oldObject", "metadata", "managedFields"};
 constexpr JsonPath managed_fields[] = {object_fields, old_object_fields};
 
-// The API server cuts longer ones itself once a request has many of them.
-constexpr std::size_t max_warning_length = 256;
-
 std::string text_of(const Json& value) { return std::string(value.as_string()); }
 
 Json take_member(Json& object, std::string_view key) {
@@ -28,24 +22,6 @@ Json take_member(Json& object, std::string_view key) {
 }
 
 Error no_review(std::string why) { return invalid("", "not an AdmissionReview: " + std::move(why)); }
-
-// The API server drops warnings that no HTTP header can carry.
-bool can_be_sent(std::string_view warning) {
-    if (warning.empty()) return false;
-    while (!warning.empty())
-        if (const char32_t c = utf8::take(warning); c == utf8::broken || utf8::is_control(c)) return false;
-    return true;
-}
-
-std::vector<std::string_view> sendable(const std::vector<Warning>& warnings) {
-    std::vector<std::string_view> sent;
-    for (const Warning& warning : warnings) {
-        const auto text = utf8::prefix(warning.text, max_warning_length);
-        if (can_be_sent(text) && std::find(sent.begin(), sent.end(), text) == sent.end())
-            sent.push_back(text);
-    }
-    return sent;
-}
 
 Json to_status(const AdmissionRequest& request, const Denial& denial) {
     Json status = Json::object({{"status", "Failure"},
@@ -71,6 +47,13 @@ std::string joined(const auto& list) {
         text += to_json(item);
     }
     return text + "]";
+}
+
+std::vector<std::string> sent(const Warnings& warnings) {
+    std::vector<std::string> texts;
+    for (const Warning& warning : warnings) texts.push_back(warning.text);
+    if (warnings.more() > 0) texts.push_back("and " + std::to_string(warnings.more()) + " more warnings");
+    return texts;
 }
 
 Verdict denied(int code, std::string reason, std::string message) {
@@ -135,8 +118,7 @@ std::string encode_admission_review(const AdmissionRequest& request, const Verdi
     if (verdict.denial) text += R"(,"status":)" + to_json(to_status(request, *verdict.denial));
     if (verdict.allowed() && !verdict.patch.empty())
         text += R"(,"patchType":"JSONPatch","patch":")" + to_base64(joined(verdict.patch)) + '"';
-    if (const auto warnings = sendable(verdict.warnings); !warnings.empty())
-        text += R"(,"warnings":)" + joined(warnings);
+    if (!verdict.warnings.empty()) text += R"(,"warnings":)" + joined(sent(verdict.warnings));
     return text + "}}";
 }
 

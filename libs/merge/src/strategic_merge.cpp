@@ -107,6 +107,26 @@ private:
     std::vector<Entry> entries_;
 };
 
+// Of an item that a patch names more than once. Each time all of it may have to be gone through, so that ten
+// thousand namings of an item of a megabyte would be ten gigabytes. Mounts of one path, the only ones that a
+// schema admits, have a handful.
+constexpr std::size_t most_values_of_repeated = 100;
+
+// Whether a tree has no more values than are left, which becomes less by those that it has.
+bool fits(const Json& value, std::size_t& left) {
+    if (left == 0) return false;
+    --left;
+    return std::all_of(value.items().begin(), value.items().end(),
+                       [&](const Json& item) { return fits(item, left); }) &&
+           std::all_of(value.members().begin(), value.members().end(),
+                       [&](const auto& member) { return fits(member.value, left); });
+}
+
+bool is_small(const Json& value) {
+    std::size_t left = most_values_of_repeated;
+    return fits(value, left);
+}
+
 Result<> merge_by_key(Json& base, const Json& patch, const Field& field, const Place& place) {
     Positions positions;  // of the patch's keys in the base
     positions.reserve(patch.items().size());
@@ -137,6 +157,10 @@ Result<> merge_by_key(Json& base, const Json& patch, const Field& field, const P
         if (position == Positions::nowhere) {
             position = items.size();
             items.push_back(as_typed_item(item, field.type));
+        } else if (is_named[position] && !is_small(items[position])) {
+            return api::invalid(Place{.outer = &place, .index = i}.text(),
+                                "repeats the " + std::string(field.key) +
+                                    " of an item that is too large to be merged twice: name it once");
         } else if (const auto merged =
                        merge_objects(items[position], item, field.type, {.outer = &place, .index = i});
                    !merged) {

@@ -17,6 +17,8 @@ namespace {
 
 // Pipelined requests of one connection before other connections get a turn.
 constexpr int requests_per_turn = 8;
+// One that takes longer is the last of its turn.
+constexpr std::chrono::milliseconds long_request{5};
 constexpr std::string_view continue_text = "HTTP/1.1 100 Continue\r\n\r\n";
 
 struct InFlight {
@@ -150,11 +152,13 @@ Task<> Session::run() {
                 response = after_exception("unknown exception");
             }
         }
+        const SteadyTime began = entered;
         hold_answer(response);
         put_together(response);
         // The text is in `out` now: a client that does not read must not hold it twice.
         free_text(response.body);
         core_->enter(*this, Phase::write);
+        if (entered - began > long_request) in_a_row = requests_per_turn;
         const auto& out = exchange_->out;
         for (std::size_t sent = 0; sent < out.size();) {
             const auto io = stream_.write(out.data() + sent, out.size() - sent);

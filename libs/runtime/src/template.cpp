@@ -64,12 +64,19 @@ void keep_tolerations(const Json& spec, Json& patch) {
     Json* jobs = patch.find("replicatedJobs");
     if (!jobs || !jobs->is_array()) return;
     api::NamedItems jobs_there;
-    for (Json& job : jobs->items()) {
-        Json* added = tolerations_of(job);
-        const Json* there = jobs_there.find(spec["replicatedJobs"], std::as_const(job)["name"].as_string());
+    std::set<const Json*> done;
+    for (auto job = jobs->items().rbegin(); job != jobs->items().rend(); ++job) {
+        Json* added = tolerations_of(*job);
+        const Json* there = jobs_there.find(spec["replicatedJobs"], std::as_const(*job)["name"].as_string());
         if (!added || std::as_const(*added).items().empty() || !there) continue;
-        Json all = (*there)["template"]["spec"]["template"]["spec"]["tolerations"];
-        if (!all.is_array()) continue;
+        const Json& own = (*there)["template"]["spec"]["template"]["spec"]["tolerations"];
+        if (!own.is_array()) continue;
+        // Of a job that is named more than once the last list counts.
+        if (!done.insert(there).second) {
+            *added = Json();
+            continue;
+        }
+        Json all = own;
         // Long lists meet long lists: each is looked at once.
         std::set<std::string> known;
         for (const Json& toleration : std::as_const(all).items()) known.insert(to_json(toleration));

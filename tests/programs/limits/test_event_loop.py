@@ -12,7 +12,7 @@ from webhook_program import RUNTIME_PATH, TRAIN_JOB_PATH, Webhook, review, runti
 
 GAP = 0.25  # seconds
 ETCD = 1_500_000  # bytes of an object
-WIDE = Wide(3_000)
+WIDE = Wide(2_700)
 
 
 RUNTIMES = {

@@ -5,7 +5,7 @@ import json
 
 import pytest
 from hostile import (DENIED, LIMIT, KnowsRuntimes, Wide, deep, head, honest_calls, job_text, many_small_patches, many_values,
-                     one_patch, send_and_check, sized)
+                     one_job_again, one_patch, send_and_check, sized)
 from webhook_program import RUNTIME_PATH, TRAIN_JOB_PATH, Webhook, review, runtime, train_job, wait_for
 
 # What the sanitizer leaves time for; test_memory.py has the full size.
@@ -61,7 +61,7 @@ MESSAGES = {
     "a million small values": (sized(job_text(metadata=', "x": [' + "0," * 3_000_000 + "0]"), TRAIN_JOB_PATH), 413),
     "a million small objects": (sized(job_text(metadata=', "x": [' + "{}," * 2_000_000 + "{}]"), TRAIN_JOB_PATH), 413),
     "a name of 4,000 letters": (sized(json.dumps(review(train_job())).replace('"job"', json.dumps("j" * 4_000)), TRAIN_JOB_PATH), DENIED),
-    **many_small_patches(ALL_PATCHES), **WIDE.messages(), **many_values(VALUES),
+    **many_small_patches(ALL_PATCHES), **WIDE.messages(), **many_values(VALUES), **one_job_again(2_000, 500, 500),
 }
 
 

@@ -21,23 +21,19 @@ from webhook_program import RUNTIME_PATH, TRAIN_JOB_PATH, Webhook, review, runti
 CONNECTIONS = 128
 IN_FLIGHT = 16_000_000
 CROWD = CONNECTIONS + 32
-WIDE = Wide(8_000)
+WIDE = Wide(2_700)
 CLIENTS = 2  # of the largest reviews: as many as one of two threads has room for
 DEEP = {
     "400,000 arrays": (sized(deep(400_000, "[", "]")), 400),
     "200,000 objects": (sized(deep(200_000, '{"a":', "}")), 400),
     "400,000 levels in a label": (sized(job_text(metadata=', "labels": ' + deep(400_000, "[", "]")), TRAIN_JOB_PATH), 400),
 }
-RESERVED = {"trainer": {"env": [{"name": "PET_NNODES", "value": "1"}] * 40_000}}
+DIRECTIVES = [{"name": f"job-{i}", "template": {"metadata": {"labels": {f"${k}": "" for k in range(250)}}}} for i in range(20)]
 MANY_ERRORS = {"more errors than an answer has room for": (sized(json.dumps(review(
-    {**train_job("torch"), "spec": {**train_job("torch")["spec"], **RESERVED}})), TRAIN_JOB_PATH), DENIED)}
+    {**train_job(), "spec": {**train_job()["spec"], "runtimePatches": [
+        {"manager": f"acme.io/{i}", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": DIRECTIVES}}}} for i in range(16)]}})),
+    TRAIN_JOB_PATH), " more")}
 LARGEST = {**MANY_ERRORS, **many_small_patches(3_000_000), **WIDE.messages(), **many_values(490_000), **DEEP}
-
-
-def torch_runtime():
-    made = runtime("torch")
-    made["spec"]["mlPolicy"]["torch"] = {}
-    return made
 
 
 def shipped_program():
@@ -69,10 +65,10 @@ def peak_memory(webhook):
 def place(request, tmp_path):
     options = [f"--threads={request.param}", f"--max-connections={CONNECTIONS}", f"--max-bytes-in-flight={IN_FLIGHT}",
                "--header-timeout=60s", "--body-timeout=60s", "--write-timeout=60s"]
-    with (KnowsRuntimes(runtime(), WIDE.runtime(), torch_runtime()) as api,
+    with (KnowsRuntimes(runtime(), WIDE.runtime()) as api,
           Webhook(tmp_path, api.port, *options, binary=shipped_program()) as webhook):
         webhook.wait_until_ready()
-        wait_for("the runtimes", lambda: webhook.metric("signalbox_runtimes") == 3)
+        wait_for("the runtimes", lambda: webhook.metric("signalbox_runtimes") == 2)
         yield api, webhook
         assert peak_memory(webhook) < stated_bound(request.param)
         assert webhook.metric("signalbox_http_handler_errors_total") == 0
@@ -172,7 +168,7 @@ def many_runtimes():
     """As large as etcd stores, two for each of some namespaces: one with as many values as reviews take, and one beyond that, which
     only the label that turns reviews of it off lets in."""
     for number in range(24):
-        yield namespaced(large_runtime(f"usable-{number}", args=["x"] * 190_000 + ["x" * 600_000]), f"ns-{number}"), ALLOWED
+        yield namespaced(large_runtime(f"usable-{number}", args=["x"] * 45_000 + ["x" * 1_200_000]), f"ns-{number}"), ALLOWED
         yield namespaced(large_runtime(f"refused-{number}", args=[""] * 480_000), f"ns-{number}"), DENIED
 
 
@@ -194,7 +190,7 @@ def test_runtimes_of_tenants_take_no_more_memory_than_is_stated(tmp_path):
             # Those that are kept, and those that are not, which are read.
             for (one, want), answer in zip(runtimes, clients.map(verdict, [one for one, _ in runtimes])):
                 assert answer["allowed"] is want, one["metadata"]["name"]
-                assert want or "a runtime may hold 200000" in answer["status"]["message"]
+                assert want or "a runtime may hold 50000" in answer["status"]["message"]
         assert peak_memory(webhook) < stated_bound(2)
 
 

@@ -23,10 +23,14 @@ Json response_to(const AdmissionRequest& to, const Verdict& verdict) {
     return read["response"];
 }
 
-Json warnings_of(const std::vector<std::string>& warnings) {
-    Verdict verdict;
-    for (const std::string& text : warnings) verdict.warnings.push_back({.text = text, .rule = "W0"});
-    return response_to(request, verdict)["warnings"];
+Json warnings_of(const Warnings& warnings) {
+    return response_to(request, {.warnings = warnings})["warnings"];
+}
+
+Json warnings_of(std::initializer_list<std::string> texts) {
+    Warnings warnings;
+    for (const std::string& text : texts) warnings.push_back(text);
+    return warnings_of(warnings);
 }
 
 }  // namespace
@@ -120,6 +124,24 @@ TEST_CASE("warnings are sent with any verdict", "[api]") {
     verdict.warnings = {{.text = "deprecated"}};
     CHECK(response_to(request, verdict)["warnings"] == Json::array({"deprecated"}));
     CHECK(warnings_of({"b", "a"}) == Json::array({"b", "a"}));
+}
+
+TEST_CASE("of very many warnings the first are sent, with the number of the others", "[api]") {
+    Warnings warnings;
+    for (int i = 0; i < 60'000; ++i) warnings.push_back("warning " + std::to_string(i));
+    for (int i = 0; i < 10; ++i) warnings.push_back("warning 1");
+    const Json sent = warnings_of(warnings);
+    REQUIRE(sent.items().size() == 33);
+    CHECK(sent[31] == Json("warning 31"));
+    CHECK(sent[32] == Json("and 59978 more warnings"));
+
+    Warnings few = {{.text = "a", .rule = "W1"}, {.text = "b"}};
+    few.append({{.text = "b", .rule = "W2"}, {.text = "c"}});
+    few.name_rule(1, "W3");
+    CHECK(few == Warnings{{.text = "a", .rule = "W1"}, {.text = "b", .rule = "W3"}, {.text = "c", .rule = "W3"}});
+    few.append(warnings);
+    CHECK(few.size() == 32);
+    CHECK(few.more() == 3 + warnings.more());
 }
 
 TEST_CASE("warnings that the API server would drop are not sent", "[api]") {

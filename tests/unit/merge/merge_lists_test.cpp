@@ -178,6 +178,38 @@ TEST_CASE("an item that cannot be merged is an error with its place", "[merge]")
     }
 }
 
+TEST_CASE("a small item that is named twice is merged twice, of a large one its place is told", "[merge]") {
+    const auto mounts = [](std::string_view list) {
+        return tree("{containers: [{name: node, volumeMounts: " + std::string(list) + "}]}");
+    };
+    const auto merged = merge_pod_spec(
+        mounts("[{name: v, mountPath: /a}]"),
+        mounts("[{name: w, mountPath: /a}, {name: x, mountPath: /a, readOnly: true}, {name: y, mountPath: "
+               "/b}, {name: z, mountPath: /b}]"));
+    REQUIRE(merged);
+    CHECK(*merged == mounts("[{name: x, mountPath: /a, readOnly: true}, {name: z, mountPath: /b}]"));
+
+    const auto named = [](int values, int times) {
+        Json base = Json::object({{"name", "node"}});
+        for (int i = 0; i < values; ++i) base["x"]["k" + std::to_string(i)] = i + 1;
+        Json items = Json::array();
+        for (int i = 0; i < times; ++i)
+            items.push_back(
+                Json::object({{"name", "node"}, {"x", Json::object({{"a" + std::to_string(i), 1}})}}));
+        return merge_pod_spec(Json::object({{"containers", Json::array({base})}}),
+                              Json::object({{"containers", std::move(items)}}));
+    };
+    CHECK(named(1'000, 1));
+    CHECK(named(90, 5));
+    const auto refused = named(1'000, 2);
+    REQUIRE(!refused);
+    CHECK(refused.error().field == "replicatedJobs[0].template.spec.template.spec.containers[1]");
+    CHECK(refused.error().message ==
+          "repeats the name of an item that is too large to be merged twice: name it once");
+    // It grows with each of them.
+    CHECK(!named(90, 50));
+}
+
 TEST_CASE("entries of a set count once, whatever they are", "[merge]") {
     const auto of_job = [](const char* finalizers) {
         return tree("{replicatedJobs: [{name: a, template: {metadata: {finalizers: " +

@@ -141,6 +141,21 @@ TEST_CASE("a client that pipelines without a pause does not hold up others", "[n
     });
 }
 
+TEST_CASE("a client that pipelines long requests has one answered before others have their turn", "[net]") {
+    TestServer server;
+    server.run([&]() -> net::Task<> {
+        const auto greedy = co_await server.connect();
+        const auto modest = co_await server.connect();
+        co_await modest->ask(post("/echo", "x"));
+        std::string flood;
+        for (int i = 0; i < 50; ++i) flood += post("/long", "");
+        co_await greedy->send(flood);
+        const auto response = co_await modest->ask(post("/echo", "x"));
+        CHECK(status_of(response) == 200);
+        CHECK(server.stats().requests < 8);
+    });
+}
+
 TEST_CASE("exceptions become 500 and are counted, and the connection lives on", "[net]") {
     TestServer server;
     server.run([&]() -> net::Task<> {

@@ -54,6 +54,11 @@ net::Task<PeerPtr> TestServer::connect() {
 net::Answer TestServer::answer(net::HttpRequest& request) {
     if (request.target == "/throw") throw std::runtime_error("as it was told");
     if (request.target == "/peer") return net::HttpResponse{.body = request.peer};
+    if (request.target == "/long") {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(6);
+        while (std::chrono::steady_clock::now() < end) {
+        }
+    }
     if (request.target == "/large") return net::HttpResponse{.body = std::string(2'000'000, 'x')};
     if (request.target == "/slow" || request.target == "/hang" || request.target == "/throw-later")
         return answer_later(request);

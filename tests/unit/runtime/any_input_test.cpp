@@ -301,10 +301,11 @@ TEST_CASE("twelve thousand claims are too many to count, or found wrong, in time
     CHECK(env_text(node_container(built->objects.back().object)).ends_with("DMLC_NUM_WORKER=1"));
     CHECK(built->notices.at(0).reason == "GPUCountUnknown");
 
-    // Without any of them, each reference is wrong.
+    // Without any of them, each reference is wrong, also of a TrainJob that had as many before.
     at(runtime, pod).erase("resourceClaims");
+    const Json before = changed(job, {{"spec.trainer.image", "older"}});
     const auto findings =
-        runtime::review_train_job({.object = job, .old_object = Json(), .runtime = &runtime});
+        runtime::review_train_job({.object = job, .old_object = before, .runtime = &runtime});
     CHECK(findings.errors.size() + findings.errors.more() >= many);
     CHECK((std::clock() - started) / CLOCKS_PER_SEC < 30);
 }

@@ -101,6 +101,28 @@ TEST_CASE("entering a queue is never refused, and no runtime is asked for", "[ad
           runtime::Findings());
 }
 
+TEST_CASE("of very many counts that differ the first are told, and none where nothing can be built",
+          "[admission]") {
+    const Json job = queued({{"spec.trainer.resourcesPerNode", "{requests: {x.io/a: 1}}"}});
+    Json runtime = plain_runtime();
+    for (int i = 0; i < 100; ++i)
+        at(runtime, "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]")
+            ["resources"]["requests"]["x.io/own-" + std::to_string(i)] = 1;
+    const auto found = [&] {
+        return runtime::review_train_job(
+                   {.object = job, .runtime = &runtime, .kueue_types = KueueTypes::v2_2})
+            .warnings;
+    };
+    CHECK(found().size() == 32);
+    CHECK(found().more() > 60);
+    // Two jobs that train.
+    Json& jobs = at(runtime, "spec.template.spec.replicatedJobs");
+    Json second = std::as_const(jobs)[0];
+    second["name"] = "second";
+    jobs.push_back(std::move(second));
+    CHECK(warnings(job, runtime, KueueTypes::v2_2) == Texts());
+}
+
 TEST_CASE("a warning tells what Kueue cannot build", "[admission]") {
     struct Case {
         const char* name;

@@ -240,7 +240,7 @@ TEST_CASE("a runtime that is too large to be judged by is refused, wherever it c
     const Reply reply = desk.ask(post(test::train_job_path, review("CREATE", test::train_job())));
     CHECK(reply.denial_code() == 422);
     CHECK(reply.causes() == std::vector<std::string>{"spec.runtimeRef: Invalid value"});
-    CHECK_THAT(reply.message(), Catch::Contains("values, and a runtime may hold 200000: split it"));
+    CHECK_THAT(reply.message(), Catch::Contains("values, and a runtime may hold 50000: split it"));
     CHECK(desk.log_text.empty());
 }
 
@@ -268,7 +268,7 @@ TEST_CASE("a runtime that is too large is refused when it is written, but not wh
          {desk.ask(post(test::cluster_runtime_path, review("CREATE", large))),
           desk.ask(post(test::cluster_runtime_path, review("UPDATE", large, test::cluster_runtime())))}) {
         CHECK(reply.causes() == std::vector<std::string>{"spec: Forbidden"});
-        CHECK_THAT(reply.message(), Catch::Contains("values, and a runtime may hold 200000: split it"));
+        CHECK_THAT(reply.message(), Catch::Contains("values, and a runtime may hold 50000: split it"));
     }
     CHECK(desk.ask(post(test::cluster_runtime_path, review("UPDATE", large, large))).allowed());
 }

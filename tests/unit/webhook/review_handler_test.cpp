@@ -1,6 +1,9 @@
 #include "review_handler.hpp"
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <catch2/catch.hpp>
+#include <optional>
 
 #include "api/base64.hpp"
 #include "reviews.hpp"
@@ -73,9 +76,10 @@ TEST_CASE("what is no review gets an HTTP error and no verdict", "[review]") {
             Desk desk;
             net::HttpRequest request = valid_request();
             c.change(request);
+            const bool is_dear = request.body.size() > 64 * 1024;
             bool at_once = false;
             const Reply reply = desk.ask(std::move(request), at_once);
-            CHECK(at_once);
+            CHECK(at_once == !is_dear);
             CHECK(reply.http.status == c.want);
             CHECK(reply.http.body.size() > 1);
             CHECK(reply.http.body.size() < 200);
@@ -224,6 +228,47 @@ TEST_CASE("a TrainJob is judged at once when its runtime is known", "[review]") 
     CHECK(desk.server.requests.empty());
     CHECK_THAT(desk.metrics_text(),
                Catch::Contains(R"(code="200",path=")" + test::train_job_path + R"(",verdict="allowed"} 1)"));
+}
+
+TEST_CASE("a review that is dear waits for its turn, a small one is judged at once", "[review]") {
+    Desk desk;
+    Json large = test::cluster_runtime("large");
+    large["spec"]["x"] = Json(Json::Array(20'000, Json("")));
+    desk.runtimes.set({"", "large"}, webhook::make_runtime_text(large));
+    desk.runtimes.set({"", "plain"}, webhook::make_runtime_text(test::cluster_runtime()));
+    Json of_large = test::train_job();
+    of_large["spec"]["runtimeRef"]["name"] = "large";
+    const auto by_runtime = post(test::train_job_path, review("CREATE", of_large));
+    auto by_bytes = valid_request();
+    by_bytes.body += std::string(70'000, ' ');
+
+    bool at_once = true;
+    for (const net::HttpRequest& dear : {by_runtime, by_bytes}) {
+        CHECK(desk.ask(dear, at_once).allowed());
+        CHECK_FALSE(at_once);
+    }
+    std::optional<net::Turns::Turn> taken;
+    const auto take = [](Desk& from, std::optional<net::Turns::Turn>& into) -> net::Task<> {
+        auto turn = co_await from.turns.next();
+        into.emplace(std::move(turn));
+    };
+    boost::asio::co_spawn(desk.context, take(desk, taken), boost::asio::detached);
+    desk.clock.run();
+    REQUIRE(taken);
+    CHECK(desk.ask(valid_request(), at_once).allowed());
+    CHECK(at_once);
+    // What comes after its time is of no use.
+    auto late = by_runtime;
+    auto answer = desk.handler(late);
+    net::HttpResponse response;
+    boost::asio::co_spawn(desk.context, std::move(std::get<net::Task<net::HttpResponse>>(answer)),
+                          [&](std::exception_ptr, net::HttpResponse given) { response = std::move(given); });
+    desk.clock.run_for(60s);
+    CHECK(response.body.empty());
+    taken.reset();
+    desk.clock.run();
+    CHECK(response.status == 503);
+    CHECK(response.body == "too many large reviews at a time, try again\n");
 }
 
 TEST_CASE("what is reserved for a feature is refused while its gate is on", "[review]") {

@@ -84,7 +84,7 @@ Desk::Desk(const runtime::Features& features, const kube::Namespaces& namespaces
     : log(net::LogLevel::info, net::LogFormat::text, [this](std::string_view line) { log_text += line; }),
       pipeline(runtime::make_pipeline(features)),
       facts(runtimes, server, pipeline, namespaces),
-      handler(facts, clock, review_metrics, log, pipeline, namespaces, {}, &budget) {
+      handler(facts, clock, review_metrics, log, pipeline, namespaces, {}, &budget, &turns) {
     server.answer = [this](const kube::Request& request) -> api::Result<kube::Response> {
         for (const auto& [path, object] : stored)
             if (path == request.target) return kube::Response{200, api::to_json(object)};

@@ -64,6 +64,7 @@ public:
     runtime::Pipeline pipeline;
     webhook::FactFinder facts;
     webhook::ReviewBudget budget{1 << 30, 64};  ///< of the reviews that wait
+    net::Turns turns{context.get_executor()};
     webhook::ReviewHandler handler;
     std::chrono::seconds patience{60};  ///< how long ask() lets time pass
 };

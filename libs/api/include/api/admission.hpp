@@ -6,6 +6,7 @@
 
 #include "api/field_error.hpp"
 #include "api/json.hpp"
+#include "api/warnings.hpp"
 
 namespace api {
 
@@ -38,19 +39,11 @@ struct Denial {
     FieldErrors causes = {};
 };
 
-/// What an author should know of an object that is judged.
-struct Warning {
-    std::string text = {};
-    std::string_view rule = {};  ///< which one it is of, for metrics: a literal
-
-    bool operator==(const Warning&) const = default;
-};
-
 /// What admission says. Neither a denial nor a patch: allowed as it is.
 struct Verdict {
     std::optional<Denial> denial = {};
     std::vector<Json> patch = {};  ///< RFC 6902 operations; mutating webhooks only
-    std::vector<Warning> warnings = {};
+    Warnings warnings = {};
     /// Of each field that `patch` puts back, what had lost it, for metrics: literals.
     std::vector<std::string_view> restored = {};
 

@@ -7,6 +7,7 @@
 #include "api/job_set.hpp"
 #include "api/json.hpp"
 #include "api/time.hpp"
+#include "api/warnings.hpp"
 #include "runtime/build.hpp"
 
 /// What is admitted, and what is said about it. J7, T1, W2 and so on name the rules: J judges TrainJobs, T
@@ -16,7 +17,7 @@ namespace runtime {
 /// All that is wrong with an object, in a fixed order, and what its author should know.
 struct Findings {
     api::FieldErrors errors = {};
-    std::vector<api::Warning> warnings = {};  ///< short, no control characters
+    api::Warnings warnings = {};
 
     bool operator==(const Findings&) const = default;
 };

@@ -5,6 +5,7 @@
 #include "admission/review_case.hpp"
 #include "api/names.hpp"
 #include "edit.hpp"
+#include "faults.hpp"
 #include "merge/strategic_merge.hpp"
 #include "pod_requests.hpp"
 #include "resources.hpp"
@@ -63,8 +64,9 @@ bool passes_kueue(const ReviewCase& review) {
 
 }  // namespace
 
-void warn_of_other_counts(const ReviewCase& review, std::vector<std::string>& warnings) {
+void warn_of_other_counts(const ReviewCase& review, api::Warnings& warnings) {
     if (review.kueue_types == KueueTypes::none || !enters_queue(review)) return;
+    if (!runtime_faults(review.runtime).empty()) return;  // it will have no Pods
     const Json& per_node = review.job.spec["trainer"]["resourcesPerNode"];
     for (const Json& job : review.merged_spec["replicatedJobs"].items()) {
         const Json& pod_spec = job["template"]["spec"]["template"]["spec"];
@@ -88,7 +90,7 @@ void warn_of_other_counts(const ReviewCase& review, std::vector<std::string>& wa
     }
 }
 
-void warn_of_what_kueue_cannot_build(const ReviewCase& review, std::vector<std::string>& warnings) {
+void warn_of_what_kueue_cannot_build(const ReviewCase& review, api::Warnings& warnings) {
     if (review.kueue_types == KueueTypes::none || !passes_kueue(review)) return;
     const Json& policy = review.runtime["spec"]["mlPolicy"];
     const Json& trainer = review.job.spec["trainer"];

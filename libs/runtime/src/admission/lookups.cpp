@@ -5,6 +5,7 @@
 #include "admission/review_case.hpp"
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
+#include "limits.hpp"
 #include "runtime/compare.hpp"
 #include "shape.hpp"
 
@@ -64,6 +65,7 @@ Lookups lookups_for(const Json& object, const Json& old_object) {
                             old_object["metadata"]["labels"][api::queue_label].empty();
         return {.runtime_for_warnings = queued && supported};
     }
+    if (!check_train_job_limits(spec, old_object["spec"])) return {};
     const bool patched =
         !old_object.is_null() && patches_differ(spec["runtimePatches"], old_object["spec"]["runtimePatches"]);
     return {.runtime = supported, .job_set = patched};

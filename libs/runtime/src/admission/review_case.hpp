@@ -45,15 +45,15 @@ void patches_wait_for_pods(const ReviewCase& review, api::FieldErrors& errors);
 void deadline_is_immutable(const ReviewCase& review, api::FieldErrors& errors);
 void claims_are_there(const ReviewCase& review, api::FieldErrors& errors);
 
-using Warn = void (*)(const ReviewCase&, std::vector<std::string>&);
-void warn_of_deprecated_runtime(const ReviewCase& review, std::vector<std::string>& warnings);        // W2
-void warn_of_uncounted_devices(const ReviewCase& review, std::vector<std::string>& warnings);         // W3
-void warn_of_ignored_fields(const ReviewCase& review, std::vector<std::string>& warnings);            // W4
-void warn_of_resources_without_policy(const ReviewCase& review, std::vector<std::string>& warnings);  // W6
-void warn_of_shared_subdomain(const ReviewCase& review, std::vector<std::string>& warnings);          // W19
-void warn_of_other_counts(const ReviewCase& review, std::vector<std::string>& warnings);              // W16
-void warn_of_what_kueue_cannot_build(const ReviewCase& review, std::vector<std::string>& warnings);   // W17
-void warn_of_lost_fields(const ReviewCase& review, std::vector<std::string>& warnings);               // W18
+using Warn = void (*)(const ReviewCase&, api::Warnings&);
+void warn_of_deprecated_runtime(const ReviewCase& review, api::Warnings& warnings);        // W2
+void warn_of_uncounted_devices(const ReviewCase& review, api::Warnings& warnings);         // W3
+void warn_of_ignored_fields(const ReviewCase& review, api::Warnings& warnings);            // W4
+void warn_of_resources_without_policy(const ReviewCase& review, api::Warnings& warnings);  // W6
+void warn_of_shared_subdomain(const ReviewCase& review, api::Warnings& warnings);          // W19
+void warn_of_other_counts(const ReviewCase& review, api::Warnings& warnings);              // W16
+void warn_of_what_kueue_cannot_build(const ReviewCase& review, api::Warnings& warnings);   // W17
+void warn_of_lost_fields(const ReviewCase& review, api::Warnings& warnings);               // W18
 
 /// A name that the runtime gives to the headless Service of each of its JobSets; empty if each has its own.
 std::string shared_subdomain(const api::Json& runtime);

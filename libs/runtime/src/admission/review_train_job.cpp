@@ -3,6 +3,7 @@
 #include "admission/review_case.hpp"
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
+#include "limits.hpp"
 #include "runtime/plugin.hpp"
 #include "shape.hpp"
 
@@ -89,16 +90,16 @@ void find_runtime(const api::TrainJob& job, const Json* runtime, FieldErrors& er
              "J2"});
 }
 
-void warn(std::span<const WarningRow> rows, const ReviewCase& review, std::vector<api::Warning>& found) {
+void warn(std::span<const WarningRow> rows, const ReviewCase& review, api::Warnings& found) {
     for (const WarningRow& row : rows) {
-        std::vector<std::string> texts;
-        if (has_what_it_wants(review, row.wants)) row.warn(review, texts);
-        for (std::string& text : texts) found.push_back({.text = std::move(text), .rule = row.name});
+        const std::size_t before = found.size();
+        if (has_what_it_wants(review, row.wants)) row.warn(review, found);
+        found.name_rule(before, row.name);
     }
 }
 
 void warn_of_queues(const api::TrainJob& job, const api::TrainJob& old_job, const Json& runtime,
-                    KueueTypes kueue_types, std::vector<api::Warning>& found) {
+                    KueueTypes kueue_types, api::Warnings& found) {
     if (!check_train_job_shape(job.spec) || !check_runtime_shape(runtime)) return;
     auto patched = patched_template(runtime, job.spec);
     const Json merged = patched ? std::move(patched->spec) : Json();
@@ -136,7 +137,9 @@ Findings review_train_job(TrainJobReview review, const Pipeline& pipeline) {
             warn_of_queues(job, *old_job, *review.runtime, review.kueue_types, findings.warnings);
         return findings;
     }
-    if (const auto shape = check_train_job_shape(job.spec); !shape) {
+    auto shape = check_train_job_shape(job.spec);
+    if (shape) shape = check_train_job_limits(job.spec, old_job ? old_job->spec : nothing);
+    if (!shape) {
         add_error(shape_rule, shape.error(), findings.errors);
         return findings;
     }
@@ -145,13 +148,12 @@ Findings review_train_job(TrainJobReview review, const Pipeline& pipeline) {
     const Json* runtime = findings.errors.empty() ? review.runtime : nullptr;
     Json merged;
     if (runtime) {
-        const auto shape = check_runtime_shape(*runtime);
-        if (!shape) {
+        if (const auto broken = check_runtime_shape(*runtime); !broken) {
             runtime = nullptr;
             findings.errors.push_back({FieldErrorType::invalid,
                                        "spec.runtimeRef",
                                        job.runtime_ref.name,
-                                       "the runtime is broken: " + describe(shape.error()),
+                                       "the runtime is broken: " + describe(broken.error()),
                                        {},
                                        shape_rule});
         } else if (auto patched = patched_template(*runtime, job.spec)) {

@@ -1,0 +1,40 @@
+#pragma once
+#include <boost/asio/any_io_executor.hpp>
+#include <memory>
+#include <utility>
+
+#include "net/async.hpp"
+
+namespace net {
+
+/// Lets long pieces of work go on one at a time, in the order in which they asked, and before each of them
+/// everything else that is ready: however many there are, what is short waits for one or two of them. Thread
+/// rule: one thread, the one that runs the executor. May be destroyed while some wait: those never go on.
+class Turns {
+    struct Queue;
+
+public:
+    explicit Turns(boost::asio::any_io_executor executor);
+    ~Turns();
+    Turns(const Turns&) = delete;
+    Turns& operator=(const Turns&) = delete;
+
+    /// The next one comes when it is destroyed.
+    class Turn {
+    public:
+        explicit Turn(std::shared_ptr<Queue> queue) : queue_(std::move(queue)) {}
+        Turn(Turn&& other) noexcept = default;
+        Turn& operator=(Turn&&) = delete;
+        ~Turn();
+
+    private:
+        std::shared_ptr<Queue> queue_;
+    };
+
+    Task<Turn> next();
+
+private:
+    std::shared_ptr<Queue> queue_;
+};
+
+}  // namespace net

@@ -1,0 +1,52 @@
+#include "net/turns.hpp"
+
+#include <boost/asio/post.hpp>
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "loop.hpp"
+
+namespace {
+
+// While it works, something short comes.
+net::Task<> work(net::Turns& turns, boost::asio::any_io_executor executor, char name, std::string& order) {
+    const auto turn = co_await turns.next();
+    order += name;
+    boost::asio::post(executor, [&order] { order += '.'; });
+}
+
+net::Task<> keep(net::Turns& turns, boost::asio::any_io_executor executor) {
+    const auto turn = co_await turns.next();
+    boost::asio::steady_timer forever(executor, boost::asio::steady_timer::time_point::max());
+    co_await forever.async_wait(boost::asio::use_awaitable);
+}
+
+}  // namespace
+
+TEST_CASE("long pieces of work go on one at a time, with what is ready between them", "[net]") {
+    test::Loop loop;
+    net::Turns turns(loop.executor());
+    std::string order;
+    for (const char name : {'a', 'b', 'c'})
+        boost::asio::co_spawn(loop.context(), work(turns, loop.executor(), name, order),
+                              boost::asio::detached);
+    loop.settle();
+    CHECK(order == "a.b.c.");
+    loop.run(work(turns, loop.executor(), 'd', order));
+    CHECK(order.starts_with("a.b.c.d"));
+}
+
+TEST_CASE("turns may end while some wait for theirs", "[net]") {
+    test::Loop loop;
+    std::string order;
+    {
+        net::Turns turns(loop.executor());
+        boost::asio::co_spawn(loop.context(), keep(turns, loop.executor()), boost::asio::detached);
+        for (const char name : {'a', 'b'})
+            boost::asio::co_spawn(loop.context(), work(turns, loop.executor(), name, order),
+                                  boost::asio::detached);
+        loop.settle();
+    }
+    loop.settle();
+    CHECK(order.empty());
+}
