@@ -138,7 +138,8 @@ TEST_CASE("of very many warnings the first are sent, with the number of the othe
     Warnings few = {{.text = "a", .rule = "W1"}, {.text = "b"}};
     few.append({{.text = "b", .rule = "W2"}, {.text = "c"}});
     few.name_rule(1, "W3");
-    CHECK(few == Warnings{{.text = "a", .rule = "W1"}, {.text = "b", .rule = "W3"}, {.text = "c", .rule = "W3"}});
+    CHECK(few ==
+          Warnings{{.text = "a", .rule = "W1"}, {.text = "b", .rule = "W3"}, {.text = "c", .rule = "W3"}});
     few.append(warnings);
     CHECK(few.size() == 32);
     CHECK(few.more() == 3 + warnings.more());

@@ -16,9 +16,10 @@ struct Warning {
     bool operator==(const Warning&) const = default;
 };
 
-/// Warnings in the order in which they were found: the first 32 whose texts differ, and the number of the others. A runtime of a megabyte can be a reason for a hundred thousand, of
-/// which an API server passes on 4 KiB. What an API server would drop is not kept (empty texts, and those
-/// with control characters); texts are cut after 256 characters, as an API server does.
+/// Warnings in the order in which they were found: the first 32 whose texts differ, and the number of the
+/// others. A runtime of a megabyte can be a reason for a hundred thousand, of which an API server passes on 4
+/// KiB. What an API server would drop is not kept (empty texts, and those with control characters); texts are
+/// cut after 256 characters, as an API server does.
 class Warnings {
 public:
     using Kept = std::vector<Warning>;
