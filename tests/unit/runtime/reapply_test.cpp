@@ -97,12 +97,12 @@ TEST_CASE("Kueue's entry stays in a job that has a queue", "[admission]") {
         CAPTURE(by);
         Json stored = written;
         REQUIRE(merge::apply_operations(
-            runtime::mutate_train_job(written, before, now, {.field_manager = by}), stored));
+            runtime::mutate_train_job(written, before, now, {.field_manager = by}).operations, stored));
         CHECK(stored == before);
     }
     // Without a queue it is an entry as any other.
     written["metadata"]["labels"].erase("kueue.x-k8s.io/queue-name");
-    CHECK(runtime::mutate_train_job(written, before, now, {.field_manager = "ci"}).empty());
+    CHECK(runtime::mutate_train_job(written, before, now, {.field_manager = "ci"}).operations.empty());
 }
 
 TEST_CASE("a note that is no manifest puts nothing back", "[admission]") {
