@@ -74,7 +74,7 @@ Outcome JobSetWriter::failed(api::Error error) const {
 }
 
 kube::Task<Outcome> JobSetWriter::create(const runtime::Built& built, const NeededObjects& found) {
-    auto others = co_await apply_objects(server_, built, found, true);
+    auto others = co_await apply_objects(server_, built, found, Beside::new_job_set);
     if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
     Json as_built = runtime::with_applied_hash(built.objects.back().object, source_);
     auto wanted = co_await with_kept_claims(server_, job(), std::move(as_built));
@@ -119,7 +119,7 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
         wants_live_view_ = true;
         co_return Outcome();
     }
-    auto others = co_await apply_objects(server_, built, found, true);
+    auto others = co_await apply_objects(server_, built, found, Beside::new_job_set);
     if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
     auto lost = co_await lost_volume(server_, ours, live);
     if (!lost) co_return ended(lifecycle::ReadFailed{"volume claims", lost.error()});

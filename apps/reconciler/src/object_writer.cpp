@@ -67,10 +67,11 @@ std::optional<kube::Request> request_for(const runtime::BuiltObject& built, cons
 }  // namespace
 
 kube::Task<Failure> apply_objects(kube::ApiServer& server, const runtime::Built& built,
-                                  const NeededObjects& found, bool with_job_set) {
+                                  const NeededObjects& found, Beside beside) {
     for (std::size_t i = 0; i + 1 < built.objects.size(); ++i) {
         const runtime::BuiltObject& each = built.objects[i];
-        if (each.when != Applied::every_pass && !with_job_set) continue;
+        if (each.when == Applied::with_job_set && beside != Beside::new_job_set) continue;
+        if (each.when == Applied::once && beside == Beside::own_job_set) continue;
         const runtime::Need name = need_of(each.object);
         auto request = request_for(each, name, runtime::find_observed(found.observed, name));
         if (!request) continue;

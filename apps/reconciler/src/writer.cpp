@@ -99,11 +99,13 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
         co_return ended(std::move(stored));
 
     Outcome applied;
+    const bool made_by_us = view_.observed.job_set && view_.observed.job_set->applied_by_us;
     JobSetWriter job_set(server_, view_, runtime::source_of(inputs), written_);
     switch (step.job_set) {
         case JobSetStep::leave:
-            applied.result = co_await apply_objects(server_, *built, found, false);
-            if (!job().suspend) outcome.lost = lost_objects(*built, found);
+            applied.result = co_await apply_objects(server_, *built, found,
+                                                    made_by_us ? Beside::own_job_set : Beside::other_job_set);
+            if (made_by_us && !job().suspend) outcome.lost = lost_objects(*built, found);
             break;
         case JobSetStep::wait_until_gone: break;
         case JobSetStep::refuse: co_return ended(lifecycle::ForeignObject{job_set_named(key())});
