@@ -75,8 +75,8 @@ net::Async<Tree> read(kube::ApiServer& server, kube::Resource resource, api::Obj
     co_return cannot_read(resource, key, object.error());
 }
 
-// nullptr if there is none that belongs to the job, or it is broken or too large: then the live runtime is
-// the best there is.
+// nullptr if there is none that belongs to the job, or it is broken: then the live runtime is the best there
+// is. One that the reconciler builds from and that is too large here is refused.
 net::Async<Tree> snapshot_of(kube::ApiServer& server, const api::TrainJob& job) {
     const api::ObjectKey key = {job.meta.ns, runtime::snapshot_name(job.meta.name)};
     const auto config_map = co_await read(server, kube::resources::config_maps, key);
@@ -84,7 +84,7 @@ net::Async<Tree> snapshot_of(kube::ApiServer& server, const api::TrainJob& job) 
     if (!*config_map) co_return Tree();
     auto runtime = runtime::read_snapshot(**config_map, job);
     if (!runtime) co_return Tree();
-    co_return std::make_shared<const api::Json>(std::move(*runtime));
+    co_return unless_too_large(std::make_shared<const api::Json>(std::move(*runtime)));
 }
 
 kube::Resource resource_of(const runtime::Need& need) {

@@ -19,10 +19,10 @@ inline constexpr std::size_t per_byte_in_flight = 2;
 inline constexpr std::size_t of_runtimes = RuntimeCache::Room().of_all;
 /// A tree while it is read: of numbers and empty containers, members take two of it.
 inline constexpr std::size_t of_value = 80;
-/// A review and what is made of it, the runtime that it is judged by, which may be a live one or a snapshot,
-/// and the runtimes that are kept as trees.
+/// A review and what is made of it, the largest snapshot while it is read, and the runtimes that are kept as
+/// trees.
 inline constexpr std::size_t of_thread =
-    (2 * max_review_values + max_runtime_values + RuntimeView::most_kept_values) * of_value;
+    (2 * max_review_values + runtime::max_runtime_values + RuntimeView::most_kept_values) * of_value;
 
 constexpr std::size_t of_process(std::size_t threads, std::size_t connections, std::size_t bytes_in_flight) {
     return base + of_connection * connections + per_byte_in_flight * bytes_in_flight + of_runtimes +

@@ -244,11 +244,13 @@ TEST_CASE("a runtime that is too large to be judged by is refused, wherever it c
     CHECK(desk.log_text.empty());
 }
 
-TEST_CASE("a snapshot that is too large counts as broken: the live runtime judges", "[facts]") {
+TEST_CASE("where a snapshot is too large to be built from, the live runtime judges", "[facts]") {
     Json torch = test::cluster_runtime();
     torch["spec"]["mlPolicy"]["torch"] = Json::object();
     Json large = test::cluster_runtime();
-    large["spec"]["template"]["x"] = Json(Json::Array(webhook::max_runtime_values, Json("")));
+    const bool is_broken = GENERATE(true, false);
+    const std::size_t values = is_broken ? runtime::max_runtime_values : webhook::max_runtime_values;
+    large["spec"]["template"]["x"] = Json(Json::Array(values, Json("")));
     const Json old_job = job_with_status(created);
     Json job = old_job;
     job["spec"]["trainer"]["env"] = Json::array({Json::object({{"name", "PET_NNODES"}, {"value", "1"}})});
@@ -256,7 +258,8 @@ TEST_CASE("a snapshot that is too large counts as broken: the live runtime judge
     desk.store(kube::resources::config_maps, snapshot_of(job, large));
     desk.store(kube::resources::cluster_training_runtimes, torch);
     const Reply reply = desk.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
-    CHECK(reply.causes() == std::vector<std::string>{"spec.trainer.env: Invalid value"});
+    CHECK(reply.causes() == std::vector<std::string>{is_broken ? "spec.trainer.env: Invalid value"
+                                                               : "spec.runtimeRef: Invalid value"});
 }
 
 TEST_CASE("a runtime that is too large is refused when it is written, but not when it was before",
