@@ -91,5 +91,5 @@ def test_created_is_false_at_no_time_of_a_preempted_jobs_life(signalbox, queue, 
         team.until_ends("urgent")
         wait_for("Kueue to resume it", lambda: team.rest.get("trainjobs", "moved")["spec"]["suspend"] is False)
         created = conditions(team.rest.get("trainjobs", "moved")).get("Created")
-        assert team.seen.not_created("moved", "urgent") == {}
+        assert team.seen.not_created("moved") == {}
         assert (created or {}).get("status") == ("True" if setting == "always" else None)
