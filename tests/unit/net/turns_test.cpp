@@ -1,6 +1,7 @@
 #include "net/turns.hpp"
 
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <catch2/catch.hpp>
 #include <string>
 
