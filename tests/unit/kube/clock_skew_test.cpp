@@ -52,7 +52,7 @@ TEST_CASE("clocks that agree have no skew, whatever the round trip and the cut t
         }
 }
 
-TEST_CASE("the skew is told with its sign, and never more of it than there is", "[kube]") {
+TEST_CASE("the estimate has the sign of the skew and never exceeds it", "[kube]") {
     for (const auto ahead : {1500ms, 12'300ms, 3'600'000ms, -1500ms, -12'300ms, -3'600'000ms}) {
         Clocks clocks = {.ours_ahead = ahead, .there = 20ms, .back = 30ms};
         clocks.ask();
@@ -86,7 +86,7 @@ TEST_CASE("a long round trip tells nothing, and neither does what is no date", "
     }
 }
 
-TEST_CASE("a skew above five seconds that lasts is told once, until it is over", "[kube]") {
+TEST_CASE("a skew above five seconds that lasts is logged once, until it is over", "[kube]") {
     for (const auto ahead : {7s, -7s}) {
         Clocks clocks = {.ours_ahead = ahead, .there = 5ms, .back = 5ms};
         CHECK(clocks.ask_for(59s).empty());

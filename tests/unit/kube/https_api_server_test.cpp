@@ -283,7 +283,7 @@ TEST_CASE("each warning is told once", "[kube]") {
     CHECK(room.told == Told{"GET 200", "warning old", "GET 200", "GET 200", "warning older"});
 }
 
-TEST_CASE("each answer with a date is told with its round trip, whatever it says", "[kube]") {
+TEST_CASE("each answer with a date is reported with its round trip, whatever its status", "[kube]") {
     Room room;
     const auto dated = [](int status) {
         return net::HttpResponse{.status = status, .headers = {{"date", "Mon, 23 Nov 2026 10:00:00 GMT"}}};

@@ -15,7 +15,7 @@ Observed in_deletion(Observed observed = running()) {
 
 }  // namespace
 
-TEST_CASE("a deletion that waits for its JobSet for a minute is told of, whatever the job was doing",
+TEST_CASE("a deletion that waits for its JobSet for a minute makes an event, whatever the job was doing",
           "[conclude]") {
     const std::pair<const char*, Observed> jobs[] = {{"running", running()},
                                                      {"suspended", suspended()},
@@ -35,7 +35,7 @@ TEST_CASE("a deletion that waits for its JobSet for a minute is told of, whateve
         }
 }
 
-TEST_CASE("how a deletion is blocked is told every half an hour", "[conclude]") {
+TEST_CASE("a blocked deletion makes an event every half an hour", "[conclude]") {
     Observed observed = in_deletion();
     int told = 0;
     for (auto at = 11s; at <= 2h;) {

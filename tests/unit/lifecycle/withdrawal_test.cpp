@@ -312,7 +312,7 @@ TEST_CASE("the count of replacements goes with the note", "[withdrawal]") {
     CHECK(count_of(with_withdrawn(before, counted, true)).empty());
 }
 
-TEST_CASE("what keeps Jobs from being made anew is told", "[withdrawal]") {
+TEST_CASE("an event names what keeps Jobs from being made anew", "[withdrawal]") {
     const auto before = job_set(R"({"labels":{"a":"1"}})", "{}");
     const auto noted = after(with_withdrawn(job_set("{}", "{}"), before, true), looked_at);
     auto going = job("j", R"({"labels":{"a":"1"}})", "{}");

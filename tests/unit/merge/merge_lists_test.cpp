@@ -178,7 +178,8 @@ TEST_CASE("an item that cannot be merged is an error with its place", "[merge]")
     }
 }
 
-TEST_CASE("a small item that is named twice is merged twice, of a large one its place is told", "[merge]") {
+TEST_CASE("a small item that is named twice is merged twice, a large one is an error with its place",
+          "[merge]") {
     const auto mounts = [](std::string_view list) {
         return tree("{containers: [{name: node, volumeMounts: " + std::string(list) + "}]}");
     };

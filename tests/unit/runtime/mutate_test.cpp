@@ -159,7 +159,7 @@ TEST_CASE("what a typed client drops of values stays as it is stored", "[admissi
           changed(stored_job(), {{"spec.suspend", "false"}}));
 }
 
-TEST_CASE("of each field that is put back it is told what had lost it", "[admission]") {
+TEST_CASE("each field that is put back comes with the cause of its loss", "[admission]") {
     const auto restored = [](const Json& written) {
         return runtime::mutate_train_job(written, stored_job(), now, lossy).restored;
     };
