@@ -45,29 +45,28 @@ Scenario moved(std::string name, Tweak runtime, std::vector<Check> more = {}) {
             all_of(std::move(more))};
 }
 
+// The Pods of a suspended job of this cluster get a label, and its JobSet takes it in place.
+Scenario relabelled(std::string name, std::vector<Scenario::Step> steps, Check more) {
+    steps.push_back({2s, make_job(with(pods_that("never")), set("suspend", "true"))});
+    steps.push_back({30s, label_pods()});
+    steps.push_back({60s, once_suspended(change_job(resume))});
+    return {std::move(name),
+            std::move(steps),
+            {resumed_and_running},
+            {"Suspended", "Resumed", "JobsCreationSucceeded"},
+            600s,
+            all_of({same_job_set(), never_refused(), std::move(more)})};
+}
+
 }  // namespace
 
 std::vector<Scenario> changes() {
     return {
-        {"a job takes a change although JobSet's webhook has named its rules",
-         {{1s, make_runtime(nameless_rule())},
-          {2s, make_job(with(pods_that("never")), set("suspend", "true"))},
-          {30s, label_pods()},
-          {60s, once_suspended(change_job(resume))}},
-         {resumed_and_running},
-         {"Suspended", "Resumed", "JobsCreationSucceeded"},
-         600s,
-         all_of({same_job_set(), never_refused(), owns_no_defaults()})},
-        {"a job takes a change although a policy has given its pods another image",
-         {{0s, change_new_job_sets(other_image())},
-          {1s, make_runtime()},
-          {2s, make_job(with(pods_that("never")), set("suspend", "true"))},
-          {30s, label_pods()},
-          {60s, once_suspended(change_job(resume))}},
-         {resumed_and_running},
-         {"Suspended", "Resumed", "JobsCreationSucceeded"},
-         600s,
-         all_of({same_job_set(), never_refused(), image_is("mirror/first")})},
+        relabelled("a job takes a change although JobSet's webhook has named its rules",
+                   {{1s, make_runtime(nameless_rule())}}, owns_no_defaults()),
+        relabelled("a job takes a change although a policy has given its pods another image",
+                   {{0s, change_new_job_sets(other_image())}, {1s, make_runtime()}},
+                   image_is("mirror/first")),
         {"a job of which the cluster always makes something else is made anew a few times",
          {{0s, change_new_job_sets(both(other_image(), no_annotations()))},
           {1s, make_runtime()},
