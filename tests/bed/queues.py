@@ -111,6 +111,9 @@ class Queue:
         """Lets its Pods, which would run for ever, come to their end."""
         def end():
             found = self.pods(name, replicated_job)
+            # A Pod that is not running yet would be set to Running afterwards by the bed's nodes.
+            if any(pod["status"]["phase"] == "Pending" for pod in found):
+                return None
             for pod in found:
                 self.rest.patch("pods", pod["metadata"]["name"], {"status": {"phase": "Succeeded"}}, subresource="status")
             return found

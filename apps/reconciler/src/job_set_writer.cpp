@@ -102,9 +102,11 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
         wants_live_view_ = true;
         co_return Outcome();
     }
+    co_await net::next_turn();
     const Json ours = runtime::with_applied_hash(built.objects.back().object, source_);
     const bool keeps = runtime::keeps_template(ours, live);
     const Json wanted = as_it_fits(ours, live, keeps);
+    co_await net::next_turn();
     const bool noted = lifecycle::has_withdrawn(live);
     const bool as_it_should_be = !noted && runtime::is_applied(wanted, live);
     std::vector<std::string> withdrawn;
@@ -155,6 +157,7 @@ kube::Async<Json> JobSetWriter::apply(const Json& wanted, const Json& live, cons
     const api::ObjectMeta seen = api::parse_meta(live);
     sent["metadata"]["uid"] = seen.uid;
     sent["metadata"]["resourceVersion"] = seen.resource_version;
+    co_await net::next_turn();
     kube::Request request = kube::apply(kube::resources::job_sets, sent, true);
     auto applied = co_await kube::fetch(server_, std::move(request));
     if (!applied) co_return applied.error();

@@ -60,9 +60,10 @@ def test_a_job_that_waits_for_room_says_what_no_node_has(explain, rest):
     rest.create(runtime())
     rest.create(train_job("big", seconds="never", trainer={
         "command": ["train"], "resourcesPerNode": {"limits": {"nvidia.com/gpu": "99"}}}))
-    text = explain.once("Insufficient nvidia.com/gpu", "big")
+    # The scheduler writes its event before the Pod's condition.
+    text = explain.once("  Pending; no node: 0/4 nodes are available", "big")
     assert "State     waits for its Pods since " in text
-    assert "Pods      1 Pending\n" in text and "  Pending; no node: 0/4 nodes are available" in text
+    assert "Pods      1 Pending\n" in text and "Insufficient nvidia.com/gpu" in text
 
 
 def test_an_image_that_cannot_be_had_is_named(explain, rest):
