@@ -28,13 +28,18 @@ bool knows_no_field(const api::Error& error) {
     return error.http_status == 500 && contains(error.message, "field not declared in schema");
 }
 
+// Such as Kueue's webhook for JobSets, while its cache does not have the TrainJob that owns the JobSet.
+bool webhook_misses_something(const api::Error& error) {
+    return error.http_status == 404 && contains(error.message, "admission webhook \"");
+}
+
 }  // namespace
 
 bool refuses_object(const api::Error& error) {
     constexpr std::array transient = {401, 408, 409, 429};
     const int status = error.http_status;
     if (knows_no_field(error)) return true;
-    if (error.code == api::Errc::conflict) return false;
+    if (error.code == api::Errc::conflict || webhook_misses_something(error)) return false;
     if (status < 400 || status >= 500 || std::count(transient.begin(), transient.end(), status)) return false;
     return status != 403 || !(lacks_permission(error.message) || namespace_terminates(error.message));
 }

@@ -138,8 +138,8 @@ api::Json with_withdrawn(api::Json wanted, const api::Json& live, bool withdraws
     std::set<std::string> noted = before;
     if (withdraws)
         for (Withdrawn& each : withdrawn(live, wanted)) noted.insert(std::move(each.hash));
-    if (noted.empty()) return wanted;
-    for (const auto& [again, text] : entries_of(wanted)) noted.erase(again);
+    if (!noted.empty())
+        for (const auto& [again, text] : entries_of(wanted)) noted.erase(again);
     if (noted.empty()) return wanted;
     std::string note;
     for (const std::string& hash : noted) note += (note.empty() ? "" : " ") + hash;

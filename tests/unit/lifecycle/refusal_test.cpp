@@ -16,6 +16,10 @@ TEST_CASE("whether the object or the world is to blame", "[refusal]") {
         {"an invalid object", 422, "JobSet.jobset.x-k8s.io \"job\" is invalid: spec: Invalid value", true},
         {"a bad request", 400, "unknown field", true},
         {"a missing kind", 404, "the server could not find the requested resource", true},
+        {"a webhook whose cache is behind", 404,
+         "admission webhook \"mjobset.kb.io\" denied the request: TrainJob.trainer.kubeflow.org \"job\" not "
+         "found",
+         false},
         {"a quota", 403, "jobsets \"job\" is forbidden: exceeded quota: q, requested: count/jobsets=1", true},
         {"a policy", 403, "admission webhook \"policy.example.com\" denied the request: no", true},
         {"a field that the kind does not have", 500,

@@ -1,5 +1,7 @@
 """A TrainJob in a queue of Kueue's, from its submission to its end."""
 
+import time
+
 import pytest
 
 from jobs import runtime
@@ -159,9 +161,11 @@ def an_edited_runtime_restarts_running_jobs_as_they_were(queue):
         team.rest.replace("trainingruntimes", live)
 
         def again():
+            # Kueue does not watch runtimes: it looks at this one when something happens to the TrainJob.
+            team.rest.patch("trainjobs", "surprised", {"metadata": {"annotations": {"example.com/seen": str(time.monotonic())}}})
             pods = team.pods("surprised")
             return pods if pods and uid(pods[0]) != uid(before) and pods[0]["status"].get("phase") == "Running" else None
-        (after,) = wait_for("another Pod", again, timeout=180)
+        (after,) = wait_for("another Pod", again, timeout=180, interval=1)
         # Kueue has counted it anew, and what it was built from is kept.
         assert "NEW" in str(team.workload("surprised")["spec"]["podSets"])
         assert "NEW" not in str(after["spec"])
