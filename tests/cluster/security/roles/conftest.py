@@ -84,7 +84,7 @@ def thief_of_webhook(plane, thief):
 
 @pytest.fixture
 def there(rest):
-    """Creates objects as the administrator, to whom the policy does not apply. They are deleted after the test."""
+    """Creates objects with the administrator's account, which the policy does not limit. They are deleted after the test."""
     made = []
 
     def make(what, namespace="default"):
