@@ -40,7 +40,7 @@ AuthorizedKeysFile {self._keys}/authorized_keys
 PasswordAuthentication no
 KbdInteractiveAuthentication no
 UsePAM no
-# The keys are in a directory for temporary files, which everybody may write to.
+# The keys are in a directory for temporary files, which every user may write to.
 StrictModes no
 """)
         (self._directory / "ssh_config").write_text(f"""Host *

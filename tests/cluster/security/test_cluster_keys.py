@@ -205,8 +205,8 @@ def exchange(context, server_key, client_key, trusted):
 
 def test_zeromq_accepts_the_curve_certificate(signalbox, rest):
     create(rest, "flux", "brokers")
-    create(rest, "flux", "strangers")
-    ours, theirs = (parsed(files(secret_of(rest, "flux", name))["curve.cert"]) for name in ("brokers", "strangers"))
+    create(rest, "flux", "others")
+    ours, theirs = (parsed(files(secret_of(rest, "flux", name))["curve.cert"]) for name in ("brokers", "others"))
     assert ours["metadata"] == {"name": "brokers"}
     assert [len(ours["curve"][key]) for key in ("public-key", "secret-key")] == [40, 40]
     assert zmq.curve_public(ours["curve"]["secret-key"].encode()).decode() == ours["curve"]["public-key"]

@@ -47,7 +47,7 @@ class Authenticator(ApiServer):
 
 @pytest.fixture(scope="module", params=[1, 2], ids=["one thread", "two threads"])
 def shared(request, tmp_path_factory):
-    options = [f"--threads={request.param}", f"--token-audience={AUDIENCE}", f"--token-users=somebody,{CALLER}", "--log-level=debug"]
+    options = [f"--threads={request.param}", f"--token-audience={AUDIENCE}", f"--token-users=another-user,{CALLER}", "--log-level=debug"]
     with Authenticator() as api, Webhook(tmp_path_factory.mktemp("webhook"), api.port, *options) as webhook:
         webhook.wait_until_ready()
         yield api, webhook
