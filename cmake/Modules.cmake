@@ -1,7 +1,7 @@
 # add_module(name SOURCES ... USES ... PRIVATE_USES ... [PRECOMPILED headers])
 #
-# A static library with a public include/ and a private src/. A module sees the headers of what it USES and of
-# nothing else, so that an include against the dependency arrows does not compile.
+# A static library with a public include/ and a private src/. Its include path has only the headers of the modules in USES, so
+# that an include against the dependency arrows does not compile.
 function(add_module name)
     cmake_parse_arguments(ARG "" "PRECOMPILED" "SOURCES;USES;PRIVATE_USES" ${ARGN})
     add_library(${name} STATIC ${ARG_SOURCES})
@@ -14,8 +14,8 @@ endfunction()
 
 # describe_test(name PART... [NEEDS preset/target|control-plane|kueue ...] [MINUTES n])
 #
-# What scripts/test knows of a test: its labels are the part that it belongs to, "needs:dev/api_tests" for what has to be built
-# first, and "minutes:2.5" for what it may take on two idle cores, a warning apart.
+# Sets the labels that scripts/test reads: the part that the test belongs to, "needs:dev/api_tests" for targets to build first,
+# and "minutes:2.5" for its budget on two idle cores, beyond which scripts/test warns.
 function(describe_test name)
     cmake_parse_arguments(ARG "" "MINUTES" "NEEDS" ${ARGN})
     set(labels ${ARG_UNPARSED_ARGUMENTS})
@@ -24,7 +24,7 @@ function(describe_test name)
     endforeach()
     if(ARG_MINUTES)
         list(APPEND labels "minutes:${ARG_MINUTES}")
-        # The longest begin first. A time-out is for what hangs, on whatever machine.
+        # The longest tests start first. The timeout is for a test that hangs, on any machine.
         set_tests_properties(${name} PROPERTIES COST ${ARG_MINUTES} TIMEOUT 1800)
     endif()
     set_tests_properties(${name} PROPERTIES LABELS "${labels}")
@@ -32,8 +32,8 @@ endfunction()
 
 # add_unit_tests(module [USES ...] [PRECOMPILED headers])
 #
-# One test binary per module, of all sources in the caller's folder; it links that module and nothing above it. Its ctest name
-# is unit.<module>.
+# One test binary per module, from all sources in the caller's folder. It links that module and nothing above it. Its ctest
+# name is unit.<module>.
 function(add_unit_tests module)
     cmake_parse_arguments(ARG "" "PRECOMPILED" "USES" ${ARGN})
     if(NOT ARG_PRECOMPILED)
@@ -51,8 +51,8 @@ endfunction()
 
 # add_pytest(name path [RELEASE] [WITH_CLIENTS] [LABELS ...] [NEEDS ...] [EXCEPT folder] [MINUTES n])
 #
-# Python tests of the built programs, which they find in SIGNALBOX_BIN_DIR: this preset's, or with RELEASE those that are
-# shipped. WITH_CLIENTS: by the Python that has Kubeflow's SDK. EXCEPT: a folder below it that is a test of its own.
+# Python tests of the built programs, in SIGNALBOX_BIN_DIR: this preset's, or with RELEASE the shipped ones. WITH_CLIENTS: run by
+# the Python with Kubeflow's SDK. EXCEPT: a folder below the path that is a test of its own.
 function(add_pytest name path)
     cmake_parse_arguments(ARG "WITH_CLIENTS;RELEASE" "MINUTES" "LABELS;NEEDS;EXCEPT" ${ARGN})
     list(TRANSFORM ARG_EXCEPT PREPEND --ignore=${CMAKE_CURRENT_SOURCE_DIR}/)

@@ -1,5 +1,5 @@
-# Headers that many sources of the sanitized builds share, compiled once for a build: those of Asio and those of Catch2. What is
-# shipped is compiled without.
+# Precompiles headers that many sources of the sanitized builds share, once per build: those of Asio and those of Catch2. The release
+# build does not use them.
 #
 #   share_precompiled(target asio|catch2|asio_catch2)
 set(precompiled_of_asio

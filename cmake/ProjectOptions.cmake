@@ -1,4 +1,4 @@
-# What every target of this project is compiled with; found packages are not affected.
+# Compiler options of every target of this project; found packages are not affected.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -16,14 +16,14 @@ endif()
 add_library(project_options INTERFACE)
 target_compile_options(project_options INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
-# With optimization g++ 12 sees overlapping copies in std::string's operator+ where there are none (GCC bug 105651).
-# It also inlines one half of how Asio allocates coroutine frames and not the other, and then takes them for a mismatched pair.
+# With optimization, g++ 12 reports overlapping copies in std::string's operator+ where there are none (GCC bug 105651).
+# It also inlines only one of the functions by which Asio allocates and frees coroutine frames, and reports a mismatched pair.
 target_compile_options(project_options INTERFACE $<$<CONFIG:Release>:-Wno-restrict -Wno-mismatched-new-delete>)
-# Line tables are enough to read a sanitizer's report, and halve the link time of a debug build.
+# Line tables suffice for a sanitizer's report, and halve the link time of a debug build.
 target_compile_options(project_options INTERFACE $<$<CONFIG:Debug>:-g1>)
 
 if(SIGNALBOX_NEAR_STATIC)
-    # What nobody calls is left out, and no path of this machine is left in.
+    # Drops unused functions, and paths of the build machine.
     target_compile_options(project_options INTERFACE
         -ffunction-sections -fdata-sections -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
     target_link_options(project_options INTERFACE
@@ -40,7 +40,7 @@ if(SIGNALBOX_SANITIZE)
         -fsanitize=${SIGNALBOX_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(project_options INTERFACE -fsanitize=${SIGNALBOX_SANITIZE})
     if(SIGNALBOX_SANITIZE MATCHES thread)
-        # Boost's fences are not modelled by TSan; g++ warns about each of them.
+        # TSan does not model Boost's fences; g++ warns about each of them.
         target_compile_options(project_options INTERFACE -Wno-tsan)
     endif()
 endif()

@@ -1,4 +1,4 @@
-"""What tests share is in tests/bed."""
+"""tests/bed has the helpers that tests share."""
 
 import pathlib
 import sys

@@ -1,5 +1,5 @@
-"""The test bed of the reconciler's benchmarks: an etcd and an API server of its own with the CRDs and roles, the
-reconciler as a process, and the kernel's figures of that process.
+"""The test bed of the reconciler's benchmarks: etcd and an API server with the CRDs and roles, the reconciler as a process, and
+the kernel's figures of that process.
 
 There is no JobSet controller: a client in this process writes the status of JobSets. So the figures are only those of the
 reconciler and of the API server.

@@ -1,4 +1,4 @@
-"""Which tests a difference between the checkout and a revision can have broken."""
+"""Finds the tests that a difference between the checkout and a revision can have broken."""
 
 import pathlib
 import re
@@ -8,7 +8,7 @@ import subprocess
 PROGRAMS = {"webhook": r"programs\.(webhook|limits)", "reconciler_app": r"programs\.reconciler"}
 # Nearest first.
 ORDER = ("unit", "guard", "threads", "fuzz", "model", "programs", "cluster", "bed")
-# What a changed file concerns, by its path: names of tests, as regular expressions. The first one that matches counts.
+# Names of tests, as regular expressions, for the path of a changed file. The first match counts.
 PLACES = [
     (r"tests/unit/support/", r"unit\.|model|cluster\.lifecycle"),
     (r"tests/unit/kube/", r"unit\.(kube|webhook)$"),
@@ -41,20 +41,20 @@ PLACES = [
 
 
 def changed_files(root, revision):
-    """Also what is not committed, and what git does not know yet."""
+    """Returns the changed files, with those that are not committed or not tracked."""
     def lines(*command):
         return subprocess.run(["git", *command], cwd=root, check=True, capture_output=True, text=True).stdout.splitlines()
     known = [name for name in (revision, f"origin/{revision}")
              if not subprocess.run(["git", "rev-parse", "-q", "--verify", f"{name}^{{commit}}"], cwd=root, capture_output=True, check=False).returncode]
     if not known:
-        raise SystemExit(f"scripts/test: there is no revision {revision}; name the one to compare with: scripts/test --changed REV")
+        raise SystemExit(f"scripts/test: there is no revision {revision}; give the one to compare with: scripts/test --changed REV")
     base = lines("merge-base", known[0], "HEAD")[0]
-    # Of what was moved both names.
+    # Both names of a moved file.
     return sorted({*lines("diff", "--name-only", "--no-renames", base), *lines("ls-files", "--others", "--exclude-standard")})
 
 
 def rooms_above(root):
-    """Folder of each library and application -> its name and the names of those that are built on it, the nearest first."""
+    """Maps the folder of each library and application to its name and the names of its dependents, the nearest first."""
     folders, uses = {}, {}
     for file in (*root.glob("libs/*/CMakeLists.txt"), *root.glob("apps/*/CMakeLists.txt")):
         for name, words in re.findall(r"(?:add_module|target_link_libraries)\((\w+)\s(.*?)\)", file.read_text(), re.S):
@@ -63,13 +63,13 @@ def rooms_above(root):
     found = {}
     for folder, name in folders.items():
         found[folder] = [name]
-        for lower in found[folder]:  # which grows meanwhile
+        for lower in found[folder]:  # the loop appends to it
             found[folder] += sorted(upper for upper, words in uses.items() if lower in words and upper not in found[folder])
     return found
 
 
 def patterns_for(file, rooms):
-    """Regular expressions of the tests that a change of `file` can break."""
+    """Returns regular expressions of the tests that a change of `file` can break."""
     place = "/".join(pathlib.PurePosixPath(file).parts[:2])
     if place in rooms:
         found = [rf"unit\.{name}$" for name in rooms[place]] + [PROGRAMS[name] for name in rooms[place] if name in PROGRAMS]
@@ -77,7 +77,7 @@ def patterns_for(file, rooms):
         found += ["model"] if "reconciler_app" in rooms[place] else []
         found += ["threads"] if {"net", "webhook"} & set(rooms[place]) else []
         found += ["fuzz"] if {"runtime", "crd"} & set(rooms[place]) else []
-        found += [r"unit\.runtime$"] if "crd" in rooms[place] else []  # which has the tests of crd
+        found += [r"unit\.runtime$"] if "crd" in rooms[place] else []  # it has the tests of crd
         return found
     for pattern, tests in PLACES:
         if found := re.match(pattern, file):
@@ -86,7 +86,7 @@ def patterns_for(file, rooms):
 
 
 def tests_for(root, revision, names):
-    """The names of the tests to run, in their order."""
+    """Returns the names of the tests to run, in their order."""
     rooms, found = rooms_above(root), {}
     for file in changed_files(root, revision):
         for rank, pattern in enumerate(patterns_for(file, rooms)):

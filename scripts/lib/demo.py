@@ -1,8 +1,8 @@
-"""The demo: a real control plane, both programs on it, and four TrainJobs to watch."""
+"""The demo: a real control plane with both programs, and four TrainJobs."""
 
 import signal
 
-# Until there is something to end, Ctrl-C ends us like any program.
+# Until there is something to clean up, Ctrl-C ends this process like any program.
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 import argparse  # noqa: E402
@@ -23,11 +23,11 @@ from timeline import BOLD, RED, StoryFailed, paint  # noqa: E402
 
 
 class Interrupted(BaseException):
-    """By Ctrl-C or SIGTERM. No Exception, so that nobody takes it for a failure of what it interrupts."""
+    """Raised for Ctrl-C or SIGTERM. It is no Exception, so that handlers of failures do not catch it."""
 
 
 class Signals:
-    """From listen() on raises the first SIGINT or SIGTERM as Interrupted wherever we are; after hold() only notes it."""
+    """Raises the first SIGINT or SIGTERM as Interrupted after listen(); only records it after hold()."""
 
     def __init__(self):
         self.received = None
@@ -38,7 +38,7 @@ class Signals:
             signal.signal(number, self._on_signal)
 
     def hold(self):
-        """From here on nothing is interrupted: we are cleaning up."""
+        """Stops raising Interrupted, for the clean-up."""
         self._raises = False
 
     def _on_signal(self, number, _):
@@ -49,7 +49,7 @@ class Signals:
 
 
 class Steps:
-    """Says what is being done, and how long it took."""
+    """Prints each step and the time that it took."""
 
     def __init__(self):
         self._began = time.monotonic()
@@ -100,7 +100,7 @@ Everything is running until you press Ctrl-C.""", flush=True)
         print("""
   scripts/demo --keep      the same, and leave it running for you to use with kubectl
   scripts/cluster up       an empty control plane
-  README.md                what works, and what does not yet
+  README.md                what Signalbox does, and where to go on
 """, flush=True)
 
 
@@ -123,7 +123,7 @@ def main():
         pass
     except StoryFailed as story:
         failure = str(story)
-    except Exception as error:  # noqa: BLE001: whatever it is, the user gets one line and the logs
+    except Exception as error:  # noqa: BLE001: for any failure, the user gets one line and the logs
         failure = f"{type(error).__name__}: {error}"
         if os.environ.get("SIGNALBOX_DEBUG"):
             traceback.print_exc()

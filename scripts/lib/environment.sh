@@ -1,4 +1,4 @@
-# To be sourced: puts tools that scripts/setup has installed for us alone on the PATH.
+# To be sourced: puts the tools that scripts/setup has installed for this project on the PATH.
 SIGNALBOX_CACHE="${SIGNALBOX_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/signalbox}"
 SIGNALBOX_TOOLS="$SIGNALBOX_CACHE/tools"
 mkdir -p "$SIGNALBOX_TOOLS"
@@ -6,7 +6,7 @@ export SIGNALBOX_CACHE
 if [[ -x "$SIGNALBOX_TOOLS/go-venv/bin/go" ]]; then
     export PATH="$SIGNALBOX_TOOLS/go-venv/bin:$PATH"
 fi
-# Checkouts share what the compiler made: paths below the checkout count as relative.
+# Checkouts share compiler results: paths below the checkout count as relative.
 CCACHE_BASEDIR="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
-# Precompiled headers are found in it by what is in them.
+# Precompiled headers are looked up by their content.
 export CCACHE_BASEDIR CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros

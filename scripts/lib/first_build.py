@@ -1,5 +1,5 @@
-"""Builds what the demo needs: our programs and the control plane's side by side. Says how far it is and how long it may still take,
-and shows our programs at work as soon as they are there."""
+"""Builds the programs that the demo needs: Signalbox's and the control plane's, side by side. Prints progress and the estimated time
+left. Runs Signalbox's programs without a cluster as soon as they are built."""
 
 import json
 import os
@@ -22,14 +22,14 @@ from timeline import BOLD, DIM, paint  # noqa: E402
 
 PROGRAMS = ROOT / "build" / "release" / "bin"
 REPORT_SECONDS = 10
-# Of each of the control plane's programs, in the order of their build: how much of the whole it is. The first ones compile what
-# the later ones share.
+# The share of each of the control plane's programs in the whole build, in the order of their builds. The first ones compile packages
+# that the later ones share.
 SHARES = {"etcd": 0.12, "kwok": 0.18, "jobset": 0.1, "kubectl": 0.12, "kube-scheduler": 0.16, "kube-controller-manager": 0.22, "kube-apiserver": 0.1}
-PACKAGES = 600  # about as many has each
+PACKAGES = 600  # roughly, in each program
 
 
 class Build:
-    """A command that runs, and what part of its work it has done by its own words."""
+    """A command that runs, and the share of its work that its output reports as done."""
 
     def __init__(self, name, command, share, nice=0):
         self.name, self.share, self.done, self.began = name, share, 0.0, time.monotonic()
@@ -46,7 +46,7 @@ class Build:
             self.done = max(self.done, min(1.0, self.share(line) or 0.0))
 
     def stop(self):
-        """As Ctrl-C does, with all that it has started."""
+        """Interrupts the command and the processes that it has started, like Ctrl-C."""
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGINT)
             self._process.wait()
@@ -67,7 +67,7 @@ def share_of_files(line):
 
 
 def share_of_packages(line):
-    """[2/7] kwok: 15 s, 66 packages"""
+    """Reads lines such as [2/7] kwok: 15 s, 66 packages"""
     found = re.match(r"\[\d+/\d+\] ([\w-]+): (?:done|\d+ s, (\d+) packages)", line)
     if not found or found[1] not in SHARES:
         return None
@@ -76,7 +76,7 @@ def share_of_packages(line):
 
 
 def left(build):
-    """Seconds by what has been done so far; None while that says little."""
+    """Returns the estimated seconds left from the work done so far; None while there is too little of it for an estimate."""
     spent = time.monotonic() - build.began
     return spent * (1 - build.done) / build.done if build.done > 0.03 else None
 
@@ -91,11 +91,11 @@ def progress(builds):
 
 
 def show_programs_at_work():
-    """What they do without a cluster: admission's verdicts about the demo's TrainJobs, and the objects that one of them becomes."""
+    """Prints results of the programs that need no cluster: admission verdicts on the demo's TrainJobs, and the objects of one of them."""
     good = train_job("mnist", "torch-distributed", seconds=3, nodes=4, activeDeadlineSeconds=600)
     bad = train_job("mistaken", "torch-distributed", nodes=4)
     bad["spec"]["trainer"]["env"] = [{"name": "PET_NNODES", "value": "4"}]
-    print(paint("\nOur programs are built. What they make of the demo's TrainJobs while the control plane is being compiled:", BOLD))
+    print(paint("\nSignalbox's programs are built. Their results for the demo's TrainJobs until the control plane is compiled:", BOLD))
     with tempfile.TemporaryDirectory() as directory:
         shutil.copy(ROOT / "manifests" / "runtimes" / "torch-distributed.yaml", directory)
         for job in (good, bad):
@@ -121,7 +121,7 @@ def indented(text):
 
 
 def outline(rendered):
-    """Kind and name of each object, and of a JobSet what its Pods are told."""
+    """Yields the kind and name of each object, and for a JobSet its Pods with image and environment."""
     found = json.loads(rendered)
     for obj in found["items"] if "items" in found else [found]:
         yield f"{obj['kind']} {obj['metadata']['name']}"
@@ -137,7 +137,7 @@ def main():
     subprocess.run(["cmake", "--preset", "release"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     ours = Build("our programs", ["cmake", "--build", "--preset", "release", "-j", str(os.cpu_count()), "--target",
                                   "signalbox-webhook", "signalbox-reconciler"], share_of_files)
-    # Ours are there first, so that there is something to look at.
+    # Signalbox's programs are ready first, so that there is something to show.
     plane = Build("the control plane's", [ROOT / "scripts" / "cluster", "build"], share_of_packages, nice=5)
     try:
         follow(ours, plane, shown=there)

@@ -1,8 +1,7 @@
-"""The gate behind scripts/test: builds what the chosen tests need, runs them by ctest, and prints what each part took.
+"""The gate behind scripts/test: builds the targets that the chosen tests need, runs the tests by ctest, and prints the time of each part.
 
-What a test needs to be built, to which part it belongs and how many minutes it may take stands in its labels (describe_test() in
-cmake/Modules.cmake). A part that takes twice its budget is named in a warning. Time alone never fails the gate: machines are
-shared."""
+A test's labels hold the targets to build, its part and its budget in minutes (describe_test() in cmake/Modules.cmake). A part that
+takes twice its budget is named in a warning. Time alone never fails the gate, because machines are shared."""
 
 import json
 import os
@@ -36,7 +35,7 @@ class Test:
 
 
 class Parts:
-    """What has been done so far, how long it took, and how long it may take."""
+    """The parts that are done, with their times and budgets."""
 
     def __init__(self, began):
         self._began = began
@@ -78,7 +77,7 @@ def tests_of(directory=DEV):
 
 
 def builds(tests, targets=None):
-    """(name, action) for all that these tests need, besides `targets` of each preset."""
+    """Yields (name, action) for all builds that these tests need, besides `targets` of each preset."""
     targets = dict(targets or {})
     for need in dict.fromkeys(need for test in tests for need in test.needs):
         preset, _, target = need.partition("/")
@@ -99,7 +98,7 @@ def build(preset, targets):
 
 
 def ctest(parts, tests, chosen, jobs):
-    """Runs the tests and returns the exit status; ctest's count of them is the last thing that is printed."""
+    """Runs the tests and returns the exit status. ctest's count of them is printed last."""
     selection = ["-R", "^(" + "|".join(re.escape(test.name) for test in chosen) + ")$"] if len(chosen) < len(tests) else []
     command = ["ctest", "--test-dir", str(DEV), "--output-on-failure", "--no-label-summary", "--no-tests=error", "-j", str(jobs), *selection]
     took, held = {}, []
@@ -125,18 +124,18 @@ def ctest(parts, tests, chosen, jobs):
 
 
 def gate(parts, tests, chosen, everything):
-    # All of the sources are compiled, also those of what the gate does not run.
+    # All sources are compiled, also those of tests that the gate does not run.
     for name, action in builds(chosen, {"dev": ["all"]} if everything else None):
         parts.timed(name, action)
     if everything:
         parts.timed("clang-tidy", lambda: run("scripts/tidy", "--changed"))
     print(f"\n== {len(chosen)} of {len(tests)} tests", flush=True)
-    # Tests on a cluster mostly wait for it.
+    # More jobs than cores, because tests on a cluster mostly wait for it.
     return ctest(parts, tests, chosen, os.cpu_count() + 1)
 
 
 def one_by_one(parts, tests, revision):
-    """The nearest first, each as soon as it is built."""
+    """Runs the nearest tests first, each as soon as it is built."""
     chosen = changes.tests_for(ROOT, revision, [test.name for test in tests])
     print(f"{len(chosen)} of {len(tests)} tests can have been broken: {' '.join(chosen)}")
     failed = []

@@ -1,4 +1,4 @@
-"""The golden cases of tests/data/build and tests/data/admission, and where what the original does differs from what Signalbox does.
+"""The golden cases of tests/data/build and tests/data/admission, and their differences from Kubeflow Trainer.
 The README.md of each folder describes the files."""
 
 import fractions
@@ -32,7 +32,7 @@ def quantity(value):
 
 
 def comparable(tree, of_quantities=False, key=""):
-    """Without what is empty (but an emptyDir), from the inside out, and quantities by their value."""
+    """Returns the tree without empty values (except an emptyDir), from the inside out, and with quantities by their value."""
     if isinstance(tree, dict):
         clean = {name: comparable(value, key in QUANTITIES, name) for name, value in tree.items() if not name.endswith("/applied-hash")}
         return {name: value for name, value in clean.items() if value not in (None, "", [], {}) or name == "emptyDir"}
@@ -81,7 +81,7 @@ def admission_outcome(want, given):
 
 
 def places(one, other, path=""):
-    """Where two trees differ."""
+    """Yields the paths where two trees differ."""
     if one == other or (one in ANYTHING and other):
         return []
     if isinstance(one, dict) and isinstance(other, dict):
@@ -92,7 +92,7 @@ def places(one, other, path=""):
 
 
 def differences(case, theirs, ours):
-    """Where what the original does differs from what Signalbox does, by the rules of the README.md; empty if nowhere."""
+    """Returns the differences between Kubeflow Trainer and Signalbox by the rules of the README.md; empty if there are none."""
     if case.parent.name == "admission":
         given = yaml.safe_load((case / "admission.yaml").read_text())["object"]
         return places(admission_outcome(theirs, given), admission_outcome(ours, given))

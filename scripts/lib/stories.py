@@ -1,4 +1,4 @@
-"""The demo's stories: each submits a TrainJob as a data scientist would and follows it to its end."""
+"""The demo's stories: each submits a TrainJob as a data scientist would, and follows it until it ends."""
 
 from jobs import train_job
 from timeline import BOLD, DIM, GREEN, StoryFailed, Timeline, paint

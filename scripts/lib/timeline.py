@@ -1,4 +1,4 @@
-"""Follows one TrainJob and prints what changes, with the seconds since it was submitted."""
+"""Follows one TrainJob and prints its changes, with the seconds since it was submitted."""
 
 import sys
 import time
@@ -12,11 +12,11 @@ def paint(text, *codes):
 
 
 class StoryFailed(Exception):
-    """The story did not end as it should have; the text says what was seen instead."""
+    """The story did not end as expected. The text has the state that was seen instead."""
 
 
 class Timeline:
-    """The state of one TrainJob: polled a few times a second, printed when it differs from what was printed last."""
+    """The state of one TrainJob: polled a few times a second, printed when it differs from the last printed one."""
 
     def __init__(self, rest, name, namespace="default"):
         self._rest = rest
@@ -32,7 +32,7 @@ class Timeline:
         print(f"  {time.monotonic() - self._started:6.1f} s  {paint(text, *codes)}", flush=True)
 
     def look(self):
-        """Reads job, JobSet and pods once and prints what is new."""
+        """Reads job, JobSet and pods once and prints the changes."""
         self.job = self._rest.get("trainjobs", self.name, self._namespace)
         self.job_set = self._rest.get("jobsets", self.name, self._namespace)
         self.pods = self._rest.list("pods", self._namespace, f"jobset.sigs.k8s.io/jobset-name={self.name}")
@@ -41,7 +41,7 @@ class Timeline:
         self._say("pods", self._pods())
 
     def until(self, what, condition, timeout=30):
-        """Looks until condition(self) holds. Raises StoryFailed when it does not within `timeout` seconds."""
+        """Polls until condition(self) holds. Raises StoryFailed if it does not within `timeout` seconds."""
         deadline = time.monotonic() + timeout
         while True:
             self.look()
@@ -52,7 +52,7 @@ class Timeline:
             time.sleep(0.2)
 
     def while_looking(self, seconds, what, condition):
-        """Looks for that long; raises StoryFailed when condition(self) does not hold all the time."""
+        """Polls for `seconds`. Raises StoryFailed if condition(self) does not hold all the time."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             self.look()
@@ -73,7 +73,7 @@ class Timeline:
             return
         first = topic not in self._said
         self._said[topic] = text
-        if first and text.endswith(" none"):  # what is not there yet is no news
+        if first and text.endswith(" none"):  # an object that does not exist yet is no change
             return
         colour = next((code for word, code in COLOURS.items() if text.startswith(f"TrainJob  {word}")), "")
         self.note(text, colour)

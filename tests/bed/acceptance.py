@@ -1,5 +1,5 @@
-"""A TrainJob for every runtime of manifests/runtimes, with each gang policy, with initializers and without; and their Pods, once
-JobSet's controllers have made them."""
+"""TrainJobs for every runtime of manifests/runtimes, with each gang policy, with initializers and without, and the Pods that JobSet
+creates for them."""
 
 import copy
 import dataclasses
@@ -18,8 +18,8 @@ SHIPPED = {path.stem: yaml.safe_load(path.read_text()) for path in sorted((ROOT 
 @dataclasses.dataclass(frozen=True)
 class Case:
     runtime: str
-    policy: str | None  # of its PodGroup
-    initializes: bool   # the TrainJob says what to fetch, and has torchtune choose the recipe
+    policy: str | None  # gang policy of its PodGroup
+    initializes: bool   # the TrainJob has initializers, and torchtune chooses the recipe
 
     @property
     def namespace(self):
@@ -27,7 +27,7 @@ class Case:
 
     @property
     def job(self):
-        """The same in each namespace, so that their Pods can be compared."""
+        """Returns a job with the same name in each namespace, so that the Pods can be compared."""
         name = self.runtime.removesuffix("-distributed").replace(".", "-")
         return name + ("-own" if self.initializes else "")
 
@@ -42,7 +42,7 @@ def replicated_jobs(runtime):
 CASES = [Case(name, policy, initializes) for name in SHIPPED for policy in (None, *GROUPS)
          for initializes in ((False, True) if "dataset-initializer" in replicated_jobs(name) else (False,))]
 
-# What a user adds, of every kind of source; after it, what the program finds.
+# Variables of a user, of every kind of source; after it, their values in the program.
 USERS = [
     {"name": "MODE", "value": "fast"},
     {"name": "EARLY", "value": "$(MODE) $(LATE) $$(MODE)"},
@@ -62,7 +62,7 @@ def users(pod, job):
 
 
 def submitted(case):
-    """Two nodes where the runtime knows several, two processes each by their CPUs."""
+    """Returns a job with two nodes if the runtime allows several, and two processes on each by their CPUs."""
     one_node = "dataset-initializer" in replicated_jobs(case.runtime)
     trainer = {"image": "registry.example.com/team/train:1.0", "env": USERS, "resourcesPerNode": {"limits": {"cpu": "1500m"}}}
     if case.initializes:
@@ -78,7 +78,7 @@ def submitted(case):
             "dataset": {"storageUri": "hf://team/questions", "env": [{"name": "SPLIT", "value": "train"}], **account},
             "model": {"storageUri": "hf://team/base", **account}}
     if "launcher" in replicated_jobs(case.runtime):
-        # The end of a launcher would be the end of the nodes.
+        # The nodes would end when the launcher ends.
         job["spec"]["runtimePatches"] = [{"manager": "signalbox.test/nodes", "trainingRuntimeSpec": {"template": {"spec": {
             "replicatedJobs": [{"name": name, "template": {"spec": {"template": {"metadata": {"labels": {
                 "signalbox.test/run-seconds": "never"}}}}}} for name in ("node", "launcher")]}}}}]
@@ -86,7 +86,7 @@ def submitted(case):
 
 
 def submit_all(admin):
-    """All TrainJobs, at once: {case: {replicated job: its Pods in order}}."""
+    """Creates all TrainJobs at once. Returns {case: {replicated job: its Pods in order}}."""
     for namespace in ("alone", *GROUPS):
         admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
         admin.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", "namespace": namespace},
@@ -99,12 +99,12 @@ def submit_all(admin):
             local |= {"kind": "TrainingRuntime", "metadata": {**local["metadata"], "namespace": case.namespace}}
             local["spec"]["podGroupPolicy"] = {case.policy: {}}
             admin.create(local)
-    # What a default StorageClass would provide.
+    # Volumes that a default StorageClass would provide.
     for _ in range(sum("dataset-initializer" in replicated_jobs(case.runtime) for case in CASES)):
         admin.create({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"generateName": "disk-"}, "spec": {
             "capacity": {"storage": "1Ti"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/nowhere"}}})
     for case in CASES:
-        wait_for("the webhook to know the runtime", lambda: taken(admin, submitted(case)), timeout=10)
+        wait_for("the runtime in the webhook's cache", lambda: taken(admin, submitted(case)), timeout=10)
     return {case: wait_for(f"the Pods of {case}", lambda: all_pods(admin, case), timeout=90) for case in CASES}
 
 
@@ -114,7 +114,7 @@ def taken(rest, job):
     except ApiError as error:
         if "denied" in str(error):
             raise
-        return None  # the namespace is that new
+        return None  # the API server does not know the new namespace yet
 
 
 def all_pods(rest, case):

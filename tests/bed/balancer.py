@@ -1,5 +1,5 @@
-"""A TCP balancer on loopback that does what a Service does where there is no kube-proxy: new connections go to those
-backends that say they are ready, and connections stay where they are."""
+"""A TCP balancer on loopback that acts like a Service without kube-proxy: new connections go to ready backends, and open
+connections stay where they are."""
 
 import asyncio
 import contextlib
@@ -16,12 +16,12 @@ class Backend:
 
 
 class Balancer:
-    """Listens on a free port, `port`. A context manager. `interval`: seconds between two looks at /readyz; an unready
-    backend gets new connections for so long, as in a cluster, where endpoints follow with a delay."""
+    """Listens on a free port, `port`. A context manager. `interval`: seconds between two requests to /readyz. A backend that has
+    become unready gets new connections for that long, as in a cluster, where endpoints follow with a delay."""
 
     def __init__(self, interval=0.3):
         self.port = None
-        self.lost = 0  # connections that were given to a backend that was gone
+        self.lost = 0  # connections that were sent to a stopped backend
         self._interval = interval
         self._backends = {}
         self._turn = 0
@@ -39,14 +39,14 @@ class Balancer:
         self._thread.join()
 
     def add(self, name, backend):
-        """Takes the place of the former one of that name."""
+        """Adds a backend, or replaces the one of that name."""
         self._backends[name] = backend
 
     def remove(self, name):
         self._backends.pop(name, None)
 
     def ready(self):
-        """The names of those that get new connections."""
+        """Returns the names of the backends that get new connections."""
         return {name for name, backend in list(self._backends.items()) if backend.ready}
 
     def _run(self):
@@ -68,8 +68,8 @@ class Balancer:
             ready = [backend for backend in self._backends.values() if backend.ready]
             if ready:
                 self._turn += 1
-                # A backend that is gone but was ready a moment ago refuses; kube-proxy would not try another one, so
-                # neither do we: the call fails, and the test with it.
+                # A backend that has just stopped refuses the connection. Like kube-proxy, the balancer tries no other backend: the
+                # call fails, and the test with it.
                 try:
                     upstream = await asyncio.open_connection("127.0.0.1", ready[self._turn % len(ready)].port)
                 except OSError:

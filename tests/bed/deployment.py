@@ -1,8 +1,8 @@
-"""Installs Signalbox into a control plane and runs both programs there as in production: under their own service
-accounts, with the RBAC of manifests/, the webhook behind the API server's admission chain.
+"""Installs Signalbox into a control plane and runs both programs as in production: under their own service accounts, with the
+RBAC of manifests/, and with the webhook behind the API server's admission chain.
 
-The programs are processes on this machine, as there is no container runtime on the test bed: the webhook configurations
-call a URL instead of a Service.
+The programs are processes on this machine, as the test bed has no container runtime: the webhook configurations call a URL
+instead of a Service.
 """
 
 import base64
@@ -25,8 +25,8 @@ DRAIN_SECONDS = 30  # both programs promise to end within 25 s of SIGTERM
 
 
 def write_overlay(directory, components=(), namespaces=(), base="overlays/local-processes"):
-    """A kustomization of `base` with these components of manifests/, limited to these namespaces if there are any, each made as
-    manifests/overlays/namespaced tells whoever adds one. Returns its directory, below `directory`."""
+    """Writes a kustomization of `base` with these components of manifests/, limited to these namespaces if there are any, each made
+    as manifests/overlays/namespaced describes it. Returns its directory, below `directory`."""
     manifests = ROOT / "manifests"
     overlay = pathlib.Path(directory) / "overlay"
     overlay.mkdir(parents=True)
@@ -47,7 +47,7 @@ def write_overlay(directory, components=(), namespaces=(), base="overlays/local-
 
 
 def remove_webhooks(cluster):
-    """From then on our programs have no say in what is admitted."""
+    """Deletes the webhook configurations, so that the API server does not call the webhook any more."""
     cluster.kubectl("delete", "validatingwebhookconfigurations,mutatingwebhookconfigurations", "-l", "app.kubernetes.io/part-of=signalbox")
 
 
@@ -84,11 +84,11 @@ class Signalbox:
             raise AssertionError("; ".join(problems))
 
     def stop(self):
-        """Ends both programs; what is wrong with how they did."""
+        """Ends both programs. Returns the problems of their ends."""
         return [problem for program in self._programs() for problem in program.stop()]
 
     def install(self):
-        """CRDs, service accounts, RBAC, webhook configurations (not yet reachable) and the shipped runtimes' CRDs."""
+        """Installs CRDs, service accounts, RBAC, webhook configurations (not yet reachable) and JobSet's and the runtimes' CRDs."""
         self._directory.mkdir(parents=True, exist_ok=True)
         overlay = ROOT / "manifests" / "overlays" / "local-processes"
         if self._namespaces:
@@ -112,7 +112,7 @@ class Signalbox:
             "--kubeconfig", self.webhook_kubeconfig(),
             "--listen", "127.0.0.1:0",
             "--tls-cert", certificates / "tls.crt", "--tls-key", certificates / "tls.key",
-            "--shutdown-delay=0s",  # nobody balances between several
+            "--shutdown-delay=0s",  # there is no balancer
             "--admin-listen", "127.0.0.1:0", "--log-level", self._log_level, *self._limits, *options])
         self.webhook.wait_until_ready()
 
@@ -120,7 +120,7 @@ class Signalbox:
         return self._cluster.service_account_kubeconfig(NAMESPACE, "signalbox-webhook")
 
     def configure_webhooks(self):
-        """Points the installed configurations at our process."""
+        """Points the installed configurations at this process."""
         bundle = base64.b64encode((self.certificates / "ca.crt").read_bytes()).decode()
         port = self.webhook.port_of("admission")
         for kind in ("mutatingwebhookconfiguration", "validatingwebhookconfiguration"):
@@ -154,7 +154,7 @@ class Signalbox:
 
     @contextlib.contextmanager
     def reconfigured(self, *options):
-        """With a reconciler that has these options, too; afterwards with one that has not."""
+        """Runs the reconciler with these additional options inside the context, and without them after it."""
         self.restart_reconciler(*options)
         try:
             yield
@@ -163,7 +163,7 @@ class Signalbox:
 
     @contextlib.contextmanager
     def without_reconciler(self):
-        """While no reconciler runs; afterwards with one that has the default options."""
+        """Stops the reconciler inside the context. After it, one with the default options runs."""
         self.stop_reconciler()
         try:
             yield
@@ -171,7 +171,7 @@ class Signalbox:
             self.start_reconciler()
 
     def restore(self):
-        """Afterwards a reconciler with the default options runs, and the runtimes are those that are shipped, as they are shipped."""
+        """After the context, a reconciler with the default options runs, and the runtimes are the shipped ones, unchanged."""
         if self.reconciler is None or not self.reconciler.running() or self.reconciler.arguments != self._default_arguments:
             self.restart_reconciler()
         rest = Rest(self._cluster.kubeconfig)
@@ -183,7 +183,7 @@ class Signalbox:
                 rest.replace("clustertrainingruntimes", {**runtime, "spec": self._shipped[name]})
 
     def wait_until_idle(self):
-        """Until the reconciler leads, has passed over what there is, and has been quiet for a second."""
+        """Waits until the reconciler leads, has reconciled all jobs, and has been quiet for a second."""
         wait_for("the lease", lambda: self.reconciler.metric("signalbox_leader") == 1)
         def quiet():
             before = self.reconciler.metric("signalbox_passes_total")
@@ -192,8 +192,8 @@ class Signalbox:
         wait_for("the reconciler to be idle", quiet)
 
     def writes(self):
-        """POSTs, PATCHes and DELETEs of this reconciler process. Its events are among them, and its lease if there was
-        none yet; the renewals of a lease are PUTs."""
+        """Returns the number of POSTs, PATCHes and DELETEs of this reconciler process. They include its events, and the creation of
+        its lease; a lease is renewed by PUTs."""
         return sum(self.reconciler.metric("signalbox_api_requests_total", f'verb="{verb}"')
                    for verb in ("POST", "PATCH", "DELETE"))
 
@@ -206,9 +206,9 @@ class Signalbox:
 
 
 class Program(Process):
-    """One process of ours, its log file, which it shares with those of its name before it, and its admin port."""
+    """A process of Signalbox, its log file, which it shares with its predecessors of that name, and its admin port."""
 
-    logs = set()  # of all of them
+    logs = set()  # of all programs
 
     def __init__(self, binary, log, arguments):
         self.arguments = [str(argument) for argument in arguments]
@@ -218,13 +218,13 @@ class Program(Process):
                          environment={"ASAN_OPTIONS": "detect_leaks=1:quarantine_size_mb=16"}, append=True)
 
     def text(self):
-        """What this process has logged."""
+        """Returns the log of this process."""
         with open(self.log, "rb") as file:
             file.seek(self._offset)
             return file.read().decode(errors="replace")
 
     def port_of(self, what):
-        """The port that the log line "listening" names for `what`."""
+        """Returns the port of `what` in the log line "listening"."""
         def look():
             for line in self.text().splitlines():
                 if '"listening"' in line:
@@ -237,7 +237,7 @@ class Program(Process):
         return wait_for(f"{self.name} to listen for {what}", look, interval=0.02)
 
     def admin(self, path):
-        """Status and text of an admin endpoint."""
+        """Returns status and text of an admin endpoint."""
         url = f"http://127.0.0.1:{self.port_of('admin')}{path}"
         try:
             with urllib.request.urlopen(url, timeout=5) as answer:
@@ -249,7 +249,7 @@ class Program(Process):
         wait_for(f"{self.name} to be ready", lambda: self.admin("/readyz")[0] == 200, interval=0.05)
 
     def metric(self, name, having=""):
-        """The sum of the series of that name whose labels contain `having`."""
+        """Returns the sum of the series of that name whose labels contain `having`."""
         total = 0.0
         for line in self.admin("/metrics")[1].splitlines():
             if line.startswith((name + "{", name + " ")) and having in line:
@@ -260,7 +260,7 @@ class Program(Process):
         return self.metric("signalbox_leader") == 1
 
     def state(self):
-        """For whoever has to find out why something did not happen."""
+        """Describes the process, for the message of a failed wait."""
         if not self.running():
             return f"{self.name} ended with {self.exit_status()}"
         try:
@@ -270,7 +270,7 @@ class Program(Process):
         return f"{self.name} runs: " + ", ".join(line for line in lines if line.startswith("signalbox_") and "_bucket" not in line)
 
     def stop(self):
-        """Asks it to end; what is wrong with how it did."""
+        """Ends it by SIGTERM. Returns the problems of its end."""
         self.ask_to_end()
         if not self.wait(DRAIN_SECONDS):
             self.kill()

@@ -1,5 +1,5 @@
-"""Stands between our programs and the real API server, over TLS on both sides, and does to them what networks, proxies and
-busy servers do. What goes wrong is chosen per request by whoever runs it."""
+"""A proxy between Signalbox and the real API server, with TLS on both sides, that injects faults of networks, proxies and busy
+servers. Its user chooses the fault of each request."""
 
 import asyncio
 import collections
@@ -20,28 +20,28 @@ _LIMIT = 64 * 1024 * 1024  # of a line of a watch, which asyncio would else limi
 
 @dataclasses.dataclass
 class Fault:
-    """What happens to one request. Several may be set; nothing is set by default."""
+    """The fault of one request. Several members may be set; none is set by default."""
 
-    delay: float = 0  # seconds before it is passed on
-    status: int = 0  # answered by us with this, and not passed on
+    delay: float = 0  # seconds before it is forwarded
+    status: int = 0  # the proxy answers with this status, and does not forward
     retry_after: int = None  # seconds, a header of that answer
-    lost: bool = False  # the connection is reset, and nothing is passed on
-    unanswered: bool = False  # passed on and carried out, but the connection is reset before the answer
-    cut_after: int = None  # the connection is reset after so many bytes of the answer's body; for a watch, of its stream
-    stall_after: int = None  # so many bytes of the answer's body come, and then nothing, for ever
-    lag: float = 0  # of a watch: each piece comes so many seconds late
-    hold: threading.Event = None  # passed on when that is set
-    old: bool = False  # of a GET: answered with what it, or a watch, has shown of the object before, if that differs
+    lost: bool = False  # the connection is reset, and nothing is forwarded
+    unanswered: bool = False  # forwarded and carried out, but the connection is reset before the answer
+    cut_after: int = None  # the connection is reset after that many bytes of the answer's body; for a watch, of its stream
+    stall_after: int = None  # that many bytes of the answer's body arrive, and then nothing, for ever
+    lag: float = 0  # of a watch: each piece arrives that many seconds late
+    hold: threading.Event = None  # forwarded when that is set
+    old: bool = False  # of a GET: answered with an older version of the object that a GET or a watch has returned, if that differs
 
 
 class Request:
-    """What a fault is chosen by."""
+    """The request for which a fault is chosen."""
 
     def __init__(self, method, target, authorization="", body=b""):
         self.method = method
         self.authorization = authorization
         self.body = body
-        self.answered = None  # with which status, once the API server has
+        self.answered = None  # the API server's status, once it has answered
         self.path, _, query = target.partition("?")
         self.query = urllib.parse.parse_qs(query)
 
@@ -54,13 +54,13 @@ class Request:
 
 
 class FaultProxy:
-    """A context manager; `url` is where it listens. `choose(request)` returns a Fault, on the proxy's thread; None or the
-    default Fault is no fault."""
+    """A context manager; `url` is its address. `choose(request)` returns a Fault, on the proxy's thread; None or the default Fault is
+    no fault."""
 
     def __init__(self, plane, choose=lambda request: None):
         self.choose = choose
-        self.open_connections = 0  # of our programs
-        self.faults = collections.Counter()  # that were done, by kind; of those with a status, by that
+        self.open_connections = 0  # of Signalbox
+        self.faults = collections.Counter()  # injected faults by kind, or by status if they have one
         server = urllib.parse.urlsplit(plane.server)
         self._upstream = (server.hostname, server.port)
         cert, key = plane.authority.issue("fault-proxy", "kube-apiserver", hosts=["127.0.0.1"])
@@ -69,10 +69,10 @@ class FaultProxy:
         self._outer_tls = ssl.create_default_context(cafile=plane.ca_file)
         self._loop = asyncio.new_event_loop()
         self._tasks = set()
-        self._writers = set()  # towards our programs
-        self._gone = weakref.WeakSet()  # of those, the ones that have vanished
-        self._requests = {}  # and when they came, by their writers: those that are not done with
-        self._seen = {}  # heads and bodies that answered GETs, or could have, by path
+        self._writers = set()  # towards Signalbox
+        self._gone = weakref.WeakSet()  # of those, the ones that vanish() has silenced
+        self._requests = {}  # requests under way with their times of arrival, by writer
+        self._seen = {}  # heads and bodies of versions that GETs or watches have returned, by path
 
     def __enter__(self):
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -88,7 +88,7 @@ class FaultProxy:
         self._loop.close()
 
     def state(self):
-        """What is under way, for whoever has to find out why something did not happen."""
+        """Describes the requests under way, for the message of a failed wait."""
         return f"proxy: {self.open_connections} connections; " + ", ".join(
             f"{request}: {seconds:.1f} s" for request, seconds in self._call(self._under_way()))
 
@@ -96,15 +96,15 @@ class FaultProxy:
         return [(request, self._loop.time() - since) for request, since in self._requests.values()]
 
     def reset_everything(self):
-        """Every connection at once, as a proxy that is restarted."""
+        """Resets every connection at once, like a restarted proxy."""
         async def reset():
             for task in self._tasks:
                 task.cancel()
         self._call(reset())
 
     def vanish(self):
-        """From now on the other end of every open connection is gone, as a machine without power: not even the kernel
-        answers what is sent to it, and nothing comes. New connections are served."""
+        """Silences the other end of every open connection, like a machine without power: not even the kernel answers, and nothing
+        arrives. New connections are served."""
         drop_everything = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))  # a BPF program: return 0
         program = struct.pack("HP", 1, ctypes.addressof(drop_everything))
         async def silence():
@@ -114,7 +114,7 @@ class FaultProxy:
         self._call(silence())
 
     def present(self, cert, key):
-        """The certificate that new connections are shown."""
+        """Sets the certificate for new connections."""
         self._inner_tls.load_cert_chain(cert, key)
 
     def _call(self, coroutine):
@@ -138,7 +138,7 @@ class FaultProxy:
             while await self._exchange(reader, writer, *upstream):
                 del self._requests[writer]
         except (OSError, EOFError, asyncio.CancelledError):
-            pass  # either side may go when it likes, and we when we are told to
+            pass  # either side may close at any time, and the proxy may be stopped
         finally:
             self.open_connections -= 1
             self._tasks.discard(task)
@@ -149,7 +149,7 @@ class FaultProxy:
                 upstream[1].transport.abort()
 
     async def _exchange(self, reader, writer, server_reader, server_writer):
-        """One request and its answer; whether the connection goes on."""
+        """Forwards one request and its answer. Returns whether the connection stays open."""
         head = await reader.readuntil(b"\r\n\r\n")
         method, target, _ = head.split(b"\r\n", 1)[0].decode().split(" ")
         body = await reader.readexactly(int(_field(head, b"content-length") or 0))
@@ -175,7 +175,7 @@ class FaultProxy:
         if fault.unanswered:
             return False
         pieces = _body(answer, server_reader)
-        if request.is_watch and _is_chunked(answer):  # else it was refused
+        if request.is_watch and _is_chunked(answer):  # else the API server has denied it
             pieces = self._noted(request, pieces)
         elif request.method == "GET" and _is_object(answer):
             answer, pieces = await self._of_some_age(request, answer, pieces, fault.old)
@@ -195,7 +195,7 @@ class FaultProxy:
 
 
     async def _of_some_age(self, request, head, pieces, old):
-        """Head and pieces of an answer to a GET: of this one, or of an old one that differs."""
+        """Returns head and pieces of an answer to a GET: this one, or an older one that differs."""
         now = head, b"".join([piece async for piece in pieces])
         older = [seen for seen in self._versions(request.path) if _version(seen[1]) != _version(now[1])]
         self._versions(request.path).append(now)
@@ -217,7 +217,7 @@ class FaultProxy:
         return self._seen.setdefault(path, collections.deque(maxlen=_KEPT_VERSIONS))
 
     async def _noted(self, request, pieces):
-        """The same pieces of a watch; the objects in them are remembered."""
+        """Yields the pieces of a watch unchanged, and records the objects in them."""
         text = b""
         async for piece in pieces:
             text += piece.split(b"\r\n", 1)[1][:-2]  # without the chunk's frame
@@ -242,7 +242,7 @@ def _field(head, name):
 
 
 def _is_object(head):
-    """Not a list, which comes in chunks, nor the text of a path that nobody serves."""
+    """Returns whether the answer is one object: a list is chunked, and the answer for an unknown path is text."""
     return _field(head, b"content-length") and _field(head, b"content-type") == b"application/json"
 
 
@@ -251,7 +251,7 @@ def _is_chunked(head):
 
 
 async def _body(head, reader):
-    """The bytes of a body as they are on the wire."""
+    """Yields the bytes of a body as they are on the wire."""
     if _is_chunked(head):
         size = None
         while size != 0:
@@ -274,5 +274,5 @@ def _head(status, body, more=""):
 
 
 def _version(body):
-    """The resource version of an object; None of what is none."""
+    """Returns the resource version of an object; None if the body is no object."""
     return json.loads(body)["metadata"].get("resourceVersion")

@@ -1,4 +1,4 @@
-"""PodGroups of the two gang schedulers, as kinds that the test bed's API server knows."""
+"""PodGroups of the two gang schedulers, as kinds of the test bed's API server."""
 
 import json
 
@@ -23,7 +23,7 @@ def path_of_pod_group(policy, name, namespace="default"):
 
 
 def said_of(signalbox, group):
-    """What the reconciler's log has to say of the PodGroups of an API group. It says nothing twice."""
+    """Returns the lines about the PodGroups of an API group in the reconciler's log. It logs nothing twice."""
     lines = [json.loads(line) for line in signalbox.reconciler.text().splitlines() if f"podgroups.{group}" in line]
     said = [line["msg"] for line in lines if line.get("resource") == f"podgroups.{group}"]
     assert len(said) == len(set(said))
@@ -31,7 +31,7 @@ def said_of(signalbox, group):
 
 
 def _definition(group, version):
-    """As small as one can be; what is in a PodGroup is the schedulers' business."""
+    """Returns a minimal CRD; the schedulers define what a PodGroup holds."""
     keep = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     return {
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -46,5 +46,5 @@ def _definition(group, version):
 def _served(rest, group, version):
     try:
         return rest.request("GET", f"/apis/{group}/{version}/namespaces/default/podgroups")["items"] is not None
-    except Exception:  # 404 until the API server has learned of it
+    except Exception:  # 404 until the API server serves the kind
         return False

@@ -1,10 +1,10 @@
-"""Guides as tests: what a reader would copy is done, and what he would see is compared with what there is.
+"""Guides as tests: runs the commands of a guide, and compares their output with the output that the guide shows.
 
-A ```yaml block whose first line is "# NAME.yaml" is that file; any other is an object that the API server has to take
-(--dry-run=server). A ```console block is commands, "$ " before each, and what they print: "..." stands for the rest of a word or
-line, or, alone in a line, for any lines. What only looks is repeated until it prints what it should.
+A ```yaml block whose first line is "# NAME.yaml" becomes that file. The API server must accept any other one (--dry-run=server).
+A ```console block has commands, each after "$ ", and their output. "..." stands for the rest of a word or line or, alone in a line,
+for any lines. A command that only reads is repeated until it prints the expected output.
 
-Guides speak of the namespace `default`. The reader is in another one, which stands for it."""
+Guides use the namespace `default`. The test runs in another one, which stands for it."""
 
 import dataclasses
 import os
@@ -26,11 +26,11 @@ class Step:
     command: str = ""
     output: str = ""
     file: str = ""
-    text: str = ""  # of the file, or of an object
+    text: str = ""  # of the file or the object
 
 
 def steps_of(guide):
-    """In their order."""
+    """Returns the steps in their order."""
     text = guide.read_text()
     found = []
     for block in BLOCK.finditer(text):
@@ -56,7 +56,7 @@ def commands_of(text, line):
 
 
 def pattern_of(output):
-    """Of what is printed, whatever its columns' widths."""
+    """Returns a pattern of the output that accepts any width of its columns."""
     lines = []
     for line in output.strip().splitlines():
         if line.strip() == "...":
@@ -68,7 +68,7 @@ def pattern_of(output):
 
 
 def keep_pods_running(rest):
-    """Of all runtimes that there are. Else the test bed's nodes end a pod after a second."""
+    """Changes all runtimes so that their pods run on. Without this, the test bed's nodes end a pod after a second."""
     for runtime in rest.list("clustertrainingruntimes"):
         for job in runtime["spec"]["template"]["spec"]["replicatedJobs"]:
             pod = job["template"]["spec"]["template"]
@@ -77,7 +77,7 @@ def keep_pods_running(rest):
 
 
 class Reader:
-    """Follows a guide, in a directory and a namespace of its own, which is that of the kubeconfig."""
+    """Follows a guide in a directory and a namespace of its own, which is that of the kubeconfig."""
 
     def __init__(self, plane, programs, directory, kubeconfig, namespace):
         self._directory = directory
@@ -127,7 +127,7 @@ class Reader:
 
 @dataclasses.dataclass
 class Unlike:
-    """What was printed instead; false."""
+    """A false value that shows the output that was printed instead."""
     step: Step
     printed: str
 

@@ -1,4 +1,4 @@
-"""TrainJobs and runtimes as tests and the demo submit them."""
+"""TrainJobs and runtimes for tests and the demo."""
 
 import copy
 
@@ -6,14 +6,14 @@ ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
 
 
 def runtime(name="plain-test", kind="ClusterTrainingRuntime", ml_policy=None, namespace=None, **spec):
-    """A runtime whose pods end by themselves after a second on the test bed's nodes."""
+    """Returns a runtime whose pods end by themselves after a second on the test bed's nodes."""
     metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
     container = {"name": "node", "image": "registry.example.com/base:1"}
     job = {
         "name": "node",
         "template": {
             "metadata": {"labels": {ANCESTOR: "trainer"}},
-            # One attempt: the test of a failing pod need not wait for retries.
+            # One attempt, so that the test of a failing pod need not wait for retries.
             "spec": {"backoffLimit": 0, "template": {"spec": {"containers": [container]}}},
         },
     }
@@ -27,8 +27,8 @@ def runtime(name="plain-test", kind="ClusterTrainingRuntime", ml_policy=None, na
 
 def train_job(name, runtime_name="plain-test", kind="ClusterTrainingRuntime", seconds=None, outcome=None, nodes=1,
               namespace=None, labels=None, **spec):
-    """A TrainJob; `seconds` ("never" for no end) and `outcome` ("failed") tell the test bed's nodes, which only pretend
-    to run containers, how long its pods take and how they end."""
+    """Returns a TrainJob. `seconds` ("never" for no end) and `outcome` ("failed") are labels for the test bed's nodes, which only
+    pretend to run containers: how long its pods run and how they end."""
     job = {
         "apiVersion": "trainer.kubeflow.org/v1alpha1",
         "kind": "TrainJob",

@@ -1,7 +1,7 @@
-"""What a kubelet would hand to the containers of a pod, which the test bed's nodes only pretend to run: environment and files.
+"""Environment and files that a kubelet provides for a pod's containers. The test bed's nodes only pretend to run them.
 
-Sources: the Kubernetes API reference of EnvVar, EnvVarSource, EnvFromSource and Volume. The variables of Services are left
-out: they depend on when a node learns of them.
+Sources: the Kubernetes API reference of EnvVar, EnvVarSource, EnvFromSource and Volume. The variables of Services are left out,
+because they depend on when a node learns of them.
 """
 
 import base64
@@ -14,11 +14,11 @@ _SUFFIXES = {"": 1, "n": "1e-9", "u": "1e-6", "m": "0.001", "k": 10**3, "M": 10*
 
 
 class CannotStart(Exception):
-    """The container would wait for what it refers to (CreateContainerConfigError)."""
+    """The container would wait for a missing object (CreateContainerConfigError)."""
 
 
 class Kubelet:
-    """Of one namespace; `rest` finds what the pods there refer to."""
+    """The kubelet of one namespace; `rest` reads the objects that pods refer to."""
 
     def __init__(self, rest, namespace):
         self._rest = rest
@@ -45,7 +45,7 @@ class Kubelet:
         return [expand(word, known) for word in container.get("command", []) + container.get("args", [])]
 
     def files(self, pod, container):
-        """{path: (mode, text)} of what comes from Secrets and ConfigMaps."""
+        """Returns {path: (mode, text)} of the files from Secrets and ConfigMaps."""
         folders = {mount["name"]: mount["mountPath"] for mount in container.get("volumeMounts", [])}
         found = {}
         for volume in pod["spec"].get("volumes", []):
@@ -98,7 +98,7 @@ class Kubelet:
 
 
 def expand(text, known):
-    """$(NAME) is replaced if NAME is known by then, and left alone if not; $$ stands for one $."""
+    """Replaces $(NAME) if NAME is defined earlier, and leaves it otherwise; $$ stands for one $."""
     return re.sub(r"\$(\$|\(([^)]*)\))",
                   lambda match: "$" if match[1] == "$" else known.get(match[2], match[0]), text)
 

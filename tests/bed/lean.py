@@ -1,5 +1,5 @@
-"""etcd and the API server alone, with our CRDs and permissions on them: for what needs neither pods nor admission, and much
-of everything else. Whoever uses it plays the JobSet controller."""
+"""etcd and the API server alone, with Signalbox's CRDs and roles, for tests that need neither pods nor admission. The test plays
+the JobSet controller."""
 
 from controlplane import ControlPlane
 from controlplane.jobset import JobSet
@@ -26,7 +26,7 @@ class LeanPlane(ControlPlane):
         return self
 
     def reconciler_kubeconfig(self, url=None):
-        """As the reconciler's service account; `url` is that of a proxy in between."""
+        """Returns a kubeconfig of the reconciler's service account; `url` is the address of a proxy in between."""
         path = self.service_account_kubeconfig(NAMESPACE, "signalbox-reconciler")
         if url:
             token = path.with_suffix(".token")
@@ -36,7 +36,7 @@ class LeanPlane(ControlPlane):
 
 
 def finished(kind="Completed", reason="AllJobsCompleted"):
-    """The status of a JobSet that is through; kind Failed for one that is not to blame."""
+    """Returns the status of a finished JobSet. Kind Failed is for a JobSet that failed by no fault of its own."""
     ended = {"succeeded": 1} if kind == "Completed" else {"failed": 1}
     return {"status": {
         "terminalState": kind,

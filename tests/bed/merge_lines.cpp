@@ -1,7 +1,7 @@
 // For tests in other languages. Without an argument: reads lines, each a JSON list of a Pod's spec and a
 // patch of it, and answers each with a line: the merged spec, or {"error": ...}. With the argument `schema`:
-// prints the table of merge keys as JSON and ends. With the argument `equivalent`: answers each line, a list
-// of two trees, with whether they mean the same.
+// prints the table of merge keys as JSON. With the argument `equivalent`: answers each line, a list of two
+// trees, with whether they are equivalent.
 #include <iostream>
 #include <string>
 

@@ -1,4 +1,4 @@
-"""Kubeflow Trainer's CRDs, told from ours: the facts of original.yaml, the differences of differences.yaml."""
+"""Kubeflow Trainer's CRDs, derived from Signalbox's by the facts of original.yaml and the differences of differences.yaml."""
 
 import copy
 import functools
@@ -16,14 +16,14 @@ NAMED = {rule: name for name, rule in FACTS["rules"].items()}
 
 
 def full(kind, path):
-    """A path with its "$name" written out."""
+    """Returns a path with its "$name" expanded."""
     while name := re.match(r"\$(\w+)", path):
         path = CRDS[kind]["paths"][name.group(1)] + path[name.end():]
     return path
 
 
 def shortened(facts):
-    """Facts as original.yaml has them, with rules by name."""
+    """Returns facts in the form of original.yaml, with rules by name."""
     facts = schemas.short(facts)
     if "rules" in facts:
         facts["rules"] = [NAMED.get(rule, rule) for rule in facts["rules"]]
@@ -31,7 +31,7 @@ def shortened(facts):
 
 
 def differences_of(kind):
-    """(difference, full path) of each node of a kind that differs."""
+    """Yields (difference, full path) of each node of a kind that differs."""
     for difference in DIFFERENCES:
         if kind in difference["kinds"]:
             for path in limited(kind) if difference["paths"] == "limits.yaml" else difference["paths"]:
@@ -40,14 +40,14 @@ def differences_of(kind):
 
 @functools.cache
 def limited(kind):
-    """The lists and maps that have their limit by name."""
+    """Returns the lists and maps whose limit comes from their name."""
     limits = yaml.load((ROOT / "manifests" / "crds-source" / "limits.yaml").read_text(), Loader=yaml.CSafeLoader)["limits"]
     return [path for path, facts in schemas.flat(schemas.checked_in(kind)).items()
             if {facts.get("maxItems"), facts.get("maxProperties")} & {limits.get(path.rpartition(".")[2])} - {None}]
 
 
 def undone(kind, rows):
-    """The rows of our schema (schemas.flat) with every difference taken back, which makes them the original's."""
+    """Returns the rows of Signalbox's schema (schemas.flat) with every difference undone, which gives Kubeflow Trainer's schema."""
     rows = copy.deepcopy(rows)
     for difference, path in differences_of(kind):
         if difference["original"] == "absent":
@@ -60,7 +60,7 @@ def undone(kind, rows):
 
 
 def put(facts, name, value):
-    """Sets a fact by its short name; None takes it away."""
+    """Sets a fact by its short name; None removes it."""
     if name == "rules":
         name, value = schemas.RULES, value and [FACTS["rules"][rule] for rule in value]
     elif value == "list":

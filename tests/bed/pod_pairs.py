@@ -1,4 +1,4 @@
-"""Random Pod specs, and patches of them, from few names and values each, so that the two often meet."""
+"""Random Pod specs, and patches of them, from few names and values each, so that both often name the same entry."""
 
 import random
 
@@ -8,7 +8,7 @@ CONTAINERS = ["main", "side"]
 
 
 class Pairs:
-    """The same seed makes the same specs and patches. Specs are such that an API server takes them."""
+    """The same seed makes the same specs and patches. An API server accepts the specs."""
 
     def __init__(self, seed):
         self._random = random.Random(seed)
@@ -53,7 +53,7 @@ class Pairs:
         return names[: self._random.randint(1, len(names))] if fewer else names
 
     def _optional(self, **choices):
-        """Each of these members or not."""
+        """Returns a random subset of these members."""
         return {name: self._random.choice(values) for name, values in choices.items() if self._maybe()}
 
     def _labels(self):
@@ -105,7 +105,7 @@ class Pairs:
 
     def _container(self, name, patch):
         container = {"name": name}
-        # A patch cannot set images, and the API server wants one in every container: existing ones are patched.
+        # A patch cannot set images, and the API server requires one in every container: only existing containers are patched.
         if not patch:
             container["image"] = "i:1"
         if self._maybe(0.7):
@@ -152,7 +152,7 @@ class Pairs:
             podAffinity=[self._optional(**pods)], podAntiAffinity=[self._optional(**pods)])
 
     def _say_nothing_somewhere(self, tree):
-        """Some values become what a typed client leaves out: null, an empty list. They must have no effect."""
+        """Replaces some values by null or an empty list, which a typed client leaves out. They must have no effect."""
         for name in list(tree) if isinstance(tree, dict) else range(len(tree)):
             value = tree[name]
             if isinstance(value, (dict, list)):

@@ -1,4 +1,4 @@
-"""Waits for what becomes of a TrainJob, and what there is of it then."""
+"""Waits for states of a TrainJob, and reads the objects around it."""
 
 import datetime
 
@@ -6,7 +6,7 @@ from rest import conditions, true_conditions, wait_for
 
 
 def until(rest, name, kind, reason=None, timeout=30):
-    """The TrainJob, once its condition `kind` is True (with that reason)."""
+    """Returns the TrainJob, once its condition `kind` is True (with that reason)."""
     def look():
         job = rest.get("trainjobs", name)
         found = true_conditions(job).get(kind)
@@ -15,7 +15,7 @@ def until(rest, name, kind, reason=None, timeout=30):
 
 
 def until_not_created(rest, name, reason):
-    """The condition Created, once it is False for that reason."""
+    """Returns the condition Created, once it is False for that reason."""
     def look():
         created = conditions(rest.get("trainjobs", name)).get("Created", {})
         return created if (created.get("status"), created.get("reason")) == ("False", reason) else None
@@ -27,7 +27,7 @@ def until_runs(rest, name):
 
 
 def until_held(rest, name):
-    """The suspended JobSet, once JobSet's controller has seen it and the TrainJob says so."""
+    """Returns the suspended JobSet, once JobSet's controller has set its status and the TrainJob reports it."""
     until(rest, name, "Suspended")
     wait_for(f"{name} to be settled", lambda: all(
         rest.get("trainjobs", name)["status"].get("jobsStatus", [{}])[0].get(count) == want
@@ -40,7 +40,7 @@ def until_gone(rest, name, timeout=30):
 
 
 def until_alone(admin):
-    """Waits until nothing is left of the tests before this one, to which the reconciler might still write."""
+    """Waits until the namespaces of earlier tests are gone, because the reconciler might still write to them."""
     wait_for("the namespaces of other tests to go", timeout=60, probe=lambda: not [
         each for each in admin.list("namespaces") if each["status"]["phase"] == "Terminating"])
 
@@ -75,12 +75,12 @@ def owner(obj):
 
 
 def created_at(obj):
-    """Seconds since 1970; times of the API are whole seconds."""
+    """Returns seconds since 1970; times of the API are whole seconds."""
     return _seconds(obj["metadata"]["creationTimestamp"])
 
 
 def since(obj, kind):
-    """When the condition `kind` became what it is."""
+    """Returns the time of the last transition of condition `kind`."""
     return _seconds(conditions(obj)[kind]["lastTransitionTime"])
 
 

@@ -30,13 +30,13 @@ def promtool(*arguments):
 
 
 def alerts():
-    """The rules, by name."""
+    """Returns the rules by name."""
     rule = yaml.safe_load((COMPONENT / "alerts.yaml").read_text())
     return {alert["alert"]: alert for group in rule["spec"]["groups"] for alert in group["rules"]}
 
 
 def write_rules(path):
-    """The rules as Prometheus reads them: the `spec` of what the operator reads."""
+    """Writes the rules in Prometheus' form: the `spec` of the operator's object."""
     path.write_text(yaml.safe_dump(yaml.safe_load((COMPONENT / "alerts.yaml").read_text())["spec"]))
     return path
 
@@ -65,7 +65,7 @@ class Prometheus:
             self._directory / "prometheus.log")
         try:
             wait_for("Prometheus to be ready", self._ready)
-            # Rates are of what changes from one scrape to the next.
+            # A rate needs two scrapes.
             wait_for("the first scrapes", lambda: self.query("count(up == 1)") == [({}, len(self._targets))])
         except BaseException:
             self._process.kill()
@@ -86,7 +86,7 @@ class Prometheus:
             return False
 
     def ask(self, path, **parameters):
-        """The data of an answer of /api/v1; an error is raised with Prometheus' words."""
+        """Returns the data of an answer of /api/v1. Raises an error with Prometheus' message."""
         url = f"{self.url}/api/v1/{path}?{urllib.parse.urlencode(parameters)}"
         try:
             with urllib.request.urlopen(url, timeout=10) as answer:
@@ -95,12 +95,12 @@ class Prometheus:
             raise AssertionError(f"{path} {parameters}: {error.read().decode()}") from None
 
     def query(self, expression):
-        """The series of an instant: [(labels, value)]."""
+        """Returns the series at this moment: [(labels, value)]."""
         data = self.ask("query", query=expression)
         assert data["resultType"] == "vector", expression
         return [(series["metric"], float(series["value"][1])) for series in data["result"]]
 
     def range(self, expression, start, end, step=1):
-        """[(labels, [(time, value)])]."""
+        """Returns [(labels, [(time, value)])]."""
         data = self.ask("query_range", query=expression, start=start, end=end, step=step)
         return [(series["metric"], [(float(time), float(value)) for time, value in series["values"]]) for series in data["result"]]

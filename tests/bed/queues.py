@@ -1,4 +1,4 @@
-"""Queues of Kueue for tests, and what becomes of the jobs in them."""
+"""Queues of Kueue for tests, and the states of the jobs in them."""
 
 import concurrent.futures
 import contextlib
@@ -22,16 +22,16 @@ URGENT = "urgent"  # the name of a WorkloadPriorityClass
 
 
 def flavor(name, node=None, tolerations=(), topology=None, **quota):
-    """A ResourceFlavor of the nodes with this name, or of all, and how much there is of it."""
+    """Returns a ResourceFlavor of the nodes with this name, or of all, and its quota."""
     spec = {"nodeLabels": {HOST: node} if node else {"kubernetes.io/os": "linux"}, "tolerations": list(tolerations),
             **({"topologyName": topology} if topology else {})}
     return {"name": name, "spec": spec, "quota": quota or {"cpu": "1"}}
 
 
 class Queue:
-    """A namespace with the LocalQueue "team", whose ClusterQueue has these flavors, in this order, and nothing in common with others.
+    """A namespace with the LocalQueue "team". Its ClusterQueue has these flavors, in this order, and shares no quota with others.
 
-    rest: a client for the namespace. preempts: a more urgent job takes the place of another one.
+    rest: a client for the namespace. preempts: an urgent job preempts another one.
     """
 
     def __init__(self, admin, kubeconfig, *flavors, preempts=True, held=False):
@@ -48,12 +48,12 @@ class Queue:
                 for name, each in zip(self._flavors, flavors)]}],
             "stopPolicy": "Hold" if held else "None"})
         self._create("LocalQueue", "team", {"clusterQueue": self.name}, namespace=self.name)
-        wait_for("the service account, without which Pods are refused", lambda: self.rest.get("serviceaccounts", "default"), interval=0.02)
+        wait_for("the service account that Pods need", lambda: self.rest.get("serviceaccounts", "default"), interval=0.02)
         if not held:
             wait_for("the queue to be active", lambda: "Active" in true_conditions(self.rest.get("localqueues", "team")))
 
     def close(self):
-        """What is in it goes on its own while the next story is told."""
+        """Deletes the namespace. Its objects go in the background, while the next test runs."""
         self.seen.close()
         self._admin.delete("namespaces", self.name)
         self._admin.delete("clusterqueues", self.name)
@@ -69,7 +69,7 @@ class Queue:
         self._admin.create({"apiVersion": KUEUE_API, "kind": kind, "metadata": {"name": name, **metadata}, "spec": spec})
 
     def submit(self, name, runtime_name="plain-test", urgent=False, cpu="1", **settings):
-        """A TrainJob in this queue (jobs.train_job) whose nodes take that many CPUs each."""
+        """Submits a TrainJob to this queue (jobs.train_job) whose nodes request `cpu` CPUs each."""
         job = train_job(name, runtime_name, **{"kind": "TrainingRuntime", **settings})
         job["metadata"]["labels"] |= {QUEUE_LABEL: "team", **({PRIORITY_LABEL: URGENT} if urgent else {})}
         if cpu:
@@ -82,24 +82,24 @@ class Queue:
                 if "not found" not in str(error):
                     raise
                 return None
-        return wait_for("Kueue to know the runtime", create)
+        return wait_for("the runtime in Kueue's cache", create)
 
     def workload(self, name):
-        """The Workload of a TrainJob, or None."""
+        """Returns the Workload of a TrainJob, or None."""
         found = [each for each in self.rest.list("workloads") if not each["metadata"].get("deletionTimestamp")
                  and each["metadata"].get("ownerReferences", [{}])[0].get("name") == name]
         assert len(found) < 2, f"{name} has {len(found)} Workloads"
         return found[0] if found else None
 
     def until_workload(self, name, kind, timeout=30):
-        """The Workload, once its condition `kind` is True."""
+        """Returns the Workload, once its condition `kind` is True."""
         def look():
             found = self.workload(name)
             return found if kind in true_conditions(found) else None
         return wait_for(f"the Workload of {name} to be {kind}", look, timeout, 0.05)
 
     def until_runs(self, name, timeout=30):
-        """The Pods of its trainer, once all of them run."""
+        """Returns the Pods of its trainer, once all of them run."""
         def look():
             found = self.pods(name)
             wanted = self.rest.get("trainjobs", name)["spec"]["trainer"].get("numNodes", 1)
@@ -108,10 +108,10 @@ class Queue:
         return wait_for(f"running Pods of {name}", look, timeout)
 
     def finish(self, name, replicated_job="node"):
-        """Lets its Pods, which would run for ever, come to their end."""
+        """Ends its Pods, which would run for ever."""
         def end():
             found = self.pods(name, replicated_job)
-            # A Pod that is not running yet would be set to Running afterwards by the bed's nodes.
+            # The bed's nodes would set a Pod that is not running yet to Running afterwards.
             if any(pod["status"]["phase"] == "Pending" for pod in found):
                 return None
             for pod in found:
@@ -120,13 +120,13 @@ class Queue:
         wait_for(f"Pods of {name} that can end", end)
 
     def pods(self, name, replicated_job="node"):
-        """That are not about to go."""
+        """Returns the Pods that are not being deleted."""
         return [pod for pod in self.rest.list("pods", selector=f"jobset.sigs.k8s.io/jobset-name={name},"
                                                                f"jobset.sigs.k8s.io/replicatedjob-name={replicated_job}")
                 if "deletionTimestamp" not in pod["metadata"]]
 
     def until_ends(self, name, kind="Complete", timeout=40):
-        """The TrainJob, once it has ended like that and its Workload says so, too."""
+        """Returns the TrainJob, once its condition `kind` is True and its Workload reports the end, too."""
         def look():
             job = self.rest.get("trainjobs", name)
             ended = {"Complete", "Failed"} & set(true_conditions(job))
@@ -139,7 +139,7 @@ class Queue:
         return job
 
     def until_held(self, name, timeout=30):
-        """The TrainJob waits: suspended, without Pods that have not ended, its Workload without quota."""
+        """Returns the TrainJob once it waits: suspended, without Pods that have not ended, its Workload without quota."""
         def look():
             job = self.rest.get("trainjobs", name)
             return (job["spec"].get("suspend") and "Suspended" in true_conditions(job) and self.workload(name)
@@ -149,7 +149,7 @@ class Queue:
         return wait_for(f"{name} to wait", look, timeout)
 
     def initialized_runtime(self, claims=False):
-        """A runtime that fetches a dataset, until finish(), before it trains; claims: onto a volume that goes with the JobSet."""
+        """Returns a runtime that fetches a dataset, until finish(), before it trains; claims: onto a volume with the life of the JobSet."""
         made = runtime(kind="TrainingRuntime")
         spec = made["spec"]["template"]["spec"]
         trainer = spec["replicatedJobs"][0]
@@ -168,7 +168,7 @@ class Queue:
 
     @contextlib.contextmanager
     def disk(self, claim):
-        """What a volume claim of this name gets, once."""
+        """Creates a volume for the first claim of this name."""
         name = f"disk-{uuid.uuid4().hex[:8]}"
         self._admin.create({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": {
             "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/disk"},
@@ -178,11 +178,11 @@ class Queue:
 
 
 class Seen:
-    """What a namespace's TrainJobs and JobSets have looked like from now on."""
+    """Records the states of a namespace's TrainJobs and JobSets from its construction on."""
 
     def __init__(self, rest):
-        self._not_created = {}  # TrainJob: what its Created=False said
-        self._job_sets = {}     # name: the uids of all that had it
+        self._not_created = {}  # TrainJob: reason and message of its Created=False
+        self._job_sets = {}     # name: the uids of all JobSets of that name
         self._train_jobs = set()
         self._connections = [self._watch(rest, "trainjobs", self._train_job), self._watch(rest, "jobsets", self._job_set)]
 
@@ -200,12 +200,12 @@ class Seen:
         return connection
 
     def not_created(self, *names):
-        """{TrainJob: what its Created=False said}, of TrainJobs that all have been seen."""
+        """Returns {TrainJob: reason and message of its Created=False}. The watch must have seen all of `names`."""
         assert set(names) <= self._train_jobs, f"the watch has seen only {self._train_jobs}"
         return {name: said for name, said in self._not_created.items() if name in names}
 
     def job_sets(self, *names):
-        """{name: the uids of all JobSets that had it}, each at least one."""
+        """Returns {name: the uids of all JobSets of that name}. The watch must have seen each of `names`."""
         assert set(names) <= set(self._job_sets), f"the watch has seen only {set(self._job_sets)}"
         return {name: self._job_sets[name] for name in names}
 
@@ -225,8 +225,8 @@ class Seen:
 
 
 class SideBySide:
-    """Stories that mostly wait, told at once: tell(value) for each value of that parameter with which tests of the requesting file run.
-    result(value) waits for the end of one and raises what it raised. A context manager."""
+    """Runs slow tests at the same time: calls tell(value) for each value of that parameter with which tests of the requesting file run.
+    result(value) waits until that call ends, and raises its exception. A context manager."""
 
     def __init__(self, request, parameter, tell):
         values = dict.fromkeys(item.callspec.params[parameter] for item in request.session.items

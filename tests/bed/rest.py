@@ -1,6 +1,6 @@
 """A small client of the API server for tests and the demo: JSON in, JSON out, errors as exceptions.
 
-kubectl shows what users see; this is for what is asked many times a second, where starting a process would be slow.
+kubectl shows what users see. This client serves many requests per second, where starting a process would be slow.
 """
 
 import base64
@@ -54,8 +54,8 @@ class ApiError(Exception):
 
 
 class Rest:
-    """One API server, with the credentials of a kubeconfig's current context. `namespace` is used where a call or an object names
-    none; by default it is the context's, else "default". `impersonate`: writes are that user's, with all permissions."""
+    """A client of one API server, with the credentials of a kubeconfig's current context. `namespace` applies if a call or an object
+    names none; by default it is the context's, else "default". `impersonate`: writes are sent as that user, with all permissions."""
 
     def __init__(self, kubeconfig, namespace=None, impersonate=None):
         config = yaml.safe_load(open(kubeconfig, encoding="utf-8"))
@@ -77,7 +77,7 @@ class Rest:
         return self._user.get("token")
 
     def connection(self):
-        """A new one, for what request() does not do. Only of use with a client certificate."""
+        """Returns a new connection, for uses beyond request(). It needs a client certificate."""
         return http.client.HTTPSConnection(self._address.hostname, self._address.port, context=self._tls, timeout=30)
 
     def request(self, method, path, body=None, content_type="application/json"):
@@ -94,7 +94,7 @@ class Rest:
         return answer
 
     def _exchange(self, method, path, body, headers):
-        """Status and text, over this thread's connection: a handshake would take longer than most requests."""
+        """Returns status and text, over this thread's connection: a handshake would take longer than most requests."""
         kept = getattr(self._kept, "connection", None)
         connection = self._kept.connection = kept or self.connection()
         try:
@@ -105,7 +105,7 @@ class Rest:
             self._drop()
             if not kept:
                 raise
-            # The server has closed it since the last request, perhaps because it was started anew.
+            # The server has closed it since the last request, perhaps because it was restarted.
             return self._exchange(method, path, body, headers)
         except BaseException:
             self._drop()
@@ -119,7 +119,7 @@ class Rest:
         return path_of(resource, namespace or self.namespace, name)
 
     def get(self, resource, name, namespace=None):
-        """The object, or None if there is none."""
+        """Returns the object, or None if it does not exist."""
         try:
             return self.request("GET", self.path(resource, name, namespace))
         except ApiError as error:
@@ -157,7 +157,7 @@ def path_of(resource, namespace, name=None):
 
 
 def wait_for(what, probe, timeout=30, interval=0.1):
-    """Calls probe() until it returns something true, and returns that. `what` completes "waiting for ..."."""
+    """Calls probe() until it returns a true value, and returns that. `what` completes "waiting for ..."."""
     deadline = time.monotonic() + timeout
     last = None
     while time.monotonic() < deadline:
@@ -169,7 +169,7 @@ def wait_for(what, probe, timeout=30, interval=0.1):
 
 
 def true_conditions(obj):
-    """{type: condition} of the conditions that are True."""
+    """Returns {type: condition} of the conditions that are True."""
     conditions = (obj or {}).get("status", {}).get("conditions", [])
     return {c["type"]: c for c in conditions if c["status"] == "True"}
 

@@ -1,17 +1,17 @@
-"""Objects as another controller has left them, stored in a control plane once more: with their status, and with the same managers
-of the same fields. UIDs and times of creation are new, as they are the API server's to give."""
+"""Stores objects of another controller in a control plane, with their status and their managed fields. UIDs and creation times are
+new, because the API server sets them."""
 
 import copy
 
 from rest import ApiError, path_of
 
-# What points at others by UID comes after them.
+# Objects that refer to others by UID come after them.
 ORDER = ["TrainingRuntime", "TrainJob", "ConfigMap", "Secret", "JobSet"]
 GIVEN_BY_THE_SERVER = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields")
 
 
 def restore(rest, objects, with_status=("TrainJob",)):
-    """Those kinds get the status that they had; the status of others is for the controllers that live here."""
+    """Stores the objects. Those kinds get their old status; the controllers of this plane write the status of others."""
     uids = {}
     for obj in sorted(objects, key=lambda each: ORDER.index(each["kind"])):
         made = copy.deepcopy(obj)
@@ -30,7 +30,7 @@ def restore(rest, objects, with_status=("TrainJob",)):
 
 
 def give_back_managers(rest, path, managed_fields):
-    """An update that changes nothing else keeps the managers that it names."""
+    """Sends an update that changes nothing else, which keeps the managers that it names."""
     while True:
         now = rest.request("GET", path)
         now["metadata"]["managedFields"] = managed_fields
@@ -38,5 +38,5 @@ def give_back_managers(rest, path, managed_fields):
             rest.request("PUT", path, now)
             return
         except ApiError as error:
-            if error.code != 409:  # somebody has written in between
+            if error.code != 409:  # another write came in between
                 raise

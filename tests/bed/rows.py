@@ -1,4 +1,4 @@
-"""Reads tests/data/rows, and sends them to API servers; README.md there says what a table is."""
+"""Reads tests/data/rows, and sends the rows to API servers. README.md there describes the tables."""
 
 import copy
 import functools
@@ -11,7 +11,7 @@ from rest import ApiError, path_of
 
 DIRECTORY = DATA / "rows"
 STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
-# What the API server adds when it leaves out CEL rules because the types are wrong already.
+# The API server adds this cause when wrong types make it skip CEL rules.
 NOTE = "some validation rules were not checked"
 RANGE = re.compile(r"Checked value must be of type .* in (.*)$")
 
@@ -28,19 +28,19 @@ class Table:
         self._runtime = data.get("runtime")
 
     def runtime(self, row):
-        """The runtime that a row's TrainJob refers to, or None."""
+        """Returns the runtime that a row's TrainJob refers to, or None."""
         return self._runtime and self._change(self._runtime, row.get("runtime", {}), [])
 
     def changed(self, obj, change):
-        """A copy of obj with the change of a row, or of what is stored between."""
+        """Returns a copy of obj with the change of a row, or with its change `between`."""
         return self._change(obj, change.get("set", {}), change.get("remove", []))
 
     def before(self, row):
-        """The old object of an update."""
+        """Returns the old object of an update."""
         return self._change(self.base, row["before"] or {}, [])
 
     def value(self, obj, path):
-        """What is at the path, or None."""
+        """Returns the value at the path, or None."""
         for step in steps(self._full(path)):
             try:
                 obj = obj[step]
@@ -49,7 +49,7 @@ class Table:
         return obj
 
     def field(self, path):
-        """A path as error messages write it."""
+        """Returns a path in the form of error messages."""
         return self._full(path)
 
     def _full(self, path):
@@ -65,7 +65,7 @@ class Table:
             parent = changed
             for step in way:
                 parent = parent[step]
-            parent.pop(last, None)  # what a default would bring may be removed, too
+            parent.pop(last, None)  # a member with a default may be absent
         for path, value in values.items():
             put(changed, steps(self._full(path)), expand(value))
         return changed
@@ -73,7 +73,7 @@ class Table:
 
 @functools.cache
 def tables():
-    """All of them; not to be changed."""
+    """Returns all tables; not to be changed."""
     found = []
     for path in sorted(DIRECTORY.glob("*.yaml")):
         data = yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
@@ -97,7 +97,7 @@ def steps(path):
 
 
 def put(obj, way, value):
-    """Sets a value; objects on the way are made, and one position after a list's end extends it."""
+    """Sets a value. Creates objects on the way. One position after a list's end extends the list."""
     for step, following in zip(way, way[1:]):
         if isinstance(step, int) and step == len(obj):
             obj.append({})
@@ -133,14 +133,14 @@ def numbered(value, position):
 
 
 class Sent:
-    """Rows at an API server, each of which is sent once however many tests ask."""
+    """Rows at an API server. Each is sent once, however many tests use its outcome."""
 
     def __init__(self, rest):
         self._rest = rest
         self._outcomes = {}
 
     def outcome(self, table, row):
-        """The object as it would be stored, or the ApiError."""
+        """Returns the object as it would be stored, or the ApiError."""
         key = (table.name, row["name"])
         if key not in self._outcomes:
             try:
@@ -151,7 +151,7 @@ class Sent:
 
 
 def send(rest, table, row):
-    """Does what the row says, without leaving anything behind; the object as it would be stored."""
+    """Carries out a row, and deletes the objects that this needed. Returns the object as it would be stored."""
     if "before" not in row and table.target == "object":
         return rest.create(table.changed(table.base, row), dry_run=True)
     old = rest.create(table.before(row) if "before" in row else table.base)
@@ -169,8 +169,8 @@ def send(rest, table, row):
 
 
 def blamed(error):
-    """Field and reason of each cause. Of numbers out of their format's range the API server speaks in the message only, and
-    of those that are of another type as well, in both ways."""
+    """Returns field and reason of each cause. The API server reports numbers out of their format's range in the message only, and
+    those with another wrong type as well in both ways."""
     causes = [c for c in error.status["details"].get("causes", []) if NOTE not in c.get("message", "")]
     found = {(c["field"], c["reason"]) for c in causes if not RANGE.search(c["message"])}
     return found or {(RANGE.search(c["message"]).group(1), c["reason"]) for c in causes}

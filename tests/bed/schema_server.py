@@ -1,5 +1,5 @@
-"""Fixtures for what needs one API server with JobSet's CRD and ours, but without any controller or webhook: what it
-refuses, the CRDs refuse. A folder's conftest.py imports them."""
+"""Fixtures for an API server with JobSet's CRD and Signalbox's, but without any controller or webhook: only the CRDs deny
+anything. A folder's conftest.py imports them."""
 
 import functools
 import json
@@ -25,7 +25,7 @@ def plane():
 
 @pytest.fixture(scope="session")
 def rest(plane):
-    """A client, once our kinds are served."""
+    """Returns a client, once the kinds are served."""
     plane.kubectl("apply", "--server-side", "-k", ROOT / "manifests" / "base" / "crds")
     client = Rest(plane.kubeconfig)
     for plural in ("trainjobs", "trainingruntimes", "clustertrainingruntimes"):
@@ -35,7 +35,7 @@ def rest(plane):
 
 @pytest.fixture(scope="session")
 def namespaces(rest):
-    """Those of overlays/namespaced."""
+    """Creates the namespaces of overlays/namespaced."""
     names = ["team-a", "team-b"]
     for name in names:
         rest.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
@@ -44,8 +44,8 @@ def namespaces(rest):
 
 @pytest.fixture(scope="session")
 def installed(plane, rest):
-    """Everything but the webhook configurations: nobody answers them here, and all our kinds would be refused. The CRDs are
-    there already, and stay as other tests know them."""
+    """Installs everything but the webhook configurations: without a webhook, the API server would deny all objects of these kinds.
+    The CRDs exist already, and stay as other tests expect them."""
     left_out = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "CustomResourceDefinition")
     objects = [obj for obj in build(plane, ROOT / "manifests" / "base") if obj["kind"] not in left_out]
     run = subprocess.run([plane.kubectl_path, "--kubeconfig", plane.kubeconfig, "apply", "--server-side", "-f", "-"],
@@ -55,12 +55,12 @@ def installed(plane, rest):
 
 
 def add_job_set(plane):
-    """A lean control plane has no JobSet; for its CRD no controller is needed."""
+    """Installs JobSet's CRD, which a lean control plane lacks. It needs no controller."""
     plane.kubectl("apply", "--server-side", "-f", plane.kubectl_path.parent / "jobset-config" / "crd" / "bases")
 
 
 class WebhookAlone(Signalbox):
-    """The webhook with these options, where `installed` has installed all but its configurations. They come and go with it."""
+    """The webhook with these options, after `installed` has installed everything but its configurations. It adds and removes these."""
 
     def __init__(self, plane, *options):
         super().__init__(plane, os.environ["SIGNALBOX_BIN_DIR"])
@@ -78,7 +78,7 @@ class WebhookAlone(Signalbox):
         super().start_webhook(*self._options)
 
     def start_reconciler(self):
-        """There is none."""
+        """Does nothing: there is no reconciler."""
 
     def stop(self):
         for obj in self._configurations:
@@ -96,7 +96,7 @@ def _is_accepted(client, obj):
 
 
 def follow(plane, command):
-    """What a guide's command prints, given in the checkout as a reader does."""
+    """Returns the output of a guide's command, run in the checkout like a reader's."""
     done = subprocess.run(["bash", "-ec", command], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120, env={
         **os.environ, "KUBECONFIG": str(plane.kubeconfig), "PATH": f"{plane.kubectl_path.parent}:/usr/bin:/bin"})
     assert done.returncode == 0, f"{command}: {done.stderr}"
@@ -104,7 +104,7 @@ def follow(plane, command):
 
 
 def build(plane, directory):
-    """The objects that kustomize makes of it."""
+    """Returns the objects that kustomize builds from the directory."""
     return load_all(kustomized(plane, directory))
 
 
@@ -114,12 +114,12 @@ def kustomized(plane, directory):
 
 
 def load_all(text):
-    """The documents in it. The CRDs are long, and PyYAML's own loader takes seconds for them."""
+    """Returns the documents in the text. The CRDs are long, and PyYAML's own loader takes seconds for them."""
     return [doc for doc in yaml.load_all(text, Loader=yaml.CSafeLoader) if doc]
 
 
 def by_name(objects):
-    """By kind and name; outside of kubeflow-system the name is NAMESPACE/NAME."""
+    """Maps kind and name to the object; outside of kubeflow-system the name is NAMESPACE/NAME."""
     def key(meta):
         return meta["name"] if meta.get("namespace") in (None, "kubeflow-system") else f"{meta['namespace']}/{meta['name']}"
     named = {(each["kind"], key(each["metadata"])): each for each in objects}

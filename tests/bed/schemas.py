@@ -1,4 +1,4 @@
-"""Schemas as flat tables: one row of facts per node, which can be compared, counted and digested."""
+"""Schemas as flat tables: one row of facts per node, to compare, count and hash."""
 
 import functools
 import hashlib
@@ -14,14 +14,14 @@ RULES = "x-kubernetes-validations"
 
 @functools.cache
 def checked_in(plural):
-    """The schema of a CRD of ours, as it lies in manifests/; not to be changed."""
+    """Returns the schema of a CRD in manifests/; not to be changed."""
     text = (ROOT / "manifests" / "base" / "crds" / f"{plural}.yaml").read_text()
     return yaml.load(text, Loader=yaml.CSafeLoader)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
 
 
 def flat(schema, path=""):
-    """Path -> facts of every node of a schema; descriptions and the texts of rules are no facts. A path ends in [] for the
-    items of a list and in {} for the values of a map; the root's is empty."""
+    """Returns {path: facts} of every node of a schema, without descriptions and the messages of rules. A path ends in [] for the items
+    of a list and in {} for the values of a map; the root's is empty."""
     facts = {key: value for key, value in schema.items()
              if key not in ("description", "properties", "items") and not isinstance(value, dict)}
     if RULES in facts:
@@ -40,7 +40,7 @@ def flat(schema, path=""):
 
 
 def nested(rows):
-    """The schema that flat() makes these rows of."""
+    """Returns the schema from which flat() makes these rows."""
     schema = {}
     for path in sorted(rows):
         node = schema
@@ -55,7 +55,7 @@ def nested(rows):
 
 
 def steps(path):
-    """a.b[] -> (properties, a), (properties, b), (items, None)"""
+    """Returns the steps of a path: a.b[] -> (properties, a), (properties, b), (items, None)"""
     for part in path.split(".") if path else []:
         name = part.rstrip("[]{}")
         yield "properties", name
@@ -64,19 +64,19 @@ def steps(path):
 
 
 def below(path, root):
-    """Whether a node is the root or within it."""
+    """Returns whether a node is the root or within it."""
     return path == root or (path.startswith(root) and path[len(root)] in ".[{")
 
 
 def digest(rows, root):
-    """What a subtree comes down to: how many nodes, and a short hash of their facts. Equal subtrees have equal digests."""
+    """Returns a digest of a subtree: the number of nodes, and a short hash of their facts. Equal subtrees have equal digests."""
     inside = {path[len(root):]: facts for path, facts in rows.items() if below(path, root)}
     text = json.dumps(inside, sort_keys=True, separators=(",", ":"))
     return f"{len(inside)} nodes, {hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 def squeezed(rule):
-    """A rule without the blanks that it does not need, where people differ."""
+    """Returns a rule without the optional blanks."""
     return re.sub(r"(?<!\w)\s+|\s+(?!\w)", "", rule)
 
 
@@ -87,7 +87,7 @@ SHORT_NAMES = {"minimum": "min", "minLength": "min", "minItems": "min", "minProp
 
 
 def short(facts):
-    """Facts as a person writes them down: {type: int32, min: 1}. Nothing is lost."""
+    """Returns facts in a short form: {type: int32, min: 1}. Nothing is lost."""
     facts = dict(facts)
     kind = facts.pop("type", None)
     detail = facts.pop("x-kubernetes-list-type", None) if kind == "array" else facts.pop("format", None)

@@ -1,4 +1,4 @@
-"""An API server of a few lines, for faults that the real one cannot be made to show."""
+"""A small API server for faults that a real one cannot be made to have."""
 
 import http.server
 import json
@@ -8,12 +8,11 @@ import urllib.parse
 
 
 class ScriptedApiServer:
-    """Plain HTTP on loopback, one thread per connection; what it answers is for answer() of a derived class to say.
-    A context manager."""
+    """Plain HTTP on loopback, one thread per connection. A derived class answers requests in answer(). A context manager."""
 
     def __init__(self, port=0):
-        self.ended = threading.Event()  # for answers that hang: until the server is stopped
-        self.seconds_ahead = 0  # of its clock, in the header `Date`
+        self.ended = threading.Event()  # set when the server is stopped; ends answers that hang
+        self.seconds_ahead = 0  # offset of its clock, in the header `Date`
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -35,7 +34,7 @@ class ScriptedApiServer:
             daemon_threads = True
 
             def handle_error(self, *_):
-                pass  # clients may go when they like
+                pass  # clients may disconnect at any time
 
         self._server = Server(("127.0.0.1", port), Handler)
         self.port = self._server.server_port
@@ -53,7 +52,7 @@ class ScriptedApiServer:
         raise NotImplementedError
 
     def watch(self, request, objects=()):
-        """A watch that lists `objects` and then says nothing until the end."""
+        """Serves a watch that lists `objects` and then sends nothing until the end."""
         events = [{"type": "ADDED", "object": o} for o in objects]
         events.append({"type": "BOOKMARK", "object": {"metadata": {
             "resourceVersion": "7", "annotations": {"k8s.io/initial-events-end": "true"}}}})

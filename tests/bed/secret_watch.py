@@ -1,5 +1,4 @@
-"""Knows every Secret, token and private key that a control plane has held, also those that are gone again, and finds them in
-logs."""
+"""Records every Secret, token and private key that a control plane has held, also deleted ones, and searches logs for them."""
 
 import base64
 import binascii
@@ -9,13 +8,13 @@ import re
 _POLICY = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"]}
 _SECRETS = {"level": "RequestResponse", "resources": [{"group": "", "resources": ["secrets", "serviceaccounts/token"]}]}
 _NOTHING_ELSE = {"level": "None"}
-_SHORTEST = 8  # shorter ones are words of everyday life
-_SHORTEST_PART = 20  # of what has several: the lines of a PEM file, the values of a configuration
+_SHORTEST = 8  # shorter ones occur in ordinary text
+_SHORTEST_PART = 20  # of a value with several parts: the lines of a PEM file, the values of a configuration
 
 
 class SecretWatch:
-    """An observer of control planes. `logs`: a set of files, looked through whenever a control plane ends, and less its own from
-    then on; `found` says what was in them."""
+    """An observer of control planes. `logs`: a set of files, to which each control plane adds its own; all are searched when a control
+    plane ends. `found` describes the findings."""
 
     def __init__(self, logs):
         self.found = []
@@ -23,7 +22,7 @@ class SecretWatch:
 
     def starting(self, plane):
         policy = plane.directory / "audit-policy.json"
-        # A plane has one log: whoever wants more in it says so.
+        # A plane has one audit log: a test that needs more in it adds rules.
         more = getattr(plane, "audit_rules", [])
         policy.write_text(json.dumps({**_POLICY, "rules": [_SECRETS, *more, _NOTHING_ELSE]}))
         plane.api_server_options = (*plane.api_server_options, "--audit-policy-file", policy,
@@ -39,7 +38,7 @@ class SecretWatch:
 
 
 def held_by(directory):
-    """(text, what it is) of all that must not be told."""
+    """Yields (text, description) of all values that must not appear in a log."""
     audit = directory / "audit.log"
     for line in audit.read_text().splitlines() if audit.exists() else ():
         event = json.loads(line)
@@ -60,15 +59,15 @@ def of_secret(secret, name):
         try:
             yield from forms(base64.b64decode(value or "", validate=True).decode(errors="replace"), f"{key} of {name}")
         except binascii.Error:
-            pass  # of a request that was refused for it
+            pass  # of a request that was rejected for it
     for key, value in (secret.get("stringData") or {}).items():
         yield from forms(value or "", f"{key} of {name}")
 
 
 def forms(value, what):
-    """All that would tell it, or a good part of it."""
+    """Yields all texts that would reveal the value, or a good part of it."""
     value = value.strip()
-    # Keys of CURVE have equals signs within, and those of files are followed by one.
+    # Keys of CURVE have equals signs inside, and keys of files are followed by one.
     parts = {part for text in (value, value.replace("=", " ")) for part in re.findall(rf"[^\s\"']{{{_SHORTEST_PART},}}", text)}
     if len(value) >= _SHORTEST and "\n" not in value:
         parts.add(value)

@@ -1,4 +1,4 @@
-"""A shift of an operator: what happens to TrainJobs in a day, in half a minute. For what looks at metrics and logs."""
+"""The TrainJobs of a typical day in half a minute, for tests of metrics and logs."""
 
 from jobs import runtime, train_job
 from rest import ApiError, conditions, true_conditions, wait_for
@@ -9,18 +9,18 @@ def until(rest, name, kind):
 
 
 def prepare(rest):
-    """The runtimes that shift() refers to."""
+    """Creates the runtimes that shift() refers to."""
     rest.create(runtime("shift"))
     brief = runtime("shift-kept-briefly", ttlSecondsAfterFinished=2)
     brief["metadata"]["labels"] = {"trainer.kubeflow.org/support": "deprecated"}
     rest.create(brief)
     broken = runtime("shift-broken")
-    broken["spec"]["template"]["spec"]["successPolicy"] = {"operator": "All", "targetReplicatedJobs": ["nobody"]}
+    broken["spec"]["template"]["spec"]["successPolicy"] = {"operator": "All", "targetReplicatedJobs": ["no-such-job"]}
     rest.create(broken)
 
 
 def shift(rest, number=0):
-    """One TrainJob of each fate. Returns {fate: its UID} when all have met it; one runs on, and one is still suspended."""
+    """Runs one TrainJob for each outcome. Returns {outcome: its UID} when all have happened; one runs on, and one is still suspended."""
     made = {}
 
     def submit(fate, runtime_name="shift", **wishes):

@@ -1,4 +1,4 @@
-"""A real sshd on loopback that stands for the nodes of an MPI job, and an `ssh` that takes every host name for it."""
+"""A real sshd on loopback that stands for the nodes of an MPI job, and an `ssh` that connects to it for every host name."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ MODES = {"id_rsa": 0o600, "id_rsa.pub": 0o644, "authorized_keys": 0o644}
 
 
 class Sshd:
-    """Lets in whom the file authorized_keys of `keys` names: {file name: bytes}. Use as a context manager."""
+    """Admits the keys of the file authorized_keys in `keys`: {file name: bytes}. A context manager."""
 
     def __init__(self, directory, keys):
         self._directory = pathlib.Path(directory)
@@ -40,7 +40,7 @@ AuthorizedKeysFile {self._keys}/authorized_keys
 PasswordAuthentication no
 KbdInteractiveAuthentication no
 UsePAM no
-# The keys are in a directory for temporary files, which everybody may write to.
+# The keys are in a directory for temporary files, which every user may write to.
 StrictModes no
 """)
         (self._directory / "ssh_config").write_text(f"""Host *
@@ -74,7 +74,7 @@ StrictModes no
         return self._keys / "id_rsa"
 
     def run(self, *command, environment=None):
-        """What a launcher prints that finds our ssh."""
+        """Returns the output of a command that finds this ssh on its PATH."""
         path = f"{self._directory}/bin:{os.environ['PATH']}"
         done = subprocess.run(command, env={**os.environ, **(environment or {}), "PATH": path}, capture_output=True,
                               text=True, timeout=60)
@@ -82,5 +82,5 @@ StrictModes no
         return done.stdout
 
     def calls(self):
-        """The arguments of every ssh so far."""
+        """Returns the arguments of every ssh so far."""
         return self._calls.read_text().splitlines() if self._calls.exists() else []

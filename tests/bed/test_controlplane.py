@@ -1,4 +1,4 @@
-"""The test bed itself: what tests take for granted about it."""
+"""The test bed itself: properties that tests rely on."""
 
 import datetime
 import json
@@ -55,7 +55,7 @@ def run_seconds(pod):
 
 @pytest.fixture(scope="module", autouse=True)
 def job_sets(rest):
-    """All at once, so that they need not be waited for one after the other."""
+    """All JobSets at once, so that their times overlap."""
     for name, labels in (("short", {}), ("longer", {"signalbox.test/run-seconds": "3"}), ("bad", {"signalbox.test/outcome": "failed"}),
                          ("endless", {"signalbox.test/run-seconds": "never"})):
         rest.create(job_set(name, labels))
@@ -69,7 +69,7 @@ def test_pods_of_a_job_set_run_on_nodes_and_it_completes(rest):
 
 def test_a_label_says_for_how_long_pods_run(rest):
     wait_for("Completed", lambda: ended(rest, "longer") == "Completed")
-    # The times are rounded to seconds.
+    # Times are rounded to seconds.
     assert all(run_seconds(pod) >= 2 for pod in pods(rest, "longer"))
 
 
@@ -84,7 +84,7 @@ def test_a_label_makes_pods_run_until_they_are_deleted(rest):
     wait_for("both to run", lambda: [p["status"]["phase"] for p in pods(rest, "endless")] == ["Running"] * 2)
     assert ended(rest, "endless") is None
     rest.delete("jobsets", "endless")
-    wait_for("its pods to go", lambda: not pods(rest, "endless"))
+    wait_for("its pods to be deleted", lambda: not pods(rest, "endless"))
 
 
 def test_nodes_have_room_and_are_kept_alive(rest):
@@ -137,7 +137,7 @@ def taken_port():
 
 @pytest.fixture(scope="module")
 def lean(taken_port):
-    """A second one, lean, for which a port was chosen that was taken meanwhile."""
+    """A second, lean plane, for which a port was chosen that another process has taken since."""
     choices = iter([[taken_port, *free_ports(2)], free_ports(3)])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("controlplane.server.free_ports", lambda count: next(choices))
@@ -178,7 +178,7 @@ def test_a_program_that_cannot_start_is_named_and_its_log_is_kept(taken_port, tm
 
 
 def test_stopping_leaves_nothing_behind(lean):
-    """The last one: afterwards it is gone."""
+    """The last test of this plane: it is gone afterwards."""
     pids = lean.pids()
     assert len(pids) == 2
     lean.stop()

@@ -1,4 +1,4 @@
-"""An HTTPS server that stands for a webhook: what it answers is up to whoever runs it."""
+"""An HTTPS server that stands for a webhook, with answers from a test."""
 
 import http.server
 import ssl
@@ -6,8 +6,8 @@ import threading
 
 
 class TlsWebhook:
-    """`answer(path, body)` returns status, headers and body of a response, on a thread of its own; None ends the connection
-    without any. It is asked whatever the method; `requests` counts (method, path)."""
+    """`answer(path, body)` returns status, headers and body of a response, on a thread of its own; None closes the connection without
+    a response. It is called for every method; `requests` counts (method, path)."""
 
     def __init__(self, certificates, answer):
         self.requests = []

@@ -1,4 +1,4 @@
-"""TrainJobs as clients write them that hold them in Kubeflow Trainer's Go types, and TrainJobs to try that with."""
+"""TrainJobs as clients with Kubeflow Trainer's Go types write them, and TrainJobs for trying these clients."""
 
 import copy
 import json
@@ -12,21 +12,21 @@ NAMES = {"name": "a", "manager": "example.com/team", "mountPath": "/a", "key": "
 
 
 def round_trip(release, objects):
-    """The objects as a client with that release's types writes them back."""
+    """Returns the objects as a client with that release's types writes them back."""
     run = subprocess.run([build_round_trip(), release], check=True, text=True, capture_output=True,
                          input="".join(json.dumps(each) + "\n" for each in objects))
     return [json.loads(line) for line in run.stdout.splitlines()]
 
 
 def specs():
-    """(path, spec) for each optional field of a TrainJob's spec: once with each value that its type may lose, and once with
-    another. Nothing else is in the spec but what it takes to have the field."""
+    """Yields (path, spec) for each optional field of a TrainJob's spec: once with each value that its type may lose, and once with
+    another one. The spec has nothing else but what the field requires."""
     schema = schemas.checked_in("trainjobs")["properties"]["spec"]
     return list(_with_each_field(schema, ""))
 
 
 def _with_each_field(schema, path):
-    """(path, value of the schema's type) for everything below it."""
+    """Yields (path, value of the schema's type) for everything below it."""
     for name, child in schema.get("properties", {}).items():
         place = f"{path}.{name}" if path else name
         base = {key: value for key, value in _least(schema).items() if key != name}
@@ -57,7 +57,7 @@ def _values(schema):
 
 
 def _least(schema):
-    """A value with no more than it has to have, none of it empty."""
+    """Returns a value with only the required members, none of them empty."""
     if schema.get("type") == "object" and not schema.get("additionalProperties"):
         return {name: NAMES.get(name) or _least(schema["properties"][name]) for name in schema.get("required", [])}
     if schema.get("type") == "array":
@@ -66,7 +66,7 @@ def _least(schema):
 
 
 def patched(value, operations):
-    """A copy of the value after JSON Patch operations that add and remove."""
+    """Returns a copy of the value after JSON Patch operations that add and remove."""
     root = {"": copy.deepcopy(value)}
     for operation in operations:
         *way, last = [step.replace("~1", "/").replace("~0", "~") for step in operation["path"].split("/")]

@@ -1,4 +1,4 @@
-"""signalbox-webhook as a process, with what it needs: certificates, an API server of a few lines, and a client."""
+"""signalbox-webhook as a process, with certificates, a small API server, and a client."""
 
 import contextlib
 import functools
@@ -25,8 +25,7 @@ RUNTIME_PATH = "/validate-trainer-kubeflow-org-v1alpha1-clustertrainingruntime"
 
 
 def make_certificate(directory, name="tls", days=1):
-    """A certificate for 127.0.0.1 that signs itself, over already if `days` is negative; the files of the certificate
-    and its key."""
+    """Makes a self-signed certificate for 127.0.0.1, expired if `days` is negative. Returns the files of the certificate and its key."""
     cert, key, request = (directory / f"{name}.{kind}" for kind in ("crt", "key", "csr"))
     subprocess.run(["openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
                     f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(request)],
@@ -38,7 +37,7 @@ def make_certificate(directory, name="tls", days=1):
 
 @functools.cache
 def first_certificate():
-    """The texts of the certificate and the key that each Webhook starts with: made once, since OpenSSL takes its time."""
+    """Returns the texts of the certificate and the key that each Webhook starts with. They are made once, since OpenSSL is slow."""
     with tempfile.TemporaryDirectory() as directory:
         return [file.read_text() for file in make_certificate(pathlib.Path(directory))]
 
@@ -58,12 +57,12 @@ def free_port():
 
 
 class ApiServer(ScriptedApiServer):
-    """As much of one as the webhook asks for: watches that never change, and GETs."""
+    """The part of an API server that the webhook uses: watches that never change, and GETs."""
 
     def __init__(self, port=0):
         super().__init__(port)
-        self.objects = {}  # by path; GET finds them, watches do not
-        self.installed = True  # whether the CRDs are
+        self.objects = {}  # by path; GET returns them, watches do not
+        self.installed = True  # whether the CRDs are installed
         self.delay = 0.0  # seconds before a GET is answered; release() ends them early
         self.trouble = None  # the status of every GET, if set
         self.gets = []
@@ -74,13 +73,13 @@ class ApiServer(ScriptedApiServer):
         super().__exit__(*_)
 
     def release(self):
-        """Answers what waits and whatever comes at once."""
+        """Answers waiting requests, and later ones at once."""
         self.delay = 0.0
         released, self._released = self._released, threading.Event()
         released.set()
 
     def hold(self, seconds):
-        """For the answer of a derived class: waits that long, or until release()."""
+        """For answer() of a derived class: waits that many seconds, or until release()."""
         self._released.wait(seconds)
 
     def answer(self, request, url, body):
@@ -101,7 +100,7 @@ class ApiServer(ScriptedApiServer):
 
 
 class Webhook:
-    """A running signalbox-webhook. A context manager that ends it if the test has not."""
+    """A running signalbox-webhook. A context manager that ends the process if the test has not."""
 
     def __init__(self, directory, api_port, *options, binary=BINARY):
         self.cert, self.key = directory / "tls.crt", directory / "tls.key"
@@ -130,7 +129,7 @@ class Webhook:
         self.process.wait()
 
     def log(self):
-        """What it has logged, as objects."""
+        """Returns the lines of its log as objects."""
         lines = self._log.read_text().splitlines()
         assert all(line.startswith("{") for line in lines), lines
         return [json.loads(line) for line in lines]
@@ -170,7 +169,7 @@ class Webhook:
         return context
 
     def connect(self, client=None):
-        """A connection to use for several requests; to be closed by the caller."""
+        """Returns a connection for several requests; the caller closes it."""
         return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=40, context=self.tls(client))
 
     def socket(self):
@@ -178,7 +177,7 @@ class Webhook:
         return self.tls().wrap_socket(plain, server_hostname="127.0.0.1")
 
     def post(self, path, body, headers=None, connection=None):
-        """Status, headers and body; the body as an object if it is JSON."""
+        """Returns status, headers and body; the body as an object if it is JSON."""
         mine = connection or self.connect()
         try:
             text = body if isinstance(body, (bytes, str)) else json.dumps(body)
@@ -189,7 +188,7 @@ class Webhook:
                 mine.close()
 
     def end(self, number=signal.SIGTERM, timeout=20):
-        """Exit status after a signal."""
+        """Sends a signal. Returns the exit status."""
         self.process.send_signal(number)
         return self.process.wait(timeout)
 

@@ -1,7 +1,7 @@
 """One control plane per folder, Signalbox installed on it once, and a namespace per test.
 
 A file that needs another control plane, or programs with other options from the start, has a fixture `cluster` or `installed` of
-its own; a file with its own `installed` needs its own `cluster`, too, since two installations would share one lease."""
+its own. A file with its own `installed` needs its own `cluster`, too, because two installations would share one lease."""
 
 import functools
 import os
@@ -21,7 +21,7 @@ from secret_watch import SecretWatch
 
 @pytest.fixture(scope="session", autouse=True)
 def secrets():
-    """Whatever a test does: none of the Secrets, tokens and keys that there were may stand in a log of ours."""
+    """No log of Signalbox may contain a Secret, token or key of the tests."""
     watch = SecretWatch(Program.logs)
     ControlPlane.observers.append(watch)
     yield watch
@@ -45,15 +45,15 @@ def installed(cluster):
 
 @pytest.fixture(scope="session")
 def admin(cluster):
-    """A client for what is in no namespace, or in none of a test's own."""
+    """A client for objects without a namespace, or in a namespace that no test owns."""
     return Rest(cluster.kubeconfig)
 
 
 @pytest.fixture
 def namespace(admin):
-    """The test's own. Its deletion goes on while the next test runs."""
+    """The test's own namespace. Its deletion continues while the next test runs."""
     name = admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "test-"}})["metadata"]["name"]
-    wait_for("the namespace's service account, without which Pods are refused",
+    wait_for("the namespace's service account, which Pods need",
              lambda: admin.get("serviceaccounts", "default", name), interval=0.02)
     yield name
     admin.delete("namespaces", name)
@@ -61,7 +61,7 @@ def namespace(admin):
 
 @pytest.fixture
 def kubeconfig(cluster, namespace):
-    """The administrator's, whose context is in the test's namespace."""
+    """The administrator's kubeconfig with the test's namespace."""
     return cluster.admin_kubeconfig(namespace)
 
 
@@ -79,21 +79,21 @@ def kubectl(cluster, kubeconfig):
 
 @pytest.fixture(scope="module")
 def plane():
-    """An API server and etcd without controllers; files that need another one have it by this name."""
+    """etcd and an API server without controllers; a file that needs another one overrides this fixture."""
     with LeanPlane() as lean:
         yield lean
 
 
 @pytest.fixture
 def proxy(plane):
-    """Between a reconciler and the API server of the file's `plane`."""
+    """A proxy between a reconciler and the API server of the file's `plane`."""
     with FaultProxy(plane) as between:
         yield between
 
 
 @pytest.fixture
 def begin(plane):
-    """Starts reconcilers there and waits until they are ready. They must end in order."""
+    """Starts reconcilers on `plane` and waits until they are ready. Checks that they end cleanly."""
     started = []
 
     def reconciler(kubeconfig, *options):
@@ -104,19 +104,19 @@ def begin(plane):
         program.wait_until_ready()
         return program
     yield reconciler
-    # What a test killed has ended with that signal; what ended by itself has not.
+    # A program that the test killed has ended with that signal. Any other end is an error.
     assert [problem for program in started if program.running() or program.exit_status() != -signal.SIGKILL
             for problem in program.stop()] == []
 
 
 @pytest.fixture
 def start(plane, begin):
-    """The same with the permissions of ours; `start(url)` one behind a proxy."""
+    """Starts reconcilers with their own role; `start(url)` starts one behind a proxy."""
     return lambda url=None, *options: begin(plane.reconciler_kubeconfig(url), "--log-level=debug", *options)
 
 
 @pytest.fixture
 def signalbox(installed):
-    """Both programs running with their default options; afterwards they do so again, and the runtimes are the shipped ones."""
+    """Both programs with their default options. After the test they have them again, and the runtimes are the shipped ones."""
     yield installed
     installed.restore()

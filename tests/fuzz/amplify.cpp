@@ -1,5 +1,5 @@
-// Besides libFuzzer's own changes: a piece of the input is repeated until the input is as long as it may be.
-// Limits of size, number and depth lie where changes of single bytes do not get in an hour.
+// Besides libFuzzer's own mutations, repeats a piece of the input up to the maximal length. Changes of single
+// bytes do not reach limits of size, number and depth within an hour.
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -25,7 +25,7 @@ std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::s
         return LLVMFuzzerMutate(data, size, max_size);
     const std::size_t at = random() % size;
     const std::size_t length = 1 + random() % std::min(longest_piece, size - at);
-    // Any order of magnitude is as likely as any other.
+    // Each order of magnitude is equally likely.
     const std::size_t times = std::min((max_size - size) / length, std::size_t{1} << (random() % 17));
     const std::vector<std::uint8_t> piece(data + at, data + at + length);
     std::memmove(data + at + times * length, data + at, size - at);

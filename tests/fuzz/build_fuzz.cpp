@@ -1,5 +1,5 @@
-// Line 1: a runtime, line 2: a TrainJob, of any shape: objects, the same ones again, or an error with a
-// field.
+// Line 1: a runtime, line 2: a TrainJob, of any shape. The build returns objects, the same ones in a second
+// build, or an error with a field.
 #include "cost.hpp"
 #include "input.hpp"
 #include "runtime/admission.hpp"

@@ -14,7 +14,8 @@ namespace {
 
 using api::Json;
 
-// A refusal without what differs from input to input: paths, quoted names, numbers, what follows a colon.
+// Returns an error without the parts that differ between inputs: paths, quoted names, numbers, text after a
+// colon.
 std::string kind_of(const api::Error& error) {
     std::string_view text = error.message;
     if (const auto colon = text.find(": "); text.starts_with("trainingRuntimeSpec") && colon != text.npos)
@@ -30,7 +31,8 @@ std::string kind_of(const api::Error& error) {
     return kind;
 }
 
-// Asks until nothing new is asked for. Claims name device classes, and that is as far as it goes.
+// Repeats the build's requests until there are no new ones. Claims name device classes, so there are two
+// rounds.
 std::string observe(const api::TrainJob& job, const Json& live, const runtime::Pipeline& pipeline,
                     SchemaValues& values, std::vector<Json>& observed, runtime::Needs& needs) {
     std::set<std::tuple<std::string, std::string, api::ObjectKey>> asked;
@@ -63,7 +65,7 @@ std::string check_object(const api::TrainJob& job, const Json& object) {
     return {};
 }
 
-// Keys that exist are never made again: whoever has read them would be left with the old ones.
+// Existing keys are never generated again: programs that have read them would keep the old ones.
 std::string check_keys(const runtime::Needs& needs, const std::vector<Json>& observed,
                        const runtime::Built& built) {
     for (const runtime::Need& need : needs.objects) {
@@ -102,8 +104,8 @@ std::uint64_t weight_of_all(const std::vector<Json>& objects) {
     return weight;
 }
 
-// What only the CRD's CEL rules refuse, which random objects are not held to, and what depends on the
-// cluster.
+// Errors that only the CRD's CEL rules prevent, which random objects need not satisfy, and errors that depend
+// on the cluster.
 bool may_be_admitted(std::string_view kind) {
     constexpr std::string_view kinds[] = {"must be auto, cpu, gpu or a number",
                                           "coscheduling and volcano exclude each other",
@@ -122,16 +124,16 @@ bool may_be_admitted(std::string_view kind) {
 }
 
 void keep_most(const Work& work, std::uint64_t given, Work& most) {
-    if (given < 50'000) return;  // what every build takes would count for more
+    if (given < 50'000) return;  // the fixed cost of a build would dominate
     most.allocations = std::max(most.allocations, work.allocations * 1000 / given);
     most.bytes = std::max(most.bytes, work.bytes * 1000 / given);
     most.peak = std::max(most.peak, work.peak * 1000 / given);
 }
 
-// What a build takes, and what it makes, is proportional to what it is given: at least four times what any of
-// 100,000 inputs took. A list that is gone through once per item would take hundreds of times as much.
+// The work of a build, and its output, are proportional to its input. The limits are at least four times the
+// maximum of 100,000 inputs. A list that is searched once per item would take hundreds of times as much.
 std::string check_work(const Work& work, std::uint64_t given, const Json& runtime) {
-    // A host file of MPI grows with the number of nodes, up to what a ConfigMap takes.
+    // MPI's host file grows with the number of nodes, up to the size of a ConfigMap.
     const bool host_file = runtime["spec"]["mlPolicy"].contains("mpi");
     if (work.allocations > given / 2 + (host_file ? 500'000 : 20'000))
         return "a build takes " + std::to_string(work.allocations) + " allocations";
@@ -183,7 +185,7 @@ std::string broken_rule(const Input& input, const runtime::Pipeline& pipeline, S
     if (given > 50'000) ++tally.large;
     if (auto broken = check_size(*built, given, input.runtime); !broken.empty()) return broken;
     if (auto broken = check_keys(needs, inputs.observed, *built); !broken.empty()) return broken;
-    std::reverse(inputs.observed.begin(), inputs.observed.end());  // nothing depends on the order
+    std::reverse(inputs.observed.begin(), inputs.observed.end());  // the order must have no effect
     const auto again = runtime::build(inputs, pipeline);
     if (!again || again->objects.size() != built->objects.size()) return "built once, but not twice";
     if (auto broken = check_outcome(job, *built, *again); !broken.empty()) return broken;

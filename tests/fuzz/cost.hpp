@@ -2,15 +2,13 @@
 #include <cstddef>
 #include <functional>
 
-/// What one input may take: so much for any, and so much more for each of its bytes. Memory is what is in use
-/// at a time; CPU is that of the sanitized program, and several times what inputs of all kinds were seen to
-/// take, since a finding is to be one on a busy machine as well. What is not proportional to its input is far
-/// beyond.
+/// The allowed cost of an input: a fixed part, and a part for each of its bytes. Memory is the peak in use.
+/// CPU is that of the sanitized program, several times the maximum of inputs of all kinds, so that a finding
+/// is one on a busy machine as well. A cost that is not proportional to the input is far above.
 struct Cost {
     std::size_t bytes_per_byte = 0;
     std::size_t nanoseconds_per_byte = 0;
 };
 
-/// Runs `work` on an input of `size` bytes. Taking more is a finding; CPU only if it is so each time of
-/// three.
+/// Runs `work` on an input of `size` bytes. A higher cost is a finding; for CPU only if three runs exceed it.
 int at_cost(const Cost& most, std::size_t size, const std::function<void()>& work);

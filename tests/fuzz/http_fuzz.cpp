@@ -1,7 +1,7 @@
-// What a client sends to the webhook, through the state machine of a connection: headers, bodies with a
-// length or in chunks, one request behind the other. The first byte says how it is cut, which must not
-// matter, the second how much memory bodies may take. Bodies are decoded as admission reviews, judged, and
-// answered; the answer is read back by our client. The same bytes also as an API server's response.
+// A client's bytes through the state machine of the webhook's connection: headers, bodies with a length or in
+// chunks, several requests in a row. The first byte sets the sizes of reads, which must have no effect; the
+// second one the memory for bodies. Bodies are decoded as admission reviews, reviewed and answered, and
+// net::HttpClient's parser reads the response. The same bytes are also read as an API server's response.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -17,11 +17,11 @@
 
 namespace {
 
-// Those of the webhook, but for the body: a fuzzer's inputs are small.
+// The webhook's limits, with a smaller body, because a fuzzer's inputs are small.
 constexpr net::RequestParser::Limits limits = {.header_bytes = 16 * 1024, .body_bytes = 96 * 1024};
 constexpr std::size_t buffer = 17 * 1024;
 
-// As net::Session does it, with a client who has sent everything by now, `piece` bytes at a time.
+// Acts like net::Session with a client that has sent everything, `piece` bytes at a time.
 std::vector<net::HttpRequest> read_all(std::string_view stream, std::size_t piece, std::size_t memory) {
     std::vector<net::HttpRequest> all;
     net::Exchange exchange(buffer);
@@ -95,12 +95,13 @@ void read_response(std::string_view stream, std::size_t piece) {
 void run(const std::uint8_t* data, std::size_t size) {
     if (size < 2) return;
     const std::string_view stream = text_of(data, size).substr(2);
-    // From single bytes to more than the buffer; long streams in longer pieces, so that none takes seconds.
+    // From single bytes to more than the buffer. Long streams come in longer pieces, so that none takes
+    // seconds.
     const std::size_t piece = 1 + data[0] * data[0] / 2 + stream.size() / 4096;
     const std::size_t memory = (1 + data[1] % 32u) * 4096;
     const auto whole = read_all(stream, stream.size() + 1, memory);
     const auto pieces = read_all(stream, piece, memory);
-    // What is broken may be seen early or late, and takes the connection's end either way.
+    // An error may be detected early or late, and closes the connection either way.
     MUST_HOLD(whole.size() == pieces.size());
     for (std::size_t i = 0; i < whole.size(); ++i) {
         MUST_HOLD(whole[i].target == pieces[i].target);

@@ -8,12 +8,12 @@
 
 #include "api/json.hpp"
 
-/// What the fuzzer made, as text.
+/// Returns the fuzzer's input as text.
 inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
     return {reinterpret_cast<const char*>(data), size};
 }
 
-/// The lines of an input, `count` of them; those that are not there are empty, the last one is the rest.
+/// Returns the first `count` lines of an input. The last one is the rest; missing ones are empty.
 inline std::vector<std::string_view> parts_of(std::string_view text, std::size_t count) {
     std::vector<std::string_view> parts;
     while (parts.size() + 1 < count) {
@@ -25,7 +25,7 @@ inline std::vector<std::string_view> parts_of(std::string_view text, std::size_t
     return parts;
 }
 
-/// The same as JSON; a part that is none is null.
+/// Returns these lines as JSON; a line that is no JSON is null.
 inline std::vector<api::Json> trees_of(std::string_view text, std::size_t count) {
     std::vector<api::Json> trees;
     for (const std::string_view part : parts_of(text, count)) {
@@ -35,7 +35,7 @@ inline std::vector<api::Json> trees_of(std::string_view text, std::size_t count)
     return trees;
 }
 
-/// A property that does not hold is a finding, as a crash is.
+/// A false condition is a finding, like a crash.
 #define MUST_HOLD(condition)                                                     \
     do {                                                                         \
         if (!(condition)) {                                                      \

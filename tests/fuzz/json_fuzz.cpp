@@ -1,4 +1,4 @@
-// Any bytes: a tree whose text reads back as the same tree, or an error.
+// Any bytes: a tree whose text parses to the same tree, or an error.
 #include "input.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,5 +1,5 @@
-// Line 1: a TrainJob, line 2: its old version, of any shape. The JSON Patch that admission makes can be
-// applied, and is not made a second time.
+// Line 1: a TrainJob, line 2: its old version, of any shape. The JSON Patch of admission can be applied, and
+// admission makes none for the result.
 #include <charconv>
 #include <optional>
 
@@ -24,7 +24,7 @@ std::string unescaped(std::string_view token) {
     return text;
 }
 
-// The value below `tree` that one token of a JSON Pointer names.
+// Returns the value below `tree` for one token of a JSON Pointer.
 Json* step(Json& tree, const std::string& token) {
     if (!tree.is_array()) return tree.find(token);
     std::size_t index = 0;
@@ -33,7 +33,7 @@ Json* step(Json& tree, const std::string& token) {
     return index < tree.items().size() ? &tree.items()[index] : nullptr;
 }
 
-// RFC 6902, as far as we use it.
+// The part of RFC 6902 that admission uses.
 void apply(Json& tree, const Json& operation) {
     const std::string_view path = operation["path"].as_string();
     std::vector<std::string> tokens;
@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         apply(trees[0], operation);
     MUST_HOLD(runtime::mutate_train_job(trees[0], trees[1], now).operations.empty());
 
-    // A pointer leads back to the member that it was made for.
+    // A pointer leads to the member for which it was made.
     const std::string member(text_of(data, std::min<std::size_t>(size, 64)));
     Json holder = Json::object({{member, 1}});
     apply(holder, merge::remove_operation(merge::JsonPointer() / member));

@@ -1,4 +1,4 @@
-// A kubeconfig of any content: a configuration, or an error that says which file is wrong.
+// A kubeconfig of any content: a configuration, or an error that names the file.
 #include "cost.hpp"
 #include "input.hpp"
 #include "kube/config.hpp"

@@ -1,7 +1,7 @@
 // Line 1: a JobSetSpec, line 2: a patch, of any shape: an error, or a result that the same patch does not
-// change. (It may not fit a second time: items without a key can be added to a list that is not there yet.
-// And a list that is not there yet takes over two items of one name, as with the original, which then meet
-// the patch as one; the API server refuses such patches.)
+// change. There are two exceptions. A patch may fail a second time, because items without a key can be added
+// to a list that does not exist yet. Such a list may also get two items of one name, as in Kubeflow Trainer,
+// which the second patch merges; the API server denies such patches.
 #include <algorithm>
 
 #include "cost.hpp"
@@ -14,7 +14,7 @@ using api::Json;
 
 bool some(const auto& list, const auto& is_so) { return std::any_of(list.begin(), list.end(), is_so); }
 
-// Somewhere in it are two items of one list that are merged as one.
+// Returns whether some list has two items with the same merge key.
 bool names_twice(const Json& tree) {
     for (const char* key : {"name", "mountPath", "uid"}) {
         std::vector<std::string_view> names;

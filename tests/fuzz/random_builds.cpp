@@ -1,10 +1,10 @@
-// Builds random TrainJobs from random runtimes, both such as their CRDs' schemas admit:
+// Builds random TrainJobs from random runtimes that the schemas of the CRDs admit:
 //
 //   random_builds SEED COUNT [SECONDS]      COUNT inputs, or as many as fit into SECONDS
-//   random_builds today COUNT [SECONDS]     others every day; which ones, it prints
+//   random_builds today COUNT [SECONDS]     with a seed that differs by day, and is printed
 //
-// Every input is judged as a new one and as a change of another, shown what it asks to see of a random
-// cluster, built twice, stored as a snapshot and read again; half of them with the status gate on. A rule
+// Every input is reviewed as a new object and as a change of another one, built twice with the objects of a
+// random cluster, stored as a snapshot and read again; half of them with the status gate on. A rule
 // that does not hold ends the program with the input and its seed; so does an input that takes long.
 #include <sys/time.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ namespace {
 
 using api::Json;
 
-constexpr long seconds_per_input = 10;  // of CPU: ten thousand times what one takes under sanitizers
+constexpr long seconds_per_input = 10;  // of CPU: ten thousand times the usual time under sanitizers
 
 Json spec_schema(const std::string& crd) {
     std::ifstream file(SIGNALBOX_CRDS "/" + crd + ".yaml");
@@ -57,7 +57,7 @@ void end_slow_input(int) {
     std::_Exit(1);
 }
 
-// Every day has a billion seeds of its own.
+// Every day has a range of a billion seeds.
 std::optional<std::uint64_t> seed_of(std::string_view text) {
     using Days = std::chrono::duration<std::uint64_t, std::ratio<86'400>>;
     if (text == "today")
@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
     std::clock_t longest = 0;
     Tally tally;
     for (; done < count && std::chrono::steady_clock::now() - started < limit; ++done) {
-        SchemaValues values(seed + done);  // so that every input can be made again by itself
+        SchemaValues values(seed + done);  // so that every input can be reproduced alone
         seed_in_work = seed + done;
         const std::clock_t before = std::clock();
         limit_cpu(seconds_per_input);
@@ -123,6 +123,6 @@ int main(int argc, char** argv) {
         std::cout << times << " admitted, but refused: " << kind << '\n';
     for (const auto& [kind, times] : tally.observed) std::cout << times << " shown: " << kind << '\n';
     for (const auto& [kind, times] : tally.refused) std::cout << times << " refused: " << kind << '\n';
-    // Little is shown if fewer than two in five are built.
+    // The run proves too little if fewer than two in five are built.
     return done > 0 && tally.built * 5 < done * 2 ? 1 : 0;
 }

@@ -11,7 +11,7 @@ namespace {
 
 using api::Json;
 
-// nullptr if there is no such value.
+// Returns nullptr if there is no such value.
 Json* find_at(Json& root, std::initializer_list<std::string_view> path) {
     Json* step = &root;
     for (const std::string_view name : path)
@@ -19,7 +19,7 @@ Json* find_at(Json& root, std::initializer_list<std::string_view> path) {
     return step;
 }
 
-// The items of the list at `path`; none if there is no list.
+// Returns the items of the list at `path`; none if there is no list.
 std::vector<Json*> items_at(Json& root, std::initializer_list<std::string_view> path) {
     std::vector<Json*> found;
     if (Json* list = find_at(root, path); list && list->is_array())
@@ -38,7 +38,7 @@ std::set<std::string> names_in(const Json& list) {
 const Json& pod_spec_of(const Json& job) { return job["template"]["spec"]["template"]["spec"]; }
 Json* pod_spec_of(Json& job) { return find_at(job, {"template", "spec", "template", "spec"}); }
 
-// Names that Pods cannot have are refused: mostly there are none.
+// Names that Pods cannot have are denied, so mostly there are none.
 void give_names_to_jobs(SchemaValues& values, Json& runtime_spec) {
     int number = 0;
     for (Json* job : items_at(runtime_spec, {"template", "spec", "replicatedJobs"})) {
@@ -48,7 +48,7 @@ void give_names_to_jobs(SchemaValues& values, Json& runtime_spec) {
     }
 }
 
-// Two jobs that train are refused: mostly one is left.
+// Two trainers are denied, so mostly one is left.
 void leave_one_trainer(SchemaValues& values, Json& runtime_spec) {
     bool found = false;
     for (Json* job : items_at(runtime_spec, {"template", "spec", "replicatedJobs"})) {
@@ -60,7 +60,7 @@ void leave_one_trainer(SchemaValues& values, Json& runtime_spec) {
     }
 }
 
-// What no runtime can have at once, and values that only the CRD's CEL rules refuse.
+// Removes combinations that are denied in a runtime, and values that only the CRD's CEL rules deny.
 void settle_policies(SchemaValues& values, Json& runtime_spec) {
     if (Json* gang = runtime_spec.find("podGroupPolicy");
         gang && gang->contains("coscheduling") && gang->contains("volcano") && values.mostly())
@@ -84,7 +84,7 @@ void settle_policies(SchemaValues& values, Json& runtime_spec) {
     }
 }
 
-// The job's container "node"; made of its first one if it has none. nullptr without any.
+// Returns the job's container "node", made of its first one if it has none; nullptr without any container.
 Json* node_of(Json& job) {
     const auto containers =
         pod_spec_of(job) ? items_at(*pod_spec_of(job), {"containers"}) : std::vector<Json*>();
@@ -95,7 +95,7 @@ Json* node_of(Json& job) {
     return containers.front();
 }
 
-// Flux runs in the job "node".
+// Flux requires the job "node".
 void give_flux_a_node(SchemaValues& values, Json& runtime_spec) {
     if (!find_at(runtime_spec, {"mlPolicy", "flux"}) || !values.mostly()) return;
     const auto jobs = items_at(runtime_spec, {"template", "spec", "replicatedJobs"});
@@ -111,7 +111,7 @@ void give_flux_a_node(SchemaValues& values, Json& runtime_spec) {
     runtime_spec["mlPolicy"].erase("flux");
 }
 
-// GPUs behind claims count where no plain resource is one.
+// GPUs behind claims are counted only without GPUs among plain resources.
 void give_claims(SchemaValues& values, Json& runtime_spec) {
     const auto jobs = items_at(runtime_spec, {"template", "spec", "replicatedJobs"});
     if (jobs.empty() || !values.maybe(30)) return;
@@ -145,7 +145,7 @@ void settle_claim_sources(SchemaValues& values, Json& pod_spec) {
     }
 }
 
-// Containers use claims that their Pod has.
+// Containers use claims of their Pod.
 void aim_claims(SchemaValues& values, Json* resources, const std::set<std::string>& claims) {
     if (!resources || !resources->contains("claims") || !values.mostly()) return;
     if (claims.empty()) {
@@ -164,7 +164,7 @@ void aim_claims_of_containers(SchemaValues& values, Json& pod_spec, const std::s
             aim_claims(values, container->find("resources"), claims);
 }
 
-// Items of a patch that the runtime lacks are refused: mostly they get the names of those that it has.
+// Items of a patch that the runtime lacks are denied, so mostly they get names of existing ones.
 void aim_names(SchemaValues& values, Json* list, const Json& base) {
     if (!list || !list->is_array() || !values.mostly()) return;
     const auto names = names_in(base);
@@ -174,7 +174,7 @@ void aim_names(SchemaValues& values, Json* list, const Json& base) {
     for (Json& item : items) item["name"] = *name++;
 }
 
-// Labels of our own say who plays which role: they are not for patches.
+// Signalbox's labels define the roles of jobs, so patches leave them alone.
 void leave_roles(SchemaValues& values, Json* metadata) {
     if (!metadata || !values.mostly()) return;
     for (const char* map : {"labels", "annotations"})
@@ -222,15 +222,15 @@ void settle_runtime(SchemaValues& values, Json& runtime_spec) {
 
 void settle_job(SchemaValues& values, Json& job_spec, const Json& runtime_spec) {
     for (Json* patch : items_at(job_spec, {"runtimePatches"})) aim_patch(values, *patch, runtime_spec);
-    std::set<std::string> claims;  // of the Pods that train
+    std::set<std::string> claims;  // of the trainer's Pods
     for (const Json& job : runtime_spec["template"]["spec"]["replicatedJobs"].items())
         if (job["template"]["metadata"]["labels"][api::ancestor_label].as_string() == api::ancestor_trainer)
             claims = names_in(pod_spec_of(job)["resourceClaims"]);
     aim_claims(values, find_at(job_spec, {"trainer", "resourcesPerNode"}), claims);
 }
 
-// One input in 25 is large, one in 500 about as large as an API server takes it. Where more lists have grown,
-// each has less room.
+// One input in 25 is large, one in 500 about as large as an API server accepts it. The more lists have grown,
+// the smaller each is.
 void choose_size(SchemaValues& values) {
     if (!values.maybe(4)) return;
     constexpr std::string_view members[] = {"args",

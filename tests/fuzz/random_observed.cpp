@@ -11,7 +11,7 @@ namespace {
 
 using api::Json;
 
-// The parts of these kinds that are read, with every member required: damage() takes some away. Sources:
+// The members of these kinds that are read, all of them required: damage() removes some. Sources:
 // k8s.io/api, and the CRDs of scheduler-plugins and Volcano. The data of Secrets and ConfigMaps is below.
 constexpr const char* schemas_text = R"(
 ResourceClaim: &claim
@@ -67,7 +67,7 @@ Json random_value(SchemaValues& values) {
     return choices[values.below(std::size(choices))];
 }
 
-// Of Secrets and ConfigMaps: what our own have, a CA, and what somebody else may have put there.
+// Returns data of Secrets and ConfigMaps: that of Signalbox's own, a CA, and data of others.
 Json random_data(SchemaValues& values) {
     const std::string texts[] = {certificate, std::string(certificate) + "-----BEGIN PRIVATE KEY-----",
                                  "\xff\xfe", ""};
@@ -81,7 +81,7 @@ Json random_data(SchemaValues& values) {
     return data;
 }
 
-// Any part of a tree may be missing or of another type.
+// Removes parts of a tree, or gives them another type.
 void damage(SchemaValues& values, Json& tree, unsigned percent) {
     if (values.maybe(percent)) {
         tree = random_value(values);
@@ -126,7 +126,7 @@ Json make_one(SchemaValues& values, const runtime::Need& need, const std::string
 
 std::vector<Json> make_observed(SchemaValues& values, const runtime::Need& need) {
     std::vector<Json> found;
-    // Without a CA nothing at all is built: mostly there is one.
+    // Without a CA nothing is built, so mostly there is one.
     if (need.shared && values.maybe(85)) {
         Json ca = make_one(values, need, need.key.name);
         ca["data"] = Json::object({{need.shared->data_key, api::to_base64(certificate)}});

@@ -5,8 +5,8 @@
 #include "runtime/build.hpp"
 #include "schema_values.hpp"
 
-/// What a cluster may hold of an object that a build asks to see: nothing, one as its kind's schema has it,
-/// or one that is damaged: members are missing or of another type, as in kinds that keep whatever they are
-/// given. Its controller is the TrainJob (whose UID is "u"), another object, or nobody. A need without a name
-/// may find several objects.
+/// Returns an object that a build reads, as a cluster may have it: none, one of its kind's schema, or a
+/// damaged one, with missing members or wrong types, as in kinds that store unknown fields. Its controller is
+/// the TrainJob (with the UID "u"), another object, or none. A need without a name may return several
+/// objects.
 std::vector<api::Json> make_observed(SchemaValues& values, const runtime::Need& need);

@@ -24,9 +24,9 @@ std::string check_findings(const Findings& findings) {
     return {};
 }
 
-// What an update says that is not said of the object as a new one.
+// Returns an error that an update has and a create of the same object has not.
 std::string check_update(const Findings& created, const Findings& updated) {
-    if (created.errors.more() > 0) return {};  // it may be among those that are only counted
+    if (created.errors.more() > 0) return {};  // the error may be one of those that are only counted
     for (const api::FieldError& error : updated.errors)
         if (std::find(created.errors.begin(), created.errors.end(), error) == created.errors.end())
             return "an update breaks a rule that the object itself keeps: " + error.field + ": " +
@@ -46,7 +46,7 @@ std::string check_runtime(const Input& input, const runtime::Pipeline& pipeline,
     return {};
 }
 
-// The time stamps of patches, on CREATE or UPDATE.
+// Checks the time stamps of patches, on CREATE or UPDATE.
 std::string check_stamps(Json object, const Json& older) {
     constexpr api::Time now = {};
     const auto operations = runtime::mutate_train_job(object, older, now).operations;

@@ -7,12 +7,12 @@
 #include "runtime/pipeline.hpp"
 #include "schema_values.hpp"
 
-/// What must hold of the verdicts on every TrainJob and runtime that a schema lets through, and on every
-/// change of one: the rule that does not hold; empty if all do. `admitted`: whether nothing was said against
-/// creating either of them, with all known that can be looked up.
+/// Checks the verdicts on every TrainJob and runtime that a schema admits, and on every change of one.
+/// Returns the broken rule; empty if all hold. `admitted`: set to whether both may be created, with all
+/// lookups answered.
 std::string broken_review_rule(const Input& input, const runtime::Pipeline& pipeline, SchemaValues& values,
                                bool& admitted);
 
-/// Whether an error says where it is. `data[...]` is of a Secret.
+/// Returns whether an error names a field. `data[...]` is a field of a Secret.
 bool is_path(std::string_view field);
 void add_all(std::vector<api::Json>& observed, std::vector<api::Json> more);

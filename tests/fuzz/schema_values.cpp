@@ -9,7 +9,7 @@ namespace {
 
 using api::Json;
 
-// Members without which nothing is built, those that building looks at, and all others.
+// Members without which nothing is built, members that a build reads, and all others.
 const std::set<std::string_view> structural = {
     "containers", "replicatedJobs", "runtimePatches",      "spec",
     "template",   "trainer",        "trainingRuntimeSpec", "mlPolicy"};
@@ -137,7 +137,8 @@ Json SchemaValues::map(const Json& schema, std::string_view name, int depth) {
             values.is_object() ? make(values, {}, depth + 1) : Json("x");
     Json::Object::Members more;
     const auto most = static_cast<std::uint64_t>(schema["maxProperties"].int_or(1'000'000));
-    for (auto count = std::min(more_of(name), most - 8); count > 0 && left_ > 0; --count)  // with those above
+    for (auto count = std::min(more_of(name), most - 8); count > 0 && left_ > 0;
+         --count)  // with the items above
         more.push_back({(count % 50 == 7 ? "x.io/gpu-" : "x.io/key-") + std::to_string(count),
                         values.is_object() ? make(values, {}, depth + 1) : Json("x")});
     if (!more.empty()) {
@@ -172,7 +173,7 @@ Json SchemaValues::list(const Json& schema, std::string_view name, int depth) {
     return made;
 }
 
-// One of many that differ, if the schema has so many.
+// Returns one of many different keys, if the schema admits that many.
 Json SchemaValues::key(std::uint64_t number, const Json& schema, const Json& value) {
     if (schema["enum"].is_array()) return value;
     if (value.is_integer())
@@ -200,7 +201,7 @@ Json SchemaValues::text(const Json& schema, std::string_view name) {
     std::string value(is_string_type(schema) ? one_of(words, random_()) : "x");
     if (name == "name" || name == "jobName" || name == "containerNames")
         value = maybe(60) ? one_of(names, random_()) : one_of(variables, random_());
-    if (longest_ > 0 && maybe(20)) value = "w-" + std::to_string(below(longest_));  // many that differ
+    if (longest_ > 0 && maybe(20)) value = "w-" + std::to_string(below(longest_));  // many different values
     if (name == "uri" || name == "storageUri") value = "hf://x";
     const auto least = static_cast<std::size_t>(schema["minLength"].int_or(0));
     const auto most =
@@ -208,7 +209,7 @@ Json SchemaValues::text(const Json& schema, std::string_view name) {
     if (maybe(1)) value = std::string(std::min<std::size_t>(most, below(300)), 'x');
     if (const std::uint64_t more = more_of(name); more > 0) {
         value = std::string(std::min<std::size_t>(most, 20 * more), 'x');
-        left_ -= std::min(left_, more / 4);  // a value is about as long as 80 of them
+        left_ -= std::min(left_, more / 4);  // a value weighs as much as 80 characters
     }
     if (value.size() < least) value.resize(least, 'y');
     return value.substr(0, most);

@@ -1,4 +1,4 @@
-// The text of a runtime's snapshot: a runtime that can be stored again, or an error. And YAML by itself.
+// The text of a runtime's snapshot: a runtime that can be stored again, or an error. Also YAML alone.
 #include "api/names.hpp"
 #include "api/yaml.hpp"
 #include "cost.hpp"

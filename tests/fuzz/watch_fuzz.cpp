@@ -1,4 +1,5 @@
-// A watch stream: the first byte says how it is cut, which must not matter. And the same bytes as a list.
+// A watch stream: the first byte sets the sizes of reads, which must have no effect. Also the same bytes as a
+// list.
 #include "input.hpp"
 #include "kube/line_splitter.hpp"
 #include "kube/watch_decoder.hpp"

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cstddef>
 
-// Defined where AddressSanitizer is linked; Debian's g++ comes without sanitizer/allocator_interface.h.
+// AddressSanitizer defines these; Debian's g++ lacks sanitizer/allocator_interface.h.
 extern "C" {
 int __sanitizer_install_malloc_and_free_hooks(void (*)(const volatile void*, std::size_t),
                                               void (*)(const volatile void*)) __attribute__((weak));
 std::size_t __sanitizer_get_allocated_size(const volatile void*) __attribute__((weak));
 
-// A third of the time is spent on remembering who allocated what: two frames will do, as a finding is easily
-// made again with more (ASAN_OPTIONS=malloc_context_size=30).
+// A third of the time is spent on stacks of allocations. Two frames suffice, because a finding can be
+// reproduced with more (ASAN_OPTIONS=malloc_context_size=30).
 const char* __asan_default_options() { return "malloc_context_size=2:quarantine_size_mb=32"; }
 }
 

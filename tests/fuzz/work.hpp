@@ -3,18 +3,18 @@
 
 #include "api/json.hpp"
 
-/// What the program has taken from the allocator. Nothing in a build without AddressSanitizer, whose hooks
-/// count it; not for programs of several threads.
+/// The allocations of the program. AddressSanitizer's hooks count them: without it, the counts are zero. Only
+/// for programs with one thread.
 struct Work {
     std::uint64_t allocations = 0;
-    std::uint64_t bytes = 0;  ///< in all
-    std::uint64_t peak = 0;   ///< the most that was in use at a time, less what was in use at start_work()
+    std::uint64_t bytes = 0;  ///< sum of all allocations
+    std::uint64_t peak = 0;   ///< peak in use, less the bytes in use at start_work()
 };
 
-/// Counts from here.
+/// Starts counting.
 void start_work();
-/// Since start_work().
+/// Returns the work since start_work().
 Work work_done();
 
-/// How much there is of a tree: 16 for each value, and the characters of texts and keys.
+/// Returns the size of a tree: 16 for each value, and the characters of texts and keys.
 std::uint64_t weight_of(const api::Json& tree);

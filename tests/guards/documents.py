@@ -1,6 +1,6 @@
-"""What documents promise: every reason that people can meet has its entry in docs/troubleshooting.md, and every text of admission
-that is quoted there is one; every row of the comparison names what shows it, with the figures of docs/performance.md; every path that a
-document names, as a link or in `backticks`, is there, and so is the heading that a link leads to."""
+"""Checks of the documents: docs/troubleshooting.md has an entry for every reason, and quotes only texts that admission has. Every row of
+the comparison names its test or figure, and its figures are those of docs/performance.md. Every path in a document, as a link or in
+`backticks`, exists, and so does the heading of a link."""
 
 import pathlib
 import re
@@ -9,7 +9,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REASONS = ["libs/api/include/api/condition.hpp", "libs/lifecycle/include/lifecycle/event.hpp"]
 FIGURE = re.compile(r"\d[\d,.]*\d|\d")
-# Which lines of docs/performance.md the rows of docs/comparison.md have their figures from.
+# The lines of docs/performance.md with the figures of each row of docs/comparison.md.
 MEASURED = {
     "validations": ("| validate: requests/s", "| validate, mutate: p99 at saturation"),
     "memory of the webhook": ("| resident memory after 64 connections",),
@@ -21,7 +21,7 @@ PLACES = ("apps/", "bench/", "certs/", "docs/", "libs/", "manifests/", "scripts/
 
 
 def reasons():
-    """Those in a namespace `reason` or `event_reason`."""
+    """Yields the reasons in the namespaces `reason` and `event_reason`."""
     for name in REASONS:
         text = (ROOT / name).read_text()
         for space in re.findall(r"namespace (?:event_)?reason \{(.*?)\n\}", text, re.S):
@@ -37,7 +37,7 @@ def unexplained():
 
 
 def texts_of_admission():
-    """Everything in quotes in libs/runtime, and the messages of the CRDs' rules, with white space as it is printed."""
+    """Returns every quoted text in libs/runtime, and the messages of the CRDs' rules, with white space as printed."""
     for path in (ROOT / "libs/runtime").rglob("*.cpp"):
         text = re.sub(r'"\s*\n\s*"', "", path.read_text())
         yield from re.findall(r'"((?:[^"\\\n]|\\.)*)"', text)
@@ -48,7 +48,7 @@ def texts_of_admission():
 
 
 def is_said(text, said):
-    """Whether it can be put together from pieces of what is said, none of them too short to tell anything."""
+    """Returns whether the text can be composed of pieces of `said`, none of them too short to be significant."""
     while text:
         length = next((n for n in range(len(text), 7, -1) if text[:n] in said), 0)
         if not length:
@@ -65,9 +65,9 @@ def never_said():
         yield "the texts of docs/troubleshooting.md were not found"
     for text in quoted:
         if text.startswith("failed calling webhook"):
-            continue  # the API server's own
+            continue  # a text of the API server
         if not all(is_said(part.strip(), said) for part in text.split("...") if part.strip()):
-            yield f"docs/troubleshooting.md: nobody says {text!r}"
+            yield f"docs/troubleshooting.md: no message has {text!r}"
 
 
 def documents():
@@ -76,7 +76,7 @@ def documents():
 
 
 def anchors_of(document):
-    """As GitHub makes them of headings."""
+    """Returns the anchors that GitHub makes from headings."""
     text = re.sub(r"(?ms)^```.*?^```$", "", document.read_text())
     headings = re.findall(r"(?m)^#+ (.*)$", text)
     plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in headings]
@@ -90,28 +90,28 @@ def dead_paths(document):
             continue
         target = document.parent / link if link else document
         if not target.exists():
-            yield f"{document.relative_to(ROOT)} links to {link}, which is not there"
+            yield f"{document.relative_to(ROOT)} links to {link}, which does not exist"
         elif anchor and anchor not in anchors_of(target):
-            yield f"{document.relative_to(ROOT)} links to {link}#{anchor}, a heading that is not there"
+            yield f"{document.relative_to(ROOT)} links to {link}#{anchor}, a heading that does not exist"
     for quoted in re.findall(r"`([^`\n]+)`", text):
         path = quoted.split()[0].partition(":")[0] if quoted.strip() else ""
         if path.startswith(PLACES) and not re.search(r"[*<>{}A-Z]{2}|[*<>{}]", path) and not (ROOT / path).exists():
-            yield f"{document.relative_to(ROOT)} names {path}, which is not there"
+            yield f"{document.relative_to(ROOT)} names {path}, which does not exist"
 
 
 def unproven():
-    """Rows of the comparison that name neither a test nor a figure; each row has it in its last column."""
+    """Yields rows of the comparison whose last column names neither a test nor a figure."""
     rows = [line for line in (ROOT / "docs/comparison.md").read_text().splitlines() if line.startswith("| ") and not line.startswith("| |")]
     if len(rows) < 15:
         yield "the rows of docs/comparison.md were not found"
     for row in rows:
         *_, proof, _ = row.split("|")
         if not re.search(r"`(tests|bench|scripts)/", proof):
-            yield f"docs/comparison.md: nothing shows{row.split('|')[1].rstrip()}"
+            yield f"docs/comparison.md: no test or figure for{row.split('|')[1].rstrip()}"
 
 
 def unmeasured():
-    """Figures of the comparison that docs/performance.md does not have, and empty cells."""
+    """Yields figures of the comparison that docs/performance.md does not have, and empty cells."""
     measured = (ROOT / "docs/performance.md").read_text().splitlines()
     text = (ROOT / "docs/comparison.md").read_text()
     table = text.split("## What is faster or smaller\n")[1].split("\n## ")[0]
@@ -129,7 +129,7 @@ def unmeasured():
             yield f"docs/comparison.md: an empty cell in {row}"
 
 
-# A version that a document states, and who knows it.
+# A version that a document states, and the file that defines it.
 VERSIONS = [
     ("docs/install.md", r"The tests run on ([\d.]+),", "tests/bed/go.mod", r"k8s\.io/kubernetes v([\d.]+)"),
     ("docs/install.md", r"The tests run with ([\d.]+\d)", "tests/bed/go.mod", r"sigs\.k8s\.io/jobset v([\d.]+)"),
@@ -149,7 +149,7 @@ def outdated():
 
 
 def unshown():
-    """Rows of the contract with Kueue that name no test, or none that is there."""
+    """Yields rows of the contract with Kueue that name no test, or one that does not exist."""
     tests = "".join(file.read_text() for pattern in ("cluster/**/test_*.py", "model/*.cpp") for file in (ROOT / "tests").glob(pattern))
     contract = (ROOT / "docs/kueue.md").read_text().split("## The contract")[1].split("\n#")[0]
     for *_, cell in (row.strip("|").split("|") for row in contract.splitlines() if row.startswith("|") and "---" not in row):

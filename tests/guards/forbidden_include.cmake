@@ -1,5 +1,5 @@
-# Shows that an include against the dependency arrows does not compile: for each pair, a file with the lower library's
-# include path and the upper library's header must fail, and with the upper library's own path must pass.
+# Checks that an include against the dependency arrows does not compile: for each pair, a file with the lower library's include
+# path and the upper library's header must fail, and must pass with the upper library's own path.
 #
 #   cmake -DCOMPILER=g++ -DROOT=<source> -DBOOST=<include> -P forbidden_include.cmake
 set(pairs "merge:runtime/build.hpp" "lifecycle:runtime/build.hpp" "runtime:kube/request.hpp" "net:kube/request.hpp"

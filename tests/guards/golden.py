@@ -1,4 +1,4 @@
-"""The golden cases say what Signalbox does, in want.json; where the original differs, upstream.json says so, with the reason."""
+"""Checks the golden cases: want.json has Signalbox's results; upstream.json has Kubeflow Trainer's where they differ, with the reason."""
 
 import pathlib
 import sys

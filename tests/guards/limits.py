@@ -1,5 +1,5 @@
-"""Each list and map of the CRDs has a limit, or there is a reason why it has none: without one, an object of a megabyte may have a
-hundred thousand entries of one kind. Limits by name (limits.yaml) are all in use."""
+"""Checks that each list and map of the CRDs has a limit, or a reason why it has none: without a limit, an object of a megabyte may have
+a hundred thousand entries of one kind. Every limit by name (limits.yaml) is used."""
 
 import pathlib
 import sys
@@ -9,16 +9,16 @@ import yaml
 MANIFESTS = pathlib.Path(__file__).resolve().parents[2] / "manifests"
 CRDS = MANIFESTS / "base" / "crds"
 
-# What begins so has no limit of ours, and why.
+# Paths below these prefixes have no limit, for the given reason.
 UNLIMITED = {
-    "TrainingRuntime.spec.template": "a JobSet, with the limits that JobSet has: what it takes is taken",
-    "ClusterTrainingRuntime.spec.template": "a JobSet, with the limits that JobSet has: what it takes is taken",
+    "TrainingRuntime.spec.template": "a JobSet, with JobSet's limits: every JobSet is accepted",
+    "ClusterTrainingRuntime.spec.template": "a JobSet, with JobSet's limits: every JobSet is accepted",
 }
 LIMITS = {"items": "maxItems", "additionalProperties": "maxProperties"}
 
 
 def unlimited(schema, path):
-    """The paths of lists and maps that may have any number of entries, and of what may hold anything."""
+    """Yields the paths of lists and maps without a limit, and of nodes that may hold anything."""
     if schema.get("x-kubernetes-preserve-unknown-fields"):
         yield path
     for kind, limit in LIMITS.items():
@@ -31,7 +31,7 @@ def unlimited(schema, path):
 
 
 def limits_of(schema, name):
-    """(name, limit) of all that is limited."""
+    """Yields (name, limit) of all limited nodes."""
     for kind, limit in LIMITS.items():
         if isinstance(schema.get(kind), dict):
             yield name, schema.get(limit)
@@ -53,7 +53,7 @@ def main():
                 excused.add(reason)
                 if not reason:
                     wrong.append(f"{path} has no limit: manifests/crds-source/limits.yaml, or a reason in {pathlib.Path(__file__).name}")
-    wrong += [f"limits.yaml: nothing has the limit of {name}" for name, _ in sorted(unused)]
+    wrong += [f"limits.yaml: no field has the limit of {name}" for name, _ in sorted(unused)]
     wrong += [f"{prefix} needs no reason" for prefix in UNLIMITED if prefix not in excused]
     if wrong:
         print("\n".join(wrong))

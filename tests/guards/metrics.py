@@ -1,4 +1,5 @@
-"""Every metric that a program exports stands in the table of docs/operations.md, and the other way round. tests/cluster/operations/manifests/test_metrics.py compares the table with what the programs really say."""
+"""Checks that the table of docs/operations.md has exactly the exported metrics.
+tests/cluster/operations/manifests/test_metrics.py compares it with the running programs."""
 
 import pathlib
 import re
@@ -6,7 +7,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAME = re.compile(r'"((?:signalbox|process)_[a-z_]+)"')
-# The base units, as Prometheus names them; what has none counts things.
+# Metrics without a base unit in Prometheus' sense: they count things.
 UNITLESS = {"signalbox_ready", "signalbox_leader", "signalbox_watch_working", "signalbox_train_jobs", "signalbox_queue_depth",
             "signalbox_queue_timers", "signalbox_passes_running", "signalbox_store_objects", "signalbox_runtimes",
             "signalbox_connections", "signalbox_admission_in_flight", "process_open_fds"}
@@ -17,7 +18,7 @@ def exported():
 
 
 def documented():
-    """{name: (type, labels, programs)}"""
+    """Returns {name: (type, labels, programs)}"""
     rows = re.findall(r"^\| `([a-z_]+)` \| (\w+) \|([^|]*)\| (\w+) \|", (ROOT / "docs" / "operations.md").read_text(), re.MULTILINE)
     return {name: (kind, set(re.findall(r"`(\w+)`", labels)), programs) for name, kind, labels, programs in rows}
 
@@ -31,7 +32,7 @@ def offences():
         if not unit or (kind == "counter") != name.endswith("_total"):
             yield f"{name}: counters end with _total, others with their unit"
         if programs not in ("both", "reconciler", "webhook"):
-            yield f"{name}: of which program?"
+            yield f"{name}: the table names no program"
 
 
 if __name__ == "__main__":

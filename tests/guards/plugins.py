@@ -1,4 +1,4 @@
-"""Every plugin is where docs/plugins.md says that one is added: a source, a declaration, a line in the order, a table of tests, a row there."""
+"""Checks that every plugin has the parts that docs/plugins.md lists: source, declaration, line in the order, table of tests, row."""
 
 import pathlib
 import re
@@ -14,7 +14,7 @@ def read(path):
 
 
 def plugins():
-    """Name of the file -> the functions that make a plugin in it."""
+    """Returns {name of the file: the functions in it that make a plugin}."""
     made = {}
     for path in sorted((RUNTIME / "src/plugins").glob("*.cpp")):
         names = re.findall(r"^std::unique_ptr<Plugin> make_(\w+)\(", read(path), re.MULTILINE)
@@ -24,12 +24,12 @@ def plugins():
 
 
 def order():
-    """The plugins of make_pipeline(), in its order."""
+    """Returns the plugins of make_pipeline(), in its order."""
     return re.findall(r"list\.push_back\(make_(\w+)\(", read(RUNTIME / "src/pipeline.cpp"))
 
 
 def rows_of_guide():
-    """What the guide says, a row per plugin: its name and its files of tests, the one with its table first."""
+    """Returns a row of the guide per plugin: its name and its files of tests, the one with its table first."""
     for line in read(ROOT / "docs/plugins.md").splitlines():
         cells = [re.findall(r"`([^`]+)`", cell) for cell in line.strip("|").split("|")]
         if len(cells) == 4 and len(cells[0]) == 1 and cells[2] and cells[2][0].endswith("_test.cpp"):
@@ -50,7 +50,7 @@ def offences():
             yield f"make_{name}() is not once in make_pipeline()"
     for name in listed:
         if name not in made:
-            yield f"make_pipeline() has {name}, of which there is no plugins/{name}.cpp"
+            yield f"make_pipeline() has {name}, but plugins/{name}.cpp does not exist"
         tests = [files for plugin, files in guide if plugin == name]
         if len(tests) != 1 or tests[0][0] != f"{name}_test.cpp":
             yield f"docs/plugins.md does not have one row of {name}, whose table of tests is {name}_test.cpp"
@@ -70,7 +70,7 @@ def has_tests(path):
 
 def main():
     found = list(offences())
-    print("\n".join(found) if found else f"{len(plugins())} plugins are where they belong")
+    print("\n".join(found) if found else f"{len(plugins())} plugins have all their parts")
     return 1 if found else 0
 
 

@@ -1,7 +1,7 @@
-"""The walls between the rooms of docs/architecture.md, as far as a search can see them.
+"""Checks the walls between the rooms of docs/architecture.md, as far as a search can see them.
 
-Include paths already keep a library from seeing the ones above it; this finds what include paths cannot: system headers
-in the wrong place, and clocks, logs or sockets in the pure libraries.
+Include paths already keep a library from including the ones above it. This finds what include paths cannot: system headers in the
+wrong place, and clocks, logs or sockets in the pure libraries.
 """
 
 import pathlib
@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 PURE = ("libs/api", "libs/crd", "libs/merge", "libs/runtime", "libs/lifecycle")
 
-# (what, pattern, where it may stand)
+# (name, pattern, allowed places)
 RULES = [
     ("RapidJSON", r'#include\s*[<"]rapidjson', ("libs/api/src",)),
     ("yaml-cpp", r'#include\s*[<"]yaml-cpp', ("libs/api/src",)),
@@ -21,7 +21,7 @@ RULES = [
     ("Asio", r'boost/asio|boost::asio|\basio::', ("libs/net", "libs/kube", "libs/offline", "apps", "tests", "bench")),
     ("a clock", r'_clock::now\(|::now\(\)|\btime\(nullptr\)', ("libs/net", "libs/kube", "apps", "tests", "bench")),
     ("a stream to the terminal", r'std::(cout|cerr|clog)\b', ("libs/net/src", "apps", "tests", "bench")),
-    ("a sleep", r'this_thread::sleep|\busleep\(|\bsleep\(\d', ("libs/net/src/rounds.cpp",)),  # whose pauses are its idea
+    ("a sleep", r'this_thread::sleep|\busleep\(|\bsleep\(\d', ("libs/net/src/rounds.cpp",)),  # it exists to pause
 ]
 
 
@@ -40,7 +40,7 @@ def offences():
 
 def main():
     found = list(offences())
-    print("\n".join(found) or "every room keeps to itself")
+    print("\n".join(found) or "no wall between rooms is crossed")
     return 1 if found else 0
 
 

@@ -1,6 +1,6 @@
-"""What documents and examples show can run outside of the test bed as well, whose nodes only pretend to run containers: torchrun's own
-parser takes each of its commands, programs compile, a file that is run is in an image of one's own or mounted, and each runtime has
-what Kubeflow's Python SDK asks of it."""
+"""Checks that documents and examples also run outside of the test bed, whose nodes only pretend to run containers: torchrun's own parser
+accepts each of its commands, programs compile, a file that is run is in the user's image or mounted, and each runtime has what
+Kubeflow's Python SDK requires."""
 
 import contextlib
 import io
@@ -48,7 +48,7 @@ SHIPPED = {runtime["metadata"]["name"]: runtime for path in RUNTIMES for runtime
 
 
 def commands(things):
-    """Each command of TrainJobs and runtimes, with its image, and where something is mounted."""
+    """Yields each command of TrainJobs and runtimes, with its image and the paths of its mounts."""
     runtimes = SHIPPED | {each["metadata"]["name"]: each for each in things if is_runtime(each)}
     for each in things:
         if is_runtime(each):

@@ -39,7 +39,7 @@ Json runtime_patch(const char* manager, Json pod_template) {
     return patch;
 }
 
-// Of the types of Kubeflow Trainer 2.2: fields that they do not have, and empty lists.
+// Removes what Kubeflow Trainer 2.2's types lose: fields that they lack, and empty lists.
 void forget_what_go_lacks(Json& tree) {
     if (tree.is_array())
         for (Json& item : tree.items()) forget_what_go_lacks(item);

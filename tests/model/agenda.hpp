@@ -12,7 +12,8 @@ namespace faults {
 
 using namespace std::chrono_literals;
 
-/// Virtual time, and what happens when: it jumps from one event to the next. Equal times keep their order.
+/// Virtual time and its actions: it jumps from one action to the next. Actions of the same time keep their
+/// order.
 class Agenda {
 public:
     using Action = std::function<void()>;
@@ -33,7 +34,7 @@ public:
         return at(now_ + delay, std::move(action));
     }
     void cancel(const Entry& entry) { actions_.erase(entry); }
-    /// Nothing of all this is going to happen.
+    /// Drops all actions.
     void forget() { const auto all = std::exchange(actions_, {}); }
 
     void run_until(kube::SteadyTime end) {

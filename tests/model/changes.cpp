@@ -1,4 +1,4 @@
-// What a suspended job takes in a cluster that has its own idea of JobSets, and what it keeps over that.
+// Changes of a suspended job in a cluster that changes or limits JobSets, and what the job keeps.
 #include "acts.hpp"
 #include "kube/job_requests.hpp"
 #include "scenario_lists.hpp"
@@ -14,12 +14,12 @@ const char* const our_label = R"("example.com/ours":"yes")";
 const Json other_zone = Json::object({{"zone", "b"}});
 const Json never_ending = Json::object({{"signalbox.test/run-seconds", "never"}});
 
-// Its pods get a label while it is suspended.
+// The pods get a label while the job is suspended.
 Act label_pods() { return change_job(with(pods_that("never"), our_label)); }
 
 Act suspend_with(Tweak change) { return change_job(both(set("suspend", "true"), std::move(change))); }
 
-// As Kueue evicts: it takes back what it had put in once nothing is active, and admits again.
+// Evicts like Kueue: removes its patch once nothing is active, and admits again.
 Act evict_to_other_zone() {
     return both(change_job(R"({"spec":{"suspend":true}})"),
                 once_suspended(kueue_writes("null", true), 20s,
@@ -29,7 +29,7 @@ Act evict_to_other_zone() {
 const Json labels_of_kueue =
     Json::object({{"signalbox.test/run-seconds", "never"}, {"kueue.x-k8s.io/podset", "node"}});
 
-// A job of this runtime moves to another zone, and its JobSet is changed in place.
+// A job of this runtime moves to another zone, and its JobSet is updated in place.
 Scenario moved(std::string name, Tweak runtime, std::vector<Check> more = {}) {
     for (const Check& always : {same_job_set(), never_refused(), owns_no_defaults(),
                                 jobs_went_with_their_pods(), pods_have(labels_of_kueue, other_zone)})
@@ -45,7 +45,7 @@ Scenario moved(std::string name, Tweak runtime, std::vector<Check> more = {}) {
             all_of(std::move(more))};
 }
 
-// The Pods of a suspended job of this cluster get a label, and its JobSet takes it in place.
+// The Pods of a suspended job in this cluster get a label, and its JobSet is updated in place.
 Scenario relabelled(std::string name, std::vector<Scenario::Step> steps, Check more) {
     steps.push_back({2s, make_job(with(pods_that("never")), set("suspend", "true"))});
     steps.push_back({30s, label_pods()});

@@ -1,4 +1,4 @@
-// What is looked at when a scenario is over.
+// Checks at the end of a scenario.
 #include <algorithm>
 
 #include "acts.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 Json parsed(const std::string& text) { return api::parse_json(text).value(); }
 
-// The one that trains.
+// Returns the trainer's job.
 const Json* first_job(const World& world) {
     const Stored* job = world.api.find("jobs.batch", {the_job.ns, "job-node-0"});
     return job ? &job->object : nullptr;
@@ -130,7 +130,7 @@ Check initialized_once() {
         const auto& history = world.api.history("jobs.batch");
         const Stored* job = world.api.find("jobs.batch", key);
         if (!job || job->object["status"]["succeeded"].int_or(0) != 1) return "it was not initialized";
-        // One that has not run yet may be made anew.
+        // A Job that has not run yet may be replaced.
         int ended = 0;
         for (const Change& change : history)
             ended += change.key == key && change.type == Change::Type::deleted &&

@@ -7,7 +7,7 @@ namespace {
 
 using api::Json;
 
-// Kinds that own or are owned.
+// Kinds that have owners or dependents.
 constexpr std::string_view collected[] = {"trainjobs.trainer.kubeflow.org",
                                           "jobsets.jobset.x-k8s.io",
                                           "jobs.batch",

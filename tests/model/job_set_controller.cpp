@@ -34,7 +34,7 @@ void unite_maps(Json& into, const Json& from) {
     for (const auto& [key, value] : from.members()) into[key] = value;
 }
 
-// What a suspended Job takes from its JobSet when it is resumed: nothing ever goes away.
+// Returns the template of a resumed Job: it takes additions from its JobSet, and removes nothing.
 Json resumed_template(const Json& job, const Json& wanted) {
     Json pod = job["spec"]["template"];
     for (const char* name : {"labels", "annotations"})
@@ -81,7 +81,7 @@ void JobSetController::changed(const Kind& kind, const api::ObjectKey& key, cons
     plan({key.ns, std::string(object["metadata"]["labels"][api::job_set_name_label].as_string())});
 }
 
-// As a watch shows it, which is never behind what it has shown.
+// A watch's view, which never goes back.
 void JobSetController::see(const api::ObjectKey& key, const Json& before, const Json& after) {
     const auto version = [](const Json& object) {
         return std::stoull(std::string(object["metadata"]["resourceVersion"].as_string()));
@@ -140,7 +140,7 @@ std::int64_t JobSetController::succeeded(const Json& job_set, const Json& replic
     return count;
 }
 
-// They go with the JobSet unless they are to be kept. One that is there is taken.
+// Claims are deleted with the JobSet unless their policy retains them. An existing claim is used.
 void JobSetController::make_claims(const Json& job_set) {
     const api::ObjectMeta meta = api::parse_meta(job_set);
     for (const Json& policy : job_set["spec"]["volumeClaimPolicies"].items())
@@ -175,7 +175,7 @@ void JobSetController::follow_job(const Json& job_set, const Json& replicated_jo
         return;
     }
     const Json job = stored->object;
-    // One of an earlier JobSet of that name has to go first.
+    // A Job of an earlier JobSet of that name must be deleted first.
     if (job["metadata"]["ownerReferences"][std::size_t{0}]["uid"] != uid || is_deleted(job) ||
         is_finished(job))
         return;
@@ -255,7 +255,7 @@ void JobSetController::job_changed(const api::ObjectKey& key, const Json& before
     const std::chrono::seconds run(text.empty() ? 5 : std::stoi(std::string(text)));
     agenda_.after(std::chrono::milliseconds(300) + run, [this, key, uid, fails, generation] {
         const Stored* job = api_.find("jobs.batch", key);
-        // A Job that was suspended meanwhile begins anew.
+        // A Job that was suspended meanwhile starts again.
         if (!job || job->object["metadata"]["generation"].int_or(0) != generation) return;
         Json status = Json::object({{"active", 0}, {"ready", 0}, {fails ? "failed" : "succeeded", 1}});
         status["conditions"] =

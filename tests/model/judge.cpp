@@ -12,9 +12,9 @@ using api::Json;
 
 constexpr std::string_view train_jobs_name = "trainjobs.trainer.kubeflow.org";
 constexpr std::string_view job_sets_name = "jobsets.jobset.x-k8s.io";
-// Within which a pass has looked, written what comes before, and sent the write.
+// The longest time from the read of a reconcile to its write.
 constexpr std::chrono::seconds longest_pass{25};
-// Within which everything is done if nothing goes wrong.
+// The longest time until everything is done if nothing fails.
 constexpr std::chrono::seconds promptly{3};
 
 std::string text(const api::ObjectKey& key) { return api::to_string(key); }
@@ -28,14 +28,14 @@ bool is_managed_by_us(const Json& job) {
     return manager.empty() || manager == api::managed_by_us;
 }
 
-// Leases are raced for, and a snapshot is stored without a look whether there is one.
+// Leases are contended, and a snapshot is created without reading it first.
 bool is_attempt(const kube::Request& request) {
     const std::string resource = kube::resource_of(request.target);
     return resource.rfind("leases", 0) == 0 ||
            (request.method == "POST" && resource.rfind("configmaps", 0) == 0);
 }
 
-// What its pods have written is deleted with it.
+// The volumes of its pods are deleted with it.
 bool keeps_nothing(const Json& job_set) {
     const auto& policies = job_set["spec"]["volumeClaimPolicies"].items();
     return std::any_of(policies.begin(), policies.end(), [](const Json& policy) {
@@ -43,7 +43,8 @@ bool keeps_nothing(const Json& job_set) {
     });
 }
 
-// Before it is deleted: it goes whatever is in it. A TrainJob may go on, and so may a Job.
+// Between the read and the delete: the object is deleted whatever it holds. A TrainJob or a Job may go on
+// instead.
 bool may_change_unnoticed(const Kind& kind) { return kind.resource != train_jobs_name && kind.kind != "Job"; }
 
 Json without(const Json& object, std::initializer_list<const char*> names) {
@@ -107,7 +108,7 @@ void Judge::changed(const Kind& kind, const api::ObjectKey& key, const Json& bef
     if (kind.kind == "JobSet" && !after.is_null() && api::parse_job_set(after).finished)
         finished_since_.try_emplace(api::parse_meta(after).uid, agenda_.wall_seconds());
     if (!by_reconciler) return;
-    // Nothing keeps what a dead process has sent from creating something once there is nothing.
+    // A create of a dead process cannot be prevented if the object does not exist.
     if (from_the_dead_ && before.is_null()) return;
     if (kind.kind == "Event") return judge_event(after);
     judge_aim(kind, key, before, after);
@@ -118,13 +119,13 @@ void Judge::changed(const Kind& kind, const api::ObjectKey& key, const Json& bef
         judge_owned(kind, key, before, after);
 }
 
-// Whoever was sent a while ago must not meet another object than the one that was meant, nor undo what
-// happened to it since. That an unfinished JobSet or a snapshot has to go does not depend on what is in it.
+// A delayed write must neither meet another object than the intended one, nor undo later changes of it. An
+// unfinished JobSet or a snapshot may be deleted whatever it holds.
 void Judge::judge_aim(const Kind& kind, const api::ObjectKey& key, const Json& before, const Json& after) {
     if (before.is_null()) return;
     const std::string name = std::string(kind.kind) + " " + text(key);
     const api::ObjectMeta there = api::parse_meta(before);
-    // Also once more, after somebody else.
+    // Also a second time, after another writer.
     const bool removed =
         after.is_null() || (api::parse_meta(after).deletion && before["spec"] == after["spec"]);
     if (there.uid != meant_.uid)
@@ -159,7 +160,7 @@ void Judge::judge_train_job(const api::ObjectKey& key, const Json& before, const
         judge_expiry(api::parse_train_job(before));
 }
 
-// What one status write may do to the conditions.
+// Checks the changes of conditions in one status write.
 void Judge::judge_status(const api::TrainJob& before, const api::TrainJob& after) {
     const std::string name = text(after.meta.key());
     const api::Condition* ended = api::terminal_condition(before);
@@ -199,7 +200,7 @@ void Judge::judge_deadline(const api::TrainJob& before) {
         complain(name + " was ended by its deadline although its JobSet had finished");
 }
 
-// When conditions changed. Times that were written before are what deadlines and TTLs are counted from.
+// Checks transition times. Deadlines and TTLs count from times that were written earlier.
 void Judge::judge_times(const api::TrainJob& before, const api::TrainJob& after) {
     const std::string name = text(after.meta.key());
     for (const api::Condition& condition : after.conditions) {
@@ -211,7 +212,7 @@ void Judge::judge_times(const api::TrainJob& before, const api::TrainJob& after)
             complain(condition.type + " of " + name + " moved without a change");
         if (condition.last_transition > agenda_.wall_seconds() + clock_skew)
             complain(condition.type + " of " + name + " is from the future");
-        // That of a JobSet's end is the JobSet's.
+        // The time of a JobSet's end comes from the JobSet.
         const bool says_when_it_ended =
             condition.reason != api::reason::deadline_exceeded &&
             (condition.type == api::condition::complete || condition.type == api::condition::failed);
@@ -223,8 +224,8 @@ void Judge::judge_times(const api::TrainJob& before, const api::TrainJob& after)
 
 bool Judge::has_looked() const { return meant_.at - meant_.looked - meant_.stood_still <= longest_pass; }
 
-// Queues give away the nodes of a job that says that it is suspended and that nothing of it is active. Counts
-// are always a little behind the pods, so a pod may come between a writer's look and its write.
+// Queues release the nodes of a job that is reported suspended and without active Pods. Counts always lag
+// behind the pods a little, so a pod may start between a reconciler's read and its write.
 void Judge::judge_counts(const api::TrainJob& after) {
     if (!api::is_true(after.conditions, api::condition::suspended) || api::any_active(after.jobs_status))
         return;
@@ -236,8 +237,7 @@ void Judge::judge_counts(const api::TrainJob& after) {
         complain(text(after.meta.key()) + " was said to rest while its pods were active");
 }
 
-// Deleted by a reconciler: only once the shortest TTL that its runtime had within the last half minute has
-// passed.
+// A reconciler deletes a job only after the shortest TTL that its runtime had within the last half minute.
 void Judge::judge_expiry(const api::TrainJob& job) {
     const std::string name = text(job.meta.key());
     const api::Condition* ended = api::terminal_condition(job);
@@ -281,7 +281,7 @@ void Judge::judge_job_set(const api::ObjectKey& key, const Json& before, const J
         after["spec"]["suspend"].bool_or(false) && before["spec"] != after["spec"] &&
         api::parse_job_set(before).any_active())
         complain("the suspended " + name + " was changed while its pods were active");
-    // Garbage collection may begin to delete it between the look and the write.
+    // The garbage collector may start the deletion between the read and the write.
     if (const auto since = before.is_null() ? std::nullopt : api::parse_meta(before).deletion;
         since && (!has_looked() || *since < meant_.looked) &&
         before["metadata"]["finalizers"] != after["metadata"]["finalizers"])
@@ -306,8 +306,9 @@ void Judge::judge_job_set(const api::ObjectKey& key, const Json& before, const J
     judge_single(key, before, after);
 }
 
-// Never two of one TrainJob, under whatever name; nor the Jobs of two, unless it was somebody else who
-// deleted the first without waiting for them: a user, or a reconciler that has found the job to be over.
+// A TrainJob never has two JobSets, under whatever name, nor the Jobs of two. The exception: another one
+// deleted the first without waiting for its Jobs, such as a user, or a reconciler that has found the job to
+// be over.
 void Judge::judge_single(const api::ObjectKey& key, const Json& before, const Json& after) {
     if (!before.is_null() || after.is_null()) return;
     const std::string owner = api::parse_meta(after).controller_uid;
@@ -326,7 +327,7 @@ void Judge::judge_single(const api::ObjectKey& key, const Json& before, const Js
     }
 }
 
-// A JobSet follows what its TrainJob said when the pass looked, or has said since.
+// A JobSet follows the TrainJob's `suspend` at the time of the reconcile's read, or later.
 void Judge::judge_suspension(const api::ObjectKey& key, const Json& before, const Json& after) {
     if (after.is_null()) return;
     const bool suspends = after["spec"]["suspend"].bool_or(false);
@@ -348,7 +349,7 @@ void Judge::judge_suspension(const api::ObjectKey& key, const Json& before, cons
                  " although its TrainJob says otherwise");
     const auto job = train_job_of(life->first);
     if (!before.is_null() || !job) return;
-    // What it runs as must be known to the next one. The garbage collector may be taking both away.
+    // The next reconcile needs the runtime that it runs with. The garbage collector may be deleting both.
     if (!job->meta.deletion && !api_.find("configmaps", {key.ns, key.name + "-runtime-snapshot"}))
         complain("JobSet " + text(key) + " was created without a snapshot");
 }
@@ -362,17 +363,17 @@ void Judge::judge_owned(const Kind& kind, const api::ObjectKey& key, const Json&
         if (!life->second.ours) return complain(name + " of a TrainJob that is not ours was written");
     }
     if (after.is_null() || api::parse_meta(after).deletion) return;
-    // Pods that have begun with them go on using them.
+    // Running Pods continue to use the keys.
     if (kind.kind == "Secret" && !before.is_null()) complain("the keys in " + name + " were changed");
     const std::string uid = api::parse_meta(after).controller_uid;
     const auto job = train_job_of(uid);
     if (!job || !api::terminal_condition(*job)) return;
-    // Between the last look and the write of one reconciler, another one may have ended the job.
+    // Another reconciler may have ended the job between the last read and the write of this one.
     if (reconcilers_ < 2 || told_terminal_[asking_].contains(uid))
         complain(name + " was written although its TrainJob had ended");
 }
 
-// Once there is a JobSet, the snapshot says what it was made of.
+// Once there is a JobSet, the snapshot has the runtime of which it was built.
 void Judge::judge_snapshot(const api::ObjectKey& key, const Json& before, const Json& after) {
     constexpr std::string_view ending = "-runtime-snapshot";
     if (before.is_null() || !key.name.ends_with(ending)) return;
@@ -381,7 +382,7 @@ void Judge::judge_snapshot(const api::ObjectKey& key, const Json& before, const 
         api_.find(job_sets_name, {key.ns, key.name.substr(0, key.name.size() - ending.size())});
     if (!stored) return;
     const api::ObjectMeta job_set = api::parse_meta(stored->object);
-    // Another reconciler may create it between the last look and the write.
+    // Another reconciler may create it between the last read and the write.
     if (reconcilers_ > 1 && just_told_absent_[asking_] == job_set.key()) return;
     if (!job_set.deletion && job_set.controller_uid == api::parse_meta(before).controller_uid)
         complain("the snapshot of JobSet " + text(job_set.key()) + " was taken away");
@@ -393,7 +394,7 @@ void Judge::judge_runtime(const Json& before, const Json& after) {
         complain("a runtime was changed");
 }
 
-// Events tell of what has happened.
+// Events report things that have happened.
 void Judge::judge_event(const Json& event) {
     const std::string reason(event["reason"].as_string());
     events_.insert(reason);

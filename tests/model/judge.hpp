@@ -11,37 +11,37 @@
 
 namespace faults {
 
-/// Watches every step of a run for what must never happen, whatever fails. What it finds is in complaints().
+/// Checks every step of a run for violations, whatever fails. complaints() has the findings.
 class Judge {
 public:
-    /// What a write of a reconciler was meant for by all that it knew; without a UID, to create it.
+    /// The target of a reconciler's write, by all that its process knew; without a UID, to create it.
     struct Meant {
         std::string uid = {};
         std::string version = {};
-        api::Time looked = {};                ///< as of when it last read the TrainJob of that name live
-        api::Time at = {};                    ///< when it was sent
-        std::chrono::seconds stood_still{0};  ///< as long as its process did between the two
+        api::Time looked = {};                ///< time of its last live read of that TrainJob
+        api::Time at = {};                    ///< time of sending
+        std::chrono::seconds stood_still{0};  ///< how long its process was stopped between the two
     };
 
     Judge(const ApiModel& api, const Agenda& agenda) : api_(api), agenda_(agenda) {}
 
-    /// Before and after a request of a reconciler.
+    /// Call it before and after a request of a reconciler.
     void asked(int reconciler, const kube::Request& request, bool alive, const Meant& meant);
     void answered(int reconciler, const kube::Request& request, const Reply& reply);
-    /// After every change; `by_reconciler` or by anybody else.
+    /// Call it after every change, with `by_reconciler` false for other writers.
     void changed(const Kind& kind, const api::ObjectKey& key, const api::Json& before, const api::Json& after,
                  bool by_reconciler);
-    /// Of the program under test: its errors are complaints.
+    /// Call it for each line of the program's log: errors are complaints.
     void logged(std::string_view line);
     void complain(std::string what);
 
     const std::vector<std::string>& complaints() const { return complaints_; }
-    /// Reasons of the events that were stored.
+    /// Returns the reasons of the stored events.
     const std::set<std::string>& events() const { return events_; }
-    /// Writes of reconcilers that changed something or might have, events included.
+    /// Returns the number of reconcilers' writes that may have changed something, including events.
     int writes() const { return writes_; }
 
-    /// Nothing goes wrong: then everything has to be done in time as well.
+    /// Nothing fails, so everything must be done in time as well.
     bool unharmed = false;
     /// How far the wall clocks of reconcilers may be ahead.
     std::chrono::seconds clock_skew{0};
@@ -50,8 +50,8 @@ private:
     struct Life {
         bool ours = true;
         std::optional<api::Time> resumed = {};
-        std::set<std::string> reasons = {};                     // that its conditions had at some time
-        std::vector<std::pair<api::Time, bool>> suspends = {};  // what its spec said since when
+        std::set<std::string> reasons = {};                     // of its conditions at any time
+        std::vector<std::pair<api::Time, bool>> suspends = {};  // values of spec.suspend with their times
     };
     struct Policy {
         api::Time until = api::Time::max();
@@ -63,7 +63,7 @@ private:
     void judge_status(const api::TrainJob& before, const api::TrainJob& after);
     void judge_deadline(const api::TrainJob& before);
     void judge_times(const api::TrainJob& before, const api::TrainJob& after);
-    bool has_looked() const;  // at the TrainJob, live, in the pass that asks
+    bool has_looked() const;  // whether this reconcile has read the TrainJob live
     void judge_counts(const api::TrainJob& after);
     void judge_expiry(const api::TrainJob& job);
     void judge_job_set(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
@@ -88,9 +88,9 @@ private:
     std::map<std::string, api::Time> finished_since_;                  // by the JobSet's UID
     std::set<std::string> job_sets_that_ran_;                          // their UIDs
     std::map<std::pair<std::string, std::int64_t>, int> recreations_;  // by UID and generation of TrainJobs
-    std::map<std::string, int> removed_job_sets_;                    // which reconciler has deleted that UID
-    std::map<int, std::optional<api::ObjectKey>> just_told_absent_;  // a JobSet, by the last answer it got
-    std::map<int, std::set<std::string>> told_terminal_;             // by the answers to its own requests
+    std::map<std::string, int> removed_job_sets_;                    // the reconciler that deleted it, by UID
+    std::map<int, std::optional<api::ObjectKey>> just_told_absent_;  // a missing JobSet, by the last answer
+    std::map<int, std::set<std::string>> told_terminal_;             // by the answers to its requests
     std::set<std::string> events_;
     std::vector<std::string> complaints_;
     int writes_ = 0;
@@ -100,7 +100,8 @@ private:
     int reconcilers_ = 0;
 };
 
-/// The end of a run in one line: the TrainJob's conditions, its JobSet, its snapshot and its active pods.
+/// Returns the end of a run in one line: the TrainJob's conditions, its JobSet, its snapshot and its active
+/// pods.
 std::string summary(const ApiModel& api, const api::ObjectKey& job);
 
 }  // namespace faults

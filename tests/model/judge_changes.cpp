@@ -1,4 +1,4 @@
-// What must never be lost over a change of a suspended job.
+// Data and work that a change of a suspended job must never lose.
 #include "api/job_set.hpp"
 #include "api/notes.hpp"
 #include "judge.hpp"
@@ -15,7 +15,7 @@ void Judge::judge_recreation(const Json& before, const api::TrainJob& job) {
         complain(name + " was deleted again and again");
 }
 
-// JobSet makes anew what is taken from a suspended JobSet.
+// JobSet creates Jobs again that are deleted from a suspended JobSet.
 void Judge::judge_job(const api::ObjectKey& key, const Json& before, const Json& after) {
     const std::string name = "Job " + api::to_string(key);
     if (before.is_null() || !(after.is_null() || api::parse_meta(after).deletion))

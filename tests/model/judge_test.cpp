@@ -1,4 +1,4 @@
-// That the judge can object: what a faithful cluster and a right reconciler never show it.
+// Violations that a correct reconciler never shows to the judge.
 #include "judge.hpp"
 
 #include <catch2/catch.hpp>
@@ -24,7 +24,7 @@ Json job_set(const char* name) {
     return object;
 }
 
-/// What a reconciler is made to do in a cluster, and what the judge has to say about it.
+/// A reconciler's requests in a cluster, and the judge's complaints about them.
 struct Trial {
     World world = World();
     Judge judge = Judge(world.api, world.agenda);
@@ -115,7 +115,7 @@ TEST_CASE("a reconciler may create a JobSet in spite of another one that has fou
 TEST_CASE("the judge objects to the loss of the snapshot of a JobSet that its writer could have seen") {
     struct Row {
         const char* title;
-        int looks, creates;  // which reconciler does
+        int looks, creates;  // the number of the reconciler
         bool objection;
     };
     for (const Row& row : {Row{"nobody has looked", -1, 1, true}, Row{"the writer has seen it", 1, 0, true},
@@ -138,7 +138,7 @@ TEST_CASE("the judge objects to the loss of the snapshot of a JobSet that its wr
 
 TEST_CASE("the judge objects to a write that is meant for what was there before") {
     struct Row {
-        const char* uid;  // that it knew of
+        const char* uid;  // the UID that its writer knew
         const char* version;
         std::string objection;
     };

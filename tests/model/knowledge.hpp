@@ -7,26 +7,26 @@
 
 namespace faults {
 
-/// What a line of a watch, or an answer, says of an object.
+/// The state of an object in a line of a watch, or in an answer.
 struct Told {
-    api::ObjectKey key = {};   ///< without a name: it is about nothing
-    std::string uid = {};      ///< empty: there is none
-    std::string version = {};  ///< as of which
+    api::ObjectKey key = {};   ///< without a name: about no object
+    std::string uid = {};      ///< empty: it does not exist
+    std::string version = {};  ///< its resourceVersion, or that of the read
 };
 
-/// What one process has been told of the objects out there, by its watches and by answers: all that a write
-/// of its can have been meant for, however much has happened since.
+/// The state of objects as one process has received it, by watches and by answers: the possible targets of
+/// its writes, however much has changed since.
 class Knowledge {
 public:
     struct Object {
-        std::string uid = {};  ///< empty: there is none, as far as it knows
+        std::string uid = {};  ///< empty: it does not exist, as far as the process knows
         std::string version = {};
-        api::Time read = {};  ///< when the API server answered the last GET of it that came back
+        api::Time read = {};  ///< time of the last GET whose answer arrived
     };
 
     void told(std::string_view resource, const Told& told) {
         Object& object = objects_[{std::string(resource), told.key}];
-        // A watch may be behind what an answer has said.
+        // A watch may lag behind an answer.
         if (is_older(told.version, object.version)) return;
         object.uid = told.uid;
         object.version = told.version;

@@ -10,7 +10,7 @@ void Leadership::granted(int reconciler, kube::SteadyTime sent) {
 std::string Leadership::fault_of(int reconciler, bool writes, kube::SteadyTime now) const {
     const auto at = granted_.find(reconciler);
     if (at == granted_.end()) return "a pass was run by one who never had the lease";
-    // Passes that have begun may go on looking.
+    // A running reconcile may continue to read.
     if (!writes) return "";
     if (now >= at->second + kube::LeaseTimes().renew_deadline)
         return "a write was sent after the lease had lapsed";

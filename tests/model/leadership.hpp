@@ -8,19 +8,19 @@
 
 namespace faults {
 
-/// Who may lead, as the API server's answers about the lease tell an onlooker.
+/// The reconcilers that may lead, by the API server's answers about the lease.
 class Leadership {
 public:
-    /// Of reconciler number so and so.
+    /// Returns the identity of that reconciler.
     static std::string identity(int reconciler) { return "reconciler-" + std::to_string(reconciler); }
 
-    /// It was granted the lease by a request that it sent then.
+    /// Records that it was granted the lease by a request sent at that time.
     void granted(int reconciler, kube::SteadyTime sent);
-    /// From now on, somebody may get the lease before its time.
+    /// Records that the lease was deleted: another one may get it before it expires.
     void deleted() { deleted_ = true; }
 
-    /// What is wrong with its sending a request now, of a pass and no mere read if `writes`; empty if
-    /// nothing.
+    /// Returns the error of sending a request now; empty if there is none. `writes`: it is a write of a
+    /// reconcile.
     std::string fault_of(int reconciler, bool writes, kube::SteadyTime now) const;
 
 private:

@@ -67,7 +67,7 @@ std::vector<Scenario> time_limits() {
          {"AllJobsCompleted", "JobsCreationSucceeded"}},
         {"the TTL passes, and somebody holds the job",
          {{1s, make_runtime(ttl(30))}, {2s, make_job()}, {6s, hold(train_jobs)}},
-         // A snapshot that a dead process has sent comes when the others have gone.
+         // The snapshot of a dead process arrives after the deletion of the other objects.
          {"+JobsCreationSucceeded +AllJobsCompleted (deleted); no JobSet; no snapshot; 0 active",
           "+JobsCreationSucceeded +AllJobsCompleted (deleted); no JobSet; snapshot; 0 active"},
          {"TTLExpired", "AllJobsCompleted", "JobsCreationSucceeded"}},

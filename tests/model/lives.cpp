@@ -49,13 +49,13 @@ std::vector<Scenario> runtimes() {
          {"JobsCreationFailed", "AllJobsCompleted", "JobsCreationSucceeded"},
          600s,
          job_set_has("parallelism", 3)},
-        // So soon that one who stands still as it looks for the first time sees the other runtime.
+        // So soon that a reconciler that stops at its first read sees the other runtime.
         {"a runtime changes after the start",
          {{1s, make_runtime()},
           {2s, make_job(with(pods_that("60")))},
           {8s, change_runtime(R"({"spec":{"mlPolicy":{"numNodes":7}}})")},
           {30s, remove_runtime()}},
-         // Whoever was away until then builds from what is there then.
+         // A reconciler that was down until then builds from the state at that time.
          {completed, no_runtime},
          {"AllJobsCompleted", "JobsCreationSucceeded"}},
         {"somebody deletes the JobSet",
@@ -84,7 +84,7 @@ std::vector<Scenario> runtimes() {
           {2s, make_job(with(pods_that("never")), set("suspend", "true"))},
           {20s, remove_runtime()},
           {40s, change_job(R"({"spec":{"suspend":false}})")}},
-         // Nobody looked in time.
+         // No reconciler read it in time.
          {resumed_and_running, running, no_runtime,
           "-Resumed -JobsBuildFailed; no JobSet; no snapshot; 0 active"},
          {"JobsCreationSucceeded", "Resumed", "Suspended"}},
@@ -92,7 +92,7 @@ std::vector<Scenario> runtimes() {
          {{1s, make_runtime()},
           {2s, make_job(with(pods_that("never")))},
           {20s, change_job_set(R"({"metadata":{"ownerReferences":null}})")}},
-         // A JobSet that comes later has its owner.
+         // A later JobSet has its owner.
          {"-JobsCreationFailed; foreign running; snapshot; 1 active", running},
          {"JobsCreationFailed", "JobsCreationSucceeded"}},
     };
@@ -108,7 +108,7 @@ std::vector<Scenario> suspending() {
          {{1s, make_runtime()},
           {2s, make_job(set("suspend", "true"))},
           {30s, change_job(R"({"spec":{"suspend":false}})")}},
-         // Never seen suspended by one who was away.
+         // A reconciler that was down never saw it suspended.
          {resumed_and_completed, completed},
          {"Suspended", "Resumed", "AllJobsCompleted", "JobsCreationSucceeded"}},
         {"a running job is suspended",
@@ -164,7 +164,7 @@ std::vector<Scenario> suspending() {
          {"JobsReplaced", "JobsCreationSucceeded", "Resumed", "Suspended", "WaitingForPods"},
          600s,
          {},
-         // Who was away for it has not noticed.
+         // A reconciler that was down has not seen it.
          pods_have(Json::object({{"signalbox.test/run-seconds", "never"}}), Json())},
         {"a selector changes in the update that suspends",
          {{1s, make_runtime()},
@@ -191,7 +191,7 @@ std::vector<Scenario> suspending() {
           {10s, hold(train_jobs)},
           {20s, remove_job("Background")},
           {30s, change_job(R"({"spec":{"suspend":false}})")}},
-         // Nobody looked in time.
+         // No reconciler read it in time.
          {"+JobsCreationSucceeded +Suspended (deleted); suspended; snapshot; 0 active",
           "+Suspended (deleted); suspended; snapshot; 0 active",
           "+Suspended (deleted); no JobSet; snapshot; 0 active",

@@ -1,4 +1,4 @@
-// The modelled API server as a program: one request a line as JSON, one answer a line. For the comparison
+// The modelled API server as a program: one request per line as JSON, one answer per line. For the comparison
 // with a real one.
 #include <iostream>
 
@@ -7,7 +7,7 @@
 
 namespace {
 
-// Everything that a watch shows by now.
+// Returns all events of a watch up to now.
 faults::Reply watch(const faults::ApiModel& model, const std::string& target) {
     const faults::WatchStart start = faults::start_watch(model, target);
     faults::Reply reply;
@@ -24,13 +24,13 @@ int main() {
     using api::Json;
     faults::Agenda agenda;
     faults::ApiModel model([&] { return agenda.wall_seconds(); });
-    // A kind that is younger than its server: nobody can watch it from the beginning of all changes.
+    // A kind that is younger than its server: no watch can start from the first change.
     model.compact("jobsets.jobset.x-k8s.io");
     faults::GarbageCollector garbage_collector(model, agenda, [] { return std::chrono::milliseconds(0); });
     for (std::string line; std::getline(std::cin, line);) {
         const Json command = api::parse_json(line).value();
         if (command["collect"].bool_or(false)) {
-            // Each sweep may make room for the next.
+            // Each sweep may enable the next.
             for (int sweeps = 0; sweeps < 20 && garbage_collector.sweep(); ++sweeps)
                 agenda.run_for(std::chrono::seconds(1));
             std::cout << "{}" << std::endl;

@@ -20,7 +20,7 @@ const char* const resume = R"({"spec":{"suspend":false}})";
 
 Json parsed(const char* text) { return api::parse_json(text).value(); }
 
-// A launcher next to the nodes.
+// A launcher beside the nodes.
 Tweak mpi() {
     return [](Json& runtime) {
         runtime["spec"]["mlPolicy"] = parsed(R"({"numNodes":2,"mpi":{"mpiImplementation":"OpenMPI",
@@ -40,7 +40,7 @@ Tweak gang(const char* policy) {
 const char* const coscheduling = R"({"coscheduling":{"scheduleTimeoutSeconds":60}})";
 const char* const volcano = R"({"volcano":{}})";
 
-// Its container asks for what the claim has.
+// Its container uses the claim.
 Tweak claiming() {
     return [](Json& runtime) {
         runtime["spec"]["mlPolicy"] = parsed(R"({"numNodes":1,"torch":{"numProcPerNode":"auto"}})");
@@ -57,7 +57,7 @@ const char* const claim_text = R"({"apiVersion":"resource.k8s.io/v1","kind":"Res
 const char* const foreign_group = R"({"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"PodGroup",
     "metadata":{"name":"job","namespace":"ns"},"spec":{"minMember":9}})";
 
-// One job too many that trains.
+// A second trainer.
 Tweak two_trainers() {
     return [](Json& runtime) {
         Json& jobs = runtime["spec"]["template"]["spec"]["replicatedJobs"];

@@ -11,14 +11,14 @@ std::vector<Fault> plans(const World& recorded) {
                               {.reconcilers = 2, .clock_skew = 20s}};
     for (int write = 0; write < recorded.writes(); ++write) {
         all.push_back({.kind = What::crash, .write = write});
-        // Long enough for every deadline to pass.
+        // Longer than every deadline.
         all.push_back({.kind = What::crash, .write = write, .downtime = 300s});
         all.push_back({.kind = What::crash, .write = write, .reconcilers = 2});
         all.push_back({.kind = What::stop, .write = write, .downtime = 12s, .reconcilers = 2});
         for (const What kind : {What::crash, What::stop, What::lose_lease, What::split}) {
             Fault fault = {.kind = kind, .write = write, .reconcilers = 2, .elected = true};
             if (kind == What::stop) fault.downtime = 30s;
-            // Until somebody else leads, or while one is not aware yet of the other.
+            // Until another reconciler leads, or while one does not know of the other yet.
             fault.delay = kind == What::split ? 5s : 20s;
             all.push_back(std::move(fault));
         }
@@ -34,7 +34,7 @@ std::vector<Fault> plans(const World& recorded) {
             for (int change = 0; change < changes; ++change)
                 for (const What kind : {What::freeze, What::relist})
                     all.push_back({.kind = kind, .write = write, .resource = resource, .change = change});
-        // Several watches at once may be behind, or all but one.
+        // Several watches at once may lag, or all but one.
         for (int older = 0; older < write; ++older) {
             all.push_back({.kind = What::old_view, .write = write, .change = older});
             all.push_back({.kind = What::old_view,
@@ -44,7 +44,7 @@ std::vector<Fault> plans(const World& recorded) {
                            .reconcilers = 2});
         }
     }
-    // What one has read is old when it goes on; each of the two reads about as much as one alone.
+    // A read is old when its process continues; each of the two reads about as much as one alone.
     for (int read = 0; read < 2 * recorded.reads(); ++read)
         all.push_back({.kind = What::stop_at_read, .read = read, .downtime = 12s, .reconcilers = 2});
     for (const std::string& resource : World::watched_resources())

@@ -16,8 +16,8 @@ void expect_right(const std::string& name, const std::vector<std::string>& wrong
 
 }  // namespace
 
-// With sanitizers, few of the plans: a run takes a hundred times as long as in the release build, of which
-// model.plans tries more and scripts/soak all.
+// With sanitizers, only few of the plans: a run takes a hundred times as long as in the release build. There,
+// model.plans tries more, and scripts/soak all.
 TEST_CASE("a scenario ends as it should if nothing fails, and whatever fails, once, at any moment") {
     constexpr std::size_t stride = 1009;
     std::size_t planned = 0;
@@ -34,7 +34,7 @@ TEST_CASE("a scenario ends as it should if nothing fails, and whatever fails, on
         }
     }
     CHECK(tried >= 40);
-    // A watch may stand still while nobody wants to do anything.
+    // A watch may stand still while there is no work.
     CHECK(happened >= tried * 3 / 4);
 }
 

@@ -73,7 +73,8 @@ OpenWatch::~OpenWatch() {
 void OpenWatch::close() {
     closed_ = true;
     news_->cancel();
-    // Not at once: who closes several watches would meet those that are opened in their place.
+    // Not at once: otherwise a caller that closes several watches would also close those opened in their
+    // place.
     world_.agenda.after(std::chrono::milliseconds(0), [&process = process_] {
         if (process.alive()) process.poll();
     });
@@ -105,7 +106,7 @@ void OpenWatch::deliver() {
     if (show != World::Show::yes) return;
     lines_.push_back({event_line(change), told_by(change)});
     news_->cancel();
-    process_.poll();  // which may be the end of this watch
+    process_.poll();  // this may end the watch
 }
 
 kube::Async<std::string> OpenWatch::next() {
@@ -164,7 +165,7 @@ void Process::elect() {
     kube::LeaderElector::Callbacks callbacks;
     callbacks.started = [this] { worker_.look_again(); };
     callbacks.stopped = [this] { worker_.look_again(); };
-    // Renewals are most of what happens in a run: no more of them than there must be.
+    // Renewals of the lease dominate a run, so there are as few as possible.
     const kube::LeaseTimes times = {.retry_period = std::chrono::seconds(5)};
     elector_ = std::make_unique<kube::LeaderElector>(
         *this, clock_, World::lease, Leadership::identity(number_), std::move(callbacks), times);
@@ -173,7 +174,7 @@ void Process::elect() {
     });
 }
 
-// Everything that waits is ended in order, so that nothing is left behind; the world sees none of it.
+// Ends all waiting operations in order, so that nothing is left; the world sees no effect.
 Process::~Process() {
     alive_ = false;
     ending_ = true;

@@ -18,7 +18,7 @@
 
 namespace faults {
 
-/// Virtual time for one process; a dead one wakes no more.
+/// Virtual time for one process; a dead one gets no wake-ups.
 class ProcessClock final : public kube::Clock {
 public:
     ProcessClock(World& world, Process& process) : world_(world), process_(process) {}
@@ -33,7 +33,7 @@ private:
     Process& process_;
 };
 
-/// Lines on their way to a reflector.
+/// The lines on their way to a reflector.
 class OpenWatch final : public kube::Watch {
 public:
     OpenWatch(World& world, Process& process, const kube::Request& request);
@@ -41,9 +41,9 @@ public:
 
     kube::Async<std::string> next() override;
 
-    /// Something may have changed, or may be shown now.
+    /// Call it when something may have changed, or may be shown now.
     void look();
-    /// The server's history does not reach back any more.
+    /// Call it when the server's history has expired.
     void expire();
     const std::string& resource() const { return resource_; }
 
@@ -62,18 +62,18 @@ private:
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-/// The reconciler as run.cpp puts it together, on the model in place of a connection. kill() stops it dead:
-/// what it sent may still arrive, and nothing comes back.
+/// The reconciler as in run.cpp, on the model instead of a connection. kill() stops it at once: its sent
+/// requests may still arrive, and no answer comes back.
 class Process final : public kube::ApiServer {
 public:
     Process(World& world, int number, std::chrono::seconds clock_skew);
     ~Process() override;
 
     void kill() { alive_ = false; }
-    /// As SIGSTOP and SIGCONT would: what comes for it waits.
+    /// Like SIGSTOP and SIGCONT: incoming data waits.
     void stop() { stopped_ = true; }
     void go_on();
-    /// As when something has changed that concerns every job.
+    /// Like a change that concerns every job.
     void look_again();
     bool alive() const { return alive_; }
     bool stopped() const { return stopped_; }
@@ -81,10 +81,10 @@ public:
     Knowledge& knowledge() { return knowledge_; }
     const Knowledge& knowledge() const { return knowledge_; }
     boost::asio::io_context& context() { return context_; }
-    /// Runs what can run now.
+    /// Runs everything that is ready.
     void poll();
 
-    std::set<std::string> expired = {};  ///< resources whose history it has been told to be gone
+    std::set<std::string> expired = {};  ///< resources for which it got 410
 
     kube::Async<kube::Response> send(kube::Request request) override;
     kube::Async<std::unique_ptr<kube::Watch>> watch(kube::Request request) override;

@@ -1,4 +1,4 @@
-// What the API server or somebody else has against it for a while.
+// Errors of the API server, and objects of others, that block a job for a while.
 #include "acts.hpp"
 #include "scenario_lists.hpp"
 
@@ -41,7 +41,7 @@ std::vector<Scenario> refusals() {
          {gone}},
         {"a JobSet of somebody else is in the way",
          {{1s, make_runtime()}, {1s, make_foreign_job_set()}, {2s, make_job()}},
-         // The snapshot comes first; who has not seen the JobSet yet meets it afterwards.
+         // The snapshot is written first; a reconciler that has not seen the JobSet meets it afterwards.
          {"-JobsCreationFailed; foreign suspended; no snapshot; 0 active",
           "-JobsCreationFailed; foreign suspended; snapshot; 0 active"},
          {"JobsCreationFailed"}},

@@ -1,7 +1,7 @@
 #pragma once
 #include "scenarios.hpp"
 
-/// The scenarios by what they are about; scenarios() has them all.
+/// The scenarios by topic; scenarios() has all of them.
 namespace faults {
 
 std::vector<Scenario> beginnings_and_ends();
@@ -14,14 +14,14 @@ std::vector<Scenario> other_objects();
 std::vector<Scenario> takeovers();
 std::vector<Scenario> changes();
 
-/// If nothing fails, its JobSet is there at that time.
+/// If nothing fails, its JobSet exists at that time.
 Scenario prompt(Scenario scenario, std::chrono::seconds by);
-/// Reconcilers start only then.
+/// Reconcilers start at that time.
 Scenario taken_over(Scenario scenario, std::chrono::seconds from);
-/// Somebody else's object may be in the way for a moment.
+/// An object of another owner may block it for a moment.
 Scenario refusable(Scenario scenario);
 
-/// Ends that many of them have.
+/// Ends that many scenarios have.
 namespace ends {
 
 inline const char* const completed = "+JobsCreationSucceeded +AllJobsCompleted; finished; snapshot; 0 active";
@@ -32,7 +32,7 @@ inline const char* const running = "+JobsCreationSucceeded; running; snapshot; 1
 inline const char* const resumed_and_running = "-Resumed +JobsCreationSucceeded; running; snapshot; 1 active";
 inline const char* const held = "+JobsCreationSucceeded +Suspended; suspended; snapshot; 0 active";
 inline const char* const overdue = "+JobsCreationSucceeded +DeadlineExceeded; no JobSet; snapshot; 0 active";
-// A reconciler that was away until the deadline had passed never made the JobSet.
+// A reconciler that was down until the deadline had passed never created the JobSet.
 inline const char* const overdue_before_it_began = "+DeadlineExceeded; no JobSet; snapshot; 0 active";
 inline const char* const overdue_before_anything = "+DeadlineExceeded; no JobSet; no snapshot; 0 active";
 inline const char* const no_runtime = "-JobsBuildFailed; no JobSet; no snapshot; 0 active";

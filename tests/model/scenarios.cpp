@@ -9,14 +9,14 @@
 namespace faults {
 namespace {
 
-// Whether such a condition may come up in it at all.
+// Returns whether the scenario admits such a condition at any time.
 bool expects(const Scenario& scenario, std::string_view reason) {
     const auto names = [&](const std::string& text) { return text.find(reason) != std::string::npos; };
     return scenario.may_be_refused || std::any_of(scenario.events.begin(), scenario.events.end(), names) ||
            std::any_of(scenario.ends.begin(), scenario.ends.end(), names);
 }
 
-// In the end `jobsStatus` is what the JobSet says, or nothing of it is active.
+// At the end, `jobsStatus` equals the JobSet's, or nothing is active.
 std::string counts(const ApiModel& api) {
     const Stored* stored = api.find("trainjobs.trainer.kubeflow.org", the_job);
     if (!stored) return "";
@@ -63,13 +63,13 @@ std::vector<std::string> run(const Scenario& scenario, World& world) {
     world.agenda.after(scenario.served_from, [&world] {
         for (int i = 0; i < world.fault.reconcilers; ++i) world.start_reconciler();
     });
-    // What was due before they came is late.
+    // Work that was due before their start is late.
     if (scenario.served_from > 0s) world.judge.unharmed = false;
     for (const Scenario::Step& step : scenario.steps)
         world.agenda.after(step.at, [&world, &step] { step.act(world); });
     const bool unharmed = world.is_unharmed();
     world.agenda.run_for(scenario.length);
-    // Whom chance has kept waiting may have to wait for as long as a backoff can be.
+    // A backoff under random faults may have reached its maximum.
     if (world.calm_down()) world.agenda.run_for(310s);
 
     std::vector<std::string> wrong = world.judge.complaints();
@@ -95,14 +95,13 @@ std::vector<std::string> run(const Scenario& scenario, World& world) {
     else if (scenario.check)
         if (std::string fault = scenario.check(world); !fault.empty()) wrong.push_back(std::move(fault));
 
-    // What has settled stays as it is, also for one who comes new to it. Who waits for others tries again, in
-    // vain.
+    // A settled job stays unchanged, also for a new reconciler. A blocked job is retried in vain.
     const bool refused = end.find("-JobsCreationFailed") != std::string::npos;
     const std::uint64_t changes = world.changes_stored();
     const int writes = world.judge.writes();
     world.kill_reconcilers();
     world.start_reconciler();
-    // Who is elected waits until the lease of the one before has run out.
+    // An elected reconciler waits until the lease of its predecessor has expired.
     world.agenda.run_for(world.fault.elected ? 40s : 20s);
     if (world.changes_stored() != changes || (!refused && world.judge.writes() != writes))
         wrong.push_back("a settled job was written");

@@ -7,7 +7,7 @@
 
 namespace faults {
 
-/// What people and other controllers do, when, and where it may end.
+/// Actions of users and other controllers with their times, and the right ends.
 struct Scenario {
     struct Step {
         std::chrono::milliseconds at;
@@ -15,24 +15,24 @@ struct Scenario {
     };
     std::string name;
     std::vector<Step> steps;
-    /// summary() of each end that is right; the first is that of a run without faults.
+    /// summary() of each right end; the first is that of a run without faults.
     std::vector<std::string> ends;
-    /// Events that a run without faults stores: these, and no others.
+    /// Events that a run without faults stores: exactly these.
     std::vector<std::string> events = {};
     std::chrono::seconds length{600};
-    /// Further facts about the end; empty if all is well.
+    /// Further checks of the end; empty if all hold.
     std::function<std::string(const World&)> check = {};
-    /// The same, where nothing fails.
+    /// The same, if nothing fails.
     std::function<std::string(const World&)> when_unharmed = {};
-    /// `Created` may be False at times though neither `events` nor `ends` say so.
+    /// `Created` may be False at times although neither `events` nor `ends` have it.
     bool may_be_refused = false;
-    /// Reconcilers start then; what was there before is somebody else's work.
+    /// Reconcilers start at that time; earlier objects are the work of other controllers.
     std::chrono::seconds served_from{0};
 };
 
 const std::vector<Scenario>& scenarios();
 
-/// Runs it; what was wrong, one line each: complaints, another end, writes once it had settled.
+/// Runs it. Returns the errors, one per line: complaints, a wrong end, writes after it had settled.
 std::vector<std::string> run(const Scenario& scenario, World& world);
 
 }  // namespace faults

@@ -1,4 +1,4 @@
-// The harness at length: all plans, or seeds, or one of them with what happened. See scripts/soak.
+// The harness at length: all plans, or seeds, or one of them with its log. See scripts/soak.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -25,7 +25,7 @@ void judge(const std::string& name, const std::vector<std::string>& wrong, const
     std::cout << "  " << summary(world.api, {"ns", "job"}) << "\n";
 }
 
-// Every scenario as it is, and of all plans the `stride`th.
+// Runs every scenario without faults, and every `stride`th of all plans.
 void run_plans(const std::string& only, bool tell, std::uint64_t stride = 1) {
     std::uint64_t planned = 0;
     for (const Scenario& scenario : scenarios()) {
@@ -53,8 +53,8 @@ void run_seeds(std::uint64_t first, std::uint64_t count, bool tell) {
     for (std::uint64_t seed = first; seed < first + count && failed < 20; ++seed) run_seed(seed, tell);
 }
 
-// Up to the first that goes wrong: every scenario as it is, then all plans and seeds in no order, since what
-// is broken shows in some places that lie together.
+// Stops at the first failure: every scenario without faults, then all plans and seeds in random order, since
+// failures are clustered.
 void find(std::uint64_t seeds) {
     std::vector<std::pair<const Scenario*, Fault>> all;
     for (const Scenario& scenario : scenarios()) {

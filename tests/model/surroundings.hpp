@@ -8,19 +8,20 @@
 
 namespace faults {
 
-/// How long something takes.
+/// Returns a delay.
 using Lag = std::function<std::chrono::milliseconds()>;
 
-/// Owner references and finalizers, as the controller manager's garbage collector treats them: dependents of
-/// nobody go, an owner in foreground deletion waits for those that block it, `orphan` sets dependents free.
+/// The controller manager's garbage collector, as far as owner references and finalizers: deletes dependents
+/// without owners, lets an owner in foreground deletion wait for the dependents that block it, and releases
+/// `orphan` ones.
 class GarbageCollector {
 public:
     GarbageCollector(ApiModel& api, Agenda& agenda, Lag lag)
         : api_(api), agenda_(agenda), lag_(std::move(lag)) {}
 
-    /// To be told of every change.
+    /// Call it after every change.
     void changed(const api::Json& before, const api::Json& after);
-    /// Everything that can be done now; returns whether there was anything.
+    /// Does everything that is possible now; returns whether there was anything to do.
     bool sweep();
 
 private:
@@ -30,10 +31,10 @@ private:
     bool planned_ = false;
 };
 
-/// What JobSet 0.12 and the Job controller do, as far as a TrainJob can tell: volume claims; Jobs that wait
-/// for others, follow `suspend`, are made anew when they are gone, take the mutable fields by union when they
-/// are resumed, and run for as long as a label of their pods says; counts and conditions. Its watches of
-/// JobSets and of Jobs are not equally fast.
+/// JobSet 0.12 and the Job controller, as far as a TrainJob depends on them: volume claims; Jobs that depend
+/// on others, follow `suspend`, are created again after a deletion, merge mutable fields when they are
+/// resumed, and run as long as a label of their pods says; counts and conditions. Its watches of JobSets and
+/// of Jobs have different delays.
 class JobSetController {
 public:
     JobSetController(ApiModel& api, Agenda& agenda, Lag lag)
@@ -42,7 +43,7 @@ public:
     void changed(const Kind& kind, const api::ObjectKey& key, const api::Json& before,
                  const api::Json& after);
 
-    /// How long a pod takes to end when it is asked to.
+    /// How long a pod takes to end after its deletion.
     std::chrono::milliseconds grace{2000};
 
 private:
@@ -61,7 +62,7 @@ private:
     Agenda& agenda_;
     Lag lag_;
     std::set<api::ObjectKey> planned_;
-    std::map<api::ObjectKey, api::Json> seen_;  // JobSets, by its watch
+    std::map<api::ObjectKey, api::Json> seen_;  // JobSets, as its watch shows them
 };
 
 }  // namespace faults

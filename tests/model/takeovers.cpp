@@ -1,4 +1,4 @@
-// Jobs that the controller manager of Kubeflow Trainer has begun.
+// Jobs that Kubeflow Trainer's controller manager has started.
 #include "acts.hpp"
 #include "scenario_lists.hpp"
 
@@ -7,7 +7,7 @@ namespace {
 
 using namespace ends;
 
-// Of its JobSet.
+// Changes its JobSet.
 Tweak suspended(bool suspend, bool with_claims = false) {
     return [=](Json& job_set) {
         job_set["spec"]["suspend"] = suspend;
@@ -30,7 +30,7 @@ std::vector<Scenario> takeovers() {
                     {{1s, make_runtime()},
                      {2s, make_job(with(pods_that("never")))},
                      {3s, apply_original_job_set()},
-                     // It goes on as it began.
+                     // It continues with the runtime that it started with.
                      {60s, change_runtime(R"({"spec":{"mlPolicy":{"numNodes":7}}})")}},
                     {running},
                     {"JobsCreationSucceeded"}},

@@ -7,28 +7,28 @@
 
 namespace faults {
 
-/// A watch as it is opened: what it says at once, and where in the history it goes on.
+/// The start of a watch: its first events, and its position in the history.
 struct WatchStart {
-    /// One line, and the object that it tells of, if any.
+    /// One line, and its object, if any.
     struct Line {
         std::string text;
         Told told = {};
     };
     std::vector<Line> lines = {};
     std::size_t next_change = 0;
-    bool ended = false;  ///< the history does not reach back that far
+    bool ended = false;  ///< the history has expired
 };
 
-/// `target` as of a request: with sendInitialEvents or with a resourceVersion.
+/// `target` is that of a request: with sendInitialEvents or with a resourceVersion.
 WatchStart start_watch(const ApiModel& api, const std::string& target);
 
 std::string event_line(const Change& change);
 Told told_by(const Change& change);
-/// What an answer about that tells: of one object, or of all in a list.
+/// Returns the states that an answer reports: of one object, or of all in a list.
 std::vector<Told> told_now(const ApiModel& api, const ApiModel::Name& name);
-/// The TrainJob that a request is about.
+/// Returns the TrainJob to which a request belongs.
 api::ObjectKey train_job_of(const ApiModel& api, const ApiModel::Name& name);
-/// 410: too old.
+/// Returns an ERROR event with code 410.
 std::string expired_line();
 
 }  // namespace faults

@@ -79,7 +79,7 @@ World::World(Fault plan, Chance chance)
       fault(std::move(plan)),
       chance_(chance),
       random_(chance.seed) {
-    // A run is to be the same each time.
+    // A run must be reproducible.
     api::fix_hash_key({1, 2});
     judge.clock_skew = std::chrono::abs(fault.clock_skew);
     judge.unharmed = is_unharmed();
@@ -87,7 +87,7 @@ World::World(Fault plan, Chance chance)
                          const api::Json& after) { spread(kind, key, before, after); };
 }
 
-// Answers under way refer to timers of their processes, and these to all that is theirs.
+// Pending answers refer to timers of their processes, and these to all members.
 World::~World() {
     agenda.forget();
     processes_.clear();
@@ -95,7 +95,7 @@ World::~World() {
 
 std::chrono::milliseconds World::lag(int usual, int longest) {
     if (!chance_.random) return std::chrono::milliseconds(usual);
-    // Mostly short, now and then long.
+    // Mostly short, rarely long.
     const bool slow = random_() % 8 == 0;
     return std::chrono::milliseconds(1 + random_() % (slow ? longest : std::max(usual * 4, 2)));
 }
@@ -105,7 +105,7 @@ bool World::chance(double probability) {
 }
 
 void World::start_reconciler() {
-    // One ahead, one behind.
+    // One clock is ahead, one behind.
     const auto clock_skew = processes_.size() % 2 == 0 ? fault.clock_skew : -fault.clock_skew;
     if (processes_.empty())
         for (const auto resource : watched)
@@ -165,8 +165,8 @@ World::Show World::show(int reconciler, const std::string& resource, int change)
     const bool hides = fault.kind == Fault::Kind::drop;
     if (!(hides ? fault.resource == resource && number == fault.change : is_frozen(resource, number)))
         return Show::yes;
-    // A watch that stands still may keep the write from happening that would set it going again.
-    // Of two reconcilers, one that sees nothing new contradicts the other all the time.
+    // A frozen watch may prevent the write that would thaw it. Of two reconcilers, one without new events
+    // contradicts the other all the time.
     const bool wakes = fault.kind == Fault::Kind::old_view;
     if (!std::exchange(frozen_, true)) {
         agenda.after(fault.reconcilers > 1 && !wakes ? 5s : 60s, [this] { thaw(); });
@@ -175,7 +175,7 @@ World::Show World::show(int reconciler, const std::string& resource, int change)
     return hides ? Show::never : Show::later;
 }
 
-// Whether a watch stands still before that change.
+// Returns whether a watch stands still before that change.
 bool World::is_frozen(const std::string& resource, int number) const {
     switch (fault.kind) {
         case Fault::Kind::freeze:
@@ -187,8 +187,8 @@ bool World::is_frozen(const std::string& resource, int number) const {
     }
 }
 
-// Something that has to do with every job happens again and again, so that passes run on what is shown, also
-// once they are not held back any more by what they have written themselves.
+// Enqueues every job again and again, so that reconciles use the shown state even after their own writes no
+// longer defer them.
 void World::disturb() {
     if (thawed_) return;
     processes_.front()->look_again();
@@ -211,12 +211,12 @@ void World::thaw() {
 
 void World::judge_sending(const Process& process) {
     if (under_way_[process.number()] > 0) judge.complain("two passes over one job at once");
-    // The pass that was told so may still say in the status what it has come to.
+    // The reconcile that got this answer may still write its result into the status.
     const kube::SteadyTime until = quiet_until_[process.number()];
     if (agenda.now() < until && agenda.now() > until - pause + 1s)
         judge.complain("a write came though the API server had asked for a pause");
-    // Backoff makes many writes of a run that nothing helps impossible; but two that see different things
-    // write about it.
+    // Backoff limits the writes of a run without progress, but two reconcilers with different views may both
+    // write.
     if ((fault.reconcilers == 1 || fault.elected) && writes() == most_writes)
         judge.complain("there is no end of writes");
 }
@@ -254,7 +254,7 @@ void World::submit(Process& process, kube::Request request, Answer answer) {
     agenda.after(delay, [this, sent] { arrived(sent); });
 }
 
-// The write that is to suffer has been sent.
+// The write that gets the fault has been sent.
 void World::hit(const std::shared_ptr<Sent>& sent, std::chrono::milliseconds& delay) {
     using What = Fault::Kind;
     Process& sender = *sent->from;
@@ -361,12 +361,12 @@ void World::after_write(const std::shared_ptr<Sent>& sent) {
     }
     const bool freezes = fault.kind == Fault::Kind::freeze || fault.kind == Fault::Kind::relist ||
                          fault.kind == Fault::Kind::old_view;
-    // Long enough for the passes that follow the write at once.
+    // Long enough for the reconciles that follow the write at once.
     if (hit && freezes) agenda.after(3s, [this] { thaw(); });
     mishap();
 }
 
-// What happens to a process by chance.
+// A random fault of a process.
 void World::mishap() {
     if (chance(0.03)) {
         const auto living =

@@ -14,15 +14,14 @@ namespace faults {
 class Process;
 class OpenWatch;
 
-/// How chance enters a run: without a seed, everything takes its usual time and nothing fails by itself.
+/// The randomness of a run: without a seed, everything takes its usual time and nothing fails.
 struct Chance {
     std::uint64_t seed = 0;
     bool random = false;
 };
 
-/// One cluster in virtual time: the API server, those around it, and reconcilers with everything that they
-/// are made of but for TLS and sockets. The same fault and the same seed give the same run, to the last
-/// write.
+/// One cluster in virtual time: the API server, other controllers, and complete reconcilers except for TLS
+/// and sockets. The same fault and the same seed give the same run, to the last write.
 class World {
 public:
     explicit World(Fault fault = {}, Chance chance = {});
@@ -30,18 +29,18 @@ public:
     World(const World&) = delete;
     World& operator=(const World&) = delete;
 
-    /// Where elected reconcilers keep who leads.
+    /// The Lease of elected reconcilers.
     inline static const api::ObjectKey lease = {"system", "lease"};
 
     /// Starts a reconciler.
     void start_reconciler();
-    /// All that run: as SIGKILL would, whatever they have under way.
+    /// Kills all running ones, like SIGKILL, whatever they have under way.
     void kill_reconcilers();
 
-    /// From now on, nothing goes wrong by chance; whether anything might have.
+    /// Ends random faults. Returns whether there might have been any.
     bool calm_down() { return std::exchange(chance_.random, false); }
 
-    /// Requests of people and of other controllers.
+    /// Sends requests of users and of other controllers.
     Reply as_user(const kube::Request& request, const std::string& user = "kubectl");
 
     Agenda agenda = {};
@@ -56,21 +55,21 @@ public:
     }                                            ///< of reconcilers, without events
     int reads() const { return reads_; }         ///< of reconcilers, without watches
     bool happened() const { return happened_; }  ///< the fault
-    /// Nothing is to go wrong, neither on purpose nor by chance.
+    /// Returns whether nothing fails, neither by a fault nor at random.
     bool is_unharmed() const { return fault.is_none() && !chance_.random; }
-    /// Changes of anything but the lease, so far.
+    /// Returns the number of changes so far, without those of the lease.
     std::uint64_t changes_stored() const { return changes_stored_; }
-    /// How many changes of a watched resource there had been since reconcilers run: by now, and as each write
+    /// Returns the number of changes of a watched resource since reconcilers run: by now, and when each write
     /// was sent.
     int changes(std::string_view resource) const;
     using Changes = std::map<std::string, int>;
     const std::vector<Changes>& changes_at_writes() const { return changes_at_writes_; }
     static std::vector<std::string> watched_resources();
-    /// What was written, by whom, and how many seconds after the start: to read when a run goes wrong.
+    /// The writes with writer and seconds since the start, for failed runs.
     std::vector<std::string> log = {};
 
     std::chrono::milliseconds lag(int usual, int longest);
-    /// Of a line of a watch: now and then the connection stands still for long.
+    /// The delay of a line of a watch: rarely the connection stands still for long.
     std::chrono::milliseconds watch_lag() { return chance(0.01) ? lag(2000, 30'000) : lag(4, 400); }
     bool chance(double probability);
 
@@ -79,7 +78,7 @@ public:
     void submit(Process& process, kube::Request request, Answer answer);
     void opened(OpenWatch& watch);
     void closed(OpenWatch& watch);
-    /// Whether a watch of a reconciler may show that change now, must leave it out, or has to wait.
+    /// Whether a watch of a reconciler may show a change now, must leave it out, or must wait.
     enum class Show { yes, never, later };
     Show show(int reconciler, const std::string& resource, int change);
 
@@ -103,19 +102,20 @@ private:
     std::mt19937_64 random_;
     std::vector<std::unique_ptr<Process>> processes_;
     std::vector<OpenWatch*> watches_;
-    std::map<std::string, int, std::less<>> first_change_;  // in the history, once reconcilers run
+    std::map<std::string, int, std::less<>>
+        first_change_;  // position in the history at the start of reconcilers
     const Process* acting_ = nullptr;
-    std::map<int, int> under_way_;  // writes, by the number of their process
+    std::map<int, int> under_way_;  // number of pending writes, by process
     std::map<int, std::vector<std::pair<api::Time, std::chrono::milliseconds>>> pauses_;  // by process
     std::map<int, kube::SteadyTime> quiet_until_;
     Leadership leadership_;
-    std::map<int, kube::SteadyTime> no_lease_until_;  // what is sent about it before is lost
+    std::map<int, kube::SteadyTime> no_lease_until_;  // earlier requests for it are lost
     std::uint64_t changes_stored_ = 0;
     std::vector<Changes> changes_at_writes_;
     int reads_ = 0;
     bool happened_ = false;
-    bool frozen_ = false;  // what a watch shows
-    bool thawed_ = false;  // and shows everything again
+    bool frozen_ = false;  // watches are frozen
+    bool thawed_ = false;  // watches show everything again
 };
 
 }  // namespace faults

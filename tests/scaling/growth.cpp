@@ -10,7 +10,7 @@ namespace {
 
 using api::Json;
 
-// As many places as have room for keys below and between those of the others.
+// As many places as there are keys below and between those of the others.
 constexpr std::size_t most_places = 64;
 constexpr std::string_view first_name = "node";
 
@@ -18,7 +18,7 @@ bool is_list(const Json& schema) { return schema["type"].as_string() == "array";
 bool is_map(const Json& schema) { return schema["additionalProperties"].is_object(); }
 bool is_quantity(const Json& schema) { return schema["x-kubernetes-int-or-string"].bool_or(false); }
 
-// At most one of their members is set: which, the objects say that the tests begin with.
+// At most one of their members is set: the test's objects decide which.
 bool is_choice(std::string_view member) { return member == "mlPolicy" || member == "podGroupPolicy"; }
 
 std::string key_of(std::size_t number) {
@@ -33,11 +33,11 @@ Json scalar(const Json& schema, std::string_view member, const std::string& key,
     if (type == "integer" || type == "number") return number % 1'000'000'000 + 1;
     if (type == "boolean") return true;
     if (schema["format"].as_string() == "date-time") return "2026-01-01T00:00:00Z";
-    // Domain-prefixed paths are the only names that are of another kind.
+    // Only domain-prefixed paths have another form.
     return member == "manager" ? "a.io/" + key : key;
 }
 
-// No more than an object needs to be told from others and to be stored.
+// Returns the smallest object that is distinct from others and can be stored.
 Json least(const Json& schema, std::string_view member, const std::string& key, std::size_t number) {
     if (is_list(schema)) return Json::array();
     if (is_map(schema)) return Json::object();
@@ -49,7 +49,7 @@ Json least(const Json& schema, std::string_view member, const std::string& key, 
     for (const Json& name : schema["required"].items()) need(name.as_string());
     for (const Json& name : schema["x-kubernetes-list-map-keys"].items()) need(name.as_string());
     if (schema["properties"].contains("name")) need("name");
-    // A claim has one source, which only a rule in CEL says.
+    // A claim has one source, which only a CEL rule requires.
     if (schema["properties"].contains("resourceClaimTemplateName")) object["resourceClaimName"] = key;
     return object;
 }
@@ -127,7 +127,7 @@ bool Growth::reaches(const Json& schema, std::string_view member) {
     return reaches_[{&schema, std::string(member)}] = found;
 }
 
-// From the inside out: what is added has nothing inside.
+// From the inside out, so that added items have no content.
 void Growth::grow(Json& value, const Json& schema, std::string_view member) {
     for (const auto& [name, property] : schema["properties"].members()) {
         if (!reaches(property, name) || (is_choice(member) && !value.contains(name))) continue;
@@ -190,7 +190,7 @@ void Growth::add_members(Json& map, const Json& schema) {
     Json::Object::Members members;
     for (auto& [key, value] : map.members()) members.push_back({key, std::move(value)});
     for (std::size_t i = 0; i < size_; ++i) {
-        // Resources count as devices, and labels may have a domain, too.
+        // Resources count as devices, and labels may have a domain.
         const std::string key = "x.io/gpu-" + key_of(number(i));
         members.push_back({key, is_quantity(values) ? Json(1) : Json("x")});
     }

@@ -6,27 +6,27 @@
 
 #include "api/json.hpp"
 
-/// How the keys of one long list or map lie to those of the others, and in which order they come.
+/// The keys of a long list or map in relation to those of the others, and their order.
 enum class Order {
     same,         ///< the same keys everywhere, ascending
-    reversed,     ///< the same keys everywhere, each other list and all of the text the other way round
+    reversed,     ///< the same keys everywhere, every second list and all of the text in reverse
     below,        ///< each list or map has keys below those of the ones before it, in descending order
-    interleaved,  ///< keys of its own between those of the others, the small and the great in turns
-    again,  ///< one key, that of the first item, each time with one entry more in what grows inside of it
+    interleaved,  ///< keys of its own between those of the others, small and large ones in turns
+    again,        ///< one key, that of the first item, each time with one more entry in its growing members
 };
-/// Those in which keys differ.
+/// Orders with different keys.
 constexpr Order orders[] = {Order::same, Order::reversed, Order::below, Order::interleaved};
 std::string_view to_string(Order order);
 
-/// The names of all lists and maps that a schema knows, at whatever place.
+/// Returns the names of all lists and maps in a schema, at any place.
 std::set<std::string> growable(const api::Json& schema);
-/// Of those the lists whose items have keys or are keys: what names are looked up in, and names themselves.
+/// Returns those of them with keyed items, or with items that are keys: the lists in which names are looked
+/// up.
 std::set<std::string> keyed(const api::Json& schema);
 
-/// Makes lists and maps of some names long, wherever a schema has them. What leads there is made where it is
-/// not: objects with what they need, lists with one item, named "node" as everything of the objects is that
-/// the tests begin with. Items that are added have no more than they need, so that the outcome is as long as
-/// `size` says and not its square.
+/// Makes lists and maps of some names long, wherever a schema has them. Creates missing parents: objects with
+/// their required members, lists with one item, named "node" like everything in the initial objects. Added
+/// items have only required members, so that the size of the result is proportional to `size`.
 class Growth {
 public:
     Growth(std::set<std::string> members, std::size_t size, Order order)
@@ -46,9 +46,9 @@ private:
     std::size_t size_;
     Order order_;
     std::size_t first_ = 0;
-    std::size_t places_ = 0;  // so many have grown
+    std::size_t places_ = 0;  // number of grown lists and maps
     std::map<std::pair<const api::Json*, std::string>, bool> reaches_ = {};
 };
 
-/// JSON with the members of objects in such an order. (to_json() has them ascending.)
+/// Returns JSON with the members of objects in that order. (to_json() sorts them ascending.)
 std::string text_of(const api::Json& value, Order order);

@@ -1,12 +1,12 @@
-// Whether a review or a build of a TrainJob takes time in proportion to what is in it, for each list and map
-// that the schemas know: with twice as many items it may take 2.5 times as long, not four times.
+// Checks that the time of a review or a build of a TrainJob is proportional to its size, for each list and
+// map of the schemas: with twice as many items it may take 2.5 times as long, not four times.
 //
-//   scaling [SECONDS]      each list and map by itself, then many together, for so long (default 4) of CPU
-//   scaling MEMBER...      these together; prints what each step takes
+//   scaling [SECONDS]      each list and map alone, then many together, for SECONDS of CPU (default 4)
+//   scaling MEMBER...      these together; prints the time of each step
 //
-// Lists and maps are longer than the schemas admit: the webhook may be asked by others than an API server,
-// and snapshots may be forged. Time is CPU of this thread. What looks wrong is measured again, twice and four
-// times as long, as the machine may be busy: it is wrong if it is so each time.
+// Lists and maps are longer than the schemas admit: the webhook may get requests from other clients than an
+// API server, and snapshots may be forged. Time is CPU of this thread. A suspicious result is measured again,
+// twice and four times as long, because the machine may be busy: it is an error if each measurement shows it.
 #include <malloc.h>
 
 #include <algorithm>
@@ -22,9 +22,9 @@
 namespace {
 
 constexpr double most_growth = 2.5;
-// Below, a step is too quick to tell; with ten times as many items it would still be.
+// Shorter steps cannot be measured; with ten times as many items they can.
 constexpr double least_seconds = 0.003;
-// Items of all lists and maps that grow, and of each at least.
+// Items of all growing lists and maps together, and the minimum of each.
 constexpr std::size_t most_items = 3000;
 constexpr std::size_t least_items = 250;
 constexpr std::size_t crowd = 8;  // lists and maps that grow together
@@ -42,7 +42,7 @@ std::vector<Growing> compare(const std::vector<Step>& before, const std::vector<
     for (const Step& step : after) {
         const auto same = std::find_if(before.begin(), before.end(),
                                        [&](const Step& each) { return each.name == step.name; });
-        // One that is refused early once it is larger is no slower.
+        // A step that fails early with more items is not slower.
         if (same != before.end()) growing.push_back({step.name, same->seconds, step.seconds});
     }
     return growing;
@@ -73,7 +73,7 @@ public:
         const auto steep = steep_of(compare(small, work(subject, 2 * size)));
         return steep.empty() || confirm(subject, steep).empty();
     }
-    // Those of the steps that stay steep, however large the lists are: a cache is full at one size only.
+    // Returns the steps that stay steep for larger lists: a cache is exceeded at one size only.
     std::vector<Growing> confirm(const Subject& subject, std::vector<Growing> steep) {
         std::size_t size = size_for(subject);
         for (int time = 0; time < 2 && !steep.empty(); ++time) {
@@ -102,9 +102,9 @@ public:
         return std::max(least_items, most_items / std::max<std::size_t>(1, places(schemas, subject)));
     }
 
-    // Says what is steep, if it still is.
+    // Reports a steep step, if it still is one.
     bool report(Subject subject) {
-        // Without the members that have nothing to do with it.
+        // Removes the members that have no effect on it.
         const std::set<std::string> members = subject.members;
         for (const std::string& member : members) {
             Subject fewer = subject;
@@ -121,7 +121,7 @@ public:
         return !growing.empty();
     }
 
-    /// Whether something was built with a long list or map of this name, and no other.
+    /// Returns whether something was built with a long list or map of this name alone.
     bool has_built(const std::string& member) const { return built_.contains({member}); }
     int subjects() const { return subjects_; }
 
@@ -132,7 +132,7 @@ private:
     int subjects_ = 0;
 };
 
-// By `names`: growable() or keyed().
+// `names`: growable() or keyed().
 std::set<std::string> all_of(const Schemas& schemas, std::set<std::string> (*names)(const api::Json&)) {
     auto members = names(schemas.job);
     members.merge(names(schemas.runtime));
@@ -140,7 +140,7 @@ std::set<std::string> all_of(const Schemas& schemas, std::set<std::string> (*nam
     return members;
 }
 
-// Of a map in a manifest, which is read as YAML. (Reviews are JSON.)
+// Reads a map in a manifest, as YAML. (Reviews are JSON.)
 double seconds_to_read(std::size_t size, Order order) {
     api::Json::Object::Members members;
     for (std::size_t i = 0; i < size; ++i) members.push_back({"key-" + std::to_string(size + i), 0});
@@ -171,7 +171,7 @@ bool check_yaml() {
     return true;
 }
 
-// Frameworks and gangs in turns, but for a framework that has such a list itself.
+// Takes frameworks and gangs in turns, unless a framework has such a list itself.
 Subject subject_of(const Guard& guard, std::set<std::string> members, Order order, std::size_t turn) {
     constexpr std::string_view gangs[] = {"", "coscheduling", "volcano"};
     const auto all = frameworks(guard.schemas);
@@ -196,8 +196,8 @@ bool check_each_alone(Guard& guard, const std::set<std::string>& members) {
     return good;
 }
 
-// A list that is refused by itself hides others from a crowd, and may be only because what it names is not
-// there.
+// A list that is denied alone hides others in a group. It may be denied only because it names missing
+// objects.
 bool check_refused_ones(Guard& guard, const std::set<std::string>& members,
                         const std::set<std::string>& named) {
     bool good = true;
@@ -214,7 +214,7 @@ bool check_refused_ones(Guard& guard, const std::set<std::string>& members,
     return good;
 }
 
-// One key again and again, with what makes each item of a TrainJob long.
+// One key repeatedly, with the members that make each item of a TrainJob long.
 bool check_repeated_keys(Guard& guard, const std::set<std::string>& named) {
     bool good = true;
     std::size_t turn = 0;
@@ -226,8 +226,8 @@ bool check_repeated_keys(Guard& guard, const std::set<std::string>& named) {
     return good;
 }
 
-// Random ones, so that most pairs meet; the same ones every time. One half are lists in which names are
-// looked up.
+// Random groups, so that most pairs occur; the same ones in every run. Half of them have only lists in which
+// names are looked up.
 bool check_many_together(Guard& guard, const std::set<std::string>& members,
                          const std::set<std::string>& named, double seconds) {
     std::vector<std::string> any, by_name;
@@ -269,7 +269,7 @@ void show(Guard& guard, const std::set<std::string>& members) {
 }  // namespace
 
 int main(int count, char** arguments) {
-    // Memory that comes from the system and goes back to it time and again costs more, the more it is.
+    // Memory that is repeatedly mapped and unmapped costs more, the larger it is.
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     Guard guard;

@@ -22,8 +22,8 @@ namespace {
 
 using api::Json;
 
-// Of live objects, the lists and maps that reviews and builds read. Those of claims and classes of devices
-// are short, as the API server has them.
+// The lists and maps of live objects that reviews and builds read. Those of claims and device classes are
+// short, as the API server limits them.
 constexpr std::string_view live_schemas = R"(
 - apiVersion: v1
   kind: LimitRange
@@ -115,7 +115,7 @@ Objects make_objects(const Schemas& schemas, const Subject& subject, Growth& gro
         growth.grow(object, schema, {});
         (schema["kind"] == "JobSet" ? objects.job_set : objects.observed.emplace_back()) = std::move(object);
     }
-    // The same patches in another order, and a change elsewhere, so that all of them are compared.
+    // The same patches in another order, and another change, so that all of them are compared.
     objects.older_job = objects.job;
     auto& patches = objects.older_job["spec"]["runtimePatches"].items();
     std::reverse(patches.begin(), patches.end());

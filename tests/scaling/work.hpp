@@ -5,17 +5,17 @@
 
 #include "growth.hpp"
 
-/// The schemas of the two specs, and of what is read of live objects.
+/// The schemas of the two specs, and of the parts of live objects that are read.
 struct Schemas {
     api::Json job = {};
     api::Json runtime = {};
     std::vector<api::Json> live = {};  ///< with `kind` and `apiVersion` of the object beside `properties`
 };
 Schemas read_schemas();
-/// The frameworks that the schema of a runtime knows.
+/// Returns the frameworks in the schema of a runtime.
 std::vector<std::string> frameworks(const Schemas& schemas);
 
-/// Which lists and maps are long, and what they are in.
+/// The long lists and maps, and their surroundings.
 struct Subject {
     std::set<std::string> members = {};
     Order order = Order::same;
@@ -23,16 +23,16 @@ struct Subject {
     std::string gang = {};       ///< a member of podGroupPolicy; empty: none
 };
 
-/// What webhook and reconciler do with one TrainJob and its runtime, step by step.
+/// One step of webhook or reconciler on one TrainJob and its runtime.
 struct Step {
     std::string name = {};
     double seconds = 0;  ///< of CPU of this thread
     bool passed = true;  ///< admitted, built
 };
-/// With so many items in each list and map that grows; of the steps, those of such names, or all.
+/// Returns the steps with `size` items in each growing list and map; only steps with the given names, or all.
 std::vector<Step> work_through(const Schemas& schemas, const Subject& subject, std::size_t size,
                                const std::set<std::string>& only = {});
-/// CPU that this thread has taken.
+/// Returns the CPU time of this thread.
 double cpu_seconds();
-/// How many lists and maps are long.
+/// Returns the number of long lists and maps.
 std::size_t places(const Schemas& schemas, const Subject& subject);

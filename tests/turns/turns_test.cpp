@@ -1,5 +1,5 @@
-// How long the reconciler's event loop is kept by objects that are as large as etcd stores them. In CPU time
-// of the shipped program's code, so that others on the machine do not count.
+// Measures how long objects of the largest size that etcd stores block the reconciler's event loop, in CPU
+// time of the release build, so that other load on the machine does not count.
 #include <malloc.h>
 #include <time.h>
 
@@ -28,8 +28,9 @@ namespace {
 
 using api::Json;
 
-constexpr std::size_t largest = 1'500'000;  // bytes; etcd takes 1.5 MiB, with what the API server adds
-constexpr double longest_turn = 250;        // ms
+constexpr std::size_t largest =
+    1'500'000;                        // bytes; etcd accepts 1.5 MiB, including the API server's additions
+constexpr double longest_turn = 250;  // ms
 
 double cpu_milliseconds() {
     timespec now = {};
@@ -37,7 +38,7 @@ double cpu_milliseconds() {
     return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
 }
 
-// Of this process, in MB: what is resident, or the most that was since forget_peak().
+// Returns memory of this process in MB: the resident size, or its peak since forget_peak().
 double resident(const char* field) {
     std::ifstream status("/proc/self/status");
     for (std::string line; std::getline(status, line);)
@@ -46,13 +47,13 @@ double resident(const char* field) {
 }
 void forget_peak() { std::ofstream("/proc/self/clear_refs") << 5; }
 
-// The longest handler that ran, and what the pass asked for at its end.
+// The longest handler, and the last request of the reconcile at its end.
 struct Turns {
     double longest = 0;
     double sum = 0;
     std::string what = {};
 
-    double of_others = 0;  // within the handler that runs
+    double of_others = 0;  // work of the test's API server within the current handler
     std::string asked = {};
 
     void run(const std::function<void()>& handler) {
@@ -66,7 +67,7 @@ struct Turns {
     }
 };
 
-// An API server that has some objects, and keeps what it is sent as it is. Its own work does not count.
+// An API server with some objects that stores requests unchanged. Its own work does not count.
 class Desk final : public kube::ApiServer {
 public:
     explicit Desk(Turns& turns) : turns_(turns) {}
@@ -86,7 +87,7 @@ public:
     const std::string& text(const std::string& path) { return texts_[path]; }
     void put(const std::string& path, std::string text) { texts_[path] = std::move(text); }
 
-    std::size_t sent = 0;  // the largest body
+    std::size_t sent = 0;  // largest body in bytes
 
 private:
     static api::Error none() {
@@ -141,7 +142,7 @@ Json& pod_spec_of(Json& job_set_spec) {
     return job_set_spec["replicatedJobs"].items()[0]["template"]["spec"]["template"]["spec"];
 }
 
-// Adds items until their text has so many bytes, or they hold so many values.
+// Adds items until their text has that many bytes, or they hold that many values.
 void fill(Json& list, std::size_t bytes, const std::function<Json(std::size_t)>& item,
           std::size_t most = std::numeric_limits<std::size_t>::max()) {
     for (std::size_t i = 0, sum = 0, values = 0; sum < bytes && values < most; ++i) {
@@ -150,7 +151,7 @@ void fill(Json& list, std::size_t bytes, const std::function<Json(std::size_t)>&
         values += api::count_tree_values(list.items().back());
     }
 }
-// A runtime that holds more values is not built from.
+// A runtime with more values is not built.
 void fill_runtime(Json& list, const std::function<Json(std::size_t)>& item) {
     fill(list, largest, item, runtime::max_runtime_values - 1'000);
 }
@@ -213,7 +214,7 @@ const Case cases[] = {
      [](Json&, Json& runtime) { fill_runtime(pod_spec_of_runtime(runtime)["volumes"], named_downwards); }},
     {"containers of the runtime",
      [](Json&, Json& runtime) { fill_runtime(pod_spec_of_runtime(runtime)["containers"], named_downwards); }},
-    // What we apply of them is noted in an annotation, which may have 256 KiB; others may add to it.
+    // An annotation records the applied ones; annotations may have 256 KiB, and others may add to the list.
     {"tolerations of the runtime and of others",
      [](Json&, Json& runtime) { fill(pod_spec_of_runtime(runtime)["tolerations"], 200'000, toleration); }},
     {"jobs of the runtime",
@@ -246,10 +247,10 @@ const std::string job_path = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/ns/
 const std::string runtime_path = "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes/plain";
 const std::string job_set_path = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/ns/jobsets/job";
 
-// The reconciler over one TrainJob and its runtime.
+// The reconciler with one TrainJob and its runtime.
 struct Shop {
     Turns turns = {};
-    double memory = 0;  // of the last pass, in MB, with what the API server of this test takes
+    double memory = 0;  // of the last reconcile, in MB, including this test's API server
     Desk desk{turns}, desk_for_events{turns};
     boost::asio::io_context context{1};
     std::unique_ptr<kube::Clock> clock = kube::make_clock(context.get_executor());
@@ -261,7 +262,7 @@ struct Shop {
     reconciler::Pass pass{
         desk, caches, events, silent, [this] { return now; }, {}, {runtime::default_pipeline(), shared}};
 
-    // As a watch brings it.
+    // Adds an object like a watch.
     template <class Facts>
     void show(const std::string& path, kube::Store<Facts>& store) {
         const std::string line = R"({"type":"MODIFIED","object":)" + desk.text(path) + "}";
@@ -285,7 +286,7 @@ struct Shop {
         memory = resident("VmHWM") - before;
         return *report;
     }
-    // Tells of the longest turn since the last time.
+    // Prints the longest turn since the last call.
     void tell(const std::string& what) {
         std::cout << std::left << std::setw(60) << what << std::fixed << std::setprecision(0)
                   << "longest turn " << turns.longest << " ms, before " << turns.what << "; " << turns.sum
@@ -316,7 +317,7 @@ double longest_turn_of(const Case& each) {
         parsed(R"({"conditions":[{"type":"Created","status":"True","reason":"JobsCreationSucceeded"},
                 {"type":"Suspended","status":"False","reason":"Resumed","lastTransitionTime":"2026-01-15T10:00:00Z"}]})");
     shop.desk.put(job_path, to_json(job));
-    // Others have made it as large as it may be.
+    // Others have filled it to the largest size.
     Json job_set = parsed(shop.desk.text(job_set_path));
     if (const std::size_t size = to_json(job_set).size(); size < largest)
         fill(pod_spec_of(job_set["spec"])["tolerations"], largest - size,
@@ -335,7 +336,7 @@ double longest_turn_of(const Case& each) {
 TEST_CASE("no object that etcd stores keeps the event loop for more than 250 ms") {
     for (const Case& each : cases) {
         DYNAMIC_SECTION(each.name) {
-            // Others on the machine leave caches cold, which takes CPU time as well.
+            // Other load on the machine leaves caches cold, which takes CPU time as well.
             double longest = longest_turn_of(each);
             for (int tries = 1; tries < 3 && longest >= longest_turn; ++tries)
                 longest = std::min(longest, longest_turn_of(each));

@@ -1,4 +1,4 @@
-"""A real Kubernetes control plane on loopback, for tests, the demo and people (scripts/cluster)."""
+"""A real Kubernetes control plane on loopback, for tests, the demo and scripts/cluster."""
 
 from .binaries import build
 from .plane import ControlPlane

@@ -1,4 +1,4 @@
-"""What the launcher itself asks of the API server. Starting kubectl takes a tenth of a second each time."""
+"""A client for the launcher's own requests to the API server. Starting kubectl takes a tenth of a second each time."""
 
 import http.client
 import json
@@ -7,7 +7,7 @@ import urllib.parse
 
 
 class Api:
-    """The API server as seen by the holder of a client certificate."""
+    """Sends requests to the API server with a client certificate."""
 
     def __init__(self, server, ca_file, cert, key):
         self._address = urllib.parse.urlsplit(server)
@@ -15,7 +15,7 @@ class Api:
         self._tls.load_cert_chain(cert, key)
 
     def request(self, method, path, body=None, timeout=30):
-        """(status, answer). The answer is JSON or, where the server sends none, text; status 0: nobody answers."""
+        """Returns (status, answer). The answer is JSON or, if the server sends none, text; the status is 0 without an answer."""
         connection = http.client.HTTPSConnection(self._address.hostname, self._address.port, context=self._tls,
                                                  timeout=timeout)
         try:
@@ -32,12 +32,12 @@ class Api:
             return response.status, text
 
     def get(self, path):
-        """The object, or {} as long as there is none."""
+        """Returns the object, or {} if it does not exist."""
         status, answer = self.request("GET", path)
         return answer if status == 200 else {}
 
     def create(self, path, obj):
-        """The created object; it must not be there yet."""
+        """Creates an object that must not exist yet. Returns it."""
         status, answer = self.request("POST", path, obj)
         if status != 201:
             reason = answer.get("message") if isinstance(answer, dict) else answer

@@ -1,7 +1,7 @@
-"""Builds the control plane's programs, and Helm, from their pinned Go modules, once per set of versions. CRDs of others come
+"""Builds the control plane's programs, and Helm, from their pinned Go modules, once per set of versions. CRDs of other projects come
 from such modules as well.
 
-They are kept outside the checkout, keyed by what they are made of, so that a second checkout does not build them again.
+The programs are kept outside the checkout, keyed by their inputs, so that a second checkout does not build them again.
 """
 
 import collections
@@ -17,13 +17,13 @@ import sys
 import tempfile
 import time
 
-MODULE = pathlib.Path(__file__).resolve().parents[1]  # where go.mod is
+MODULE = pathlib.Path(__file__).resolve().parents[1]  # the folder of go.mod
 HELM_MODULE = MODULE / "helm"  # a go.mod of its own: a change of it does not build the control plane again
 OTHERS_MODULE = MODULE / "others"  # the same
 KUEUE_MODULE = MODULE / "kueue"  # the same
 ROUND_TRIP_MODULE = MODULE / "roundtrip"  # the same
 
-# program: its main package. In this order each one prepares much of the next.
+# program: its main package. In this order each build prepares much of the next.
 PROGRAMS = {
     "etcd": "go.etcd.io/etcd/server/v3",
     "kwok": "sigs.k8s.io/kwok/cmd/kwok",
@@ -33,7 +33,7 @@ PROGRAMS = {
     "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
     "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
 }
-# What the modules ship besides Go code, and we install as it is: name here, module, path in it.
+# Files of modules that are installed unchanged: name here, module, path in it.
 ASSETS = {
     "jobset-config": ("sigs.k8s.io/jobset", "config/components"),
     "kwok-stages": ("sigs.k8s.io/kwok", "kustomize/stage"),
@@ -46,7 +46,7 @@ CRDS_OF_OTHERS = {
     "cert-manager": ("github.com/cert-manager/cert-manager", "deploy/crds"),
     "prometheus-operator": ("github.com/prometheus-operator/prometheus-operator", "example/prometheus-operator-crd"),
 }
-# GOFLAGS replaces what the user has set, so that the same inputs give the same programs everywhere.
+# GOFLAGS replaces the user's flags, so that the same inputs give the same programs everywhere.
 ENVIRONMENT = {"CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly -trimpath"}
 LINKER_FLAGS = "-s -w"
 REPORT_SECONDS = 15
@@ -60,41 +60,41 @@ def cache_directory():
 
 
 def build():
-    """The directory with the control plane's programs; builds them if they are not there yet."""
+    """Returns the directory with the control plane's programs. Builds missing ones."""
     return _build(MODULE, PROGRAMS, ASSETS, "the control plane's programs", "about ten minutes on two cores")
 
 
 def build_helm():
-    """The helm program; built if it is not there yet."""
+    """Returns the path of helm. Builds it if it is missing."""
     return _build(HELM_MODULE, {"helm": "helm.sh/helm/v4/cmd/helm"}, {}, "Helm", "about two minutes") / "helm"
 
 
 def build_kueue():
-    """The directory with Kueue's manager and its manifests; built if it is not there yet."""
+    """Returns the directory with Kueue's manager and its manifests. Builds it if it is missing."""
     return _build(KUEUE_MODULE, KUEUE, KUEUE_ASSETS, "Kueue", "about five minutes on two cores")
 
 
 def build_trainer():
-    """The directory with Kubeflow Trainer's manager, of the version that Kueue knows, and its manifests; built if it is not there yet."""
+    """Returns the directory with Kubeflow Trainer's manager, in the version that Kueue uses, and its manifests. Builds it if missing."""
     return _build(KUEUE_MODULE, TRAINER, TRAINER_ASSETS, "Kubeflow Trainer", "a minute after Kueue")
 
 
 def build_struct_tags():
-    """The program tests/bed/structtags; built if it is not there yet, of modules that the control plane is built of."""
+    """Returns the path of tests/bed/structtags. Builds it, from modules of the control plane, if it is missing."""
     source = MODULE / "structtags" / "main.go"
     name = f"structtags-{hashlib.sha256(source.read_bytes()).hexdigest()[:16]}"
     return _build(MODULE, {name: "./structtags"}, {}, "the reader of struct tags", "a few seconds") / name
 
 
 def build_round_trip():
-    """The program tests/bed/roundtrip; built if it is not there yet."""
+    """Returns the path of tests/bed/roundtrip. Builds it if it is missing."""
     source = ROUND_TRIP_MODULE / "main.go"
     name = f"roundtrip-{hashlib.sha256(source.read_bytes()).hexdigest()[:16]}"
     return _build(ROUND_TRIP_MODULE, {name: "."}, {}, "Kubeflow Trainer's types", "a few seconds") / name
 
 
 def crds_of_others():
-    """A directory with one of CRDs for each of CRDS_OF_OTHERS; fetched if they are not there yet."""
+    """Returns a directory with a directory of CRDs for each of CRDS_OF_OTHERS. Fetches missing ones."""
     return _build(OTHERS_MODULE, {}, CRDS_OF_OTHERS, "CRDs of others", "a few seconds")
 
 
@@ -127,7 +127,7 @@ def _key(module, programs, assets):
 
 
 def _build_into(target, module, programs, assets):
-    # We hold the lock, so whatever half-built directory lies there belongs to a build that was killed.
+    # This process holds the lock, so a half-built directory belongs to a build that was killed.
     for left in target.parent.glob("building-*"):
         shutil.rmtree(left, ignore_errors=True)
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="building-", dir=target.parent))
@@ -148,14 +148,14 @@ def _build_into(target, module, programs, assets):
 
 
 def _compile(module, title, package, output, stamp):
-    """One program; says every few seconds how far it is, as the largest take minutes."""
+    """Builds one program. Reports progress every few seconds, as the largest programs take minutes."""
     began = reported = time.monotonic()
     packages, complaints = 0, collections.deque(maxlen=40)
     command = [_go_program(), "build", "-v", "-ldflags", f"{LINKER_FLAGS} {stamp}", "-o", str(output), package]
     with subprocess.Popen(command, cwd=module, env={**os.environ, **ENVIRONMENT}, stderr=subprocess.PIPE, text=True) as go:
         try:
             for line in go.stderr:
-                if len(line.split()) > 1:  # a line of one word is the name of a package, of which go takes up the next
+                if len(line.split()) > 1:  # go prints the name of each package that it starts with
                     complaints.append(line)
                 else:
                     packages += 1
@@ -163,7 +163,7 @@ def _compile(module, title, package, output, stamp):
                     reported = time.monotonic()
                     _say(f"{title}: {reported - began:.0f} s, {packages} packages")
         except BaseException:
-            go.send_signal(signal.SIGINT)  # it ends at once then and removes its temporary files
+            go.send_signal(signal.SIGINT)  # it ends at once and removes its temporary files
             raise
     if go.returncode != 0:
         how = f"exit status {go.returncode}" if go.returncode > 0 else f"it was ended by signal {-go.returncode}"
@@ -172,7 +172,7 @@ def _compile(module, title, package, output, stamp):
 
 
 def _version_stamp():
-    """What a release build of Kubernetes says of itself; clients read it from /version."""
+    """Returns the version that a release build of Kubernetes reports; clients read it from /version."""
     version = go("list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes").strip()
     major, minor = version.lstrip("v").split(".")[:2]
     values = {"gitVersion": version, "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}
@@ -181,7 +181,7 @@ def _version_stamp():
 
 
 def go(*arguments, module=MODULE):
-    """What the go command prints, in the test bed's module or another one."""
+    """Returns the output of the go command, in the test bed's module or another one."""
     run = subprocess.run([_go_program(), *arguments], cwd=module, env={**os.environ, **ENVIRONMENT}, capture_output=True,
                          text=True)
     if run.returncode != 0:
@@ -190,7 +190,7 @@ def go(*arguments, module=MODULE):
 
 
 def _go_program():
-    """The one that scripts/setup installed for us, if it had to; else the one on the PATH."""
+    """Returns the go of scripts/setup, if that had to install one; else the one on the PATH."""
     own = cache_directory() / "tools" / "go-venv" / "bin" / "go"
     program = str(own) if own.exists() else shutil.which("go")
     if not program:

@@ -1,4 +1,4 @@
-"""Keys and certificates of one control plane: one CA for everything, as small clusters have it."""
+"""Keys and certificates of one control plane: one CA for everything, as in small clusters."""
 
 import pathlib
 import subprocess
@@ -7,8 +7,8 @@ _NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
 
 
 class Authority:
-    """A CA in a directory, by the openssl command. hosts: what its own certificate is valid for besides. rsa: its key is an RSA key in
-    the traditional format."""
+    """A CA in a directory, made by the openssl command. hosts: further names for its own certificate. rsa: its key is an RSA key in the
+    traditional format."""
 
     def __init__(self, directory, common_name="test-cluster-ca", days=30, hosts=(), rsa=False):
         self.directory = pathlib.Path(directory)
@@ -23,7 +23,7 @@ class Authority:
         _openssl("req", "-x509", *key, "-days", self._days, "-subj", f"/CN={common_name}", *names, "-out", self.cert)
 
     def issue(self, name, common_name, organization="", hosts=()):
-        """(certificate, key) for a client, or for a server that is reached by `hosts`."""
+        """Returns (certificate, key) for a client, or for a server at `hosts`."""
         key, request, cert, extensions = (self.directory / f"{name}.{suffix}" for suffix in ("key", "csr", "crt", "ext"))
         subject = (f"/O={organization}" if organization else "") + f"/CN={common_name}"
         _openssl("req", "-new", *_NEW_KEY, "-subj", subject, "-keyout", key, "-out", request)
@@ -33,7 +33,7 @@ class Authority:
         return cert, key
 
     def make_signing_key(self, name):
-        """A private key without a certificate, as service account tokens are signed with."""
+        """Returns a private key without a certificate, as needed to sign service account tokens."""
         key = self.directory / name
         _openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", key)
         return key

@@ -1,4 +1,4 @@
-"""The JobSet controller: its CRD, RBAC and webhooks from its own module, pointed at our process."""
+"""The JobSet controller: its CRD, RBAC and webhooks from its own module, with a process on loopback instead of a Service."""
 
 import json
 import shutil
@@ -33,12 +33,12 @@ class JobSet:
         self._webhook, self._metrics, self._health = free_ports(3)
 
     def create_crd(self):
-        """First of all: the API server holds up whoever creates an object within two seconds of its CRD."""
+        """Comes first: for two seconds after a CRD is created, the API server delays creates of its objects."""
         for path in sorted((self._config / "crd" / "bases").glob("*.yaml")):
             self._plane.api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", _parse(path))
 
     def crd_is_served(self):
-        """Launched any earlier, the controller would look again only after ten seconds."""
+        """The controller must start later: if its CRD is not served yet, it tries again only after ten seconds."""
         return bool(self._plane.api.get(_API))
 
     def start(self):
@@ -61,7 +61,7 @@ class JobSet:
             _register_webhooks(plane, configuration, f"https://127.0.0.1:{self._webhook}")
 
     def ready(self):
-        """Whether a JobSet could be created now: the controller is up, and the API server reaches its webhooks."""
+        """Returns whether a JobSet can be created: the controller runs, and the API server reaches its webhooks."""
         try:
             urllib.request.urlopen(f"http://127.0.0.1:{self._health}/readyz", timeout=5).close()
         except (urllib.error.URLError, OSError):
@@ -70,7 +70,7 @@ class JobSet:
 
 
 def _create_account(plane, role):
-    """The service account that the controller runs as, with the module's cluster role and nothing else."""
+    """Creates the service account of the controller, with the module's cluster role and nothing else."""
     role["metadata"]["name"] = _ACCOUNT
     plane.api.create("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": _NAMESPACE}})
     plane.api.create(f"/api/v1/namespaces/{_NAMESPACE}/serviceaccounts",
@@ -86,7 +86,7 @@ def _create_account(plane, role):
 
 
 def _make_certificate(plane):
-    """A directory with the webhook's certificate, under the names that the controller expects."""
+    """Returns a directory with the webhook's certificate, under the names that the controller expects."""
     directory = plane.directory / "jobset-certs"
     directory.mkdir(exist_ok=True)
     for source, name in zip(plane.authority.issue("jobset-webhook", "jobset", hosts=["127.0.0.1"]), ("tls.crt", "tls.key")):
@@ -99,11 +99,11 @@ def _register_webhooks(plane, configuration, url):
     for hook in configuration["webhooks"]:
         call_process(hook, url, plane.ca_file)
         if "pods" in hook["rules"][0]["resources"]:
-            # As its own manifests do it: only pods of JobSets concern it.
+            # As in its own manifests: it is called for pods of JobSets only.
             hook["objectSelector"] = {"matchExpressions": [{"key": "jobset.sigs.k8s.io/jobset-name", "operator": "Exists"}]}
     plane.api.create(f"{_ADMISSION}/{configuration['kind'].lower()}s", configuration)
 
 
 def _parse(path):
-    """A YAML file by libyaml: in Python alone the CRD takes a second."""
+    """Reads a YAML file by libyaml: in pure Python the CRD takes a second."""
     return yaml.load(path.read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))

@@ -4,7 +4,7 @@ import json
 
 
 def write_kubeconfig(path, server, ca_file, user, namespace="default"):
-    """One cluster, one user, one context with that namespace. (JSON is YAML.)"""
+    """Writes one cluster, one user, and one context with that namespace. (JSON is YAML.)"""
     path.touch(mode=0o600)
     path.write_text(json.dumps({
         "apiVersion": "v1",

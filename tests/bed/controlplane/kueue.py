@@ -1,4 +1,4 @@
-"""Kueue's manager with its CRDs, RBAC and webhooks, as its release installs them; and the kinds that it looks after here."""
+"""Kueue's manager with its CRDs, RBAC and webhooks, as in its release, and the kinds that it manages here."""
 
 import json
 import shutil
@@ -8,9 +8,9 @@ from .certificates import Authority
 from .neighbour import Neighbour
 
 NAMESPACE = "kueue-system"
-# Kueue's webhooks look at the namespaces with this label only: other tests live on the same control plane.
+# Kueue's webhooks select namespaces with this label only, because other tests share the control plane.
 LABEL = {"signalbox.test/kueue": "yes"}
-# Of those that its release turns on: the kinds that this control plane has.
+# The frameworks of its release whose kinds this control plane has.
 FRAMEWORKS = ["batch/job", "jobset.x-k8s.io/jobset", "trainer.kubeflow.org/trainjob", "pod"]
 _GROUPS = {"batch", "jobset.x-k8s.io", "trainer.kubeflow.org", "kueue.x-k8s.io", ""}
 _SECRET = "kueue-webhook-server-cert"
@@ -18,13 +18,13 @@ _HOST = "kueue-webhook-service.kueue-system.svc"
 
 
 class Kueue(Neighbour):
-    """start() and stop() after install(). frameworks: those of FRAMEWORKS that are on."""
+    """start() and stop() after install(). frameworks: the enabled ones of FRAMEWORKS."""
 
     def __init__(self, plane, frameworks=FRAMEWORKS, **settings):
         programs = build_kueue()
         super().__init__(plane, programs / "kueue", programs / "kueue-config" / "default", NAMESPACE, "kueue-controller-manager")
         self._settings = {"integrations": {"frameworks": frameworks}, **settings}
-        # It manages its certificates itself and takes these over, if the CA has this name and such a key, and all are valid for months.
+        # Kueue manages its certificates itself. It adopts these if the CA has this name and such a key, and all are valid for months.
         self._authority = Authority(plane.directory / "kueue" / "certs", "kueue-ca", days=3650, hosts=["kueue-ca"], rsa=True)
 
     def certificate_authority(self):
@@ -56,10 +56,10 @@ class Kueue(Neighbour):
             "webhook": {"port": self.webhook_port, "host": "127.0.0.1", "certDir": str(self.directory)},
             "leaderElection": {"leaderElect": False},
             "clientConnection": {"qps": 500, "burst": 500},
-            # As its release has it for other kinds: by default it would take up one TrainJob after the other.
+            # As its release sets it for other kinds. By default it reconciles one TrainJob at a time.
             "controller": {"groupKindConcurrency": {kind: 5 for kind in (
                 "TrainJob.trainer.kubeflow.org", "JobSet.jobset.x-k8s.io", "Job.batch", "Pod", "Workload.kueue.x-k8s.io")}},
-            # Its own API server, which would listen on all addresses.
+            # Kueue's own API server would listen on all addresses.
             "featureGates": {"VisibilityOnDemand": False},
             **self._settings}))
         return ["--config", settings, "--zap-log-level", "2"]

@@ -1,4 +1,4 @@
-"""A controller of others that works next to ours: installed from its own kustomization, run as a process on loopback."""
+"""A controller of another project beside Signalbox: installed from its own kustomization, run as a process on loopback."""
 
 import base64
 import contextlib
@@ -11,21 +11,21 @@ import yaml
 from .ports import free_ports
 from .processes import Process, stop
 
-# What has no use here: the controller is a process and not a Pod, and no Service of this control plane has an address.
+# Kinds that are left out: the controller is a process and not a Pod, and no Service of this control plane has an address.
 _LEFT_OUT = {"Deployment", "Service", "APIService", "ConfigMap", "Secret"}
 _WEBHOOKS = {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
 
 
 def call_process(holder, url, ca_file):
-    """Has a webhook's or a conversion's `clientConfig` name a process at `url` instead of a Service."""
+    """Makes the `clientConfig` of a webhook or a conversion name a process at `url` instead of a Service."""
     holder["clientConfig"] = {"url": url + holder["clientConfig"]["service"]["path"],
                               "caBundle": base64.b64encode(ca_file.read_bytes()).decode()}
 
 
 class Neighbour:
-    """One controller on one control plane. It can be stopped and started again; it ends with the control plane at the latest.
+    """One controller on one control plane. It can be stopped and started again. It ends with the control plane at the latest.
 
-    program: its file. kustomization: a directory, whose objects are created but for what only a Pod needs.
+    program: its file. kustomization: a directory, whose objects are created, except those that only a Pod needs.
     """
 
     def __init__(self, plane, program, kustomization, namespace, account):
@@ -39,19 +39,19 @@ class Neighbour:
         self.webhook_port, self.health_port = free_ports(2)
 
     def arguments(self):
-        """What the program is started with."""
+        """Returns the arguments of the program."""
         raise NotImplementedError
 
     def certificate_authority(self):
-        """Whose certificate the webhooks have."""
+        """Returns the CA of the webhooks' certificate."""
         return self._plane.ca_file
 
     def adapt(self, obj):
-        """Changes an object of the kustomization for this control plane, or leaves it out by returning None."""
+        """Changes an object of the kustomization for this control plane. Returns None to leave it out."""
         return obj
 
     def install(self):
-        """Creates its objects: first what others of them need, in the kustomization's order."""
+        """Creates its objects: first those that others need, in the kustomization's order."""
         self.directory.mkdir(exist_ok=True)
         rendered = self._plane.kubectl("kustomize", self._kustomization)
         objects = [self._pointed(obj) for obj in yaml.load_all(rendered, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
@@ -63,7 +63,7 @@ class Neighbour:
         self._plane.kubectl("create", "--validate=false", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
 
     def _pointed(self, obj):
-        """At our process."""
+        """Points an object's webhooks at this process."""
         url = f"https://127.0.0.1:{self.webhook_port}"
         if obj["kind"] in _WEBHOOKS:
             for hook in obj["webhooks"]:
@@ -77,7 +77,7 @@ class Neighbour:
         if not self._process:
             kubeconfig = self._plane.service_account_kubeconfig(self._namespace, self._account)
             self._process = Process(self._program.name, [self._program, *self.arguments()], self._plane.directory / f"{self._program.name}.log",
-                                    # Where it keeps what it has to keep if it is not told where.
+                                    # TMPDIR: the program's default directory for its files.
                                     {"KUBECONFIG": str(kubeconfig), "TMPDIR": str(self.directory)})
             self._plane.adopt(self._process)
         else:
@@ -89,7 +89,7 @@ class Neighbour:
 
     @contextlib.contextmanager
     def away(self):
-        """As if its node had gone, and another one had it after a while."""
+        """Stops the controller inside the context and starts it again after it, as if its node failed and it moved to another one."""
         self._process.kill()
         try:
             yield

@@ -1,4 +1,4 @@
-"""Nodes that only pretend to run pods, by kwok. How pods end there is in ../config/pod-complete.yaml."""
+"""Nodes that only pretend to run pods, by kwok. ../config/pod-complete.yaml has the rules by which pods end there."""
 
 import pathlib
 
@@ -7,7 +7,7 @@ _ROOM = {"cpu": "64", "memory": "512Gi", "pods": "500", "nvidia.com/gpu": "8"}
 
 
 def start(plane):
-    """Registers plane.nodes nodes and launches what stands for their kubelets. Needs a running API server."""
+    """Registers plane.nodes nodes and starts kwok in place of their kubelets. Needs a running API server."""
     for number in range(plane.nodes):
         plane.api.create("/api/v1/nodes", _node(f"node-{number + 1}"))
     stages = plane.programs / "kwok-stages"
@@ -21,7 +21,7 @@ def start(plane):
 
 
 def ready(plane):
-    """Whether pods can be scheduled on all of them: a node is tainted until the controllers have seen it ready."""
+    """Returns whether pods can be scheduled on all of them: a node is tainted until the controllers have seen it ready."""
     nodes = plane.api.get("/api/v1/nodes").get("items", [])
     return len(nodes) == plane.nodes and all(_is_ready(node) and not node["spec"].get("taints") for node in nodes)
 

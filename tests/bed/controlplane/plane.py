@@ -1,6 +1,6 @@
 """One control plane: etcd, API server, controller manager, scheduler, the JobSet controller, and nodes that only pretend
-to run pods. Everything listens on free ports of loopback and keeps its state in one directory, so that several can run
-side by side."""
+to run pods. All programs listen on free ports of loopback. The state is in one directory. So several planes can run side by
+side."""
 
 import contextlib
 import json
@@ -22,21 +22,21 @@ from .processes import Process, ProcessEnded, start_time, stop
 
 _ATTEMPTS = 3
 _TIMEOUT = 120  # seconds; ten is usual, but the machine may be busy with compilers
-# Longer than any control plane lives: the programs under test and the JobSet controller do not renew their tokens.
+# Longer than any control plane lives, because the programs under test and the JobSet controller do not renew their tokens.
 _TOKEN_SECONDS = 30 * 24 * 3600
 
 
 class ControlPlane:
     """start() and stop(), or a context manager.
 
-    nodes: how many nodes pods can run on. lean: only etcd and the API server. outlive: go on after this process has
-    ended; the directory's pids.json says for stop_by_id what is to be ended then. Without it, everything ends together
-    with the thread that called start(). directory: for its state; by default a new temporary one, which stop() removes
-    unless keep_logs is set. api_server_options: more of them.
+    nodes: the number of nodes for pods. lean: only etcd and the API server. outlive: continue after this process has ended;
+    the directory's pids.json has the processes for stop_by_id. Without it, everything ends together with the thread that
+    called start(). directory: for its state; by default a new temporary one, which stop() removes unless keep_logs is set.
+    api_server_options: more of them.
     """
 
-    # Each is told of every control plane of this process: starting(plane) before anything of it runs, and ended(plane) when
-    # nothing of it runs any more and its directory is still there.
+    # Called for every control plane of this process: starting(plane) before any of its programs runs, and ended(plane) after the
+    # last one has ended, while its directory still exists.
     observers = []
 
     def __init__(self, nodes=4, lean=False, outlive=False, directory=None, api_server_options=()):
@@ -61,7 +61,7 @@ class ControlPlane:
         self.stop()
 
     def start(self):
-        """Returns itself when JobSets can be created and their pods scheduled (lean: when the API server is ready)."""
+        """Returns itself when JobSets can be created and their pods can be scheduled (lean: when the API server is ready)."""
         self.programs = build()
         for observer in self.observers:
             observer.starting(self)
@@ -76,7 +76,7 @@ class ControlPlane:
                         raise
                     self._stop_processes()
         except BaseException as failure:
-            # Of an interruption there is nothing to find out.
+            # An interruption needs no logs.
             self.keep_logs = self.keep_logs or isinstance(failure, Exception)
             self.stop()
             raise
@@ -84,7 +84,7 @@ class ControlPlane:
         return self
 
     def stop(self):
-        """Ends what start() started, and nothing else. A second call does nothing."""
+        """Ends the processes that start() started, and nothing else. A second call does nothing."""
         self._stop_processes()
         if self._stopped:
             return
@@ -104,8 +104,8 @@ class ControlPlane:
         return [process.pid for process in self._processes]
 
     def kubectl(self, *arguments, input=None, kubeconfig=None, check=True):
-        """What kubectl prints, as admin unless another kubeconfig is given. A failure is an error unless check is False."""
-        # A cache of its own: another control plane may have had this port a minute ago, and served other kinds.
+        """Returns the output of kubectl, as admin unless another kubeconfig is given. Raises on failure unless check is False."""
+        # A cache of its own: another control plane may just have had this port and served other kinds.
         run = subprocess.run([self.kubectl_path, "--kubeconfig", kubeconfig or self.kubeconfig,
                               "--cache-dir", self.directory / "kubectl-cache", *map(str, arguments)],
                              input=input, capture_output=True, text=True)
@@ -114,7 +114,7 @@ class ControlPlane:
         return run.stdout
 
     def service_account_kubeconfig(self, namespace, name):
-        """A kubeconfig as that service account, whose token lies in a file as in a pod."""
+        """Returns a kubeconfig of that service account, with the token in a file as in a pod."""
         request = {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", "metadata": {"name": name},
                    "spec": {"expirationSeconds": _TOKEN_SECONDS}}
         account = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}"
@@ -127,12 +127,12 @@ class ControlPlane:
         return path
 
     def user_kubeconfig(self, name, user, group=""):
-        """A kubeconfig as that user, with a client certificate; `name` is what its files are called."""
+        """Returns a kubeconfig of that user, with a client certificate in files named after `name`."""
         self.authority.issue(name, user, group)
         return self._with_certificate(name, self.directory / f"{name}.kubeconfig")
 
     def admin_kubeconfig(self, namespace):
-        """The administrator's, for a context in that namespace."""
+        """Returns the administrator's kubeconfig, for a context in that namespace."""
         return self._with_certificate("admin", self.directory / f"admin-in-{namespace}.kubeconfig", namespace)
 
     def _with_certificate(self, name, path, namespace="default"):
@@ -141,18 +141,18 @@ class ControlPlane:
         return path
 
     def stop_api_server(self):
-        """As if it had crashed: everything else goes on, and nobody listens at `server`."""
+        """Kills the API server as in a crash: the other programs continue, and connections to `server` are refused."""
         stop([self._api_server()], grace=0)
 
     def start_api_server(self):
-        """The same one again, at its port and with its data. Returns when it is ready."""
+        """Starts it again, at its port and with its data. Returns when it is ready."""
         self._api_server().start()
         self._note_pids()
         self._wait_for_api_server()
 
     @contextlib.contextmanager
     def paused(self, name):
-        """One of the programs does nothing for a while."""
+        """Suspends one of the programs inside the context."""
         pid = next(process.pid for process in self._processes if process.name == name)
         os.kill(pid, signal.SIGSTOP)
         try:
@@ -160,18 +160,18 @@ class ControlPlane:
         finally:
             os.kill(pid, signal.SIGCONT)
 
-    # For the modules of this package, each of which starts one part.
+    # For the modules of this package. Each starts one part.
 
     def launch(self, name, *arguments, environment=None):
         self.adopt(Process(name, [self.programs / name, *arguments], self.directory / f"{name}.log", environment, self._outlive))
 
     def adopt(self, process):
-        """It ends when the control plane does."""
+        """Makes a process end with the control plane."""
         self._processes.append(process)
         self._note_pids()
 
     def wait(self, what, probe):
-        """Until probe() returns something true, as long as all programs run."""
+        """Waits until probe() returns a true value. Raises if a program ends or the time is over."""
         deadline = time.monotonic() + _TIMEOUT
         while not probe():
             for process in self._processes:
@@ -182,7 +182,7 @@ class ControlPlane:
             time.sleep(0.05)
 
     def _note_pids(self):
-        """After each one, so that nothing is lost if we are killed halfway."""
+        """Records the processes after each start, so that none is lost if this process is killed halfway."""
         if self._outlive:
             (self.directory / "pids.json").write_text(json.dumps({pid: start_time(pid) for pid in self.pids()}))
 
@@ -190,7 +190,7 @@ class ControlPlane:
         return next(process for process in self._processes if process.name == "kube-apiserver")
 
     def _wait_for_api_server(self):
-        # Before etcd answers, the API server accepts connections and says nothing.
+        # Before etcd answers, the API server accepts connections and sends nothing.
         self.wait("the API server to be ready", lambda: self.api.request("GET", "/readyz", timeout=1)[0] == 200)
 
     def _start_once(self):

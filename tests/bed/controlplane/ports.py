@@ -8,11 +8,11 @@ _EPHEMERAL = pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 def free_ports(count):
-    """Ports that nobody uses, all different.
+    """Returns free ports, all different.
 
-    They lie below those that the kernel hands to outgoing connections, of which a control plane makes many: one of them
-    could take a port between our look and the program's bind. What remains is another control plane that starts at the
-    same moment; ControlPlane.start() tries again then.
+    They lie below the range of outgoing connections, of which a control plane makes many: one of these could take a port between
+    this check and the program's bind. Another control plane that starts at the same moment can still take one; then
+    ControlPlane.start() tries again.
     """
     first_ephemeral = int(_EPHEMERAL.read_text().split()[0])
     candidates = range(10000, first_ephemeral) if first_ephemeral > 12000 else range(1024, 65536)

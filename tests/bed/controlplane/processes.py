@@ -1,5 +1,5 @@
-"""Processes that one control plane or one test started: these, by the ids that we kept, and no others are ever
-signalled."""
+"""Processes of one control plane or one test. Only these are ever signalled, by the ids that were recorded when they
+started."""
 
 import ctypes
 import os
@@ -14,8 +14,8 @@ _GRACE_SECONDS = 10
 
 
 class Process:
-    """A program with its log file, which it begins anew or, with `append`, continues. `outlive`: go on after the process
-    that started it has ended; else the kernel ends it together with the thread that started it."""
+    """A program with its log file, which it truncates or, with `append`, continues. `outlive`: it continues after the process that
+    started it has ended; else the kernel ends it together with the thread that started it."""
 
     def __init__(self, name, arguments, log, environment=None, outlive=False, append=False):
         self.name = name
@@ -28,10 +28,10 @@ class Process:
         self.start()
 
     def start(self):
-        """Also once more after it has ended: with the same arguments, and its log goes on."""
+        """Starts the program. A later call starts it again with the same arguments, and continues its log."""
         parent = os.getpid()
         with open(self.log, "ab") as file:
-            # In a session of its own: Ctrl-C reaches only us, and we end the programs in their order.
+            # In a session of its own: Ctrl-C reaches only this process, which ends the programs in their order.
             self._popen = subprocess.Popen(
                 self._arguments, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True,
                 preexec_fn=lambda: _prepare(None if self._outlive else parent), env=self._environment)
@@ -41,7 +41,7 @@ class Process:
         return self.exit_status() is None
 
     def exit_status(self):
-        """None as long as it runs; negative: the signal that ended it."""
+        """Returns None as long as it runs. A negative status is the signal that ended it."""
         return self._popen.poll()
 
     def ask_to_end(self):
@@ -49,7 +49,7 @@ class Process:
             self._popen.send_signal(signal.SIGTERM)
 
     def wait(self, seconds):
-        """Whether it ended within that time."""
+        """Returns whether it ended within that time."""
         try:
             self._popen.wait(max(0.01, seconds))
         except subprocess.TimeoutExpired:
@@ -65,7 +65,7 @@ class Process:
 
 
 class ProcessEnded(RuntimeError):
-    """A program ended although nobody asked it to."""
+    """A program ended without being stopped."""
 
     def __init__(self, process):
         super().__init__(f"{process.name} ended by itself; the end of {process.log}:\n{process.tail()}")
@@ -73,8 +73,8 @@ class ProcessEnded(RuntimeError):
 
 
 def stop(processes, grace=_GRACE_SECONDS):
-    """Ends them all: asks, then kills. First all but the first one, which is the database that the others need to end in
-    order; if it is gone already, nothing is waited for."""
+    """Ends them all, by SIGTERM and then SIGKILL. The first one, the database, ends last, because the others need it for a clean end.
+    If it has ended already, the others are killed at once."""
     if processes and not processes[0].running():
         grace = 0
     for group in (processes[1:], processes[:1]):
@@ -87,8 +87,8 @@ def stop(processes, grace=_GRACE_SECONDS):
 
 
 def stop_by_id(pids, grace=_GRACE_SECONDS):
-    """The same for processes that another process started, such as those of `scripts/cluster up`. `pids` maps each id to
-    the start time that was noted with it, so that an id that has been reused is left alone."""
+    """Does the same for processes of another process, such as `scripts/cluster up`. `pids` maps each id to the start time that was
+    recorded with it, so that an id that has been reused is left alone."""
     everything = list(pids)
     if everything and everything[0] not in still_running(pids):
         grace = 0.1
@@ -103,13 +103,13 @@ def stop_by_id(pids, grace=_GRACE_SECONDS):
 
 
 def still_running(pids):
-    """Those of `pids` (id: start time) that are the processes that were noted."""
+    """Returns those of `pids` (id: start time) that still are the recorded processes."""
     return {pid: started for pid, started in pids.items() if start_time(pid) == started}
 
 
 def start_time(pid):
-    """When the kernel started that process, in its own ticks; None if there is no such process. Ids are reused; together
-    with its start time an id names one process for ever."""
+    """Returns the start time of that process, in the kernel's ticks; None if there is no such process. Ids are reused, but an id and
+    a start time together name one process for ever."""
     try:
         stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -119,8 +119,8 @@ def start_time(pid):
 
 
 def _prepare(parent):
-    """In the new process, before its program: it does not outlive `parent` unless that is None."""
+    """Runs in the new process before its program: ends it when `parent` ends, unless that is None."""
     if parent is not None:
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it was faster than we were
+        if os.getppid() != parent:  # it has ended already
             os._exit(1)

@@ -6,7 +6,7 @@ from .ports import free_ports
 
 
 def start(plane):
-    """Launches both; they are up when plane.api answers /readyz. Returns the server's URL."""
+    """Starts both; they are up when plane.api answers /readyz. Returns the server's URL."""
     client, peer, secure = free_ports(3)
     _launch_etcd(plane, client, peer)
     cert, key = plane.authority.issue("server", "kube-apiserver", hosts=["127.0.0.1", "localhost", "kubernetes.default.svc"])
@@ -19,7 +19,7 @@ def start(plane):
         "--service-account-issuer", "https://kubernetes.default.svc",
         "--service-account-key-file", plane.service_account_key,
         "--service-account-signing-key-file", plane.service_account_key,
-        # The loopback address is no endpoint that the Service "kubernetes" may have.
+        # The Service "kubernetes" cannot have the loopback address as an endpoint.
         "--endpoint-reconciler-type", "none",
         "--allow-privileged=true", "--profiling=false", *plane.api_server_options)
     return f"https://127.0.0.1:{secure}"
@@ -31,7 +31,7 @@ def _launch_etcd(plane, client, peer):
     client_url, peer_url = (f"http://127.0.0.1:{port}" for port in (client, peer))
     plane.launch(
         "etcd", "--name", "default", "--data-dir", data, "--log-level", "warn",
-        # The data is thrown away with the control plane; nothing of it has to survive a power cut.
+        # The data is deleted with the control plane, so it need not survive a power failure.
         "--unsafe-no-fsync",
         "--listen-client-urls", client_url, "--advertise-client-urls", client_url,
         "--listen-peer-urls", peer_url, "--initial-advertise-peer-urls", peer_url,

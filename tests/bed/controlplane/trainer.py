@@ -1,4 +1,4 @@
-"""Kubeflow Trainer's controller manager in Signalbox's place, to tell the same stories of it."""
+"""Kubeflow Trainer's controller manager in Signalbox's place, to run the same tests with it."""
 
 import json
 import os
@@ -27,7 +27,7 @@ class Trainer(Neighbour):
             "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "namespace": NAMESPACE,
             "resources": ["namespace.json", *(f"{base}/{part}" for part in ("crds", "rbac", "webhook"))]}))
         super().install()
-        # Where controller-runtime looks if it is not told otherwise.
+        # controller-runtime's default directory.
         certificates = self.directory / "k8s-webhook-server" / "serving-certs"
         certificates.mkdir(parents=True)
         for source, name in zip(self._plane.authority.issue("trainer-webhook", "trainer", hosts=["127.0.0.1"]), ("tls.crt", "tls.key")):

@@ -1,5 +1,5 @@
-"""Has torchtune's command line read what the Pods of TrainJobs run: a JSON list of {command, environment} on standard input.
-Prints, for each, what it has understood. Its first argument is the directory that torchtune is installed in.
+"""Parses the commands of TrainJobs' Pods by torchtune's command line: a JSON list of {command, environment} on standard input.
+Prints the parsed settings of each. The first argument is the directory of torchtune's installation.
 """
 
 import argparse
@@ -12,8 +12,7 @@ import types
 
 sys.path.append(sys.argv[1])  # last: PyTorch and NumPy are the system's
 
-# The package as it is, but without running its own first lines, which want the libraries that train: it is asked for its
-# command line alone.
+# The package without its own __init__, which imports libraries for training: only its command line is used.
 package = types.ModuleType("torchtune")
 package.__path__ = [os.path.join(sys.argv[1], "torchtune")]
 package.__file__ = os.path.join(package.__path__[0], "__init__.py")

@@ -1,6 +1,5 @@
-"""Joins JAX's coordinator as a program under the runtime jax-distributed does, and says who it is there.
-
-jax.distributed.initialize() finds the coordinator in JAX_COORDINATOR_ADDRESS by itself; the two numbers it is told.
+"""Joins JAX's coordinator as a program under the runtime jax-distributed does, and prints its rank.
+jax.distributed.initialize() reads the coordinator's address from JAX_COORDINATOR_ADDRESS; the two numbers are arguments.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Says what torchrun has told this process."""
+"""Prints the variables that torchrun has set for this process."""
 
 import os
 

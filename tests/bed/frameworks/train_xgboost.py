@@ -1,4 +1,4 @@
-"""Starts XGBoost's tracker in task 0, and joins it: says who it is there, and how many have answered."""
+"""Starts XGBoost's tracker in task 0, and joins it. Prints its rank and the number of processes that have joined."""
 
 import os
 

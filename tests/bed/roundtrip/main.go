@@ -1,5 +1,5 @@
-// Reads TrainJobs, one a line, into upstream's Go types and prints them again: what clients make of them that write with
-// PUT. The argument is the release of Kubeflow Trainer whose types are used.
+// Reads TrainJobs, one per line, into Kubeflow Trainer's Go types and prints them again, as clients that write with PUT do.
+// The argument is the release of Kubeflow Trainer whose types are used.
 package main
 
 import (

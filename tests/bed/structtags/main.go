@@ -17,7 +17,7 @@ import (
 type field struct {
 	Kind     string `json:"kind"`               // scalar, object, list, map
 	Type     string `json:"type,omitempty"`     // of the object, or of the list's or map's items
-	Pointer  bool   `json:"pointer,omitempty"`  // zero is told from absent
+	Pointer  bool   `json:"pointer,omitempty"`  // zero differs from absent
 	Omitted  bool   `json:"omitted,omitempty"`  // omitempty
 	Strategy string `json:"strategy,omitempty"` // patchStrategy
 	Key      string `json:"key,omitempty"`      // patchMergeKey

@@ -1,4 +1,4 @@
-"""Both programs, of which the webhook reaches the API server through a proxy: it passes everything on unless a test says otherwise."""
+"""Both programs. The webhook reaches the API server through a proxy, which forwards everything unless a test sets a fault."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Admission as users meet it: through the real API server, which calls the real webhook over TLS."""
+"""Admission through the real API server, which calls the real webhook over TLS."""
 
 import pytest
 

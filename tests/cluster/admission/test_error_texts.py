@@ -1,4 +1,4 @@
-"""What users read: kubectl's standard error, word for word, when they apply what cannot be."""
+"""The exact text of kubectl's standard error for objects that are denied."""
 
 import json
 import subprocess

@@ -1,7 +1,7 @@
-"""Our strategic merge beside the API server's own, and our table beside the struct tags that it stands for.
+"""Signalbox's strategic merge compared with the API server's, and its table of merge keys compared with the struct tags of Go.
 
-Each random pair of a Pod spec and a patch goes both ways: merged by us and sent as a new object, and sent as a strategic
-merge patch of the stored object. The API server defaults both outcomes alike, so what is left of differences is merging.
+Each random pair of a Pod spec and a patch is merged in two ways: by Signalbox, then sent as a new object; and by the API server, as
+a strategic merge patch of the stored object. The API server defaults both results alike, so differences come from merging.
 """
 
 import concurrent.futures
@@ -31,23 +31,23 @@ def merge_lines(*arguments, lines=()):
 
 @functools.cache
 def struct_tags():
-    """What the Go types of JobSet and Kubernetes say, as tests/bed/structtags prints it."""
+    """Returns the struct tags of JobSet's and Kubernetes' Go types, as tests/bed/structtags prints them."""
     return json.loads(subprocess.run([build_struct_tags()], check=True, text=True, capture_output=True).stdout)
 
 
 # --- the table ---
 
 POD = ".replicatedJobs.template.spec.template.spec"
-# Where our table leaves the struct tags, and why.
+# Where the table differs from the struct tags, with the reason.
 OURS = {
-    **{f"{POD}.{containers}.resources.claims": "core/v1 replaces the list; we merge what a patch claims with what the runtime claims"
+    **{f"{POD}.{containers}.resources.claims": "core/v1 replaces the list; Signalbox merges the claims of a patch with those of the runtime"
        for containers in ("containers", "initContainers")},
     f"{POD}.serviceAccountName": "a pointer in TrainJob's PodSpecPatch: empty clears it",
 }
 
 
 def strategy_of(field):
-    """What our table has to say about a Go field."""
+    """Returns the table's strategy for a Go field."""
     if field["kind"] == "list" and "merge" in field.get("strategy", "").split(","):
         return ("by_key", field["key"]) if field.get("key") else ("as_set", None)
     if field["kind"] == "map":
@@ -58,13 +58,13 @@ def strategy_of(field):
 
 
 def is_required(field):
-    """Always encoded, also when it is empty. Empty is no valid value of these, so that it does not matter whether a patch
-    can say it; where zero is one (weights, sysctls), the table keeps it."""
+    """Returns whether Go always encodes the field, also when it is empty. Empty is no valid value of these fields, so it does not matter
+    whether a patch can express it; where zero is valid (weights, sysctls), the table keeps it."""
     return field["kind"] == "scalar" and not field.get("pointer") and not field.get("omitted")
 
 
 def differences(crd, go_type, table, path=""):
-    """Compares what the CRD lets a patch say."""
+    """Compares the fields that the CRD allows in a patch."""
     properties = (crd.get("items") or crd).get("properties") or {}
     for name, schema in properties.items():
         place = f"{path}.{name}"
@@ -86,7 +86,7 @@ def test_the_table_of_merge_keys_is_what_the_struct_tags_say():
 
 
 def test_an_empty_object_counts_as_none_just_where_go_cannot_tell_them_apart():
-    """Of a field that any type has as a map, or as a struct behind no pointer."""
+    """Applies to a field that any type has as a map, or as a struct without a pointer."""
     plain = {}
     for fields in struct_tags()["types"].values():
         for name, field in fields.items():
@@ -101,7 +101,7 @@ def test_an_empty_object_counts_as_none_just_where_go_cannot_tell_them_apart():
 # --- the API server's merge ---
 
 def typed(patch, go_type):
-    """What a Go client would send of a patch: null, empty lists and maps, and zeros that are no pointers vanish."""
+    """Returns the patch as a Go client sends it: null, empty lists and maps, and zeros that are no pointers are left out."""
     sent = {}
     for name, value in patch.items():
         field = struct_tags()["types"][go_type][name]
@@ -117,13 +117,13 @@ def typed(patch, go_type):
 
 
 def retaining(item, group):
-    """Of a one-of group only what the patch sets stays: we do that, API servers do it when they are told to."""
+    """Keeps only the patch's member of a one-of group: Signalbox does that always, API servers with a directive."""
     if any(group(name) for name in item):
         item["$retainKeys"] = [name for name in item if name != "$retainKeys"]
 
 
 def for_the_server(patch, base):
-    """The patch with every difference made up for that we want to have."""
+    """Returns the patch adapted for the API server, so that the intended differences do not show."""
     patch = typed(patch, "v1.PodSpec")
     for volume in patch.get("volumes", []):
         retaining(volume, lambda name: name != "name")
@@ -135,12 +135,12 @@ def for_the_server(patch, base):
             if "valueFrom" in variable:
                 retaining(variable["valueFrom"], lambda _: True)
     if "serviceAccountName" in patch and "serviceAccountName" in base:
-        patch["serviceAccount"] = patch["serviceAccountName"]  # the old name of the same, which the server stores beside it
+        patch["serviceAccount"] = patch["serviceAccountName"]  # the field's old name, which the server stores beside it
     return patch
 
 
 class Server:
-    """PodTemplates, whose spec can be anything that a Pod's can be; a connection per thread that stays open."""
+    """PodTemplates, whose spec can be any Pod's; an open connection per thread."""
 
     def __init__(self, rest):
         self._rest = rest
@@ -152,7 +152,7 @@ class Server:
         assert answer[0] == 201, answer[1]
 
     def defaulted(self, spec):
-        """(status, spec or message): as it would be stored."""
+        """Returns (status, spec or message) as it would be stored."""
         return self._send("POST", f"{self._path}?dryRun=All&fieldValidation=Strict", template("new", spec), "application/json")
 
     def patched(self, name, patch):

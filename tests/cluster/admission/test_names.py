@@ -1,5 +1,5 @@
-"""How long the name of a TrainJob may be: what admission allows, the real JobSet controller allows as well, and what it
-refuses it would have been right to refuse."""
+"""The longest name of a TrainJob: the real JobSet controller accepts the names that admission allows, and would reject those that it
+denies."""
 
 import concurrent.futures
 import copy
@@ -17,7 +17,7 @@ class Row:
 
     name: str
     longest: int
-    job: str = "node"  # that the runtime has besides "node"
+    job: str = "node"  # a second job of the runtime, if it is not "node"
     replicas: int = 1
     nodes: int = 1
     job_spec: dict = dataclasses.field(default_factory=dict)  # of "node"
@@ -45,7 +45,7 @@ class Row:
         return train_job(self.name_of(length), self.name, nodes=self.nodes, suspend=True)
 
     def name_of(self, length):
-        # Names of one length must differ between the rows.
+        # Names of the same length must differ between the rows.
         return (self.name + "x" * length)[:length]
 
 
@@ -84,7 +84,7 @@ ROWS = [
 
 
 def attempt(rest, obj, **options):
-    """What came of creating it: the object or the error."""
+    """Returns the created object, or the error."""
     try:
         return rest.create(obj, **options)
     except ApiError as error:
@@ -93,7 +93,7 @@ def attempt(rest, obj, **options):
 
 @pytest.fixture(scope="module")
 def named(cluster, admin):
-    """A client for a namespace that the tests of this file share."""
+    """Returns a client for a namespace that the tests of this file share."""
     admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "names"}})
     yield Rest(cluster.kubeconfig, "names")
     admin.delete("namespaces", "names")
@@ -101,7 +101,7 @@ def named(cluster, admin):
 
 @pytest.fixture(scope="module")
 def outcomes(installed, named):
-    """Of each row: what admission said of a name one over, the TrainJob at the limit, and its JobSet."""
+    """Returns for each row: admission's error for a name one over the limit, the TrainJob at the limit, and its JobSet."""
     def one_over(row):
         named.create(row.runtime())
         return attempt(named, row.train_job(row.longest + 1)), attempt(named, row.train_job(row.longest))
@@ -129,7 +129,7 @@ def test_a_name_at_the_limit_gets_a_job_set_and_one_over_is_refused_as_the_job_s
     refused = attempt(named, renamed, dry_run=True)
     assert isinstance(refused, ApiError) and refused.code in (403, 422), refused
     renamed["metadata"]["name"] = row.name_of(row.longest - 1) + "y"
-    assert not isinstance(attempt(named, renamed, dry_run=True), ApiError), "nothing else is wrong with it"
+    assert not isinstance(attempt(named, renamed, dry_run=True), ApiError), "the runtime has no other error"
 
 
 @pytest.mark.parametrize("base, fits", [("b" * 43, True), ("b" * 44, False), ("b" * 58, False), ("b" * 63, False)])

@@ -1,5 +1,5 @@
-"""How reviews depend on what the webhook can read, through the real API server: a proxy stands between it and the webhook's
-lookups. The reconciler runs as well, so that snapshots and JobSets are real."""
+"""How reviews depend on the webhook's lookups, through the real API server: a proxy stands between it and the webhook. The
+reconciler runs as well, so that snapshots and JobSets are real."""
 
 import contextlib
 import copy
@@ -18,7 +18,7 @@ TIMEOUT = 10  # seconds that the API server waits for the webhook; a second less
 
 @contextlib.contextmanager
 def lookups(proxy, fault):
-    """All reads of single objects of ours get the fault; watches go on."""
+    """Injects the fault into all reads of single objects of Signalbox's kinds; watches continue."""
     proxy.choose = lambda request: fault if request.method == "GET" and not request.is_watch else None
     try:
         yield
@@ -46,7 +46,7 @@ def created(rest, name):
 
 
 def without_runtime(rest, name, **spec):
-    """A suspended TrainJob that has its objects, and whose runtime is gone."""
+    """Returns a suspended TrainJob with its objects, whose runtime is deleted."""
     rest.create(runtime(name))
     job = train_job(name, name, suspend=True, **spec)
     job["metadata"]["finalizers"] = ["example.com/hold"]
@@ -58,7 +58,7 @@ def without_runtime(rest, name, **spec):
 
 def test_without_its_runtime_a_train_job_can_still_be_labelled_resumed_suspended_and_deleted(signalbox, rest, proxy):
     without_runtime(rest, "orphan")
-    # None of these needs a lookup either.
+    # None of these needs a lookup.
     with lookups(proxy, Fault(status=500)):
         for change in ({"metadata": {"labels": {"team": "blue"}}}, {"spec": {"suspend": False}}, {"spec": {"suspend": True}},
                        {"metadata": {"annotations": {"note": "x"}}}):
@@ -67,7 +67,7 @@ def test_without_its_runtime_a_train_job_can_still_be_labelled_resumed_suspended
     held = rest.get("trainjobs", "orphan")["metadata"]
     assert "deletionTimestamp" in held and {"foregroundDeletion", "example.com/hold"} == set(held["finalizers"])
     rest.patch("trainjobs", "orphan", {"metadata": {"finalizers": ["foregroundDeletion"]}})
-    wait_for("the garbage collector to end it", lambda: rest.get("trainjobs", "orphan") is None, timeout=60)
+    wait_for("the garbage collector to delete it", lambda: rest.get("trainjobs", "orphan") is None, timeout=60)
 
 
 def test_a_changed_patch_is_judged_by_the_snapshot_and_not_by_the_runtime_as_it_is_now(signalbox, rest):
@@ -84,8 +84,8 @@ def test_a_changed_patch_is_judged_by_the_snapshot_and_not_by_the_runtime_as_it_
     rest.patch("trainjobs", "moved", {"spec": {"runtimePatches": patch_of("node")}})
 
 
-def test_a_snapshot_that_belongs_to_somebody_else_is_not_looked_at(signalbox, rest):
-    """Before a TrainJob has its JobSet, the snapshot stands in for a runtime that is gone: but only its own one."""
+def test_a_snapshot_of_another_owner_is_not_used(signalbox, rest):
+    """Before a TrainJob has its JobSet, its own snapshot replaces a deleted runtime, but no other object of that name does."""
     blueprint = rest.create(runtime("stolen"))
     signalbox.stop_reconciler()
     job = rest.create(train_job("victim", "stolen", suspend=True))
@@ -103,19 +103,19 @@ def test_a_snapshot_that_belongs_to_somebody_else_is_not_looked_at(signalbox, re
         except ApiError as error:
             return error
         return None
-    assert [field for field, _ in causes(wait_for("the webhook to miss the runtime", is_refused))] == ["spec.runtimeRef"]
+    assert [field for field, _ in causes(wait_for("the webhook to see the deletion of the runtime", is_refused))] == ["spec.runtimeRef"]
     owner = {"apiVersion": job["apiVersion"], "kind": "TrainJob", "name": "victim", "uid": job["metadata"]["uid"], "controller": True}
     rest.patch("configmaps", snapshot, {"metadata": {"ownerReferences": [owner]}})
     change()
 
 
 def could_not_read(error):
-    """Whether the webhook has answered, with that."""
+    """Returns whether the webhook has answered that a lookup failed."""
     message = error.status["message"]
     assert error.code == 503 and error.status["reason"] == "ServiceUnavailable", error
     assert message.startswith('admission webhook "validator.trainjob.trainer.kubeflow.org" denied the request: ')
     assert "could not be read from the API server: try again" in message
-    # The details are for the log.
+    # The details are only in the log.
     assert not any(word in message for word in ("made up by a test", "not-watched-yet", "127.0.0.1"))
     return True
 
@@ -127,14 +127,14 @@ def test_a_lookup_that_fails_is_answered_in_time_and_with_503(signalbox, rest, p
         error = refusal(lambda: rest.create(train_job("hurried", "not-watched-yet"), dry_run=True))
         took = time.monotonic() - began
     assert could_not_read(error)
-    assert took < TIMEOUT, "else the API server would give up first, and its text says nothing of the reason"
-    # And the next one is judged as ever.
+    assert took < TIMEOUT, "else the API server times out first, and its message lacks the reason"
+    # The next request is reviewed as usual.
     assert refusal(lambda: rest.create(train_job("hurried", "not-watched-yet"), dry_run=True)).code == 422
 
 
-def test_a_runtime_that_is_known_needs_no_lookup(signalbox, rest, proxy):
+def test_a_cached_runtime_needs_no_lookup(signalbox, rest, proxy):
     rest.create(runtime("known"))
-    wait_for("the webhook to know it", lambda: accepted_without_lookups(rest, proxy, "known"))
+    wait_for("the runtime in the webhook's cache", lambda: accepted_without_lookups(rest, proxy, "known"))
 
 
 def accepted_without_lookups(rest, proxy, name):
@@ -174,7 +174,7 @@ def test_a_dry_run_has_the_same_verdict_and_leaves_nothing(signalbox, rest, runt
     assert codes == [code, code]
 
 
-def test_deleting_a_job_asks_for_no_review(signalbox, rest):
+def test_deleting_a_job_sends_no_review(signalbox, rest):
     rest.create(runtime("plain-gone"))
     rest.create(train_job("gone", "plain-gone", suspend=True))
     before = signalbox.webhook.metric("signalbox_admission_requests_total")
@@ -184,7 +184,7 @@ def test_deleting_a_job_asks_for_no_review(signalbox, rest):
 
 
 def test_a_slow_lookup_ends_with_the_timeout_of_the_configuration(signalbox, rest, proxy):
-    """What is left of other timeouts: tests/unit/webhook/review_handler_test.cpp."""
+    """The time that other timeouts leave: tests/unit/webhook/review_handler_test.cpp."""
     seconds = 3
     name, path = "validator.trainer.kubeflow.org", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
     configuration = rest.request("GET", f"{path}/{name}")
@@ -203,6 +203,6 @@ def test_a_slow_lookup_ends_with_the_timeout_of_the_configuration(signalbox, res
     set_timeout(seconds)
     try:
         with lookups(proxy, Fault(delay=60)):
-            wait_for("the API server to know of the timeout", answered, timeout=60)
+            wait_for("the API server to use the timeout", answered, timeout=60)
     finally:
         set_timeout(TIMEOUT)

@@ -1,4 +1,4 @@
-"""What becomes of a TrainJob that a client reads into Go types and writes back, as Kueue does, on the real API server."""
+"""TrainJobs that a client reads into Go types and writes back, as Kueue does, on the real API server."""
 
 import base64
 import http.client
@@ -14,21 +14,21 @@ from rest import ApiError, Rest, conditions, wait_for
 
 KUEUE = "system:serviceaccount:kueue-system:kueue-controller-manager"
 MANAGER = "kueue.x-k8s.io/manager"
-NO_PATCHES = "runtimePatches"  # an empty list of them: nothing depends on it
+NO_PATCHES = "runtimePatches"  # an empty list of them has no effect
 EMPTY = {"trainingRuntimeSpec": {"template": {"spec": {}}}}
 
 
-# --- every field, by reviews of our own: Kueue sends so many in no test's time ---
+# --- every field, by reviews that the test sends itself: Kueue would take too long to send as many ---
 
 class Reviews:
-    """Of the running webhook."""
+    """Sends reviews to the running webhook."""
 
     def __init__(self, signalbox):
         context = ssl.create_default_context(cafile=signalbox.certificates / "ca.crt")
         self._connection = http.client.HTTPSConnection("127.0.0.1", signalbox.webhook.port_of("admission"), context=context)
 
     def update(self, user, stored, written):
-        """The object as it would be stored."""
+        """Returns the object as it would be stored."""
         review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
             "uid": "u", "operation": "UPDATE", "name": "a", "namespace": "default", "userInfo": {"username": user},
             "kind": {"group": "trainer.kubeflow.org", "version": "v1alpha1", "kind": "TrainJob"},
@@ -40,13 +40,13 @@ class Reviews:
 
 
 def stored_jobs():
-    """(path of the field that it has, TrainJob), of each field of the schema."""
+    """Returns [(path, TrainJob with this field)] for each field of the schema."""
     head = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": {"name": "a", "namespace": "default"}}
     return [(path, {**head, "spec": spec}) for path, spec in typed_clients.specs() if path != NO_PATCHES or spec[path]]
 
 
 def is_of_ours(path):
-    """A field that no release of upstream has."""
+    """Returns whether no release of Kubeflow Trainer has the field."""
     return ".resourceClaims" in path or path.endswith("ontainers[].resources") or "ontainers[].resources." in path
 
 
@@ -94,7 +94,7 @@ def queued(rest, name, pod, **spec):
 
 @pytest.fixture
 def kueue(kubeconfig):
-    """The API server as Kueue's service account."""
+    """Returns a client with Kueue's service account."""
     return Rest(kubeconfig, impersonate=KUEUE)
 
 
@@ -103,7 +103,7 @@ def entry(job, manager):
 
 
 def put(kueue, release, name, **changes):
-    """What the client has read, and changed by functions of fields of its spec. It tries again when others were faster."""
+    """Reads the object, applies functions to fields of its spec, and writes it. Tries again after a conflict."""
     def written():
         (job,) = typed_clients.round_trip(release, [kueue.get("trainjobs", name)])
         for field, change in changes.items():
@@ -113,18 +113,18 @@ def put(kueue, release, name, **changes):
         except ApiError as error:
             if error.code != 409:
                 raise
-    wait_for("the write to meet no other", written)
+    wait_for("a write without a conflict", written)
 
 
 def admit(kueue, release, name):
-    """As 0.19.2 admits: its patch by one PUT, then `suspend` by another."""
+    """Admits like Kueue 0.19.2: its patch by one PUT, then `suspend` by another."""
     flavor = patch_of(MANAGER, {"nodeSelector": {"zone": "a"}, "tolerations": [{"key": "flavor"}]})
     put(kueue, release, name, runtimePatches=lambda entries: [flavor if each["manager"] == MANAGER else each for each in entries])
     put(kueue, release, name, suspend=lambda _: False)
 
 
 def pod_of(rest, name):
-    """Of the JobSet, once that runs."""
+    """Returns the Pod of the JobSet, once that is not suspended."""
     job_set = wait_for("the JobSet to run", lambda: (found := rest.get("jobsets", name)) and not found["spec"]["suspend"] and found)
     return job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
 
@@ -179,10 +179,10 @@ def test_applying_a_manifest_again_keeps_kueue_s_entry_waiting_or_running(signal
 
     def set_suspend(suspend):
         rest.patch("trainjobs", "applied", {"spec": {"suspend": suspend}})
-        wait_for("it to be so", lambda: conditions(job()).get("Suspended", {}).get("status") == str(suspend))
+        wait_for("the condition Suspended", lambda: conditions(job()).get("Suspended", {}).get("status") == str(suspend))
 
     def patched():
-        """Patches may change once nothing is active."""
+        """Tries to add the entry. Patches may change only while nothing is active."""
         try:
             return kueue.patch("trainjobs", "applied", {"spec": {"runtimePatches": [*own, {"manager": MANAGER, **EMPTY}]}})
         except ApiError as error:
@@ -208,9 +208,9 @@ def test_an_entry_can_be_removed_with_kubectl_patch_although_the_manifest_never_
         assert len(rest.get("trainjobs", "cleared")["spec"]["runtimePatches"]) == managers
 
 
-# --- a runtime that the watch does not show yet ---
+# --- a runtime that the watch does not have yet ---
 
-def test_a_job_that_needs_the_newest_runtime_is_not_judged_by_an_older_one(signalbox, rest, proxy):
+def test_a_job_that_needs_the_newest_runtime_is_not_validated_against_an_older_one(signalbox, rest, proxy):
     made = rest.create(runtime("changing"))
     refused = train_job("first", "changing", suspend=True, runtimePatches=[
         {"manager": "example.com/test", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [{"name": "late"}]}}}}])

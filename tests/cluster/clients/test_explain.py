@@ -1,4 +1,4 @@
-"""`signalbox-reconciler explain` on the real control plane: what a user sees of a TrainJob, with no more permissions than he has."""
+"""`signalbox-reconciler explain` on the real control plane: its output for users, with their permissions."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ RECONCILER = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "signalbox-reconcil
 
 @pytest.fixture
 def ask(kubeconfig, signalbox):
-    """The command and how it ended."""
+    """Returns a function that runs the command and returns its result."""
     def run(*arguments, kubeconfig=kubeconfig):
         return subprocess.run([RECONCILER, "explain", *arguments], capture_output=True, text=True, timeout=60, check=False,
                               env={**os.environ, "KUBECONFIG": str(kubeconfig)})
@@ -24,7 +24,7 @@ def ask(kubeconfig, signalbox):
 
 @pytest.fixture
 def explain(ask):
-    """What it prints of a TrainJob that is there."""
+    """Returns a function that returns the output for an existing TrainJob."""
     def screen(*arguments, **options):
         done = ask(*arguments, **options)
         assert (done.returncode, done.stderr) == (0, ""), done.stderr
@@ -52,7 +52,7 @@ def test_a_running_job_with_its_pods_and_nodes(explain, rest, namespace):
         assert f"            {pod}  Running on {node}" in lines
     explain.once("JobsCreationSucceeded: ", "runs")
     assert "\x1b" not in text
-    # As kubectl's users write it.
+    # The options of kubectl.
     assert f"{namespace}/runs" in explain("-n", namespace, "runs") and f"{namespace}/runs" in explain("runs")
 
 
@@ -66,12 +66,12 @@ def test_a_job_that_waits_for_room_says_what_no_node_has(explain, rest):
     assert "Pods      1 Pending\n" in text and "Insufficient nvidia.com/gpu" in text
 
 
-def test_an_image_that_cannot_be_had_is_named(explain, rest):
+def test_an_image_that_cannot_be_pulled_is_named(explain, rest):
     rest.create(runtime())
     rest.create(train_job("misspelt", seconds="never"))
     explain.once("1 Running", "misspelt")
     (pod,) = rest.list("pods")
-    # What a kubelet would report.
+    # The status that a kubelet would report.
     rest.patch("pods", pod["metadata"]["name"], {"status": {"phase": "Pending", "containerStatuses": [{
         "name": "node", "image": "registry.example.com/team/train:1.0", "imageID": "", "ready": False, "restartCount": 0,
         "state": {"waiting": {"reason": "ImagePullBackOff", "message": "Back-off pulling image \"train:1.0\""}}}]}}, subresource="status")
@@ -88,10 +88,10 @@ def test_a_deadline_that_has_passed(explain, rest):
     assert "Deadline  1s; the job has ended" in text
 
 
-def test_a_changed_runtime_is_told_apart_from_the_one_that_the_job_keeps(explain, rest):
+def test_a_changed_runtime_is_compared_with_the_jobs_snapshot(explain, rest):
     made = rest.create(runtime())
     rest.create(train_job("held", suspend=True, activeDeadlineSeconds=60))
-    # It has begun with its JobSet; until then the live runtime counts.
+    # The job starts with its JobSet; until then it uses the live runtime.
     wait_for("it to be suspended", lambda: {"Created", "Suspended"} == set(true_conditions(rest.get("trainjobs", "held"))))
     made["spec"]["mlPolicy"]["numNodes"] = 3
     rest.replace("clustertrainingruntimes", made)
@@ -115,7 +115,7 @@ def test_a_job_that_cannot_be_built_says_why(explain, signalbox, rest):
     assert "Runtime   ClusterTrainingRuntime gone, which does not exist\n" in text
 
 
-def test_what_keeps_the_jobs_from_making_pods_is_told(explain, rest):
+def test_the_error_that_keeps_jobs_from_making_pods_is_shown(explain, rest):
     rest.create(runtime())
     rest.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"}, "spec": {"hard": {"count/pods": "0"}}})
     wait_for("the quota to count", lambda: rest.get("resourcequotas", "none").get("status", {}).get("used"))
@@ -124,7 +124,7 @@ def test_what_keeps_the_jobs_from_making_pods_is_told(explain, rest):
     assert "Job poor-node-0  FailedCreate" in text and "Pods      none" in text
 
 
-def test_who_may_not_read_everything_is_told_what_is_missing(ask, explain, cluster, kubectl, rest, namespace):
+def test_objects_that_the_user_may_not_read_are_named(ask, explain, cluster, kubectl, rest, namespace):
     rest.create(runtime())
     rest.create(train_job("seen", seconds="never"))
     wait_for("its JobSet", lambda: rest.get("jobsets", "seen"))
@@ -145,9 +145,9 @@ def test_who_may_not_read_everything_is_told_what_is_missing(ask, explain, clust
 
 
 NOT_TO_BE_SHOWN = [
-    (["default/nobody"], 1, "there is no TrainJob default/nobody; `kubectl get trainjobs -n default` lists"),
-    (["nowhere/nobody"], 1, "there is no TrainJob nowhere/nobody"),
-    (["trainjob/nobody"], 1, "; what is asked for is NAMESPACE/NAME, not KIND/NAME"),
+    (["default/missing"], 1, "there is no TrainJob default/missing; `kubectl get trainjobs -n default` lists"),
+    (["nowhere/missing"], 1, "there is no TrainJob nowhere/missing"),
+    (["trainjob/missing"], 1, "; what is asked for is NAMESPACE/NAME, not KIND/NAME"),
     (["a/b/c"], 2, "a/b/c: must be NAMESPACE/NAME, or a NAME"),
     (["/b"], 2, "/b: must be NAMESPACE/NAME, or a NAME"),
     (["-n", "a", "b/c"], 2, "b/c is not in the namespace a"),
@@ -158,7 +158,7 @@ NOT_TO_BE_SHOWN = [
 ]
 
 
-def test_what_cannot_be_shown_is_one_line_that_says_why(ask):
+def test_an_error_is_one_line_with_its_reason(ask):
     for arguments, status, words in NOT_TO_BE_SHOWN:
         done = ask(*arguments)
         assert (done.returncode, done.stdout) == (status, ""), arguments
@@ -174,7 +174,7 @@ def test_a_cluster_that_cannot_be_reached_is_named(ask, tmp_path, cluster):
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_whoever_has_no_kubeconfig_of_use_asks_through_kubectls_proxy(cluster, signalbox, rest, namespace, tmp_path):
+def test_kubectl_proxy_replaces_a_kubeconfig_with_a_credential_plugin(cluster, signalbox, rest, namespace, tmp_path):
     rest.create(runtime())
     rest.create(train_job("seen", seconds="never"))
     plugin = tmp_path / "plugin"
@@ -219,7 +219,7 @@ def test_watching_shows_each_change_and_ends_with_the_job(signalbox, kubeconfig,
         watching.kill()
 
 
-def test_colours_are_for_terminals_and_only_if_they_are_wanted(signalbox, kubeconfig, rest):
+def test_colours_are_for_terminals_and_can_be_turned_off(signalbox, kubeconfig, rest):
     rest.create(runtime())
     rest.create(train_job("painted"))
     wait_for("its end", lambda: "Complete" in true_conditions(rest.get("trainjobs", "painted")))

@@ -1,11 +1,11 @@
-"""What kubectl tells people about a TrainJob in each state of its life: `get` in one line, `describe` with the reason and
-the events, each of them once."""
+"""kubectl's output for a TrainJob in each state: `get` in one line, `describe` with the reason and the events, each of them
+once."""
 
 from jobs import runtime, train_job
 from rest import conditions, true_conditions, wait_for
 
 HOLD = "signalbox.test/hold"
-# name: state and reason of `kubectl get`, what `describe` says of it, and the events (type, reason) in their order
+# name: state and reason of `kubectl get`, a text of `describe`, and the events (type, reason) in their order
 WANT = {
     "unbuilt": ("Created", "JobsBuildFailed", 'ClusterTrainingRuntime "gone" does not exist; create it, and this TrainJob goes on',
                 [("Warning", "JobsBuildFailed")]),
@@ -31,19 +31,19 @@ def reason_of(rest, name):
 
 
 def events_of(text):
-    """(type, reason) of each line below Events."""
+    """Returns (type, reason) of each line below Events."""
     lines = text[text.index("Events:"):].splitlines()[3:]
     return [(fields[0], fields[1]) for fields in map(str.split, lines) if fields]
 
 
 def only_jobs(rest, many):
-    """Forbids all further JobSets but this many."""
+    """Sets a quota that forbids more JobSets than this many."""
     rest.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"},
                  "spec": {"hard": {"count/jobsets.jobset.x-k8s.io": str(many)}}})
     wait_for("the quota to count", lambda: rest.get("resourcequotas", "few").get("status", {}).get("used"))
 
 
-def test_each_state_can_be_told_with_kubectl_alone(signalbox, kubectl, rest):
+def test_kubectl_alone_shows_each_state(signalbox, kubectl, rest):
     rest.create(runtime())
     rest.create(runtime("gone"))
     with signalbox.without_reconciler():
@@ -62,8 +62,8 @@ def test_each_state_can_be_told_with_kubectl_alone(signalbox, kubectl, rest):
         rest.get("trainjobs", "leaving")))
     rest.patch("trainjobs", "leaving", {"metadata": {"finalizers": [HOLD]}})
     rest.delete("trainjobs", "leaving")
-    # A refusal says how much is used: it would be told again when that changes.
-    wait_for("the JobSet of the late one to go", lambda: conditions(rest.get("trainjobs", "late")).get("Failed") and
+    # A denial includes the used quota, so a change of that would make another event.
+    wait_for("the JobSet of the late one to be deleted", lambda: conditions(rest.get("trainjobs", "late")).get("Failed") and
              rest.get("jobsets", "late") is None)
     only_jobs(rest, 0)
     rest.create(train_job("refused"))
@@ -77,9 +77,9 @@ def test_each_state_can_be_told_with_kubectl_alone(signalbox, kubectl, rest):
     assert table == {name: want[:2] for name, want in WANT.items()}
 
     for name, (_, _, text, events) in WANT.items():
-        def told(n=name, w=events):
+        def shown(n=name, w=events):
             return events_of(kubectl("describe", "trainjob", n)) == w
-        wait_for(f"the events of {name}", told, timeout=10)
+        wait_for(f"the events of {name}", shown, timeout=10)
         described = kubectl("describe", "trainjob", name)
         assert text in described
     rest.patch("trainjobs", "leaving", {"metadata": {"finalizers": None}})

@@ -1,5 +1,5 @@
-"""Kubeflow's Python SDK as a data scientist uses it, against the real control plane: what it submits runs, and what it says
-about jobs is true."""
+"""Kubeflow's Python SDK on the real control plane, as a data scientist uses it: submitted jobs run, and the SDK reports their true
+state."""
 
 import logging
 
@@ -25,7 +25,7 @@ def client(kubeconfig, signalbox, namespace):
 
 
 def pods_that(seconds=None, outcome=None, job="node", **pod_spec):
-    """How long the test bed's pods take, as an option of the SDK, which takes one patch for each job."""
+    """Returns an option of the SDK that sets how long the test bed's pods run. The SDK takes one patch for each job."""
     labels = {"signalbox.test/run-seconds": seconds, "signalbox.test/outcome": outcome}
     metadata = {"labels": {name: value for name, value in labels.items() if value}}
     pod = PodTemplatePatch(metadata=metadata, spec=PodSpecPatch(**pod_spec) if pod_spec else None)
@@ -35,7 +35,7 @@ def pods_that(seconds=None, outcome=None, job="node", **pod_spec):
 
 
 def node(rest, job, container="node", replicated="node"):
-    """A container of a pod template of the JobSet that a TrainJob became."""
+    """Returns a container of a pod template in the JobSet of a TrainJob."""
     job_set = wait_for("the JobSet", lambda: rest.get("jobsets", job))
     spec, = [each["template"]["spec"]["template"]["spec"] for each in job_set["spec"]["replicatedJobs"]
              if each["name"] == replicated]
@@ -85,7 +85,7 @@ def test_a_function_is_trained_on_the_nodes_and_waited_for(client, rest):
     assert stored["metadata"]["labels"]["team"] == "vision" and stored["metadata"]["annotations"]["why"] == "test"
 
 
-def test_an_image_runs_with_command_and_arguments_of_ones_own(client, rest):
+def test_an_image_runs_with_the_users_command_and_arguments(client, rest):
     name = client.train(runtime="plain", trainer=CustomTrainerContainer(image=IMAGE, num_nodes=1),
                         options=[Name("own-image"), TrainerCommand(["python", "train.py"]), TrainerArgs(["--fast"])])
     assert name == "own-image"
@@ -133,7 +133,7 @@ def test_jobs_are_listed_by_runtime_and_deleted(client, rest):
     wait_for("both to be gone", lambda: client.list_jobs() == [])
 
 
-def test_a_failure_and_a_deadline_are_told(client, rest):
+def test_a_failure_and_a_deadline_are_reported(client, rest):
     once = runtime("one-attempt")
     once["metadata"]["labels"] = {"trainer.kubeflow.org/framework": "plain"}
     rest.create(once)
@@ -145,13 +145,13 @@ def test_a_failure_and_a_deadline_are_told(client, rest):
         assert client.wait_for_job_status(name, {"Failed"}, timeout=90, polling_interval=1).status == "Failed"
     with pytest.raises(RuntimeError, match="is Failed"):
         client.wait_for_job_status(late, timeout=60, polling_interval=1)
-    told = [event for event in client.get_job_events(late) if event.involved_object_kind == "TrainJob"]
-    assert "DeadlineExceeded" in {event.reason for event in told}
-    for event in told:
+    about_the_job = [event for event in client.get_job_events(late) if event.involved_object_kind == "TrainJob"]
+    assert "DeadlineExceeded" in {event.reason for event in about_the_job}
+    for event in about_the_job:
         assert event.message and event.event_time
 
 
-def test_events_of_a_job_are_told_in_their_order(client):
+def test_events_of_a_job_are_listed_in_their_order(client):
     name = client.train(runtime="plain", trainer=CustomTrainerContainer(image=IMAGE))
     client.wait_for_job_status(name, timeout=60, polling_interval=1)
     ours = [event.reason for event in client.get_job_events(name) if event.involved_object_kind == "TrainJob"]
@@ -173,7 +173,7 @@ def test_a_running_job_shows_as_running_if_created_is_for_failures_only_until_it
         rest.patch("trainjobs", name, {"spec": {"suspend": False}})
         wait_for("it to be resumed", lambda: not true_conditions(rest.get("trainjobs", name)))
         wait_for("its pod to run", lambda: [step.status for step in client.get_job(name).steps] == ["Running"])
-        # Suspended=False is a condition as well.
+        # Suspended=False is a condition, too.
         assert conditions(rest.get("trainjobs", name)).keys() == {"Suspended"}
         assert client.get_job(name).status == "Created"
         with pytest.raises(TimeoutError):
@@ -189,7 +189,7 @@ def of_the_sdk(name, framework="plain"):
 
 
 def cannot_list_its_job(client, rest, name):
-    """Nobody's, as long as this one is there."""
+    """As long as this job exists, no job can be listed."""
     other = client.train(runtime="plain", trainer=CustomTrainerContainer(image=IMAGE), options=[pods_that("never")])
     with pytest.raises(RuntimeError, match="Failed to list"):
         client.list_jobs()

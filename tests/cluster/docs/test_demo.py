@@ -1,4 +1,4 @@
-"""scripts/demo's stories, with the programs under test."""
+"""scripts/demo's stories with the programs under test."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ from rest import wait_for
 COMMAND = ["/usr/bin/python3", "-B", ROOT / "scripts" / "lib" / "demo.py", "--binaries", os.environ["SIGNALBOX_BIN_DIR"]]
 
 
-def test_the_demo_tells_its_four_stories_in_time():
+def test_the_demo_finishes_its_four_stories_in_time():
     started = time.monotonic()
     run = subprocess.run(COMMAND, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stdout + run.stderr
@@ -23,12 +23,12 @@ def test_the_demo_tells_its_four_stories_in_time():
     for said in ("Complete (AllJobsCompleted)", "Failed (DeadlineExceeded)", "Suspended (Suspended)", "TrainJob  gone",
                  "What to try next"):
         assert said in run.stdout
-    # The bound for people is 90 s; sanitized programs on a busy machine get twice that.
+    # The documented bound is 90 s; sanitized programs on a busy machine get twice that.
     assert time.monotonic() - started < 180
 
 
 def children(process):
-    """What it has started and not seen the end of."""
+    """Returns the running child processes."""
     found = {}
     for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -43,10 +43,10 @@ def children(process):
 @pytest.mark.long
 @pytest.mark.parametrize("moment,programs", [
     ("while the control plane starts", {"etcd", "kube-apiserver"}),
-    ("in the middle of a story", {"etcd", "signalbox-webho", "signalbox-recon"}),  # as the kernel cuts names
+    ("in the middle of a story", {"etcd", "signalbox-webho", "signalbox-recon"}),  # the kernel cuts names
 ])
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda sign: sign.name)
-def test_interrupted_it_leaves_nothing_behind(tmp_path, sign, moment, programs):
+def test_an_interrupted_demo_leaves_nothing_behind(tmp_path, sign, moment, programs):
     with open(tmp_path / "out", "w+") as out, open(tmp_path / "errors", "w+") as errors:
         (tmp_path / "state").mkdir()
         demo = subprocess.Popen(COMMAND, stdout=out, stderr=errors, start_new_session=True,
@@ -55,7 +55,7 @@ def test_interrupted_it_leaves_nothing_behind(tmp_path, sign, moment, programs):
             wait_for(moment, lambda: programs <= set(children(demo).values()) and demo.poll() is None
                      and ("story" not in moment or "JobSet    running" in (tmp_path / "out").read_text()), timeout=120)
             started = {pid: since for pid in children(demo) if (since := start_time(pid))}
-            os.killpg(demo.pid, sign)  # as a terminal does it
+            os.killpg(demo.pid, sign)  # like a terminal
             demo.wait(60)
         finally:
             demo.kill()

@@ -1,4 +1,4 @@
-"""Every file of manifests/examples is applied as it is, and becomes what it says."""
+"""Every file of manifests/examples is applied unchanged, and reaches the state that it describes."""
 
 import pytest
 
@@ -8,7 +8,8 @@ from gangs import install_pod_groups, path_of_pod_group
 from rest import Rest, conditions, true_conditions, wait_for
 
 EXAMPLES = sorted((ROOT / "manifests" / "examples").glob("*.yaml"))
-# What becomes of each: Pods that end after a second on the test bed's nodes, unless nobody there can start them.
+# Jobs complete, because Pods end after a second on the test bed's nodes, except suspended ones and those that wait for something that
+# the test bed lacks.
 SUSPENDED = {"kueue"}
 WAITING = {
     "fine-tuning": "a volume claim",
@@ -21,7 +22,7 @@ WAITING = {
 
 @pytest.fixture(scope="module")
 def applied(cluster, admin, installed):
-    """A client for the namespace of each example, all of which were applied at once."""
+    """Returns a client for the namespace of each example. All examples are applied at once."""
     install_pod_groups(admin)
     clients = {}
     for example in EXAMPLES:
@@ -41,7 +42,7 @@ def train_job_of(rest):
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_becomes_what_it_says(example, applied):
+def test_an_example_reaches_the_state_that_it_describes(example, applied):
     rest = applied[example]
     job = wait_for("it to be created", lambda: "Created" in true_conditions(train_job_of(rest)) and train_job_of(rest))
     name = job["metadata"]["name"]
@@ -56,7 +57,7 @@ def test_an_example_becomes_what_it_says(example, applied):
         assert rest.request("GET", path_of_pod_group("volcano", name, rest.namespace))["spec"]["minMember"] == 4
 
 
-# What an example is for ----------------------------------------------------------------------------------------------------
+# The purpose of an example -------------------------------------------------------------------------------------------------
 
 def text_of(name):
     return (ROOT / "manifests" / "examples" / f"{name}.yaml").read_text()
@@ -75,11 +76,11 @@ def test_the_deadline_ends_a_job_that_runs_on(signalbox, kubectl, rest):
     wait_for("its JobSet and pods to go", lambda: not rest.list("jobsets") and not rest.list("pods"))
 
 
-def test_a_job_goes_away_once_the_time_of_its_runtime_is_over(signalbox, kubectl, rest):
+def test_a_job_is_deleted_when_the_ttl_of_its_runtime_is_over(signalbox, kubectl, rest):
     kubectl("apply", "-f", "-", input=text_of("time-to-live"))
     end_of(rest, "time-to-live", "Complete")
     assert rest.get("clustertrainingruntimes", "torch-for-a-day")["spec"]["ttlSecondsAfterFinished"] == 86400
-    # The time is the live runtime's: a day is over sooner if it is made shorter.
+    # The live runtime's TTL applies, so the test can shorten the day.
     rest.patch("clustertrainingruntimes", "torch-for-a-day", {"spec": {"ttlSecondsAfterFinished": 1}})
     wait_for("the TrainJob and its JobSet to go", lambda: not rest.list("trainjobs") and not rest.list("jobsets"))
     wait_for("the event", lambda: [event for event in rest.list("events")
@@ -106,7 +107,7 @@ spec:
 """
 
 
-def test_checkpoints_are_on_the_claim_and_the_job_ends_once_there_is_one(signalbox, kubectl, rest):
+def test_a_job_with_checkpoints_mounts_the_claim_and_completes(signalbox, kubectl, rest):
     kubectl("apply", "-f", "-", input=VOLUME)
     try:
         kubectl("apply", "-f", "-", input=text_of("checkpoints"))
@@ -121,6 +122,6 @@ def test_checkpoints_are_on_the_claim_and_the_job_ends_once_there_is_one(signalb
         rest.delete("persistentvolumes", "of-the-team")
 
 
-def test_there_is_an_example_of_everything_that_people_ask_for():
+def test_every_frequently_used_feature_has_an_example():
     assert {path.stem for path in EXAMPLES} >= {"fine-tuning", "data-parallel", "mpi", "jax", "xgboost", "initializers", "deadline",
                                                 "time-to-live", "resource-claims", "kueue", "volcano"}

@@ -1,4 +1,4 @@
-"""Every guide in docs/ is followed word for word on the real control plane: its YAML applied, its commands run, what it shows seen."""
+"""Follows every guide in docs/ word for word on the real control plane: applies its YAML, runs its commands, compares their output."""
 
 import os
 import pathlib
@@ -9,10 +9,10 @@ from paths import ROOT
 from guides import Reader, keep_pods_running, steps_of
 
 DOCS = ROOT / "docs"
-# It needs no cluster: tests/programs/cli/test_command_line.py.
+# Needs no cluster: tests/programs/cli/test_command_line.py.
 ELSEWHERE = {"offline-tools.md"}
 GUIDES = sorted({path.name for path in DOCS.glob("*.md") if "```console" in path.read_text()} - ELSEWHERE)
-# The test bed's nodes end a pod after a second. Where a guide is about what happens until then, they do not.
+# The test bed's nodes end a pod after a second. For guides about running jobs, they do not.
 LONG = {"dra.md", "kueue.md", "lifecycle.md", "runtime-patches.md"}
 
 

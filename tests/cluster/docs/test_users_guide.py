@@ -1,4 +1,4 @@
-"""What the users' guide says about TrainJobs, word for word with kubectl."""
+"""The commands of the users' guide about TrainJobs, word for word with kubectl."""
 
 import json
 
@@ -31,7 +31,7 @@ def manifest(deadline=3600, more=""):
 
 
 def keep_pods_running(rest):
-    """The guide's job has no end of its own within its deadline; the test bed's pods end after a second unless told."""
+    """Keeps pods running, because the guide's job does not end within its deadline; the test bed's pods end after a second by default."""
     runtime = rest.get("clustertrainingruntimes", "torch-distributed")
     job = runtime["spec"]["template"]["spec"]["replicatedJobs"][0]
     pod = job["template"]["spec"]["template"]
@@ -98,7 +98,7 @@ def pods(rest):
 
 
 def parse_all(text):
-    """JSONPath prints one object after the other, without a comma."""
+    """Reads JSONPath's output: one object after the other, without a comma."""
     decoder, found, at = json.JSONDecoder(), [], 0
     while at < len(text.rstrip()):
         while text[at].isspace():

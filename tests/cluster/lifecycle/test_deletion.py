@@ -1,4 +1,4 @@
-"""What a TrainJob says whose deletion does not come to its end."""
+"""The report of a TrainJob whose deletion is blocked."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from test_suspended_changes import a_disk, storing
 
 
 @pytest.mark.long
-def test_a_volume_claim_that_another_controller_keeps_is_found_by_the_warning_of_the_train_job(signalbox, rest, kubectl):
+def test_the_warning_of_a_train_job_names_the_volume_claim_that_blocks_its_deletion(signalbox, rest, kubectl):
     rest.create(storing())
     with a_disk(rest):
         rest.create(train_job("kept", "storing", seconds="never"))
@@ -17,9 +17,9 @@ def test_a_volume_claim_that_another_controller_keeps_is_found_by_the_warning_of
         held = rest.get("persistentvolumeclaims", "data-kept")["metadata"]["finalizers"] + ["example.com/backup"]
         rest.patch("persistentvolumeclaims", "data-kept", {"metadata": {"finalizers": held}})
         rest.delete("trainjobs", "kept", propagation="Foreground")
-        (told,) = wait_for("the warning", lambda: events(rest, "kept", "DeletionBlocked"), timeout=90)
-        assert told["type"] == "Warning" and "JobSet " + rest.namespace + "/kept" in told["note"]
-        command = told["note"].partition("kubectl ")[2].split()
+        (warning,) = wait_for("the warning", lambda: events(rest, "kept", "DeletionBlocked"), timeout=90)
+        assert warning["type"] == "Warning" and "JobSet " + rest.namespace + "/kept" in warning["note"]
+        command = warning["note"].partition("kubectl ")[2].split()
         shown = [line.split() for line in kubectl(*command).splitlines()]
         assert [(kind, name, finalizers) for kind, name, _, finalizers in shown] == [
             ("KIND", "NAME", "FINALIZERS"), ("PersistentVolumeClaim", "data-kept", "[example.com/backup]")]

@@ -1,5 +1,5 @@
-"""What a JobSet keeps while its TrainJob is suspended, changed and resumed, in a cluster that has its own idea of JobSets: JobSet's
-webhook, policies, volume claims that are kept, quotas."""
+"""What a JobSet keeps while its TrainJob is suspended, changed and resumed, in a cluster that changes JobSets: by JobSet's webhook,
+policies, retained volume claims, quotas."""
 
 import contextlib
 import json
@@ -16,14 +16,14 @@ def job_template(blueprint, number=0):
 
 
 def pod_patch(manager="signalbox.test/pods", **spec):
-    """What Kueue's entry looks like."""
+    """Returns a patch like Kueue's."""
     metadata = {"labels": spec.pop("labels")} if "labels" in spec else {}
     return {"manager": manager, "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [
         {"name": "node", "template": {"spec": {"template": {"metadata": metadata, "spec": spec}}}}]}}}}
 
 
 def patch(rest, name, *patches, **spec):
-    """Its other patches, which tell how long its pods run, stay."""
+    """Changes runtime patches, except those that set how long the pods run."""
     managers = [each["manager"] for each in patches]
     others = [each for each in rest.get("trainjobs", name)["spec"].get("runtimePatches", []) if each["manager"] not in managers]
     rest.patch("trainjobs", name, {"spec": {"runtimePatches": [*others, *patches], **spec}})
@@ -50,7 +50,7 @@ def test_a_job_set_whose_failure_rules_the_webhook_has_named_is_kept(signalbox, 
 
 @contextlib.contextmanager
 def changing(rest, admin, name, patches):
-    """A MutatingAdmissionPolicy for JobSets of the test's namespace, on CREATE."""
+    """Installs a MutatingAdmissionPolicy for JobSets of the test's namespace, on CREATE."""
     api = "/apis/admissionregistration.k8s.io/v1/"
     name = f"{name}-{rest.namespace}"
     admin.request("POST", api + "mutatingadmissionpolicies", {
@@ -92,22 +92,22 @@ def test_a_job_set_whose_images_a_policy_has_changed_is_kept(signalbox, rest, ad
     assert uid(rest.get("jobsets", "mirrored")) == uid(before)
 
 
-def test_a_job_set_of_which_the_cluster_makes_something_else_is_made_anew_three_times_and_no_more(signalbox, rest, admin):
+def test_a_job_set_that_the_cluster_mutates_is_recreated_three_times_and_no_more(signalbox, rest, admin):
     rest.create(runtime())
     with changing(rest, admin, "forgetful", [MIRROR, NO_NOTES]):
         rest.create(train_job("unlike", suspend=True))
-        told = until_not_created(rest, "unlike", "JobsCreationFailed")
-        assert "containers[0].image: must not change in a JobSet" in told["message"]
-        assert "made anew 3 times" in told["message"]
+        condition = until_not_created(rest, "unlike", "JobsCreationFailed")
+        assert "containers[0].image: must not change in a JobSet" in condition["message"]
+        assert "made anew 3 times" in condition["message"]
         before = uid(rest.get("jobsets", "unlike"))
-        # Nor by a process that begins after that.
+        # A new process does not recreate it either.
         signalbox.restart_reconciler()
         signalbox.wait_until_idle()
         assert uid(rest.get("jobsets", "unlike")) == before
 
 
 def initialized(name="initialized", **spec):
-    """A runtime with an initializer that takes a second."""
+    """Returns a runtime with an initializer that takes a second."""
     blueprint = runtime(name, **spec)
     trains = blueprint["spec"]["template"]["spec"]["replicatedJobs"][0]
     trains["dependsOn"] = [{"name": "prepare", "status": "Complete"}]
@@ -123,7 +123,7 @@ def until_trains(rest, name):
 
 
 def test_a_job_that_moves_after_its_initializers_keeps_them_and_its_claims(signalbox, rest):
-    """As Kueue evicts it and admits it elsewhere."""
+    """Like an eviction by Kueue, and an admission to another place."""
     blueprint = initialized()
     job_template(blueprint, 1)["template"]["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
     blueprint["spec"]["template"]["spec"]["volumeClaimPolicies"] = [{"templates": [{"metadata": {"name": "data"}, "spec": SIZE}]}]
@@ -138,7 +138,7 @@ def test_a_job_that_moves_after_its_initializers_keeps_them_and_its_claims(signa
         until(rest, "moved", "Suspended")
         wait_for("its pods to end", lambda: not any(each["active"] for each in rest.get("trainjobs", "moved")["status"]["jobsStatus"]))
         patch(rest, "moved", {"manager": "kueue.x-k8s.io/manager"})
-        wait_for("the Job without what was withdrawn", lambda: "example.com/flavor" not in json.dumps(
+        wait_for("the Job without the withdrawn label", lambda: "example.com/flavor" not in json.dumps(
             (rest.get("jobs", "moved-node-0") or {"spec": "example.com/flavor"})["spec"]))
         patch(rest, "moved", pod_patch("kueue.x-k8s.io/manager", nodeSelector={"kubernetes.io/os": "linux"}), suspend=False)
         until_trains(rest, "moved")
@@ -158,7 +158,7 @@ def a_disk(rest):
     rest.delete("persistentvolumes", disk["metadata"]["name"])
 
 
-def test_a_job_set_that_is_deleted_comes_again_with_the_claims_that_it_has_left(signalbox, rest):
+def test_a_deleted_job_set_is_created_again_with_its_remaining_claims(signalbox, rest):
     blueprint = runtime("keeping")
     job_template(blueprint)["template"]["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
     blueprint["spec"]["template"]["spec"]["volumeClaimPolicies"] = [
@@ -173,7 +173,7 @@ def test_a_job_set_that_is_deleted_comes_again_with_the_claims_that_it_has_left(
         wait_for("the warning", lambda: events(rest, "left", "JobSetRecreated"))
         until_runs(rest, "left")
         assert uid(rest.get("persistentvolumeclaims", "data-left")) == uid(claim)
-        # And it is changed and resumed like any other.
+        # Afterwards it can be changed and resumed like any other.
         suspend(rest, "left")
         until_held(rest, "left")
         patch(rest, "left", pod_patch(labels={"example.com/a": "b"}), suspend=False)
@@ -181,7 +181,7 @@ def test_a_job_set_that_is_deleted_comes_again_with_the_claims_that_it_has_left(
         assert not refusals(rest, "left")
 
 
-def test_a_job_set_stays_where_a_new_one_would_be_refused(signalbox, rest):
+def test_a_job_set_stays_if_its_successor_would_be_denied(signalbox, rest):
     rest.create(runtime())
     rest.create(train_job("bounded", suspend=True))
     before = uid(until_held(rest, "bounded"))
@@ -190,14 +190,14 @@ def test_a_job_set_stays_where_a_new_one_would_be_refused(signalbox, rest):
     wait_for("the quota", lambda: rest.get("resourcequotas", "none").get("status", {}).get("hard"))
     rest.patch("trainjobs", "bounded", {"spec": {"labels": {"a": "b"}, "runtimePatches": [
         pod_patch(serviceAccountName="default")]}})
-    told = until_not_created(rest, "bounded", "JobsCreationFailed")
-    assert "the change needs a new JobSet, which would be refused: " in told["message"] and "exceeded quota" in told["message"]
+    condition = until_not_created(rest, "bounded", "JobsCreationFailed")
+    assert "the change needs a new JobSet, which would be refused: " in condition["message"] and "exceeded quota" in condition["message"]
     assert uid(rest.get("jobsets", "bounded")) == before
     rest.delete("resourcequotas", "none")
     wait_for("a new JobSet", lambda: uid(rest.get("jobsets", "bounded")) not in (None, before), timeout=60)
 
 
-def test_a_job_set_is_made_anew_where_a_quota_of_job_sets_is_exactly_full(signalbox, rest):
+def test_a_job_set_is_recreated_although_the_quota_of_job_sets_is_full(signalbox, rest):
     count = "count/jobsets.jobset.x-k8s.io"
     rest.create(runtime())
     rest.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "one"}, "spec": {"hard": {count: "1"}}})
@@ -217,7 +217,7 @@ def test_a_deadline_counts_from_a_resume_that_no_reconciler_has_seen(signalbox, 
     with signalbox.without_reconciler():
         rest.create(train_job("slept", seconds="never", suspend=True, activeDeadlineSeconds=6))
         created = rest.get("trainjobs", "slept")["metadata"]["creationTimestamp"]
-        # As long as its deadline.
+        # The test waits as long as the deadline.
         wait_for("six seconds", lambda: probe_time(rest) >= seconds(created) + 7, interval=0.3)
         resume(rest, "slept")
         resumed = probe_time(rest)
@@ -232,12 +232,12 @@ def seconds(text):
 
 
 def probe_time(rest):
-    """The API server's."""
+    """Returns the API server's time."""
     probe = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "probe"}}
     return seconds(rest.create(probe, dry_run=True)["metadata"]["creationTimestamp"])
 
 
-def test_many_tolerations_fit_into_the_note_of_what_was_applied(signalbox, rest):
+def test_many_tolerations_fit_into_the_record_of_the_applied_template(signalbox, rest):
     blueprint = runtime("wide")
     jobs = blueprint["spec"]["template"]["spec"]["replicatedJobs"]
     tolerations = [{"key": f"example.com/{'t' * 60}-{number}", "operator": "Exists"} for number in range(64)]
@@ -252,7 +252,7 @@ def test_many_tolerations_fit_into_the_note_of_what_was_applied(signalbox, rest)
 
 @contextlib.contextmanager
 def an_older_job_set(admin, field):
-    """JobSet's CRD without that field of the spec."""
+    """Installs JobSet's CRD without that field of the spec."""
     path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/jobsets.jobset.x-k8s.io"
     place = f"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/{field}"
     known = admin.request("GET", path)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"][field]
@@ -263,12 +263,12 @@ def an_older_job_set(admin, field):
         admin.request("PATCH", path, [{"op": "add", "path": place, "value": known}], "application/json-patch+json")
 
 
-def test_a_field_that_the_clusters_jobset_does_not_know_is_told(signalbox, rest, admin):
+def test_a_field_that_the_clusters_jobset_does_not_know_is_reported(signalbox, rest, admin):
     blueprint = runtime("newer")
     blueprint["spec"]["template"]["spec"]["coordinator"] = {"replicatedJob": "node", "jobIndex": 0, "podIndex": 0}
     rest.create(blueprint)
     with an_older_job_set(admin, "coordinator"):
         rest.create(train_job("ahead", "newer"))
-        told = until_not_created(rest, "ahead", "JobsCreationFailed")
-        assert ".spec.coordinator: field not declared in schema" in told["message"]
+        condition = until_not_created(rest, "ahead", "JobsCreationFailed")
+        assert ".spec.coordinator: field not declared in schema" in condition["message"]
     until(rest, "ahead", "Created", timeout=60)

@@ -1,4 +1,4 @@
-"""A TrainJob's life on the real control plane, as lifecycle rules promise it."""
+"""The rules of a TrainJob's lifecycle on the real control plane."""
 
 from jobs import runtime, train_job
 from progress import pods, resume, running_pods, suspend, until, until_alone, until_not_created, until_runs
@@ -65,8 +65,8 @@ def test_a_job_that_cannot_be_built_says_why_and_starts_once_the_runtime_is_corr
     broken["spec"]["template"]["spec"]["successPolicy"] = {"operator": "All", "targetReplicatedJobs": ["absent"]}
     rest.create(broken)
     rest.create(train_job("hopeful", "fragile"))
-    told = until_not_created(rest, "hopeful", "JobsCreationFailed")["message"]
-    assert f"JobSet {rest.namespace}/hopeful" in told and "absent" in told
+    message = until_not_created(rest, "hopeful", "JobsCreationFailed")["message"]
+    assert f"JobSet {rest.namespace}/hopeful" in message and "absent" in message
 
     fixed = rest.get("clustertrainingruntimes", "fragile")
     del fixed["spec"]["template"]["spec"]["successPolicy"]

@@ -1,5 +1,5 @@
-"""The API server of the fault harness (tests/model) against a real one: the same requests to both, and the answers compared
-as far as controllers depend on them."""
+"""Compares the API server of the fault harness (tests/model) with a real one: the same requests to both, and the parts of the
+answers on which controllers depend."""
 
 import copy
 import json
@@ -15,8 +15,8 @@ from rest import ApiError, path_of, wait_for
 
 MODEL = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "fault_model"
 STORIES = yaml.safe_load((DATA / "model_stories.yaml").read_text())
-NAMESPACE = "default"  # of all objects in the stories, each of which has a name of its own
-# Of others, such as the JobSet controller, the stories do not tell.
+NAMESPACE = "default"  # of all objects; each story uses its own names
+# Field managers of the stories; others, such as the JobSet controller, are not compared.
 MANAGERS = {"trainer", "kubectl", "other", "before-first-apply"}
 TYPES = {"apply": "application/apply-patch+yaml", "merge": "application/merge-patch+json"}
 
@@ -48,7 +48,7 @@ class Model:
 
 
 class Real:
-    """A real server, with the garbage collector and the JobSet controller at work."""
+    """A real server, with the garbage collector and the JobSet controller."""
 
     def __init__(self, rest):
         self._rest = rest
@@ -75,14 +75,14 @@ class Real:
 
 
 class Side:
-    """One of the two, and what a story has learned from it."""
+    """One of the two servers, and the values that a story has read from it."""
 
     def __init__(self, server):
         self._server = server
         self._known = {}
 
     def play(self, step):
-        """What came of it, in words that are the same on both sides."""
+        """Carries out a step. Returns its outcome in a form that is the same on both sides."""
         if "settled" in step:
             self._server.settle(lambda: self._looks(step["settled"]) == step["settled"])
             return self._looks(step["settled"])
@@ -119,7 +119,7 @@ class Side:
         return found
 
     def _watched(self, step):
-        """What a watch says of the object, and how it begins or ends."""
+        """Returns the events of a watch for the object, and how it begins or ends."""
         kind, name = step["watch"].split("/")
         since = self._filled(step.get("from"), step["watch"])
         how = f"resourceVersion={since}" if since else "sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
@@ -145,8 +145,8 @@ class Side:
         if isinstance(tree, list):
             return [self._filled(value, of) for value in tree]
         if isinstance(tree, str) and tree.startswith("$"):
-            what, _, whose = tree[1:].partition(" of ")
-            return self._known[whose or of][what]
+            what, _, obj = tree[1:].partition(" of ")
+            return self._known[obj or of][what]
         return tree
 
     def _digest(self, of, answer):
@@ -193,7 +193,7 @@ def _leaves(fields, path, uid):
     if not below or "." in fields:
         yield path
     for name, tree in below.items():
-        # An owner is named by its UID, which differs.
+        # An owner is identified by its UID, which differs.
         step = "k:owner" if path.endswith("f:ownerReferences") else name
         yield from _leaves(tree, f"{path}/{step}", uid)
 

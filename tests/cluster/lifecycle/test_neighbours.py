@@ -1,4 +1,4 @@
-"""Suspended jobs beside JobSet, policies, users and kubelets that have their own idea of Jobs, defaults and volume claims."""
+"""Suspended jobs beside JobSet, policies, users and kubelets that change or keep Jobs, defaults and volume claims."""
 
 import contextlib
 import copy
@@ -23,7 +23,7 @@ def applied_fields(job_set):
 
 
 def as_another_release_builds_it(live):
-    """Without what JobSet's webhook has filled in."""
+    """Returns the JobSet without the defaults of JobSet's webhook."""
     body = {"apiVersion": live["apiVersion"], "kind": "JobSet", "metadata": {
         "name": live["metadata"]["name"], "ownerReferences": live["metadata"]["ownerReferences"]},
             "spec": {"suspend": False, "replicatedJobs": copy.deepcopy(live["spec"]["replicatedJobs"])}}
@@ -34,7 +34,7 @@ def as_another_release_builds_it(live):
     return body
 
 
-def test_defaults_of_jobset_do_not_become_ours_so_that_other_releases_can_resume_what_we_have_suspended(signalbox, rest):
+def test_defaults_of_jobset_are_not_owned_so_that_other_releases_can_resume_suspended_jobs(signalbox, rest):
     rest.create(runtime())
     rest.create(train_job("lent", seconds="never", runtimePatches=[FLAVOR]))
     until_runs(rest, "lent")
@@ -55,8 +55,8 @@ def test_defaults_of_jobset_do_not_become_ours_so_that_other_releases_can_resume
         assert not rest.get("jobsets", "lent")["spec"]["suspend"]
 
 
-def test_no_job_is_made_anew_beside_a_pod_that_still_ends(signalbox, rest):
-    """It may be writing its last checkpoint."""
+def test_no_job_is_replaced_beside_a_terminating_pod(signalbox, rest):
+    """The pod may be writing its last checkpoint."""
     blueprint = runtime()
     job_template(blueprint)["podReplacementPolicy"] = "Failed"
     rest.create(blueprint)
@@ -64,26 +64,26 @@ def test_no_job_is_made_anew_beside_a_pod_that_still_ends(signalbox, rest):
     until_runs(rest, "saves")
     old = running_pods(rest, "saves")[0]
     name = old["metadata"]["name"]
-    # Stands for a kubelet that lets it.
+    # The finalizer stands for a kubelet that gives it the time.
     rest.patch("pods", name, {"metadata": {"finalizers": [*old["metadata"].get("finalizers", []), "example.com/saves"]}})
     try:
         suspend(rest, "saves")
         until_rests(rest, "saves")
         patch(rest, "saves", NO_FLAVOR, suspend=False)
-        job = wait_for("the Job to go", lambda: (found := rest.get("jobs", "saves-node-0")) and "deletionTimestamp" in found["metadata"] and found)
+        job = wait_for("the Job to be deleted", lambda: (found := rest.get("jobs", "saves-node-0")) and "deletionTimestamp" in found["metadata"] and found)
         assert "foregroundDeletion" in job["metadata"]["finalizers"]
         signalbox.wait_until_idle()
         assert [pod["metadata"]["name"] for pod in pods(rest, "saves")] == [name]
     finally:
         rest.patch("pods", name, {"metadata": {"finalizers": None}})
     (new,) = wait_for("the new Pod", lambda: [pod for pod in running_pods(rest, "saves") if pod["metadata"]["name"] != name], timeout=60)
-    # The nodes of the bed let no Pod fail that is deleted, and its Job would wait for that, and the namespace for the Job.
+    # The test bed's nodes do not let a deleted Pod fail. Its Job would wait for that, and the namespace for the Job.
     rest.patch("pods", new["metadata"]["name"], {"metadata": {"finalizers": None}})
 
 
 @contextlib.contextmanager
 def labelling_jobs(rest, admin, label):
-    """A MutatingAdmissionPolicy that gives the Pods of all Jobs of the test's namespace a label."""
+    """Installs a MutatingAdmissionPolicy that gives the Pods of all Jobs of the test's namespace a label."""
     api = "/apis/admissionregistration.k8s.io/v1/"
     name = f"stamp-{rest.namespace}"
     admin.request("POST", api + "mutatingadmissionpolicies", {
@@ -106,7 +106,7 @@ def labelling_jobs(rest, admin, label):
         admin.request("DELETE", api + f"mutatingadmissionpolicies/{name}")
 
 
-def test_a_job_goes_on_though_a_policy_gives_all_jobs_what_is_withdrawn(signalbox, rest, admin):
+def test_a_job_continues_although_a_policy_gives_all_jobs_the_withdrawn_label(signalbox, rest, admin):
     rest.create(runtime())
     with labelling_jobs(rest, admin, "team"):
         rest.create(train_job("labelled", seconds="never", suspend=True,
@@ -114,12 +114,12 @@ def test_a_job_goes_on_though_a_policy_gives_all_jobs_what_is_withdrawn(signalbo
         until_held(rest, "labelled")
         patch(rest, "labelled", NO_FLAVOR, suspend=False)
         until_runs(rest, "labelled")
-    (told,) = events(rest, "labelled", "JobsNotReplaced")
-    assert "label team of Job " + rest.namespace + "/labelled-node-0" in told["note"]
+    (event,) = events(rest, "labelled", "JobsNotReplaced")
+    assert "label team of Job " + rest.namespace + "/labelled-node-0" in event["note"]
     assert "trainer.kubeflow.org/withdrawn" not in rest.get("jobsets", "labelled")["metadata"]["annotations"]
 
 
-def test_a_job_begins_anew_with_an_empty_claim_once_its_claim_and_job_set_are_deleted(signalbox, rest):
+def test_a_job_restarts_with_an_empty_claim_after_its_claim_and_job_set_are_deleted(signalbox, rest):
     blueprint = runtime("fresh")
     job_template(blueprint)["template"]["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
     blueprint["spec"]["template"]["spec"]["volumeClaimPolicies"] = [

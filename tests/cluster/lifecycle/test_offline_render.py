@@ -1,8 +1,9 @@
-"""`signalbox-reconciler render` prints what a live reconciler applies: every shipped runtime and some odd inputs, through both.
+"""`signalbox-reconciler render` prints the objects that a live reconciler applies: compares both for every shipped runtime and some odd
+inputs.
 
-A ConfigMap or a Secret is created once: the live one is the printed one, but for what the API server adds to metadata and for the
-values of Secrets, which are masked. A JobSet is applied: applying the printed one to the live one, as the same field manager, changes
-nothing at all, neither a field nor who owns it. So each was printed to the last field, and nothing beyond."""
+A ConfigMap or a Secret is created once: the live one equals the printed one, except for metadata of the API server and the values of
+Secrets, which are masked. A JobSet is applied: applying the printed one to the live one, as the same field manager, changes neither a
+field nor an owner. So the printed JobSet has every field, and no other."""
 
 import copy
 import json
@@ -41,7 +42,7 @@ def named(objects):
 
 
 def owned(rest, job):
-    """What there is of a TrainJob. Items of lists do not say what they are."""
+    """Returns the objects of a TrainJob. Items of lists have no kind."""
     kinds = {"configmaps": "ConfigMap", "secrets": "Secret", "jobsets": "JobSet"}
     return [{**obj, "apiVersion": "v1", "kind": kind} for plural, kind in kinds.items() for obj in rest.list(plural)
             if any(owner["uid"] == job["metadata"]["uid"] for owner in obj["metadata"].get("ownerReferences", []))]
@@ -62,9 +63,8 @@ def without_server_fields(obj):
 
 
 def applied(rest, obj):
-    """The object that the API server would have after applying it as the reconciler does. JobSet's webhook adds defaults within one
-    list, and does not let it be changed: of that list it is shown that what was printed is in it. It also writes quantities as
-    strings."""
+    """Returns the object as the API server would store it after the reconciler's apply. JobSet's webhook adds defaults to one list,
+    and makes it immutable: of that list only the printed part is compared. It also writes quantities as strings."""
     obj, live = with_quantities_as_text(obj), rest.get("jobsets", obj["metadata"]["name"])
     if policies := obj["spec"].get("volumeClaimPolicies"):
         assert is_within(policies, live["spec"]["volumeClaimPolicies"])
@@ -102,7 +102,7 @@ def compare_with_live(rest, job, printed):
             assert there == obj
 
 
-# What can be said besides, for some runtimes.
+# Fields to add to the TrainJob of some runtimes.
 SPECS = {
     "torch-distributed": {"runtimePatches": [{"manager": "example.com/team", "trainingRuntimeSpec": {"template": {"spec": {
         "replicatedJobs": [{"name": "node", "template": {"spec": {"template": {"spec": {
@@ -122,11 +122,11 @@ def test_a_shipped_runtime(signalbox, rest, tmp_path, name):
     job = built(rest, fresh["metadata"]["name"])
     blueprint = rest.get("clustertrainingruntimes", name)
 
-    # From what kubectl get prints: the very objects, UIDs and hashes included.
+    # Input from kubectl get: the live objects, with UIDs and hashes.
     printed = render(written(tmp_path / "live.json", job, blueprint))
     compare_with_live(rest, job, printed)
 
-    # From the files: the same but for what is not known yet.
+    # Input from the files: the same, except for values that are not known yet.
     from_files = named(render(written(tmp_path / "job.json", fresh), SHIPPED[name]))
     assert from_files.keys() == named(printed).keys()
     for key, obj in named(printed).items():
@@ -166,12 +166,12 @@ def test_an_odd_input(signalbox, rest, tmp_path, case):
     compare_with_live(rest, job, printed)
 
 
-def test_a_runtime_that_is_missing_is_told_in_the_words_of_the_condition(signalbox, rest, tmp_path):
+def test_a_missing_runtime_is_reported_with_the_message_of_the_condition(signalbox, rest, tmp_path):
     rest.create(runtime("gone"))
     fresh = train_job("orphan", "gone")
     with signalbox.without_reconciler():
         rest.create(fresh)
         rest.delete("clustertrainingruntimes", "gone")
-        wait_for("the runtime to go", lambda: rest.get("clustertrainingruntimes", "gone") is None)
+        wait_for("the runtime to be deleted", lambda: rest.get("clustertrainingruntimes", "gone") is None)
     message = wait_for("the condition", lambda: conditions(rest.get("trainjobs", "orphan")).get("Created", {}).get("message"))
     assert message in render(written(tmp_path / "job.json", fresh), status=1)

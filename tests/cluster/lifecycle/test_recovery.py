@@ -1,4 +1,4 @@
-"""What a TrainJob survives on the real control plane: objects that go, stand in the way, are refused or cannot change."""
+"""TrainJobs on the real control plane whose objects are deleted, blocked, denied or immutable."""
 
 import contextlib
 
@@ -13,7 +13,7 @@ HOLD = "signalbox.test/hold"
 
 @pytest.fixture(scope="module", autouse=True)
 def legacy_runtimes(installed, admin):
-    """There from the first test of the file on: the reconciler looks for such runtimes every ten seconds."""
+    """Creates runtimes before the first test of the file: the reconciler checks for such runtimes every ten seconds."""
     legacy = "trainer.kubeflow.org/resource-in-use"
     for kind, finalizers in (("ClusterTrainingRuntime", [legacy]), ("TrainingRuntime", [legacy, HOLD])):
         old = runtime("old", kind)
@@ -27,7 +27,7 @@ def legacy_runtimes(installed, admin):
 
 @contextlib.contextmanager
 def held_back(rest, kind, name):
-    """Keeps an object that is deleted from going."""
+    """Blocks the deletion of an object."""
     rest.patch(kind, name, {"metadata": {"finalizers": [HOLD]}})
     try:
         yield
@@ -57,7 +57,7 @@ def test_a_job_set_is_built_again_although_pods_of_the_old_one_still_end(signalb
     with held_back(rest, "pods", ghost["metadata"]["name"]):
         rest.delete("jobsets", "haunted")
         wait_for("a new JobSet", lambda: uid(rest.get("jobsets", "haunted")) not in (None, before))
-        wait_for("the old pod to be ending", lambda: "deletionTimestamp" in rest.get(
+        wait_for("the old pod to be terminating", lambda: "deletionTimestamp" in rest.get(
             "pods", ghost["metadata"]["name"])["metadata"])
         signalbox.wait_until_idle()
         assert not {"Complete", "Failed"} & set(conditions(rest.get("trainjobs", "haunted")))
@@ -76,13 +76,13 @@ def test_a_job_that_is_being_deleted_still_meets_its_deadline_and_gets_no_new_jo
         rest.delete("trainjobs", "stuck")
         until(rest, "stuck", "Failed")
         assert true_conditions(rest.get("trainjobs", "stuck"))["Failed"]["reason"] == "DeadlineExceeded"
-        wait_for("its JobSet to go", lambda: rest.get("jobsets", "stuck") is None)
+        wait_for("its JobSet to be deleted", lambda: rest.get("jobsets", "stuck") is None)
         signalbox.wait_until_idle()
         assert rest.get("jobsets", "stuck") is None
-    wait_for("the TrainJob to go", lambda: rest.get("trainjobs", "stuck") is None)
+    wait_for("the TrainJob to be deleted", lambda: rest.get("trainjobs", "stuck") is None)
 
 
-def test_a_quota_that_refuses_the_job_set_is_told_and_raising_it_helps(signalbox, rest):
+def test_a_quota_that_denies_the_job_set_is_reported_and_raising_it_helps(signalbox, rest):
     counted = "count/jobsets.jobset.x-k8s.io"
     rest.create(runtime())
     rest.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"},
@@ -106,7 +106,7 @@ def test_a_runtime_that_is_gone_before_the_first_build_is_waited_for(signalbox, 
     until(rest, "patient", "Complete")
 
 
-def test_a_job_set_of_another_owner_is_never_adopted_and_makes_room_by_going_away(signalbox, rest):
+def test_a_job_set_of_another_owner_is_never_adopted_and_blocks_the_job_until_it_is_deleted(signalbox, rest):
     rest.create(runtime())
     container = {"name": "x", "image": "registry.example.com/other:1"}
     template = {"spec": {"template": {"spec": {"containers": [container], "restartPolicy": "Never"}}}}
@@ -121,7 +121,7 @@ def test_a_job_set_of_another_owner_is_never_adopted_and_makes_room_by_going_awa
     assert owner(rest.get("jobsets", "narrow")) == uid(job)
 
 
-def test_a_running_job_does_not_mind_that_its_runtime_and_its_snapshot_are_gone(signalbox, rest):
+def test_a_running_job_needs_neither_its_runtime_nor_its_snapshot(signalbox, rest):
     rest.create(runtime("vanishing"))
     rest.create(train_job("settled", "vanishing", seconds="never"))
     until_runs(rest, "settled")
@@ -132,11 +132,11 @@ def test_a_running_job_does_not_mind_that_its_runtime_and_its_snapshot_are_gone(
     assert true_conditions(rest.get("trainjobs", "settled"))["Created"]["reason"] == "JobsCreationSucceeded"
     suspend(rest, "settled")
     until(rest, "settled", "Suspended")
-    wait_for("its pods to go", lambda: not running_pods(rest, "settled"))
+    wait_for("its pods to be deleted", lambda: not running_pods(rest, "settled"))
 
 
 def test_runtimes_lose_the_finalizer_of_older_controllers_and_can_be_deleted(legacy_runtimes, admin):
-    wait_for("the deleted runtime to go", lambda: admin.get("clustertrainingruntimes", "old") is None)
+    wait_for("the deleted runtime to be gone", lambda: admin.get("clustertrainingruntimes", "old") is None)
     wait_for("only the other finalizer", lambda: admin.get("trainingruntimes", "old")["metadata"]["finalizers"] == [HOLD])
 
 
@@ -147,10 +147,10 @@ def test_a_name_that_is_used_again_waits_for_the_old_job_set_to_go(signalbox, re
     old = rest.get("jobsets", "again")
     with held_back(rest, "jobsets", "again"):
         rest.delete("trainjobs", "again")
-        wait_for("the old TrainJob to go", lambda: rest.get("trainjobs", "again") is None)
+        wait_for("the old TrainJob to be gone", lambda: rest.get("trainjobs", "again") is None)
         new = rest.create(train_job("again"))
         assert f"JobSet {rest.namespace}/again" in until_not_created(rest, "again", "JobsCreationFailed")["message"]
         assert uid(rest.get("jobsets", "again")) == uid(old)
-    # The garbage collector learns of a new CRD only after half a minute.
+    # The garbage collector watches a new CRD only after half a minute.
     until(rest, "again", "Complete", timeout=60)
     assert owner(rest.get("jobsets", "again")) == uid(new)

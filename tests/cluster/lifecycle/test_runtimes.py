@@ -1,5 +1,5 @@
-"""Every runtime of manifests/runtimes at work: a TrainJob that refers to it runs to Complete, with the pods and with the
-words on them that its framework goes by."""
+"""Runs every runtime of manifests/runtimes: its TrainJob becomes Complete, with the expected pods, and with the environment, command
+and files that its framework needs."""
 
 import collections
 import json
@@ -24,7 +24,7 @@ LORA = "model.lora_attn_modules=[q_proj,v_proj]"
 
 
 def pods(rest, name):
-    """{replicated job: its pods in order}"""
+    """Returns {replicated job: its pods in order}"""
     found = collections.defaultdict(list)
     for pod in progress.pods(rest, name):
         found[pod["metadata"]["labels"]["jobset.sigs.k8s.io/replicatedjob-name"]].append(pod)
@@ -38,7 +38,7 @@ def container(pod, name="node"):
 
 
 def env(pod, name="node"):
-    """Values as the program sees them: a field of the pod is looked up there."""
+    """Returns values as the program sees them: references to fields of the pod are resolved."""
     return {variable["name"]: variable["value"] if "value" in variable else field(pod, variable["valueFrom"]["fieldRef"])
             for variable in container(pod, name).get("env", []) if variable["name"] not in KUBERNETES_OWN}
 
@@ -48,7 +48,7 @@ def field(pod, reference):
     return pod["metadata"][kind][name]
 
 
-# What node number {rank} of four of TrainJob {job} finds in its environment.
+# The environment of node number {rank} of four of TrainJob {job}.
 FRAMEWORKS = {
     "plain": {},
     "torch-distributed": {
@@ -69,12 +69,12 @@ MPI = ["deepspeed-distributed", "mlx-distributed"]
 
 @pytest.fixture(scope="module")
 def submitted(cluster, installed, admin):
-    """A client for the namespace in which there is a TrainJob of each. All of them run at once, and most of the time nothing is to be
-    done but to wait for their Pods."""
+    """Returns a client for a namespace with a TrainJob for each runtime. All of them run at once, because most of the time is spent
+    waiting for their Pods."""
     name = admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "runtimes-"}})["metadata"]["name"]
     wait_for("the namespace's service account", lambda: admin.get("serviceaccounts", "default", name))
     rest = Rest(cluster.admin_kubeconfig(name))
-    # What a default StorageClass would provide for each job that fetches data: the test bed has none.
+    # Volumes that a default StorageClass would provide for jobs that fetch data: the test bed has none.
     disks = [rest.create({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"generateName": "disk-"}, "spec": {
         "capacity": {"storage": "1Ti"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/nowhere"}}})
         for _ in range(len(TUNING) + 1)]
@@ -109,7 +109,7 @@ def test_four_nodes_know_each_other_and_run_to_complete(submitted, runtime):
 
 
 def mounted(pod, rest):
-    """{path in the node container: (mode, text)} of what comes from Secrets and ConfigMaps, as the kubelet would have it."""
+    """Returns {path in the node container: (mode, text)} of files from Secrets and ConfigMaps, as a kubelet would mount them."""
     files = {}
     folders = {mount["name"]: mount["mountPath"] for mount in container(pod)["volumeMounts"]}
     for volume in pod["spec"]["volumes"]:
@@ -160,7 +160,7 @@ def test_xgboost_counts_a_worker_per_gpu(submitted):
     assert {env(pod)["DMLC_NUM_WORKER"] for pod in pods(submitted, "gpus")["node"]} == {"8"}
 
 
-# runtime, what the TrainJob says of its trainer, the words between "tune run" and the paths, the paths
+# runtime, the TrainJob's trainer, the arguments between "tune run" and the paths, the paths
 TUNING = [
     ("torchtune-llama3.2-1b", {"args": ["epochs=1"]}, ["full_finetune_distributed", "--config", "llama3_2/1B_full"],
      LLAMA_PATHS),
@@ -218,7 +218,7 @@ def test_torchtune_needs_nothing_but_the_runtimes_name(submitted):
         "STORAGE_URI": "hf://meta-llama/Llama-3.2-1B-Instruct"}
 
 
-def test_the_webhook_takes_all_of_them_without_a_warning(signalbox, admin):
+def test_the_webhook_accepts_all_shipped_runtimes_without_a_warning(signalbox, admin):
     shipped = {runtime["metadata"]["name"] for runtime in admin.list("clustertrainingruntimes")}
     assert shipped == {*FRAMEWORKS, *MPI, *(row[0] for row in TUNING)}
     for name in shipped:
@@ -227,7 +227,7 @@ def test_the_webhook_takes_all_of_them_without_a_warning(signalbox, admin):
     assert {runtime["metadata"]["name"] for runtime in admin.list("clustertrainingruntimes")} == shipped
 
 
-def test_the_service_of_a_fixed_subdomain_is_of_the_first_job_alone_as_admission_warns(signalbox, rest, kubectl):
+def test_a_fixed_subdomain_serves_the_first_job_alone_as_admission_warns(signalbox, rest, kubectl):
     made = jobs.runtime("subdomain")
     made["spec"]["template"]["spec"]["network"] = {"subdomain": "team"}
     first, second = (train_job(name, "subdomain", seconds="never") for name in ("first", "second"))
@@ -242,7 +242,7 @@ def test_the_service_of_a_fixed_subdomain_is_of_the_first_job_alone_as_admission
     for job in (first, second):
         rest.create(job)
         progress.until_runs(rest, job["metadata"]["name"])
-    # What is warned of: JobSet makes no other, and this one finds only Pods of the first.
+    # The effect that the warning describes: JobSet makes no second Service, and this one selects only Pods of the first job.
     (service,) = rest.list("services")
     assert service["metadata"]["name"] == "team" and progress.owner(service) == progress.uid(rest.get("jobsets", "first"))
     assert service["spec"]["selector"] == {"jobset.sigs.k8s.io/jobset-name": "first"}

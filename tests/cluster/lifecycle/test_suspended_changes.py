@@ -1,4 +1,4 @@
-"""What a suspended TrainJob takes: every change of what it would run, in its JobSet or by a new one."""
+"""Changes of a suspended TrainJob: its JobSet is updated or recreated."""
 
 import contextlib
 
@@ -8,7 +8,7 @@ from rest import wait_for
 
 
 def patch_of(replicated_job):
-    """A runtime patch of the replicated job that trains."""
+    """Returns a runtime patch of the trainer's replicated job."""
     return {"manager": "signalbox.test/change",
             "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [{"name": "node", **replicated_job}]}}}}
 
@@ -17,8 +17,8 @@ def pods_with(spec=None, **metadata):
     return {"template": {"spec": {"template": {"metadata": metadata, "spec": spec or {}}}}}
 
 
-# What a patch changes in the job that trains, of which a JobSet lets five things change while it is suspended; and
-# whether it stays the same JobSet.
+# Changes by a patch in the trainer's job, and whether the JobSet stays the same. JobSet allows five kinds of change while it is
+# suspended.
 CHANGES = {
     "pod labels": (pods_with(labels={"example.com/a": "b"}), True),
     "pod annotations": (pods_with(annotations={"example.com/a": "b"}), True),
@@ -36,12 +36,12 @@ CHANGES = {
     "environment": (pods_with({"containers": [{"name": "sidecar", "env": [{"name": "A", "value": "b"}]}]}), False),
     "one of each kind": (pods_with({"nodeSelector": {"a": "b"}, "serviceAccountName": "default"}), False),
 }
-# Taken back while suspended: JobSet would leave them with the Jobs that it has made, so these are made anew.
+# Changes that are withdrawn while suspended. JobSet would keep them in its existing Jobs, so the Jobs are replaced.
 FIVE = ("pod labels", "pod annotations", "node selector", "tolerations", "scheduling gates")
 
 
 def has(obj, part):
-    """Whether all that `part` says is so in `obj`; lists by any of their items."""
+    """Returns whether `obj` has all members of `part`; an item of a list may be anywhere."""
     if isinstance(part, dict):
         return isinstance(obj, dict) and all(key in obj and has(obj[key], value) for key, value in part.items())
     if isinstance(part, list):
@@ -49,12 +49,12 @@ def has(obj, part):
     return obj == part
 
 
-def test_what_a_suspended_job_set_may_change_is_changed_and_all_else_makes_it_anew(signalbox, rest):
+def test_mutable_fields_of_a_suspended_job_set_are_updated_and_others_recreate_it(signalbox, rest):
     blueprint = runtime()
     template = blueprint["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
     template["spec"]["containers"].append({"name": "sidecar", "image": "registry.example.com/sidecar:1"})
     rest.create(blueprint)
-    # job: the patch before, the patch after, what there is to see then and what not, whether the JobSet stays
+    # job: the patch before, the patch after, what is present then and what is absent, whether the JobSet stays
     rows = {name.replace(" ", "-"): (None, change, change, None, stays) for name, (change, stays) in CHANGES.items()}
     rows |= {f"no-{name}".replace(" ", "-"): (CHANGES[name][0], pods_with(), {}, CHANGES[name][0], True) for name in FIVE}
     for name, (before, *_) in rows.items():
@@ -68,7 +68,7 @@ def test_what_a_suspended_job_set_may_change_is_changed_and_all_else_makes_it_an
         job_set = rest.get("jobsets", name)
         job = rest.get("jobs", f"{name}-node-0")
         there = job_set and has(job_set["spec"]["replicatedJobs"][0], visible)
-        # In the Job as well, whose template is one level higher.
+        # The Job has them as well; its template is one level higher.
         gone = not withdrawn or not has(job_set["spec"]["replicatedJobs"][0], withdrawn) and job and not has(job, withdrawn["template"])
         return job_set if there and gone and (stays or uid(job_set) != old[name]) else None
     new = {name: wait_for(f"the change of {name}", lambda: changed(name)) for name in rows}
@@ -77,7 +77,7 @@ def test_what_a_suspended_job_set_may_change_is_changed_and_all_else_makes_it_an
 
 @contextlib.contextmanager
 def a_disk(rest):
-    """What the volume claim of storing() gets."""
+    """Creates a volume for the claim of storing()."""
     disk = rest.create({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"generateName": "disk-"}, "spec": {
         "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/disk"}}})
     yield
@@ -85,7 +85,7 @@ def a_disk(rest):
 
 
 def storing():
-    """A runtime with a volume claim, which goes with its JobSet."""
+    """Returns a runtime with a volume claim, which is deleted with its JobSet."""
     made = runtime("storing")
     spec = made["spec"]["template"]["spec"]
     size = {"resources": {"requests": {"storage": "1024Mi"}}, "accessModes": ["ReadWriteOnce"], "storageClassName": ""}
@@ -100,7 +100,7 @@ def test_a_suspended_job_with_volume_claims_is_resumed_and_keeps_its_job_set(sig
     with a_disk(rest):
         rest.create(train_job("keeper", "storing", suspend=True))
         before = until_held(rest, "keeper")
-        # What makes the list another one than we sent.
+        # A default that makes the live list differ from the applied one.
         assert before["spec"]["volumeClaimPolicies"][0]["retentionPolicy"] == {"whenDeleted": "Delete"}
         resume(rest, "keeper")
         until(rest, "keeper", "Complete")
@@ -109,7 +109,7 @@ def test_a_suspended_job_with_volume_claims_is_resumed_and_keeps_its_job_set(sig
         assert after["spec"]["volumeClaimPolicies"] == before["spec"]["volumeClaimPolicies"]
 
 
-def test_volume_claims_of_a_job_that_never_ran_keep_no_change_out(signalbox, rest):
+def test_volume_claims_of_a_job_that_never_ran_block_no_change(signalbox, rest):
     def labelled(name):
         return [patch_of({"template": {"spec": {"template": {"metadata": {"labels": {name: "x"}}}}}})]
 
@@ -136,7 +136,7 @@ def affinity_patch():
     return {**patch_of(CHANGES["affinity"][0]), "manager": "signalbox.test/affinity"}
 
 
-def test_volume_claims_of_a_job_that_has_run_are_not_thrown_away_for_a_change(signalbox, rest):
+def test_volume_claims_of_a_job_that_has_run_are_not_deleted_for_a_change(signalbox, rest):
     rest.create(storing())
     with a_disk(rest):
         rest.create(train_job("valuable", "storing", seconds="never"))
@@ -145,13 +145,13 @@ def test_volume_claims_of_a_job_that_has_run_are_not_thrown_away_for_a_change(si
         suspend(rest, "valuable")
         until_held(rest, "valuable")
         rest.patch("trainjobs", "valuable", {"spec": {"runtimePatches": [affinity_patch()]}})
-        told = until_not_created(rest, "valuable", "JobsCreationFailed")
-        assert "containers" not in told["message"] and ".affinity" in told["message"]
-        assert "would delete its volume claims" in told["message"]
+        condition = until_not_created(rest, "valuable", "JobsCreationFailed")
+        assert "containers" not in condition["message"] and ".affinity" in condition["message"]
+        assert "would delete its volume claims" in condition["message"]
         assert uid(rest.get("jobsets", "valuable")) == before
 
 
-def test_what_others_put_into_a_suspended_job_set_does_not_cost_it_its_life(signalbox, rest):
+def test_fields_that_others_add_to_a_suspended_job_set_do_not_recreate_it(signalbox, rest):
     rest.create(runtime())
     rest.create(train_job("guest", suspend=True))
     before = until_held(rest, "guest")
@@ -168,7 +168,7 @@ def pod_patch(manager, **pod_spec):
 
 
 def add_to_job_set(rest, name, key):
-    """As another controller: a toleration and a node selector next to ours."""
+    """Adds a toleration and a node selector as another controller, next to Signalbox's."""
     job_set = rest.get("jobsets", name)
     pod = job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
     pod["nodeSelector"]["kubernetes.io/os"] = "linux"
@@ -180,7 +180,7 @@ def tolerated(pod):
     return {toleration["key"] for toleration in pod["spec"]["tolerations"]}
 
 
-def test_what_others_put_next_to_our_node_selector_and_tolerations_stays(signalbox, admin, rest):
+def test_entries_that_others_add_to_node_selector_and_tolerations_stay(signalbox, admin, rest):
     rest.create(runtime())
     ours = pod_patch("signalbox.test/ours", nodeSelector={"kubernetes.io/hostname": "node-1"},
                      tolerations=[{"key": "example.com/ours", "operator": "Exists"}])
@@ -202,7 +202,7 @@ def test_what_others_put_next_to_our_node_selector_and_tolerations_stays(signalb
     assert uid(rest.get("jobsets", "shared")) == before
 
 
-def test_what_we_withdraw_is_gone_also_where_others_have_written(signalbox, rest):
+def test_withdrawn_fields_are_removed_also_where_others_have_written(signalbox, rest):
     rest.create(runtime())
     ours = pod_patch("signalbox.test/ours", nodeSelector={"kubernetes.io/hostname": "node-1"},
                      tolerations=[{"key": "example.com/ours", "operator": "Exists"},
@@ -220,7 +220,7 @@ def test_what_we_withdraw_is_gone_also_where_others_have_written(signalbox, rest
     assert pod["spec"]["nodeSelector"] == {"kubernetes.io/os": "linux"}
 
 
-def test_a_label_that_we_withdraw_from_a_suspended_job_set_is_gone_from_its_pods(signalbox, rest):
+def test_a_label_withdrawn_from_a_suspended_job_set_is_gone_from_its_pods(signalbox, rest):
     rest.create(runtime())
     labelled = patch_of({"template": {"spec": {"template": {"metadata": {"labels": {"example.com/ours": "yes"}}}}}})
     rest.create(train_job("fickle", seconds="never", suspend=True, runtimePatches=[labelled]))

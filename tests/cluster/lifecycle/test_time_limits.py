@@ -1,4 +1,4 @@
-"""Deadlines and times to live on the real control plane: what they count from, and that nothing makes them forget."""
+"""Deadlines and times to live on the real control plane: their starting points, and their survival of restarts."""
 
 import time
 
@@ -20,10 +20,10 @@ def test_a_deadline_ends_the_job_and_its_pods_and_a_restart_does_not_move_it(sig
     until_runs(rest, "late")
     signalbox.restart_reconciler()
     job = until(rest, "late", "Failed", "DeadlineExceeded")
-    # Not a new period since the restart.
+    # The restart has not started a new period.
     assert 4 <= since(job, "Failed") - created_at(job) < 7
     assert true_conditions(job)["Failed"]["message"] == "TrainJob exceeded its active deadline"
-    wait_for("JobSet and pods to go", lambda: not rest.get("jobsets", "late") and not pods(rest, "late"))
+    wait_for("JobSet and pods to be deleted", lambda: not rest.get("jobsets", "late") and not pods(rest, "late"))
     assert rest.get("trainjobs", "late") is not None
 
 
@@ -54,7 +54,7 @@ def test_a_deadline_that_passed_while_no_reconciler_ran_is_acted_on_at_once_and_
         time.sleep(max(0, created_at(created) + 3.5 - time.time()))
         assert "Failed" not in conditions(rest.get("trainjobs", "missed"))
     until(rest, "missed", "Failed", "DeadlineExceeded")
-    wait_for("its pods to go", lambda: not pods(rest, "missed"))
+    wait_for("its pods to be deleted", lambda: not pods(rest, "missed"))
 
 
 def test_the_deadline_ends_a_job_that_never_got_a_job_set(signalbox, rest):
@@ -69,7 +69,7 @@ def test_the_deadline_ends_a_job_that_never_got_a_job_set(signalbox, rest):
 
 
 def keep_job_sets(rest, yes):
-    """Whether a policy of the cluster refuses to have JobSets of this namespace deleted."""
+    """Switches a policy of the cluster that denies the deletion of JobSets in this namespace."""
     group = "/apis/admissionregistration.k8s.io/v1/"
     policy, binding = group + "validatingadmissionpolicies", group + "validatingadmissionpolicybindings"
     if not yes:
@@ -93,31 +93,31 @@ def is_kept(rest, name):
     return False
 
 
-def test_the_cleanup_after_a_deadline_is_tried_until_the_job_set_is_gone_and_told_once(signalbox, rest, admin):
+def test_the_cleanup_after_a_deadline_is_retried_until_the_job_set_is_gone_and_reported_once(signalbox, rest, admin):
     rest.create(runtime())
     rest.create(train_job("kept", seconds="never", suspend=True, activeDeadlineSeconds=2))
     wait_for("its JobSet", lambda: rest.get("jobsets", "kept"))
     keep_job_sets(rest, True)
     try:
-        wait_for("the policy to work", lambda: is_kept(rest, "kept"))
+        wait_for("the policy to be in force", lambda: is_kept(rest, "kept"))
         resume(rest, "kept")
         until(rest, "kept", "Failed", "DeadlineExceeded")
-        (told,) = wait_for("the warning", lambda: events(rest, "kept", "JobSetDeletionFailed"))
-        assert told["type"] == "Warning" and "JobSets are kept for the audit" in told["note"]
-        until_alone(admin)  # whose JobSets are deleted as well
+        (warning,) = wait_for("the warning", lambda: events(rest, "kept", "JobSetDeletionFailed"))
+        assert warning["type"] == "Warning" and "JobSets are kept for the audit" in warning["note"]
+        until_alone(admin)  # deletions of other tests' JobSets would be counted, too
         tried = signalbox.reconciler.metric("signalbox_api_requests_total", 'verb="DELETE"')
         wait_for("another try", lambda: signalbox.reconciler.metric(
             "signalbox_api_requests_total", 'verb="DELETE"') > tried)
-        # A successor knows what is left to do, from the cluster alone.
+        # A successor finds the remaining work in the cluster alone.
         signalbox.restart_reconciler()
         wait_for("the successor's try", lambda: signalbox.reconciler.metric(
             "signalbox_api_requests_total", 'verb="DELETE"') >= 1)
         assert pods(rest, "kept")
     finally:
         keep_job_sets(rest, False)
-    wait_for("the JobSet to go", lambda: rest.get("jobsets", "kept") is None)
-    wait_for("its pods to go", lambda: not pods(rest, "kept"))
-    wait_for("the counts to tell so", lambda: all(
+    wait_for("the JobSet to be deleted", lambda: rest.get("jobsets", "kept") is None)
+    wait_for("its pods to be deleted", lambda: not pods(rest, "kept"))
+    wait_for("the counts without active pods", lambda: all(
         entry["active"] == entry["ready"] == 0 for entry in rest.get("trainjobs", "kept")["status"]["jobsStatus"]))
 
 
@@ -138,7 +138,7 @@ def test_a_deadline_and_a_ttl_work_together(signalbox, rest):
     rest.create(train_job("brief", "both", seconds="never", activeDeadlineSeconds=2))
     until(rest, "brief", "Failed", "DeadlineExceeded")
     until_gone(rest, "brief")
-    wait_for("its pods to go", lambda: not pods(rest, "brief"), timeout=60)
+    wait_for("its pods to be deleted", lambda: not pods(rest, "brief"), timeout=60)
 
 
 def test_a_ttl_that_the_runtime_gets_later_counts_for_jobs_that_have_ended(signalbox, rest):
@@ -157,13 +157,13 @@ def test_a_ttl_outlives_the_reconciler_and_the_runtime_and_takes_all_that_the_jo
     rest.create(train_job("ended", "passing"))
     finished = since(until(rest, "ended", "Complete"), "Complete")
     with signalbox.without_reconciler():
-        rest.delete("clustertrainingruntimes", "passing")  # its snapshot speaks for it now
+        rest.delete("clustertrainingruntimes", "passing")  # the snapshot's TTL applies now
         if expired:
             time.sleep(max(0, finished + ttl - time.time()))
         assert since(rest.get("trainjobs", "ended"), "Complete") == finished
     until_gone(rest, "ended", timeout=10)
     assert time.time() >= finished + ttl
-    wait_for("what it owned to go", timeout=60, probe=lambda: not rest.get("jobsets", "ended") and not pods(rest, "ended")
+    wait_for("its objects to be deleted", timeout=60, probe=lambda: not rest.get("jobsets", "ended") and not pods(rest, "ended")
              and not rest.get("configmaps", "ended-runtime-snapshot"))
 
 
@@ -180,7 +180,7 @@ def test_without_runtime_and_snapshot_there_is_no_ttl(signalbox, rest):
     assert rest.get("trainjobs", "spared")["metadata"].get("deletionTimestamp") is None
 
 
-def test_what_runs_or_is_suspended_has_no_ttl(signalbox, rest):
+def test_running_and_suspended_jobs_have_no_ttl(signalbox, rest):
     rest.create(runtime("hasty", ttlSecondsAfterFinished=0))
     rest.create(train_job("runs", "hasty", seconds="never"))
     rest.create(train_job("rests", "hasty", suspend=True))
@@ -189,7 +189,7 @@ def test_what_runs_or_is_suspended_has_no_ttl(signalbox, rest):
     signalbox.restart_reconciler()
     signalbox.wait_until_idle()
     assert rest.get("jobsets", "runs") and rest.get("jobsets", "rests")
-    # It is not the suspension's length that counts when it ends.
+    # The time in suspension does not count towards the TTL.
     resume(rest, "rests")
     until_gone(rest, "rests")
 
@@ -198,8 +198,8 @@ def test_a_ttl_waits_for_the_finalizers_of_others_and_the_job_set_goes_with_the_
     rest.create(runtime("patient", ttlSecondsAfterFinished=1))
     rest.create(train_job("audited", "patient"))
     rest.patch("trainjobs", "audited", {"metadata": {"finalizers": [HOLD]}})
-    wait_for("its deletion to begin", lambda: rest.get("trainjobs", "audited")["metadata"].get("deletionTimestamp"))
-    wait_for("its JobSet to go", lambda: rest.get("jobsets", "audited") is None, timeout=60)
+    wait_for("its deletion to start", lambda: rest.get("trainjobs", "audited")["metadata"].get("deletionTimestamp"))
+    wait_for("its JobSet to be deleted", lambda: rest.get("jobsets", "audited") is None, timeout=60)
     signalbox.wait_until_idle()
     assert rest.get("jobsets", "audited") is None
     assert "Complete" in true_conditions(rest.get("trainjobs", "audited"))

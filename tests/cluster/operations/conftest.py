@@ -1,4 +1,4 @@
-"""One API server without controllers for the whole folder: tests play JobSet's controller themselves, and each has a namespace there."""
+"""One API server without controllers for the whole folder: tests play JobSet's controller, and each has a namespace."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def admin(plane):
 
 @pytest.fixture
 def namespace(admin):
-    """The test's own. No controller would empty it: the test's objects are deleted by hand, and so are the runtimes."""
+    """The test's own namespace. No controller empties it, so the fixture deletes the test's objects and the runtimes."""
     name = admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "test-"}})["metadata"]["name"]
     yield name
     for train_job in admin.list("trainjobs", name):
@@ -34,13 +34,13 @@ def namespace(admin):
 
 @pytest.fixture
 def kubeconfig(plane, namespace):
-    """The administrator's, whose context is in the test's namespace."""
+    """The administrator's kubeconfig with the test's namespace."""
     return plane.admin_kubeconfig(namespace)
 
 
 @pytest.fixture
 def rest(kubeconfig):
-    """A client for the test's namespace. There is the runtime of TrainJobs that name none."""
+    """A client for the test's namespace. Creates the runtime of TrainJobs that name none."""
     client = Rest(kubeconfig)
     client.create(runtime())
     return client

@@ -1,4 +1,4 @@
-"""What our programs do when something is missing for a while: one of them, the API server, a permission."""
+"""Both programs while something is missing: another replica, the API server, a permission."""
 
 import json
 import os
@@ -15,11 +15,11 @@ MISSING_PERMISSION = "a permission is missing; grant it to our service account (
 
 
 def watch_the_lease(program):
-    """Until it has had more than one chance to take the lease."""
+    """Waits until it has had more than one chance to take the lease."""
     def looks():
         return program.metric("signalbox_api_requests_total", 'resource="leases')
     before = looks()
-    wait_for("it to look at the lease", lambda: looks() >= before + 2)
+    wait_for("it to read the lease", lambda: looks() >= before + 2)
 
 
 def patches_of_job_sets(program):
@@ -27,18 +27,18 @@ def patches_of_job_sets(program):
 
 
 def logged(program, message, offset=0):
-    """The log lines with that message, as objects."""
+    """Returns the log lines with that message, as objects."""
     lines = [json.loads(line) for line in program.text()[offset:].splitlines()]
     return [line for line in lines if line["msg"] == message]
 
 
 def of_watches(program, message, offset):
-    """The same of the kinds that there are. Those of gang schedulers are looked for now and then."""
+    """Returns the lines about kinds that are served. The kinds of gang schedulers are checked for now and then."""
     return [line for line in logged(program, message, offset) if not line["resource"].startswith("podgroups.")]
 
 
 def finish(rest, name):
-    """Ends its JobSet, as soon as there is one, and waits until the TrainJob says so."""
+    """Completes its JobSet as soon as there is one, and waits until the TrainJob is Complete."""
     wait_for("its JobSet", lambda: rest.get("jobsets", name))
     rest.patch("jobsets", name, finished(), subresource="status")
     wait_for("Complete", lambda: "Complete" in true_conditions(rest.get("trainjobs", name)))
@@ -90,11 +90,11 @@ def test_a_missing_permission_is_named_and_not_fatal(plane, rest, start):
     set_rules(role["rules"])
     try:
         rest.create(train_job("not-yet"))
-        told = wait_for("the complaint", lambda: logged(reconciler, MISSING_PERMISSION))
-        wait_for("more attempts, which are not told", lambda: patches_of_job_sets(reconciler) > 2)
+        denials = wait_for("the log line", lambda: logged(reconciler, MISSING_PERMISSION))
+        wait_for("more attempts, which are not logged", lambda: patches_of_job_sets(reconciler) > 2)
     finally:
         set_rules(json.loads(complete))
-    assert [(line["level"], line["verb"], line["resource"]) for line in told] == [
+    assert [(line["level"], line["verb"], line["resource"]) for line in denials] == [
         ("warn", "patch", "jobsets.jobset.x-k8s.io")]
     finish(rest, "not-yet")
     assert len(logged(reconciler, MISSING_PERMISSION)) == 1
@@ -102,7 +102,7 @@ def test_a_missing_permission_is_named_and_not_fatal(plane, rest, start):
 
 @pytest.fixture
 def installed(plane):
-    """Both programs, and admission by them until the test is over."""
+    """Both programs, and their webhooks until the test is over."""
     with Signalbox(plane, os.environ["SIGNALBOX_BIN_DIR"]) as signalbox:
         yield signalbox
         remove_webhooks(plane)
@@ -112,16 +112,16 @@ def test_both_programs_outlive_the_api_server(plane, rest, installed):
     reconciler = installed.reconciler
     wait_for("the lease", lambda: reconciler.leads())
     rest.create(train_job("steady"))
-    wait_for("it to be known", lambda: "Created" in conditions(rest.get("trainjobs", "steady")))
+    wait_for("the condition Created", lambda: "Created" in conditions(rest.get("trainjobs", "steady")))
     programs = [reconciler, installed.webhook]
     before = [len(program.text()) for program in programs]
     watches = {reconciler: 4, installed.webhook: 2}
 
     plane.stop_api_server()
     for program, offset in zip(programs, before):
-        wait_for("a complaint per watch",
+        wait_for("a log line per watch",
                  lambda: len(of_watches(program, "cannot watch; trying again", offset)) == watches[program])
-    # It may have been another's by now, for all that it knows.
+    # Another replica may hold the lease by now: the reconciler cannot know.
     wait_for("the lease to be given up", lambda: not reconciler.leads())
     for program in programs:
         assert program.admin("/healthz")[0] == 200 and program.running()
@@ -136,7 +136,7 @@ def test_both_programs_outlive_the_api_server(plane, rest, installed):
     rest.create(train_job("later"))
     finish(rest, "later")
 
-    # One line per change of state, and no false alarm about what a server that starts refuses at first.
+    # One line per change of state, and no false alarm about requests that a starting API server rejects.
     for program, offset in zip(programs, before):
         assert logged(program, MISSING_PERMISSION, offset) == []
     for program, offset in zip(programs, before):

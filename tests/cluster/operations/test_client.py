@@ -1,4 +1,4 @@
-"""How the reconciler uses the API server: options that bound it, credentials that change while it runs, dead connections."""
+"""The reconciler as a client of the API server: options that bound its requests, credentials that change, dead connections."""
 
 import os
 import pathlib
@@ -30,15 +30,15 @@ def start(begin):
 
 
 def is_of_a_pass(request):
-    """Not of a watch, the lease, or an event: those wait for nobody."""
+    """Returns whether a reconcile sent the request. Requests of watches, the lease and events have no such limits."""
     return not request.is_watch and "/leases" not in request.path and "/events" not in request.path
 
 
-# The last has more requests under way than a client of ours has connections by default; an eighth of what may be worked on at a time is
-# kept for other namespaces.
+# The last case has more requests under way than a client has connections by default. An eighth of the concurrency is kept for other
+# namespaces.
 @pytest.mark.parametrize("options, jobs, at_a_time", [(["--concurrency", "2"], 5, 2), ([], 5, 5),
                                                       (["--concurrency", "160"], 143, 140)])
-def test_as_many_train_jobs_are_worked_on_at_a_time_as_concurrency_says(plane, rest, proxy, start, options, jobs, at_a_time):
+def test_concurrency_is_the_number_of_train_jobs_that_are_reconciled_at_a_time(plane, rest, proxy, start, options, jobs, at_a_time):
     let_go = threading.Event()
     held = set()
 
@@ -52,7 +52,7 @@ def test_as_many_train_jobs_are_worked_on_at_a_time_as_concurrency_says(plane, r
         reconciler = start(plane.reconciler_kubeconfig(proxy.url), *options)
         for number in range(jobs):
             rest.create(train_job(f"job-{at_a_time}-{number}"))
-        wait_for("passes", lambda: len(held) == at_a_time
+        wait_for("reconciles", lambda: len(held) == at_a_time
                  and reconciler.metric("signalbox_queue_depth") == jobs - at_a_time)
         assert proxy.open_connections >= at_a_time
         assert not rest.list("jobsets")
@@ -61,7 +61,7 @@ def test_as_many_train_jobs_are_worked_on_at_a_time_as_concurrency_says(plane, r
     wait_for("all JobSets", lambda: len(rest.list("jobsets")) == jobs)
 
 
-def test_qps_bounds_the_requests_of_passes_and_burst_lets_some_of_them_come_at_once(plane, rest, proxy, start):
+def test_qps_bounds_the_requests_of_reconciles_and_burst_lets_some_through_at_once(plane, rest, proxy, start):
     came = []
 
     def choose(request):
@@ -81,7 +81,7 @@ def test_a_token_that_was_rotated_is_read_again_at_once_when_the_old_one_is_refu
     token_file = plane.directory / f"{NAMESPACE}-signalbox-reconciler.token"
     reconciler = start(kubeconfig)
     old = token_file.read_text()
-    plane.reconciler_kubeconfig(proxy.url)  # asks for another token
+    plane.reconciler_kubeconfig(proxy.url)  # requests another token
     new = token_file.read_text()
     assert new != old
     used = set()
@@ -93,7 +93,7 @@ def test_a_token_that_was_rotated_is_read_again_at_once_when_the_old_one_is_refu
     rest.create(train_job("rotated"))
     wait_for("its JobSet", lambda: rest.get("jobsets", "rotated"), timeout=20)
     assert f"Bearer {new}" in used
-    assert reconciler.metric("signalbox_leader") == 1, "nothing was lost meanwhile"
+    assert reconciler.metric("signalbox_leader") == 1, "the lease was kept"
 
 
 def test_a_ca_that_was_replaced_is_trusted_without_a_restart(plane, rest, proxy, start):
@@ -108,11 +108,11 @@ def test_a_ca_that_was_replaced_is_trusted_without_a_restart(plane, rest, proxy,
     proxy.reset_everything()
     bundle.write_bytes(successor.cert.read_bytes())
     rest.create(train_job("trusting"))
-    # Files are read again twice a minute.
+    # The reconciler reads files again twice a minute.
     wait_for("its JobSet", lambda: rest.get("jobsets", "trusting"), timeout=90)
 
 
-def test_a_connection_whose_other_end_has_vanished_is_noticed_within_half_a_minute(plane, start):
+def test_a_dead_connection_is_detected_within_half_a_minute(plane, start):
     reconciler = start(plane.reconciler_kubeconfig())
     port = f":{int(plane.server.rsplit(':', 1)[1]):04X}"
     inodes = {os.readlink(f"/proc/{reconciler.pid}/fd/{number}") for number in os.listdir(f"/proc/{reconciler.pid}/fd")}
@@ -120,21 +120,21 @@ def test_a_connection_whose_other_end_has_vanished_is_noticed_within_half_a_minu
     def probed():
         lines = [line.split() for line in pathlib.Path(f"/proc/{reconciler.pid}/net/tcp").read_text().splitlines()[1:]]
         timers = [line[5].split(":") for line in lines if line[2].endswith(port) and f"socket:[{line[9]}]" in inodes]
-        # Only what has nothing to send is waiting to be probed.
+        # Only a connection without data to send has this timer.
         return [int(when, 16) for kind, when in timers if kind == KEEPALIVE_TIMER]
     timers = wait_for("quiet connections", probed)
     assert max(timers) <= LONGEST_SILENCE
 
 
 def watches(program):
-    """How many have been asked for, of each kind that is always watched."""
+    """Returns the number of watch requests of each kind that is always watched."""
     return [program.metric("signalbox_api_requests_total", f'resource="{kind}",verb="WATCH"') for kind in (
         "trainjobs.trainer.kubeflow.org", "jobsets.jobset.x-k8s.io", "trainingruntimes.trainer.kubeflow.org",
         "clustertrainingruntimes.trainer.kubeflow.org")]
 
 
-def test_requests_and_watches_whose_other_end_has_vanished_are_given_up_and_begun_anew(plane, rest, proxy, start):
-    """Nothing tells that it is gone: no packet comes back, not even from its kernel."""
+def test_requests_and_watches_on_dead_connections_are_given_up_and_sent_again(plane, rest, proxy, start):
+    """No packet comes back, not even from the other end's kernel."""
     let_go = threading.Event()
     held = []
 
@@ -152,7 +152,7 @@ def test_requests_and_watches_whose_other_end_has_vanished_are_given_up_and_begu
         before = watches(reconciler)
         proxy.vanish()
         vanished = time.monotonic()
-        rest.create(train_job("unseen"))  # the watch that would tell of it is one of those
+        rest.create(train_job("unseen"))  # its watch is one of the dead connections
         for name in ("asked-before", "unseen"):
             wait_for(f"the JobSet {name}", lambda: rest.get("jobsets", name), timeout=NOTICED_WITHIN + 15)
         assert time.monotonic() - vanished < NOTICED_WITHIN + 10

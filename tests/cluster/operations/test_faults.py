@@ -1,7 +1,7 @@
-"""The reconciler behind a proxy that loses, delays, cuts and refuses what passes through it, on the real API server.
+"""The reconciler behind a proxy that loses, delays, cuts and rejects requests, on the real API server.
 
-Every kind of fault at every request is the model's (tests/model); here one random history shows that the real API server is as the
-model says. The long run plays SIGNALBOX_FAULT_SEEDS of them (default 6), of which SIGNALBOX_FAULT_FIRST_SEED is the first one.
+The model (tests/model) has every kind of fault at every request. Here one random history shows that the real API server behaves as
+the model assumes. The long run plays SIGNALBOX_FAULT_SEEDS of them (default 6), from SIGNALBOX_FAULT_FIRST_SEED on.
 """
 
 import os
@@ -18,24 +18,24 @@ from lean import finished
 from rest import true_conditions, wait_for
 
 SEEDS = int(os.environ.get("SIGNALBOX_FAULT_SEEDS", 6))
-FIRST_SEED = int(os.environ.get("SIGNALBOX_FAULT_FIRST_SEED", 2))  # of many faults
+FIRST_SEED = int(os.environ.get("SIGNALBOX_FAULT_FIRST_SEED", 2))  # this seed has many faults
 STORM_SECONDS = 1.5
-LONGEST_STORM = 10  # where a busy machine sees too few faults until then
+LONGEST_STORM = 10  # for a busy machine, which has too few faults earlier
 FEWEST_FAULTS = 10
-WARM_UP = max(2, SEEDS // 4)  # histories after which memory has to stay as it is
-SPARE = 2  # connections that may be open or not: events go beside the lease
-CONNECTIONS = 64 + 8  # as many as passes at a time, and a few: watches, the lease, events
+WARM_UP = max(2, SEEDS // 4)  # histories after which memory must stay the same
+SPARE = 2  # connections that may be open or not: those of events
+CONNECTIONS = 64 + 8  # concurrent reconciles, and a few for watches, the lease, events
 
 
 def at_rest(program, proxy):
-    """What it holds when nothing is to be done: MiB, and open files. Only connections that it has needed since are
-    among them: those that broke while they were idle are closed when the next request comes, that of the lease."""
+    """Returns its memory in MiB and its open files while it is idle. All connections are reset before: broken idle ones are closed
+    only with the next request, which is the lease's, so only needed ones are counted."""
     proxy.reset_everything()
     return memory_when_calm(program), len(os.listdir(f"/proc/{program.pid}/fd"))
 
 
 def memory_when_calm(program):
-    """MiB of heap and stack, once they have been given back: that happens a few seconds after the last pass."""
+    """Returns MiB of heap and stack once free memory has been returned, a few seconds after the last reconcile."""
     def resident():
         status = pathlib.Path(f"/proc/{program.pid}/status").read_text()
         return int(re.search(r"RssAnon:\s*(\d+) kB", status).group(1)) / 2**10
@@ -48,7 +48,7 @@ def memory_when_calm(program):
 
 
 def allowance(program):
-    """MiB that it may hold more by chance. The sanitizer gives nothing back, and mixes what is free with what is not."""
+    """Returns the tolerance in MiB. A sanitizer returns no memory, and mixes free with used."""
     is_sanitized = "libasan" in pathlib.Path(f"/proc/{program.pid}/maps").read_text()
     return 3 if is_sanitized else 0.3
 
@@ -62,8 +62,8 @@ def finish_job_set(rest, name, kind="Completed"):
 
 
 class Story:
-    """A TrainJob, what others do to it, and which conditions are True in the end: one of `ends`. `steps` run one after the
-    other, each as soon as the one before it is through; each returns whether it is."""
+    """A TrainJob, steps of others, and its expected True conditions: one of `ends`. `steps` run one after the other; each is called
+    until it returns true."""
 
     def __init__(self, rest, name, steps, *ends, **spec):
         self.rest, self.name, self._ends = rest, name, ends
@@ -79,7 +79,7 @@ class Story:
             self._steps.pop(0)
 
     def ended(self):
-        """Nothing is left to do, and the TrainJob has the conditions that it should have, no more and no less."""
+        """Returns whether all steps are done and the TrainJob has exactly the expected conditions."""
         self.go_on()
         return not self._steps and set(true_conditions(self.rest.get("trainjobs", self.name))) in self._ends
 
@@ -137,20 +137,20 @@ def stories(rest, seed):
         Story(rest, f"failed-{seed}", [fail], {created, "Failed"}),
         Story(rest, f"resumed-{seed}", [is_suspended, resume, runs, complete], {created, "Complete"}, suspend=True),
         Story(rest, f"suspended-{seed}", [runs, suspend, is_suspended], {created, "Suspended"}),
-        # There may be nothing to end yet when the time is up.
+        # The deadline may pass before there is a JobSet.
         Story(rest, f"late-{seed}", [has_failed, is_gone], {created, "Failed"}, {"Failed"}, activeDeadlineSeconds=3),
         Story(rest, f"steady-{seed}", [runs], {created}),
     ]
 
 
-def told_of(unfinished, log):
-    """The lines about these stories, and those about no TrainJob."""
+def lines_about(unfinished, log):
+    """Returns the log lines about these stories, and those about no TrainJob."""
     names = [f'/{story.name}"' for story in unfinished]
     return [line for line in log.splitlines() if '"trainjob"' not in line or any(name in line for name in names)][-200:]
 
 
 class Chaos:
-    """Faults at random, of a kind and rate that the seed says, for as long as it is switched on."""
+    """Random faults, of kinds and at a rate that depend on the seed, while `on` is set."""
 
     def __init__(self, seed):
         self._random = random.Random(seed)
@@ -166,7 +166,7 @@ class Chaos:
                 Fault(lost=True), Fault(cut_after=dice.randrange(3000)), Fault(stall_after=dice.randrange(3000)),
                 Fault(lag=dice.uniform(0.1, 1)),
                 Fault(status=dice.choice([410, 429, 500, 503, 504]), retry_after=dice.choice([None, 0, 1]))])
-        # Few objects are read that have had another version yet.
+        # Few of the objects that are read have an older version.
         if request.method == "GET" and dice.random() < 0.5:
             return Fault(old=True)
         return dice.choice([
@@ -178,43 +178,43 @@ class Chaos:
 
 @pytest.fixture
 def reconciler(proxy, start):
-    """Behind the proxy, and it leads."""
+    """A reconciler behind the proxy that leads."""
     program = start(proxy.url)
     wait_for("the lease", lambda: program.leads())
     return program
 
 
 def play(seed, rest, proxy, reconciler):
-    """One history. Returns after how many seconds of calm all TrainJobs were as they should be."""
+    """Plays one history. Returns the seconds between the last fault and the expected state of all TrainJobs."""
     chaos = Chaos(seed)
     proxy.choose = chaos.choose
     proxy.reset_everything()
-    told = stories(rest, seed)
+    played = stories(rest, seed)
     began, faults_before = time.monotonic(), proxy.faults.total()
 
     def is_over():
         lasted = time.monotonic() - began
         return lasted > (STORM_SECONDS if proxy.faults.total() - faults_before >= FEWEST_FAULTS else LONGEST_STORM)
     while not is_over():
-        for story in told:
+        for story in played:
             story.go_on()
     calm_at = time.monotonic()
     chaos.on = False
-    proxy.reset_everything()  # what is stuck or late by now stays so: it is lost
-    unfinished = told
+    proxy.reset_everything()  # delayed answers would arrive after the calm
+    unfinished = played
 
     def all_ended():
         nonlocal unfinished
         unfinished = [story for story in unfinished if not story.ended()]
         return not unfinished
     try:
-        wait_for(f"the TrainJobs of seed {seed} to be as they should", all_ended, timeout=90)
+        wait_for(f"the TrainJobs of seed {seed} to have their expected conditions", all_ended, timeout=90)
     except AssertionError:
-        print(*told_of(unfinished, reconciler.text()), f"seed {seed}; {reconciler.state()}; {proxy.state()}",
+        print(*lines_about(unfinished, reconciler.text()), f"seed {seed}; {reconciler.state()}; {proxy.state()}",
               *(story.state() for story in unfinished), sep="\n")
         raise
     took = round(time.monotonic() - calm_at, 1)
-    for story in told:
+    for story in played:
         story.check()
         for resource in ("trainjobs", "jobsets"):
             rest.delete(resource, story.name)
@@ -225,15 +225,15 @@ def play(seed, rest, proxy, reconciler):
 
 
 def wait_until_nothing_is_left_to_do(reconciler):
-    """All TrainJobs are gone, and with them whatever was under way or to come."""
+    """Waits until all TrainJobs are gone, and no reconcile runs or is queued."""
     for what in ("signalbox_queue_depth", "signalbox_queue_timers", "signalbox_passes_running", "signalbox_train_jobs"):
         wait_for(f"{what} to be 0", lambda what=what: reconciler.metric(what) == 0, timeout=12)
     assert reconciler.metric("signalbox_passes_total", 'result="exception"') == 0
 
 
-def test_every_train_job_reaches_its_end_whatever_happens_on_the_way(rest, proxy, reconciler):
+def test_every_train_job_reaches_its_end_under_random_faults(rest, proxy, reconciler):
     took = play(FIRST_SEED, rest, proxy, reconciler)
-    print(f"all was well {took} s after the last fault of {dict(proxy.faults)}")
+    print(f"all TrainJobs had their expected conditions {took} s after the last fault of {dict(proxy.faults)}")
     assert proxy.faults
     wait_until_nothing_is_left_to_do(reconciler)
 
@@ -241,7 +241,7 @@ def test_every_train_job_reaches_its_end_whatever_happens_on_the_way(rest, proxy
 @pytest.mark.long
 def test_nothing_leaks_over_many_histories(rest, proxy, reconciler):
     assert SEEDS > WARM_UP
-    held = {}  # after so many histories
+    held = {}  # by number of histories
     took = []
     for played in range(1, SEEDS + 1):
         took.append(play(FIRST_SEED + played - 1, rest, proxy, reconciler))
@@ -251,7 +251,7 @@ def test_nothing_leaks_over_many_histories(rest, proxy, reconciler):
     wait_until_nothing_is_left_to_do(reconciler)
     assert SEEDS < 6 or {"lost", "unanswered", "cut_after", "stall_after", "delay", "lag"} <= set(proxy.faults)
     assert SEEDS < 50 or {"old", 401, 410, 429, 500, 503} <= set(proxy.faults)
-    # Nothing is left of those that came after the first few, be they 4 or 150.
+    # Memory and files do not grow with the later histories, be they 4 or 150.
     (memory_then, files_then), (memory, files) = held[WARM_UP], held[SEEDS]
     assert memory < memory_then + allowance(reconciler)
     assert files <= files_then + SPARE

@@ -1,4 +1,4 @@
-"""Two reconcilers on the real API server: what becomes of the work of a leader that is not it any more, and one that stands by."""
+"""Two reconcilers on the real API server: late writes of a former leader, and a standby."""
 
 import os
 import pathlib
@@ -22,7 +22,7 @@ def rest(rest):
 
 
 def writes(program):
-    """All but renewals of the lease and events."""
+    """Returns the number of its writes, without renewals of the lease and events."""
     return sum(program.metric("signalbox_api_requests_total", f'resource="{resource}",verb="{verb}"')
                for verb in ("POST", "PATCH", "DELETE")
                for resource in ("configmaps", "jobsets.jobset.x-k8s.io", "trainjobs.trainer.kubeflow.org",
@@ -34,10 +34,10 @@ def is_idle(program):
 
 
 class LateWrite:
-    """A TrainJob of which the leader is stopped in the middle of a write, which arrives when the TrainJob has gone on."""
+    """A TrainJob with a write of the leader that is delayed until the TrainJob has changed."""
 
     method, path = "PATCH", "/jobsets/{}"
-    holding = True  # from the start; else from prepare() on
+    holding = True  # from the start; if false, from prepare() on
     spec = {}
 
     def __init__(self, rest):
@@ -54,11 +54,11 @@ class LateWrite:
         """Brings the leader to that write."""
 
     def done(self):
-        """The other one has done it."""
+        """Returns whether the new leader has done its work."""
         return self.job_set()
 
     def go_on(self):
-        """Others do what the late write would undo."""
+        """Makes the changes by others that the late write would undo."""
         self.rest.patch("jobsets", self.name, finished(), subresource="status")
         self.wait("Complete", lambda: "Complete" in self.conditions())
 
@@ -66,7 +66,7 @@ class LateWrite:
         self.rest.create(train_job(self.name, **spec))
 
     def create_anew(self):
-        """Once all of the old one is gone, by hand: nobody here collects garbage."""
+        """Deletes all objects by hand, because there is no garbage collector, and creates the TrainJob again."""
         if self.train_job():
             self.rest.patch("trainjobs", self.name, {"metadata": {"finalizers": None}})
         self.rest.delete("trainjobs", self.name)
@@ -95,7 +95,7 @@ class LateWrite:
         return (self.job_set() or {"spec": {}})["spec"].get("suspend", False)
 
     def state(self):
-        """To the last resourceVersion."""
+        """Returns the objects, with their resourceVersions."""
         return self.train_job(), self.job_set(), self.rest.get("configmaps", self.snapshot)
 
 
@@ -106,7 +106,7 @@ class Created(LateWrite):
         super().go_on()
 
 
-class Told(LateWrite):
+class Reported(LateWrite):
     path = "/trainjobs/{}/status"
 
     def done(self):
@@ -130,7 +130,7 @@ class Suspended(LateWrite):
 
     def go_on(self):
         self.suspend(False)
-        self.wait("it to run again", lambda: not self.is_suspended() and "Suspended" not in self.conditions())
+        self.wait("it to be resumed", lambda: not self.is_suspended() and "Suspended" not in self.conditions())
 
 
 class Resumed(LateWrite):
@@ -138,7 +138,7 @@ class Resumed(LateWrite):
     spec = {"suspend": True}
 
     def prepare(self):
-        # The condition comes first; a late resume needs a JobSet.
+        # The condition is written first; a late resume needs a JobSet.
         self.wait("Suspended", lambda: {"Suspended", "Created"} <= self.conditions().keys() and self.is_suspended())
         self.holding = True
         self.suspend(False)
@@ -177,8 +177,8 @@ class Expired(LateWrite):
         self.create_anew()
 
 
-def test_a_leader_that_was_stopped_in_the_middle_of_its_writes_does_no_harm_when_it_wakes_up(rest, proxy, start):
-    """One of each kind. They arrive late, and it believes that it still leads."""
+def test_late_writes_of_a_leader_that_was_paused_change_nothing(rest, proxy, start):
+    """One write of each kind arrives late, while the paused leader still believes that it leads."""
     let_go = threading.Event()
     stories = []
 
@@ -192,14 +192,14 @@ def test_a_leader_that_was_stopped_in_the_middle_of_its_writes_does_no_harm_when
     first = start(proxy.url)
     wait_for("the lease", lambda: first.leads())
     second = start()
-    stories += [kind(rest) for kind in (Created, Told, Snapshot, Suspended, Resumed, Late, Expired)]
+    stories += [kind(rest) for kind in (Created, Reported, Snapshot, Suspended, Resumed, Late, Expired)]
     for story in stories:
         story.create(**story.spec)
     for story in stories:
         story.prepare()
     for story in stories:
-        story.wait("the first to be about to write", lambda: story.held)
-    wait_for("it to do nothing else", lambda: first.metric("signalbox_passes_running") == len(stories))
+        story.wait("the first to send the write", lambda: story.held)
+    wait_for("its other reconciles to end", lambda: first.metric("signalbox_passes_running") == len(stories))
     written = writes(first)
     try:
         os.kill(first.pid, signal.SIGSTOP)
@@ -209,31 +209,31 @@ def test_a_leader_that_was_stopped_in_the_middle_of_its_writes_does_no_harm_when
         print(f"takeover after SIGSTOP: {took:.1f} s")
         assert took < 20
         for story in stories:
-            story.wait("the second to do it", story.done)
+            story.wait("the second to do its work", story.done)
         rest.create(train_job("meanwhile"))
         for story in stories:
             story.go_on()
-        wait_for("the second to be through", lambda: is_idle(second))
+        wait_for("the second to be idle", lambda: is_idle(second))
         before = {story.name: story.state() for story in stories}
         proxy.choose = lambda request: None
     finally:
         let_go.set()
         os.kill(first.pid, signal.SIGCONT)
-    wait_for("the first to notice", lambda: not first.leads())
+    wait_for("the first to stop leading", lambda: not first.leads())
     wait_for("the answers to its late writes", lambda: writes(first) == written + len(stories))
     looks = first.metric("signalbox_api_requests_total", 'resource="leases')
-    wait_for("it to look at the lease more than once", lambda: first.metric(
+    wait_for("it to read the lease more than once", lambda: first.metric(
         "signalbox_api_requests_total", 'resource="leases') >= looks + 2)
     changed = [story.name for story in stories if story.state() != before[story.name]]
     assert changed == []
     assert {story.name: story.held.answered for story in stories} == {story.name: 409 for story in stories}
-    # Nothing more, although its passes went on.
+    # No further writes, although its reconciles continued.
     assert writes(first) == written + len(stories) and not first.leads() and second.leads()
     assert rest.get("jobsets", "meanwhile")
 
 
-def test_a_leader_that_is_stopped_cleanly_hands_over_at_once_whatever_its_passes_wait_for(rest, proxy, start):
-    """Some for answers, one for the time that the API server has asked for, and one for its turn."""
+def test_a_leader_that_is_stopped_cleanly_hands_over_at_once_while_its_reconciles_wait(rest, proxy, start):
+    """Two reconciles wait for answers, one for Retry-After, and one for a free place."""
     let_go = threading.Event()
     held = []
     refused = set()
@@ -251,11 +251,11 @@ def test_a_leader_that_is_stopped_cleanly_hands_over_at_once_whatever_its_passes
     wait_for("the lease", lambda: first.leads())
     second = start()
     rest.create(train_job("refused"))
-    wait_for("it to be refused", lambda: refused and is_idle(first))
+    wait_for("it to get Retry-After", lambda: refused and is_idle(first))
     for number in range(3):
         rest.create(train_job(f"slow-{number}"))
     try:
-        wait_for("all that may to be under way", lambda: len(held) == 2 and first.metric("signalbox_queue_depth") == 1)
+        wait_for("two requests and one queued job", lambda: len(held) == 2 and first.metric("signalbox_queue_depth") == 1)
         stopped = time.monotonic()
         first.ask_to_end()
         wait_for("the second to lead", lambda: second.leads(), interval=0.05)
@@ -265,31 +265,31 @@ def test_a_leader_that_is_stopped_cleanly_hands_over_at_once_whatever_its_passes
         names = ["refused", "slow-0", "slow-1", "slow-2"]
         wait_for("the second to create all JobSets", lambda: all(rest.get("jobsets", name) for name in names))
         assert first.stop() == []
-        wait_for("the second to be through", lambda: is_idle(second))
+        wait_for("the second to be idle", lambda: is_idle(second))
         before = [rest.get("jobsets", name) for name in names]
     finally:
         let_go.set()
-    wait_for("what the first asked for last to arrive", lambda: all(request.answered for request in held))
+    wait_for("the last requests of the first to arrive", lambda: all(request.answered for request in held))
     assert [rest.get("jobsets", name) for name in names] == before
 
 
 def pages_of_programs(program):
-    """In memory, in kB: those that are given back together with the free ones of the heap, and come back as they are used."""
+    """Returns the resident pages of its files in kB. They are returned together with free heap, and come back when they are used."""
     return int(re.search(r"RssFile:\s*(\d+) kB", pathlib.Path(f"/proc/{program.pid}/status").read_text()).group(1))
 
 
-def test_a_standby_gives_memory_back_after_its_start_and_when_a_storm_of_changes_is_over(rest, start):
+def test_a_standby_returns_memory_after_its_start_and_after_many_changes(rest, start):
     leader = start()
     wait_for("the lease", lambda: leader.leads())
     standby = start()
 
     def gives_back():
         most = pages_of_programs(standby)
-        wait_for("memory to be given back", lambda: pages_of_programs(standby) < 0.8 * most, interval=0.05)
+        wait_for("memory to be returned", lambda: pages_of_programs(standby) < 0.8 * most, interval=0.05)
     gives_back()
     known = standby.metric("signalbox_store_objects", "trainjobs")
     for number in range(110):
-        rest.create(train_job(f"storm-{number}", "nobody-has"))
-    wait_for("it to know them", lambda: standby.metric("signalbox_store_objects", "trainjobs") == known + 110)
+        rest.create(train_job(f"storm-{number}", "missing"))
+    wait_for("them in its cache", lambda: standby.metric("signalbox_store_objects", "trainjobs") == known + 110)
     gives_back()
     assert not standby.leads() and standby.metric("signalbox_passes_total") == 0

@@ -1,5 +1,5 @@
-"""The container images: what is in them, that they can be made again, and that the programs run from them as Pods run them:
-as user 65532, with a root that nobody can write to."""
+"""The container images: their files, their reproducibility, and their programs, which run as in Pods: as user 65532, with a read-only
+root."""
 
 import json
 import os
@@ -19,11 +19,11 @@ from rest import ApiError, Rest, true_conditions, wait_for
 
 pytestmark = pytest.mark.long
 PROGRAMS = ("webhook", "reconciler")
-SAID = re.search(r"(?m)^project\(signalbox VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())[1]  # by the programs
+SAID = re.search(r"(?m)^project\(signalbox VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())[1]  # printed by the programs
 VERSION = f"{SAID}-rc.1"
 USER = "65532:65532"
 RUN = """#!/bin/sh
-# {program}, in the image's root, where `shared` is what a Pod would have mounted.
+# {program}, in the image's root, where `shared` stands for the volumes of a Pod.
 chmod -R a+rX {shared}
 exec unshare {namespaces} sh -c 'mount --bind {root} {root} && mount --bind {shared} {root}{shared} && mount -o remount,ro,bind {root} &&
   exec chroot {user} {root} /{program} "$@"' {program} "$@"
@@ -76,7 +76,7 @@ def test_the_program_of_an_image_says_its_version(images, program):
 
 @pytest.mark.parametrize("webhook, reconciler, version", [("1.2.3", "1.2.3", "1.2.4"), ("1.2.3", "1.2.3", "1.2.30"),
                                                           ("1.2.3", "1.2.4", "1.2.3"), ("1.2.3", "1.2.4", "")])
-def test_images_are_not_called_what_their_programs_do_not_say(tmp_path, webhook, reconciler, version):
+def test_an_image_version_that_its_programs_do_not_print_is_rejected(tmp_path, webhook, reconciler, version):
     for program, said in zip(PROGRAMS, (webhook, reconciler)):
         (tmp_path / f"signalbox-{program}").write_text(f"#!/bin/sh\necho signalbox-{program} {said}\n")
         (tmp_path / f"signalbox-{program}").chmod(0o755)
@@ -112,7 +112,7 @@ def test_the_bill_of_materials_names_the_package_of_every_file(images, tmp_path,
     assert {"libssl-dev", "libyaml-cpp-dev"} <= packages.keys()
 
 
-def test_the_same_binaries_make_the_same_images_whatever_files_are_hidden_from_others_here(images, tmp_path):
+def test_the_same_binaries_make_the_same_images_under_another_umask(images, tmp_path):
     make_images(tmp_path, umask=0o077)
     for program in PROGRAMS:
         assert manifest_of(images, program)[1] == manifest_of(tmp_path, program)[1]
@@ -125,7 +125,7 @@ def plane():
 
 
 def runnable(plane, images, directory):
-    """A folder of programs that run from the images' roots."""
+    """Makes a folder of programs that run from the images' roots."""
     namespaces, user = ("--mount", f"--userspec={USER}") if os.geteuid() == 0 else ("--map-root-user --mount", "")
     shared = pathlib.Path(plane.directory)
     for program in PROGRAMS:

@@ -1,8 +1,8 @@
-"""Two replicas of the webhook behind a Service, while TrainJobs are created without a pause: certificates that rotate,
-Secrets that vanish, replicas that are restarted, and not one call that fails.
+"""Two replicas of the webhook behind a Service, while TrainJobs are created without a pause: certificates are rotated, Secrets are
+deleted, replicas are restarted, and no call fails.
 
-The Service is of type ExternalName and leads to a balancer on loopback, since there is no kube-proxy on the test bed; so
-the API server calls the name of the Service, as in production."""
+The Service is of type ExternalName and leads to a balancer on loopback, since there is no kube-proxy on the test bed. So the API
+server calls the name of the Service, as in production."""
 
 import base64
 import json
@@ -21,7 +21,7 @@ from jobs import runtime, train_job
 from rest import ApiError, Rest, wait_for
 
 BINARY = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "signalbox-webhook"
-CERT_LIFETIME = 30  # seconds, as short as it may be: renewed every 20, whichever test runs
+CERT_LIFETIME = 30  # seconds, the minimum: renewed every 20, during any test
 SECRET, SERVICE = "signalbox-webhook-cert", "signalbox-webhook"
 CONFIGURATIONS = [("validatingwebhookconfiguration", "validator.trainer.kubeflow.org"),
                   ("mutatingwebhookconfiguration", "defaulter.trainer.kubeflow.org")]
@@ -45,7 +45,7 @@ class Replicas:
         return program
 
     def restart(self, name):
-        """As a Deployment does: asks the old one to end, and starts the new one."""
+        """Restarts like a Deployment: terminates the old process, and starts a new one."""
         old = self.programs[name]
         old.ask_to_end()
         wait_for("new connections to go elsewhere", lambda: name not in self.balancer.ready(), interval=0.02)
@@ -59,7 +59,7 @@ class Replicas:
 
 
 class Load:
-    """Creates TrainJobs for as long as the block runs; what went wrong."""
+    """Creates TrainJobs while the block runs. Collects the failures."""
 
     def __init__(self, kubeconfig, threads=3):
         self.kubeconfig = kubeconfig
@@ -90,7 +90,7 @@ class Load:
             thread.join()
 
     def go_on(self, calls=50, failures_before=()):
-        """Until so many more were made, none of which failed."""
+        """Returns after that many more calls, if none of them failed."""
         until = self.done + calls
         wait_for("more calls", lambda: self.done >= until or self.failures != list(failures_before))
         assert self.failures == list(failures_before)
@@ -98,7 +98,7 @@ class Load:
 
 @pytest.fixture(scope="module")
 def balancer(plane):
-    """Admission leads to it, by a Service, until the tests of this file are over."""
+    """Routes admission to the balancer, by a Service, until the tests of this file are over."""
     plane.kubectl("apply", "--server-side", "-k", str(ROOT / "manifests" / "overlays" / "local-processes"))
     plane.kubectl("apply", "--server-side", "-f", str(ROOT / "manifests" / "components" / "self-signed" / "rbac.yaml"))
     with Balancer() as balancer:
@@ -116,10 +116,10 @@ def balancer(plane):
 
 @pytest.fixture(scope="module")
 def replicas(plane, balancer):
-    """Both are ready, and so they are left by each test."""
+    """Both replicas, ready before each test."""
     both = Replicas(plane, balancer, ["--self-signed", f"--cert-secret={NAMESPACE}/{SECRET}", f"--service={NAMESPACE}/{SERVICE}",
                                       f"--cert-lifetime={CERT_LIFETIME}s",
-                                      "--log-level=debug"])  # so that no key is told, however much it talks
+                                      "--log-level=debug"])  # shows that no log level prints a key
     try:
         for name in ("left", "right"):
             both.start(name)
@@ -133,9 +133,9 @@ def replicas(plane, balancer):
 
 @pytest.fixture
 def rest(kubeconfig, replicas):
-    """A client for the test's namespace, once the API server knows the replicas; they have admitted the runtime of the TrainJobs."""
+    """A client for the test's namespace, once the API server reaches the replicas. They have admitted the runtime of the TrainJobs."""
     client = Rest(kubeconfig)
-    wait_for("the API server to know them", lambda: created(client, runtime()))
+    wait_for("the API server to reach them", lambda: created(client, runtime()))
     return client
 
 
@@ -157,13 +157,13 @@ def shown_by(port):
 
 
 def wait_until_all_show_another_than(former, rest, replicas):
-    """What is stored then."""
-    wait_for("a new one", lambda: stored(rest) not in (b"", former), timeout=90)
+    """Returns the stored certificate, once it is another one and all replicas serve it."""
+    wait_for("a new certificate", lambda: stored(rest) not in (b"", former), timeout=90)
 
     def all_show_it():
         first = stored(rest).partition(b"-----END CERT")[0]
         return first and all(shown_by(program.port_of("admission")) == first for program in replicas.programs.values())
-    wait_for("both to show it", all_show_it, timeout=60)
+    wait_for("both to serve it", all_show_it, timeout=60)
     return stored(rest)
 
 
@@ -202,24 +202,24 @@ def test_no_call_fails_when_an_older_secret_is_put_back(plane, replicas, kubecon
     assert load.failures == []
 
 
-def test_the_loss_of_a_replica_costs_no_more_than_the_calls_on_their_way_to_it(replicas, balancer, kubeconfig, rest):
+def test_the_loss_of_a_replica_fails_only_the_calls_that_were_sent_to_it(replicas, balancer, kubeconfig, rest):
     with Load(kubeconfig) as load:
         lost_before = balancer.lost
         replicas.programs["left"].kill()
         wait_for("the endpoints to follow", lambda: balancer.ready() == {"right"}, interval=0.02)
-        # What a client sees that its call failed for is an error of the server, which it may try again.
-        time.sleep(1)  # for the answers that are on their way
+        # A failed call is a server error for its client, which may retry.
+        time.sleep(1)  # for pending answers
         failed = list(load.failures)
         assert all("failed calling webhook" in each for each in failed)
-        # No more than were on their way: those that it had when it was lost, one for each thread, and as many for each
-        # connection that was given to it afterwards.
+        # Only calls that were sent to it fail: those under way when it was lost, one for each thread, and as many for each connection
+        # that the balancer gave it afterwards.
         connections = balancer.lost - lost_before
         assert len(failed) <= len(load.threads) * (1 + connections), failed
         load.go_on(failures_before=failed)
         replicas.start("left")
-        wait_for("the replica that came for it", lambda: balancer.ready() == {"left", "right"}, timeout=60)
+        wait_for("its successor", lambda: balancer.ready() == {"left", "right"}, timeout=60)
         load.go_on(failures_before=failed)
-    print(f"{load.done} creates, {len(failed)} failed while the endpoints did not know of the loss, "
+    print(f"{load.done} creates, {len(failed)} failed before the endpoints followed the loss, "
           f"which gave it {connections} more connections")
 
 

@@ -1,4 +1,4 @@
-"""What the files of this folder share: the kinds of the gang schedulers, and TrainJobs of every runtime."""
+"""Fixtures of this folder: the kinds of the gang schedulers, and TrainJobs of every runtime."""
 
 import pytest
 
@@ -9,16 +9,16 @@ from rest import wait_for
 
 @pytest.fixture(scope="session")
 def before_pod_groups(installed):
-    """{API group: what the reconciler's log has to say of its PodGroups while there are none}"""
+    """Returns {API group: the log lines about its PodGroups} from before they are installed."""
     def look():
         said = {group: said_of(installed, group) for group, _ in GROUPS.values()}
         return said if all(said.values()) else None
-    return wait_for("the reconciler to have looked for PodGroups", look)
+    return wait_for("the reconciler to discover PodGroups", look)
 
 
 @pytest.fixture(scope="session")
 def pod_groups(before_pod_groups, admin):
-    """Installs them, so that the reconciler finds them within half a minute."""
+    """Installs PodGroups. The reconciler finds them within half a minute."""
     install_pod_groups(admin)
 
 

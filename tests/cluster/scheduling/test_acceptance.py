@@ -1,6 +1,6 @@
-"""Every runtime of manifests/runtimes, with each gang policy, with initializers and without: the JobSet controller's own
-webhook takes the JobSet, the Pods come, and every variable of theirs can be resolved as a kubelet does it. What the frameworks' own
-launchers make of it is in test_launchers.py; there is no Flux to be had there, so its files are compared with its manual here."""
+"""Every runtime of manifests/runtimes, with each gang policy, with initializers and without: the JobSet controller's own webhook
+accepts the JobSet, the Pods are created, and every variable can be resolved as a kubelet does it. test_launchers.py passes the
+variables to the frameworks' own launchers. It has no Flux, so Flux's files are compared with its manual here."""
 
 import json
 import re
@@ -24,7 +24,7 @@ def test_the_job_sets_own_webhook_accepts_it(accepted, admin, case):
     assert (created["status"], created["reason"]) == ("True", "JobsCreationSucceeded")
     job_set = admin.get("jobsets", case.job, case.namespace)
     assert [job["name"] for job in job_set["spec"]["replicatedJobs"]] == replicated_jobs(case.runtime)
-    # What only that webhook sets, and we never.
+    # Only that webhook sets the field, Signalbox never does.
     assert {job["template"]["spec"]["completionMode"] for job in job_set["spec"]["replicatedJobs"]} == {"Indexed"}
 
 
@@ -42,16 +42,16 @@ def test_the_gang_is_what_can_start_together(accepted, admin, case):
     assert group["minResources"]["cpu"] == f"{1500 * len(marked)}m".replace("3000m", "3")
 
 
-# What the Pods are told ----------------------------------------------------------------------------------------------------
+# The environment of the Pods ------------------------------------------------------------------------------------------------
 
 TORCH = {"PET_NNODES": "{nodes}", "PET_NODE_RANK": "{rank}", "PET_NPROC_PER_NODE": "{processes}",
          "PET_MASTER_ADDR": "{job}-node-0-0.{job}", "PET_MASTER_PORT": "29500"}
-# MCA parameters of Open MPI 4, as https://www.open-mpi.org/faq/?category=tuning#setting-mca-params has them in variables.
+# MCA parameters of Open MPI 4 as variables: https://www.open-mpi.org/faq/?category=tuning#setting-mca-params
 OPEN_MPI = {
     "OMPI_MCA_orte_default_hostfile": "/etc/mpi/hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames": "true",
     "OMPI_MCA_orte_set_default_slots": "1", "OMPI_MCA_plm_rsh_args": "-o ConnectionAttempts=10"}
-# runtime: the job whose container "node" is told something of the framework, and what
-TOLD = {
+# runtime: the job whose container "node" gets variables of the framework, and these variables
+FRAMEWORK_VARIABLES = {
     "plain": ("node", {}),
     "torch-distributed": ("node", TORCH),
     "jax-distributed": ("node", {"JAX_NUM_PROCESSES": "2", "JAX_PROCESS_ID": "{rank}",
@@ -65,19 +65,19 @@ TOLD = {
 }
 
 
-def told(case, name, rank):
-    job, variables = TOLD[case.runtime]
+def framework_variables(case, name, rank):
+    job, variables = FRAMEWORK_VARIABLES[case.runtime]
     if name != job:
         return {}
     one_node = case.runtime.startswith("torchtune-")
     values = {key: value.format(job=case.job, rank=rank, nodes=1 if one_node else 2, processes="auto" if one_node else 2)
               for key, value in variables.items()}
-    # torchtune's own way to name the master is on its command line.
+    # torchtune gets the master's address on its command line.
     return {key: value for key, value in values.items() if not (case.initializes and key.startswith("PET_MASTER"))}
 
 
 def fetched(case, name):
-    """What an initializer is told: by the TrainJob, else by the runtime."""
+    """Returns the values for an initializer: the TrainJob's, else the runtime's."""
     template = next(job for job in SHIPPED[case.runtime]["spec"]["template"]["spec"]["replicatedJobs"] if job["name"] == name)
     if not case.initializes:
         (given,) = template["template"]["spec"]["template"]["spec"]["containers"][0]["env"]
@@ -94,18 +94,18 @@ def test_every_variable_of_every_container_can_be_resolved(accepted, admin, case
         for rank, pod in enumerate(several):
             for each in pod["spec"]["containers"]:
                 found = kubelet.environment(pod, each)
-                assert found.pop("JOB_COMPLETION_INDEX") == str(rank)  # the Job controller's
+                assert found.pop("JOB_COMPLETION_INDEX") == str(rank)  # set by the Job controller
                 if name.endswith("-initializer"):
                     assert found == fetched(case, name)
                 else:
-                    assert found == {**users(pod, case.job), **told(case, name, rank)}
+                    assert found == {**users(pod, case.job), **framework_variables(case, name, rank)}
             for each in pod["spec"].get("initContainers", []):
                 assert set(kubelet.environment(pod, each)) <= {"JOB_COMPLETION_INDEX"}
 
 
 @every_case
-def test_what_names_a_node_says_its_address_and_an_open_port(accepted, admin, case):
-    job, _ = TOLD[case.runtime]
+def test_addresses_of_nodes_are_those_of_pods_and_have_open_ports(accepted, admin, case):
+    job, _ = FRAMEWORK_VARIABLES[case.runtime]
     first = accepted[case][job][0]
     values = Kubelet(admin, case.namespace).environment(first, container(first)).values()
     hosts = {match[0] for value in values for match in re.finditer(r"[a-z0-9-]+-node-0-0\.[a-z0-9-]+", value)}
@@ -114,9 +114,9 @@ def test_what_names_a_node_says_its_address_and_an_open_port(accepted, admin, ca
         assert [port["containerPort"] for port in container(first)["ports"]] == [29500]
 
 
-# What Flux makes of it ------------------------------------------------------------------------------------------------------
+# Flux's files ---------------------------------------------------------------------------------------------------------------
 
-# What it reads, by its manual: doc/man5 of github.com/flux-framework/flux-core, flux-config-access.rst at 6fd7fc8,
+# The keys that Flux reads, by its manual: doc/man5 of github.com/flux-framework/flux-core, flux-config-access.rst at 6fd7fc8,
 # -archive.rst at 1ae6702, -bootstrap.rst at 172f136, -resource.rst at 01aed6c; and of flux-framework/flux-sched,
 # flux-config-sched-fluxion-qmanager.rst at f8f2064.
 FLUX_KEYS = {
@@ -129,7 +129,7 @@ FLUX_KEYS = {
 
 
 def hosts_of(text):
-    """RFC 29 of Flux, as far as it is used: name[first-last]."""
+    """Expands the part of Flux's RFC 29 that is used: name[first-last]."""
     name, numbers = re.fullmatch(r"([^\[]+)\[([0-9-]+)\]", text).groups()
     first, _, last = numbers.partition("-")
     return [f"{name}{number}" for number in range(int(first), int(last or first) + 1)]
@@ -144,7 +144,7 @@ def test_flux_brokers_are_the_nodes_and_reach_each_other_by_name(accepted, admin
     broker = tomllib.loads(files["/etc/flux-config/broker.toml"][1])
     assert {table: set(keys) - FLUX_KEYS[table] for table, keys in broker.items()} == {table: set() for table in broker}
 
-    # A broker's rank is where its host name is in the list; it is reached by the name that DNS has of its Pod.
+    # A broker's rank is the position of its host name in the list. Brokers reach it by the DNS name of its Pod.
     bootstrap = broker["bootstrap"]
     (entry,) = bootstrap["hosts"]
     assert hosts_of(entry["host"]) == [node["spec"]["hostname"] for node in nodes]
@@ -158,4 +158,4 @@ def test_flux_brokers_are_the_nodes_and_reach_each_other_by_name(accepted, admin
 
 
 def test_no_shipped_runtime_is_left_out():
-    assert set(TOLD) == set(SHIPPED)
+    assert set(FRAMEWORK_VARIABLES) == set(SHIPPED)

@@ -1,5 +1,5 @@
-"""Gang scheduling and claimed devices on the real control plane. Its schedulers know no gangs: what is shown is what we
-make, and that the API server takes it from the installed reconciler with its own permissions."""
+"""Gang scheduling and claimed devices on the real control plane. Its schedulers do not know gangs: the tests check the objects that
+the installed reconciler creates with its own permissions."""
 
 import copy
 
@@ -20,17 +20,17 @@ def there(rest, policy, name):
                  if group["metadata"]["name"] == name), None)
 
 
-def test_a_cluster_without_gang_schedulers_is_no_trouble(before_pod_groups):
+def test_a_cluster_without_gang_schedulers_logs_no_error(before_pod_groups):
     for group, _ in GROUPS.values():
         assert before_pod_groups[group] == {"not installed; it will be watched once it is"}
 
 
 @pytest.mark.parametrize("policy", GROUPS)
-def test_what_others_do_to_the_group_of_a_suspended_job_is_undone(signalbox, pod_groups, rest, policy):
+def test_changes_by_others_of_the_group_of_a_suspended_job_are_reverted(signalbox, pod_groups, rest, policy):
     rest.create(runtime(f"guarding-{policy}", ml_policy={"numNodes": 1, "torch": {}}, podGroupPolicy={policy: {}}))
     rest.create(train_job("guarded", f"guarding-{policy}", nodes=2, suspend=True))
     wait_for("the PodGroup", lambda: there(rest, policy, "guarded"))
-    # The kinds were installed after the reconciler had started, unless another test has restarted it since: it finds them within
+    # The kinds were installed after the reconciler had started, unless another test has restarted it since. It discovers them within
     # half a minute.
     wait_for("their watch", lambda: "watching" in said_of(signalbox, GROUPS[policy][0]), timeout=45)
     signalbox.wait_until_idle()
@@ -46,7 +46,7 @@ def test_what_others_do_to_the_group_of_a_suspended_job_is_undone(signalbox, pod
 
 
 @pytest.mark.parametrize("policy", GROUPS)
-def test_a_torch_job_becomes_a_gang_and_is_then_left_alone(signalbox, pod_groups, admin, rest, policy):
+def test_a_torch_job_becomes_a_gang_and_is_not_written_again(signalbox, pod_groups, admin, rest, policy):
     rest.create({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "defaults"}, "spec": {
         "limits": [{"type": "Container", "defaultRequest": {"memory": "64Mi"}}]}}, "limitranges")
     rest.create(runtime(f"gang-{policy}", ml_policy={"numNodes": 1, "torch": {}}, podGroupPolicy={policy: {}}))
@@ -65,7 +65,7 @@ def test_a_torch_job_becomes_a_gang_and_is_then_left_alone(signalbox, pod_groups
     template = rest.get("jobsets", policy)["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["metadata"]
     assert policy in {**template.get("labels", {}), **template.get("annotations", {})}.values()
 
-    # The reconciler's events of the start are over once another one of it has looked.
+    # Other jobs' reconciles are over, so only this job can cause writes.
     until_alone(admin)
     signalbox.restart_reconciler()
     signalbox.wait_until_idle()

@@ -1,5 +1,5 @@
-"""The frameworks' own launchers (torchrun, torchtune, JAX, XGBoost's tracker, mpirun) understand what the Pods of the shipped
-runtimes are told. For the long run: scripts/setup fetches the frameworks for this alone."""
+"""The frameworks' own launchers (torchrun, torchtune, JAX, XGBoost's tracker, mpirun) accept the environment and commands of the shipped
+runtimes' Pods. Only in the long run: scripts/setup fetches the frameworks for this alone."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from paths import ROOT
 from sshd import Sshd
 
 PROGRAMS = ROOT / "tests" / "bed" / "frameworks"
-# Where scripts/setup puts them. PyTorch is the system's.
+# scripts/setup installs them there. PyTorch is the system's.
 FRAMEWORKS = cache_directory() / "tools" / "frameworks"
 FRAMEWORKS_PYTHON = FRAMEWORKS / "bin" / "python"
 
@@ -23,8 +23,8 @@ pytestmark = pytest.mark.long
 
 
 def environments(accepted, admin, case, job="node"):
-    """{rank: environment} with loopback in place of the first node, whose name only a cluster's DNS knows, and with a port
-    that is free here."""
+    """Returns {rank: environment}, with loopback in place of the first node, whose name only a cluster's DNS resolves, and with a free
+    port."""
     first = address(accepted[case][job][0])
     (port,) = free_ports(1)
     kubelet = Kubelet(admin, case.namespace)
@@ -33,7 +33,7 @@ def environments(accepted, admin, case, job="node"):
 
 
 def run_on_all_nodes(command, environments, folder):
-    """What each prints."""
+    """Returns the output of each."""
     own = {key: os.environ[key] for key in ("PATH", "HOME", "LANG") if key in os.environ}
     running = [subprocess.Popen(command, env={**environment, **own}, cwd=folder, stdout=subprocess.PIPE,
                                 stderr=open(folder / f"errors-{rank}", "w", encoding="utf-8"), text=True)
@@ -50,11 +50,11 @@ def run_on_all_nodes(command, environments, folder):
 def test_torchrun_starts_the_processes_of_all_nodes(accepted, admin, tmp_path):
     case = Case("torch-distributed", None, False)
     assert container(accepted[case]["node"][0])["command"] == ["torchrun", "train.py"]
-    # Debian 12's PyTorch 1.13 does not take its own defaults of the two options under its Python.
+    # Debian 12's PyTorch 1.13 rejects its own defaults of the two options under its Python.
     command = ["torchrun", "--redirects", "1", "--tee", "1", PROGRAMS / "train_torch.py"]
     printed = run_on_all_nodes(command, environments(accepted, admin, case), tmp_path)
     said = sorted(line.split(":", 1)[1] for lines in printed for line in lines)
-    # rank, how many, rank on its node, node, master
+    # rank, count, rank on its node, node, master
     assert said == ["0 4 0 0 127.0.0.1", "1 4 1 0 127.0.0.1", "2 4 0 1 127.0.0.1", "3 4 1 1 127.0.0.1"]
 
 
@@ -94,7 +94,7 @@ def test_open_mpi_starts_a_process_on_each_host(accepted, admin, tmp_path, runti
 
 @pytest.fixture(scope="module")
 def tuned(accepted, admin):
-    """What torchtune's command line understands: {case: ...}. PyTorch takes seconds to load, so once for all."""
+    """Returns torchtune's parsed settings: {case: ...}. PyTorch takes seconds to load, so it runs once for all."""
     cases = [case for case in CASES if case.runtime.startswith("torchtune-")]
     asked = []
     for case in cases:

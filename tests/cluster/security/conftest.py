@@ -1,4 +1,4 @@
-"""Both programs log all that they can, so that the fixture `secrets` sees whatever they could tell."""
+"""Both programs log at the debug level, so that the fixture `secrets` checks all that they can log."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The keys of MPI and Flux jobs on the real control plane: made once, seen by nobody, and taken by the programs they are for:
+"""The keys of MPI and Flux jobs on the real control plane: they are made once, never logged, and accepted by the programs that use them:
 OpenSSH, the launchers of Open MPI and MPICH, ZeroMQ."""
 
 import base64
@@ -18,7 +18,7 @@ SECRETS = {"mpi": "{}-mpi-ssh-auth", "flux": "{}-flux-curve"}
 
 
 def mpi_runtime(name="mpi", implementation="OpenMPI"):
-    """A launcher apart from its nodes."""
+    """Returns a runtime with a launcher apart from its nodes."""
     blueprint = runtime(name, ml_policy={"numNodes": 1, "mpi": {"mpiImplementation": implementation}})
     jobs = blueprint["spec"]["template"]["spec"]["replicatedJobs"]
     (node,) = jobs
@@ -46,11 +46,11 @@ def files(secret):
 
 
 def parts_of(secret):
-    """What must stand in no log: pieces of the values as they are stored, and long words of what is in them."""
+    """Returns texts that no log may contain: pieces of the stored values, and long words of the decoded ones."""
     parts = {text[at:at + 16] for text in secret["data"].values() for at in range(0, len(text) - 16, 4)}
     for text in files(secret).values():
         for line in text.decode().splitlines():
-            # Not "BEGIN EC PRIVATE KEY", names and the like, which are no secrets.
+            # Without "BEGIN EC PRIVATE KEY", names and the like, which are no secrets.
             parts |= {word[:20] for word in re.findall(r'[^\s"]{30,}', line)}
     assert len(parts) > 20
     return parts
@@ -80,28 +80,28 @@ def test_keys_are_made_once_outlive_suspension_and_the_reconciler_and_are_not_lo
     assert [part for part in parts_of(secret) if part in log] == []
 
 
-def test_the_host_file_is_put_right_and_what_others_wrote_about_it_stays(signalbox, rest):
+def test_the_host_file_is_restored_and_metadata_of_others_stays(signalbox, rest):
     def host_file():
         return rest.get("configmaps", "edited-mpi-hostfile")
     create(rest, "mpi", "edited", seconds="never", nodes=2, suspend=True)
     before = wait_for("the host file", host_file)["data"]
     until(rest, "edited", "Suspended")
     rest.patch("configmaps", "edited-mpi-hostfile", {"metadata": {"labels": {"example.com/theirs": "yes"}},
-                                                     "data": {"hostfile": "nobody", "more": "text"}})
+                                                     "data": {"hostfile": "other-host", "more": "text"}})
     rest.patch("trainjobs", "edited", {"spec": {"suspend": False}})
-    wait_for("the host file to be put right", lambda: host_file()["data"] == before)
+    wait_for("the host file to be restored", lambda: host_file()["data"] == before)
     assert host_file()["metadata"]["labels"] == {"example.com/theirs": "yes"}
 
 
 @pytest.mark.parametrize("framework", SECRETS)
-def test_a_secret_of_somebody_else_is_neither_used_nor_changed(signalbox, rest, framework):
+def test_a_secret_of_another_owner_is_neither_used_nor_changed(signalbox, rest, framework):
     name = SECRETS[framework].format("robbed")
     theirs = rest.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": {"key": "known"}})
     create(rest, framework, "robbed")
     def refused():
         created = conditions(rest.get("trainjobs", "robbed")).get("Created", {})
         return created if created.get("status") == "False" else None
-    condition = wait_for("the TrainJob to be refused", refused)
+    condition = wait_for("the condition of the TrainJob", refused)
     assert condition["reason"] == "JobsCreationFailed"
     assert name in condition["message"]
     assert rest.get("jobsets", "robbed") is None
@@ -114,7 +114,7 @@ def test_a_secret_of_somebody_else_is_neither_used_nor_changed(signalbox, rest, 
 # Launchers ---------------------------------------------------------------------------------------------------------------
 
 def launcher_of(rest, name):
-    """Environment of the launcher, its host file, and the keys."""
+    """Returns the launcher's environment, its host file, and the keys."""
     job_set = wait_for("the JobSet", lambda: rest.get("jobsets", name))
     pod = next(job for job in job_set["spec"]["replicatedJobs"] if job["name"] == "launcher")["template"]["spec"]["template"]
     (container,) = pod["spec"]["containers"]
@@ -125,21 +125,21 @@ def launcher_of(rest, name):
     return environment, host_file, {item["path"]: secret[item["key"]] for item in volume["items"]}
 
 
-def test_openssh_takes_the_key_pair(signalbox, rest, tmp_path):
+def test_openssh_accepts_the_key_pair(signalbox, rest, tmp_path):
     create(rest, "mpi", "keyed")
     _, _, keys = launcher_of(rest, "keyed")
     with Sshd(tmp_path / "ours", keys) as sshd:
         derived = subprocess.run(["ssh-keygen", "-y", "-P", "", "-f", sshd.private_key], check=True, capture_output=True)
         assert derived.stdout == keys["id_rsa.pub"] == keys["authorized_keys"]
-        assert sshd.run("ssh", "anybody", "echo", "let", "in") == "let in\n"
+        assert sshd.run("ssh", "any-host", "echo", "let", "in") == "let in\n"
 
-    create(rest, "mpi", "stranger")
-    _, _, others = launcher_of(rest, "stranger")
+    create(rest, "mpi", "other")
+    _, _, others = launcher_of(rest, "other")
     with Sshd(tmp_path / "theirs", {**keys, "id_rsa": others["id_rsa"]}) as sshd, pytest.raises(AssertionError):
-        sshd.run("ssh", "anybody", "true")
+        sshd.run("ssh", "any-host", "true")
 
 
-# implementation, program, its rank variable, what its ssh gets before the host
+# implementation, program, its rank variable, the options of its ssh before the host
 LAUNCHERS = [
     ("OpenMPI", ["mpirun.openmpi"], "OMPI_COMM_WORLD_RANK"),
     ("MPICH", ["mpiexec.hydra", "-n", "6"], "PMI_RANK"),
@@ -161,7 +161,7 @@ def test_a_real_launcher_starts_processes_on_the_hosts_of_its_file(signalbox, re
 
     with Sshd(tmp_path / "nodes", keys) as sshd:
         printed = sshd.run(*program, "sh", "-c", f"echo rank ${rank}", environment=here)
-        # Two processes on each of three hosts, each of which was reached over ssh once and by our options.
+        # Two processes on each of three hosts. Each host was reached over ssh once, with the expected options.
         assert sorted(printed.splitlines()) == [f"rank {number}" for number in range(6)]
         assert len(sshd.calls()) == 3
         assert {re.search(r"\S+-node-0-\d\.\S+", call).group() for call in sshd.calls()} == {
@@ -172,7 +172,7 @@ def test_a_real_launcher_starts_processes_on_the_hosts_of_its_file(signalbox, re
 # Flux --------------------------------------------------------------------------------------------------------------------
 
 def parsed(certificate):
-    """{section: {key: value}}, by the rules of Flux' own reader."""
+    """Returns {section: {key: value}}, by the rules of Flux's own reader."""
     sections, current = {}, None
     for line in certificate.decode().splitlines():
         assert len(line) < 256
@@ -188,7 +188,7 @@ def parsed(certificate):
 
 
 def exchange(context, server_key, client_key, trusted):
-    """What a CURVE server hears from a client that trusts the server's key `trusted`; None if nothing in a second."""
+    """Returns what a CURVE server receives from a client that trusts the server's key `trusted`; None if nothing within a second."""
     with context.socket(zmq.PULL) as server, context.socket(zmq.PUSH) as client:
         server.curve_server = True
         server.curve_secretkey = server_key["secret-key"].encode()
@@ -203,15 +203,15 @@ def exchange(context, server_key, client_key, trusted):
         return server.recv() if server.poll(1000 if trusted != server_key["public-key"] else 10000) else None
 
 
-def test_zeromq_takes_the_curve_certificate(signalbox, rest):
+def test_zeromq_accepts_the_curve_certificate(signalbox, rest):
     create(rest, "flux", "brokers")
-    create(rest, "flux", "strangers")
-    ours, theirs = (parsed(files(secret_of(rest, "flux", name))["curve.cert"]) for name in ("brokers", "strangers"))
+    create(rest, "flux", "others")
+    ours, theirs = (parsed(files(secret_of(rest, "flux", name))["curve.cert"]) for name in ("brokers", "others"))
     assert ours["metadata"] == {"name": "brokers"}
     assert [len(ours["curve"][key]) for key in ("public-key", "secret-key")] == [40, 40]
     assert zmq.curve_public(ours["curve"]["secret-key"].encode()).decode() == ours["curve"]["public-key"]
 
     with zmq.Context() as context:
-        # All of Flux' brokers have the same certificate.
+        # All Flux brokers have the same certificate.
         assert exchange(context, ours["curve"], ours["curve"], ours["curve"]["public-key"]) == b"hello"
         assert exchange(context, ours["curve"], ours["curve"], theirs["curve"]["public-key"]) is None

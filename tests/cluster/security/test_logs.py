@@ -1,4 +1,4 @@
-"""What must never be logged is not, and would be noticed if it were."""
+"""Secrets are never logged, and the tests would detect it if they were."""
 
 import base64
 import json
@@ -56,7 +56,7 @@ def test_a_private_key_of_the_test_bed_in_a_log_is_found(tmp_path):
 
 
 @pytest.mark.parametrize("runtime", FRAMEWORKS)
-def test_the_keys_that_we_make_are_among_what_is_watched_for_even_when_they_are_gone(signalbox, rest, cluster, runtime):
+def test_generated_keys_are_searched_for_even_after_they_are_deleted(signalbox, rest, cluster, runtime):
     name = runtime.split("-")[0]
     rest.create(train_job(name, runtime, nodes=2))
     wait_for("its JobSet", lambda: rest.get("jobsets", name))
@@ -67,7 +67,7 @@ def test_the_keys_that_we_make_are_among_what_is_watched_for_even_when_they_are_
     assert {what for _, what in held_by(cluster.directory)} >= set(made)
 
 
-def test_a_users_secret_and_our_own_tokens_are_watched_for(signalbox, rest, cluster):
+def test_secrets_of_users_and_tokens_of_programs_are_searched_for(signalbox, rest, cluster):
     rest.request("POST", rest.path("secrets"), {
         "metadata": {"name": "planted"}, "stringData": {"password": "planted-by-the-test"}})
     held = dict(held_by(cluster.directory))
@@ -78,11 +78,11 @@ def test_a_users_secret_and_our_own_tokens_are_watched_for(signalbox, rest, clus
         assert token in held
 
 
-def test_what_is_in_a_secret_that_stands_in_the_way_is_not_told(signalbox, rest, cluster):
+def test_values_of_a_conflicting_secret_are_not_logged(signalbox, rest, cluster):
     rest.request("POST", rest.path("secrets"), {
         "metadata": {"name": "taken-mpi-ssh-auth"}, "stringData": {"password": "planted-in-the-way"}})
     rest.create(train_job("taken", "deepspeed-distributed", nodes=2))
-    # It has been read, and told of.
-    wait_for("a word about it", lambda: "taken-mpi-ssh-auth" in signalbox.reconciler.text())
+    # The reconciler has read it, and logged the conflict.
+    wait_for("a log line about it", lambda: "taken-mpi-ssh-auth" in signalbox.reconciler.text())
     assert dict(held_by(cluster.directory))["planted-in-the-way"] == f"password of Secret {rest.namespace}/taken-mpi-ssh-auth"
     assert "planted-in-the-way" not in signalbox.reconciler.text()

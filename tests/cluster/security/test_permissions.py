@@ -1,4 +1,4 @@
-"""What the API server lets nobody do, or not us: that is no fault of a TrainJob, and says nothing about it."""
+"""Denials by the authorizer, or by the API server for everyone, are no fault of a TrainJob, and its conditions do not report them."""
 
 import contextlib
 
@@ -12,7 +12,7 @@ REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 
 def may(rest, verb, group, resource):
-    """Whether the reconciler may do that in the test's namespace."""
+    """Returns whether the reconciler has that permission in the test's namespace."""
     review = {"kind": "SubjectAccessReview", "apiVersion": "authorization.k8s.io/v1", "spec": {
         "user": f"system:serviceaccount:{NAMESPACE}:signalbox-reconciler",
         "resourceAttributes": {"namespace": rest.namespace, "verb": verb, "group": group, "resource": resource}}}
@@ -46,7 +46,7 @@ def until_tried_again(signalbox):
 
 
 def test_a_missing_permission_is_no_fault_of_the_job_and_granting_it_helps(signalbox, rest, admin):
-    until_alone(admin)  # what fails then is about this job
+    until_alone(admin)  # then only this job can fail
     rest.create(runtime())
     with without_permission(rest, "create", "jobset.x-k8s.io", "jobsets"):
         rest.create(train_job("barred"))
@@ -57,7 +57,7 @@ def test_a_missing_permission_is_no_fault_of_the_job_and_granting_it_helps(signa
     assert conditions(rest.get("trainjobs", "barred"))["Created"]["reason"] == "JobsCreationSucceeded"
 
 
-def test_nothing_is_said_against_a_job_whose_namespace_ends_and_nothing_keeps_that_from_going(cluster, signalbox, rest):
+def test_a_terminating_namespace_is_no_fault_of_its_jobs_and_is_not_blocked(cluster, signalbox, rest):
     rest.create(runtime())
     rest.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ending"}})
     rest.create(train_job("running", namespace="ending", seconds="never"))
@@ -65,20 +65,20 @@ def test_nothing_is_said_against_a_job_whose_namespace_ends_and_nothing_keeps_th
     signalbox.wait_until_idle()
     signalbox.stop_reconciler()
     rest.create(train_job("late", namespace="ending"))
-    # Whoever empties namespaces waits, so that this one goes on ending.
+    # Without the controller manager, the namespace stays in termination.
     with cluster.paused("kube-controller-manager"):
         rest.delete("namespaces", "ending")
         signalbox.start_reconciler()
         until_tried_again(signalbox)
         assert conditions(rest.get("trainjobs", "late", namespace="ending")) == {}
         assert set(true_conditions(rest.get("trainjobs", "running", namespace="ending"))) == {"Created"}
-    wait_for("the namespace to go", lambda: rest.get("namespaces", "ending") is None, timeout=60)
+    wait_for("the namespace to be deleted", lambda: rest.get("namespaces", "ending") is None, timeout=60)
 
 
-def test_a_job_where_accounts_may_do_much_is_told_to_go_elsewhere(signalbox, rest):
+def test_the_condition_of_a_job_in_kube_system_names_other_namespaces(signalbox, rest):
     rest.create(runtime())
     job = train_job("at-the-heart")
     rest.create({**job, "metadata": {**job["metadata"], "namespace": "kube-system"}})
-    said = wait_for("a word", lambda: conditions(rest.get("trainjobs", "at-the-heart", "kube-system")).get("Created"))
+    said = wait_for("the condition", lambda: conditions(rest.get("trainjobs", "at-the-heart", "kube-system")).get("Created"))
     assert said["status"] == "False" and "TrainJobs belong into other namespaces" in said["message"]
     rest.delete("trainjobs", "at-the-heart", "kube-system")

@@ -1,4 +1,4 @@
-"""The offline commands as the shell sees them, and every command of docs/offline-tools.md."""
+"""The offline commands in a shell, and every command of docs/offline-tools.md."""
 
 import os
 import pathlib
@@ -72,14 +72,14 @@ def test_rendered_twice_is_the_same_and_in_its_namespace():
     assert first.stdout.count("\n---\n") == 1
 
 
-def test_output_that_nobody_can_take_is_no_success():
+def test_output_that_cannot_be_written_is_no_success():
     command = f"'{BINARIES}/signalbox-reconciler' render -f '{RUNTIME}' -f - > /dev/full"
     said = subprocess.run(["bash", "-c", command], input=JOB, capture_output=True, text=True, check=False)
     assert said.returncode == 1 and "cannot be written" in said.stderr
 
 
 def examples():
-    """(command, what it prints) of the guide, in order."""
+    """Returns (command, its output) of the guide, in order."""
     found = []
     for block in re.findall(r"```console\n(.*?)```", GUIDE, re.DOTALL):
         for part in re.split(r"(?m)^\$ ", block)[1:]:

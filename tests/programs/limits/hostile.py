@@ -1,4 +1,4 @@
-"""What hostile clients send, and the honest ones beside them."""
+"""Messages of hostile clients, and honest clients beside them."""
 
 import contextlib
 import http.client
@@ -11,14 +11,14 @@ import yaml
 from webhook_program import MUTATE_PATH, RUNTIME_PATH, TRAIN_JOB_PATH, ApiServer, read_answer, review, runtime, train_job
 
 LIMIT = 7 * 1024 * 1024  # bytes of a body
-HONEST_TIMEOUT = 10  # seconds: what the API server waits
+HONEST_TIMEOUT = 10  # seconds, the API server's timeout
 PAUSE = 0.005  # seconds between honest calls
 DENIED, ALLOWED = False, True
-CONFIG_MAP = 1_000_000  # bytes of what a ConfigMap holds
+CONFIG_MAP = 1_000_000  # bytes that a ConfigMap can hold
 
 
 class KnowsRuntimes(ApiServer):
-    """Has `runtimes`, for watches of their kinds and for reads."""
+    """Serves `runtimes` to watches of their kinds and to reads."""
 
     def __init__(self, *runtimes):
         super().__init__()
@@ -35,7 +35,7 @@ class KnowsRuntimes(ApiServer):
 
 
 class Honest:
-    """The API server, as far as these tests need one: a connection that it keeps, and new ones."""
+    """The part of the API server that these tests need: a connection that stays open, and new ones."""
 
     def __init__(self, webhook):
         self.webhook = webhook
@@ -59,7 +59,7 @@ class Honest:
 
 @contextlib.contextmanager
 def honest_calls(webhook, at_least=5):
-    """Makes them for as long as the block runs, and checks that each got its answer."""
+    """Makes calls while the block runs, and checks that each got its answer."""
     honest, over, failures = Honest(webhook), threading.Event(), []
     honest.call()
 
@@ -68,7 +68,7 @@ def honest_calls(webhook, at_least=5):
             while not over.is_set() or honest.answered < at_least:
                 honest.call()
                 over.wait(PAUSE)
-        except BaseException as failure:  # also of an assertion
+        except BaseException as failure:  # includes failed assertions
             failures.append(failure)
     thread = threading.Thread(target=work)
     thread.start()
@@ -92,7 +92,7 @@ def sized(body, path=RUNTIME_PATH):
 
 
 def connect_with_little_room(webhook):
-    """What is not read stays with the webhook, since the kernel has no room for it here."""
+    """Returns a connection with small kernel buffers, so that unread data stays in the webhook."""
     plain = socket.socket()
     plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     plain.settimeout(5)
@@ -101,13 +101,13 @@ def connect_with_little_room(webhook):
 
 
 def say(connection, data):
-    """Sends as much as the other side takes; it may hang up in between."""
+    """Sends as much as the other side accepts; it may close the connection meanwhile."""
     with contextlib.suppress(OSError):
         connection.sendall(data)
 
 
 def answer_to(connection):
-    """Status and body of one answer; 0 if the connection ended without one."""
+    """Returns status and body of one answer; 0 if the connection ended without one."""
     answer = http.client.HTTPResponse(connection)
     try:
         answer.begin()
@@ -126,7 +126,7 @@ def rest_of(connection):
 
 
 def namespaced(made, namespace="ns"):
-    """The same as a TrainingRuntime."""
+    """Returns the runtime as a TrainingRuntime."""
     return {**made, "kind": "TrainingRuntime", "metadata": {**made["metadata"], "namespace": namespace}}
 
 
@@ -134,14 +134,14 @@ SNAPSHOT_PATH = "/api/v1/namespaces/ns/configmaps/job-runtime-snapshot"
 
 
 def snapshot(text):
-    """The ConfigMap that a tenant could make of any text, for the TrainJob of update_by_snapshot()."""
+    """Returns a ConfigMap that a tenant could create with any text, for the TrainJob of update_by_snapshot()."""
     return {"apiVersion": "v1", "kind": "ConfigMap", "data": {"runtime": text}, "metadata": {
         "name": "job-runtime-snapshot", "namespace": "ns", "ownerReferences": [{
             "apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "name": "job", "uid": "job-uid", "controller": True}]}}
 
 
 def update_by_snapshot():
-    """A review that is judged by the snapshot."""
+    """Returns a review that is validated against the snapshot."""
     old = train_job("gone")
     old["status"] = {"jobsStatus": [{"name": "node"}]}
     new = json.loads(json.dumps(old))
@@ -167,7 +167,7 @@ SNAPSHOTS = {
     "a list in brackets": BLOCK + "spec: [" + "a," * (CONFIG_MAP // 2),
     "a list in lines": BLOCK + "spec:\n" + "- a\n" * (CONFIG_MAP // 5),
     "nested lists": BLOCK + "spec:\n" + ("- " * 250 + "a\n") * (CONFIG_MAP // 502),
-    # As many as are read at all.
+    # The most levels that are parsed.
     "some nested lists": BLOCK + "spec:\n" + ("- " * 250 + "a\n") * 99,
     "a shorter list in brackets": BLOCK + "spec: [" + "a," * 99_000 + "]",
     "empty lines": BLOCK + "\n" * 99_000,
@@ -180,7 +180,7 @@ SNAPSHOTS = {
 
 
 def job_text(spec="", metadata=""):
-    """A review of a TrainJob with text put in as it is."""
+    """Returns a review of a TrainJob with raw text inserted."""
     text = json.dumps(review(train_job()))
     text = text.replace('"suspend": false', '"suspend": false' + spec)
     return text.replace('"uid": "job-uid"', '"uid": "job-uid"' + metadata)
@@ -205,8 +205,8 @@ MOST = 128  # variables, mounts, volumes
 
 
 class Wide:
-    """A runtime with lists and maps of `width` members, at the top of a Pod and as deep down as there are keys to merge by; and
-    reviews that patch the end of it in reverse order, as much as the schema admits, so that everything has to be found and moved."""
+    """A runtime with lists and maps of `width` members, at the top of a Pod and as deep as there are merge keys. Its reviews patch the end
+    of these lists in reverse order, as much as the schema admits, so that every item must be found and moved."""
 
     def __init__(self, width):
         self.width = width
@@ -249,8 +249,8 @@ class Wide:
 
 
 def one_job_again(annotations, tolerations, times):
-    """Patches that name one job so often, each time with a bit more for what is large already; the second is Kueue's, whose tolerations
-    are added to those that are there. An update that leaves them as they were gets as far as the merge."""
+    """Returns patches that name one job that often, each adding to already large lists. The second patch is Kueue's, whose tolerations
+    are added to the existing ones. An update that leaves them unchanged is merged."""
     def named(annotations, tolerations):
         pod = {"spec": {"tolerations": tolerations}}
         return {"name": "node", "template": {"metadata": {"annotations": annotations}, "spec": {"template": pod}}}
@@ -273,7 +273,7 @@ def one_job_again(annotations, tolerations, times):
 def many_small_patches(size):
     return {
         "a list of patches as long as fits": (sized(job_text(many_patches(size)), TRAIN_JOB_PATH), None),
-        "the same to be stamped": (sized(job_text(many_patches(size)), MUTATE_PATH), ALLOWED),
+        "the same at the mutating webhook": (sized(job_text(many_patches(size)), MUTATE_PATH), ALLOWED),
     }
 
 
@@ -285,7 +285,7 @@ def many_values(number):
 
 
 def send_and_check(webhook, name, data, want):
-    """`want` is a status, or for 200 a verdict, or a part of its message; None = 200 or 400."""
+    """Sends a message and checks the answer. `want` is a status, or for 200 a verdict or a part of its message; None = 200 or 400."""
     with webhook.socket() as connection:
         say(connection, data)
         status, body = answer_to(connection)
@@ -297,5 +297,5 @@ def send_and_check(webhook, name, data, want):
         assert status == want, name
     else:
         assert status in (200, 400), name
-    # What was sent does not come back, but for the place in it that is wrong.
+    # The answer quotes nothing of the message but the wrong part.
     assert len(json.dumps(body)) < 100_000 or want is ALLOWED, name

@@ -1,5 +1,5 @@
-"""A TLS 1.3 client made of libssl itself, for records that Python's ssl does not send. What it would send are bytes, so that a
-test can have any number of them before it begins."""
+"""A TLS 1.3 client made of libssl itself, for records that Python's ssl does not send. It returns the bytes of records, so that a test
+can prepare any number of them."""
 
 import ctypes
 import ssl
@@ -14,7 +14,7 @@ for _library, _names in ((_SSL, ("TLS_client_method", "SSL_CTX_new", "SSL_new"))
 
 
 class RawTls:
-    """On a connected socket, which it does not own."""
+    """Works on a connected socket, which it does not own."""
 
     def __init__(self, plain):
         self._plain = plain
@@ -48,13 +48,13 @@ class RawTls:
         return data.raw
 
     def key_updates(self, count):
-        """Records that bring new keys and nothing else; each asks for one in return."""
+        """Returns records that only update keys; each requests an update in return."""
         for _ in range(count):
             assert _SSL.SSL_key_update(self._ssl, _KEY_UPDATE_REQUESTED) == 1 and _SSL.SSL_do_handshake(self._ssl) == 1
         return self._take()
 
     def records(self, *pieces):
-        """Each piece in a record of its own."""
+        """Returns each piece in a record of its own."""
         for piece in pieces:
             assert _SSL.SSL_write(self._ssl, piece, len(piece)) == len(piece)
         return self._take()

@@ -1,6 +1,6 @@
-"""Nothing that etcd stores, and so nothing that an API server sends, keeps the thread of the release program for longer than 250 ms.
-What it tells of its event loop is a time on the wall. Where others use the machine that is more than the program is the reason for,
-which cannot be more than the CPU time that it has taken."""
+"""No object that etcd stores, and so none that an API server sends, blocks a thread of the release program for longer than 250 ms. The
+program measures turns of its event loop in wall time. On a busy machine that includes time of other processes, so the test takes the
+CPU time of the program as an upper bound."""
 
 import contextlib
 import os

@@ -1,5 +1,5 @@
-"""Clients that mean harm, over real sockets, to the sanitized program. While each of them is at work, honest calls get their
-answers on old and new connections, and afterwards the process is alive."""
+"""Hostile clients over real sockets, against the sanitized program. While each of them is at work, honest calls on old and new
+connections get their answers. Afterwards the process is alive."""
 
 import contextlib
 import http.client
@@ -15,7 +15,7 @@ from raw_tls import RawTls
 from webhook_program import RUNTIME_PATH, TRAIN_JOB_PATH, Webhook, read_answer, review, runtime, train_job, wait_for
 
 CONNECTIONS = 256
-ACCEPTED_AT_ONCE = 16  # per thread; they are there for a moment before one makes room
+ACCEPTED_AT_ONCE = 16  # per thread; they exist for a moment before others are closed for them
 IN_FLIGHT = 16 * 1024 * 1024
 
 
@@ -57,20 +57,20 @@ SLOW = {
 }
 
 
-def test_who_trickles_is_sent_away_and_holds_up_nobody(webhook):
+def test_slow_senders_are_closed_and_delay_no_other_call(webhook):
     over = threading.Event()
     before = webhook.metric("signalbox_http_timeouts_total")
     threads = [threading.Thread(target=trickle, args=(webhook, over, start)) for start in SLOW.values()]
     with honest_calls(webhook):
         for thread in threads:
             thread.start()
-        wait_for("all to be sent away", lambda: webhook.metric("signalbox_http_timeouts_total") >= before + 50 * len(SLOW))
+        wait_for("all to be closed", lambda: webhook.metric("signalbox_http_timeouts_total") >= before + 50 * len(SLOW))
         over.set()
         for thread in threads:
             thread.join()
 
 
-def test_large_bodies_that_never_end_hold_up_neither_small_nor_large_ones(webhook):
+def test_large_bodies_that_never_end_delay_neither_small_nor_large_ones(webhook):
     body = json.dumps(review(runtime()))
     large = sized(body + " " * (LIMIT - len(body)))
     with honest_calls(webhook), contextlib.ExitStack() as stack:
@@ -85,7 +85,7 @@ def test_large_bodies_that_never_end_hold_up_neither_small_nor_large_ones(webhoo
         wait_for("an honest large one", served)
 
 
-def test_large_reviews_that_wait_for_a_slow_api_server_hold_up_nobody(place):
+def test_large_reviews_that_wait_for_a_slow_api_server_delay_no_other_call(place):
     api, webhook = place
     waiting = review(train_job("nowhere"))
     waiting["request"]["object"]["metadata"]["x"] = [0] * 20_000
@@ -95,16 +95,16 @@ def test_large_reviews_that_wait_for_a_slow_api_server_hold_up_nobody(place):
     api.delay = 5
     try:
         with honest_calls(webhook), contextlib.ExitStack() as stack:
-            crowd = [stack.enter_context(webhook.socket()) for _ in range(60)]
-            for connection in crowd:
+            waiting_reviews = [stack.enter_context(webhook.socket()) for _ in range(60)]
+            for connection in waiting_reviews:
                 say(connection, text)
-            wait_for("those that are too many to be refused", lambda: webhook.metric(series) >= before + 30)
+            wait_for("the surplus reviews to be rejected", lambda: webhook.metric(series) >= before + 30)
     finally:
         api.release()
 
 
-def test_more_idle_connections_than_there_may_be_hold_up_nobody(webhook):
-    # Each costs a handshake; what is beyond the limit makes room for the next, and never those that are in use.
+def test_idle_connections_beyond_the_limit_delay_no_other_call(webhook):
+    # Each costs a handshake. Connections beyond the limit replace idle ones, never those in use.
     total = 2 * CONNECTIONS + 100
     refused = webhook.metric("signalbox_connections_refused_total")
     with honest_calls(webhook), contextlib.ExitStack() as stack:
@@ -115,7 +115,7 @@ def test_more_idle_connections_than_there_may_be_hold_up_nobody(webhook):
         assert webhook.metric("signalbox_connections_refused_total") >= refused + total - CONNECTIONS - 50
 
 
-def test_ten_thousand_connections_without_a_client_hello_hold_up_nobody(webhook):
+def test_ten_thousand_connections_without_a_client_hello_delay_no_other_call(webhook):
     with honest_calls(webhook), contextlib.ExitStack() as stack:
         for _ in range(10_000):
             stack.enter_context(socket.create_connection(("127.0.0.1", webhook.port)))
@@ -128,7 +128,7 @@ NO_HANDSHAKES = {
 }
 
 
-def test_what_is_no_handshake_is_sent_away(webhook):
+def test_connections_without_a_tls_handshake_are_closed(webhook):
     with honest_calls(webhook), contextlib.ExitStack() as stack:
         sockets = []
         for name, sent in NO_HANDSHAKES.items():
@@ -137,11 +137,11 @@ def test_what_is_no_handshake_is_sent_away(webhook):
                     socket.create_connection(("127.0.0.1", webhook.port), timeout=HONEST_TIMEOUT))))
                 say(sockets[-1][1], sent)
         for name, plain in sockets:
-            # At most an alert; never an answer in plain text.
+            # The answer is an alert at most, never plain text.
             assert b"HTTP" not in rest_of(plain), name
 
 
-def test_who_wants_to_renegotiate_is_refused(webhook):
+def test_renegotiation_is_refused(webhook):
     with honest_calls(webhook):
         for _ in range(5):
             talk = subprocess.run(["openssl", "s_client", "-connect", f"127.0.0.1:{webhook.port}", "-tls1_2"],
@@ -150,7 +150,7 @@ def test_who_wants_to_renegotiate_is_refused(webhook):
             assert b"no renegotiation" in talk.stdout + talk.stderr
 
 
-# What follows a handshake. Each of these once kept a thread for as long as it took, past every deadline.
+# Records after a handshake. Without a limit, each of these floods keeps a thread busy past every deadline.
 FLOODS = {
     "new keys and nothing else": lambda tls: tls.key_updates(2_000),
     "a request of single bytes with new keys between them": lambda tls: b"".join(
@@ -167,29 +167,29 @@ def test_tls_records_without_data_keep_no_request_waiting(webhook, name):
         with honest_calls(webhook) as honest:
             for connection, flood in zip(plain, sent):
                 say(connection, flood)
-            wait_for("them to be sent away", lambda: webhook.metric("signalbox_tls_floods_total") == floods + len(plain))
+            wait_for("them to be closed", lambda: webhook.metric("signalbox_tls_floods_total") == floods + len(plain))
         assert honest.slowest < 1
 
 
-def test_who_goes_in_the_middle_leaves_nothing_behind(webhook):
+def test_connections_that_end_in_the_middle_leave_nothing_behind(webhook):
     text = sized(json.dumps(review(train_job())), TRAIN_JOB_PATH)
     with honest_calls(webhook) as honest:
         for cut in range(0, len(text), 13):
             with webhook.socket() as connection:
                 say(connection, text[:cut])
-                # A reset instead of an orderly end, for every other one.
+                # Every other connection ends with a reset instead of an orderly close.
                 if cut % 2:
                     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
     wait_for("all to be gone", lambda: webhook.metric("signalbox_connections") == 0)
     assert honest.answered >= 5
 
 
-def test_who_closes_his_half_still_gets_his_answer(webhook):
+def test_a_half_closed_connection_still_gets_its_answer(webhook):
     with honest_calls(webhook):
         for _ in range(10):
             with webhook.socket() as connection:
                 say(connection, sized(json.dumps(review(runtime()))))
-                # The TCP half: Python's unwrap() would wait for the other side's farewell.
+                # The TCP half: Python's unwrap() would wait for the other side's close_notify.
                 socket.socket.shutdown(connection, socket.SHUT_WR)
                 assert answer_to(connection)[0] == 200
 
@@ -200,15 +200,15 @@ def test_pipelined_requests_are_answered_in_order(webhook):
         say(connection, b"".join(sized(json.dumps(r), TRAIN_JOB_PATH) for r in reviews))
         for one in reviews:
             answer = http.client.HTTPResponse(connection)
-            # Unbuffered: what follows belongs to the next answer.
+            # Unbuffered, because further bytes belong to the next answer.
             answer.fp = connection.makefile("rb", 0)
             answer.begin()
             assert read_answer(answer)[2]["response"]["uid"] == one["request"]["uid"]
 
 
-def test_who_never_reads_his_answers_is_sent_away(webhook):
+def test_connections_that_never_read_their_answers_are_closed(webhook):
     over = webhook.metric("signalbox_http_timeouts_total")
-    # The uid comes back, and the kernel buffers some megabytes of answers.
+    # The answer repeats the uid, and the kernel buffers some megabytes of answers.
     text = sized(json.dumps(review(train_job(), uid="u" * 100_000)), TRAIN_JOB_PATH)
     with honest_calls(webhook), contextlib.ExitStack() as stack:
         threads = []
@@ -216,7 +216,7 @@ def test_who_never_reads_his_answers_is_sent_away(webhook):
             connection = stack.enter_context(connect_with_little_room(webhook))
             threads.append(threading.Thread(target=flood, args=(connection, text)))
             threads[-1].start()
-        wait_for("them to be sent away", lambda: webhook.metric("signalbox_http_timeouts_total") >= over + 10)
+        wait_for("them to be closed", lambda: webhook.metric("signalbox_http_timeouts_total") >= over + 10)
         for thread in threads:
             thread.join()
 
@@ -239,7 +239,7 @@ def plain_flood(port, text, over):
 
 @pytest.mark.parametrize("text", [b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 20, b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n" * 200, b"X"],
                          ids=["metrics", "readiness", "nothing"])
-def test_who_floods_the_admin_port_holds_up_neither_calls_nor_probes(webhook, text):
+def test_floods_of_the_admin_port_delay_neither_calls_nor_probes(webhook, text):
     over = threading.Event()
     threads = [threading.Thread(target=plain_flood, args=(webhook.admin_port, text, over)) for _ in range(80)]
     with honest_calls(webhook):
@@ -254,7 +254,7 @@ def test_who_floods_the_admin_port_holds_up_neither_calls_nor_probes(webhook, te
                 thread.join()
 
 
-def test_idle_connections_to_the_admin_port_hold_up_nobody(webhook):
+def test_idle_connections_to_the_admin_port_delay_no_other_call(webhook):
     with honest_calls(webhook), contextlib.ExitStack() as stack:
         for _ in range(2_000):
             stack.enter_context(socket.create_connection(("127.0.0.1", webhook.admin_port)))

@@ -1,5 +1,5 @@
-"""Messages that mean harm, over real sockets, to the sanitized program. The grammar of HTTP is tests/unit/net's; here are the
-limits of the shipped program, and reviews that no API server would send. While they are read, honest calls get their answers."""
+"""Hostile messages over real sockets, to the sanitized program. tests/unit/net tests the grammar of HTTP. This file tests the limits of
+the shipped program, and reviews that no API server sends. Meanwhile, honest calls get their answers."""
 
 import json
 
@@ -8,7 +8,7 @@ from hostile import (DENIED, LIMIT, KnowsRuntimes, Wide, deep, head, honest_call
                      one_job_again, one_patch, send_and_check, sized)
 from webhook_program import RUNTIME_PATH, TRAIN_JOB_PATH, Webhook, review, runtime, train_job, wait_for
 
-# What the sanitizer leaves time for; test_memory.py has the full size.
+# Sizes that the sanitizer can handle in time; test_memory.py has the full size.
 WIDE = Wide(1_000)
 ALL_PATCHES = 300_000  # bytes
 VALUES = 50_000
@@ -16,7 +16,7 @@ VALUES = 50_000
 
 @pytest.fixture(scope="module")
 def webhook(tmp_path_factory):
-    # One thread: what holds it up holds up every call.
+    # One thread, so that a blocked thread delays every call.
     with KnowsRuntimes(runtime(), WIDE.runtime()) as api, Webhook(tmp_path_factory.mktemp("hostile"), api.port, "--threads=1") as webhook:
         webhook.wait_until_ready()
         wait_for("the runtimes", lambda: webhook.metric("signalbox_runtimes") == 2)
@@ -29,7 +29,7 @@ def chunked(chunk, times):
     return head(RUNTIME_PATH, "Transfer-Encoding: chunked") + (b"%x\r\n" % len(chunk) + chunk + b"\r\n") * times
 
 
-# What is sent on a new connection, and what send_and_check() wants of the answer.
+# The bytes to send on a new connection, and the expected answer, as in send_and_check().
 MESSAGES = {
     "a body one byte over the limit": (head(RUNTIME_PATH, f"Content-Length: {LIMIT + 1}") + b"x" * 100_000, 413),
     "a body of the limit that is no JSON": (sized(b"x" * LIMIT), 400),
@@ -66,7 +66,7 @@ MESSAGES = {
 
 
 @pytest.mark.parametrize("name", MESSAGES)
-def test_a_malicious_message_gets_an_answer_and_holds_up_nobody(webhook, name):
+def test_a_malicious_message_gets_an_answer_and_delays_no_other_call(webhook, name):
     with honest_calls(webhook):
         for _ in range(3):
             send_and_check(webhook, name, *MESSAGES[name])

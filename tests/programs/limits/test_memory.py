@@ -1,9 +1,9 @@
-"""Clients that want memory, over real sockets, from the program that is shipped: more of them than --max-connections, each
-with as much as it is given, and the largest reviews that there can be. The process keeps to the bound that docs/webhook-limits.md
-states, and honest calls get their answers meanwhile.
+"""Clients that use as much memory as possible, over real sockets, from the shipped program: more of them than --max-connections, each with
+as much as it can get, and the largest possible reviews. The process stays below the bound of docs/webhook-limits.md, and honest calls
+get their answers meanwhile.
 
-AddressSanitizer surrounds every allocation and keeps what was freed, so the bound says nothing of the sanitized program: the
-release one is taken from SIGNALBOX_RELEASE_DIR, by default build/release/bin."""
+AddressSanitizer adds to every allocation and keeps freed memory, so the bound does not apply to the sanitized program. The release
+program is taken from SIGNALBOX_RELEASE_DIR, by default build/release/bin."""
 
 import concurrent.futures
 import contextlib
@@ -20,9 +20,9 @@ from webhook_program import RUNTIME_PATH, TRAIN_JOB_PATH, Webhook, review, runti
 
 CONNECTIONS = 128
 IN_FLIGHT = 16_000_000
-CROWD = CONNECTIONS + 32
+ATTACKERS = CONNECTIONS + 32
 WIDE = Wide(2_700)
-CLIENTS = 2  # of the largest reviews: as many as one of two threads has room for
+CLIENTS = 2  # senders of the largest reviews: one of two threads has room for that many
 DEEP = {
     "400,000 arrays": (sized(deep(400_000, "[", "]")), 400),
     "200,000 objects": (sized(deep(200_000, '{"a":', "}")), 400),
@@ -43,12 +43,12 @@ def shipped_program():
         pytest.fail(f"{program} is missing: build it (cmake --preset release && cmake --build --preset release --target "
                     "signalbox-webhook), or name its folder in SIGNALBOX_RELEASE_DIR")
     if b"__asan_init" in program.read_bytes():
-        pytest.fail(f"{program} is sanitized: SIGNALBOX_RELEASE_DIR has to name the folder of the program that is shipped")
+        pytest.fail(f"{program} is sanitized: SIGNALBOX_RELEASE_DIR must name the folder of the shipped program")
     return str(program)
 
 
 def stated_bound(threads):
-    """Bytes, by the formula of the documentation, so that both say the same."""
+    """Returns bytes, by the formula in the documentation, so that both agree."""
     formula = (r"(\d+) MB \+ (\d+) kB x connections \+ (\d+) x bytes in flight \+ (\d+) MB \+ (\d+) MB x threads")
     text = (ROOT / "docs" / "webhook-limits.md").read_text()
     base, connection, flight, runtimes, thread = map(int, re.search(formula, text).groups())
@@ -56,7 +56,7 @@ def stated_bound(threads):
 
 
 def peak_memory(webhook):
-    """Bytes, since its start."""
+    """Returns the peak in bytes since its start."""
     with open(f"/proc/{webhook.process.pid}/status") as status:
         return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
 
@@ -86,7 +86,7 @@ def nothing():
 
 
 def large_answers():
-    """The uid of a review comes back in its answer."""
+    """The answer repeats the uid of its review."""
     return [message(review(train_job(), uid="u" * 2_000_000))]
 
 
@@ -95,12 +95,12 @@ def large_answers_in_a_row():
 
 
 def rests_of_large_bodies():
-    """A large request that is over, and the beginning of another one, which keeps the buffers."""
+    """A complete large request, and the beginning of another one, which keeps the buffers."""
     return [message(json.dumps(review(runtime())) + " " * 3_000_000, RUNTIME_PATH) + b"POST"]
 
 
 def rests_of_large_headers():
-    """Another one of many headers is large in each request."""
+    """In each request another one of many headers is large."""
     def one(large):
         headers = [f"X-{i}: " + "x" * (11_000 if i == large else 16) for i in range(120)]
         return message("{}", "/", *headers)
@@ -135,16 +135,16 @@ ATTACKS = [nothing, large_answers, large_answers_in_a_row, rests_of_large_bodies
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_who_wants_memory_gets_no_more_than_is_stated(place, attack):
+def test_greedy_clients_take_no_more_memory_than_documented(place, attack):
     api, webhook = place
     pieces = attack()
     api.delay = 60
     with contextlib.ExitStack() as stack:
         stack.callback(api.release)
-        for number in range(CROWD):
+        for number in range(ATTACKERS):
             with contextlib.suppress(OSError):
                 one = stack.enter_context(connect_with_little_room(webhook))
-                one.settimeout(1)  # what the webhook has not taken by then it does not want
+                one.settimeout(1)  # the webhook does not read what it has not read by then
                 for piece in pieces:
                     one.sendall(piece)
             if number % 10 == 0:
@@ -153,7 +153,7 @@ def test_who_wants_memory_gets_no_more_than_is_stated(place, attack):
         assert webhook.process.poll() is None
 
 
-def test_the_largest_reviews_take_no_more_memory_and_time_than_is_stated(place):
+def test_the_largest_reviews_take_no_more_memory_and_time_than_documented(place):
     _, webhook = place
 
     def client():
@@ -165,14 +165,14 @@ def test_the_largest_reviews_take_no_more_memory_and_time_than_is_stated(place):
 
 
 def many_runtimes():
-    """As large as etcd stores, two for each of some namespaces: one with as many values as reviews take, and one beyond that, which
-    only the label that turns reviews of it off lets in."""
+    """Yields runtimes of the largest size that etcd stores, two for each of some namespaces: one with as many values as reviews accept, and
+    one with more, which is stored only with the label that turns its reviews off."""
     for number in range(24):
         yield namespaced(large_runtime(f"usable-{number}", args=["x"] * 45_000 + ["x" * 1_200_000]), f"ns-{number}"), ALLOWED
         yield namespaced(large_runtime(f"refused-{number}", args=[""] * 480_000), f"ns-{number}"), DENIED
 
 
-def test_runtimes_of_tenants_take_no_more_memory_than_is_stated(tmp_path):
+def test_runtimes_of_tenants_take_no_more_memory_than_documented(tmp_path):
     runtimes = list(many_runtimes())
     options = ["--threads=2", f"--max-connections={CONNECTIONS}", f"--max-bytes-in-flight={IN_FLIGHT}"]
     with (KnowsRuntimes(runtime(), *(one for one, _ in runtimes)) as api,
@@ -187,7 +187,7 @@ def test_runtimes_of_tenants_take_no_more_memory_than_is_stated(tmp_path):
             job["spec"]["runtimeRef"]["kind"] = "TrainingRuntime"
             return webhook.post(TRAIN_JOB_PATH + "?timeout=30s", review(job))[2]["response"]
         with honest_calls(webhook), concurrent.futures.ThreadPoolExecutor(4) as clients:
-            # Those that are kept, and those that are not, which are read.
+            # The cache keeps the usable ones; the others are read for each review.
             for (one, want), answer in zip(runtimes, clients.map(verdict, [one for one, _ in runtimes])):
                 assert answer["allowed"] is want, one["metadata"]["name"]
                 assert want or "a runtime may hold 50000" in answer["status"]["message"]
@@ -195,7 +195,7 @@ def test_runtimes_of_tenants_take_no_more_memory_than_is_stated(tmp_path):
 
 
 @pytest.mark.parametrize("name", SNAPSHOTS)
-def test_snapshots_take_no_more_memory_than_is_stated(place, name):
+def test_snapshots_take_no_more_memory_than_documented(place, name):
     api, webhook = place
     api.objects[SNAPSHOT_PATH] = snapshot(SNAPSHOTS[name])
     with honest_calls(webhook), concurrent.futures.ThreadPoolExecutor(CLIENTS) as clients:

@@ -1,4 +1,4 @@
-"""What signalbox-reconciler says of its clock, beside an API server whose clock is another."""
+"""signalbox-reconciler's metric of its clock, beside an API server with another clock."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ BINARY = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "signalbox-reconciler"
 
 
 class ApiServer(ScriptedApiServer):
-    """Has nothing, and says when."""
+    """Has no objects, but a clock."""
 
     def answer(self, request, url, body):
         if "watch=" in url.query:
@@ -19,7 +19,7 @@ class ApiServer(ScriptedApiServer):
         self.send(request, 404, {"kind": "Status", "code": 404, "message": "there is nothing"})
 
 
-def test_the_metric_tells_how_far_its_clock_is_ahead_of_the_api_servers(tmp_path):
+def test_the_metric_is_the_lead_of_its_clock_over_the_api_servers(tmp_path):
     with ApiServer() as api:
         api.seconds_ahead = -1000
         kubeconfig = tmp_path / "kubeconfig"

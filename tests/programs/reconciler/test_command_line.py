@@ -1,4 +1,4 @@
-"""How signalbox-reconciler starts and ends, as the shell sees it."""
+"""Start and end of signalbox-reconciler in a shell."""
 
 import os
 import pathlib
@@ -81,21 +81,21 @@ def test_a_port_in_use_is_named(tmp_path):
         assert address in one_line(run("--kubeconfig", kubeconfig(tmp_path, 9), "--admin-listen", address), 1)
 
 
-def test_without_an_api_server_it_keeps_trying_says_so_once_and_ends_with_0_on_sigterm(tmp_path):
-    with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))  # bound but not listening: connections are refused
+def test_without_an_api_server_it_keeps_trying_logs_it_once_and_ends_with_0_on_sigterm(tmp_path):
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))  # bound but not listening: connections are refused
         log = tmp_path / "log"
         with open(log, "w", encoding="utf-8") as file:
-            process = subprocess.Popen([BINARY, "--kubeconfig", kubeconfig(tmp_path, nobody.getsockname()[1]),
+            process = subprocess.Popen([BINARY, "--kubeconfig", kubeconfig(tmp_path, unused.getsockname()[1]),
                                         "--admin-listen", "127.0.0.1:0"], stderr=file)
 
-        def complaints():
+        def log_lines():
             return log.read_text().count("cannot watch")
         try:
-            wait_for("a complaint for each watched kind", lambda: complaints() >= WATCHED_KINDS, timeout=10)
-            time.sleep(2.5)  # two or three more attempts, which must not be told
+            wait_for("a log line for each watched kind", lambda: log_lines() >= WATCHED_KINDS, timeout=10)
+            time.sleep(2.5)  # two or three more attempts, which must not be logged
             assert process.poll() is None
-            assert complaints() == WATCHED_KINDS
+            assert log_lines() == WATCHED_KINDS
         finally:
             process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=20) == 0

@@ -1,4 +1,4 @@
-"""How signalbox-reconciler ends while a pass hangs: against an API server that answers everything but passes."""
+"""The end of signalbox-reconciler while a reconcile waits: the API server answers all requests except those of reconciles."""
 
 import json
 import os
@@ -18,13 +18,13 @@ TRAIN_JOB = {"metadata": {"name": "stuck", "namespace": "default", "uid": "u", "
 
 
 class ApiServer(ScriptedApiServer):
-    """One lease, TrainJobs, and silence for every other request."""
+    """Serves one lease and TrainJobs, and leaves every other request unanswered."""
 
     def __init__(self):
         super().__init__()
         self.train_jobs = [TRAIN_JOB]
         self.lease = None
-        self.hanging = []  # requests of passes
+        self.hanging = []  # requests of reconciles
 
     def answer(self, request, url, body):
         if "watch=" in url.query:
@@ -58,9 +58,9 @@ def start(api, tmp_path):
 
 @pytest.fixture
 def reconciler(api, start):
-    """One whose only pass waits for an answer."""
+    """A reconciler whose only reconcile waits for an answer."""
     process = start()
-    wait_for("a pass to hang", lambda: api.hanging)
+    wait_for("a reconcile to wait", lambda: api.hanging)
     return process
 
 
@@ -88,7 +88,7 @@ def messages(process):
 
 def test_a_second_signal_ends_it_at_once_and_says_so(reconciler):
     reconciler.send_signal(signal.SIGTERM)
-    wait_for("the first to be heard", lambda: "stopping" in messages(reconciler))
+    wait_for("the first to be handled", lambda: "stopping" in messages(reconciler))
     assert reconciler.poll() is None
     reconciler.send_signal(signal.SIGINT)
     assert reconciler.wait(timeout=2) == 1
@@ -107,7 +107,7 @@ def test_signals_after_the_orderly_end_do_not_change_the_exit_status(api, start)
     assert process.returncode == 0
 
 
-def test_a_pass_that_hangs_is_cut_and_the_lease_given_back_at_once(api, reconciler):
+def test_a_waiting_reconcile_is_cancelled_and_the_lease_released_at_once(api, reconciler):
     assert api.lease["spec"]["holderIdentity"]
     started = time.monotonic()
     reconciler.send_signal(signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""Which calls get a verdict where a bearer token or a certificate is demanded, as a client over a real socket sees it."""
+"""Calls of a webhook that requires a bearer token or a certificate, over a real socket."""
 
 import base64
 import contextlib
@@ -15,7 +15,7 @@ REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
 
 
 class Authenticator(ApiServer):
-    """Stands for the tokens in `users`, for one audience."""
+    """Reviews the tokens in `users`, for one audience."""
 
     def __init__(self):
         super().__init__()
@@ -24,7 +24,7 @@ class Authenticator(ApiServer):
         self.asked = []
 
     def new_token(self):
-        """One that may call, and that no webhook has asked about yet: answers are remembered."""
+        """Returns a valid token that no webhook has had reviewed yet, because results are cached."""
         token = f"good-token-{len(self.users)}"
         self.users[token] = CALLER
         return token
@@ -47,7 +47,7 @@ class Authenticator(ApiServer):
 
 @pytest.fixture(scope="module", params=[1, 2], ids=["one thread", "two threads"])
 def shared(request, tmp_path_factory):
-    options = [f"--threads={request.param}", f"--token-audience={AUDIENCE}", f"--token-users=somebody,{CALLER}", "--log-level=debug"]
+    options = [f"--threads={request.param}", f"--token-audience={AUDIENCE}", f"--token-users=another-user,{CALLER}", "--log-level=debug"]
     with Authenticator() as api, Webhook(tmp_path_factory.mktemp("webhook"), api.port, *options) as webhook:
         webhook.wait_until_ready()
         yield api, webhook
@@ -87,7 +87,7 @@ def test_a_good_token_gets_its_verdict(place):
 BAD_TOKENS = [None, "", "Bearer", "Bearer ", "Basic {basic}", "{good}", "Bearer bad-token", "Bearer {good}2", "Bearer {good}, Bearer bad"]
 
 
-def test_a_call_without_a_good_token_gets_no_word_but_that_it_needs_one(place):
+def test_a_call_without_a_good_token_learns_only_that_it_needs_one(place):
     api, webhook = place
     good = api.new_token()
     before = turned_away(webhook, 401)
@@ -98,7 +98,7 @@ def test_a_call_without_a_good_token_gets_no_word_but_that_it_needs_one(place):
             status, headers, text = call(webhook, token, path, body)
             assert status == 401, token
             assert headers["WWW-Authenticate"] == "Bearer"
-            # Connections are for callers that are let in.
+            # Connections are only for authenticated callers.
             assert headers["Connection"] == "close"
             texts.add(text)
         assert texts == {"a valid bearer token is needed\n"}
@@ -113,7 +113,7 @@ def test_another_user_with_a_good_token_may_not_call(place):
     assert turned_away(webhook, 403) == before + 1
 
 
-def test_no_call_is_let_in_when_the_api_server_refuses_to_say(place):
+def test_no_call_is_accepted_when_the_api_server_cannot_review_tokens(place):
     api, webhook = place
     codes = [401, 403, 404, 409, 422, 429, 500, 503]
     before = turned_away(webhook, 503)
@@ -126,17 +126,17 @@ def test_no_call_is_let_in_when_the_api_server_refuses_to_say(place):
         api.trouble = None
         assert call(webhook, token)[0] == 200, code
     assert turned_away(webhook, 503) == before + 3 * len(codes)
-    # At most one for each change and thread; how often a change is told is for the unit tests.
+    # At most one for each change and thread; unit tests check how often a change is logged.
     assert 1 <= len(webhook.logged("cannot review tokens; refusing whoever calls")) <= 2 * len(codes)
 
 
-def test_no_call_is_let_in_when_the_api_server_is_gone(tmp_path):
+def test_no_call_is_accepted_when_the_api_server_is_gone(tmp_path):
     with Webhook(tmp_path, 1, f"--token-audience={AUDIENCE}") as webhook:
         assert call(webhook, "Bearer any-token")[0] == 503
         assert call(webhook, None)[0] == 401
 
 
-def test_an_api_server_that_says_nothing_costs_no_more_than_half_of_the_time(place):
+def test_an_unresponsive_api_server_takes_no_more_than_half_of_the_timeout(place):
     api, webhook = place
     api.delay = 20
     began = time.monotonic()
@@ -144,7 +144,7 @@ def test_an_api_server_that_says_nothing_costs_no_more_than_half_of_the_time(pla
     assert time.monotonic() - began < 2
 
 
-def test_known_callers_do_not_wait_while_the_api_server_says_nothing(place):
+def test_known_callers_do_not_wait_while_the_api_server_is_unresponsive(place):
     api, webhook = place
     before = len(api.asked)
     good = f"Bearer {api.new_token()}"
@@ -152,7 +152,7 @@ def test_known_callers_do_not_wait_while_the_api_server_says_nothing(place):
         kept = [stack.enter_context(contextlib.closing(webhook.connect())) for _ in range(10)]
         for connection in kept:
             assert call(webhook, good, connection=connection)[0] == 200
-        # One for each thread.
+        # One review for each thread.
         assert len(api.asked) <= before + 2
         api.delay = 20
         unknown = [stack.enter_context(webhook.socket()) for _ in range(60)]
@@ -164,7 +164,7 @@ def test_known_callers_do_not_wait_while_the_api_server_says_nothing(place):
         for _ in range(5):
             for connection in kept:
                 assert call(webhook, good, connection=connection)[0] == 200
-        # No more questions at a time than we allow ourselves: eight for each thread.
+        # No more token reviews at a time than the limit: eight for each thread.
         assert len(api.asked) <= before + 2 + 2 * 8
 
 
@@ -179,8 +179,8 @@ def test_unknown_callers_that_wait_leave_room_for_others(tmp_path):
             caller = stack.enter_context(webhook.socket())
             caller.sendall(f"POST {RUNTIME_PATH}?timeout=30s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer unknown-{number}\r\n"
                              "Content-Length: 2\r\n\r\n{}".encode())
-            # One after the other, so that none has to make room before it is heard. A third of the connections may wait, and of one
-            # address half of them.
+            # One after the other, so that none has to make room before it has sent its request. A third of the connections may wait, and
+            # half of these from one address.
             if number < 5:
                 wait_for("it to wait", lambda: webhook.metric("signalbox_admission_in_flight") == number + 1)
             else:

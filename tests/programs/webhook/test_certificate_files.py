@@ -1,5 +1,5 @@
-"""Certificate files that are replaced while calls go on: as a mounted Secret changes (cert-manager's way), and file by file.
-The webhook looks at them every 5 s, so one test does both, and all that there is to see of a replacement."""
+"""Certificate files are replaced while calls continue: like a mounted Secret (cert-manager's way), and file by file. The webhook reads
+them every 5 s, so one test covers both, and all visible effects of a replacement."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ ROTATIONS = 2
 
 
 class Calls:
-    """One after the other, on one connection that is kept and on new ones; what failed."""
+    """Makes calls one after the other, on one open connection and on new ones. Collects the failures."""
 
     def __init__(self, webhook, trusted):
         self.webhook, self.over, self.failures, self.done = webhook, threading.Event(), [], 0
@@ -30,7 +30,7 @@ class Calls:
                         status, _, body = self.webhook.post(RUNTIME_PATH, review(runtime()), connection=connection)
                         assert status == 200 and body["response"]["allowed"]
                         self.done += 1
-                except BaseException as failure:  # also of an assertion
+                except BaseException as failure:  # includes failed assertions
                     self.failures.append(failure)
                 self.over.wait(0.01)
 
@@ -44,13 +44,13 @@ class Calls:
 
 
 def link(target, path):
-    """In one step, as the kubelet does it."""
+    """Replaces a link in one step, like a kubelet."""
     os.symlink(target, path.with_name("new-link"))
     os.rename(path.with_name("new-link"), path)
 
 
 def mount(directory, version, files):
-    """The next version of a mounted Secret, to which the files of the first one become links."""
+    """Writes the next version of a mounted Secret. The files of the first version become links to it."""
     place = directory / f"..{version}"
     place.mkdir()
     for name, file in zip(("tls.crt", "tls.key"), files):
@@ -62,7 +62,7 @@ def mount(directory, version, files):
 
 
 def one_by_one(directory, version, files):
-    """Between the two, they do not belong together."""
+    """Replaces the files one by one: between the two writes they do not fit together."""
     for name, file in zip(("tls.key", "tls.crt"), reversed(files)):
         (directory / "next").write_bytes(file.read_bytes())
         os.rename(directory / "next", directory / name)
@@ -78,7 +78,7 @@ def end_of(cert):
     return ssl.cert_time_to_seconds(text.stdout.strip().partition("=")[2])
 
 
-def told_end(webhook):
+def reported_end(webhook):
     return webhook.metric("signalbox_tls_certificate_not_after_seconds")
 
 
@@ -96,7 +96,7 @@ def test_replaced_files_are_used_without_a_restart_and_no_call_fails(tmp_path):
         trusted = made / "trusted"
         trusted.write_text("".join(cert.read_text() for cert in (webhooks[0][2].cert, *(cert for cert, _ in versions))))
         for replace, directory, webhook in webhooks:
-            assert told_end(webhook) == end_of(webhook.cert)
+            assert reported_end(webhook) == end_of(webhook.cert)
             if replace is mount:
                 mount(directory, "first", (webhook.cert, webhook.key))
         with contextlib.ExitStack() as calling:
@@ -105,13 +105,13 @@ def test_replaced_files_are_used_without_a_restart_and_no_call_fails(tmp_path):
                 for replace, directory, _ in webhooks:
                     replace(directory, f"version-{number}", files)
                 for (_, _, webhook), calls in zip(webhooks, running):
-                    wait_for("it to be shown", lambda: shown(webhook) == files[0].read_text().split())
-                    assert told_end(webhook) == end_of(files[0]) > time.time() + 8 * 86400
+                    wait_for("it to be served", lambda: shown(webhook) == files[0].read_text().split())
+                    assert reported_end(webhook) == end_of(files[0]) > time.time() + 8 * 86400
                     done = calls.done
                     wait_for("more calls", lambda: calls.done > done + 20 or calls.failures)
         for calls in running:
             assert calls.failures == []
-        # What is over is said: this one ends before it begins.
+        # An expired certificate is reported: this one ends before it begins.
         expired = make_certificate(made, "expired", days=-1)
         for replace, directory, webhook in webhooks:
             assert webhook.admin("/readyz")[0] == 200
@@ -120,6 +120,6 @@ def test_replaced_files_are_used_without_a_restart_and_no_call_fails(tmp_path):
             def why_not_ready():
                 status, reasons = webhook.admin("/readyz")
                 return reasons if status == 503 else ""
-            wait_for("it to notice", lambda: "certificate has expired" in why_not_ready())
+            wait_for("it to report the expiry", lambda: "certificate has expired" in why_not_ready())
             assert webhook.admin("/healthz")[0] == 200
             assert webhook.end() == 0

@@ -1,4 +1,4 @@
-"""signalbox-webhook as whoever starts and stops it sees it."""
+"""Start, options and end of signalbox-webhook."""
 
 import contextlib
 import http.client
@@ -16,7 +16,7 @@ from webhook_program import (BINARY, GROUP, RUNTIME_PATH, TRAIN_JOB_PATH, ApiSer
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Good ones and bad ones."""
+    """Good files and bad ones."""
     directory = tmp_path_factory.mktemp("files")
     cert, key = make_certificate(directory)
     other, _ = make_certificate(directory, "other")
@@ -39,7 +39,7 @@ def start(good, changes):
 
 
 def complaint(result):
-    """The one line that says what is wrong."""
+    """Returns the one line with the error."""
     lines = result.stderr.splitlines()
     assert len(lines) == 1, result.stderr
     assert lines[0].startswith("signalbox-webhook: "), lines
@@ -93,7 +93,7 @@ def test_bad_usage_ends_with_2(files, arguments, words):
     ({"--client-ca": "FILES/text"}, ["FILES/text", "CA"]),
     ({"--listen": "203.0.113.7:0"}, ["203.0.113.7", "address of this machine"]),
 ])
-def test_what_cannot_work_ends_with_1(files, changes, words):
+def test_settings_that_cannot_work_end_with_1(files, changes, words):
     directory, good, _ = files
     here = lambda text: str(text).replace("FILES", str(directory))
     result = start(good, {k: v and here(v) if v is not None and k != "--threads" else v for k, v in changes.items()})
@@ -152,16 +152,16 @@ def test_without_an_api_server_it_serves_and_waits(tmp_path):
         reasons = not_ready(webhook)
         assert "clustertrainingruntimes" in reasons and "trainingruntimes" in reasons
 
-        # What needs no lookup is answered; what does is refused, and can be tried again.
+        # A review without a lookup is answered. One with a lookup is denied, and can be retried.
         assert webhook.post(RUNTIME_PATH, review(runtime()))[2]["response"]["allowed"]
         for _ in range(3):
             refused = webhook.post(TRAIN_JOB_PATH, review(train_job()))[2]["response"]
             assert not refused["allowed"] and refused["status"]["code"] == 503
-            # Anybody may ask: what the API server said is for the log alone.
+            # Callers may be unauthenticated, so the API server's message is only in the log.
             assert "could not be read from the API server" in refused["status"]["message"]
             assert "clustertrainingruntimes" not in refused["status"]["message"]
-        told = webhook.logged("cannot look up what reviews need; refusing those")
-        assert 1 <= len(told) <= 2 and "clustertrainingruntimes" in str(told[0])  # one per thread
+        lines = webhook.logged("cannot look up what reviews need; refusing those")
+        assert 1 <= len(lines) <= 2 and "clustertrainingruntimes" in str(lines[0])  # one per thread
 
         with ApiServer(port):
             webhook.wait_until_ready()
@@ -209,7 +209,7 @@ def test_a_signal_ends_it_well(tmp_path, number, threads):
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_what_is_under_way_is_answered_before_the_end(tmp_path, threads):
+def test_requests_under_way_are_answered_before_the_end(tmp_path, threads):
     with ApiServer() as api, Webhook(tmp_path, api.port, f"--threads={threads}") as webhook:
         webhook.wait_until_ready()
         api.objects[f"{GROUP}/clustertrainingruntimes/plain"] = runtime()
@@ -247,7 +247,7 @@ def test_a_second_signal_ends_it_at_once_and_says_so(tmp_path, threads):
 
 
 def test_a_signal_during_the_start_is_not_lost(tmp_path):
-    # Nobody answers: it is still starting, in a way, when the signal comes.
+    # There is no API server, so the webhook is still starting when the signal arrives.
     with Webhook(tmp_path, free_port()) as webhook:
         assert webhook.end() == 0
 
@@ -270,11 +270,11 @@ def test_it_serves_on_for_a_while_after_the_signal(tmp_path):
         webhook.post(RUNTIME_PATH, review(runtime()), connection=kept)
         webhook.process.send_signal(signal.SIGTERM)
         wait_for("it to be not ready", lambda: "shutting down" in not_ready(webhook))
-        # Old and new connections are served as ever, until clients are asked to move on.
+        # Old and new connections are served as before, until responses close them.
         status, headers, _ = webhook.post(RUNTIME_PATH, review(runtime()), connection=kept)
         assert status == 200 and headers["Connection"] is None
         assert webhook.post(RUNTIME_PATH, review(runtime()))[0] == 200
-        wait_for("them to be asked", lambda: webhook.post(RUNTIME_PATH, review(runtime()))[1]["Connection"] == "close",
+        wait_for("responses that close the connection", lambda: webhook.post(RUNTIME_PATH, review(runtime()))[1]["Connection"] == "close",
                  interval=0.05)
         assert webhook.post(RUNTIME_PATH, review(runtime()), connection=kept)[1]["Connection"] == "close"
         kept.close()

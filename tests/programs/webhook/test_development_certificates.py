@@ -1,4 +1,4 @@
-"""certs/make-development-certificates makes what a TLS server and the API server need, and keeps keys to itself."""
+"""certs/make-development-certificates makes the files that a TLS server and the API server need, and protects the keys."""
 
 import base64
 import stat
@@ -48,6 +48,6 @@ def test_no_key_but_the_servers_is_left_and_only_the_owner_reads_it(made):
 
 
 @pytest.mark.parametrize("arguments", [[], ["--out"], ["--wrong", "x"]])
-def test_wrong_usage_is_said(arguments):
+def test_wrong_usage_is_an_error(arguments):
     run = subprocess.run([SCRIPT, *arguments], capture_output=True, text=True)
     assert run.returncode == 2 and "--out DIR" in run.stderr

@@ -1,4 +1,4 @@
-"""What /metrics tells about the webhook. Each series is seen to move."""
+"""The webhook's /metrics. Tests change each series."""
 
 import collections
 import contextlib
@@ -29,7 +29,7 @@ def requests(webhook, path, verdict, code):
 
 
 def rejections(webhook, path=RUNTIME_PATH):
-    """By rule; what has come since is the difference of two."""
+    """Returns rejections by rule; later ones are the difference of two results."""
     pattern = re.compile(r'signalbox_admission_rejections_total\{path="([^"]+)",rule="([^"]+)"\} (\d+)')
     return collections.Counter({rule: int(count) for where, rule, count in pattern.findall(webhook.admin("/metrics")[1]) if where == path})
 
@@ -55,17 +55,17 @@ def test_requests_are_counted_by_path_verdict_and_code(webhook):
     assert requests(webhook, "other", "none", 413) == before[2] + 1
 
 
-def test_how_long_requests_took_is_told_in_buckets(webhook):
+def test_durations_of_requests_are_counted_in_buckets(webhook):
     series = f'signalbox_admission_duration_seconds_{{}}{{{{path="{RUNTIME_PATH}"{{}}}}}}'
 
-    def told():
-        # The server's time alone, without the connection's.
+    def durations():
+        # The time of the handler alone, without the connection's.
         names = [("count", ""), ("bucket", ',le="+Inf"'), ("bucket", ',le="1"'), ("sum", "")]
         return [webhook.metric(series.format(*name)) or 0 for name in names]
-    before = told()
+    before = durations()
     for _ in range(10):
         webhook.post(RUNTIME_PATH, review(runtime()))
-    *counts, seconds = (new - old for new, old in zip(told(), before))
+    *counts, seconds = (new - old for new, old in zip(durations(), before))
     assert counts == [10, 10, 10]
     assert 0 < seconds < 10
 
@@ -86,7 +86,7 @@ def test_rejections_are_counted_by_rule_once_for_each_review(webhook):
 
 
 def warnings(webhook, path):
-    """By rule, so far."""
+    """Returns warnings by rule, so far."""
     pattern = re.compile(r'signalbox_admission_warnings_total\{path="([^"]+)",rule="([^"]+)"\} (\d+)')
     return collections.Counter({rule: int(count) for where, rule, count in pattern.findall(webhook.admin("/metrics")[1]) if where == path})
 
@@ -97,8 +97,8 @@ def test_warnings_are_counted_by_rule_once_for_each_review(webhook):
     odd["metadata"]["labels"] = {"trainer.kubeflow.org/support": "deprecated"}
     for name in ("team", "other"):
         odd["spec"]["template"]["spec"]["network"] = {"subdomain": name}
-        told = webhook.post(RUNTIME_PATH, review(odd))[2]["response"]["warnings"]
-        assert ["is deprecated" in told[0], "network.subdomain" in told[1]] == [True, True]
+        texts = webhook.post(RUNTIME_PATH, review(odd))[2]["response"]["warnings"]
+        assert ["is deprecated" in texts[0], "network.subdomain" in texts[1]] == [True, True]
     assert warnings(webhook, RUNTIME_PATH) - before == {"W1": 2, "W19": 2}
     webhook.post(RUNTIME_PATH, review(runtime()))
     assert warnings(webhook, RUNTIME_PATH) - before == {"W1": 2, "W19": 2}
@@ -108,7 +108,7 @@ def restored(webhook):
     return {cause: webhook.metric(f'signalbox_admission_fields_restored_total{{cause="{cause}"}}') for cause in ("typed_client", "reapply")}
 
 
-def test_fields_that_are_put_back_are_counted_by_what_had_lost_them(webhook):
+def test_restored_fields_are_counted_by_cause(webhook):
     before = restored(webhook)
     assert None not in before.values()
     stored = train_job()
@@ -125,7 +125,7 @@ def test_fields_that_are_put_back_are_counted_by_what_had_lost_them(webhook):
     assert restored(webhook) == {"typed_client": before["typed_client"] + 1, "reapply": before["reapply"] + 1}
 
 
-def test_what_is_under_way_and_who_is_connected_is_counted(place):
+def test_reviews_in_flight_and_connections_are_counted(place):
     api, webhook = place
     api.delay = 20
     wait_for("no connection", lambda: webhook.metric("signalbox_connections") == 0)
@@ -149,11 +149,11 @@ def test_handshakes_that_fail_are_counted(webhook):
     before = webhook.metric("signalbox_tls_handshake_errors_total")
     with socket.create_connection(("127.0.0.1", webhook.port)) as plain:
         plain.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-        wait_for("it to be counted", lambda: webhook.metric("signalbox_tls_handshake_errors_total") == before + 1)
-    stranger = ssl.create_default_context()
+        wait_for("the failed handshake to be counted", lambda: webhook.metric("signalbox_tls_handshake_errors_total") == before + 1)
+    untrusting = ssl.create_default_context()
     with pytest.raises(ssl.SSLCertVerificationError), socket.create_connection(("127.0.0.1", webhook.port)) as plain:
-        stranger.wrap_socket(plain, server_hostname="127.0.0.1")
-    # A client that trusts another CA says so, but in TLS 1.3 it has had its handshake by then.
+        untrusting.wrap_socket(plain, server_hostname="127.0.0.1")
+    # A client that trusts another CA sends an alert, but in TLS 1.3 its handshake is complete by then.
     assert webhook.metric("signalbox_tls_handshake_errors_total") - before in (1, 2)
 
 
@@ -168,7 +168,7 @@ REFUSED = {
 }
 
 
-def test_what_is_refused_as_http_is_counted_by_code(webhook):
+def test_rejected_http_requests_are_counted_by_code(webhook):
     def counted():
         return {code: webhook.metric(f'signalbox_http_refusals_total{{code="{code}"}}') for code in REFUSED}
     want, slow = counted(), webhook.metric("signalbox_http_timeouts_total")
@@ -181,7 +181,7 @@ def test_what_is_refused_as_http_is_counted_by_code(webhook):
             assert f" {code} ".encode() in connection.recv(1000)
         want[code] += 1
         assert counted() == want
-    # That is 408.
+    # The timeout is the 408.
     assert webhook.metric("signalbox_http_timeouts_total") == slow + 1
 
 

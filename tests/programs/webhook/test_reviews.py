@@ -1,4 +1,4 @@
-"""AdmissionReview over a real TLS connection: verdicts, and what they need of the API server."""
+"""AdmissionReview over a real TLS connection: verdicts, and the lookups that they need."""
 
 import json
 import time
@@ -30,7 +30,7 @@ def api(place, webhook):
     return place[0]
 
 
-def test_an_answer_has_the_form_that_the_api_server_wants(webhook):
+def test_a_response_has_the_form_that_the_api_server_requires(webhook):
     status, headers, body = webhook.post(RUNTIME_PATH + "?timeout=10s", review(runtime()))
     assert status == 200
     assert headers["Content-Type"] == "application/json"
@@ -54,7 +54,7 @@ def test_without_the_option_tokens_are_ignored(webhook, api):
     assert len(api.gets) == asked
 
 
-def test_a_runtime_counts_the_moment_it_exists(webhook, api):
+def test_a_runtime_is_used_as_soon_as_it_exists(webhook, api):
     refused = webhook.post(TRAIN_JOB_PATH, review(train_job("fresh")))[2]["response"]
     assert refused["status"]["code"] == 422
     assert refused["status"]["details"]["causes"][0]["field"] == "spec.runtimeRef"
@@ -62,18 +62,18 @@ def test_a_runtime_counts_the_moment_it_exists(webhook, api):
     assert webhook.post(TRAIN_JOB_PATH, review(train_job("fresh")))[2]["response"]["allowed"]
 
 
-def test_a_slow_api_server_costs_a_verdict_and_not_the_call(webhook, api):
+def test_a_slow_api_server_denies_the_review_in_time(webhook, api):
     api.delay = 5
     began = time.monotonic()
     body = webhook.post(TRAIN_JOB_PATH + "?timeout=1s", review(train_job()))[2]["response"]
     assert time.monotonic() - began < 1
     assert body["status"]["code"] == 503
     assert body["status"]["reason"] == "ServiceUnavailable"
-    # The rest is not held up by it.
+    # Other reviews are not delayed.
     assert webhook.post(RUNTIME_PATH, review(runtime()))[2]["response"]["allowed"]
 
 
-def test_what_the_api_server_refuses_to_look_for_is_not_there(webhook, api):
+def test_an_object_with_an_invalid_name_counts_as_missing(webhook, api):
     api.trouble = 400
     assert webhook.post(TRAIN_JOB_PATH, review(train_job()))[2]["response"]["status"]["code"] == 422
     api.trouble = None
@@ -93,13 +93,13 @@ def test_a_lookup_that_fails_is_no_verdict_about_the_object(webhook, api, code):
     denial = body["response"]["status"]
     assert body["response"]["uid"] == "1f0b2c3d" and not body["response"]["allowed"]
     assert (denial["code"], denial["reason"]) == (503, "ServiceUnavailable")
-    # Callers may be unknown: what the API server said is for the log.
+    # Callers may be unauthenticated, so the API server's message is only in the log.
     assert denial["message"].startswith("what this is judged by could not be read from the API server: try again")
     assert not any(word in json.dumps(denial) for word in ("no luck", "clustertrainingruntimes", "127.0.0.1", "plain"))
     assert "details" not in denial
 
 
-def test_what_needs_no_lookup_is_judged_all_the_same(webhook, api):
+def test_reviews_without_a_lookup_are_decided_all_the_same(webhook, api):
     api.trouble = 500
     assert webhook.post(RUNTIME_PATH, review(runtime()))[2]["response"]["allowed"]
     relabelled = train_job()
@@ -116,7 +116,7 @@ def test_a_dry_run_gets_the_same_verdict(webhook, api, runtime_name, allowed):
     assert answers[0]["allowed"] == allowed
 
 
-def test_a_job_that_has_no_name_yet_is_stamped(webhook):
+def test_a_job_that_has_no_name_yet_is_defaulted(webhook):
     job = train_job()
     job["metadata"] = {"generateName": "job-", "namespace": "ns"}
     job["spec"]["runtimePatches"] = [{"manager": "acme.io/team"}]
@@ -124,7 +124,7 @@ def test_a_job_that_has_no_name_yet_is_stamped(webhook):
     assert webhook.post(MUTATE_PATH, text)[2]["response"]["patch"]
 
 
-def test_equal_causes_are_told_once(webhook):
+def test_equal_causes_are_listed_once(webhook):
     offender = runtime()
     offender["spec"]["template"]["spec"]["replicatedJobs"][0]["replicas"] = 0
     denial = webhook.post(RUNTIME_PATH, review(offender))[2]["response"]["status"]
@@ -137,7 +137,7 @@ def test_equal_causes_are_told_once(webhook):
 SECRET = "nobodys-business"
 
 
-def test_verdicts_tell_of_a_runtime_no_more_than_what_its_parts_are_called(webhook, api):
+def test_verdicts_reveal_only_the_names_in_a_runtime(webhook, api):
     known = runtime()
     known["metadata"].update(labels={"team": SECRET}, annotations={"note": SECRET})
     pod = known["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]

@@ -1,4 +1,4 @@
-"""What a scanner finds out about the admission port: which TLS it speaks, and what it tells to those who just ask."""
+"""What a scanner learns about the admission port: its TLS versions and ciphers, and its answers to unauthenticated requests."""
 
 import http.client
 import json
@@ -21,14 +21,14 @@ def webhook(tmp_path_factory):
 
 
 def talk(webhook, *options, say=b""):
-    """What `openssl s_client` prints. SECLEVEL=0: so that it is the server who refuses."""
+    """Returns the output of `openssl s_client`. SECLEVEL=0, so that only the server refuses."""
     done = subprocess.run(["openssl", "s_client", "-connect", f"127.0.0.1:{webhook.port}", *options], input=say,
                           capture_output=True, timeout=30)
     return (done.stdout + done.stderr).decode(errors="replace")
 
 
 def agreed(text):
-    """The cipher of a handshake that worked; empty if there was none."""
+    """Returns the cipher of a handshake that succeeded; empty if there was none."""
     for line in text.splitlines():
         if line.startswith("New, ") and "(NONE)" not in line:
             return line.rpartition(" ")[2]
@@ -73,7 +73,7 @@ def test_nothing_optional_is_offered(webhook):
     assert "TLS session ticket:" not in talk(webhook, "-tls1_3", say=b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 
 
-def test_early_data_is_not_taken(webhook):
+def test_early_data_is_not_accepted(webhook):
     assert "Max Early Data" not in talk(webhook, "-tls1_3") or "Max Early Data: 0" in talk(webhook, "-tls1_3")
 
 
@@ -85,7 +85,7 @@ def test_other_protocols_are_refused(webhook):
 @pytest.mark.parametrize("method,path,body", [
     ("GET", "/", None), ("GET", "/version", None), ("GET", "/metrics", None), ("POST", RUNTIME_PATH, "no"),
     ("POST", RUNTIME_PATH, json.dumps(review(runtime(replicas=7)))), ("PUT", RUNTIME_PATH, "x")])
-def test_answers_tell_nothing_about_the_server(webhook, method, path, body):
+def test_answers_reveal_nothing_about_the_server(webhook, method, path, body):
     connection = webhook.connect()
     connection.request(method, path, body, {"Content-Type": "application/json"})
     answer = connection.getresponse()

@@ -1,4 +1,4 @@
-"""On an API server with our CRDs, and without any controller or webhook."""
+"""Tests on an API server with Signalbox's CRDs, and without any controller or webhook."""
 
 import pytest
 
@@ -8,5 +8,5 @@ from schema_server import installed, namespaces, plane, rest  # noqa: F401
 
 @pytest.fixture(scope="session")
 def sent(rest):
-    """The rows, with our CRDs."""
+    """Returns the rows at a server with Signalbox's CRDs."""
     return Sent(rest)

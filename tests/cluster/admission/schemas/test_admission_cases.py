@@ -1,5 +1,5 @@
-"""The cases of tests/data/admission, as far as the API server decides them: what the schema of our CRDs refuses, on which fields and
-in which way, is what `crd` in want.json says."""
+"""The cases of tests/data/admission, as far as CRDs decide them: `crd` in want.json has the fields that the schema rejects, and the
+types of the causes."""
 
 import copy
 import json
@@ -18,12 +18,12 @@ TITLES = {"FieldValueInvalid": "Invalid value", "FieldValueRequired": "Required 
 def load(name):
     case = yaml.load((CASES / name / "admission.yaml").read_text(), Loader=yaml.CSafeLoader)
     want = json.loads((CASES / name / "want.json").read_text()).get("crd", {"fields": [], "types": []})
-    # Of rules on the root want.json has no field, and the API server the field <nil>.
+    # For rules on the root, want.json has no field, and the API server reports the field <nil>.
     return case, sorted(want["fields"] or ["<nil>"] * len(want["types"])), sorted(want["types"])
 
 
 def here(obj):
-    """The object in a namespace that exists, without what the API server sets or what would keep it from going."""
+    """Returns the object in an existing namespace, without members that the API server sets or that would block its deletion."""
     obj = copy.deepcopy(obj)
     for key in ("uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "generation", "finalizers"):
         obj["metadata"].pop(key, None)

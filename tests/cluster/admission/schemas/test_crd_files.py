@@ -1,4 +1,4 @@
-"""The checked-in CRDs: made from what we wrote and from what the control plane serves, of the expected size and shape."""
+"""The checked-in CRDs: generated from crds-source and from the control plane's types, of the expected size and shape."""
 
 import json
 import os
@@ -13,10 +13,10 @@ from rest import Rest
 
 CRDS = ROOT / "manifests" / "base" / "crds"
 PLURALS = ["clustertrainingruntimes", "trainingruntimes", "trainjobs"]
-# An API object may have 1.5 MiB in etcd; the annotation that client-side apply writes, 256 KiB.
+# etcd stores an API object of up to 1.5 MiB; the annotation that client-side apply writes may have 256 KiB.
 ANNOTATION_LIMIT = 262144
-# Properties, list items and map values. A change means that a field came or went, here or in what we embed. Kubeflow
-# Trainer has 1462, 1462 and 789; what we add and leave out makes the difference.
+# Properties, list items and map values. A change means that a field was added or removed, here or in an embedded type. Kubeflow
+# Trainer has 1462, 1462 and 789; the difference is what Signalbox adds and leaves out.
 NODES = {"clustertrainingruntimes": 1464, "trainingruntimes": 1464, "trainjobs": 792}
 
 
@@ -29,7 +29,7 @@ def schema_of(document):
 
 
 def nodes(schema):
-    """All schemas within a schema, itself included."""
+    """Yields all schemas within a schema, including itself."""
     yield schema
     children = list(schema.get("properties", {}).values())
     children += [schema[key] for key in ("items", "additionalProperties") if isinstance(schema.get(key), dict)]
@@ -92,7 +92,7 @@ def test_every_field_of_ours_is_described(jobset_crd):
 
     def look(name, schema):
         for field, value in schema.get("properties", {}).items():
-            # Its own words win, and without them the embedded types need not be looked at.
+            # A description of its own wins, and then the embedded types need no look.
             if not (value if "description" in value else builder.resolve(value)).get("description"):
                 silent.append(f"{name}.{field}")
             look(f"{name}.{field}", value)
@@ -105,7 +105,7 @@ def test_every_field_of_ours_is_described(jobset_crd):
 
 
 def test_jobset_knows_every_field_of_the_api_servers_pods(plane, jobset_crd):
-    """We take the Pod types from JobSet's CRD. A JobSet that lags behind Kubernetes would hide its new fields."""
+    """The Pod types come from JobSet's CRD. A JobSet that lags behind Kubernetes would hide new fields."""
     schemas = Rest(plane.kubeconfig).request("GET", "/openapi/v3/api/v1")["components"]["schemas"]
     ours = crdgen.node_at(crdgen.storage_schema(jobset_crd), "spec.replicatedJobs[].template.spec.template.spec")
     missing = []
@@ -117,7 +117,7 @@ def test_jobset_knows_every_field_of_the_api_servers_pods(plane, jobset_crd):
     def compare(path, theirs, here):
         theirs = resolved(theirs)
         if path.endswith("volumeClaimTemplate.metadata"):
-            return  # embedded metadata is cut down in every CRD
+            return  # every CRD has reduced embedded metadata
         for field, value in theirs.get("properties", {}).items():
             if field in here.get("properties", {}):
                 compare(f"{path}.{field}", value, here["properties"][field])

@@ -1,4 +1,4 @@
-"""The CRDs on a real API server: how they install, and what the server makes of objects beyond accepting them."""
+"""The CRDs on a real API server: their installation, and defaulting, pruning, ownership and columns of their objects."""
 
 import copy
 import json
@@ -30,7 +30,7 @@ def crds(plane):
 
 
 def apply(plane):
-    """kubectl's messages, where warnings of the API server would be."""
+    """Returns kubectl's messages, which would include warnings of the API server."""
     run = subprocess.run([plane.kubectl_path, "--kubeconfig", plane.kubeconfig, "apply", "--server-side", "-k", CRDS],
                          capture_output=True, text=True, check=True)
     return run.stderr
@@ -83,7 +83,7 @@ def test_kubectl_explains_fields(plane, rest, field, words):
 
 
 def misspelt(plural):
-    """An object that has every object of ours in it, and in each of them a field that nobody knows; their paths."""
+    """Returns an object that has every object of its schema in it, each with an unknown field, and the paths of these fields."""
     crd = yaml.load((CRDS / f"{plural}.yaml").read_text(), Loader=yaml.CSafeLoader)
     table = original.CRDS[plural]["fields"]
     roots = [original.full(plural, path) for path, facts in table.items() if "subtree" in facts]
@@ -134,7 +134,7 @@ def test_the_last_condition_cannot_be_removed_with_its_list(rest, job):
 
 
 def test_two_owners_apply_patches_of_their_own(rest, job):
-    """What Kueue and a user do: neither takes the other's entry away."""
+    """Like Kueue and a user: neither removes the other's entry."""
     for owner in ("kueue.x-k8s.io/manager", "example.com/team"):
         mine = {**JOB, "spec": {"runtimePatches": [{"manager": owner}]}}
         rest.request("PATCH", f"{TRAIN_JOBS}/job?fieldManager={owner.split('.')[0]}", mine, "application/apply-patch+yaml")

@@ -1,6 +1,6 @@
-"""What the API server makes of answers that a webhook should not give, and of verdicts at the edge of what it takes: why our
-answers are as they are. A server in Python stands for the webhook; each row has a webhook of its own for each failure
-policy, which sees the objects with its label."""
+"""The API server's reaction to invalid or unusual responses of a webhook: the reasons for the form of Signalbox's responses. A
+server in Python stands for the webhook. Each row has a webhook for each failure policy, which receives the objects with its
+label."""
 
 import base64
 import dataclasses
@@ -23,7 +23,7 @@ FAILED = (500, 201)
 
 @dataclasses.dataclass
 class Row:
-    """What the webhook says to a request, and the API server's codes under the two policies."""
+    """The webhook's response to a request, and the API server's codes under the two policies."""
 
     name: str
     answer: Callable  # of the webhook: (request) -> (status, headers, body), or None
@@ -60,7 +60,7 @@ def patches(*operations):
 LABEL = {"op": "add", "path": "/metadata/labels/a", "value": "b"}
 MUTATING, VALIDATING = ("Mutating",), ("Validating",)
 END = threading.Event()
-# The label of a validating webhook whose answer each test chooses.
+# The label of a validating webhook for which each test chooses a response.
 VERDICT = "verdict"
 
 ROWS = [
@@ -90,7 +90,7 @@ ROWS = [
     Row("undecodable patch", answers(patch=encoded(b"{}"), patchType="JSONPatch"), kinds=MUTATING),
     Row("a patch of a validating webhook", patches(LABEL), kinds=VALIDATING),
     Row("a patch that applies", patches(LABEL), LET_THROUGH, MUTATING),
-    # Whatever the policy says: here the webhook has answered.
+    # The policy does not matter: the webhook has answered.
     Row("a patch that does not apply", patches({"op": "remove", "path": "/spec/missing"}), (500, 500), MUTATING, ""),
     Row("a patch to an invalid value", patches({"op": "add", "path": "/spec/ttlSecondsAfterFinished", "value": -1}), (422, 422),
         MUTATING, "ClusterTrainingRuntime.trainer.kubeflow.org"),
@@ -112,7 +112,7 @@ def runtime(label):
 
 
 class Hooks:
-    """The server, and the answers of tests that are no rows: by the label's value."""
+    """The server, and by label the responses of tests that are no rows."""
 
     def __init__(self, certificates):
         self.by_label = {label_of(row, policy): row.answer for row in ROWS for policy in POLICIES}
@@ -164,7 +164,7 @@ def hooks(rest, tmp_path_factory):
             hooks.server.requests.clear()
             send(rest, allowed)
             return len(hooks.calls_of(allowed)) == 2
-        wait_for("the API server to call both", both_are_asked)
+        wait_for("the API server to call both webhooks", both_are_asked)
         yield hooks
     finally:
         END.set()
@@ -174,7 +174,7 @@ def hooks(rest, tmp_path_factory):
 
 
 def send(rest, label):
-    """Status, object and warnings of a creation that stores nothing."""
+    """Returns status, object and warnings of a create that stores nothing."""
     connection = rest.connection()
     try:
         connection.request("POST", path_of("clustertrainingruntimes", "") + "?dryRun=All", json.dumps(runtime(label)),
@@ -205,7 +205,7 @@ def test_patches_change_the_object(rest, hooks):
     (503, {}, ["POST"]),
     (503, {"Retry-After": 0}, ["POST"] * 11),
     (429, {"Retry-After": 0}, ["POST"] * 11),
-    (307, {"Location": "/elsewhere/" + VERDICT}, ["POST"] * 10),  # it leads to itself
+    (307, {"Location": "/elsewhere/" + VERDICT}, ["POST"] * 10),  # a redirect to itself
     (302, {"Location": "/elsewhere/" + VERDICT}, ["POST", "GET"]),
 ])
 def test_retry_after_and_redirects_make_further_calls(rest, hooks, status, headers, methods):

@@ -1,6 +1,6 @@
-"""`signalbox-webhook check` says what a live API server with our CRDs and both webhooks says: every row of tests/data/rows, sent to
-both. Of the answers only is left out which webhook spoke, and in which order the schema's findings come: an API server goes through
-maps."""
+"""`signalbox-webhook check` gives the same results as a live API server with the CRDs and both webhooks: every row of
+tests/data/rows is sent to both. Two things are not compared: the name of the webhook, and the order of the schema's causes, as an
+API server iterates over maps."""
 
 import contextlib
 import copy
@@ -17,7 +17,7 @@ from schema_server import ROOT, WebhookAlone
 from rows import tables
 
 PROGRAM = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "signalbox-webhook"
-GATES = "--feature-gates=TrainJobStatus=true"  # as the rows want it
+GATES = "--feature-gates=TrainJobStatus=true"  # the rows need it
 PATIENCE = 2  # seconds
 SPEAKER = re.compile(r'^admission webhook "[^"]+" denied the request: ')
 WARNING = re.compile(r'299 \S+ ("(?:[^"\\]|\\.)*")')
@@ -34,7 +34,7 @@ def live(plane, rest, installed):
 
 
 class Live:
-    """The API server, and what it says to requests that change nothing."""
+    """The API server, and its verdicts on requests that change nothing."""
 
     def __init__(self, rest):
         self.rest = rest
@@ -42,7 +42,7 @@ class Live:
         self._connection = rest.connection()
 
     def use(self, runtime):
-        """Makes it the only one. The webhook's watch may be behind."""
+        """Makes it the only runtime. The webhook's watch may lag behind."""
         if runtime == self._runtime:
             return
         if self._runtime:
@@ -88,14 +88,14 @@ def check(directory, obj, old=None, surroundings=()):
 
 
 def opted_out(runtime):
-    """The webhook may have something against it; here it is but for TrainJobs to refer to."""
+    """Returns the runtime without validation by the webhook, because it only serves as a reference of TrainJobs."""
     if runtime:
         runtime["metadata"].setdefault("labels", {})["trainer.kubeflow.org/webhook-validation"] = "disabled"
     return runtime
 
 
 def stored_before(rest, table, row):
-    """The old object of an update."""
+    """Returns the old object of an update."""
     old = rest.create(table.before(row))
     if "between" in row:
         old = rest.replace(old["kind"].lower() + "s", table.changed(old, row["between"]))
@@ -118,7 +118,7 @@ def test_row(live, tmp_path, table, row):
     try:
         live.use(runtime)
     except ApiError:
-        # Of a runtime that the schema refuses there is no TrainJob.
+        # A runtime that the schema rejects has no TrainJob.
         agree(lambda: live.judge(runtime), check(tmp_path, runtime))
         return
     surroundings = [runtime] if runtime else []
@@ -131,7 +131,7 @@ def test_row(live, tmp_path, table, row):
         old = wait_for("the old object to be stored", lambda: unless_behind(lambda: stored_before(live.rest, table, row)),
                        interval=0.02)
     except ApiError:
-        # The rows are about the schema. What the webhook refuses to begin with is no update.
+        # The rows are about the schema. An object that the webhook denies cannot be updated.
         old = table.before(row)
         agree(lambda: live.judge(old), check(tmp_path, old, surroundings=surroundings))
         return
@@ -148,7 +148,7 @@ def test_row(live, tmp_path, table, row):
 
 
 def agree(judge, said):
-    """The webhook's watch may show an older runtime for a moment."""
+    """Compares both results. The webhook's watch may show an older runtime for a moment."""
     with contextlib.suppress(AssertionError):
         wait_for("both to say the same", lambda: judge() == said, timeout=PATIENCE, interval=0.02)
     assert json.dumps(said, indent=1) == json.dumps(judge(), indent=1)

@@ -1,4 +1,4 @@
-"""What Kubeflow Trainer's CRDs accept and store, ours accept and store in the same way, but for differences.yaml."""
+"""Signalbox's CRDs accept and store the same objects as Kubeflow Trainer's, except for differences.yaml."""
 
 import pytest
 import original

@@ -1,5 +1,5 @@
-"""The rows, sent to an API server that has the original's CRDs beside ours: they fare the same but where differences.yaml
-says so. The original's are made from ours (original.py), under a group of their own."""
+"""The rows at an API server with Kubeflow Trainer's CRDs: the outcomes are the same, except where differences.yaml has a difference.
+Kubeflow Trainer's CRDs are derived from Signalbox's (original.py), in a group of their own."""
 
 import json
 import re
@@ -18,7 +18,7 @@ PLURALS = ["trainjobs", "trainingruntimes", "clustertrainingruntimes"]
 
 
 class OriginalRest(Rest):
-    """A client that means the original's kinds when it is asked for ours."""
+    """A client that uses Kubeflow Trainer's kinds instead of Signalbox's."""
 
     def request(self, method, path, body=None, content_type="application/json"):
         if body and body.get("apiVersion") == OURS:
@@ -50,7 +50,7 @@ def original_rest(plane, rest):
 
 
 def outcome(sent, table, row):
-    """What is stored, and which fields are blamed."""
+    """Returns the stored object and the rejected fields."""
     answer = sent.outcome(table, row)
     if isinstance(answer, ApiError):
         assert answer.code == 422, answer
@@ -59,7 +59,7 @@ def outcome(sent, table, row):
 
 
 def changes(one, other, path=""):
-    """Paths, without indexes, at which two trees differ."""
+    """Returns the paths, without indexes, at which two trees differ."""
     if isinstance(one, dict) and isinstance(other, dict):
         for key in {*one, *other}:
             if one.get(key) != other.get(key):
@@ -73,7 +73,7 @@ def changes(one, other, path=""):
 
 
 def explanations(plural, ours, theirs):
-    """The differences that account for different outcomes; KeyError: a path that none accounts for."""
+    """Returns the differences that explain different outcomes. Raises KeyError for a path that none explains."""
     stored, refused = zip(ours, theirs)
     paths = {re.sub(r"\[\d+\]", "[]", field) for fields in refused for field in fields} or set(changes(*stored))
     for path in paths:
@@ -85,7 +85,7 @@ def explanations(plural, ours, theirs):
 
 
 def related(path, difference, node, refusal):
-    """Whether a difference accounts for a path: it is within the node that differs, or, where a rule refuses, around it."""
+    """Returns whether a difference explains a path: the path is within the node that differs or, where a rule rejects, around it."""
     if "blames" in difference:
         return path == difference["blames"]
     return schemas.below(path, node) or refusal and schemas.below(node, path)
@@ -104,5 +104,5 @@ def test_the_rows_fare_as_with_the_original_but_for_the_listed_differences(sent,
             except KeyError as path:
                 unexplained.append(f"{table.name}: {row['name']}: {path}")
     assert not unexplained
-    # A difference that no row shows is none, or lacks a row.
+    # A listed difference without a row that shows it is wrong, or lacks a row.
     assert [d["reason"] for d in original.DIFFERENCES if d not in shown and not d.get("vacuous")] == []

@@ -1,4 +1,4 @@
-"""Objects from before a rule: they can still be changed elsewhere, and the old value stays what it is."""
+"""Objects that are older than a rule: their other fields can be changed, and the old value cannot."""
 
 import copy
 import json
@@ -20,7 +20,7 @@ RUNTIME = {
 
 @pytest.fixture(scope="module")
 def old(rest):
-    """A runtime that was stored while its deadlines and TTLs were allowed."""
+    """Stores a runtime while deadlines and TTLs in templates are allowed."""
     crd = rest.request("GET", CRD)
     lax = json.loads(json.dumps(crd))
     drop_forbidding_rules(lax["spec"]["versions"][0]["schema"]["openAPIV3Schema"])

@@ -1,5 +1,5 @@
-"""That the rows leave nothing out: every bound of our own fields is met and overstepped, every key doubled, every required
-field left out, every default filled in, every enum and every rule violated once."""
+"""The rows are complete: every bound of Signalbox's own fields is met and exceeded, every key duplicated, every required field left
+out, every default filled in, every enum and every rule violated once."""
 
 import re
 
@@ -16,7 +16,7 @@ BOUNDS = {
     "minItems": (list, len, 1), "maxItems": (list, len, -1),
     "minProperties": (dict, len, 1), "maxProperties": (dict, len, -1),
 }
-# Made of one definition each, so rows for the one count for the other.
+# Pairs that come from one definition each, so rows for one count for the other.
 TWINS = [("spec.initializer.model", "spec.initializer.dataset"), (".initContainers", ".containers")]
 
 
@@ -28,13 +28,13 @@ class Schema:
                       if path == normal(path) and not any(schemas.below(path, root) for root in embedded)}
 
     def of_ours(self, fact):
-        """(path, value) of each node with the fact. A field that is forbidden has none but its rule."""
+        """Yields (path, value) of each node with the fact. A forbidden field has no fact but its rule."""
         return [(path, facts[fact]) for path, facts in self.nodes.items()
                 if fact in facts and (fact == schemas.RULES or facts.get(schemas.RULES) != ["false"])]
 
 
 def normal(path):
-    """A path without indexes, and of twins the one."""
+    """Returns a path without indexes, with the first name of a pair."""
     path = re.sub(r"\[\d+\]", "[]", path)
     for twin, other in TWINS:
         path = path.replace(twin, other)
@@ -42,7 +42,7 @@ def normal(path):
 
 
 def values(value, schema, path=""):
-    """Every value of an object, with the path of its node."""
+    """Yields every value of an object, with the path of its node."""
     yield path, value
     if isinstance(value, dict):
         for key, child in value.items():
@@ -65,7 +65,7 @@ def schema(kind):
 
 @pytest.fixture(scope="module")
 def rows(kind):
-    """(row, blamed field or None, the object) of every row of the kind."""
+    """Returns (row, rejected field or None, the object) of every row of the kind."""
     found = []
     for table in tables():
         if table.base["kind"] == kind:
@@ -78,13 +78,13 @@ def rows(kind):
 
 @pytest.fixture(scope="module")
 def met(schema, rows):
-    """(path, value) of all objects that are accepted."""
+    """Returns (path, value) of all accepted objects."""
     return [(normal(path), value) for _, _, blamed, obj in rows if not blamed for path, value in values(obj, schema.tree)]
 
 
 @pytest.fixture(scope="module")
 def blamed(rows):
-    """(path, reason) of all that are refused."""
+    """Returns (path, reason) of all rejections."""
     return {(path, row["reason"]) for _, row, path, _ in rows if path}
 
 
@@ -121,7 +121,7 @@ def test_each_value_of_an_enum_is_taken_and_another_refused(schema, met, blamed)
 def test_each_rule_is_violated(schema, blamed):
     refusing = {path for path, _ in blamed}
     assert [path for path, _ in schema.of_ours(schemas.RULES) if (path or "<nil>") not in refusing
-            and path != "spec"] == []  # the spec's blames the deadline
+            and path != "spec"] == []  # the spec's rule reports the deadline
 
 
 def test_each_default_is_filled_in(schema, rows):

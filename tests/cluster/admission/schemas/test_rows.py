@@ -1,4 +1,4 @@
-"""Every row of tests/data/rows on a real API server: what it accepts, refuses and stores, and which field it blames."""
+"""Every row of tests/data/rows on a real API server: whether it accepts the object, the stored form, and the rejected field."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which writes the API server asks the webhook about, and what it tells, with the configurations as they are installed. A
+"""The writes for which the API server calls the webhook, and the contents of the requests, with the installed configurations. A
 server that allows everything stands for the webhook."""
 
 import base64
@@ -28,7 +28,7 @@ def runtime(kind, **labels):
 
 
 class Webhook:
-    """Allows everything and remembers what it was asked."""
+    """Allows everything and records the requests."""
 
     def __init__(self, certificates):
         self.asked = []
@@ -49,7 +49,7 @@ def path_of_configuration(configuration):
 
 @pytest.fixture(scope="module")
 def webhook(plane, rest, tmp_path_factory):
-    """The configurations in force, with a URL instead of the Service."""
+    """Installs the configurations, with a URL instead of the Service."""
     certificates = tmp_path_factory.mktemp("webhook") / "certs"
     subprocess.run([ROOT / "certs" / "make-development-certificates", "--out", certificates, "--ip", "127.0.0.1"], check=True,
                    capture_output=True)
@@ -86,7 +86,7 @@ def job(rest, webhook):
 
 
 def asked_during(webhook, act):
-    """What it was asked meanwhile: which webhook, and the request."""
+    """Returns the requests that it received during act(): which webhook, and the request."""
     webhook.asked.clear()
     act()
     return list(webhook.asked)

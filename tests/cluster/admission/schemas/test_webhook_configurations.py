@@ -1,4 +1,4 @@
-"""The webhook configurations, field by field: clients, other webhooks and an installed original rely on each."""
+"""The webhook configurations, field by field: clients, other webhooks and an installed Kubeflow Trainer depend on each."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def webhook(action, kind, **more):
 
 
 def deletion(kind):
-    """It only warns."""
+    """Returns the webhook for deletions, which only warns."""
     asked = webhook("validate", kind, objectSelector=OPT_OUT, failurePolicy="Ignore", timeoutSeconds=2)
     asked["rules"][0]["operations"] = ["DELETE"]
     return {**asked, "name": f"deletion.{kind}.trainer.kubeflow.org"}
@@ -42,7 +42,7 @@ WANT = {
         webhook("validate", "trainjob"),
         deletion("trainingruntime"), deletion("clustertrainingruntime")],
 }
-# What the API server fills in; of these we rely on the scope and on the Service's port.
+# Defaults of the API server; Signalbox depends on the scope and on the Service's port.
 DEFAULTS = {"namespaceSelector": {}, "objectSelector": {}}
 
 

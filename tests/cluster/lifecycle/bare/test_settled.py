@@ -1,4 +1,4 @@
-"""A restart over many TrainJobs that want nothing: it reads, and writes nothing. Counted by the API server. bench/scale does the same
+"""A restart with many settled TrainJobs reads, and writes nothing. The API server counts the requests. bench/scale does the same
 with thousands."""
 
 import concurrent.futures
@@ -23,13 +23,13 @@ def name(number):
     return f"job-{number:03}"
 
 
-# What is settled has exactly these conditions, and those that are True are among these sets.
+# A settled job has exactly these conditions, and its True ones are one of these sets.
 SETTLED = {
     "complete": [{"Created", "Complete"}],
     "failed": [{"Created", "Failed"}],
     "suspended": [{"Created", "Suspended"}],
     "running": [{"Created"}],
-    "late": [{"Created", "Failed"}, {"Failed"}],  # its time may be up before there is a JobSet
+    "late": [{"Created", "Failed"}, {"Failed"}],  # the deadline may pass before there is a JobSet
     "blocked": [set()],
     "elsewhere": [set()],
     "leaving": [{"Created", "Complete"}],
@@ -38,13 +38,13 @@ WITH_JOB_SET = {"complete", "failed", "suspended", "running", "leaving"}
 
 
 def kind_of(number):
-    """Most have ended; some rest, some run, some cannot be built, some are none of our business."""
+    """Most jobs have ended. Some are suspended, some run, some cannot be built, some have another controller."""
     kinds = {0: "suspended", 1: "running", 2: "failed", 3: "late", 4: "blocked", 5: "elsewhere", 6: "leaving"}
     return kinds.get(number % 10, "complete")
 
 
 def job_of(number):
-    """Suspended ones are compared with what they would be built as, with all that belongs to them."""
+    """Returns a job. A suspended one is compared with its built objects, with all that it needs."""
     kind = kind_of(number)
     job = train_job(name(number), "absent" if kind == "blocked" else RUNTIMES[number // 10 % len(RUNTIMES)],
                     suspend=kind == "suspended", activeDeadlineSeconds=1 if kind == "late" else 3600)
@@ -69,12 +69,12 @@ def end(rest, number):
 def is_settled(job):
     number = int(job["metadata"]["name"].rpartition("-")[2])
     kind = kind_of(number)
-    told = {"Created"} if kind == "blocked" else set(true_conditions(job))
-    return set(true_conditions(job)) in SETTLED[kind] and set(conditions(job)) == told
+    wanted = {"Created"} if kind == "blocked" else set(true_conditions(job))
+    return set(true_conditions(job)) in SETTLED[kind] and set(conditions(job)) == wanted
 
 
 def writes_by_the_server(rest):
-    """{(verb, resource): how many} that changed something or might have, but for leases and tokens."""
+    """Returns {(verb, resource): count} of requests that may change something, without leases and tokens."""
     counts = {}
     for line in rest.request("GET", "/metrics").splitlines():
         if not line.startswith("apiserver_request_total{"):
@@ -106,19 +106,19 @@ def test_a_restart_over_settled_jobs_writes_nothing(plane):
              timeout=120, interval=0.3)
     all_of(lambda number: end(rest, number), range(JOBS))
     wait_for("all TrainJobs to be settled", lambda: all(map(is_settled, rest.list("trainjobs"))), timeout=120, interval=0.3)
-    wait_for("what is late to be cleaned up",
+    wait_for("the JobSets of late jobs to be deleted",
              lambda: {job_set["metadata"]["name"] for job_set in rest.list("jobsets")} == expected)
     all_of(lambda number: rest.delete("trainjobs", name(number)),
            [number for number in range(JOBS) if kind_of(number) == "leaving"])
-    wait_for("the last pass to end", lambda: first.metric("signalbox_passes_running") == 0)
+    wait_for("the last reconcile to end", lambda: first.metric("signalbox_passes_running") == 0)
     assert first.stop() == []
     versions = {job["metadata"]["name"]: job["metadata"]["resourceVersion"] for job in rest.list("trainjobs")}
     before = writes_by_the_server(rest)
-    assert sum(before.values()) > 4 * JOBS  # it does count
+    assert sum(before.values()) > 4 * JOBS  # the count works
 
     second = start(plane)
-    wait_for("a pass over each", lambda: second.metric("signalbox_passes_total") >= JOBS)
-    time.sleep(2)  # what comes late would come now
+    wait_for("a reconcile of each job", lambda: second.metric("signalbox_passes_total") >= JOBS)
+    time.sleep(2)  # late writes would arrive now
     blocked = [number for number in range(JOBS) if kind_of(number) == "blocked"]
     assert second.metric("signalbox_passes_total", 'result="done"') == JOBS - len(blocked)
     assert second.metric("signalbox_passes_total", 'result="exception"') == 0

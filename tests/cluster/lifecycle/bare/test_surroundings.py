@@ -1,4 +1,4 @@
-"""Bad surroundings on a real API server: things that are not there yet, and ends."""
+"""Start and end on a real API server: CRDs that are missing at first, a clean stop."""
 
 import json
 import os
@@ -17,7 +17,7 @@ BINARIES = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"])
 
 @pytest.fixture(scope="module")
 def bare():
-    """An API server with JobSet's CRD, on which nothing of ours is installed."""
+    """An API server with JobSet's CRD, on which nothing of Signalbox is installed."""
     with ControlPlane(lean=True) as plane:
         JobSet(plane).create_crd()
         yield plane
@@ -33,7 +33,7 @@ def test_started_before_its_crds_it_waits_unready_and_then_works(bare):
                          ["--kubeconfig", bare.kubeconfig, "--admin-listen", "127.0.0.1:0", "--lease",
                           f"{NAMESPACE}/trainer.kubeflow.org"])
     try:
-        wait_for("a complaint per CRD", lambda: len(lines(reconciler, "cannot watch; trying again")) >= 3)
+        wait_for("a log line per CRD", lambda: len(lines(reconciler, "cannot watch; trying again")) >= 3)
         assert reconciler.admin("/healthz")[0] == 200
         status, reasons = reconciler.admin("/readyz")
         assert status == 503 and "trainjobs.trainer.kubeflow.org" in reasons
@@ -44,10 +44,10 @@ def test_started_before_its_crds_it_waits_unready_and_then_works(bare):
         rest.create(runtime())
         rest.create(train_job("patient"))
         wait_for("its JobSet", lambda: rest.get("jobsets", "patient"), timeout=60)
-        # One line per change of state (missing, then still being set up), not one per attempt.
-        complaints = [json.loads(line) for line in lines(reconciler, "cannot watch; trying again")]
-        told = [(c["resource"], c["error"]) for c in complaints]
-        assert len(told) == len(set(told)) and {r for r, _ in told} >= {"trainjobs.trainer.kubeflow.org"}
+        # One line per change of state (missing, then still being established), not one per attempt.
+        lines_of_watches = [json.loads(line) for line in lines(reconciler, "cannot watch; trying again")]
+        errors = [(c["resource"], c["error"]) for c in lines_of_watches]
+        assert len(errors) == len(set(errors)) and {r for r, _ in errors} >= {"trainjobs.trainer.kubeflow.org"}
         assert len(lines(reconciler, "watching")) == 4
     finally:
         problems = reconciler.stop()

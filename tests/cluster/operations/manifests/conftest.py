@@ -1,4 +1,4 @@
-"""Most of this needs an API server with our CRDs alone: `plane`, `rest` and `installed`. What needs controllers and nodes has `cluster`."""
+"""Most tests here use an API server with Signalbox's CRDs alone: `plane`, `rest`, `installed`. Others use `cluster`, with controllers."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 from controlplane import ControlPlane
 from schema_server import installed, namespaces, plane, rest  # noqa: F401
 
-# As on Google's clusters: Pods of this class want a quota that speaks of them.
+# As on Google's clusters: Pods of this priority class need a quota that names it.
 LIMITED = {"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration", "plugins": [{
     "name": "ResourceQuota", "configuration": {
         "apiVersion": "apiserver.config.k8s.io/v1", "kind": "ResourceQuotaConfiguration", "limitedResources": [{

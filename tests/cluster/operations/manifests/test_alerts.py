@@ -1,4 +1,4 @@
-"""The alerts as promtool judges them, and that each has what a person needs who is woken by it."""
+"""Tests the alerts with promtool, and their links to the runbook."""
 
 import re
 
@@ -13,12 +13,12 @@ RUNBOOK = ROOT / "docs" / "operations.md"
 
 
 def anchors():
-    """As renderers of Markdown make them of headings."""
+    """Returns the anchors that renderers of Markdown make from headings."""
     headings = re.findall(r"^#+ +(.+)$", RUNBOOK.read_text(), re.MULTILINE)
     return [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings]
 
 
-def test_promtool_finds_nothing_wrong_with_the_rules(tmp_path):
+def test_promtool_accepts_the_rules(tmp_path):
     assert f"SUCCESS: {len(alerts())} rules found" in promtool("check", "rules", write_rules(tmp_path / "rules.yaml"))
 
 
@@ -47,8 +47,8 @@ def test_an_alert_fires_when_it_should_and_only_then(tmp_path, name):
 
 
 @pytest.mark.parametrize("program, usual", [("webhook", 354), ("reconciler", 0)])
-def test_the_alert_of_memory_knows_the_limit_and_comes_before_it_but_not_within_what_is_promised(program, usual):
-    """usual: MB, by the formula of docs/webhook-limits.md."""
+def test_the_memory_alert_fires_below_the_limit_and_above_the_documented_bound(program, usual):
+    """usual: the bound in MB, by the formula of docs/webhook-limits.md."""
     rule = alerts()[f"Signalbox{program.title()}MemoryHigh"]
     deployment = yaml.safe_load((ROOT / "manifests" / "base" / f"{program}-deployment.yaml").read_text())
     container, = deployment["spec"]["template"]["spec"]["containers"]
@@ -59,7 +59,7 @@ def test_the_alert_of_memory_knows_the_limit_and_comes_before_it_but_not_within_
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_an_alert_says_how_bad_it_is_and_where_to_read_on(name):
+def test_an_alert_has_a_severity_and_an_entry_in_the_runbook(name):
     rule = alerts()[name]
     assert rule["labels"]["severity"] in ("critical", "warning", "info")
     path, _, anchor = rule["annotations"]["runbook_url"].partition("#")
@@ -67,12 +67,12 @@ def test_an_alert_says_how_bad_it_is_and_where_to_read_on(name):
     assert anchors().count(anchor) == 1
 
 
-def test_the_runbook_speaks_of_no_other_alerts():
+def test_the_runbook_has_no_other_alerts():
     named = re.findall(r"^#+ +(Signalbox\w+)$", RUNBOOK.read_text(), re.MULTILINE)
     assert named == list(alerts()), "in the order of the rules"
 
 
-def test_the_monitor_scrapes_what_the_alerts_call_by_their_names():
+def test_the_monitor_sets_the_job_names_of_the_alerts():
     monitor = yaml.safe_load((COMPONENT / "pod-monitor.yaml").read_text())["spec"]
     programs = monitor["selector"]["matchExpressions"][0]["values"]
     for program in programs:

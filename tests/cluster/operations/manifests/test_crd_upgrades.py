@@ -1,5 +1,5 @@
-"""CRDs that change below stored objects: from an older release and back to it, and from the original's and back to them. No object is
-lost; what the other CRDs do not know is not shown by them, and lost for good only where an object is written meanwhile."""
+"""Changes of CRDs under stored objects: from an older release and back, and from Kubeflow Trainer's and back. No object is lost. The
+other CRDs hide fields that they do not have, and such a field is lost for good only if its object is written meanwhile."""
 
 import copy
 import json
@@ -14,7 +14,7 @@ from schema_server import ROOT, ApiError, ControlPlane, Rest, is_served, wait_fo
 
 KINDS = ["trainjobs", "trainingruntimes", "clustertrainingruntimes"]
 PROMISED = yaml.safe_load((ROOT / "tests" / "data" / "crds" / "promised.yaml").read_text())
-# What a release before these fields had not: two that are ours alone, and one that users set every day.
+# Fields that an earlier release lacks: two that only Signalbox has, and a common one.
 ADDED = {kind: ["spec.ttlSecondsAfterFinished", "spec.mlPolicy.torch.numProcPerNode"] for kind in KINDS} | {
     "trainjobs": ["spec.activeDeadlineSeconds"]}
 META = {"annotations": {"example.com/mine": "yes"}, "labels": {"example.com/team": "one"}}
@@ -47,7 +47,7 @@ def schema_of(crd):
 
 
 def with_rows(kind, rows):
-    """Our CRD with another schema."""
+    """Returns Signalbox's CRD with another schema."""
     crd = ours(kind)
     schema_of(crd)["openAPIV3Schema"] = schemas.nested(rows)
     return crd
@@ -59,7 +59,7 @@ def rows_of(kind):
 
 def older(kind):
     rows = {path: facts for path, facts in rows_of(kind).items() if not any(schemas.below(path, gone) for gone in ADDED[kind])}
-    # Rules about a field came with it.
+    # Rules about an added field are removed with it.
     for facts in rows.values():
         if any("activeDeadlineSeconds" in rule for rule in facts.get(schemas.RULES, [])):
             facts[schemas.RULES] = [rule for rule in facts[schemas.RULES] if "activeDeadlineSeconds" not in rule]
@@ -90,8 +90,8 @@ class Cluster:
             wait_for(f"the schema of {kind}", lambda kind=kind: self.serves(kind, crd_of(kind)))
 
     def serves(self, kind, crd):
-        """Whether writes are judged and reads are cut by this schema: a moment after it was stored. A field that is in the one only
-        tells; `probe` is an object that is not stored."""
+        """Returns whether the API server validates writes and prunes reads by this schema, which takes a moment after the CRD is stored.
+        A field that only one schema has shows it; `probe` is an object that is not stored."""
         field = {"trainjobs": "activeDeadlineSeconds"}.get(kind, "ttlSecondsAfterFinished")
         known = field in schema_of(crd)["openAPIV3Schema"]["properties"]["spec"]["properties"]
         probe = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": crd["spec"]["names"]["kind"],
@@ -103,7 +103,7 @@ class Cluster:
         return (field in answer["spec"]) == known
 
     def create(self, name):
-        """One of each kind."""
+        """Creates one object of each kind."""
         for kind, spec in (("clustertrainingruntimes", RUNTIME), ("trainingruntimes", RUNTIME), ("trainjobs", JOB)):
             made = self.rest.request("POST", PATHS[kind].rstrip("/"), {
                 "apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": ours(kind)["spec"]["names"]["kind"],
@@ -112,7 +112,7 @@ class Cluster:
                 self.rest.request("PUT", PATHS[kind] + f"{name}/status", {**made, "status": STATUS})
 
     def fields(self, name):
-        """(kind, path of a leaf): value, of all three."""
+        """Returns {(kind, path of a leaf): value} of all three objects."""
         found = {}
         for kind in KINDS:
             obj = self.rest.request("GET", PATHS[kind] + name)
@@ -138,12 +138,12 @@ def leaves(node, path=""):
 
 
 def shown(fields):
-    """Without what is empty: where nothing within an object is known, it is still shown."""
+    """Returns fields without empty objects: an object is still shown if all its members are unknown."""
     return {key: value for key, value in fields.items() if value != {}}
 
 
 def without(fields, unknown):
-    """Those that CRDs show that do not know some paths."""
+    """Returns the fields that CRDs without the unknown paths show."""
     def is_known(kind, path):
         return not any(schemas.below(re.sub(r"\[\d+\]", "[]", path), root) for root in unknown(kind))
     return {key: value for key, value in shown(fields).items() if is_known(*key)}
@@ -151,7 +151,7 @@ def without(fields, unknown):
 
 @pytest.fixture(scope="module")
 def bare_plane():
-    """An API server that knows nothing of us."""
+    """An API server without anything of Signalbox."""
     with ControlPlane(lean=True) as plane:
         yield plane
 
@@ -160,7 +160,7 @@ def bare_plane():
 def test_objects_outlive_a_change_of_the_crds_and_the_way_back(bare_plane, other, unknown):
     cluster = Cluster(bare_plane)
     name = other.__name__.replace("_", "-")
-    # They were stored by the other CRDs: all is there when ours come.
+    # The other CRDs store objects first: Signalbox's CRDs show all of their fields.
     cluster.apply(other)
     cluster.create(f"{name}-theirs")
     theirs = cluster.fields(f"{name}-theirs")
@@ -168,18 +168,18 @@ def test_objects_outlive_a_change_of_the_crds_and_the_way_back(bare_plane, other
     assert cluster.fields(f"{name}-theirs") == theirs
     cluster.write(f"{name}-theirs")
 
-    # Ours, and back: not shown is what they do not know, and nothing else.
+    # Then Signalbox's CRDs store objects: the others hide the fields that they do not have, and nothing else.
     for each in ("read", "written"):
         cluster.create(f"{name}-{each}")
     full = {each: cluster.fields(f"{name}-{each}") for each in ("read", "written")}
     lost = {path for _, path in full["read"].keys() - without(full["read"], unknown).keys()}
-    assert len(lost) >= 3, "they know all of it"
+    assert len(lost) >= 3, "they have all of these fields"
     cluster.apply(other)
     for each in ("read", "written"):
         assert shown(cluster.fields(f"{name}-{each}")) == without(full[each], unknown)
     cluster.write(f"{name}-written")
 
-    # And ours again: what was only read has all that it had.
+    # Signalbox's CRDs again: an object that was only read has all its fields.
     cluster.apply(ours)
     assert cluster.fields(f"{name}-read") == full["read"]
     team = {(kind, "metadata.labels.example.com/team"): "two" for kind in KINDS}
@@ -188,7 +188,7 @@ def test_objects_outlive_a_change_of_the_crds_and_the_way_back(bare_plane, other
         cluster.write(f"{name}-{each}")
 
 
-def test_a_runtime_of_an_mpi_that_the_original_does_not_know_stays_and_can_still_be_labelled(bare_plane):
+def test_a_runtime_with_an_mpi_implementation_that_the_original_lacks_stays_and_can_be_labelled(bare_plane):
     cluster = Cluster(bare_plane)
     cluster.apply(ours)
     spec = copy.deepcopy(RUNTIME) | {"mlPolicy": {"numNodes": 1, "mpi": {"mpiImplementation": "Intel"}}}
@@ -203,8 +203,8 @@ def test_a_runtime_of_an_mpi_that_the_original_does_not_know_stays_and_can_still
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_field_that_was_there_once_is_there_and_takes_what_it_took(kind):
-    """promised.yaml has the fields of the first release, but for those within types of Kubernetes."""
+def test_a_released_field_still_exists_and_accepts_the_same_values(kind):
+    """promised.yaml has the fields of the first release, except those within types of Kubernetes."""
     rows = rows_of(kind)
     names = PROMISED[kind]
     assert len(names) > 50
@@ -213,6 +213,6 @@ def test_a_field_that_was_there_once_is_there_and_takes_what_it_took(kind):
         assert path in rows, f"{path} is gone: stored objects would lose it"
         facts = schemas.short(rows[path])
         assert facts.get("type") == promised.get("type"), path
-        assert set(facts.get("required", [])) <= set(promised.get("required", [])), f"{path} demands more than before"
+        assert set(facts.get("required", [])) <= set(promised.get("required", [])), f"{path} requires more than before"
         if "enum" in facts:
-            assert set(promised["enum"]) <= set(facts["enum"]), f"{path} takes less than before"
+            assert set(promised["enum"]) <= set(facts["enum"]), f"{path} accepts less than before"

@@ -1,4 +1,4 @@
-"""Every manifest: parses, builds, keeps our conventions, and is what the API server takes."""
+"""Every manifest can be parsed and built, keeps the project's conventions, and is accepted by the API server."""
 
 import pathlib
 import re
@@ -10,9 +10,9 @@ from schema_server import ROOT, build, load_all
 from deployment import DRAIN_SECONDS
 
 MANIFESTS = ROOT / "manifests"
-# The chart is Helm's: test_release.py.
+# test_release.py tests the chart, whose files are Helm templates.
 FILES = sorted(path for path in MANIFESTS.rglob("*.yaml") if "chart" not in path.relative_to(MANIFESTS).parts)
-# Components are parts of overlays, and built with them.
+# Components are built with the overlays that use them.
 KUSTOMIZATIONS = sorted(path.parent for path in FILES
                         if path.name == "kustomization.yaml" and "kind: Kustomization" in path.read_text())
 RUNTIMES = sorted(path for path in (MANIFESTS / "runtimes").glob("*.yaml") if path.name != "kustomization.yaml")
@@ -33,7 +33,7 @@ def test_parses_and_is_neat(path):
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_is_part_of_a_kustomization(path):
-    # Each example stands for itself: tests/cluster/docs/test_examples.py.
+    # Examples are applied one by one: tests/cluster/docs/test_examples.py.
     if path.name == "kustomization.yaml" or path.parent.name in ("crds-source", "examples"):
         return
     kustomization = yaml.safe_load((path.parent / "kustomization.yaml").read_text())
@@ -51,14 +51,14 @@ def test_all_objects_are_labelled_and_in_our_namespace(plane):
         assert obj["metadata"].get("namespace") in (None, "kubeflow-system")
 
 
-def test_whatever_belongs_to_no_namespace_names_none(plane, rest, installed):
+def test_cluster_scoped_objects_name_no_namespace(plane, rest, installed):
     lines = plane.kubectl("api-resources", "--namespaced=false", "--no-headers").splitlines()
     shared = {line.split()[-1] for line in lines}
     for obj in build(plane, MANIFESTS / "base"):
         assert (obj["kind"] in shared) == ("namespace" not in obj["metadata"]), (obj["kind"], obj["metadata"]["name"])
 
 
-def test_local_processes_leave_out_what_runs_in_the_cluster(plane):
+def test_the_overlay_for_local_processes_leaves_out_objects_for_pods(plane):
     kinds = {obj["kind"] for obj in build(plane, MANIFESTS / "overlays" / "local-processes")}
     all_kinds = {obj["kind"] for obj in build(plane, MANIFESTS / "base")}
     assert all_kinds - kinds == {"Deployment", "Service", "PodDisruptionBudget", "NetworkPolicy"}
@@ -74,7 +74,7 @@ def test_pods_satisfy_pod_security_restricted(rest, installed):
                      "metadata": {**template["metadata"], "name": name, "namespace": "kubeflow-system"}}, dry_run=True)
 
 
-def test_pods_get_more_time_to_end_than_the_programs_take(installed):
+def test_the_grace_period_of_pods_exceeds_the_drain_time_of_the_programs(installed):
     given = [obj["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] for obj in installed
              if obj["kind"] == "Deployment"]
     assert len(given) == 2 and min(given) > DRAIN_SECONDS
@@ -90,12 +90,12 @@ def test_services_find_their_pods(installed):
 
 
 @pytest.mark.parametrize("path", RUNTIMES, ids=name_of)
-def test_runtimes_are_what_clients_look_for(path):
+def test_runtimes_have_the_fields_that_clients_require(path):
     runtime = yaml.safe_load(path.read_text())
     assert runtime["kind"] == "ClusterTrainingRuntime"
     assert runtime["metadata"]["name"] == path.stem
     framework = runtime["metadata"]["labels"]["trainer.kubeflow.org/framework"]
-    # The Python SDK lists only runtimes that say how many nodes they have.
+    # The Python SDK lists only runtimes with a number of nodes.
     policy = dict(runtime["spec"]["mlPolicy"])
     assert policy.pop("numNodes") >= 1
     policies = {"plain": [], "torchtune": ["torch"], "deepspeed": ["mpi"], "mlx": ["mpi"]}

@@ -1,5 +1,5 @@
-"""A real Prometheus scrapes both programs while TrainJobs meet every fate: what they export is what docs/operations.md says,
-every alert can be evaluated, every panel of the dashboard has something to show, and one job's story can be read from the log."""
+"""A real Prometheus scrapes both programs while TrainJobs have every outcome: exported metrics match docs/operations.md, every alert can
+be evaluated, every panel of the dashboard has data, and the log has the story of each job."""
 
 import json
 import os
@@ -29,7 +29,7 @@ TARGETS = [(panel["title"], target["expr"]) for panel in PANELS for target in pa
 
 @pytest.fixture(scope="module")
 def installed(cluster):
-    """Both programs, which have seen nothing yet."""
+    """Both programs, with fresh metrics."""
     with Signalbox(cluster, os.environ["SIGNALBOX_BIN_DIR"]) as signalbox:
         yield signalbox
         remove_webhooks(cluster)
@@ -37,7 +37,7 @@ def installed(cluster):
 
 @pytest.fixture(scope="module")
 def observed(installed, cluster):
-    """Prometheus, after a shift; with `uids` of the shift's jobs and the times of its `start` and `end`."""
+    """Prometheus after a shift, with `uids` of the shift's jobs and the times of its `start` and `end`."""
     rest = Rest(cluster.kubeconfig, NAMESPACE)
     rest.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     targets = {f"signalbox-{name}": getattr(installed, name).port_of("admin") for name in ("webhook", "reconciler")}
@@ -46,14 +46,14 @@ def observed(installed, cluster):
         prepare(rest)
         prometheus.uids = shift(rest)
         wait_for("the last scrape", lambda: prometheus.query('sum(signalbox_ttl_lateness_seconds_count) > 0'))
-        time.sleep(2)  # two more, which rates need
+        time.sleep(2)  # two more scrapes, which rates need
         prometheus.end = time.time()
         yield prometheus
     rest.delete("namespaces", NAMESPACE)
 
 
 def families(program):
-    """{name: (type, labels)} of what a program exports."""
+    """Returns {name: (type, labels)} of a program's metrics."""
     text = program.admin("/metrics")[1]
     kinds = dict(re.findall(r"^# TYPE (\S+) (\w+)$", text, re.MULTILINE))
     found = {name: (kind, set()) for name, kind in kinds.items()}
@@ -72,26 +72,26 @@ def test_a_program_exports_what_is_documented_with_type_and_labels(observed, ins
 
 
 @pytest.mark.parametrize("program", ["webhook", "reconciler"])
-def test_a_program_tells_the_version_that_it_prints(observed, program):
+def test_a_program_exports_the_version_that_it_prints(observed, program):
     binary = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / f"signalbox-{program}"
     printed = subprocess.run([binary, "--version"], check=True, capture_output=True, text=True).stdout.split()[-1]
     [(labels, value)] = observed.query(f'signalbox_build_info{{job="signalbox-{program}"}}')
     assert (labels["version"], value) == (printed, 1)
 
 
-def test_prometheus_scrapes_both_without_a_complaint(observed):
+def test_prometheus_scrapes_both_without_an_error(observed):
     targets = observed.ask("targets", state="active")["activeTargets"]
     assert {target["labels"]["job"]: (target["health"], target["lastError"]) for target in targets} == {
         "signalbox-webhook": ("up", ""), "signalbox-reconciler": ("up", "")}
 
 
-def test_what_happened_is_what_was_counted(observed):
+def test_counters_match_the_jobs_of_the_shift(observed):
     def values(expression, label):
         return {metric.get(label): value for metric, value in observed.query(expression)}
     assert values("signalbox_train_jobs_ended_total", "end") == {"complete": 1, "failed": 1, "deadline": 1, "unsupported_runtime": 0}
     assert values("signalbox_train_jobs", "state") == {
         "pending": 0, "blocked": 1, "running": 1, "suspended": 1, "complete": 1, "failed": 1, "elsewhere": 0}
-    # The blocked one has none.
+    # The blocked job has no JobSet.
     assert values("signalbox_time_to_job_set_seconds_count", "") == {None: 5}
     assert values("signalbox_time_to_terminal_seconds_count", "") == {None: 2}
     assert values("signalbox_deadline_lateness_seconds_count", "") == {None: 1}
@@ -112,7 +112,7 @@ def test_an_alert_is_evaluated_without_an_error(observed, name):
     assert [(rule["health"], rule.get("lastError", "")) for rule in rules] == [("ok", "")]
 
 
-def test_nothing_is_wrong_but_the_job_that_is_blocked(observed):
+def test_only_the_alert_for_the_blocked_job_is_active(observed):
     active = {alert["labels"]["alertname"] for alert in observed.ask("alerts")["alerts"]}
     assert active == {"SignalboxTrainJobsBlocked"}
 
@@ -125,7 +125,7 @@ def test_a_query_of_the_dashboard_returns_data(observed, title, expression):
 
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel["title"])
-def test_legends_of_the_dashboard_name_labels_that_there_are(observed, panel):
+def test_legends_of_the_dashboard_name_existing_labels(observed, panel):
     for target in panel["targets"]:
         labels = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
         series = observed.range(target["expr"].replace("$__rate_interval", "15s"), observed.start, observed.end)
@@ -141,11 +141,11 @@ def test_each_panel_has_its_picture(observed, tmp_path):
     made = {path.name for path in tmp_path.iterdir()}
     assert len(made) == len(PANELS) and all(path.stat().st_size > 4000 for path in tmp_path.iterdir())
     kept = {path.name for path in (ROOT / "docs" / "pictures").iterdir()}
-    assert made == kept, "scripts/dashboard-pictures makes them anew"
+    assert made == kept, "run scripts/dashboard-pictures"
 
 
 def story(program, uid):
-    """The lines of one TrainJob's UID, in the order in which they were written."""
+    """Returns the log lines with a TrainJob's UID, in order."""
     lines = [json.loads(line) for line in program.text().splitlines()]
     return [line for line in lines if line.get("uid") == uid]
 

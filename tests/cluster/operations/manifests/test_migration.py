@@ -1,6 +1,6 @@
-"""What Kubeflow Trainer's controller manager has left, in every state that it leaves, is taken over: no Pod ends, no condition gets
-lost, and each write has a reason. So is what had been ours before it went back to the original. tests/data/migration/README.md says
-how their objects were recorded."""
+"""Signalbox takes over the objects of Kubeflow Trainer's controller manager in every state: no Pod ends, no condition is lost, and each
+write has a reason. The same holds for Signalbox's own objects after a time with Kubeflow Trainer. tests/data/migration/README.md
+describes how the objects were recorded."""
 
 import copy
 import datetime
@@ -19,7 +19,7 @@ from restored import restore
 from schema_server import load_all
 
 DATA = ROOT / "tests" / "data" / "migration"
-FINALIZER = "trainer.kubeflow.org/resource-in-use"  # of v2.2 and before; v2.3 takes it off, where it has had the time
+FINALIZER = "trainer.kubeflow.org/resource-in-use"  # of v2.2 and earlier; v2.3 removes it in time
 
 
 def recorded(pattern):
@@ -27,7 +27,7 @@ def recorded(pattern):
 
 
 def moved(objects, namespace):
-    """The same in another namespace."""
+    """Returns the objects in another namespace."""
     objects = copy.deepcopy(objects)
     for each in objects:
         each["metadata"]["namespace"] = namespace
@@ -38,21 +38,21 @@ STORIES = recorded("*.yaml") | recorded("back/ours-*.yaml")
 STORIES["finalizer"] = moved(STORIES["running"], "finalizer")
 STORIES["finalizer"][0]["metadata"]["finalizers"] = [FINALIZER]
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:signalbox-reconciler"
-JOB = "job"  # what each story's TrainJob is called
+JOB = "job"  # the name of each story's TrainJob
 WRITING = {"create", "update", "patch", "delete", "deletecollection"}
 
-# What is written for each, and why. The original has no condition Created: it is added, and told by an event.
+# The expected writes with their reasons. Kubeflow Trainer has no condition Created: it is added, and an event reports it.
 CREATED = [("patch", "trainjobs/status"), ("create", "events")]
-# Nothing runs by it: it becomes ours, with the hash of what we applied. Its Pods will be the same.
+# A suspended JobSet without Pods is adopted, with the hash of the applied object. Its Pods will be the same.
 ADOPTED = [("patch", "jobsets"), *CREATED]
 WRITES = {
     "complete": [],
     "failed": [],
     "finalizer": [("patch", "trainingruntimes"), *CREATED],
-    # The counts of its JobSet, which the original deleted in the same moment, are those of Pods that are gone.
+    # The counts of its JobSet, which Kubeflow Trainer deleted at the same moment, are those of deleted Pods.
     "deadline": [("patch", "trainjobs/status")],
     "deadline-ahead": CREATED,
-    # The ConfigMap of its hosts gets the hash of what is in it, which is how a later change is seen.
+    # The ConfigMap of its hosts gets the hash of its data, by which a later change is recognized.
     "mpi": [("update", "configmaps"), *CREATED],
     "resumed": CREATED,
     "running": CREATED,
@@ -62,16 +62,16 @@ WRITES = {
     "suspended-later": ADOPTED,
     "template-ttl": CREATED,
     "torch": CREATED,
-    # What the original did to ours is in tests/data/migration/back/changes.yaml.
+    # tests/data/migration/back/changes.yaml has Kubeflow Trainer's changes of Signalbox's objects.
     "ours-complete": [],
     "ours-deadline": [],
     "ours-deadline-ahead": [],
     "ours-failed": [],
-    # Its hash is about its owner too, whose UID is another one here.
+    # Its hash covers its owner, too, whose UID differs here.
     "ours-mpi": [("update", "configmaps")],
-    # Suspended by the original, which took the hash away.
+    # Kubeflow Trainer suspended it and removed the hash.
     "ours-running": [("patch", "jobsets")],
-    # The original appends conditions; the last one is what kubectl shows, and that is Created once it is resumed.
+    # Kubeflow Trainer appends conditions; kubectl shows the last one, which is Created after a resume.
     "ours-suspended": [("patch", "trainjobs/status")],
     "ours-torch": [],
     "ours-ttl": [],
@@ -82,7 +82,7 @@ class AuditedPlane(ControlPlane):
     audit_rules = [{"level": "Metadata", "users": [ACCOUNT], "verbs": sorted(WRITING)}]
 
     def writes(self, namespace):
-        """(verb, resource) of each write of the reconciler there, in order."""
+        """Returns (verb, resource) of each write of the reconciler there, in order."""
         events = [json.loads(line) for line in (self.directory / "audit.log").read_text().splitlines() if line.endswith("}")]
         about = [(each["verb"], each["objectRef"]) for each in events if each["user"]["username"] == ACCOUNT and each["verb"] in WRITING]
         return [(verb, "/".join(filter(None, (ref["resource"], ref.get("subresource")))))
@@ -90,14 +90,14 @@ class AuditedPlane(ControlPlane):
 
 
 def said(node):
-    """Without what is empty: the original writes `resources: {}` where nothing is asked for."""
+    """Returns the tree without empty members: Kubeflow Trainer writes `resources: {}` if nothing is requested."""
     if isinstance(node, dict):
         return {name: said(each) for name, each in node.items() if each not in ({}, [], None)}
     return [said(each) for each in node] if isinstance(node, list) else node
 
 
 class Story:
-    """One namespace with what was recorded there."""
+    """One namespace with its recorded objects."""
 
     def __init__(self, rest, name):
         self.name = name
@@ -108,7 +108,7 @@ class Story:
         self.job_set = next((each for each in objects if each["kind"] == "JobSet"), None)
 
     def wait_until_at_rest(self):
-        """JobSet's controller and the nodes have done what follows from what was stored."""
+        """Waits until JobSet's controller and the nodes have settled."""
         if not self.job_set:
             return
         want = {each["name"]: each for each in self.job_set["status"]["replicatedJobsStatus"]}
@@ -119,7 +119,7 @@ class Story:
         return self._rest.get(resource, name, self.name)
 
     def seen(self):
-        """What must not change: Pods and JobSets by UID, what they were told to be, and conditions."""
+        """Returns what must not change: Pods and JobSets by UID, their specs, and conditions."""
         job_set = self.get("jobsets") or {}
         return {
             "pods": sorted(pod["metadata"]["uid"] for pod in self._rest.list("pods", self.name)),
@@ -131,7 +131,7 @@ class Story:
 
 
 def install_crds_of_then(cluster):
-    """Ours without their rules: what is forbidden now was stored then, and is there when the rules come."""
+    """Installs the CRDs without their rules, so that objects can be stored that the rules forbid now."""
     for path in sorted((ROOT / "manifests" / "base" / "crds").glob("*runtimes.yaml")) + [ROOT / "manifests/base/crds/trainjobs.yaml"]:
         crd, = load_all(path.read_text())
         cluster.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(without_rules(crd)))
@@ -154,7 +154,7 @@ def cluster(request):
 
 @pytest.fixture(scope="module")
 def taken_over(cluster):
-    """(story, what was there before, its conditions before) by name, after Signalbox was installed over all of them and rests."""
+    """Returns {name: (story, its objects before, its conditions before)}, after Signalbox was installed beside them and has settled."""
     rest = Rest(cluster.kubeconfig)
     install_crds_of_then(cluster)
     stories = [Story(rest, name) for name in STORIES]
@@ -167,7 +167,7 @@ def taken_over(cluster):
     signalbox.configure_webhooks()
     signalbox.start_reconciler()
     signalbox.wait_until_idle()
-    wait_for("the finalizer to be taken off", lambda: "finalizers" not in rest.get("trainingruntimes", "plain", "finalizer")["metadata"])
+    wait_for("the finalizer to be removed", lambda: "finalizers" not in rest.get("trainingruntimes", "plain", "finalizer")["metadata"])
     yield before
     assert signalbox.stop() == []
 
@@ -194,7 +194,7 @@ def test_each_write_has_its_reason(story, cluster):
     assert sorted(cluster.writes(taken.name)) == sorted(WRITES[taken.name])
 
 
-def test_what_was_suspended_runs_when_it_is_resumed(taken_over, cluster):
+def test_a_suspended_job_runs_when_it_is_resumed(taken_over, cluster):
     taken, before, _ = taken_over["suspended"]
     rest = Rest(cluster.kubeconfig)
     rest.patch("trainjobs", JOB, {"spec": {"suspend": False}}, taken.name)
@@ -203,16 +203,16 @@ def test_what_was_suspended_runs_when_it_is_resumed(taken_over, cluster):
     assert conditions(taken.get("trainjobs"))["Suspended"]["status"] == "False"
 
 
-def test_what_runs_ends_and_is_deleted_as_if_it_had_always_been_ours(taken_over, cluster):
+def test_a_running_job_is_deleted_like_one_that_signalbox_created(taken_over, cluster):
     taken, _, _ = taken_over["runtime-gone"]
     rest = Rest(cluster.kubeconfig)
     rest.delete("trainjobs", JOB, taken.name)
     for kind in ("trainjobs", "jobsets", "pods"):
-        wait_for(f"its {kind} to go", lambda kind=kind: rest.list(kind, taken.name) == [], timeout=60)
+        wait_for(f"its {kind} to be deleted", lambda kind=kind: rest.list(kind, taken.name) == [], timeout=60)
 
 
-def test_an_original_in_another_namespace_is_waited_for_by_its_lease(taken_over, cluster):
-    """As docs/migration.md says, with the Role that it has for that."""
+def test_the_reconciler_waits_for_the_lease_of_an_original_in_another_namespace(taken_over, cluster):
+    """By the option and the Role of docs/migration.md."""
     rest = Rest(cluster.kubeconfig)
     rest.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kubeflow"}})
     role = re.search(r"(?ms)^```yaml\n(.*?)^```$", (ROOT / "docs" / "migration.md").read_text())[1]
@@ -224,7 +224,7 @@ def test_an_original_in_another_namespace_is_waited_for_by_its_lease(taken_over,
         "--kubeconfig", cluster.service_account_kubeconfig(NAMESPACE, "signalbox-reconciler"), "--admin-listen", "127.0.0.1:0",
         "--lease=kubeflow/trainer.kubeflow.org"])
     try:
-        wait_for("it to see who holds the Lease", lambda: "the original" in ours.text())
+        wait_for("it to log the holder of the Lease", lambda: "the original" in ours.text())
         assert ours.metric("signalbox_leader") == 0
         rest.patch("leases", "trainer.kubeflow.org", {"spec": {"holderIdentity": ""}}, "kubeflow")
         wait_for("it to lead", lambda: ours.metric("signalbox_leader") == 1)

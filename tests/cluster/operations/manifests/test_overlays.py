@@ -1,4 +1,4 @@
-"""What each overlay changes, and that every one of them can be installed."""
+"""The changes of each overlay, and the installation of every one."""
 
 import json
 import re
@@ -12,13 +12,13 @@ from controlplane.binaries import CRDS_OF_OTHERS, crds_of_others
 from deployment import write_overlay
 
 OVERLAYS = ROOT / "manifests" / "overlays"
-NEED_OTHERS = ("cert-manager", "prometheus")  # whose CRDs have to be there
+NEED_OTHERS = ("cert-manager", "prometheus")  # their CRDs must be installed
 INSTALLABLE = sorted(path.name for path in OVERLAYS.iterdir() if path.name not in ("local-processes", *NEED_OTHERS))
 
 
 @pytest.fixture(scope="module")
 def others(plane, rest):
-    """cert-manager's and the Prometheus operator's kinds are served."""
+    """Installs the CRDs of cert-manager and the Prometheus operator."""
     directory = crds_of_others()
     files = [word for name in CRDS_OF_OTHERS for word in ("-f", directory / name)]
     plane.kubectl("apply", "--server-side", *files)
@@ -29,7 +29,7 @@ def others(plane, rest):
 
 @pytest.fixture(scope="session")
 def overlay(plane):
-    """The objects of one overlay, by kind and name."""
+    """Returns the objects of one overlay, by kind and name."""
     built = {}
 
     def objects(name):
@@ -56,7 +56,7 @@ def test_an_overlay_leaves_out_nothing_of_the_base_and_labels_all(overlay, name)
 
 
 @pytest.mark.parametrize("name", [*INSTALLABLE, *NEED_OTHERS])
-def test_an_api_server_takes_all_of_it_by_one_apply(plane, installed, namespaces, others, overlay, name):
+def test_an_api_server_accepts_an_overlay_by_one_apply(plane, installed, namespaces, others, overlay, name):
     run = subprocess.run([plane.kubectl_path, "--kubeconfig", plane.kubeconfig, "apply", "--server-side", "--dry-run=server",
                           "--force-conflicts", "-f", "-"], capture_output=True, text=True,
                          input=json.dumps({"apiVersion": "v1", "kind": "List", "items": list(overlay(name).values())}))
@@ -73,8 +73,8 @@ def test_no_certificate_has_to_be_made_by_hand(overlay, name):
 @pytest.mark.parametrize("name", ["base", *INSTALLABLE, *NEED_OTHERS])
 def test_a_webhook_s_memory_has_room_below_its_limit_whatever_the_node(overlay, name):
     given = dict(arg.removeprefix("--").partition("=")[::2] for arg in arguments(overlay(name), "webhook"))
-    assert "threads" in given, "as many as the node has cores"
-    # The formula of docs/webhook-limits.md, by our options and the defaults.
+    assert "threads" in given, "else the number of the node's cores"
+    # The formula of docs/webhook-limits.md, with the given options and the defaults.
     bound = (20_000_000 + 100_000 * int(given.get("max-connections", 512)) + 2 * int(given.get("max-bytes-in-flight", 32 << 20))
              + 80_000_000 * int(given["threads"]))
     container, = deployment(overlay(name), "webhook")["template"]["spec"]["containers"]
@@ -82,7 +82,7 @@ def test_a_webhook_s_memory_has_room_below_its_limit_whatever_the_node(overlay, 
     assert bound <= int(limit) << 20
 
 
-def test_an_overlay_that_makes_certificates_otherwise_leaves_the_webhook_s_other_arguments(overlay):
+def test_overlays_for_certificates_change_no_other_arguments_of_the_webhook(overlay):
     def others(name):
         of_certificates = ("--tls-", "--self-signed", "--cert-secret", "--service")
         return {arg for arg in arguments(overlay(name), "webhook") if not arg.startswith(of_certificates)}
@@ -120,7 +120,7 @@ def test_the_monitor_and_the_alerts_are_labelled_as_the_guide_says(plane, overla
     assert labelled == {"PodMonitor", "PrometheusRule"}
 
 
-def test_high_availability_spreads_over_nodes_whatever_it_takes(overlay):
+def test_high_availability_requires_different_nodes_and_a_high_priority(overlay):
     objects = overlay("high-availability")
     assert deployment(objects, "webhook")["replicas"] == 3
     assert objects.keys() - overlay("self-signed").keys() == {("ResourceQuota", "signalbox-critical-pods")}
@@ -145,7 +145,7 @@ def test_the_kubeflow_overlay_writes_created_only_on_failure(overlay):
 
 
 @pytest.mark.parametrize("name", ["base", *INSTALLABLE])
-def test_budgets_policies_and_spreading_speak_of_the_pods_that_there_are(overlay, name):
+def test_budgets_policies_and_spread_constraints_select_the_pods(overlay, name):
     objects = overlay(name)
     for program in ("webhook", "reconciler"):
         labels = deployment(objects, program)["template"]["metadata"]["labels"]
@@ -169,14 +169,14 @@ def test_policies_open_the_ports_that_the_pods_have_and_no_others(overlay):
 
 
 @pytest.mark.parametrize("name, more", [("base", []), ("single-node", [8443, 16443])])
-def test_policies_let_out_to_where_api_servers_listen(overlay, name, more):
-    # 443: the Service and most clouds, 6443: kubeadm, kind and k3s; 8443: minikube, 16443: MicroK8s.
+def test_policies_allow_egress_to_the_ports_of_api_servers(overlay, name, more):
+    # 443: the Service and most clouds; 6443: kubeadm, kind and k3s; 8443: minikube; 16443: MicroK8s.
     for program in ("webhook", "reconciler"):
         rule, = overlay(name)["NetworkPolicy", f"signalbox-{program}"]["spec"]["egress"]
         assert [each["port"] for each in rule["ports"]] == [53, 53, 443, 6443, *more]
 
 
-def test_everybody_may_read_which_version_this_is_and_nothing_else(rest, plane, installed):
+def test_every_user_may_read_the_version_and_nothing_else(rest, plane, installed):
     read = rest.get("configmaps", "kubeflow-trainer-public", namespace="kubeflow-system")
     assert read["data"]["kubeflow_trainer_version"].startswith("v2.")
     asked = [plane.kubectl_path, "--kubeconfig", plane.kubeconfig, "auth", "can-i", "-n", "kubeflow-system", "--as", "tenant",

@@ -1,4 +1,4 @@
-"""What scripts/release makes: one file for each overlay, and a Helm chart that says the same."""
+"""The output of scripts/release: one file for each overlay, and a Helm chart with the same objects."""
 
 import subprocess
 
@@ -30,7 +30,7 @@ def chart(release):
 
 @pytest.fixture(scope="session")
 def helm(tmp_path_factory):
-    """Runs helm with no settings of the user."""
+    """Runs helm without the user's settings."""
     program, home = binaries.build_helm(), tmp_path_factory.mktemp("helm")
 
     def run(*arguments):
@@ -41,7 +41,7 @@ def helm(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def template(helm, chart):
-    """The objects that the chart makes with these options."""
+    """Returns the chart's objects for these options."""
     def objects(*options):
         run = helm("template", "signalbox", chart, *options)
         assert run.returncode == 0, run.stderr
@@ -50,7 +50,7 @@ def template(helm, chart):
 
 
 def of_overlay(plane, name):
-    """What kustomize makes of it, with the images of the release."""
+    """Returns kustomize's objects of an overlay, with the images of the release."""
     objects = by_name(build(plane, ROOT / "manifests" / "overlays" / name))
     for (kind, _), obj in objects.items():
         if kind == "Deployment":
@@ -67,12 +67,12 @@ def test_an_installation_by_one_file_is_the_overlay_with_the_release_s_images(pl
 
 
 @pytest.mark.parametrize("name", OVERLAYS)
-def test_the_chart_makes_the_objects_of_each_overlay_and_keeps_what_users_objects_stand_on(plane, template, name):
+def test_the_chart_makes_the_objects_of_each_overlay_and_keeps_crds_and_namespace(plane, template, name):
     assert without_policy(template("--set", f"overlay={name}")) == of_overlay(plane, name)
 
 
 def without_policy(objects):
-    """And it is said of what must be kept, and of nothing else."""
+    """Removes the annotation that keeps objects, and checks that exactly the right kinds have it."""
     for (kind, _), obj in objects.items():
         annotations = obj["metadata"].get("annotations", {})
         assert (annotations.pop("helm.sh/resource-policy", None) == "keep") == (kind in KEPT)
@@ -102,7 +102,7 @@ def test_namespaces_limit_every_overlay_and_leave_the_rest_of_it_alone(template,
         assert container["args"] == [*was["args"], "--namespaces=one", *own]
 
 
-def test_helm_finds_nothing_to_object_to(helm, chart):
+def test_helm_lint_accepts_the_chart(helm, chart):
     run = helm("lint", "--strict", chart)
     assert (run.returncode, run.stderr) == (0, ""), run.stdout
     assert "ERROR" not in run.stdout and "WARNING" not in run.stdout
@@ -117,19 +117,19 @@ def test_two_releases_of_the_same_sources_have_the_same_bytes(release, tmp_path)
 
 @pytest.fixture(scope="module")
 def of_ones_own(tmp_path_factory):
-    """A release with the images of another registry, and documents at an address."""
+    """A release with the images of another registry, and with links to its documents."""
     return make_release(tmp_path_factory.mktemp("own"), "--images", "registry.example/team/",
                         "--documents", "https://git.example/signalbox/blob/v1.2.3-rc.1")
 
 
-def test_images_of_a_registry_of_one_s_own_are_in_every_file(of_ones_own):
+def test_images_of_another_registry_are_in_every_file(of_ones_own):
     images = {container["image"]
               for file in of_ones_own.glob("*.yaml") for each in load_all(file.read_text()) if each["kind"] == "Deployment"
               for container in each["spec"]["template"]["spec"]["containers"]}
     assert images == {f"registry.example/team/signalbox-{program}:{VERSION}" for program in ("webhook", "reconciler")}
 
 
-def test_alerts_lead_to_the_documents_where_they_are_to_be_read(helm, of_ones_own):
+def test_alerts_link_to_the_documents(helm, of_ones_own):
     chart = helm("template", "signalbox", of_ones_own / f"signalbox-{VERSION}.tgz", "--set", "overlay=prometheus").stdout
     for text in ((of_ones_own / "install-prometheus.yaml").read_text(), chart):
         alerts, = [each for each in load_all(text) if each["kind"] == "PrometheusRule"]
@@ -139,7 +139,7 @@ def test_alerts_lead_to_the_documents_where_they_are_to_be_read(helm, of_ones_ow
 
 
 @pytest.mark.parametrize("base", ["docs", "git.example/signalbox", "https://git.example/a b", ""])
-def test_documents_are_at_an_address(base, tmp_path):
+def test_documents_must_be_a_url(base, tmp_path):
     run = subprocess.run([ROOT / "scripts" / "release", VERSION, tmp_path / "out", "--documents", base],
                          capture_output=True, text=True, check=False)
     assert run.returncode == 2 and "--documents" in run.stderr
@@ -147,7 +147,7 @@ def test_documents_are_at_an_address(base, tmp_path):
 
 
 @pytest.mark.parametrize("version", ["", "1.2", "v1.2.3", "1.2.3 "])
-def test_a_version_that_is_none_is_refused(version, tmp_path):
+def test_an_invalid_version_is_rejected(version, tmp_path):
     run = subprocess.run([ROOT / "scripts" / "release", version, tmp_path / "out"], capture_output=True, text=True, check=False)
     assert run.returncode == 2 and "semantic version" in run.stderr
     assert not (tmp_path / "out").exists()
@@ -167,12 +167,12 @@ def test_values_change_the_program_that_they_name_and_nothing_else(template, pro
     assert container["args"] == [*was["args"], "--log-level=debug"]
     assert container["resources"] == {"limits": {"memory": "1Gi"}}
     assert spec["template"]["spec"]["nodeSelector"] == {"disk": "ssd"}
-    # Merged: what is not named stays.
+    # Values are merged: members that they do not name stay.
     assert spec["template"]["spec"]["securityContext"] == {"runAsNonRoot": True, "runAsUser": 1000,
                                                            "seccompProfile": {"type": "RuntimeDefault"}}
 
 
-@pytest.mark.parametrize("values, told", [
+@pytest.mark.parametrize("values, error", [
     ("overlay=self-singed", "there is no \"self-singed\"; there are bearer-tokens, cert-manager"),
     ("webhook.arguments={--a}", "additional properties 'arguments' not allowed"),
     ("reconciler.args={log-level=debug}", "does not match pattern"),
@@ -184,9 +184,9 @@ def test_values_change_the_program_that_they_name_and_nothing_else(template, pro
     ("namespaces={Team}", "does not match pattern"),
     ("namespaces={a\\,b}", "does not match pattern"),
 ])
-def test_values_that_mean_nothing_are_refused(helm, chart, values, told):
+def test_invalid_values_are_rejected(helm, chart, values, error):
     run = helm("template", "signalbox", chart, "--set", values)
-    assert run.returncode != 0 and told in run.stderr
+    assert run.returncode != 0 and error in run.stderr
 
 
 def test_crds_and_the_namespace_can_be_left_to_others(template):

@@ -1,5 +1,5 @@
-"""Our own Pods on nodes that only pretend to run them: overlays are installed, rolled out anew and drained, by the real scheduler and
-the real controllers, on clusters where not every node takes every Pod."""
+"""Signalbox's own Pods on nodes that only pretend to run them: overlays are installed, rolled out again and drained, by the real
+scheduler and controllers, on clusters where some nodes do not accept every Pod."""
 
 import json
 
@@ -16,16 +16,16 @@ NODES = 4
 
 @pytest.fixture
 def rest(cluster):
-    """All nodes take Pods again afterwards, and nothing of ours is left."""
+    """A client. After the test, all nodes accept Pods again, and Signalbox is removed."""
     client = Rest(cluster.kubeconfig)
     yield client
     use_nodes(client, NODES)
     cluster.kubectl("delete", "-n", NAMESPACE, "deployments,poddisruptionbudgets", "--all")
-    wait_for("the Pods to go", lambda: not client.list("pods", NAMESPACE))
+    wait_for("the Pods to be deleted", lambda: not client.list("pods", NAMESPACE))
 
 
 def use_nodes(rest, count):
-    """The first nodes; the others are for somebody else."""
+    """Leaves the first `count` nodes usable, and taints the others."""
     for number in range(NODES):
         rest.patch("nodes", f"node-{number + 1}", {"spec": {"unschedulable": None, "taints": [TAINT] if number >= count else None}})
 
@@ -48,7 +48,7 @@ def pods(rest, program):
 
 
 def nodes_of(rest, program):
-    """How many Pods of it are on each node that has any."""
+    """Returns the numbers of its Pods on the nodes that have any."""
     names = [pod["spec"].get("nodeName") for pod in pods(rest, program)]
     return sorted(names.count(name) for name in set(names))
 
@@ -59,14 +59,14 @@ def evict(rest, pod):
         rest.request("POST", f"/api/v1/namespaces/{NAMESPACE}/pods/{meta['name']}/eviction", {
             "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": meta["name"], "namespace": NAMESPACE}})
     except ApiError as refusal:
-        if refusal.code == 429:  # the budget says so
+        if refusal.code == 429:  # the disruption budget denies it
             return False
         raise
     return True
 
 
 def drain(rest, node):
-    """As kubectl does it: no new Pods there, and those that are there are asked to go until they may."""
+    """Drains a node like kubectl: cordons it, and evicts its Pods until it is empty."""
     rest.patch("nodes", node, {"spec": {"unschedulable": True}})
 
     def is_empty():
@@ -75,10 +75,10 @@ def drain(rest, node):
     wait_for(f"{node} to be empty", is_empty, timeout=60)
 
 
-# More nodes than Pods make it easier.
+# More nodes than Pods would be easier, so the tests have few.
 @pytest.mark.parametrize("overlay, usable", [("self-signed", 2), ("self-signed", 1), ("high-availability", 3), ("high-availability", 2),
                                              ("high-availability", 1), ("single-node", 1)])
-def test_it_is_installed_rolled_out_and_moved_by_drains_however_many_nodes_there_are(cluster, rest, overlay, usable):
+def test_an_overlay_is_installed_rolled_out_and_drained_on_few_nodes(cluster, rest, overlay, usable):
     use_nodes(rest, usable)
     install(cluster, overlay)
     for program in PROGRAMS:
@@ -86,9 +86,9 @@ def test_it_is_installed_rolled_out_and_moved_by_drains_however_many_nodes_there
     rolled_out(cluster)
     if overlay == "high-availability":
         for program, replicas in (("webhook", 3), ("reconciler", 2)):
-            wait_for("the former Pods to go", lambda: len(pods(rest, program)) == replicas)
+            wait_for("the former Pods to be deleted", lambda: len(pods(rest, program)) == replicas)
             counts = nodes_of(rest, program)
-            assert len(counts) == min(usable, replicas) and max(counts) - min(counts) <= 1, "as even as can be"
+            assert len(counts) == min(usable, replicas) and max(counts) - min(counts) <= 1, "as even as possible"
     if usable > 1:
         for number in range(usable):
             drain(rest, f"node-{number + 1}")
@@ -106,6 +106,6 @@ def test_pods_that_are_not_ready_do_not_hold_up_a_drain(cluster, rest, program):
 
     def budget():
         return rest.request("GET", f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets/signalbox-{program}")["status"]
-    wait_for("the budget to know", lambda: budget()["currentHealthy"] == 0)
-    assert budget()["disruptionsAllowed"] == 0, "of those that are ready"
+    wait_for("the budget to count the Pods", lambda: budget()["currentHealthy"] == 0)
+    assert budget()["disruptionsAllowed"] == 0, "it counts ready Pods only"
     assert all([evict(rest, pod) for pod in pods(rest, program)])

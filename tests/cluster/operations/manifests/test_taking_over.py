@@ -1,6 +1,6 @@
-"""The commands of docs/migration.md, over an installation like the original's: its objects by their names, with what of them matters here,
-installed in the ways in which it is installed. What has our name is ours afterwards; what was the original's alone is gone; users'
-objects, and JobSet, are as they were."""
+"""Runs the commands of docs/migration.md over an installation like Kubeflow Trainer's: objects with its names and the members that matter,
+installed in each supported way. Afterwards objects with Signalbox's names are Signalbox's, Kubeflow Trainer's other objects are gone,
+and users' objects and JobSet are unchanged."""
 
 import json
 import re
@@ -23,13 +23,13 @@ PARTS = ("webhooks", "data", "rules", "subjects", "roleRef", "spec")
 
 
 def commands():
-    """The guide's, in its order."""
+    """Returns the guide's commands, in its order."""
     return [line.strip() for block in re.findall(r"(?ms)^ *```\n(.*?)^ *```$", GUIDE) for line in block.splitlines()]
 
 
 def webhook(name, kind, verb, namespace):
     return {"name": name, "admissionReviewVersions": ["v1"], "sideEffects": "None",
-            "failurePolicy": "Ignore",  # a value of its chart; here, since nobody answers
+            "failurePolicy": "Ignore",  # a value of its chart; used here because there is no webhook
             "clientConfig": {"service": {"name": MANAGER, "namespace": namespace,
                                          "path": f"/{verb}-trainer-kubeflow-org-v1alpha1-{kind}"}},
             "rules": [{"apiGroups": ["trainer.kubeflow.org"], "apiVersions": ["v1alpha1"], "resources": [f"{kind}s"],
@@ -77,7 +77,7 @@ def objects_of_the_original(namespace, by_helm):
 
 
 class Site:
-    """An API server where the original is installed, and in use."""
+    """An API server on which Kubeflow Trainer is installed and used."""
 
     def __init__(self, plane, namespace, directory, run_helm):
         self.plane, self.namespace, self._directory, self._helm = plane, namespace, directory, run_helm
@@ -100,11 +100,11 @@ class Site:
             (templates / "all.yaml").write_text("\n---\n".join(json.dumps(each) for each in crds + objects))
             self.helm("install", "kubeflow-trainer", str(templates.parent), "-n", self.namespace)
         else:
-            # Its CRDs are too large for an apply by the client.
+            # Its CRDs are too large for client-side apply.
             for options, each in ((["--server-side"], crds), (["--server-side"] if way == "server-side" else [], objects)):
                 self.plane.kubectl("apply", *options, "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": each}))
         wait_for("its kinds", lambda: all(is_served(self.rest, kind) for kind in KINDS))
-        # As its manager does when it has made its certificate.
+        # Like its manager after it has made its certificate.
         for plural, name in CONFIGURATIONS.items():
             path = f"/apis/admissionregistration.k8s.io/v1/{plural}/{name}"
             configuration = self.rest.request("GET", path)
@@ -113,7 +113,7 @@ class Site:
             self.rest.request("PUT", path + "?fieldManager=manager", configuration)
 
     def use(self):
-        """What users make of it."""
+        """Creates users' objects."""
         node = {"name": "node", "template": {"spec": {"template": {"spec": {"containers": [{"name": "node", "image": "registry.example.com/a:1"}]}}}}}
         self.rest.create({"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "ClusterTrainingRuntime", "metadata": {"name": "mine"},
                           "spec": {"template": {"spec": {"replicatedJobs": [node]}}}})
@@ -121,7 +121,7 @@ class Site:
                           "metadata": {"name": "mine", "namespace": "default"}, "spec": {"runtimeRef": {"name": "mine"}}})
 
     def users_objects(self):
-        # A CRD that is changed is not served for a moment.
+        # The API server does not serve a changed CRD for a moment.
         wait_for("all kinds", lambda: all(is_served(self.rest, kind) for kind in KINDS))
         return {plural: [(each["metadata"]["name"], each["metadata"]["uid"], each["spec"]) for each in self.rest.list(plural)]
                 for plural in ("trainjobs", "clustertrainingruntimes")}
@@ -130,7 +130,7 @@ class Site:
         return follow(self.plane, f"NS={self.namespace}; {command}")
 
     def names(self):
-        """All of either controller, but for CRDs: kind, namespace and name."""
+        """Returns kind, namespace and name of all objects of either controller, without CRDs."""
         kinds = ("deployments,services,serviceaccounts,configmaps,secrets,roles,rolebindings,clusterroles,clusterrolebindings,"
                  "mutatingwebhookconfigurations,validatingwebhookconfigurations")
         found = json.loads(self.plane.kubectl("get", kinds, "-A", "-o", "json"))["items"]
@@ -173,12 +173,12 @@ def test_the_guide_takes_over_from_the_original(bare_plane, helm, chart, tmp_pat
     assert followed > 10, "the commands were not found"
     assert site.users_objects() == before
 
-    # What has our name is what we say, and nothing else.
+    # Objects with Signalbox's names have Signalbox's members, and nothing else.
     wanted = {(each["kind"], each["metadata"]["name"]): each for each in build(bare_plane, ROOT / "manifests" / "overlays" / "self-signed")}
     for plural, name in CONFIGURATIONS.items():
         stored = site.rest.request("GET", f"/apis/admissionregistration.k8s.io/v1/{plural}/{name}")
         for each in stored["webhooks"]:
-            # The certificate's CA is the webhook's to write. The original has no webhooks for deletions.
+            # The webhook writes the certificate's CA. Kubeflow Trainer has no webhooks for deletions.
             of_the_original = not each["name"].startswith("deletion.")
             assert each["clientConfig"].pop("caBundle", None) == ("b2YgdGhlIG9yaWdpbmFs" if of_the_original else None)
         kind = stored["kind"]
@@ -192,17 +192,17 @@ def test_the_guide_takes_over_from_the_original(bare_plane, helm, chart, tmp_pat
         stored = site.rest.request("GET", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{kind}.trainer.kubeflow.org")
         assert stored["spec"]["versions"][0]["schema"] == ours(kind)["spec"]["versions"][0]["schema"]
 
-    # Of the original nothing is left but what the guide says, JobSet among it.
+    # Of Kubeflow Trainer only the objects remain that the guide names, such as JobSet.
     left = {each for each in site.names() if "signalbox" not in each[2]}
     public = {(kind, at, PUBLIC) for kind in ("ConfigMap", "Role", "RoleBinding") for at in {namespace, "kubeflow-system"}}
     assert left == public | {("Deployment", namespace, JOBSET), ("MutatingWebhookConfiguration", None, CONFIGURATIONS["mutatingwebhookconfigurations"]),
                              ("ValidatingWebhookConfiguration", None, CONFIGURATIONS["validatingwebhookconfigurations"])}
-    # And nothing would bring it back, or take ours away.
+    # Helm neither restores Kubeflow Trainer's objects nor deletes Signalbox's.
     assert [each["name"] for each in json.loads(site.helm("list", "-A", "-o", "json"))] == (["signalbox"] if ours_by == "helm" else [])
 
 
 def without_defaults(webhook_entry):
-    """Of a webhook, without what the API server fills in."""
+    """Returns an entry of a webhook configuration without the API server's defaults."""
     entry = json.loads(json.dumps(webhook_entry))
     entry["clientConfig"]["service"].pop("port", None)
     for rule in entry["rules"]:

@@ -1,4 +1,4 @@
-"""Installing, upgrading and taking away again, by Helm and by kubectl: what users have made is still there."""
+"""Installing, upgrading and uninstalling, by Helm and by kubectl: users' objects stay."""
 
 import json
 import re
@@ -17,7 +17,7 @@ FOUNDATION = "app.kubernetes.io/component=foundation"
 
 @pytest.fixture
 def empty_plane():
-    """An API server that knows nothing of us."""
+    """An API server without anything of Signalbox."""
     with ControlPlane(lean=True) as plane:
         yield plane
 
@@ -28,7 +28,7 @@ def client(empty_plane):
 
 
 def make_user_objects(plane, client):
-    """A runtime and a TrainJob. The webhooks are not answered here, so they are let through for this once."""
+    """Creates a runtime and a TrainJob. There is no webhook here, so the configurations let them through for this once."""
     for kind, name in (("validating", "validator"), ("mutating", "defaulter")):
         plane.kubectl("patch", f"{kind}webhookconfiguration", f"{name}.trainer.kubeflow.org", "--type=json", "-p",
                       json.dumps([{"op": "remove", "path": "/webhooks"}]))
@@ -44,7 +44,7 @@ def user_objects(client):
 
 
 def kinds_of_ours(plane):
-    """What of ours is left, by kind."""
+    """Returns the remaining objects of Signalbox, by kind."""
     kinds = ("customresourcedefinitions,namespaces,clusterroles,clusterrolebindings,validatingwebhookconfigurations,"
              "mutatingwebhookconfigurations,serviceaccounts,roles,rolebindings,deployments,services,configmaps,"
              "networkpolicies,poddisruptionbudgets,resourcequotas,validatingadmissionpolicies,validatingadmissionpolicybindings")
@@ -73,7 +73,7 @@ def test_helm_installs_upgrades_and_leaves_users_objects_alone(empty_plane, clie
     assert kinds_of_ours(empty_plane) == {"CustomResourceDefinition", "Namespace"}
     assert user_objects(client) == before
 
-    # Coming back takes over what was left.
+    # Another installation adopts the remaining objects.
     run("install", "signalbox", str(chart), "--take-ownership", "--force-conflicts")
     assert "Deployment" in kinds_of_ours(empty_plane) and user_objects(client) == before
 
@@ -99,7 +99,7 @@ def test_kubectl_installs_upgrades_and_leaves_users_objects_alone(empty_plane, c
 
 
 def test_the_guide_removes_all_of_ours_and_nothing_of_others(empty_plane, client):
-    """The last commands of docs/install.md. JobSet may be in the same namespace, as Kubeflow Trainer's manifests put it there."""
+    """Runs the last commands of docs/install.md. JobSet may be in the same namespace, as in Kubeflow Trainer's manifests."""
     leave, rest = (re.sub(r" +#.*", "", block).splitlines() for block in re.findall(
         r"(?ms)^```\n(.*?)^```$", (ROOT / "docs" / "install.md").read_text().split("\n## Removing\n")[1]))
     empty_plane.kubectl("apply", "--server-side", "-k", OVERLAY)
@@ -108,7 +108,7 @@ def test_the_guide_removes_all_of_ours_and_nothing_of_others(empty_plane, client
               "spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": {
                   "containers": [{"name": "manager", "image": "registry.example.com/jobset:1"}]}}}}
     theirs = client.request("POST", "/apis/apps/v1/namespaces/kubeflow-system/deployments", others)["metadata"]["uid"]
-    # What the programs make of themselves.
+    # Objects that the programs create.
     client.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "signalbox-webhook-cert", "namespace": "kubeflow-system"}})
     client.create({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
                    "metadata": {"name": "trainer.kubeflow.org", "namespace": "kubeflow-system"}})

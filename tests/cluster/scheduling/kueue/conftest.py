@@ -1,6 +1,6 @@
-"""Kueue itself next to Signalbox, one for all stories, and a queue for each.
+"""One Kueue beside Signalbox for all stories, and a queue for each.
 
-scripts/kueue-stories has them told of Kubeflow Trainer, too: SIGNALBOX_STORIES_OF=trainer.
+scripts/kueue-stories runs them with Kubeflow Trainer, too: SIGNALBOX_STORIES_OF=trainer.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ OF_TRAINER = os.environ.get("SIGNALBOX_STORIES_OF") == "trainer"
 
 @pytest.fixture(scope="session")
 def installed(request, cluster):
-    """What makes TrainJobs run: Signalbox as in the other folders, or Kubeflow Trainer with our runtimes."""
+    """The controller of TrainJobs: Signalbox as in the other folders, or Kubeflow Trainer with Signalbox's runtimes."""
     if not OF_TRAINER:
         yield request.getfixturevalue("installed")
         return
@@ -32,13 +32,13 @@ def installed(request, cluster):
 @pytest.fixture
 def signalbox(request):
     if OF_TRAINER:
-        pytest.skip("stops, or looks into, programs of Signalbox")
+        pytest.skip("stops or inspects programs of Signalbox")
     yield request.getfixturevalue("signalbox")
 
 
 @pytest.fixture(scope="session")
 def kueue(cluster, installed, admin):
-    """Its manager, in charge of the namespaces that carry its label."""
+    """Kueue's manager, which manages the namespaces with its label."""
     manager = Kueue(cluster)
     manager.install()
     manager.start()
@@ -51,7 +51,7 @@ def kueue(cluster, installed, admin):
 
 @pytest.fixture(scope="session")
 def queue(kueue, cluster, admin):
-    """queue(flavor, ...): a context manager with a Queue of its own.."""
+    """Returns queue(flavor, ...): a context manager with a Queue of its own."""
     @contextlib.contextmanager
     def make(*flavors, **options):
         made = Queue(admin, cluster.kubeconfig, *flavors, **options)

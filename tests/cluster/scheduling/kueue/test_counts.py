@@ -1,4 +1,4 @@
-"""What Kueue reserves quota for is what is built: numbers of Pods, and what each of their containers takes, for every shape of a job."""
+"""Kueue reserves quota for the Pods that are built: their number, and the resources of each container, for every shape of a job."""
 
 import copy
 
@@ -19,7 +19,7 @@ def container(name="node", **fields):
 
 
 def job(name, step=None, pods=None, replicas=None, **job_spec):
-    """A replicated job; pods: its containers, or its whole Pod spec."""
+    """Returns a replicated job; pods: its containers, or its whole Pod spec."""
     spec = pods if isinstance(pods, dict) else {"containers": pods or [container(name if step and step != "trainer" else "node")]}
     return {"name": name, **({"replicas": replicas} if replicas else {}), "template": {
         "metadata": {"labels": {ANCESTOR: step} if step else {}}, "spec": {**job_spec, "template": {"spec": spec}}}}
@@ -35,7 +35,7 @@ def initializes(step, **fields):
 
 
 def shape(*jobs, ml=None, runtime_name=None, **spec):
-    """(runtime or the name of a shipped one, spec of the TrainJob)"""
+    """Returns (runtime or the name of a shipped one, spec of the TrainJob)"""
     made = runtime("shape", "TrainingRuntime", ml_policy=ml)
     made["spec"]["template"]["spec"]["replicatedJobs"] = copy.deepcopy(list(jobs) or [trains()])
     if ml is False:
@@ -87,7 +87,7 @@ SHAPES = {
     "shipped torchtune": shape(runtime_name="torchtune-llama3.2-1b", **trainer()),
 }
 
-# Where the library that Kueue 0.19 builds with differs from what is built: (shape, what Kueue reserves, what the Pods take), of the trainer.
+# Shapes for which Kueue 0.19's library differs from Signalbox: (shape, Kueue's reservation, the Pods' resources), of the trainer.
 DIFFERENT = {
     "resources of runtime and job": (
         shape(trains([container(resources={"requests": {"memory": "1Gi"}})]), **trainer(resourcesPerNode={"requests": {"cpu": "1"}})),
@@ -103,7 +103,7 @@ def job_name(name):
 
 @pytest.fixture(scope="module")
 def waiting(queue):
-    """A queue in which all of them wait."""
+    """A queue in which all jobs wait."""
     with queue(flavor("one", **{"cpu": "1", "memory": "1Gi", "nvidia.com/gpu": "1"}), held=True) as team:
         for name, (made, spec) in ALL.items():
             if isinstance(made, dict):
@@ -115,7 +115,7 @@ def waiting(queue):
 
 
 def taken(pod_spec):
-    """{container: {resource: how much}}, of request or limit what counts; nothing of it where there is nothing."""
+    """Returns {container: {resource: amount}}. The amount is the request, else the limit; zero amounts are left out."""
     def amounts(resources):
         found = {**resources.get("limits", {}), **resources.get("requests", {})}
         return {name: quantity(amount) for name, amount in found.items()} | {f"claim {each['name']}": 1 for each in resources.get("claims", [])}
@@ -124,13 +124,13 @@ def taken(pod_spec):
 
 
 def reserved(team, name):
-    """By Kueue: {set of Pods: (how many, what each takes)}"""
+    """Returns Kueue's reservation: {set of Pods: (count, resources of each)}"""
     found = team.workload(name)
     return found and {each["name"]: (each["count"], taken(each["template"]["spec"])) for each in found["spec"]["podSets"]}
 
 
 def built(team, name):
-    """By Signalbox."""
+    """Returns the same of Signalbox's JobSet."""
     job_set = team.rest.get("jobsets", name)
     found = {}
     for each in job_set["spec"]["replicatedJobs"] if job_set else ():

@@ -1,4 +1,4 @@
-"""A TrainJob in a queue of Kueue's, from its submission to its end."""
+"""A TrainJob in a queue of Kueue, from its submission to its end."""
 
 import time
 
@@ -13,7 +13,7 @@ TOLERATION = {"key": "example.com/spot", "operator": "Equal", "value": "yes", "e
 
 
 def entries_of(job):
-    """{manager: its runtime patch}"""
+    """Returns {manager: its runtime patch}"""
     return {entry["manager"]: entry for entry in job["spec"]["runtimePatches"]}
 
 
@@ -44,7 +44,7 @@ def pods_are_placed_by_their_flavor(queue):
         team.until_workload("placed", "PodsReady")
         assert {pod["spec"]["nodeName"] for pod in pods} == {"node-3"}
         assert all(TOLERATION in pod["spec"]["tolerations"] for pod in pods)
-        # What it was admitted with stands in Kueue's own entry, and nothing of it in another.
+        # Only Kueue's own entry has the settings of the admission.
         entries = entries_of(team.rest.get("trainjobs", "placed"))
         assert "node-3" in str(entries.pop(MANAGER)) and "node-3" not in str(entries)
 
@@ -82,8 +82,8 @@ def a_waiting_job_is_deleted_without_leftovers(queue):
         team.submit("unwanted")
         team.until_held("unwanted")
         team.rest.delete("trainjobs", "unwanted", propagation="Foreground")
-        wait_for("it to go", lambda: not team.rest.get("trainjobs", "unwanted"))
-        wait_for("what belonged to it", lambda: not team.workload("unwanted") and not team.rest.get("jobsets", "unwanted"))
+        wait_for("it to be deleted", lambda: not team.rest.get("trainjobs", "unwanted"))
+        wait_for("its objects to be deleted", lambda: not team.workload("unwanted") and not team.rest.get("jobsets", "unwanted"))
         assert team.until_runs("first")
 
 
@@ -92,8 +92,8 @@ def a_time_to_live_takes_the_workload_along(queue):
         plain(team, ttlSecondsAfterFinished=1)
         team.submit("brief")
         team.until_workload("brief", "Admitted")
-        wait_for("it to go", lambda: not team.rest.get("trainjobs", "brief"), timeout=60)
-        wait_for("what belonged to it", lambda: not team.rest.list("workloads") and not team.rest.list("jobsets"))
+        wait_for("it to be deleted", lambda: not team.rest.get("trainjobs", "brief"), timeout=60)
+        wait_for("its objects to be deleted", lambda: not team.rest.list("workloads") and not team.rest.list("jobsets"))
         team.submit("next")
         team.until_runs("next")
 
@@ -104,7 +104,7 @@ def a_job_for_another_cluster_is_left_to_kueue(queue):
         team.submit("remote", managedBy="kueue.x-k8s.io/multikueue", seconds="never")
         team.until_workload("remote", "Admitted")
         wait_for("Kueue to resume it", lambda: team.rest.get("trainjobs", "remote")["spec"]["suspend"] is False)
-        # All that is said of the first one is said before this one is through.
+        # By the time the local job has ended, Kueue has had the time to act on the remote one.
         team.submit("local")
         team.until_ends("local")
         assert team.rest.get("jobsets", "remote") is None
@@ -126,11 +126,11 @@ def thirty_jobs_pass_through_quota_for_five(queue):
             return {job["metadata"]["name"] for job in team.rest.list("trainjobs") if "Complete" in true_conditions(job)} == names
         wait_for("all to end", all_done, timeout=90)
         assert most <= 5, f"{most} Pods at once"
-        wait_for("Kueue to know", lambda: all("Finished" in true_conditions(each) for each in team.rest.list("workloads")))
+        wait_for("Kueue to mark them finished", lambda: all("Finished" in true_conditions(each) for each in team.rest.list("workloads")))
         assert [name for name, uids in team.seen.job_sets(*names).items() if len(uids) > 1] == []
         for name in names:
             team.rest.delete("trainjobs", name)
-        wait_for("nothing to be left", lambda: not any(
+        wait_for("all objects to be deleted", lambda: not any(
             team.rest.list(resource) for resource in ("trainjobs", "workloads", "jobsets", "jobs", "pods"))
             and [each["metadata"]["name"] for each in team.rest.list("configmaps")] == ["kube-root-ca.crt"])
 
@@ -141,7 +141,7 @@ def a_topology_request_puts_all_pods_onto_one_node(queue):
         template = made["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
         template["metadata"] = {"annotations": {"kueue.x-k8s.io/podset-required-topology": HOST}}
         team.rest.create(made)
-        # The scheduler by itself spreads them.
+        # Without the request, the scheduler spreads them.
         team.submit("close", nodes=3, cpu="1", seconds="never")
         pods = team.until_runs("close")
         assert len({pod["spec"]["nodeName"] for pod in pods}) == 1
@@ -179,11 +179,11 @@ STORIES = {story.__name__: story for story in (
 
 
 @pytest.fixture(scope="module")
-def told(request, queue):
+def outcomes(request, queue):
     with SideBySide(request, "story", lambda name: STORIES[name](queue)) as stories:
         yield stories
 
 
 @pytest.mark.parametrize("story", STORIES)
-def test_in_a_queue(told, story):
-    told.result(story)
+def test_in_a_queue(outcomes, story):
+    outcomes.result(story)

@@ -1,4 +1,4 @@
-"""A job that Kueue preempts at an odd moment and admits again, onto the flavor that it had or another one, goes on from where it was."""
+"""A job that Kueue preempts at any moment and admits again, on the same flavor or another one, continues where it was."""
 
 import itertools
 
@@ -12,7 +12,7 @@ MOMENTS = ("before", "during", "after")  # of the initializer's run
 PLACES = ("same", "other")               # flavor
 CASES = list(itertools.product(MOMENTS, PLACES, (False, True)))
 JOB = "moved"
-ONLY_ONE = {"key": "signalbox.test/one", "operator": "Exists"}  # of the first flavor alone: it is withdrawn when the job moves
+ONLY_ONE = {"key": "signalbox.test/one", "operator": "Exists"}  # of the first flavor alone: it is removed when the job moves
 INITIALIZER = "dataset-initializer"
 
 
@@ -25,7 +25,7 @@ def name_of(pod):
 
 
 def until(moment, team):
-    """Waits for the moment at which the job is preempted."""
+    """Waits for the moment of the preemption."""
     team.until_workload(JOB, "Admitted")
     if moment != "before":
         wait_for("the initializer to run", lambda: running(team, INITIALIZER))
@@ -35,14 +35,14 @@ def until(moment, team):
 
 
 def preempt(team, place):
-    """By a job that fits onto the first flavor alone. It goes again if the other one is to return there."""
+    """Preempts the job by one that fits the first flavor alone, and deletes that again if the job is to return there."""
     fixed = {"manager": "signalbox.test/place", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [
         {"name": name, "template": {"spec": {"template": {"spec": {"nodeSelector": {HOST: "node-1"}}}}}} for name in (INITIALIZER, "node")]}}}}
     before = {uid(pod) for name in (INITIALIZER, "node") for pod in running(team, name)}
     team.submit("urgent", urgent=True, seconds="never", runtimePatches=[fixed])
     team.until_workload(JOB, "Evicted")
     team.until_workload("urgent", "Admitted")
-    wait_for("its Pods to go", lambda: not before & {uid(pod) for name in (INITIALIZER, "node") for pod in running(team, name)})
+    wait_for("its Pods to be deleted", lambda: not before & {uid(pod) for name in (INITIALIZER, "node") for pod in running(team, name)})
     if place == "same":
         team.until_held(JOB)
         team.rest.delete("trainjobs", "urgent")
@@ -60,7 +60,7 @@ def tell(queue, case):
         preempt(team, place)
         node = "node-1" if place == "same" else "node-2"
         if moment != "after":
-            # Where it was before, it may have begun only after it had been preempted.
+            # On the former node, the initializer may have started after the preemption.
             wait_for("the initializer to run there", lambda: [pod for pod in running(team, INITIALIZER) if pod["spec"]["nodeName"] == node])
             team.finish(JOB, INITIALIZER)
         pods = wait_for("the trainer to run again", lambda: running(team, "node") or moment == "after" and running(team, INITIALIZER))
@@ -77,12 +77,12 @@ def tell(queue, case):
 
 
 @pytest.fixture(scope="module")
-def told(request, queue):
+def outcomes(request, queue):
     with SideBySide(request, "case", lambda case: tell(queue, case)) as stories:
         yield stories
 
 
 @pytest.mark.parametrize("case", [
     pytest.param(case, id=f"{case[0]}-{case[1]}" + ("-claims" if case[2] else "")) for case in CASES])
-def test_a_job_goes_on_after_preemption(told, case):
-    told.result(case)
+def test_a_job_goes_on_after_preemption(outcomes, case):
+    outcomes.result(case)

@@ -1,4 +1,4 @@
-"""What holds for both programs at once: they rest when all is settled, and either may be away for a while."""
+"""Properties of both programs together: no writes when all is settled, and either program may be down for a while."""
 
 import pytest
 
@@ -56,7 +56,7 @@ def test_what_kueue_missed_it_makes_up_for(signalbox, kueue, team):
     team.submit("second")
     team.until_held("second")
     with kueue.away():
-        # No Job can end meanwhile: Kueue's webhook has a say in each change of a Pod.
+        # No Job can end meanwhile, because Kueue's webhook reviews each change of a Pod.
         team.finish("first")
         assert team.rest.get("trainjobs", "second")["spec"]["suspend"]
     team.until_ends("first")

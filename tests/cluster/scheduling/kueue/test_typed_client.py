@@ -1,6 +1,6 @@
-"""Kueue reads a TrainJob into Go's types and writes it back as a whole: values that are empty there, and fields that its version does
-not know, are lost on the way. The job is admitted all the same, and keeps what it was created with. Empty values are left out of the
-comparison here: tests/cluster/admission/test_typed_clients.py has them one by one."""
+"""Kueue reads a TrainJob into Go types and writes back the whole object. This loses values that are empty there, and fields that its
+version does not have. The job is admitted all the same, and keeps its fields. Empty values are left out of the comparison here:
+tests/cluster/admission/test_typed_clients.py has them one by one."""
 
 import pytest
 
@@ -13,7 +13,7 @@ HALF = {"requests": {"cpu": "500m"}}
 
 
 def patched(**pod_spec):
-    """With a patch of the Pods that train."""
+    """Returns a patch of the trainer's Pods."""
     return {"runtimePatches": [{"manager": "signalbox.test/shape", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [
         {"name": "node", "template": {"spec": {"template": {"spec": pod_spec}}}}]}}}}]}
 
@@ -59,7 +59,7 @@ SHAPES = {
     "patch: a security context that forbids nothing": container(securityContext={"privileged": False}),
     "patch: an affinity of nothing": patched(affinity={}),
     "patch: no gates": patched(schedulingGates=[]),
-    # Not known to the types of 0.19.2.
+    # Fields that the types of 0.19.2 lack.
     "unknown: claims of a Pod": patched(resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "four"}]),
     "unknown: resources of a container": container(resources={"limits": {"memory": "1Gi"}}),
     "unknown: a grace period": patched(terminationGracePeriodSeconds=20),
@@ -67,7 +67,7 @@ SHAPES = {
 
 
 def roomy(team):
-    """A runtime with both initializers and a sidecar, so that every shape has something to be about."""
+    """Creates a runtime with both initializers and a sidecar, so that every shape has a target."""
     made = runtime(kind="TrainingRuntime")
     jobs = made["spec"]["template"]["spec"]["replicatedJobs"]
     pod = jobs[0]["template"]["spec"]["template"]["spec"]
@@ -82,7 +82,7 @@ def roomy(team):
 
 
 def said(spec):
-    """All but Kueue's own patch, and without what is as good as absent."""
+    """Returns the spec without Kueue's own patch and without values that equal absent ones."""
     def full(value):
         if isinstance(value, list):
             return [full(each) for each in value]
@@ -105,7 +105,7 @@ def submit(team, name):
 
 
 @pytest.fixture(scope="module")
-def told(request, queue):
+def outcomes(request, queue):
     with queue(flavor("one", cpu="100")) as team:
         roomy(team)
         with SideBySide(request, "shape", lambda name: submit(team, name)) as stories:
@@ -113,5 +113,5 @@ def told(request, queue):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_job_is_admitted_as_it_was_created_with(told, shape):
-    told.result(shape)
+def test_a_job_is_admitted_as_it_was_created_with(outcomes, shape):
+    outcomes.result(shape)

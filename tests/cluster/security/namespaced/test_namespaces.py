@@ -1,5 +1,5 @@
-"""Both programs limited to two namespaces, with roles there and nowhere else, on the real control plane: they do all of their work
-in these, and none elsewhere."""
+"""Both programs limited to two namespaces, with roles there and nowhere else, on the real control plane: they work in these, and do
+nothing elsewhere."""
 
 import json
 import os
@@ -20,12 +20,12 @@ CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigur
 
 
 class AuditedPlane(ControlPlane):
-    """Notes of each request of a program who asked for what, and how it was answered."""
+    """Logs each request of a service account with its account, namespace and status."""
 
     audit_rules = [{"level": "Metadata", "userGroups": ["system:serviceaccounts"]}]  # the fixture `secrets` starts the log
 
     def requests(self, user_prefix=ACCOUNT):
-        """What our accounts have asked for so far."""
+        """Returns the requests of Signalbox's accounts so far."""
         found = [json.loads(line) for line in (self.directory / "audit.log").read_text().splitlines() if line.endswith("}")]
         return [each for each in found if each["user"]["username"].startswith(user_prefix)]
 
@@ -55,7 +55,7 @@ def signalbox(cluster, admin):
 
 @pytest.fixture
 def another(cluster):
-    """Starts one more reconciler."""
+    """Returns a function that starts one more reconciler."""
     started = []
 
     def start(namespaces, *options, installed_in=NAMESPACE):
@@ -91,13 +91,13 @@ def test_a_job_has_its_whole_life_in_each_of_its_namespaces(signalbox, admin):
         assert admin.get("configmaps", "whole-runtime-snapshot", namespace)
     for namespace in OURS:
         until(admin, namespace, "late", "Failed", "DeadlineExceeded")
-        wait_for("its JobSet to go", lambda: admin.get("jobsets", "late", namespace) is None)
+        wait_for("its JobSet to be deleted", lambda: admin.get("jobsets", "late", namespace) is None)
         assert any(event["regarding"]["name"] == "late" for event in admin.list("events", namespace))
         wait_for("the time to live of the other to end", lambda: admin.get("trainjobs", "whole", namespace) is None)
 
 
-def test_a_job_elsewhere_is_neither_judged_nor_worked_on(signalbox, admin):
-    # A runtime that does not exist would be refused.
+def test_a_job_elsewhere_is_neither_reviewed_nor_reconciled(signalbox, admin):
+    # In a reviewed namespace, a missing runtime would be denied.
     for name, its_runtime in (("left-alone", "plain-test"), ("unjudged", "no-such-runtime")):
         admin.create(train_job(name, its_runtime, namespace=ELSEWHERE))
     admin.create(train_job("in-between", namespace=OURS[0]))
@@ -110,7 +110,7 @@ def test_a_job_elsewhere_is_neither_judged_nor_worked_on(signalbox, admin):
 
 
 @pytest.mark.parametrize("namespace", OURS)
-def test_what_is_written_in_its_namespaces_is_judged(signalbox, admin, namespace):
+def test_writes_in_its_namespaces_are_reviewed(signalbox, admin, namespace):
     with pytest.raises(ApiError) as refused:
         admin.create(train_job("unfounded", "no-such-runtime", namespace=namespace))
     assert refused.value.code == 422 and "no-such-runtime" in str(refused.value)
@@ -121,7 +121,7 @@ def test_what_is_written_in_its_namespaces_is_judged(signalbox, admin, namespace
     assert "validator.trainingruntime.trainer.kubeflow.org" in str(refused.value)
 
 
-def test_what_all_namespaces_share_is_judged(signalbox, admin):
+def test_writes_of_cluster_scoped_objects_are_reviewed(signalbox, admin):
     bad = runtime("bad")
     bad["spec"]["template"]["spec"]["replicatedJobs"][0]["name"] = "Not_A_Label"
     with pytest.raises(ApiError) as refused:
@@ -129,7 +129,7 @@ def test_what_all_namespaces_share_is_judged(signalbox, admin):
     assert "validator.clustertrainingruntime.trainer.kubeflow.org" in str(refused.value)
 
 
-def test_asked_about_another_namespace_the_webhook_says_what_to_mend(signalbox, admin):
+def test_a_review_for_another_namespace_is_answered_with_the_settings_to_correct(signalbox, admin):
     configuration = admin.request("GET", CONFIGURATION)
     selected = json.loads(json.dumps(configuration))
     for webhook in selected["webhooks"]:
@@ -141,8 +141,8 @@ def test_asked_about_another_namespace_the_webhook_says_what_to_mend(signalbox, 
                 admin.create(train_job("misdirected", namespace=ELSEWHERE), dry_run=True)
             except ApiError as error:
                 return error
-            return None  # the API server has not learnt of the change yet
-        error = wait_for("the webhook to be asked", refusal)
+            return None  # the API server does not use the changed configuration yet
+        error = wait_for("the webhook to be called", refusal)
     finally:
         wide["webhooks"] = configuration["webhooks"]
         admin.request("PUT", CONFIGURATION, wide)
@@ -151,7 +151,7 @@ def test_asked_about_another_namespace_the_webhook_says_what_to_mend(signalbox, 
 
 
 def test_another_replica_takes_over(signalbox, admin, another):
-    """How long it takes after a crash: tests/cluster/operations/test_availability.py."""
+    """tests/cluster/operations/test_availability.py measures the time after a crash."""
     wait_for("the first to lead", lambda: signalbox.reconciler.leads())
     second = another(OURS)
     assert not second.leads()
@@ -163,20 +163,20 @@ def test_another_replica_takes_over(signalbox, admin, another):
     signalbox.start_reconciler()
 
 
-def test_of_those_that_share_a_lease_one_works_whatever_their_namespaces(signalbox, another):
+def test_only_one_reconciler_of_a_lease_leads_whatever_their_namespaces(signalbox, another):
     wait_for("the first to lead", lambda: signalbox.reconciler.leads())
     other = another(OURS[:1])
 
     def looks():
         return other.metric("signalbox_api_requests_total", 'resource="leases')
     before = looks()
-    wait_for("it to look at the lease", lambda: looks() >= before + 2)
+    wait_for("it to read the lease", lambda: looks() >= before + 2)
     assert signalbox.reconciler.leads() and not other.leads()
 
 
 @pytest.fixture
 def second_installation(cluster, admin, tmp_path):
-    """Accounts and roles of one in a namespace of its own, for what the first leaves alone."""
+    """Accounts and roles of another installation, in a namespace of its own, for namespaces that the first one does not have."""
     admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "second-system"}})
     text = cluster.kubectl("kustomize", write_overlay(tmp_path, namespaces=[ELSEWHERE]))
     objects = [each for each in yaml.load_all(text.replace(NAMESPACE, "second-system"), Loader=yaml.CSafeLoader)
@@ -204,7 +204,7 @@ def test_two_installations_for_different_namespaces_work_side_by_side(cluster, s
 
 
 def test_no_request_was_refused_or_went_to_another_namespace(cluster, signalbox):
-    """Of all that the tests before this one made both programs do."""
+    """Covers the requests of all earlier tests in this file."""
     asked = cluster.requests()
     assert {each["verb"] for each in asked} >= {"watch", "get", "create", "patch", "delete", "update"}
     assert [each["requestURI"] for each in asked if each["responseStatus"]["code"] == 403] == []
@@ -217,7 +217,7 @@ def test_no_request_was_refused_or_went_to_another_namespace(cluster, signalbox)
     assert signalbox.webhook.metric("signalbox_api_requests_total", 'code="403"') == 0
 
 
-def test_who_takes_our_roles_out_of_one_namespace_stops_no_other_even_over_a_restart(cluster, signalbox, admin):
+def test_deleting_the_roles_in_one_namespace_stops_no_other_namespace_even_after_a_restart(cluster, signalbox, admin):
     bindings = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{OURS[1]}/rolebindings/"
     taken = [admin.request("GET", bindings + f"signalbox-{program}") for program in ("reconciler", "webhook")]
     for binding in taken:

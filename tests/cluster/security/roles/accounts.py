@@ -1,4 +1,4 @@
-"""What the tests of base/account-policy.yaml share: objects as our accounts would make them, and refusals by it."""
+"""Helpers for tests of base/account-policy.yaml: objects as Signalbox's accounts create them, and denials by the policy."""
 
 import pytest
 
@@ -12,7 +12,7 @@ OWNER = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "nam
 ANOTHER = {**OWNER, "apiVersion": "apps/v1", "kind": "Deployment"}
 JOB_SET = {"replicatedJobs": [{"name": "node", "template": {"spec": {"template": {"spec": {
     "restartPolicy": "Never", "containers": [{"name": "node", "image": "registry.example.com/any:1"}]}}}}}]}
-# What others have put there.
+# Metadata of other controllers.
 METADATA = {"labels": {"app.kubernetes.io/part-of": "any"}, "annotations": {"example.com/any": "yes"},
             "finalizers": ["example.com/of-others"]}
 PATH = {"JobSet": "/apis/jobset.x-k8s.io/v1alpha2/namespaces/{}/jobsets", "Secret": "/api/v1/namespaces/{}/secrets",
@@ -42,22 +42,22 @@ def merge_patch(client, path, change):
 
 
 def apply(client, path, what, manager):
-    """By a manager that takes what others have."""
+    """Applies with a manager that takes over fields of others."""
     return client.request("PATCH", f"{path}?fieldManager={manager}&force=true", what, "application/apply-patch+yaml")
 
 
 def refused(act):
     with pytest.raises(ApiError, match=BY_POLICY) as refusal:
         act()
-    assert refusal.value.code == 403, "a refusal that the reconciler takes for one"
+    assert refusal.value.code == 403, "the code by which the reconciler recognizes a denial"
     return True
 
 
 def is_allowed(act):
-    """By roles."""
+    """Returns whether roles allow it."""
     try:
         act()
     except ApiError as error:
-        assert "cannot" in str(error)  # as roles say it
+        assert "cannot" in str(error)  # the authorizer's message
         return False
     return True

@@ -1,4 +1,4 @@
-"""On an API server with our CRDs and roles, and without any controller or webhook but those that a test starts."""
+"""Fixtures on an API server with Signalbox's CRDs and roles. It has no controller or webhook, except those that a test starts."""
 
 import json
 
@@ -15,14 +15,14 @@ from schema_server import add_job_set, installed, namespaces, rest  # noqa: F401
 
 @pytest.fixture(scope="session")
 def token_file(tmp_path_factory):
-    """The API server sends the token in it to webhooks. It is read at the first call: there is no token before there is an API
-    server to make it."""
+    """The file of the token that the API server sends to webhooks. The API server reads it at the first call, because it must run before
+    it can issue one."""
     return tmp_path_factory.mktemp("callers") / "token"
 
 
 @pytest.fixture(scope="session")
 def plane(token_file):
-    """With the admission plugin for which the permission on trainjobs/finalizers is there, and both gang schedulers' kinds."""
+    """With the admission plugin that requires the permission on trainjobs/finalizers, and with both gang schedulers' kinds."""
     kubeconfig, admission = (token_file.with_name(name) for name in ("kubeconfig", "admission"))
     kubeconfig.write_text(json.dumps({"apiVersion": "v1", "kind": "Config", "users": [
         {"name": "*", "user": {"tokenFile": str(token_file)}}]}))
@@ -36,7 +36,7 @@ def plane(token_file):
         yield lean
 
 
-# Of the kinds that our accounts may change and not delete.
+# For the kinds that the accounts may change and not delete.
 DELETE = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "owners-are-free"}, "rules": [
     {"apiGroups": ["*"], "verbs": ["delete"], "resources": [
         "trainingruntimes", "clustertrainingruntimes", "validatingwebhookconfigurations", "mutatingwebhookconfigurations", "secrets",
@@ -49,8 +49,8 @@ BOUND = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBindi
 
 @pytest.fixture(scope="module")
 def owners_are_free(plane, rest):
-    """Most clusters let every account that may change an object change its owners. Here the plugin refuses that in the policy's
-    place, but to accounts that may delete the object."""
+    """In most clusters, an account that may change an object may change its owners. Here the plugin denies that before the policy does,
+    except for accounts that may delete the object."""
     both = json.dumps({"apiVersion": "v1", "kind": "List", "items": [DELETE, BOUND]})
     plane.kubectl("apply", "--server-side", "-f", "-", input=both)
     yield
@@ -59,7 +59,7 @@ def owners_are_free(plane, rest):
 
 @pytest.fixture(scope="module")
 def thief(plane, rest, installed, owners_are_free):
-    """A client with the reconciler's token, where the policy of our accounts is in force."""
+    """A client with the reconciler's token, while the policy for the accounts is in force."""
     client = Rest(plane.service_account_kubeconfig("kubeflow-system", "signalbox-reconciler"))
     wait_for("the right to delete", lambda: is_allowed(lambda: client.get("trainingruntimes", "any", "default") or client.delete(
         "trainingruntimes", "any", "default")))
@@ -76,7 +76,7 @@ def thief(plane, rest, installed, owners_are_free):
 
 @pytest.fixture(scope="module")
 def thief_of_webhook(plane, thief):
-    """A client with the webhook's token, where it makes its own certificate."""
+    """A client with the webhook's token, with the role for its own certificate."""
     plane.kubectl("apply", "--server-side", "-f", ROOT / "manifests" / "components" / "self-signed" / "rbac.yaml")
     yield Rest(plane.service_account_kubeconfig("kubeflow-system", "signalbox-webhook"))
     plane.kubectl("delete", "-f", ROOT / "manifests" / "components" / "self-signed" / "rbac.yaml")
@@ -84,7 +84,7 @@ def thief_of_webhook(plane, thief):
 
 @pytest.fixture
 def there(rest):
-    """Creates objects, as others do it, which are free to make what they like; they are gone after the test."""
+    """Creates objects with the administrator's account, which the policy does not limit. They are deleted after the test."""
     made = []
 
     def make(what, namespace="default"):
@@ -99,7 +99,7 @@ def there(rest):
 
 @pytest.fixture
 def configurations(rest):
-    """The webhook's own ones, called by nothing."""
+    """The webhook's own configurations; the API server does not call them."""
     made = {}
     for kind, name in (("Validating", "validator.trainer.kubeflow.org"), ("Mutating", "defaulter.trainer.kubeflow.org")):
         configuration = yaml.safe_load((ROOT / "manifests" / "base" / "webhook" / f"{kind.lower()}.yaml").read_text())

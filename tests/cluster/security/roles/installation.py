@@ -1,4 +1,4 @@
-"""Accounts and roles of an installation, beside those of others on one API server."""
+"""Accounts and roles of an installation, beside others on one API server."""
 
 import json
 
@@ -10,7 +10,7 @@ PUBLIC = "kubeflow-trainer-public"  # every account has it: tests/cluster/operat
 
 
 def accounts_and_roles(plane, directory, namespaces=()):
-    """Those of every component, with their bindings; in these namespaces or everywhere."""
+    """Returns those of every component, with their bindings, in these namespaces or everywhere."""
     overlay = write_overlay(directory, ["self-signed", "bearer-tokens"], namespaces, base="base")
     found = yaml.load_all(plane.kubectl("kustomize", overlay), Loader=yaml.CSafeLoader)
     return [each for each in found if each["kind"] == "ServiceAccount"
@@ -18,8 +18,8 @@ def accounts_and_roles(plane, directory, namespaces=()):
 
 
 def elsewhere(obj, name, spaces):
-    """The object as one of the installation of that name: what is in a namespace is in that which `spaces` has for it, and
-    what is in none has another name."""
+    """Returns the object for the installation of that name: an object in a namespace moves to the one that `spaces` has for it, and a
+    cluster-scoped one gets another name."""
     text = json.dumps(obj)
     for before, after in spaces.items():
         text = text.replace(f'"{before}"', f'"{after}"')
@@ -32,7 +32,7 @@ def elsewhere(obj, name, spaces):
 
 
 def system_of(name):
-    """The namespace of the programs."""
+    """Returns the namespace of the programs."""
     return f"{name}-system"
 
 

@@ -1,7 +1,7 @@
-"""What our programs do with each permission of their roles. Each story has a namespace and a program of its own, so that several
-can go on at a time.
+"""What the programs do with each permission of their roles. Each story has a namespace and a program of its own, so that several can
+run at a time.
 
-`story(tale)` begins something that needs the permission, and returns what is true once it has come to pass."""
+`story(tale)` starts something that needs the permission. It returns a function that is true once that has happened."""
 
 import contextlib
 import dataclasses
@@ -21,16 +21,16 @@ REVIEWS = "/validate-trainer-kubeflow-org-v1alpha1-trainjob"
 
 @dataclasses.dataclass
 class Tale:
-    """One telling of a story."""
+    """One run of a story."""
 
-    rest: Rest  # as an administrator, in the story's namespace
+    rest: Rest  # with an administrator's permissions, in the story's namespace
     system: str  # the namespace of the installation
-    certificates: object  # a directory: the webhook's, where it does not make its own
+    certificates: object  # directory of the webhook's files, if it does not make its own
     program: object = None
 
     @property
     def name(self):
-        """What is in no namespace is called by the story's."""
+        """The name of cluster-scoped objects: the story's namespace."""
         return self.rest.namespace
 
     def create_runtime(self, change=lambda pod: None, **options):
@@ -49,12 +49,12 @@ class Tale:
         return [group["metadata"]["name"] for group in listed["items"]]
 
     def once(self, path, obj):
-        """Creates what stories share."""
+        """Creates an object that stories share."""
         with contextlib.suppress(ApiError):
             self.rest.request("POST", path, obj)
 
     def review(self, request, path=REVIEWS, **headers):
-        """HTTP status and answer."""
+        """Returns HTTP status and body."""
         trust = ssl.create_default_context(cafile=self.certificates / "ca.crt")
         connection = http.client.HTTPSConnection("127.0.0.1", self.program.port_of("admission"), context=trust, timeout=30)
         body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "1", **request}}
@@ -75,7 +75,7 @@ class Tale:
         wait_for("readiness", webhook_is_ready(self))
 
 
-# Of the reconciler ------------------------------------------------------------------------------------------------------------
+# Stories of the reconciler ----------------------------------------------------------------------------------------------------
 
 def job_is_seen(tale):
     tale.create_runtime()
@@ -84,7 +84,7 @@ def job_is_seen(tale):
 
 
 def job_is_owned(tale):
-    """Where an owner reference that blocks deletion needs a permission of its own."""
+    """Runs where an owner reference that blocks deletion needs a permission of its own."""
     return job_is_seen(tale)
 
 
@@ -136,7 +136,7 @@ def claim_is_left(tale):
 
 
 def gpus_are_counted(tale):
-    """A job whose claims cannot be read is built all the same; one that comes later shows the difference."""
+    """A job is built even if its claims cannot be read; a later job shows the difference."""
     path = "/apis/resource.k8s.io/v1/"
     tale.once(path + "deviceclasses", {
         "apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "accelerators"},
@@ -160,17 +160,17 @@ def gpus_are_counted(tale):
     return counted
 
 
-def job_is_told_of(tale):
-    """An event that is refused is dropped, as events may be: one of a later job arrives."""
+def job_has_events(tale):
+    """A denied event is dropped, as any event may be, but the event of a later job arrives."""
     tale.create_runtime()
-    tale.create_job("told-0")
+    tale.create_job("reported-0")
 
-    def told():
-        name = f"told-{len(tale.rest.list('trainjobs'))}"
+    def reported():
+        name = f"reported-{len(tale.rest.list('trainjobs'))}"
         tale.create_job(name)
         wait_for("it to be created", lambda: "Created" in true_conditions(tale.rest.get("trainjobs", name)))
-        return any(event["regarding"]["name"].startswith("told-") for event in tale.rest.list("events"))
-    return told
+        return any(event["regarding"]["name"].startswith("reported-") for event in tale.rest.list("events"))
+    return reported
 
 
 def leads(tale):
@@ -178,13 +178,13 @@ def leads(tale):
 
 
 def leads_on(tale):
-    """As the one whose lease it was in an earlier life, so that there is nothing to create."""
+    """The Lease exists already, so there is nothing to create."""
     tale.once(f"/apis/coordination.k8s.io/v1/namespaces/{tale.system}/leases", {
         "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "trainer.kubeflow.org"}, "spec": {}})
     return leads(tale)
 
 
-# Of the webhook ---------------------------------------------------------------------------------------------------------------
+# Stories of the webhook -------------------------------------------------------------------------------------------------------
 
 def webhook_is_ready(tale):
     return lambda: tale.program.admin("/readyz")[0] == 200
@@ -212,7 +212,7 @@ def queued_jobs_are_counted(tale):
 
 
 def changed_job(tale, having_run):
-    """Asks for the verdict on a change of patches, from which nothing but the job's history keeps it."""
+    """Sends a review of a change of patches that only the job's history could forbid."""
     tale.create_runtime()
     old = tale.create_job("changed", suspend=True)
     if having_run:
@@ -263,11 +263,11 @@ def remove_configurations(rest):
 
 
 def certificate_is_shown(tale):
-    """There is one of each configuration: one such story after the other."""
+    """There is only one of each configuration, so such stories run one after the other."""
     remove_configurations(tale.rest)
     for file, path in CONFIGURATIONS.items():
         configuration = yaml.safe_load((ROOT / "manifests" / "base" / "webhook" / f"{file}.yaml").read_text())
-        for webhook in configuration["webhooks"]:  # nothing answers, so that nothing must be asked
+        for webhook in configuration["webhooks"]:  # there is no webhook, so it must not be called
             webhook["objectSelector"] = {"matchLabels": {"no": "object"}}
             webhook["clientConfig"]["service"]["namespace"] = tale.system
         tale.rest.request("POST", path.rpartition("/")[0], configuration)

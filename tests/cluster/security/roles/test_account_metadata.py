@@ -1,5 +1,5 @@
-"""What our accounts may change, by base/account-policy.yaml, of the metadata of what is not theirs: that a finalizer of older
-controllers goes, and what the API server then notes about the owners of fields."""
+"""Metadata of other owners' objects that Signalbox's accounts may change, by base/account-policy.yaml: they may remove the finalizer of
+older controllers, with the change of managed fields that the API server makes of it."""
 
 import base64
 import copy
@@ -22,8 +22,7 @@ def runtime(kind="ClusterTrainingRuntime", spec=JOB_SET, **metadata):
 
 @pytest.fixture
 def kept(rest):
-    """Has objects by two owners of their fields, as `gitops` and `security` apply them: the path of each. They are gone after the
-    test."""
+    """Creates objects that `gitops` and `security` apply: returns the path of each. They are deleted after the test."""
     made = []
 
     def make(what, addition):
@@ -39,13 +38,13 @@ def kept(rest):
 
 
 def guard(kind="ClusterTrainingRuntime"):
-    """What `security` adds to a runtime of others."""
+    """Returns what `security` adds to a runtime of `gitops`."""
     pod = {"name": "node", "template": {"spec": {"template": {"spec": {"nodeSelector": {"isolated": "yes"}}}}}}
     return runtime(kind, {"replicatedJobs": [pod]}, labels={"guard": "yes"})
 
 
 def changes_of_metadata(rest):
-    """For each field that Kubernetes' ObjectMeta has, by what the API server says of them: another value, and none."""
+    """Yields another value, and none, for each field of ObjectMeta in the API server's schema."""
     schemas = rest.request("GET", "/openapi/v3/api/v1")["components"]["schemas"]
     for name, field in schemas["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"]["properties"].items():
         if name == "managedFields":
@@ -58,12 +57,12 @@ def changes_of_metadata(rest):
 
 
 def merged(one, other):
-    """Both trees of fields in one."""
+    """Merges two trees of fields."""
     return {key: merged(one.get(key, {}), other.get(key, {})) for key in one.keys() | other.keys()}
 
 
 def cut_back(fields):
-    """The tree without one of its branches, and with that branch empty, which stands for the field itself."""
+    """Yields the tree without each of its branches, and with that branch empty, which stands for the field itself."""
     for name, below in fields.items():
         yield {key: value for key, value in fields.items() if key != name}
         for less in [{}, *cut_back(below)] if below else []:
@@ -71,7 +70,7 @@ def cut_back(fields):
 
 
 def changes_of_field_owners(seen):
-    """Of each entry: none, another owner, another time, more and fewer fields; further, no entries, and one that owns all."""
+    """Yields changed managed fields: each entry removed, with another manager, time, more and fewer fields; no entries; one for all."""
     there = seen["metadata"]["managedFields"]
     everything = {}
     for entry in there:
@@ -93,7 +92,7 @@ def changes_of_field_owners(seen):
 
 
 def unchanged_fields(client, path, changes, patched):
-    """Tries them one by one. Returns what was tried, and what the policy had to refuse; what the server sets is what it sets."""
+    """Tries the changes one by one, and checks that none has an effect. Returns {field: status codes}."""
     def settled(metadata):
         return {name: value for name, value in metadata.items() if name not in ("resourceVersion", "generation")}
     tried, seen = {}, client.request("GET", path.removesuffix("/status"))
@@ -125,7 +124,7 @@ def test_no_field_of_a_runtimes_metadata_changes_and_so_it_has_no_false_owner(re
 
 
 @pytest.mark.parametrize("kind", ["Validating", "Mutating"])
-def test_no_field_of_the_configurations_metadata_changes_and_so_admission_does_not_go_away(rest, thief_of_webhook, configurations, kind):
+def test_no_field_of_the_configurations_metadata_changes_and_so_admission_stays(rest, thief_of_webhook, configurations, kind):
     path = configurations[kind]
     wait_for("the role", lambda: is_allowed(lambda: thief_of_webhook.request("GET", path)))
     configuration = rest.request("GET", path)
@@ -137,7 +136,7 @@ def test_no_field_of_the_configurations_metadata_changes_and_so_admission_does_n
 
 
 def test_no_field_of_a_train_jobs_metadata_changes_with_its_status(rest, thief, kept):
-    """The API server holds that by itself."""
+    """The API server enforces that by itself."""
     job = train_job("kept", "any")
     path = kept(job, {"apiVersion": job["apiVersion"], "kind": "TrainJob", "metadata": {"name": "kept", "labels": {"guard": "yes"}}})
     assert len(unchanged_fields(thief, f"{path}/status", changes_of_metadata(rest), patched=True)) >= 14
@@ -147,14 +146,14 @@ def owners_of(what):
     return [(each["manager"], each["operation"]) for each in what["metadata"]["managedFields"]]
 
 
-def test_what_several_apply_stays_theirs_so_that_the_next_apply_of_one_takes_nothing_of_another(rest, thief, kept):
+def test_applied_fields_keep_their_managers_so_that_the_next_apply_removes_nothing_of_another(rest, thief, kept):
     path = kept(runtime(), guard())
     seen = rest.request("GET", path)
     git, security = (next(each for each in seen["metadata"]["managedFields"] if each["manager"] == manager)
                      for manager in ("gitops", "security"))
     everything = [{**git, "fieldsV1": merged(git["fieldsV1"], security["fieldsV1"])}]
     assert refused(lambda: merge_patch(thief, path, {"metadata": {"managedFields": everything}}))
-    # In another's name, without any change but to that.
+    # In the name of another manager, which changes only the owner.
     whole = {name: seen[name] for name in ("apiVersion", "kind", "spec")} | {"metadata": {"name": "kept", "labels": {"guard": "yes"}}}
     for manager in ("gitops", "trainer", "another"):
         assert refused(lambda: apply(thief, path, whole, manager)), manager
@@ -164,7 +163,7 @@ def test_what_several_apply_stays_theirs_so_that_the_next_apply_of_one_takes_not
 
 
 @pytest.mark.parametrize("others", [[], ["example.com/of-others"]], ids=["alone", "with-others"])
-def test_the_finalizer_of_older_controllers_goes_and_with_it_that_others_own_it(rest, thief, kept, others):
+def test_the_finalizer_of_older_controllers_is_removed_with_its_managed_fields(rest, thief, kept, others):
     path = kept(runtime(), guard())
     if others:
         apply(rest, path, runtime(finalizers=[IN_USE, *others]), "gitops")

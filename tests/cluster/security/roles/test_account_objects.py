@@ -1,5 +1,5 @@
-"""What base/account-policy.yaml lets our accounts make and change of what is theirs: what our programs make, and no orders to other
-controllers with it."""
+"""Objects that base/account-policy.yaml lets Signalbox's accounts create and change: those that the programs make, without labels,
+annotations or finalizers that give orders to other controllers."""
 
 import copy
 import json
@@ -16,7 +16,7 @@ ORDERS = {"labels": {"example.com/any": "yes"}, "annotations": {"example.com/any
 
 
 def built():
-    """Of what the builder's examples want, the Secrets and ConfigMaps: one for each ending of a name."""
+    """Returns the Secrets and ConfigMaps of the builder's examples: one for each ending of a name."""
     found = {}
     for path in sorted((ROOT / "tests" / "data" / "build").glob("*/want.json")):
         for each in json.loads(path.read_text()).get("objects", []):
@@ -26,7 +26,7 @@ def built():
     return found
 
 
-def test_what_the_builder_makes_may_be_made(thief):
+def test_objects_of_the_builder_may_be_created(thief):
     endings = built()
     assert endings.keys() == {("Secret", "-flux-curve"), ("Secret", "-mpi-ssh-auth"), ("ConfigMap", "-runtime-snapshot"),
                               ("ConfigMap", "-mpi-hostfile"), ("ConfigMap", "-flux-entrypoint"), ("ConfigMap", "-tls-config")}
@@ -38,7 +38,7 @@ def test_what_the_builder_makes_may_be_made(thief):
 
 
 @pytest.mark.parametrize("kind", ["JobSet", "PodGroup"])
-def test_what_a_train_job_runs_as_may_be_made_with_the_labels_and_annotations_of_its_runtime(thief, kind):
+def test_workloads_may_be_created_with_the_labels_and_annotations_of_the_runtime(thief, kind):
     assert create(thief, obj(kind, NAME[kind], metadata={name: ORDERS[name] for name in ("labels", "annotations")}))
 
 
@@ -47,12 +47,12 @@ def test_what_a_train_job_runs_as_may_be_made_with_the_labels_and_annotations_of
     [], [ANOTHER], [{**OWNER, "controller": False}], [{**OWNER, "apiVersion": "example.com/v1"}],
     [OWNER, {**ANOTHER, "controller": False, "uid": "5a5ca027-df0f-44ad-9d2f-74cb0a848a90"}],
 ], ids=["none", "another", "not-controlling", "of-another-group", "and-another"])
-def test_nothing_is_made_but_for_one_train_job_that_controls_it(thief, kind, owners):
+def test_objects_may_be_created_only_with_one_train_job_as_their_controller(thief, kind, owners):
     assert refused(lambda: create(thief, obj(kind, NAME[kind], owners=owners)))
 
 
 @pytest.mark.parametrize("kind", ["Secret", "ConfigMap", "JobSet", "PodGroup"])
-def test_nothing_that_is_made_has_a_finalizer_that_would_keep_its_namespace_from_going(thief, kind):
+def test_objects_may_not_be_created_with_a_finalizer_that_blocks_their_namespace(thief, kind):
     assert create(thief, obj(kind, NAME[kind]))
     for finalizer in ("example.com/never", "foregroundDeletion", IN_USE):
         assert refused(lambda: create(thief, obj(kind, NAME[kind], metadata={"finalizers": [finalizer]})))
@@ -63,7 +63,7 @@ def test_nothing_that_is_made_has_a_finalizer_that_would_keep_its_namespace_from
     {"labels": {"example.com/any": "yes"}}, {"labels": {"app.kubernetes.io/part-of": "signalbox"}},
     {"annotations": {"example.com/any": "yes"}},
 ], ids=["label", "our-label", "annotation"])
-def test_secrets_and_config_maps_carry_no_orders_to_other_controllers(thief, kind, metadata):
+def test_secrets_and_config_maps_have_no_metadata_for_other_controllers(thief, kind, metadata):
     assert refused(lambda: create(thief, obj(kind, NAME[kind], metadata=metadata)))
 
 
@@ -79,7 +79,7 @@ def test_secrets_and_config_maps_have_names_after_their_job_and_use(thief, kind,
 
 
 @pytest.mark.parametrize("kind", ["ConfigMap", "JobSet", "PodGroup"])
-def test_what_is_ours_gets_neither_finalizers_nor_other_owners_later(thief, there, kind):
+def test_owned_objects_get_neither_finalizers_nor_other_owners_later(thief, there, kind):
     there(obj(kind, NAME[kind], metadata={"finalizers": ["example.com/of-others"]}))
     path = f"{PATH[kind].format('default')}/{NAME[kind]}"
     for metadata in ({"finalizers": []}, {"finalizers": ["example.com/of-others", "example.com/never"]},
@@ -90,7 +90,7 @@ def test_what_is_ours_gets_neither_finalizers_nor_other_owners_later(thief, ther
 
 
 def change(client, path, metadata):
-    """As the reconciler does it: ConfigMaps are replaced, all else patched."""
+    """Changes metadata like the reconciler: ConfigMaps are replaced, other kinds patched."""
     if "configmaps" not in path:
         return merge_patch(client, f"{path}?{MANAGER}", {"metadata": metadata})
     seen = client.request("GET", path)
@@ -100,7 +100,7 @@ def change(client, path, metadata):
     return client.request("PUT", f"{path}?{MANAGER}", changed)
 
 
-def test_labels_and_annotations_that_others_gave_a_config_map_of_ours_stay(thief, there):
+def test_labels_and_annotations_of_others_on_an_owned_config_map_stay(thief, there):
     there(obj("ConfigMap", "job-runtime-snapshot", metadata={"labels": {"a": "b"}, "annotations": {"c": "d"}}))
     path = PATH["ConfigMap"].format("default") + "/job-runtime-snapshot"
     for metadata in ({"labels": {"a": "e"}}, {"labels": {"f": "g"}}, {"annotations": {"c": "e"}}, {"annotations": {"f": "g"}}):
@@ -110,7 +110,7 @@ def test_labels_and_annotations_that_others_gave_a_config_map_of_ours_stay(thief
 
 
 def event(name="job.1", namespace="default", **fields):
-    """As kube::EventFolder makes it."""
+    """Returns an event as kube::EventFolder makes it."""
     return {"apiVersion": "v1", "kind": "Event", "metadata": {"name": name, "namespace": namespace}, "type": "Normal",
             "reason": "Any", "action": "Any", "message": "any", "count": 1, "eventTime": "2026-01-15T10:00:00.000000Z",
             "firstTimestamp": "2026-01-15T10:00:00Z", "lastTimestamp": "2026-01-15T10:00:00Z",
@@ -123,7 +123,7 @@ COUNTED = {"count": 2, "lastTimestamp": "2026-01-15T10:01:00Z",
            "series": {"count": 2, "lastObservedTime": "2026-01-15T10:01:00.000000Z"}}
 
 
-def test_events_are_made_and_counted(thief, there):
+def test_events_may_be_created_and_counted(thief, there):
     assert create(thief, event())
     there(event())
     assert merge_patch(thief, f"{PATH['Event'].format('default')}/job.1?{MANAGER}", COUNTED)["count"] == 2
@@ -135,11 +135,11 @@ def test_events_are_made_and_counted(thief, there):
     {"involvedObject": {**event()["involvedObject"], "apiVersion": "v1"}},
     *({"metadata": {"name": "job.1", name: value}} for name, value in [*ORDERS.items(), ("ownerReferences", [OWNER])]),
 ], ids=["component", "source", "host", "of-a-pod", "of-another-group", "label", "annotation", "finalizer", "owner"])
-def test_no_events_are_made_but_of_our_controller_about_train_jobs(thief, fields):
+def test_only_events_of_the_controller_about_train_jobs_may_be_created(thief, fields):
     assert refused(lambda: create(thief, event(**fields)))
 
 
-def test_no_events_are_made_in_kube_system(rest, thief):
+def test_no_events_may_be_created_in_kube_system(rest, thief):
     assert refused(lambda: create(thief, event(namespace="kube-system"), "kube-system"))
     assert create(rest, event(namespace="kube-system"), "kube-system"), "others may"
 
@@ -148,14 +148,14 @@ def test_no_events_are_made_in_kube_system(rest, thief):
     {"reportingComponent": "kubelet"}, {"source": {"component": "kubelet"}},
     {"involvedObject": {**event()["involvedObject"], "kind": "Pod", "apiVersion": "v1"}},
 ], ids=["component", "source", "of-a-pod"])
-def test_events_of_others_are_not_changed(thief, there, fields):
+def test_events_of_others_may_not_be_changed(thief, there, fields):
     there(event(**fields))
     path = f"{PATH['Event'].format('default')}/job.1?{MANAGER}"
     assert refused(lambda: merge_patch(thief, path, COUNTED))
     assert refused(lambda: merge_patch(thief, path, {**COUNTED, **{name: event()[name] for name in fields}}))
 
 
-def test_of_our_events_no_metadata_changes_nor_what_they_are_about(thief, there):
+def test_own_events_keep_their_metadata_and_their_object(thief, there):
     there(event())
     path = f"{PATH['Event'].format('default')}/job.1?{MANAGER}"
     for name, value in [*ORDERS.items(), ("ownerReferences", [ANOTHER])]:
@@ -165,7 +165,7 @@ def test_of_our_events_no_metadata_changes_nor_what_they_are_about(thief, there)
         assert refused(lambda: merge_patch(thief, path, changed)), changed
 
 
-def test_the_lease_carries_no_orders_to_other_controllers(thief, there):
+def test_the_lease_has_no_metadata_for_other_controllers(thief, there):
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": {"holderIdentity": "any"}}
     kept = {**lease, "metadata": {"name": "trainer.kubeflow.org", "labels": {"of": "others"}}}
     assert create(thief, {**lease, "metadata": {"name": "trainer.kubeflow.org"}}, "kubeflow-system")
@@ -180,12 +180,12 @@ def test_the_lease_carries_no_orders_to_other_controllers(thief, there):
 
 
 def certificate(**metadata):
-    """As the webhook makes it."""
+    """Returns a Secret as the webhook makes it."""
     return {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls", "data": {"tls.crt": "", "tls.key": ""},
             "metadata": {"name": "signalbox-webhook-cert", "labels": {"app.kubernetes.io/part-of": "signalbox"}, **metadata}}
 
 
-def test_the_certificate_of_the_webhook_carries_no_orders_to_other_controllers(rest, thief_of_webhook, there):
+def test_the_certificate_of_the_webhook_has_no_metadata_for_other_controllers(rest, thief_of_webhook, there):
     path = PATH["Secret"].format("kubeflow-system") + "/signalbox-webhook-cert"
 
     def make(what):

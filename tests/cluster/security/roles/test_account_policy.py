@@ -1,5 +1,5 @@
-"""What base/account-policy.yaml refuses to whoever has the token of one of our accounts, though its roles allow it; what both
-programs do in earnest they do under this policy in tests/cluster."""
+"""Requests with a token of Signalbox's accounts that base/account-policy.yaml denies, although the roles allow them. The programs' own
+requests run under this policy in tests/cluster."""
 
 import base64
 import copy
@@ -18,11 +18,11 @@ from rest import wait_for
     obj("Secret", "bootstrap-token-abcdef", type="bootstrap.kubernetes.io/token"),
     obj("Secret", "job-flux-curve", type="example.com/type-of-another-controller"),
 ], ids=lambda secret: secret["type"])
-def test_no_token_of_another_account_is_to_be_had_by_a_secret(thief, secret):
+def test_a_secret_for_a_token_of_another_account_is_denied(thief, secret):
     assert refused(lambda: create(thief, secret))
 
 
-def test_nor_by_the_secret_that_the_webhook_may_make(thief_of_webhook):
+def test_the_webhooks_secret_may_not_become_a_token_of_another_account(thief_of_webhook):
     def apply(**fields):
         path = PATH["Secret"].format("kubeflow-system") + "/signalbox-webhook-cert?fieldManager=thief&dryRun=All"
         return thief_of_webhook.request("PATCH", path, obj("Secret", "signalbox-webhook-cert", owners=(), **fields),
@@ -34,7 +34,7 @@ def test_nor_by_the_secret_that_the_webhook_may_make(thief_of_webhook):
 
 
 @pytest.mark.parametrize("kind", ["Validating", "Mutating"])
-def test_nor_by_what_the_webhook_may_do_to_its_configurations_but_their_ca_it_may_change(thief_of_webhook, configurations, kind):
+def test_the_webhook_may_change_only_the_ca_of_its_configurations(thief_of_webhook, configurations, kind):
     def change(act):
         configuration = thief_of_webhook.request("GET", configurations[kind])
         act(configuration["webhooks"])
@@ -59,14 +59,14 @@ def test_nor_by_what_the_webhook_may_do_to_its_configurations_but_their_ca_it_ma
 
 
 def thief_ca(client):
-    """Any certificate will do: every namespace has that of the API server."""
+    """Returns any certificate: every namespace has that of the API server."""
     return client.request("GET", "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication")[
         "data"]["client-ca-file"]
 
 
 @pytest.mark.parametrize("kind", ["ConfigMap", "JobSet"])
-@pytest.mark.parametrize("owners", [[], [ANOTHER]], ids=["nobody's", "another's"])
-def test_what_is_not_ours_may_be_neither_made_changed_taken_over_nor_deleted(thief, there, kind, owners):
+@pytest.mark.parametrize("owners", [[], [ANOTHER]], ids=["without owner", "another's"])
+def test_objects_of_other_owners_may_not_be_created_changed_adopted_or_deleted(thief, there, kind, owners):
     other = obj(kind, "coredns", owners=owners)
     assert refused(lambda: create(thief, other))
     there(other)
@@ -83,7 +83,7 @@ def test_what_is_not_ours_may_be_neither_made_changed_taken_over_nor_deleted(thi
     assert refused(lambda: thief.request("DELETE", path))
 
 
-def test_what_is_ours_may_be_changed_and_deleted_but_not_given_away(thief, there):
+def test_owned_objects_may_be_changed_and_deleted_but_keep_their_owner(thief, there):
     there(obj("ConfigMap", "ours"))
     path = PATH["ConfigMap"].format("default") + "/ours"
     changed = thief.request("GET", path) | {"data": {"a": "b"}}
@@ -102,20 +102,20 @@ SET = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "set"
     ("suspended", [SET], True, True), ("running", [SET], False, False), ("alone", [], True, False),
     ("of-another", [ANOTHER], True, False), ("not-controlled", [{**SET, "controller": False}], True, False),
     ("of-a-train-job", [OWNER], True, False)])
-def test_of_jobs_only_suspended_ones_of_a_job_set_may_be_deleted(thief, there, name, owners, suspend, may_go):
+def test_only_suspended_jobs_of_a_job_set_may_be_deleted(thief, there, name, owners, suspend, may_go):
     there(obj("Job", name, owners=owners, spec={"suspend": suspend, **JOB_SET["replicatedJobs"][0]["template"]["spec"]}))
     path = PATH["Job"].format("default") + f"/{name}?dryRun=All"
     assert thief.request("DELETE", path) if may_go else refused(lambda: thief.request("DELETE", path))
 
 
 @pytest.mark.parametrize("kind", ["ConfigMap", "Secret", "JobSet"])
-def test_nothing_is_made_where_accounts_may_do_much(rest, thief, kind):
+def test_nothing_may_be_created_in_kube_system(rest, thief, kind):
     ours = obj(kind, {"ConfigMap": "job-runtime-snapshot", "Secret": "job-flux-curve", "JobSet": "job"}[kind])
     assert refused(lambda: create(thief, ours, "kube-system"))
     assert create(rest, ours, "kube-system"), "others may"
 
 
-def test_runtimes_lose_finalizers_and_change_in_nothing_else(rest, thief):
+def test_runtimes_may_lose_the_finalizer_and_change_in_nothing_else(rest, thief):
     spec = {"template": {"spec": JOB_SET}}
     rest.create({"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "ClusterTrainingRuntime", "spec": spec,
                  "metadata": {"name": "shared", "finalizers": [IN_USE, "example.com/of-others"]}})
@@ -132,7 +132,7 @@ def test_runtimes_lose_finalizers_and_change_in_nothing_else(rest, thief):
     rest.delete("clustertrainingruntimes", "shared")
 
 
-def test_the_policy_is_bound_and_speaks_of_the_accounts_that_there_are(installed):
+def test_the_policy_is_bound_and_applies_to_the_installed_accounts(installed):
     policy, binding = yaml.safe_load_all(POLICY.read_text())
     assert binding["spec"] == {"policyName": policy["metadata"]["name"], "validationActions": ["Deny"]}
     condition, = policy["spec"]["matchConditions"]
@@ -142,7 +142,7 @@ def test_the_policy_is_bound_and_speaks_of_the_accounts_that_there_are(installed
     assert policy["spec"]["failurePolicy"] == "Fail"
 
 
-def test_the_policy_covers_every_kind_that_the_roles_let_it_write_but_its_own_business():
+def test_the_policy_covers_every_kind_that_the_roles_allow_to_write_except_train_jobs():
     role, = (each for each in yaml.safe_load_all((ROOT / "manifests" / "base" / "rbac" / "reconciler.yaml").read_text())
              if each["kind"] == "ClusterRole")
     operation = {"create": "CREATE", "update": "UPDATE", "patch": "UPDATE", "delete": "DELETE"}
@@ -151,7 +151,7 @@ def test_the_policy_covers_every_kind_that_the_roles_let_it_write_but_its_own_bu
     policy = next(yaml.safe_load_all(POLICY.read_text()))
     judged = {(group, resource, verb) for rule in policy["spec"]["matchConstraints"]["resourceRules"] for group in rule["apiGroups"]
               for resource in rule["resources"] for verb in rule["operations"]}
-    # Of metadata, these change nothing: test_account_metadata.py.
+    # These change no metadata: test_account_metadata.py.
     own_business = {("trainer.kubeflow.org", "trainjobs", "DELETE"), ("trainer.kubeflow.org", "trainjobs/status", "UPDATE"),
                     ("trainer.kubeflow.org", "trainjobs/finalizers", "UPDATE")}
     assert written - judged == own_business

@@ -1,4 +1,4 @@
-"""A webhook that demands bearer tokens, behind an API server that sends one and says whose the others are."""
+"""A webhook that requires bearer tokens, behind an API server that sends one and reviews those of others."""
 
 import ssl
 import urllib.error
@@ -12,7 +12,7 @@ from rest import ApiError, wait_for
 from schema_server import ROOT, WebhookAlone
 
 AUDIENCE = "signalbox-webhook"
-CALLER = "api-server"  # the service account whose token the API server sends
+CALLER = "api-server"  # the service account of the API server's token
 PERMISSION = ROOT / "manifests" / "components" / "bearer-tokens" / "rbac.yaml"
 PATH = "/validate-trainer-kubeflow-org-v1alpha1-trainjob"
 
@@ -40,7 +40,7 @@ def token(rest, account, *audiences):
 
 
 def call(signalbox, bearer):
-    """Status and text of what somebody with that token gets."""
+    """Returns status and text for a call with that token."""
     trust = ssl.create_default_context(cafile=signalbox.certificates / "ca.crt")
     headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {bearer}"} if bearer else {})}
     request = urllib.request.Request(f"https://127.0.0.1:{signalbox.webhook.port_of('admission')}{PATH}", b"{}", headers)
@@ -58,9 +58,9 @@ def created(rest, obj):
         return str(error)
 
 
-def test_without_the_permission_to_ask_nobody_is_let_in(place):
+def test_without_the_permission_for_token_reviews_all_calls_are_rejected(place):
     _, signalbox, rest = place
-    # Also nobody whom the API server sends.
+    # That includes the API server's own calls.
     wait_for("the API server to call the webhook",
              lambda: "unable to handle the request" in str(created(rest, runtime())), interval=0.5)
     assert call(signalbox, token(rest, CALLER, AUDIENCE))[0] == 503
@@ -68,20 +68,20 @@ def test_without_the_permission_to_ask_nobody_is_let_in(place):
     assert signalbox.webhook.metric("signalbox_admission_requests_total", 'code="503"') > 0
 
 
-def test_the_api_server_with_its_token_is_let_in(place, permission):
+def test_the_api_server_with_its_token_is_accepted(place, permission):
     _, signalbox, rest = place
-    wait_for("the permission to be known", lambda: isinstance(created(rest, runtime()), dict))
+    wait_for("the permission to be in force", lambda: isinstance(created(rest, runtime()), dict))
     rest.create(runtime())
     rest.create(train_job("welcome"))
     rest.delete("trainjobs", "welcome")
     refused = created(rest, train_job("nowhere", runtime_name="nowhere"))
     assert "spec.runtimeRef" in refused
-    assert "eyJ" not in signalbox.webhook.text()  # how every such token begins
+    assert "eyJ" not in signalbox.webhook.text()  # the beginning of every such token
 
 
 def test_tokens_for_others_or_of_others_are_refused(place, permission):
     _, signalbox, rest = place
-    wait_for("the permission to be known", lambda: call(signalbox, token(rest, CALLER, AUDIENCE))[0] == 400)
+    wait_for("the permission to be in force", lambda: call(signalbox, token(rest, CALLER, AUDIENCE))[0] == 400)
     own = "https://kubernetes.default.svc"
     assert call(signalbox, token(rest, CALLER, own))[0] == 401
     assert call(signalbox, token(rest, CALLER, AUDIENCE, own))[0] == 400
@@ -94,6 +94,6 @@ def test_tokens_for_others_or_of_others_are_refused(place, permission):
 def test_a_token_of_an_account_that_is_deleted_ends_soon(place, permission):
     _, signalbox, rest = place
     good = token(rest, CALLER, AUDIENCE)
-    wait_for("the permission to be known", lambda: call(signalbox, good)[0] == 400)
+    wait_for("the permission to be in force", lambda: call(signalbox, good)[0] == 400)
     rest.request("DELETE", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{CALLER}")
     wait_for("it to be refused", lambda: call(signalbox, good)[0] == 401, timeout=30)

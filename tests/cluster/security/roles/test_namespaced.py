@@ -1,4 +1,4 @@
-"""An installation that is limited to some namespaces: roles there instead of everywhere, and everybody told of the same list."""
+"""An installation for some namespaces: its roles are only there, and all its parts have the same list of namespaces."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ CLUSTER_SCOPED = {"clustertrainingruntimes", "runtimeclasses", "deviceclasses", 
 
 
 def roles(*parts):
-    """{name: {(verb, group, resource)}} of the roles in that file."""
+    """Returns {name: {(verb, group, resource)}} of the roles in that file."""
     found = {}
     for role in yaml.safe_load_all(MANIFESTS.joinpath(*parts).read_text()):
         if role["kind"] in ("ClusterRole", "Role") and role["metadata"]["name"] != "kubeflow-trainer-public":
@@ -26,12 +26,12 @@ def roles(*parts):
 
 
 @pytest.mark.parametrize("program", ["reconciler", "webhook"])
-def test_a_namespace_s_role_and_what_is_left_for_the_cluster_are_together_what_the_cluster_role_allows(program):
+def test_a_namespace_s_role_and_the_reduced_cluster_role_together_equal_the_cluster_role(program):
     name = f"signalbox-{program}"
     everywhere = roles("base", "rbac", f"{program}.yaml")["ClusterRole", name]
     left = roles("components", "namespaced", "rbac.yaml")["ClusterRole", name]
     here = roles("components", "namespaced", "roles", "rbac.yaml")["Role", name]
-    # What all namespaces share is somebody else's.
+    # Cluster-scoped runtimes belong to all namespaces.
     taken_away = {("patch", "trainer.kubeflow.org", "clustertrainingruntimes")} if program == "reconciler" else set()
     assert left | here == everywhere - taken_away
     assert not left & here
@@ -40,7 +40,7 @@ def test_a_namespace_s_role_and_what_is_left_for_the_cluster_are_together_what_t
 
 
 def named(objects):
-    """Everywhere that an overlay names namespaces."""
+    """Returns all places where an overlay names namespaces."""
     deployments = [obj["spec"]["template"]["spec"]["containers"][0]["args"] for (kind, _), obj in objects.items()
                    if kind == "Deployment"]
     selectors = [webhook["namespaceSelector"] for (kind, _), obj in objects.items() if "Webhook" in kind
@@ -83,7 +83,7 @@ def test_a_namespace_is_added_as_the_guide_says(plane, tmp_path):
     assert named(objects) == [["team-a", "team-b", "team-c"]] * 10
 
 
-def test_without_a_namespace_the_component_is_refused_instead_of_taking_all(plane, installed, tmp_path):
+def test_without_a_namespace_the_component_is_rejected_instead_of_selecting_all(plane, installed, tmp_path):
     objects = build(plane, write_overlay(tmp_path, ["namespaced"], base="base"))
     run = subprocess.run([plane.kubectl_path, "--kubeconfig", plane.kubeconfig, "apply", "--server-side", "--dry-run=server",
                           "-f", "-"], capture_output=True, text=True, input=json.dumps({

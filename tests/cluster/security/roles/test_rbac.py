@@ -1,4 +1,4 @@
-"""What our service accounts may do, read from the files and asked of a real authorizer: what is listed here, and nothing else."""
+"""The permissions of Signalbox's service accounts, by the files and by a real authorizer: exactly those that are listed here."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ OURS = "trainer.kubeflow.org"
 JOBSET = "jobset.x-k8s.io"
 LEASES = "coordination.k8s.io"
 ADMISSION = "admissionregistration.k8s.io"
-# Where: in all namespaces, or in those that an installation is limited to; in that of the programs; in none.
+# Scope: all namespaces, or those of a limited installation; the programs' namespace; cluster-scoped objects.
 LOOKED_AFTER, OF_PROGRAMS, SHARED = "looked after", "of programs", "shared"
 
 # account, verbs, group, resources, where, names of objects
@@ -29,11 +29,11 @@ LISTED = [
     ("webhook", "get", "", "configmaps", LOOKED_AFTER, ""),
     ("webhook", "get", JOBSET, "jobsets", LOOKED_AFTER, ""),
     ("webhook", "get", "scheduling.k8s.io", "priorityclasses", SHARED, ""),
-    # Of the component self-signed.
+    # Component self-signed.
     ("webhook", "get create patch update", "", "secrets", OF_PROGRAMS, "signalbox-webhook-cert"),
     ("webhook", "get update", ADMISSION, "validatingwebhookconfigurations", SHARED, "validator.trainer.kubeflow.org"),
     ("webhook", "get update", ADMISSION, "mutatingwebhookconfigurations", SHARED, "defaulter.trainer.kubeflow.org"),
-    # Of the component bearer-tokens.
+    # Component bearer-tokens.
     ("webhook", "create", "authentication.k8s.io", "tokenreviews", SHARED, ""),
 
     ("reconciler", "get list watch delete", OURS, "trainjobs", LOOKED_AFTER, ""),
@@ -56,9 +56,9 @@ LISTED = [
     ("reconciler", "create", LEASES, "leases", OF_PROGRAMS, ""),
     ("reconciler", "get update", LEASES, "leases", OF_PROGRAMS, "trainer.kubeflow.org"),
 ]
-# A reconciler that is limited to namespaces changes nothing that all of them share.
+# A reconciler that is limited to namespaces changes no cluster-scoped object.
 NOT_IF_LIMITED = {("patch", OURS, "clustertrainingruntimes", "")}
-# What would matter most if a token were stolen, and must not be listed above. What roles cannot refuse: test_account_policy.py.
+# The permissions that would help an attacker most; they must not be listed above. test_account_policy.py has what roles cannot deny.
 NEVER = [
     *[(account, verb, "", resource) for account in ("webhook", "reconciler") for resource in ("secrets", "configmaps")
       for verb in ("list", "watch")],
@@ -90,7 +90,7 @@ def test_a_comment_says_why_for_every_rule(path):
     rules = [number for number, line in enumerate(lines) if re.match(r"  - apiGroups:", line)]
     assert rules
     for number in rules:
-        # One comment may speak for a rule and for the one that narrows it.
+        # A comment may cover a rule and the one that narrows it.
         before = lines[number - 1].strip()
         assert before.startswith("#") or before.startswith("verbs:"), f"{path.name}:{number + 1}"
 
@@ -108,7 +108,7 @@ def test_bindings_join_accounts_and_roles_of_one_name(installed):
             assert subject["name"] in accounts and subject["namespace"] == "kubeflow-system"
 
 
-# The first has all of its permissions in all namespaces; the other had, before it was limited to some.
+# The first installation has its permissions in all namespaces. The other one had, before it was limited.
 WIDE, LIMITED = "wide", "limited"
 TEAMS = ["team-a", "team-b"]
 QUESTIONS = [
@@ -122,7 +122,7 @@ QUESTIONS = [
 
 @pytest.fixture(scope="module")
 def granted(plane, rest, namespaces, tmp_path_factory):
-    """(account, installation, namespace) -> what the authorizer grants this account there, and does not grant to every account."""
+    """Returns a function (account, installation, namespace) -> permissions of this account there that other accounts do not have."""
     def apply(installation, *limits):
         objects = accounts_and_roles(plane, tmp_path_factory.mktemp("overlay"), limits)
         plane.kubectl("apply", "--server-side", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": [
@@ -141,7 +141,7 @@ def granted(plane, rest, namespaces, tmp_path_factory):
 
 
 def rules(client, namespace):
-    """What the client may do in a namespace, and with what is in none."""
+    """Returns the client's permissions in a namespace and for cluster-scoped objects."""
     answer = client.request("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", {
         "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": {"namespace": namespace}})["status"]
     of_resources = {(verb, group, resource, name) for rule in answer["resourceRules"] for verb in rule["verbs"]
@@ -152,15 +152,15 @@ def rules(client, namespace):
 
 @pytest.mark.parametrize("account", ["webhook", "reconciler"])
 @pytest.mark.parametrize("installation, namespace, places", QUESTIONS, ids=[f"{each[0]}-in-{each[1]}" for each in QUESTIONS])
-def test_what_is_listed_is_granted_and_nothing_else(granted, account, installation, namespace, places):
+def test_exactly_the_listed_permissions_are_granted(granted, account, installation, namespace, places):
     want = listed(account, *places) - (NOT_IF_LIMITED if installation == LIMITED else set())
-    # The authorizer learns of roles by a watch.
+    # The authorizer watches roles, so changes take a moment.
     with contextlib.suppress(AssertionError):
-        wait_for("what is applied to be in force", lambda: granted(account, installation, namespace) == want, timeout=5)
+        wait_for("the applied roles to be in force", lambda: granted(account, installation, namespace) == want, timeout=5)
     assert granted(account, installation, namespace) == want
 
 
-def test_what_would_hurt_is_not_listed():
+def test_no_dangerous_permission_is_listed():
     for account, *permission in NEVER:
         assert tuple(permission) not in {each[:3] for each in listed(account, LOOKED_AFTER, SHARED)}, (account, permission)
     assert {name for _, group, _, name in listed("reconciler", OF_PROGRAMS) - {("create", LEASES, "leases", "")}} == {OURS}
@@ -168,8 +168,8 @@ def test_what_would_hurt_is_not_listed():
     assert "secrets" not in {resource for _, _, resource, _ in listed("webhook", LOOKED_AFTER)}
 
 
-def test_all_may_read_one_thing():
-    """What tells clients which controller they talk to: tests/cluster/operations/manifests/test_overlays.py."""
+def test_every_account_may_read_the_version():
+    """Clients learn from it which controller is installed: tests/cluster/operations/manifests/test_overlays.py."""
     role, = (each for path in RBAC for each in yaml.safe_load_all(path.read_text()) if each["metadata"]["name"] == PUBLIC
              and each["kind"] == "Role")
     assert [(rule["verbs"], rule["resources"], rule["resourceNames"]) for rule in role["rules"]] == [
@@ -177,7 +177,7 @@ def test_all_may_read_one_thing():
 
 
 @pytest.mark.parametrize("path", ALL_RBAC, ids=lambda path: path.relative_to(ROOT / "manifests").as_posix())
-def test_the_security_guide_says_what_each_rule_is_worth_to_an_attacker(path):
+def test_the_security_guide_describes_the_value_of_each_rule_for_an_attacker(path):
     guide = (ROOT / "docs" / "security.md").read_text()
     rules = [rule for role in yaml.safe_load_all(path.read_text()) for rule in role.get("rules", [])]
     assert rules
@@ -186,7 +186,7 @@ def test_the_security_guide_says_what_each_rule_is_worth_to_an_attacker(path):
         assert f"{', '.join(rule['resources'])}: {', '.join(rule['verbs'])}{names}" in guide
 
 
-def test_the_security_guide_lists_no_rule_that_there_is_not():
+def test_the_security_guide_lists_only_existing_rules():
     listed = re.findall(r"(?m)^\| (.*?): ([a-z, ]*?)(?: \[.*?\])?(?:, (?:in|for) [a-z-]+)? \|",
                         (ROOT / "docs" / "security.md").read_text().partition("## Permissions")[2])
     rules = {(", ".join(rule["resources"]), ", ".join(rule["verbs"])) for path in ALL_RBAC

@@ -1,8 +1,8 @@
-"""Each rule of our roles is needed: without it the story that is named here stops at a refusal by the API server's
-authorizer, and with it again the story goes on. Of roles in some namespaces this is told of the rules that are others there.
-That nothing else is allowed is in test_rbac.py.
+"""Each rule of Signalbox's roles is needed: without it, the story that is named here stops at a denial by the API server's authorizer,
+and with it again the story continues. Roles in some namespaces are tested only for rules that differ there. test_rbac.py shows that
+nothing else is allowed.
 
-Each story has an installation of its own, with accounts and roles in namespaces of its own, so that several go on at a time."""
+Each story has an installation of its own, with accounts and roles in namespaces of its own, so that several run at a time."""
 
 import concurrent.futures
 import dataclasses
@@ -23,17 +23,17 @@ from rest import Rest, wait_for
 BINARIES = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"])
 ROLES = [*sorted((ROOT / "manifests" / "base" / "rbac").glob("*.yaml")),
          *sorted((ROOT / "manifests" / "components").rglob("rbac.yaml"))]
-OURS, ANOTHER = "of-the-story", "another-one"  # what an installation in some namespaces is made for, before a story takes it
+OURS, ANOTHER = "of-the-story", "another-one"  # placeholders for the namespaces of a limited installation
 AT_A_TIME = 10
 
 
 @dataclasses.dataclass
 class Story:
     role: str
-    what: str  # a resource, and a verb where it takes one, by which the rule is known
+    what: str  # a resource, and a verb if needed, that identify the rule
     begin: Callable
     options: tuple = ()
-    limited: bool = False  # to namespaces
+    limited: bool = False  # limited to namespaces
 
     @property
     def name(self):
@@ -65,7 +65,7 @@ STORIES = [
     Story("reconciler", "limitranges", stories.gang),
     Story("reconciler", "runtimeclasses", stories.gang_in_sandboxes),
     Story("reconciler", "resourceclaimtemplates", stories.gpus_are_counted),
-    Story("reconciler", "events", stories.job_is_told_of),
+    Story("reconciler", "events", stories.job_has_events),
     Story("reconciler", "leases create", stories.leads),
     Story("reconciler", "leases get", stories.leads_on),
     Story("webhook", "clustertrainingruntimes", stories.webhook_is_ready),
@@ -75,7 +75,7 @@ STORIES = [
     Story("webhook-certificate", "validatingwebhookconfigurations", stories.certificate_is_shown, SELF_SIGNED),
     Story("webhook", "priorityclasses", stories.priority_of_a_volcano_gang),
     Story("webhook-callers", "tokenreviews", stories.token_is_asked_about, ("--token-audience=signalbox-webhook",)),
-    # Where what is in a namespace and what is in none are not one rule.
+    # Rules that are split into a Role and a ClusterRole.
     Story("reconciler", "clustertrainingruntimes", stories.job_is_seen, limited=True),
     Story("reconciler", "trainingruntimes", stories.job_of_the_namespaces_runtime_is_seen, limited=True),
     Story("reconciler", "resourceclaimtemplates", stories.gpus_are_counted, limited=True),
@@ -88,13 +88,13 @@ STORIES = [
 
 @pytest.fixture(scope="module")
 def objects(plane, tmp_path_factory):
-    """{limited: accounts, roles and bindings of every component}"""
+    """Returns {limited: accounts, roles and bindings of every component}"""
     return {limited: accounts_and_roles(plane, tmp_path_factory.mktemp("overlay"), [OURS, ANOTHER] if limited else [])
             for limited in (False, True)}
 
 
 def rules_of(objects):
-    """(role, rule) of them all."""
+    """Returns (role, rule) of all of them."""
     return [(each, rule) for each in objects for rule in each.get("rules", [])]
 
 
@@ -109,14 +109,14 @@ def test_every_rule_has_one_story(objects):
         for role, rule in rules_of(objects[limited]):
             if role["metadata"].get("namespace") == ANOTHER or limited and permissions(rule) in wide:
                 continue
-            told = [story for story in STORIES if story.limited == limited and story.is_about(role, rule)]
-            assert len(told) == 1, (role["kind"], role["metadata"]["name"], rule)
+            matching = [story for story in STORIES if story.limited == limited and story.is_about(role, rule)]
+            assert len(matching) == 1, (role["kind"], role["metadata"]["name"], rule)
     assert {f"signalbox-{story.role}" for story in STORIES} | {PUBLIC} == {
         name for file in ROLES for name in re.findall(r"(?m)^kind: (?:Cluster)?Role\nmetadata:\n  name: (.*)$", file.read_text())}
 
 
 class Telling:
-    """A story, the installation that it is told with, and its program."""
+    """A story with its installation and its program."""
 
     def __init__(self, plane, story, objects, certificates):
         self.story = story
@@ -126,7 +126,7 @@ class Telling:
         self._plane = plane
         self._rest = Rest(plane.kubeconfig, self.name)
         self._tale = stories.Tale(self._rest, self.system, certificates)
-        self._taken = {}  # path of the role: its rules, of which one is missing
+        self._taken = {}  # path of the role: its complete rules
         self._install(objects)
 
     def _install(self, objects):
@@ -150,7 +150,7 @@ class Telling:
             wait_for(f"{rule} to be in force", lambda: self._may(role, rule), interval=0.02)
 
     def _may(self, role, rule):
-        """Whether the authorizer, which learns of roles by a watch, allows the first thing that the rule is for."""
+        """Returns whether the authorizer, which watches roles, allows the first permission of the rule."""
         resource, _, subresource = rule["resources"][0].partition("/")
         account = "-".join(role["metadata"]["name"].split("-")[:2])
         answer = self._rest.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {
@@ -161,7 +161,7 @@ class Telling:
         return answer["status"]["allowed"]
 
     def start(self):
-        """To be called on the main thread: a program ends with the thread that has started it."""
+        """Call it on the main thread: a program ends with the thread that has started it."""
         options = [each.replace(NAMESPACE, self.system) for each in self.story.options]
         if self.story.program == "webhook":
             options += ["--listen", "127.0.0.1:0", "--shutdown-delay=0s"]
@@ -169,7 +169,7 @@ class Telling:
                 options += [f"--tls-{part}={self._tale.certificates}/tls.{suffix}" for part, suffix in (("cert", "crt"), ("key", "key"))]
         else:
             options += [f"--lease={self.system}/trainer.kubeflow.org"]
-        # A reconciler leaves the jobs of other stories alone, also where its roles are not limited.
+        # A reconciler must leave the jobs of other stories alone, also if its roles are not limited.
         if self.story.limited or self.story.program == "reconciler":
             options += [f"--namespaces={self.name}"]
         if self.story.limited:
@@ -181,22 +181,22 @@ class Telling:
 
     def tell(self):
         happened = self.story.begin(self._tale)
-        told = "finalizers of the owner" if self.story.begin is stories.job_is_owned else re.split("[ /]", self.story.what)[0]
-        wait_for("the refusal", lambda: told in self._refusals(), timeout=60)
-        assert self.story.begin in (stories.gpus_are_counted, stories.job_is_told_of) or not happened()
+        denied = "finalizers of the owner" if self.story.begin is stories.job_is_owned else re.split("[ /]", self.story.what)[0]
+        wait_for("the denial", lambda: denied in self._refusals(), timeout=60)
+        assert self.story.begin in (stories.gpus_are_counted, stories.job_has_events) or not happened()
         for path, rules in self._taken.items():
             self._rest.request("PATCH", path, {"rules": rules}, "application/merge-patch+json")
-        wait_for("the story to go on", happened, timeout=120, interval=0.3)
+        wait_for("the story to continue", happened, timeout=120, interval=0.3)
 
     def _refusals(self):
-        """The resources for which the program has logged that a permission is missing."""
+        """Returns the resources for which the program has logged that a permission is missing."""
         lines = map(json.loads, self._tale.program.text().splitlines())
         return {line["resource"].split(".")[0] for line in lines if "a permission is missing" in line["msg"]}
 
 
 @pytest.fixture(scope="module")
-def told(plane, rest, objects, tmp_path_factory):
-    """{name of a story: how it went}"""
+def outcomes_of_stories(plane, rest, objects, tmp_path_factory):
+    """Returns {name of a story: its future}"""
     certificates = tmp_path_factory.mktemp("certificates") / "made"
     subprocess.run([ROOT / "certs" / "make-development-certificates", "--out", certificates, "--ip", "127.0.0.1"], check=True,
                    capture_output=True)
@@ -216,5 +216,5 @@ def told(plane, rest, objects, tmp_path_factory):
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: f"{story.name}-{story.begin.__name__}")
-def test_a_story_that_a_rule_is_for_stops_without_it_and_goes_on_with_it(told, story):
-    told[story.name].result()
+def test_a_story_stops_without_its_rule_and_continues_with_it(outcomes_of_stories, story):
+    outcomes_of_stories[story.name].result()
