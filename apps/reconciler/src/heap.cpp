@@ -41,7 +41,6 @@ void keep_heap_small() {
 
 net::Task<> trim_heap_when_calm(kube::Clock& clock, std::function<std::uint64_t()> work_done,
                                 std::function<void()> trim) {
-    if (!trim) trim = give_memory_back;
     std::optional<std::uint64_t> trimmed_after;
     std::uint64_t before = 0;
     for (;;) {

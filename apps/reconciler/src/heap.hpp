@@ -10,11 +10,11 @@ namespace reconciler {
 /// Sets up malloc for a process that lives for months on one thread. Call it first of all.
 void keep_heap_small();
 
-/// Gives memory back to the kernel when it has started, and whenever work has been done and then none for a
-/// few seconds: lists and many passes at a time leave a heap full of holes, and what ran once is not needed
-/// in memory. `work_done` counts. Ends by cancellation only.
+/// Calls `trim`, which gives memory back, when it has started, and whenever work has been done and then none
+/// for a few seconds: lists and many passes at a time leave a heap full of holes, and what ran once is not
+/// needed in memory. `work_done` counts. Ends by cancellation only.
 net::Task<> trim_heap_when_calm(kube::Clock& clock, std::function<std::uint64_t()> work_done,
-                                std::function<void()> trim = {});
+                                std::function<void()> trim);
 
 /// What counts as work for that: each pass, and of the objects that watches bring every hundredth, so that a
 /// replica which only follows is trimmed after a list or a storm, but not for each change that drips in.

@@ -326,7 +326,12 @@ api::Result<> Process::run(kube::ClusterConfig config) {
     supervisor_.start("shared objects", shared_->keep_fresh(*throttled_));
     supervisor_.start("finalizers of runtimes",
                       release_runtimes(*throttled_, *caches_, *clock_, log_, [this] { return leading(); }));
-    supervisor_.start("heap", trim_heap_when_calm(*clock_, [this] { return work_done(); }));
+    const auto trim = [this] {
+        worker_->forget_old();
+        give_memory_back();
+    };
+    supervisor_.start("heap", trim_heap_when_calm(
+                                  *clock_, [this] { return work_done(); }, trim));
     const auto awaited = [this]() -> std::size_t {
         if (!caches_->synced_somewhere()) return 0;  // no pause between the pieces of the first lists
         return worker_->is_full() ? worker_->passes_running() : net::unlimited;

@@ -24,6 +24,8 @@ public:
 
     /// Something happened to this TrainJob: a pass, unless it is what a pass has just done.
     void wake(const api::ObjectKey& train_job, const News& news = {});
+    /// Frees the memory of passes that ended a while ago.
+    void forget_old() { queue_.forget_old(clock_.now()); }
     /// allowed() may have changed.
     void look_again() { wakeup_.notify(); }
 

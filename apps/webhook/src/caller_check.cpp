@@ -8,6 +8,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
+#include "review_turns.hpp"
+
 namespace webhook {
 namespace {
 
@@ -124,6 +126,7 @@ net::Async<Standing> CallerCheck::review(std::string token) {
          {"spec", api::Json::object({{"token", std::move(token)},
                                      {"audiences", api::Json::array({api::Json(rules_.audience)})}})}});
     kube::Request request = kube::create(token_reviews, body);
+    request.max_answer = lookup_limits::largest_token_review;
     const auto answer = co_await kube::fetch(server_, std::move(request));
     if (!answer) co_return answer.error();
     const api::Json& status = (*answer)["status"];

@@ -33,11 +33,11 @@ Lane::Lane(boost::asio::any_io_executor executor, std::unique_ptr<kube::Clock> c
     : executor_(executor),
       clock_(std::move(clock)),
       upstream_(std::move(upstream)),
-      budget_(config.limits.total_bytes, part_of(config.limits.max_connections, 2)),
-      questions_(0, part_of(config.limits.max_connections, 3)),
+      budget_(part_of(config.limits.max_connections, 2)),
+      questions_(part_of(config.limits.max_connections, 3)),
       turns_(executor),
       metrics_(tools.metrics),
-      facts_(runtimes_, *upstream_.lookups, tools.pipeline, tools.namespaces, &budget_),
+      facts_(runtimes_, *upstream_.lookups, tools.pipeline, tools.namespaces, &turns_),
       handler_(facts_, *clock_, tools.metrics, tools.log, tools.pipeline, tools.namespaces, tools.policy,
                &budget_, &turns_),
       http_(net::make_http_server(
@@ -52,7 +52,7 @@ net::Answer Lane::receive(net::HttpRequest& request) {
     const std::string_view token = bearer_token(request);
     const auto standing = callers_->at_hand(token);
     if (!standing) {
-        auto place = questions_.take(0, request.peer);
+        auto place = questions_.take(request.peer);
         if (!place && !callers_->was_admitted(token)) return turn_away(Standing::unknown);
         return ask_and_admit(request, std::string(token), std::move(place));
     }

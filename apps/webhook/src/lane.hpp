@@ -10,6 +10,7 @@
 #include "net/loop_gaps.hpp"
 #include "review_budget.hpp"
 #include "review_handler.hpp"
+#include "review_turns.hpp"
 #include "runtime_view.hpp"
 
 namespace webhook {
@@ -72,7 +73,7 @@ private:
     RuntimeView runtimes_ = {};
     ReviewBudget budget_;
     ReviewBudget questions_;  // who waits to be known
-    net::Turns turns_;        // of dear reviews
+    ReviewTurns turns_;
     ReviewMetrics& metrics_;
     FactFinder facts_;
     ReviewHandler handler_;

@@ -21,10 +21,6 @@ constexpr milliseconds max_timeout = 30s;
 // For the way there and back, and for a busy API server.
 constexpr milliseconds reserve = 1s;
 
-// What takes some milliseconds.
-constexpr std::size_t dear_bytes = 64 * 1024;
-constexpr std::size_t dear_values = 10'000;
-
 net::HttpResponse plain(int status, std::string text) {
     return {.status = status,
             .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
@@ -112,11 +108,11 @@ std::size_t values_of_runtime(const Facts& facts) {
     return facts.runtime ? count_tree_values(*facts.runtime) : 0;
 }
 
-net::Task<LookUp> look_up(const FactFinder& finder, const api::AdmissionRequest& request,
-                          runtime::Lookups wanted, FactFinder::Runtime runtime) {
+net::Task<LookUp> look_up(const FactFinder& finder, const Subject& subject, FactFinder::Runtime runtime,
+                          MaybeTurn& large) {
     LookUp outcome;
     try {
-        outcome.facts = co_await finder.look_up(request, wanted, runtime);
+        outcome.facts = co_await finder.look_up(subject, runtime, large);
     } catch (...) {
         outcome.thrown = std::current_exception();
     }
@@ -129,12 +125,17 @@ struct ReviewHandler::Review {
     const Route* route = nullptr;
     api::AdmissionRequest request = {};
     std::string uid = {};  // of the object, for the log if it asks: judges take the object apart
-    runtime::Lookups lookups = {};
+};
+
+/// A review that waits for a lookup.
+struct ReviewHandler::Waiting {
+    const Route* route = nullptr;
+    const net::HttpRequest& request;
+    Subject subject = {};
     FactFinder::Runtime runtime = FactFinder::Runtime::known;
     std::optional<api::Verdict> by_watch = {};  // a refusal that may rest on an old runtime
-    std::optional<ReviewBudget::Share> share = {};
     kube::SteadyTime began = {};
-    kube::SteadyTime deadline = {};
+    std::optional<ReviewBudget::Share> share = {};
 };
 
 /// Counts a request exactly once, as failed unless somebody says how it ended.
@@ -173,7 +174,7 @@ milliseconds budget_of(std::string_view target) {
 }
 
 net::Answer ReviewHandler::answer_by(net::HttpRequest& request, kube::SteadyTime came) {
-    if (turns_ && request.body.size() > dear_bytes) return answer_in_turn(request, came);
+    if (turns_ && request.body.size() > expensive_bytes) return answer_in_turn(request, came);
     Account account(*this, find_route(request.target), came);
     return answer(request, account, turns_ ? InTurn::no : InTurn::yes);
 }
@@ -181,8 +182,8 @@ net::Answer ReviewHandler::answer_by(net::HttpRequest& request, kube::SteadyTime
 // What comes after its time is of no use.
 net::Task<net::HttpResponse> ReviewHandler::answer_in_turn(net::HttpRequest& request, kube::SteadyTime came) {
     const kube::SteadyTime deadline = came + budget_of(request.target);
-    auto next = co_await turns_->next();
-    std::optional<net::Turns::Turn> turn(std::move(next));
+    MaybeTurn turn;
+    co_await take_turn(turns_->expensive, turn);
     if (clock_.now() > deadline) {
         metrics_.count_refused(Outcome::overloaded);
         co_return plain(503, "too many large reviews at a time, try again");
@@ -211,104 +212,109 @@ net::Answer ReviewHandler::answer(net::HttpRequest& request, Account& account, I
         account.ended_as(Outcome::wrong_media_type);
         return plain(415, "only application/json");
     }
-    auto decoded = api::decode_admission_review(request.body);
+    auto decoded = decode(*route, request.body);
     if (!decoded) {
         account.ended_as(Outcome::not_a_review);
         return plain(400, api::describe(decoded.error()));
     }
 
-    Review review = {.route = route, .request = std::move(*decoded), .began = account.began()};
-    if (log_.enabled(net::LogLevel::debug)) review.uid = uid_of(review.request);
+    Review& review = *decoded;
     if (const auto verdict = verdict_at_the_door(review.request, *route, namespaces_))
         return conclude(review, *verdict, account);
-    // Judges tell an UPDATE by its old object.
-    if (review.request.operation == "CREATE") review.request.old_object = api::Json();
-    if (route->lookups) review.lookups = route->lookups(review.request);
-    if (in_turn == InTurn::no && facts_.values_at_hand(review.request, review.lookups) > dear_values) {
+    runtime::Lookups lookups;
+    if (route->lookups) lookups = route->lookups(review.request);
+    if (in_turn == InTurn::no && facts_.values_at_hand(review.request, lookups) > expensive_values) {
         account.close();
         return answer_in_turn(request, account.began());
     }
-    if (review.lookups.queued_jobs && !may_count_jobs(review.request, account.began()))
-        review.lookups.queued_jobs = false;
-    if (const auto facts = facts_.at_hand(review.request, review.lookups)) {
+    if (lookups.queued_jobs && !may_count_jobs(review.request, account.began())) lookups.queued_jobs = false;
+    std::optional<api::Verdict> by_watch;
+    if (const auto facts = facts_.at_hand(review.request, lookups)) {
         api::Verdict verdict = judge(review, *facts);
         if (!may_be_stale(verdict, *facts)) return conclude(review, verdict, account);
-        review.by_watch = std::move(verdict);
+        by_watch = std::move(verdict);
         // The judge has taken the objects apart.
-        review.request = api::decode_admission_review(request.body).value();
-        review.request.old_object = api::Json();
-        review.runtime = FactFinder::Runtime::live;
+        review = decode(*route, request.body).value();
     }
-    return wait_for_lookup(std::move(review), request, account);
+    Subject subject = subject_of(review.request, lookups);
+    subject.is_large = request.body.size() > expensive_bytes;
+    Waiting waiting = {.route = route,
+                       .request = request,
+                       .subject = std::move(subject),
+                       .runtime = by_watch ? FactFinder::Runtime::live : FactFinder::Runtime::known,
+                       .by_watch = std::move(by_watch),
+                       .began = account.began()};
+    return wait_for_lookup(std::move(waiting), review, account);
 }
 
-// It keeps its trees for as long as that takes.
-net::Answer ReviewHandler::wait_for_lookup(Review review, net::HttpRequest& request, Account& account) {
+api::Result<ReviewHandler::Review> ReviewHandler::decode(const Route& route, std::string_view body) const {
+    auto request = api::decode_admission_review(body);
+    if (!request) return request.error();
+    Review review = {.route = &route, .request = std::move(*request)};
+    if (log_.enabled(net::LogLevel::debug)) review.uid = uid_of(review.request);
+    // Judges tell an UPDATE by its old object.
+    if (review.request.operation == "CREATE") review.request.old_object = api::Json();
+    return review;
+}
+
+net::Answer ReviewHandler::wait_for_lookup(Waiting waiting, Review& review, Account& account) {
     if (budget_) {
-        auto share = budget_->take(count_values(request.body), request.peer);
+        auto share = budget_->take(waiting.request.peer);
         if (!share) {
-            if (const auto verdict = verdict_without_lookup(review))
+            if (const auto verdict = verdict_without_lookup(waiting, review))
                 return conclude(review, *verdict, account);
             account.close();
             metrics_.count_refused(Outcome::overloaded);
             return plain(503, "too many reviews wait for the API server, try again");
         }
-        review.share.emplace(std::move(*share));
-        // The strings of its trees take the place of the body, which stays counted.
-        std::string().swap(request.body);
+        waiting.share.emplace(std::move(*share));
     }
     account.close();
-    review.deadline = review.began + budget_of(request.target);
-    return answer_later(std::move(review));
+    return answer_later(std::move(waiting));
 }
 
 // A warning is not worth a refusal.
-std::optional<api::Verdict> ReviewHandler::verdict_without_lookup(Review& review) const {
-    if (review.lookups.queued_jobs) return judge(review, Facts());
-    return review.by_watch;
+std::optional<api::Verdict> ReviewHandler::verdict_without_lookup(const Waiting& waiting,
+                                                                  Review& review) const {
+    if (waiting.subject.lookups.queued_jobs) return judge(review, Facts());
+    return waiting.by_watch;
 }
 
-net::Task<net::HttpResponse> ReviewHandler::answer_later(Review review) {
+api::Verdict ReviewHandler::verdict_after(const api::Error& failed, const Waiting& waiting, Review& review) {
+    if (auto verdict = verdict_without_lookup(waiting, review)) return std::move(*verdict);
+    return refuse_for_lack_of(failed);
+}
+
+net::Task<net::HttpResponse> ReviewHandler::answer_later(Waiting waiting) {
     using namespace boost::asio::experimental::awaitable_operators;
-    Account account(*this, review.route, review.began);
-    auto found = co_await (look_up(facts_, review.request, review.lookups, review.runtime) ||
-                           clock_.sleep_until(review.deadline));
-    auto* outcome = std::get_if<LookUp>(&found);
-    if (outcome && outcome->thrown) std::rethrow_exception(outcome->thrown);
-    api::Verdict verdict;
-    if (!outcome || !outcome->facts)
-        if (const auto without = verdict_without_lookup(review))
-            co_return conclude(review, *without, account);
-    if (!outcome) {
-        const api::Error late = {.code = api::Errc::unavailable,
-                                 .message = "the API server did not answer a lookup in time"};
-        verdict = refuse_for_lack_of(late);
-    } else if (!outcome->facts) {
-        verdict = refuse_for_lack_of(outcome->facts.error());
-    } else {
+    Account account(*this, waiting.route, waiting.began);
+    const std::string& body = waiting.request.body;
+    const kube::SteadyTime deadline = waiting.began + budget_of(waiting.request.target);
+    for (;;) {
+        MaybeTurn large;
+        auto found = co_await (look_up(facts_, waiting.subject, waiting.runtime, large) ||
+                               clock_.sleep_until(deadline));
+        auto* outcome = std::get_if<LookUp>(&found);
+        if (outcome && outcome->thrown) std::rethrow_exception(outcome->thrown);
+        const Facts* facts = outcome && outcome->facts ? &*outcome->facts : nullptr;
+        MaybeTurn turn;
+        const bool is_expensive =
+            waiting.subject.is_large || (facts && values_of_runtime(*facts) > expensive_values);
+        if (turns_ && is_expensive) co_await take_turn(turns_->expensive, turn);
+        Review review = decode(*waiting.route, body).value();
+        if (!facts) {
+            const api::Error late = {.code = api::Errc::unavailable,
+                                     .message = "the API server did not answer a lookup in time"};
+            const api::Verdict verdict =
+                verdict_after(outcome ? outcome->facts.error() : late, waiting, review);
+            co_return conclude(review, verdict, account);
+        }
         note_lookup(nullptr);
-        // It keeps the runtime meanwhile, for which there may be no room.
-        const std::size_t values = turns_ ? values_of_runtime(*outcome->facts) : 0;
-        auto room = values > dear_values && budget_ ? budget_->take(values) : std::nullopt;
-        std::optional<net::Turns::Turn> turn;
-        if (room) {
-            auto next = co_await turns_->next();
-            turn.emplace(std::move(next));
-        }
-        std::optional<api::AdmissionRequest> again;
-        if (outcome->facts->watched) again = review.request;
-        verdict = judge(review, *outcome->facts);
-        if (may_be_stale(verdict, *outcome->facts)) {
-            turn.reset();
-            room.reset();
-            review.by_watch = std::move(verdict);
-            review.request = std::move(*again);
-            review.runtime = FactFinder::Runtime::live;
-            account.close();
-            co_return co_await answer_later(std::move(review));
-        }
+        api::Verdict verdict = judge(review, *facts);
+        if (!may_be_stale(verdict, *facts)) co_return conclude(review, verdict, account);
+        waiting.by_watch = std::move(verdict);
+        waiting.runtime = FactFinder::Runtime::live;
     }
-    co_return conclude(review, verdict, account);
 }
 
 api::Verdict ReviewHandler::judge(Review& review, const Facts& facts) const {

@@ -6,11 +6,11 @@
 #include "kube/namespaces.hpp"
 #include "net/http_server.hpp"
 #include "net/log.hpp"
-#include "net/turns.hpp"
 #include "rare_news.hpp"
 #include "rereads.hpp"
 #include "review_budget.hpp"
 #include "review_metrics.hpp"
+#include "review_turns.hpp"
 #include "routes.hpp"
 
 namespace webhook {
@@ -22,17 +22,18 @@ std::chrono::milliseconds budget_of(std::string_view target);
 /// Answers admission reviews: decodes, finds the facts, lets the route's judge speak, encodes. A denial is
 /// HTTP 200; any other status means that there is no verdict. Without lookups the answer is there at once.
 /// Before a refusal that rests on a runtime from the watch, the runtime is read live and the review judged
-/// again. Reviews that wait for a lookup take their share of `budget`, if there is one; without a share,
-/// those that can do without the lookup do, and for the others there is no verdict. Reviews that are dear, by
-/// their bytes or by the values of their runtime, have one of `turns` each, if there are any. What is written
-/// in other namespaces than `namespaces` is denied: whatever it is judged by cannot be read. All arguments
-/// must outlive it and its answers. Thread rule: one thread.
+/// again. Reviews that wait for a lookup are kept as the bytes of their request, and take their share of
+/// `budget`, if there is one; without a share, those that can do without the lookup do, and for the others
+/// there is no verdict. Reviews that are
+/// expensive, by their bytes or by the values of their runtime, are parsed and judged in a turn, if there are
+/// `turns`. What is written in other namespaces than `namespaces` is denied: whatever it is judged by cannot
+/// be read. All arguments must outlive it and its answers. Thread rule: one thread.
 class ReviewHandler {
 public:
     ReviewHandler(const FactFinder& facts, kube::Clock& clock, ReviewMetrics& metrics, net::Log& log,
                   const runtime::Pipeline& pipeline = runtime::default_pipeline(),
                   kube::Namespaces namespaces = {}, ReviewPolicy policy = {}, ReviewBudget* budget = nullptr,
-                  net::Turns* turns = nullptr)
+                  ReviewTurns* turns = nullptr)
         : facts_(facts),
           clock_(clock),
           metrics_(metrics),
@@ -49,14 +50,17 @@ public:
 
 private:
     struct Review;
+    struct Waiting;
     class Account;
 
     enum class InTurn : bool { no, yes };
     net::Answer answer(net::HttpRequest& request, Account& account, InTurn in_turn);
     net::Task<net::HttpResponse> answer_in_turn(net::HttpRequest& request, kube::SteadyTime came);
-    net::Answer wait_for_lookup(Review review, net::HttpRequest& request, Account& account);
-    net::Task<net::HttpResponse> answer_later(Review review);
-    std::optional<api::Verdict> verdict_without_lookup(Review& review) const;
+    api::Result<Review> decode(const Route& route, std::string_view body) const;
+    net::Answer wait_for_lookup(Waiting waiting, Review& review, Account& account);
+    net::Task<net::HttpResponse> answer_later(Waiting waiting);
+    std::optional<api::Verdict> verdict_without_lookup(const Waiting& waiting, Review& review) const;
+    api::Verdict verdict_after(const api::Error& failed, const Waiting& waiting, Review& review);
     net::HttpResponse conclude(const Review& review, const api::Verdict& verdict, Account& account);
     api::Verdict judge(Review& review, const Facts& facts) const;
     /// Whether the runtime is worth another look.
@@ -73,7 +77,7 @@ private:
     const kube::Namespaces namespaces_;
     const ReviewPolicy policy_;
     ReviewBudget* const budget_;
-    net::Turns* const turns_;
+    ReviewTurns* const turns_;
     Rereads rereads_{10};
     Rereads counts_of_jobs_{1};
     Rereads all_counts_of_jobs_{5};  // of all runtimes together

@@ -31,6 +31,8 @@ constexpr auto drain_time_after_bug = 3s;
 constexpr auto admin_drain_time = 500ms;
 // Of each thread; what strangers can make us ask the API server. One review takes about a millisecond.
 constexpr std::size_t token_reviews_at_once = 8;
+// Of the process: of its certificate.
+constexpr std::size_t other_requests_at_once = 8;
 
 Ration ration_of_thread(Ration ration, int threads) {
     ration.per_second /= threads;
@@ -87,7 +89,7 @@ private:
     api::Result<std::unique_ptr<kube::ApiServer>> connect(boost::asio::any_io_executor executor,
                                                           kube::Clock& clock,
                                                           const kube::ClusterConfig& config,
-                                                          std::size_t watches = 0);
+                                                          std::size_t connections);
     api::Result<Upstream> connect_lane(boost::asio::any_io_executor executor, kube::Clock& clock,
                                        const kube::ClusterConfig& config);
     api::Result<> start(const kube::ClusterConfig& config);
@@ -124,16 +126,15 @@ private:
 api::Result<std::unique_ptr<kube::ApiServer>> Process::connect(boost::asio::any_io_executor executor,
                                                                kube::Clock& clock,
                                                                const kube::ClusterConfig& config,
-                                                               std::size_t watches) {
+                                                               std::size_t connections) {
     auto options = api_reporter_.options();
-    // Each watch keeps a connection.
-    options.max_connections += watches;
+    options.max_connections = connections;
     return kube::make_https_api_server(std::move(executor), clock, config, std::move(options));
 }
 
 api::Result<Upstream> Process::connect_lane(boost::asio::any_io_executor executor, kube::Clock& clock,
                                             const kube::ClusterConfig& config) {
-    auto lookups = connect(executor, clock, config);
+    auto lookups = connect(executor, clock, config, lookup_limits::connections);
     if (!lookups) return lookups.error();
     Upstream upstream = {.lookups = std::move(*lookups)};
     const bool callers_are_unknown = callers_.audience.empty() && settings_.client_ca.empty();
@@ -141,9 +142,7 @@ api::Result<Upstream> Process::connect_lane(boost::asio::any_io_executor executo
         upstream.lookups =
             make_rationed(std::move(upstream.lookups), clock, ration_of_thread(Ration(), settings_.threads));
     if (callers_.audience.empty()) return upstream;
-    auto options = api_reporter_.options();
-    options.max_connections = token_reviews_at_once;
-    auto reviews = kube::make_https_api_server(std::move(executor), clock, config, std::move(options));
+    auto reviews = connect(std::move(executor), clock, config, token_reviews_at_once);
     if (!reviews) return reviews.error();
     upstream.token_reviews = std::move(*reviews);
     return upstream;
@@ -224,8 +223,9 @@ std::vector<std::string> Process::not_ready() const {
 }
 
 api::Result<> Process::start(const kube::ClusterConfig& config) {
-    auto server =
-        connect(context_.get_executor(), *clock_, config, settings_.namespaces.sections().size() + 1);
+    // Each watch keeps a connection.
+    const std::size_t watches = settings_.namespaces.sections().size() + 1;
+    auto server = connect(context_.get_executor(), *clock_, config, watches + other_requests_at_once);
     if (!server) return server.error();
     server_ = std::move(*server);
     runtimes_ = std::make_unique<RuntimeCache>(

@@ -208,6 +208,13 @@ TEST_CASE("keys whose passes are long ago take no memory", "[kube]") {
     kube::EventLimit limit;
     for (int i = 0; i < 100'000; ++i) limit.spend(numbered("ns", i), 1, t0 + i * 10ms);
     CHECK(limit.size() <= 400);
+    SECTION("also when nothing happens after very many at once") {
+        for (int i = 0; i < 10'000; ++i) limit.spend(numbered("ns", i), 1, t0 + 2h);
+        limit.forget_old(t0 + 2h + 500ms);
+        CHECK(limit.size() == 10'000);
+        limit.forget_old(t0 + 2h + 5s);
+        CHECK(limit.size() == 0);
+    }
     kube::FairQueue queue;
     for (int i = 0; i < 1000; ++i) {
         const Key key = {"ns-" + std::to_string(i), "job"};

@@ -1,5 +1,7 @@
 #include "net/turns.hpp"
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <catch2/catch.hpp>
@@ -35,6 +37,32 @@ TEST_CASE("long pieces of work go on one at a time, with what is ready between t
     CHECK(order == "a.b.c.");
     loop.run(work(turns, loop.executor(), 'd', order));
     CHECK(order.starts_with("a.b.c.d"));
+}
+
+TEST_CASE("a wait that is cut short takes no turn from the others", "[net]") {
+    test::Loop loop;
+    net::Turns turns(loop.executor());
+    std::string order;
+    boost::asio::cancellation_signal end_of_keep;
+    boost::asio::cancellation_signal end_of_wait;
+    bool is_cut = false;
+    boost::asio::co_spawn(
+        loop.context(), keep(turns, loop.executor()),
+        boost::asio::bind_cancellation_slot(end_of_keep.slot(), [](const std::exception_ptr&) {}));
+    boost::asio::co_spawn(
+        loop.context(), work(turns, loop.executor(), 'x', order),
+        boost::asio::bind_cancellation_slot(
+            end_of_wait.slot(), [&](const std::exception_ptr& thrown) { is_cut = thrown != nullptr; }));
+    boost::asio::co_spawn(loop.context(), work(turns, loop.executor(), 'a', order), boost::asio::detached);
+    loop.settle();
+    end_of_wait.emit(boost::asio::cancellation_type::all);
+    loop.settle();
+    CHECK(is_cut);
+    CHECK(order.empty());
+    // One that has got its turn when it is cut passes it on.
+    end_of_keep.emit(boost::asio::cancellation_type::all);
+    loop.settle();
+    CHECK(order == "a.");
 }
 
 TEST_CASE("turns may end while some wait for theirs", "[net]") {

@@ -29,6 +29,8 @@ std::string number(std::size_t value) {
     return text;
 }
 
+std::string kibibytes(std::size_t bytes) { return std::to_string(bytes >> 10) + " KiB"; }
+std::string mebibytes(std::size_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 std::string megabytes(std::size_t bytes) { return std::to_string((bytes + 500'000) / 1'000'000) + " MB"; }
 
 }  // namespace
@@ -40,9 +42,9 @@ TEST_CASE("the documented limits are those that are compiled in", "[limits]") {
     const Ration ration;
     const std::string expected[] = {
         megabytes(memory_bound::base) + " + " + std::to_string(memory_bound::of_connection / 1000) +
-            " kB x connections + " + std::to_string(memory_bound::per_byte_in_flight) +
-            " x bytes in flight + " + megabytes(memory_bound::of_runtimes) + " + " +
+            " kB x connections + bytes in flight + " + megabytes(memory_bound::of_runtimes) + " + " +
             megabytes(memory_bound::of_thread) + " x threads",
+        megabytes(memory_bound::of_lookups) + " of it are for lookups",
         "| values in one review | | " + number(max_review_values) + " | 413 |",
         "| values in one runtime | | " + number(max_runtime_values) + " |",
         "| runtimes in namespaces that are kept | | " + megabytes(room.of_all) + "; " +
@@ -50,6 +52,10 @@ TEST_CASE("the documented limits are those that are compiled in", "[limits]") {
         "| reads of the API server for reviews of unknown callers | | " +
             number(static_cast<std::size_t>(ration.per_second)) + " a second, " +
             number(static_cast<std::size_t>(ration.at_once)) + " saved up |",
+        "| objects that lookups read | | " + kibibytes(lookup_limits::usual_object) + " over " +
+            number(lookup_limits::connections) + " connections of each thread; larger ones one at a time, " +
+            "up to " + mebibytes(lookup_limits::largest_object) + " |",
+        "one at a time, of 1,000 jobs at most, and " + mebibytes(lookup_limits::largest_page) + " a page |",
         "| one body | | " + std::to_string(server.body_bytes >> 20) + " MiB | 413 |",
         "| request line and headers; their number | | " + std::to_string(server.header_bytes >> 10) + " KiB;",
         "Small bodies (" + std::to_string(net::ServerLimits::uncounted_bytes >> 10) + " KiB",

@@ -88,7 +88,7 @@ TEST_CASE("a refusal by the watch's runtime stands while too many reviews wait",
     watch_shows(desk, test::cluster_runtime());
     desk.store(kube::resources::cluster_training_runtimes, newest_runtime());
     std::vector<webhook::ReviewBudget::Share> waiting;
-    while (auto share = desk.budget.take(1)) waiting.push_back(std::move(*share));
+    while (auto share = desk.budget.take()) waiting.push_back(std::move(*share));
     CHECK(desk.ask(creation()).denial_code() == 422);
     CHECK(desk.server.requests.empty());
 

@@ -249,7 +249,7 @@ TEST_CASE("a review that is dear waits for its turn, a small one is judged at on
     }
     std::optional<net::Turns::Turn> taken;
     const auto take = [](Desk& from, std::optional<net::Turns::Turn>& into) -> net::Task<> {
-        auto turn = co_await from.turns.next();
+        auto turn = co_await from.turns.expensive.next();
         into.emplace(std::move(turn));
     };
     boost::asio::co_spawn(desk.context, take(desk, taken), boost::asio::detached);

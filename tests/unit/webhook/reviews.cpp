@@ -83,11 +83,15 @@ std::vector<std::string> Reply::causes() const {
 Desk::Desk(const runtime::Features& features, const kube::Namespaces& namespaces)
     : log(net::LogLevel::info, net::LogFormat::text, [this](std::string_view line) { log_text += line; }),
       pipeline(runtime::make_pipeline(features)),
-      facts(runtimes, server, pipeline, namespaces),
+      facts(runtimes, server, pipeline, namespaces, &turns),
       handler(facts, clock, review_metrics, log, pipeline, namespaces, {}, &budget, &turns) {
     server.answer = [this](const kube::Request& request) -> api::Result<kube::Response> {
-        for (const auto& [path, object] : stored)
-            if (path == request.target) return kube::Response{200, api::to_json(object)};
+        for (const auto& [path, object] : stored) {
+            if (path != request.target) continue;
+            kube::Response response{200, api::to_json(object)};
+            if (response.body.size() > request.max_answer) return api::Error{.code = api::Errc::too_large};
+            return response;
+        }
         return refusal(404, api::Errc::not_found, "not found");
     };
 }

@@ -62,9 +62,9 @@ public:
     net::Metrics metrics = {};
     webhook::ReviewMetrics review_metrics{metrics};
     runtime::Pipeline pipeline;
+    webhook::ReviewTurns turns{context.get_executor()};
     webhook::FactFinder facts;
-    webhook::ReviewBudget budget{1 << 30, 64};  ///< of the reviews that wait
-    net::Turns turns{context.get_executor()};
+    webhook::ReviewBudget budget{64};  ///< of the reviews that wait
     webhook::ReviewHandler handler;
     std::chrono::seconds patience{60};  ///< how long ask() lets time pass
 };

@@ -10,8 +10,7 @@ namespace kube {
 
 /// Limits how often events start reconciles of one object: some reconciles in a row, then one per the time
 /// that each is worth. So one object takes only a small share of the event loop and of the API server. Each
-/// key has a token bucket of time. Memory is held only for keys with recent reconciles. Thread rule: one
-/// thread.
+/// key has a token bucket of time. Thread rule: one thread.
 class EventLimit {
 public:
     using Duration = std::chrono::milliseconds;
@@ -28,6 +27,8 @@ public:
     /// Returns when an event may start the next reconcile; a time in the past means now.
     SteadyTime next(const api::ObjectKey& key) const;
 
+    /// Frees the memory of keys without recent reconciles. spend() does it from time to time.
+    void forget_old(SteadyTime now);
     std::size_t size() const { return empty_at_.size(); }
 
 private:

@@ -1,5 +1,6 @@
 #pragma once
 #include <boost/asio/any_io_executor.hpp>
+#include <cstddef>
 #include <memory>
 #include <utility>
 
@@ -12,6 +13,7 @@ namespace net {
 /// rule: one thread, the one that runs the executor. May be destroyed while some wait: those never go on.
 class Turns {
     struct Queue;
+    class Waiting;
 
 public:
     explicit Turns(boost::asio::any_io_executor executor);
@@ -31,7 +33,10 @@ public:
         std::shared_ptr<Queue> queue_;
     };
 
+    /// Throws when the wait is cancelled.
     Task<Turn> next();
+    /// How many wait.
+    std::size_t waiting() const;
 
 private:
     std::shared_ptr<Queue> queue_;
