@@ -64,7 +64,7 @@ ReportHandler::Verdict ReportHandler::refused(Outcome outcome) {
     return {.outcome = outcome, .response = refusal(outcome)};
 }
 
-// What follows from who sends it and from the body, in the order in which clients learn of errors.
+// What follows from the sender and from the body, in the order in which clients learn of errors.
 ReportHandler::Taken ReportHandler::take(const api::ObjectKey& train_job, const Sender& sender,
                                          std::string_view body) {
     switch (sender.standing) {
