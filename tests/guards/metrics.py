@@ -10,7 +10,7 @@ NAME = re.compile(r'"((?:signalbox|process)_[a-z_]+)"')
 # Metrics without a base unit in Prometheus' sense: they count things.
 UNITLESS = {"signalbox_ready", "signalbox_leader", "signalbox_watch_working", "signalbox_train_jobs", "signalbox_queue_depth",
             "signalbox_queue_timers", "signalbox_passes_running", "signalbox_store_objects", "signalbox_runtimes",
-            "signalbox_connections", "signalbox_admission_in_flight", "process_open_fds"}
+            "signalbox_connections", "signalbox_admission_in_flight", "signalbox_progress_jobs", "signalbox_progress_tokens", "process_open_fds"}
 
 
 def exported():
@@ -31,7 +31,7 @@ def offences():
         unit = name in UNITLESS or name.endswith(("_seconds", "_bytes", "_total", "_info"))
         if not unit or (kind == "counter") != name.endswith("_total"):
             yield f"{name}: counters end with _total, others with their unit"
-        if programs not in ("both", "reconciler", "webhook"):
+        if programs not in ("both", "reconciler", "webhook", "progress"):
             yield f"{name}: the table names no program"
 
 

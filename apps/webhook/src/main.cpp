@@ -32,5 +32,8 @@ int main(int argc, char** argv) {
         SIGNALBOX_VERSION);
     options.add_command(check_command, "say what admission would say to objects in files, without a cluster");
     webhook::add_options(options, settings);
-    return net::run_main(options, argc, argv, [&] { return webhook::run(settings); });
+    return net::run_main(options, argc, argv, [&]() -> api::Result<> {
+        if (auto valid = webhook::check_services(options, settings.services); !valid) return valid.error();
+        return webhook::run(settings);
+    });
 }

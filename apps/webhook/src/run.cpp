@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include "kube/api_reporter.hpp"
@@ -13,15 +14,19 @@
 #include "net/supervisor.hpp"
 #include "net/timer.hpp"
 #include "net/tls.hpp"
+#include "progress_process.hpp"
+#include "progress_server.hpp"
 #include "rationed_server.hpp"
 #include "runtime/plugin.hpp"
 #include "runtime_cache.hpp"
 #include "self_signer.hpp"
+#include "server_metrics.hpp"
 
 namespace webhook {
 namespace {
 
 using namespace std::chrono_literals;
+using namespace boost::asio::experimental::awaitable_operators;
 
 constexpr auto certificate_poll_interval = 5s;
 // Of the 25 s that net::Supervisor grants the end. Longer than any lookup takes with the timeouts that our
@@ -99,6 +104,7 @@ private:
     std::vector<std::string> not_ready() const;
     bool certificate_is_valid() const { return tls_->not_after() > clock_->wall(); }
     net::Task<> end(bool hurry);
+    net::Task<> end_progress(bool hurry);
 
     const Settings& settings_;
     net::Log log_;
@@ -118,6 +124,7 @@ private:
     std::unique_ptr<SelfSigner> signer_;
     std::unique_ptr<RuntimeCache> runtimes_;
     std::unique_ptr<net::HttpServer> admin_;
+    std::unique_ptr<ProgressServer> progress_;  // null: not served
     Lanes lanes_;
     kube::SteadyTime no_room_told_ = kube::SteadyTime::min();
     bool stopping_ = false;
@@ -166,46 +173,12 @@ void Process::note_no_room(const api::ObjectKey& key) {
 }
 
 void Process::add_server_metrics() {
-    struct Row {
-        const char* name;
-        const char* help;
-        bool is_counter;
-        double (*read)(const net::ServerStats& stats);
-    };
-    static constexpr Row rows[] = {
-        {"signalbox_connections", "Open connections of clients.", false,
-         [](const net::ServerStats& s) { return double(s.connections); }},
-        {"signalbox_admission_in_flight", "Reviews that are being answered.", false,
-         [](const net::ServerStats& s) { return double(s.in_flight); }},
-        {"signalbox_connections_accepted_total", "Connections of clients so far.", true,
-         [](const net::ServerStats& s) { return double(s.accepted); }},
-        {"signalbox_connections_refused_total", "Connections turned or sent away for lack of room.", true,
-         [](const net::ServerStats& s) { return double(s.refused); }},
-        {"signalbox_tls_handshake_errors_total", "TLS handshakes that failed.", true,
-         [](const net::ServerStats& s) { return double(s.handshake_errors); }},
-        {"signalbox_http_timeouts_total", "Connections ended for being slow or idle.", true,
-         [](const net::ServerStats& s) { return double(s.timeouts); }},
-        {"signalbox_tls_floods_total", "Connections ended for too many TLS records without data.", true,
-         [](const net::ServerStats& s) { return double(s.floods); }},
-        {"signalbox_http_handler_errors_total", "Exceptions while answering.", true,
-         [](const net::ServerStats& s) { return double(s.handler_errors); }},
-    };
-    for (const Row& row : rows) {
-        const auto read = [this, read = row.read] { return lanes_.total(read); };
-        if (row.is_counter)
-            metrics_.read_counter(row.name, row.help, read);
-        else
-            metrics_.read_gauge(row.name, row.help, read);
-    }
-    for (const int status : net::Refusals::statuses)
-        metrics_.read_counter("signalbox_http_refusals_total",
-                              "Requests that were refused as HTTP, before anybody looked at their path.",
-                              [this, status] {
-                                  return lanes_.total([status](const net::ServerStats& s) {
-                                      return double(s.refusals.of(status));
-                                  });
-                              },
-                              {{"code", std::to_string(status)}});
+    webhook::add_server_metrics(metrics_, [this](const auto& figure) {
+        return lanes_.total(figure) + (progress_ ? figure(progress_->stats()) : 0);
+    });
+    metrics_.read_gauge("signalbox_admission_in_flight", "Reviews that are being answered.", [this] {
+        return lanes_.total([](const net::ServerStats& server) { return double(server.in_flight); });
+    });
     metrics_.read_gauge("signalbox_runtimes", "Runtimes in the watch cache.",
                         [this] { return double(runtimes_->size()); });
     metrics_.read_gauge("signalbox_tls_certificate_not_after_seconds",
@@ -218,6 +191,7 @@ std::vector<std::string> Process::not_ready() const {
     std::vector<std::string> reasons = runtimes_->not_synced();
     if (signer_ && !signer_->in_use()) reasons.emplace_back("no certificate yet that API servers trust");
     if (!certificate_is_valid()) reasons.emplace_back("the certificate has expired");
+    if (progress_) std::ranges::move(progress_->not_ready(), std::back_inserter(reasons));
     if (stopping_) reasons.emplace_back("shutting down");
     return reasons;
 }
@@ -240,6 +214,12 @@ api::Result<> Process::start(const kube::ClusterConfig& config) {
                                        .client_ca_file = settings_.client_ca,
                                        .instance = instance_name()};
         signer_ = std::make_unique<SelfSigner>(*server_, *clock_, std::move(options), *tls_, log_);
+    }
+    if (settings_.services.progress) {
+        const ProgressTools tools = {log_, metrics_, loop_gaps_, api_reporter_};
+        progress_ = std::make_unique<ProgressServer>(settings_, tools);
+        if (auto started = progress_->start(config); !started) return started.error();
+        log_.info("listening", {{"what", "progress"}, {"address", progress_->address()}});
     }
     add_server_metrics();
 
@@ -273,18 +253,27 @@ api::Result<> Process::start(const kube::ClusterConfig& config) {
 net::Task<> Process::end(bool hurry) {
     // First of all: no new clients are sent here while the old ones are served.
     stopping_ = true;
+    if (progress_) progress_->stop_vouching();
     if (!hurry) {
         // In the last part of it clients that keep connections are asked to move on; when those that are
         // idle are closed then, nobody is just about to use them.
         const auto farewell = settings_.shutdown_delay / 5;
         co_await net::sleep_for(settings_.shutdown_delay - farewell);
         lanes_.retire();
+        if (progress_) progress_->retire();
         co_await net::sleep_for(farewell);
     }
     co_await supervisor_.stop_loops();
-    co_await lanes_.drain(hurry ? drain_time_after_bug : drain_time);
+    // Side by side: each of them may take nearly all of the time.
+    auto reviews = lanes_.drain(hurry ? drain_time_after_bug : drain_time);
+    auto reports = end_progress(hurry);
+    co_await (std::move(reviews) && std::move(reports));
     co_await admin_->drain(admin_drain_time);
     server_.reset();
+}
+
+net::Task<> Process::end_progress(bool hurry) {
+    if (progress_) co_await progress_->end(hurry);
 }
 
 api::Result<> Process::run(const kube::ClusterConfig& config) {
@@ -296,6 +285,7 @@ api::Result<> Process::run(const kube::ClusterConfig& config) {
         supervisor_.start("watch of the certificate", net::follow(*files_, certificate_poll_interval, log_));
     else
         supervisor_.start("care of the certificate", signer_->run());
+    if (progress_) supervisor_.start("server of progress", progress_->watch());
     auto lived = supervisor_.run([this](bool hurry) { return end(hurry); });
     if (lived) log_.info("stopped");
     return lived;
@@ -308,6 +298,7 @@ api::Result<> run(const Settings& settings) {
     const auto config =
         settings.kubeconfig.empty() ? kube::in_cluster_config() : kube::load_kubeconfig(settings.kubeconfig);
     if (!config) return config.error();
+    if (!settings.services.admission) return run_progress(settings, *config);
     if (settings.self_signed) {
         auto tls = stand_in(settings.client_ca);
         if (!tls) return tls.error();

@@ -111,6 +111,7 @@ void add_options(net::Options& options, Settings& settings) {
         "feature-gates", "LIST", settings.feature_gates,
         "what to try out, as in the reconciler: TrainJobStatus=true reserves the names of variables "
         "for reporting progress");
+    add_progress_options(options, settings.services, settings.progress);
     options.add("log-level", "LEVEL", settings.log_level, "debug, info, warn or error");
     options.add("log-format", "FORMAT", settings.log_format, "json (one object a line) or text");
 }
@@ -119,6 +120,8 @@ api::Result<> check(const Settings& settings) {
     const auto usage = [](std::string what) {
         return api::Error{.code = api::Errc::invalid, .message = std::move(what)};
     };
+    if (settings.services.progress)
+        if (auto valid = check(settings.progress); !valid) return valid.error();
     const bool has_files = !settings.tls_cert.empty() || !settings.tls_key.empty();
     if (settings.self_signed && has_files)
         return usage(
@@ -129,7 +132,8 @@ api::Result<> check(const Settings& settings) {
     if (settings.self_signed && settings.service.name.empty())
         return usage("--service is missing: with --self-signed, the certificate is made for its name");
     if (settings.cert_lifetime < min_cert_lifetime) return usage("--cert-lifetime must be at least 30s");
-    if (!settings.self_signed && (settings.tls_cert.empty() || settings.tls_key.empty()))
+    if (settings.services.admission && !settings.self_signed &&
+        (settings.tls_cert.empty() || settings.tls_key.empty()))
         return usage(
             std::string(settings.tls_cert.empty() ? "--tls-cert" : "--tls-key") +
             " is missing: the API server calls webhooks over TLS only, so give a certificate and its "

@@ -7,6 +7,7 @@
 #include "net/http_server.hpp"
 #include "net/option_types.hpp"
 #include "net/options.hpp"
+#include "progress_settings.hpp"
 #include "runtime/pipeline.hpp"
 
 namespace webhook {
@@ -15,6 +16,8 @@ namespace webhook {
 struct Settings {
     std::string kubeconfig = {};  ///< empty = the pod's service account
     kube::Namespaces namespaces = {};
+    Services services = {};
+    ProgressSettings progress = {};  ///< only if that is served
     net::HostPort listen{"0.0.0.0", 9443};
     std::string tls_cert = {};
     std::string tls_key = {};

@@ -67,4 +67,17 @@ Result<std::string> from_base64(std::string_view text) {
     return bytes;
 }
 
+Result<std::string> from_base64url(std::string_view text) {
+    std::string usual(text);
+    for (std::size_t i = 0; i < usual.size(); ++i) {
+        char& c = usual[i];
+        if (std::string_view("+/=\n\r").find(c) != std::string_view::npos)
+            return broken(i, "a character that does not belong there");
+        if (c == '-') c = '+';
+        if (c == '_') c = '/';
+    }
+    usual.append((4 - usual.size() % 4) % 4, '=');
+    return from_base64(usual);
+}
+
 }  // namespace api

@@ -42,6 +42,9 @@ constexpr std::array<std::pair<std::string_view, LogFormat>, 2> format_words = {
 // In milliseconds. Of two names with a common prefix the longer one comes first.
 constexpr std::array<std::pair<std::string_view, std::int64_t>, 4> units = {
     {{"ms", 1}, {"s", 1'000}, {"m", 60'000}, {"h", 3'600'000}}};
+constexpr std::array<std::pair<std::string_view, std::int64_t>, 3> byte_units = {
+    {{"Gi", std::int64_t(1) << 30}, {"Mi", 1 << 20}, {"Ki", 1 << 10}}};
+constexpr std::int64_t max_bytes = std::int64_t(1) << 50;
 constexpr std::int64_t max_duration = std::int64_t(100) * 365 * 24 * 3'600'000;
 
 }  // namespace
@@ -86,6 +89,20 @@ api::Result<> read_option(std::string_view text, HostPort& target) {
         return wrong();
     target = {.host = host.empty() ? "0.0.0.0" : std::string(host),
               .port = static_cast<std::uint16_t>(*port)};
+    return {};
+}
+
+api::Result<> read_option(std::string_view text, ByteCount& target) {
+    std::int64_t unit = 1;
+    std::string_view digits = text;
+    for (const auto& [suffix, bytes] : byte_units) {
+        if (!text.ends_with(suffix)) continue;
+        unit = bytes;
+        digits.remove_suffix(suffix.size());
+    }
+    const auto count = read_integer(digits, 0, max_bytes / unit);
+    if (!count) return must_be("a number of bytes, such as 65536, 512Ki or 1Mi");
+    target.bytes = *count * unit;
     return {};
 }
 
@@ -172,6 +189,13 @@ std::string show_option(double value) {
 std::string show_option(const HostPort& value) {
     return value.host.empty() && value.port == 0 ? "" : to_string(value);
 }
+std::string show_option(ByteCount value) {
+    for (const auto& [suffix, bytes] : byte_units)
+        if (value.bytes > 0 && value.bytes % bytes == 0)
+            return std::to_string(value.bytes / bytes) + std::string(suffix);
+    return std::to_string(value.bytes);
+}
+
 std::string show_option(const api::ObjectKey& value) { return to_string(value); }
 std::string show_option(std::chrono::milliseconds value) {
     auto rest = value.count();

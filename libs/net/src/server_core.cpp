@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "session.hpp"
+#include "source_of.hpp"
 
 namespace net {
 namespace asio = boost::asio;
@@ -82,6 +83,8 @@ ServerCore::ServerCore(asio::any_io_executor executor, ServerConfig the_config, 
       time_to_live_{} {
     for (std::size_t i = 0; i < phase_count; ++i)
         time_to_live_[i] = time_in(static_cast<Phase>(i), config.limits);
+    if (config.limits.connections_per_source > 0)
+        sources_.emplace(config.limits.connections_per_source, config.limits.connections_at_once);
 }
 
 api::Result<std::uint16_t> ServerCore::listen() {
@@ -127,7 +130,8 @@ bool ServerCore::accept_pending(int at_most) {
     while (at_most-- > 0) {
         boost::system::error_code error;
         tcp::socket socket(acceptor_.get_executor());
-        acceptor_.accept(socket, error);
+        tcp::endpoint peer;
+        acceptor_.accept(socket, peer, error);
         if (error == asio::error::would_block || error == asio::error::bad_descriptor) return true;
         if (error == asio::error::connection_aborted || error == asio::error::interrupted) continue;
         if (error) {
@@ -140,6 +144,10 @@ bool ServerCore::accept_pending(int at_most) {
         }
         out_of_descriptors_ = false;
         ++stats.accepted;
+        if (!is_welcome(peer)) {
+            ++stats.limited;
+            continue;
+        }
         if (active_ >= config.limits.max_connections && !make_room()) {
             ++stats.refused;
             continue;
@@ -148,6 +156,10 @@ bool ServerCore::accept_pending(int at_most) {
                        asio::detached);
     }
     return true;
+}
+
+bool ServerCore::is_welcome(const tcp::endpoint& peer) {
+    return !sources_ || sources_->take(source_of(peer.address()), std::chrono::steady_clock::now());
 }
 
 // Returns the connection that has been in one of `phases` for longest; nullptr if there is none.

@@ -5,11 +5,13 @@
 #include <boost/intrusive/list.hpp>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "net/http_server.hpp"
+#include "net/source_rate.hpp"
 #include "request_reader.hpp"
 
 namespace net {
@@ -90,6 +92,7 @@ private:
     bool make_room_for_bytes(const Tracked& who_needs_it);
     /// Returns false if the process is out of file descriptors or memory.
     bool accept_pending(int at_most);
+    bool is_welcome(const boost::asio::ip::tcp::endpoint& peer);
     void start_draining();
 
     boost::asio::ip::tcp::acceptor acceptor_;
@@ -103,6 +106,7 @@ private:
     std::size_t active_ = 0;                               ///< connections that are not in `doomed_`
     std::size_t held_bytes_ = 0;
     bool out_of_descriptors_ = false;
+    std::optional<SourceRate> sources_ = {};
     std::vector<std::unique_ptr<Exchange>> spare_ = {};
 };
 

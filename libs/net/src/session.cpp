@@ -32,11 +32,8 @@ struct InFlight {
     ServerStats& stats;
 };
 
-HttpResponse plain(int status, std::string_view text) {
-    return {.status = status,
-            .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
-            .body = std::string(text) + "\n",
-            .close = true};
+HttpResponse plain(std::string_view text) {
+    return {.headers = {{"Content-Type", "text/plain; charset=utf-8"}}, .body = std::string(text) + "\n"};
 }
 
 std::string address_of(const Session::Socket& socket) {
@@ -195,7 +192,7 @@ void Session::hold_answer(HttpResponse& response) {
     if (body.capacity() + response.body.size() > ServerLimits::uncounted_bytes) free_text(body);
     if (!core_->hold(*this, response.body.size())) {
         ++core_->stats.refusals.of(503);
-        response = plain(503, "too many large answers at a time, try again");
+        response = own_response(503, "too many large answers at a time, try again");
         response.close = false;
     }
 }
@@ -209,7 +206,7 @@ void Session::put_together(const HttpResponse& response) {
 HttpResponse Session::after_exception(const char* what) {
     ++core_->stats.handler_errors;
     core_->log.error("request handler failed", {{"target", exchange_->request.target}, {"error", what}});
-    auto response = plain(500, "internal error");
+    auto response = own_response(500, "internal error");
     response.close = false;
     return response;
 }
@@ -253,7 +250,15 @@ bool Session::welcome_body() {
 // The connection ends after this response.
 HttpResponse Session::refuse(int status, std::string_view text) {
     ++core_->stats.refusals.of(status);
-    return plain(status, text);
+    return own_response(status, text);
+}
+
+HttpResponse Session::own_response(int status, std::string_view text) const {
+    const Refuse& refuse = core_->config.refuse;
+    HttpResponse response = refuse ? refuse(status, text) : plain(text);
+    response.status = status;
+    response.close = true;
+    return response;
 }
 
 }  // namespace net

@@ -40,6 +40,7 @@ private:
     bool welcome_body();
     void hold_answer(HttpResponse& response);
     HttpResponse refuse(int status, std::string_view text);
+    HttpResponse own_response(int status, std::string_view text) const;
 
     std::shared_ptr<ServerCore> core_;
     const std::string peer_;

@@ -45,3 +45,15 @@ TEST_CASE("what is no base64 is refused", "[api]") {
     CHECK(from_base64("Zm9vY!==").error().message ==
           "not base64 at byte 5: a character that does not belong there");
 }
+
+TEST_CASE("the alphabet for URLs has other signs and no padding", "[api]") {
+    CHECK(*api::from_base64url("") == "");
+    CHECK(*api::from_base64url("Zg") == "f");
+    CHECK(*api::from_base64url("Zm8") == "fo");
+    CHECK(*api::from_base64url("Zm9v") == "foo");
+    CHECK(*api::from_base64url("-_-_") == "\xFB\xFF\xBF");
+    for (const char* text : {"Z", "Zg==", "+/+/", "Zm9v\n", "Zm9vY", "Zm9v Zg", "Zm\xC3\xA9v"}) {
+        INFO(text);
+        CHECK(api::from_base64url(text).has_error());
+    }
+}

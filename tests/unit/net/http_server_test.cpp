@@ -174,6 +174,36 @@ TEST_CASE("exceptions become 500 and are counted, and the connection lives on", 
     CHECK(server.log_lines.front().find("as it was told") != std::string::npos);
 }
 
+TEST_CASE("an application words the refusals of the HTTP layer", "[net]") {
+    net::ServerLimits limits;
+    limits.body_bytes = 10;
+    limits.header_timeout = 20ms;
+    const auto refuse = [](int status, std::string_view text) {
+        return net::HttpResponse{
+            .status = 299,
+            .headers = {{"Content-Type", "application/json"}},
+            .body = "{\"code\":" + std::to_string(status) + ",\"why\":\"" + std::string(text) + "\"}"};
+    };
+    TestServer server({.limits = limits, .refuse = refuse});
+    server.run([&]() -> net::Task<> {
+        const std::pair<std::string, int> rows[] = {
+            {post("/echo", std::string(11, 'x')), 413},
+            {"POST /echo HTTP/1.1\r\nHost: test\r\n\r\n", 411},
+            {"nonsense\r\n\r\n", 400},
+            {"POST /echo HTTP/1.1\r\n", 408},
+            {post("/throw", ""), 500},
+        };
+        for (const auto& [request, status] : rows) {
+            const auto peer = co_await server.connect();
+            const auto response = co_await peer->ask(request);
+            CHECK(status_of(response) == status);
+            CHECK(response.find("Content-Type: application/json") != std::string::npos);
+            CHECK(body_of(response).find("{\"code\":" + std::to_string(status)) == 0);
+            CHECK((response.find("Connection: close") == std::string::npos) == (status == 500));
+        }
+    });
+}
+
 TEST_CASE("an answer larger than the socket's buffers arrives whole", "[net]") {
     for (const bool tls : {false, true}) {
         TestServer server({.tls = tls});

@@ -16,6 +16,7 @@ struct Settings {
     net::HostPort listen{.host = "0.0.0.0", .port = 9443};
     std::string file = {};
     api::ObjectKey lease = {};
+    net::ByteCount size{512 * 1024};
     bool elect = true;
     bool quiet = false;
     int concurrency = 64;
@@ -32,6 +33,7 @@ struct Settings {
         table.add("listen", "HOST:PORT", listen, "where to listen");
         table.add("file", "FILE", file, "what to read");
         table.add("lease", "NS/NAME", lease, "who leads");
+        table.add("size", "BYTES", size, "how much");
         table.add("leader-elect", elect, "whether to elect");
         table.add("quiet", quiet, "say less");
         table.add("concurrency", "N", concurrency, "how many at a time");
@@ -112,6 +114,10 @@ TEST_CASE("bad usage is one line that says what is allowed", "[net]") {
         {{"--lease=a"}, "--lease=a: must be NAMESPACE/NAME"},
         {{"--lease=a/"}, "--lease=a/: must be NAMESPACE/NAME"},
         {{"--lease=a/b/c"}, "--lease=a/b/c: must be NAMESPACE/NAME"},
+        {{"--size=-1"}, "--size=-1: must be a number of bytes, such as 65536, 512Ki or 1Mi"},
+        {{"--size=Ki"}, "--size=Ki: must be a number of bytes, such as 65536, 512Ki or 1Mi"},
+        {{"--size=1KB"}, "--size=1KB: must be a number of bytes, such as 65536, 512Ki or 1Mi"},
+        {{"--size=1048577Gi"}, "--size=1048577Gi: must be a number of bytes, such as 65536, 512Ki or 1Mi"},
         {{"--quiet=maybe"}, "--quiet=maybe: must be one of true, false"},
         {{"--quiet", "true"}, "unexpected argument \"true\": options begin with --"},
         {{"--concurrency=8x"}, "--concurrency=8x: must be a whole number from -2147483648 to 2147483647"},
@@ -342,4 +348,20 @@ TEST_CASE("a command ends with the status of its output, and with 2 without one"
     CHECK(status([]() -> Result { throw std::runtime_error("odd"); }) == 1);
     CHECK(status([]() -> Result { throw std::logic_error("not to be called"); }, {"--version"}) == 0);
     CHECK(status([]() -> Result { throw std::logic_error("not to be called"); }, {"--nonsense"}) == 2);
+}
+
+TEST_CASE("a number of bytes is read with its unit and shown with the largest one", "[options]") {
+    const std::tuple<const char*, std::int64_t, const char*> rows[] = {{"0", 0, "0"},
+                                                                       {"1000", 1000, "1000"},
+                                                                       {"512Ki", 524'288, "512Ki"},
+                                                                       {"1024Ki", 1 << 20, "1Mi"},
+                                                                       {"3Mi", 3 << 20, "3Mi"},
+                                                                       {"2Gi", std::int64_t(2) << 30, "2Gi"}};
+    for (const auto& [text, bytes, shown] : rows) {
+        CAPTURE(text);
+        Settings s;
+        CHECK(parse(s, {"--size", text}) == "ok");
+        CHECK(s.size.bytes == bytes);
+        CHECK(net::show_option(s.size) == shown);
+    }
 }

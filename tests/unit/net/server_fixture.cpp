@@ -32,6 +32,7 @@ TestServer::TestServer(TestServerOptions options)
     net::ServerConfig config;
     config.host = "127.0.0.1";
     config.limits = options.limits;
+    config.refuse = std::move(options.refuse);
     if (options.tls) {
         const auto certificate = authority.issue();
         const net::TlsIdentity identity{

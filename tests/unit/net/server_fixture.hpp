@@ -21,6 +21,7 @@ struct TestServerOptions {
     bool tls = false;
     net::ServerLimits limits = {};
     std::string client_ca = {};
+    net::Refuse refuse = {};
 };
 
 /// A server on loopback with a loop of its own. Its handler answers /echo with "METHOD target body", /slow

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "net/async.hpp"
@@ -45,11 +46,19 @@ struct ServerLimits {
     /// A connection that needs longer for its handshake, its request or for reading a response is closed
     /// first at a limit.
     std::chrono::milliseconds slow_after{1'000};
+    /// New connections a second from one IP address (of IPv6 from one /64), and how many at once after a
+    /// pause. Others are closed before their handshake. 0: any number.
+    double connections_per_source = 0;
+    int connections_at_once = 50;
 
     /// Share of a body or a response that `total_bytes` does not count. So small requests pass while large
     /// ones fill the limit.
     static constexpr std::size_t uncounted_bytes = 32 * 1024;
 };
+
+/// Makes the response to a request that the server refuses by itself or whose handler threw. The server sets
+/// the status, and closes the connection where it has to. `text` says why.
+using Refuse = std::function<HttpResponse(int status, std::string_view text)>;
 
 struct ServerConfig {
     std::string host = "0.0.0.0";
@@ -57,6 +66,7 @@ struct ServerConfig {
     std::shared_ptr<Tls> tls = {};  ///< null: plain HTTP
     bool share_port = false;        ///< SO_REUSEPORT, for one server per thread on the same port
     ServerLimits limits = {};
+    Refuse refuse = {};  ///< empty: plain text
 };
 
 /// Counts the responses that the server made itself, by status.
@@ -79,6 +89,7 @@ private:
 struct ServerStats {
     std::atomic<std::uint64_t> accepted = 0;
     std::atomic<std::uint64_t> refused = 0;  ///< refused at max_connections, or closed to make room
+    std::atomic<std::uint64_t> limited = 0;  ///< closed at once for connections_per_source
     std::atomic<std::uint64_t> handshake_errors = 0;
     std::atomic<std::uint64_t> requests = 0;  ///< given to the handler
     Refusals refusals = {};

@@ -25,6 +25,13 @@ struct HostPort {
 
 std::string to_string(const HostPort& address);
 
+/// A number of bytes. Written as digits, or with Ki, Mi or Gi behind them.
+struct ByteCount {
+    std::int64_t bytes = 0;
+
+    bool operator==(const ByteCount&) const = default;
+};
+
 /// "A=true,B=false"
 using FeatureGates = std::map<std::string, bool>;
 
@@ -35,6 +42,7 @@ api::Result<> read_option(std::string_view text, std::string& target);
 api::Result<> read_option(std::string_view text, bool& target);
 api::Result<> read_option(std::string_view text, double& target);
 api::Result<> read_option(std::string_view text, HostPort& target);
+api::Result<> read_option(std::string_view text, ByteCount& target);
 api::Result<> read_option(std::string_view text, api::ObjectKey& target);  ///< NAMESPACE/NAME
 api::Result<> read_option(std::string_view text,
                           std::chrono::milliseconds& target);  ///< 90s, 1m30s, 250ms, 2h
@@ -62,6 +70,7 @@ std::string show_option(const std::string& value);
 std::string show_option(bool value);
 std::string show_option(double value);
 std::string show_option(const HostPort& value);
+std::string show_option(ByteCount value);
 std::string show_option(const api::ObjectKey& value);
 std::string show_option(std::chrono::milliseconds value);
 std::string show_option(const FeatureGates& value);

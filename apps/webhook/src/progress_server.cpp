@@ -1,0 +1,264 @@
+#include "progress_server.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <thread>
+
+#include "net/task_group.hpp"
+#include "net/timer.hpp"
+#include "progress/availability.hpp"
+#include "progress/report_handler.hpp"
+#include "progress/wire.hpp"
+
+namespace webhook {
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+constexpr const char* lease_name = "signalbox-progress";
+constexpr auto certificate_poll_interval = 5s;
+constexpr auto between_gauges = 1s;
+// Without an answer of the API server for so long this replica cannot write.
+constexpr auto answers_last = 30s;
+constexpr auto longest_body = 10s;
+constexpr auto longest_request = 5s;
+// Of the 25 s that net::Supervisor grants the end. Answers take 2 s for tokens, 4 s each for reads, 4 s for
+// a write at worst; clients give up after 5 s.
+constexpr auto drain_time = 9s;
+constexpr auto drain_time_after_bug = 1s;
+constexpr auto write_time = 10s;
+constexpr double write_factor = 5;
+constexpr std::size_t reviews_at_once = 8;
+// One for each write and each read at a time.
+constexpr std::size_t api_connections = 96;
+
+progress::ScheduleLimits schedule_limits(const ProgressSettings& settings) {
+    return {.interval = settings.interval,
+            .writes_per_second = settings.writes_per_second,
+            .bytes_per_second = static_cast<double>(settings.bytes_per_second.bytes),
+            .jobs = settings.jobs};
+}
+
+net::ServerLimits server_limits(const Settings& settings) {
+    net::ServerLimits limits = settings.limits;
+    limits.body_bytes = progress::ReportHandler::max_body_bytes;
+    limits.body_timeout = std::min<std::chrono::milliseconds>(limits.body_timeout, longest_body);
+    limits.connections_per_source = settings.progress.source_rate;
+    return limits;
+}
+
+std::int64_t count_of(kube::SteadyTime time) { return time.time_since_epoch().count(); }
+
+}  // namespace
+
+class ProgressServer::Impl {
+public:
+    Impl(const Settings& settings, ProgressTools tools)
+        : settings_(settings),
+          tools_(tools),
+          clock_(kube::make_clock(context_.get_executor())),
+          schedule_(schedule_limits(settings.progress)),
+          metrics_(tools.metrics),
+          loops_(context_.get_executor()) {}
+
+    ~Impl() {
+        context_.stop();
+        if (thread_.joinable()) thread_.join();
+        // Lets connections that were cut come to their end while what they use is still there.
+        context_.restart();
+        context_.poll();
+    }
+
+    api::Result<> start(const kube::ClusterConfig& config);
+    net::Task<> watch();
+    std::vector<std::string> not_ready() const;
+    net::Task<> end_here(bool hurry);
+
+    api::Time certificate_ends() const { return files_->tls()->not_after(); }
+
+    boost::asio::io_context context_{1};
+    std::unique_ptr<net::HttpServer> http_ = {};
+    std::atomic<bool> vouches_ = true;
+    std::string address_ = {};
+
+private:
+    bool certificate_is_valid() const { return certificate_ends() > clock_->wall(); }
+    api::Result<std::unique_ptr<kube::ApiServer>> connect(const kube::ClusterConfig& config,
+                                                          std::size_t connections);
+    void start_loop(const char* name, net::Task<> loop);
+    net::Task<> keep_in_touch();
+    net::Async<> renew_lease();
+    net::Task<> show_gauges();
+
+    const Settings& settings_;
+    ProgressTools tools_;
+    std::unique_ptr<kube::Clock> clock_;
+    std::optional<net::TlsFileWatcher> files_ = {};
+    std::unique_ptr<kube::ApiServer> server_ = {};
+    std::unique_ptr<kube::ApiServer> reviews_ = {};
+    api::ObjectKey lease_ = {};  // without a namespace: none
+    std::atomic<std::int64_t> answered_at_ = 0;
+    progress::Schedule schedule_;
+    progress::Metrics metrics_;
+    std::optional<progress::PodAuthenticator> authenticator_ = {};
+    std::optional<progress::StatusWriter> writer_ = {};
+    std::optional<progress::ReportHandler> handler_ = {};
+    net::TaskGroup loops_;
+    std::atomic<bool> has_failed_ = false;
+    std::thread thread_ = {};
+};
+
+api::Result<std::unique_ptr<kube::ApiServer>> ProgressServer::Impl::connect(const kube::ClusterConfig& config,
+                                                                            std::size_t connections) {
+    auto options = tools_.api_reporter.options();
+    options.max_connections = connections;
+    options.on_answer = [this, report = options.on_answer](std::string_view verb, const std::string& resource,
+                                                           int status) {
+        if (status != 0) answered_at_ = count_of(clock_->now());
+        if (report) report(verb, resource, status);
+    };
+    return kube::make_https_api_server(context_.get_executor(), *clock_, config, std::move(options));
+}
+
+api::Result<> ProgressServer::Impl::start(const kube::ClusterConfig& config) {
+    auto files = net::TlsFileWatcher::open({settings_.progress.tls_cert, settings_.progress.tls_key, {}});
+    if (!files) return files.error();
+    files_.emplace(std::move(*files));
+    auto server = connect(config, api_connections);
+    if (!server) return server.error();
+    server_ = std::move(*server);
+    auto reviews = connect(config, reviews_at_once);
+    if (!reviews) return reviews.error();
+    reviews_ = std::move(*reviews);
+    lease_ = {.ns = config.ns, .name = lease_name};
+
+    const auto executor = context_.get_executor();
+    const progress::PodAuthenticator::Limits limits = {
+        .jobs = settings_.progress.jobs, .reviews_by_address = settings_.progress.source_rate > 0};
+    authenticator_.emplace(*server_, *reviews_, *clock_, schedule_, metrics_, limits);
+    writer_.emplace(executor, *server_, *clock_, schedule_, metrics_, tools_.log);
+    handler_.emplace(*authenticator_, schedule_, *writer_, *clock_, metrics_, tools_.log,
+                     settings_.namespaces);
+    net::ServerConfig listen = {.host = settings_.progress.listen.host,
+                                .port = settings_.progress.listen.port,
+                                .tls = files_->tls(),
+                                .limits = server_limits(settings_),
+                                .refuse = progress::http_refusal};
+    http_ = net::make_http_server(
+        executor, std::move(listen), [this](net::HttpRequest& request) { return handler_->answer(request); },
+        tools_.log);
+    const auto port = http_->start();
+    if (!port) return port.error();
+    address_ = to_string(net::HostPort{settings_.progress.listen.host, *port});
+    tools_.metrics.read_counter(
+        "signalbox_progress_limited_total", "Requests that were refused for a limit of this server.",
+        [this] { return double(http_->stats().limited); }, {{"limit", "connections"}});
+
+    start_loop("writes of progress", writer_->run());
+    start_loop("watch of the certificate for progress",
+               net::follow(*files_, certificate_poll_interval, tools_.log));
+    start_loop("Lease of progress", keep_in_touch());
+    start_loop("gauges of progress", show_gauges());
+    start_loop("watch of the event loop of progress", tools_.loop_gaps.watch());
+    thread_ = std::thread([this] {
+        const auto guard = asio::make_work_guard(context_);
+        context_.run();
+    });
+    return {};
+}
+
+void ProgressServer::Impl::start_loop(const char* name, net::Task<> loop) {
+    loops_.start(std::move(loop), [this, name](const std::exception_ptr& thrown) {
+        tools_.log.error("a loop has ended by itself",
+                         {{"loop", name}, {"error", thrown ? net::what_of(thrown) : std::string()}});
+        has_failed_ = true;
+    });
+}
+
+net::Task<> ProgressServer::Impl::watch() {
+    while (!has_failed_) co_await net::sleep_for(1s);
+}
+
+// The Lease is written only while this replica takes reports and can store them; reading it tells whether the
+// API server answers.
+net::Task<> ProgressServer::Impl::keep_in_touch() {
+    using namespace asio::experimental::awaitable_operators;
+    for (;;) {
+        const auto began = clock_->now();
+        const auto renewed = co_await (renew_lease() || clock_->sleep_until(began + longest_request));
+        (void)renewed;
+        co_await clock_->sleep_until(began + progress::availability_renewed_every);
+    }
+}
+
+net::Async<> ProgressServer::Impl::renew_lease() {
+    kube::Request read =
+        lease_.ns.empty() ? kube::Request{.target = "/version"} : kube::get(kube::resources::leases, lease_);
+    const auto found = co_await kube::fetch(*server_, std::move(read));
+    const bool missing = !found && found.error().code == api::Errc::not_found;
+    if ((!found && !missing) || lease_.ns.empty()) co_return api::Result<>();
+    if (!vouches_ || !certificate_is_valid() || !writer_->writes_work()) co_return api::Result<>();
+    const bool reports_wait =
+        schedule_.longest_wait(progress::moment_of(*clock_)) > progress::longest_vouched_wait;
+    auto write = progress::renewal(lease_, missing ? api::Json() : *found, reports_wait, clock_->wall());
+    if (!write) co_return api::Result<>();
+    const auto written = co_await server_->send(std::move(*write));
+    // Another replica may have been faster.
+    if (!written && tools_.log.enabled(net::LogLevel::debug))
+        tools_.log.debug("the Lease was not renewed", {{"error", written.error()}});
+    co_return api::Result<>();
+}
+
+net::Task<> ProgressServer::Impl::show_gauges() {
+    for (;;) {
+        metrics_.show(schedule_, authenticator_->tokens(), progress::moment_of(*clock_));
+        co_await net::sleep_for(between_gauges);
+    }
+}
+
+std::vector<std::string> ProgressServer::Impl::not_ready() const {
+    std::vector<std::string> reasons;
+    if (!certificate_is_valid()) reasons.emplace_back("the certificate for progress has expired");
+    const auto silence = clock_->now().time_since_epoch() - kube::SteadyTime::duration(answered_at_);
+    if (silence > answers_last) reasons.emplace_back("the API server does not answer about progress");
+    return reasons;
+}
+
+net::Task<> ProgressServer::Impl::end_here(bool hurry) {
+    co_await http_->drain(hurry ? drain_time_after_bug : drain_time);
+    if (!hurry) co_await writer_->drain(write_factor, write_time);
+    co_await loops_.join();
+    co_await writer_->stop();
+    server_->close();
+    reviews_->close();
+}
+
+ProgressServer::ProgressServer(const Settings& settings, ProgressTools tools)
+    : impl_(std::make_unique<Impl>(settings, tools)) {}
+ProgressServer::~ProgressServer() = default;
+
+api::Result<> ProgressServer::start(const kube::ClusterConfig& config) { return impl_->start(config); }
+net::Task<> ProgressServer::watch() { return impl_->watch(); }
+std::vector<std::string> ProgressServer::not_ready() const { return impl_->not_ready(); }
+const net::ServerStats& ProgressServer::stats() const { return impl_->http_->stats(); }
+api::Time ProgressServer::certificate_ends() const { return impl_->certificate_ends(); }
+std::string ProgressServer::address() const { return impl_->address_; }
+void ProgressServer::stop_vouching() { impl_->vouches_ = false; }
+
+void ProgressServer::retire() {
+    impl_->context_.get_executor().execute([impl = impl_.get()] { impl->http_->retire(); });
+}
+
+net::Task<> ProgressServer::end(bool hurry) {
+    // Named: g++ 12 destroys temporaries in a co_await expression twice at times.
+    auto here = impl_->end_here(hurry);
+    co_await asio::co_spawn(impl_->context_, std::move(here), asio::use_awaitable);
+}
+
+}  // namespace webhook

@@ -1,0 +1,55 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kube/api_reporter.hpp"
+#include "kube/config.hpp"
+#include "net/http_server.hpp"
+#include "net/loop_gaps.hpp"
+#include "settings.hpp"
+
+namespace webhook {
+
+/// What the whole process shares; safe on any thread.
+struct ProgressTools {
+    net::Log& log;
+    net::Metrics& metrics;
+    net::LoopGaps& loop_gaps;
+    kube::ApiReporter& api_reporter;
+};
+
+/// The server of progress reports (libs/progress) with a listener, a thread, connections and API clients of
+/// its own. Thread rule: one thread, unless a member says otherwise. Settings and tools must outlive it.
+class ProgressServer {
+public:
+    ProgressServer(const Settings& settings, ProgressTools tools);
+    ~ProgressServer();
+    ProgressServer(const ProgressServer&) = delete;
+    ProgressServer& operator=(const ProgressServer&) = delete;
+
+    /// Reads the certificate, listens and starts the thread. Errors say what to mend.
+    api::Result<> start(const kube::ClusterConfig& config);
+    /// Ends when one of the thread's loops has ended by itself, which is a bug.
+    net::Task<> watch();
+
+    /// Returns why clients should go elsewhere; empty if there is no reason. Any thread.
+    std::vector<std::string> not_ready() const;
+    const net::ServerStats& stats() const;  ///< any thread
+    api::Time certificate_ends() const;     ///< any thread
+    std::string address() const;
+
+    /// From now on the Lease is not renewed.
+    void stop_vouching();
+    /// Asks clients that keep connections to move on.
+    void retire();
+    /// Answers what is under way, writes what is pending, and closes everything. With `hurry` it writes
+    /// nothing. Awaited on any thread, once.
+    net::Task<> end(bool hurry);
+
+private:
+    class Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace webhook

@@ -1,0 +1,92 @@
+#include "progress_settings.hpp"
+
+#include <algorithm>
+
+namespace webhook {
+namespace {
+
+constexpr std::string_view admission = "admission";
+constexpr std::string_view progress = "progress";
+
+constexpr const char* admission_options[] = {
+    "listen",        "tls-cert",    "tls-key",        "self-signed", "cert-secret", "service",
+    "cert-lifetime", "client-ca",   "token-audience", "token-users", "threads",     "max-bytes-in-flight",
+    "lossy-clients", "kueue-types", "feature-gates"};
+constexpr const char* progress_options[] = {
+    "progress-listen",   "progress-tls-cert",          "progress-tls-key",
+    "progress-interval", "progress-writes-per-second", "progress-bytes-per-second",
+    "progress-jobs",     "progress-source-rate"};
+
+api::Error usage(std::string what) { return {.code = api::Errc::invalid, .message = std::move(what)}; }
+
+}  // namespace
+
+api::Result<> read_option(std::string_view text, Services& target) {
+    Services read = {.admission = false};
+    while (!text.empty()) {
+        const std::string_view name = text.substr(0, text.find(','));
+        text.remove_prefix(std::min(name.size() + 1, text.size()));
+        if (name == admission)
+            read.admission = true;
+        else if (name == progress)
+            read.progress = true;
+        else
+            return api::invalid("", "must be admission, progress or both, separated by a comma");
+    }
+    if (read == Services{.admission = false})
+        return api::invalid("", "must be admission, progress or both, separated by a comma");
+    target = read;
+    return {};
+}
+
+std::string show_option(const Services& services) {
+    std::string text(services.admission ? admission : "");
+    if (services.progress) text.append(text.empty() ? "" : ",").append(progress);
+    return text;
+}
+
+void add_progress_options(net::Options& options, Services& services, ProgressSettings& settings) {
+    options.add_list(
+        "serve", "LIST", services,
+        "what to serve: admission (reviews, for the API server) or progress (reports of training "
+        "code, for Pods), or both, separated by a comma");
+    options.add("progress-listen", "HOST:PORT", settings.listen,
+                "where Pods send reports; port 0 takes a free one and logs it");
+    options.add("progress-tls-cert", "FILE", settings.tls_cert,
+                "certificate chain to show to Pods, in PEM, leaf first; read again when it changes");
+    options.add("progress-tls-key", "FILE", settings.tls_key, "its private key, in PEM");
+    options.add("progress-interval", "DURATION", settings.interval,
+                "how long to wait between two writes of one TrainJob's progress; the latest report counts");
+    options.add("progress-writes-per-second", "N", settings.writes_per_second,
+                "how many writes of progress to send to the API server; beyond it the interval of all grows");
+    options.add("progress-bytes-per-second", "BYTES", settings.bytes_per_second,
+                "the same in bytes of the TrainJobs that are written: etcd keeps each revision for minutes");
+    options.add("progress-jobs", "N", settings.jobs, "how many TrainJobs may report at a time");
+    options.add("progress-source-rate", "N", settings.source_rate,
+                "how many new connections a second to take from one IP address; 0 where all Pods have the "
+                "same one: sources are not limited");
+}
+
+api::Result<> check_services(const net::Options& options, const Services& services) {
+    for (const char* name : admission_options)
+        if (!services.admission && options.given(name))
+            return usage("--" + std::string(name) + " is for admission, which --serve leaves out");
+    for (const char* name : progress_options)
+        if (!services.progress && options.given(name))
+            return usage("--" + std::string(name) + " is for progress, which --serve leaves out");
+    return {};
+}
+
+api::Result<> check(const ProgressSettings& settings) {
+    if (settings.tls_cert.empty() || settings.tls_key.empty())
+        return usage(std::string(settings.tls_cert.empty() ? "--progress-tls-cert" : "--progress-tls-key") +
+                     " is missing: Pods send reports over TLS only, so give a certificate and its key");
+    if (settings.interval < std::chrono::seconds(1)) return usage("--progress-interval must be at least 1s");
+    if (settings.writes_per_second <= 0) return usage("--progress-writes-per-second must be more than 0");
+    if (settings.bytes_per_second.bytes < 1024)
+        return usage("--progress-bytes-per-second must be at least 1Ki");
+    if (settings.jobs < 1) return usage("--progress-jobs must be at least 1");
+    return {};
+}
+
+}  // namespace webhook

@@ -1,0 +1,40 @@
+#pragma once
+#include <chrono>
+#include <string>
+
+#include "net/option_types.hpp"
+#include "net/options.hpp"
+
+namespace webhook {
+
+/// What the process serves: --serve.
+struct Services {
+    bool admission = true;
+    bool progress = false;
+
+    bool operator==(const Services&) const = default;
+};
+api::Result<> read_option(std::string_view text, Services& target);
+std::string show_option(const Services& services);
+
+/// What the server of progress reports is given.
+struct ProgressSettings {
+    net::HostPort listen{"0.0.0.0", 10443};
+    std::string tls_cert = {};
+    std::string tls_key = {};
+    std::chrono::milliseconds interval{5'000};
+    double writes_per_second = 200;
+    net::ByteCount bytes_per_second{512 * 1024};
+    std::size_t jobs = 10'000;
+    double source_rate = 20;  ///< 0: sources are not limited
+};
+
+/// `services` and `settings` must outlive the options.
+void add_progress_options(net::Options& options, Services& services, ProgressSettings& settings);
+
+/// Fails if an option was given for what is not served.
+api::Result<> check_services(const net::Options& options, const Services& services);
+/// What the types of the options cannot say; for a process that serves progress.
+api::Result<> check(const ProgressSettings& settings);
+
+}  // namespace webhook

@@ -1,0 +1,47 @@
+#include "server_metrics.hpp"
+
+#include <string>
+
+namespace webhook {
+
+void add_server_metrics(net::Metrics& metrics, const TotalOf& total) {
+    struct Row {
+        const char* name;
+        const char* help;
+        bool is_counter;
+        double (*read)(const net::ServerStats& stats);
+    };
+    static constexpr Row rows[] = {
+        {"signalbox_connections", "Open connections of clients.", false,
+         [](const net::ServerStats& s) { return double(s.connections); }},
+        {"signalbox_connections_accepted_total", "Connections of clients so far.", true,
+         [](const net::ServerStats& s) { return double(s.accepted); }},
+        {"signalbox_connections_refused_total", "Connections turned or sent away for lack of room.", true,
+         [](const net::ServerStats& s) { return double(s.refused); }},
+        {"signalbox_tls_handshake_errors_total", "TLS handshakes that failed.", true,
+         [](const net::ServerStats& s) { return double(s.handshake_errors); }},
+        {"signalbox_http_timeouts_total", "Connections ended for being slow or idle.", true,
+         [](const net::ServerStats& s) { return double(s.timeouts); }},
+        {"signalbox_tls_floods_total", "Connections ended for too many TLS records without data.", true,
+         [](const net::ServerStats& s) { return double(s.floods); }},
+        {"signalbox_http_handler_errors_total", "Exceptions while answering.", true,
+         [](const net::ServerStats& s) { return double(s.handler_errors); }},
+    };
+    for (const Row& row : rows) {
+        const auto read = [total, read = row.read] { return total(read); };
+        if (row.is_counter)
+            metrics.read_counter(row.name, row.help, read);
+        else
+            metrics.read_gauge(row.name, row.help, read);
+    }
+    for (const int status : net::Refusals::statuses)
+        metrics.read_counter(
+            "signalbox_http_refusals_total",
+            "Requests that were refused as HTTP, before their path was looked at.",
+            [total, status] {
+                return total([status](const net::ServerStats& s) { return double(s.refusals.of(status)); });
+            },
+            {{"code", std::to_string(status)}});
+}
+
+}  // namespace webhook

@@ -1,0 +1,50 @@
+#pragma once
+#include <array>
+#include <chrono>
+
+#include "net/metrics.hpp"
+#include "progress/schedule.hpp"
+#include "progress/wire.hpp"
+
+namespace progress {
+
+/// Why something was refused or put off.
+enum class Limit { jobs, memory, token_reviews, reads };
+inline constexpr std::size_t limit_count = 4;
+
+/// Why an accepted report was never stored.
+enum class Loss { forbidden, invalid, train_job_gone, shutdown };
+inline constexpr std::size_t loss_count = 4;
+
+enum class Review { accepted, refused, failed };
+inline constexpr std::size_t review_count = 3;
+
+/// The series of reports; all of them exist from the start. Thread rule: any thread.
+class Metrics {
+public:
+    explicit Metrics(net::Metrics& metrics);
+
+    void count(Outcome outcome, std::chrono::steady_clock::duration took);
+    /// Not for Schedule::Outcome::changed.
+    void count(Schedule::Outcome outcome);
+    void count(Review outcome) { reviews_[static_cast<std::size_t>(outcome)].add(); }
+    void count(Limit limit) { limited_[static_cast<std::size_t>(limit)].add(); }
+    void count(Loss loss, std::size_t reports = 1) {
+        lost_[static_cast<std::size_t>(loss)].add(static_cast<double>(reports));
+    }
+    void show(const Schedule& schedule, std::size_t tokens, Moment now);
+
+private:
+    std::array<net::Counter, outcome_count> reports_ = {};
+    net::Histogram seconds_ = {};
+    std::array<net::Counter, 9> writes_ = {};
+    std::array<net::Counter, review_count> reviews_ = {};
+    std::array<net::Counter, limit_count> limited_ = {};
+    std::array<net::Counter, loss_count> lost_ = {};
+    net::Gauge lag_ = {};
+    net::Gauge interval_ = {};
+    net::Gauge jobs_ = {};
+    net::Gauge tokens_ = {};
+};
+
+}  // namespace progress

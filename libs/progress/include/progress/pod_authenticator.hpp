@@ -1,0 +1,91 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "kube/api_server.hpp"
+#include "kube/clock.hpp"
+#include "net/digest.hpp"
+#include "progress/membership.hpp"
+#include "progress/metrics.hpp"
+#include "progress/review_limits.hpp"
+#include "progress/schedule.hpp"
+#include "progress/token.hpp"
+
+namespace progress {
+
+/// What is known of the Pod that sends a report.
+enum class Standing {
+    unknown,       ///< the API server does not say whose token it is, or what the Pod belongs to
+    limited,       ///< too many questions of that kind wait for the API server
+    forbidden,     ///< the token is not good, or the Pod is none of this TrainJob's present JobSet
+    no_train_job,  ///< a Pod of the namespace has the token, and there is no such TrainJob
+    pod            ///< a Pod of the TrainJob's present JobSet
+};
+
+struct Sender {
+    Standing standing = Standing::unknown;
+    PodIdentity pod = {};  ///< unless `unknown` or `limited`
+};
+
+/// Says whether a token is that of a Pod of a TrainJob: by TokenReview, and by what TrainJob, JobSet and Pod
+/// say of each other. Remembers answers (membership.hpp), and tells the schedule of each TrainJob that it
+/// reads. All arguments must outlive it and its answers. Thread rule: one thread.
+class PodAuthenticator {
+public:
+    struct Limits {
+        std::size_t jobs = 10'000;
+        bool reviews_by_address = true;
+    };
+    /// `reviews` has connections of its own, so that nothing else waits behind TokenReviews.
+    PodAuthenticator(kube::ApiServer& server, kube::ApiServer& reviews, kube::Clock& clock,
+                     Schedule& schedule, Metrics& metrics, Limits limits);
+    ~PodAuthenticator();
+
+    struct Question {
+        api::ObjectKey train_job = {};
+        std::string token = {};
+        net::Digest digest = {};  ///< of token and TrainJob
+        TokenClaims claims = {};
+        std::string address = {};
+    };
+    static net::Digest digest_of(std::string_view token, const api::ObjectKey& train_job);
+
+    /// Returns nullopt if ask() is needed.
+    std::optional<Sender> at_hand(const api::ObjectKey& train_job, const net::Digest& digest);
+    /// Requests with one token at the same time share one answer.
+    net::Task<Sender> ask(Question question);
+
+    /// Returns what is known of an accepted Pod. Valid until the next call of a member.
+    PodFacts* pod(const std::string& uid) { return membership_.pod(uid, clock_.now()); }
+    std::size_t tokens() const { return tokens_.size(); }
+
+private:
+    class Reads;
+    struct Found {
+        Standing standing = Standing::unknown;
+        api::Json object = {};
+        std::size_t bytes = 0;  // of its text
+    };
+
+    net::Task<Sender> find_out(Question question);
+    net::Task<Standing> review(Question question);
+    net::Task<Standing> compare(Question question);
+    net::Task<Standing> read_job(api::ObjectKey key);
+    net::Task<Standing> read_job_now(api::ObjectKey key);
+    net::Task<Standing> read_pod(api::ObjectKey key, std::string uid);
+    net::Task<Found> get(kube::Request request);
+    const JobFacts* known_job(const api::ObjectKey& key);
+
+    kube::ApiServer& server_;
+    kube::ApiServer& reviews_;
+    kube::Clock& clock_;
+    Schedule& schedule_;
+    Metrics& metrics_;
+    TokenCache tokens_ = {};
+    Membership membership_;
+    ReviewLimits limits_;
+    std::unique_ptr<Reads> reads_;
+};
+
+}  // namespace progress

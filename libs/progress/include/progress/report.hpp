@@ -1,0 +1,51 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/json.hpp"
+#include "api/time.hpp"
+
+namespace progress {
+
+struct Metric {
+    std::string name = {};
+    std::string value = {};
+
+    bool operator==(const Metric&) const = default;
+};
+
+/// The `trainerStatus` that training code reports, with the types that it has on the wire.
+struct Report {
+    std::optional<std::int32_t> percentage = {};         ///< progressPercentage
+    std::optional<std::int32_t> remaining_seconds = {};  ///< estimatedRemainingSeconds
+    std::vector<Metric> metrics = {};
+    std::optional<api::Time> updated = {};  ///< lastUpdatedTime, without its fraction of a second
+
+    bool operator==(const Report&) const = default;
+};
+
+/// Reads the body of a request as Go's encoding/json reads UpdateTrainJobStatusRequest: unknown members are
+/// ignored, names may be in any case, the last of several values counts, and so does only the first JSON
+/// value of the body. Returns nullopt without a `trainerStatus`. Fails with `invalid`, also where objects and
+/// lists are nested deeper than api::max_json_depth.
+api::Result<std::optional<Report>> decode_report(std::string_view body);
+
+/// Returns what the schema of TrainJob has against the report, in the words of the API server; empty if
+/// nothing. At most `max_errors` of them.
+std::vector<std::string> report_errors(const Report& report);
+inline constexpr std::size_t max_errors = 16;
+
+/// Returns `trainerStatus` as it is stored, without lastProgressTime.
+api::Json to_json_tree(const Report& report);
+
+/// Reads `trainerStatus` as it is stored; values of another type are left out.
+Report read_report(const api::Json& trainer_status);
+
+/// Returns a hash of what counts as progress: the percentage and the metrics with their order. It differs
+/// from process to process.
+std::uint64_t progress_hash(const Report& report);
+
+}  // namespace progress

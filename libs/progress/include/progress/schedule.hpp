@@ -1,0 +1,180 @@
+#pragma once
+#include <chrono>
+#include <list>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "api/json.hpp"
+#include "api/object_key.hpp"
+#include "api/time.hpp"
+#include "kube/clock.hpp"
+#include "progress/report.hpp"
+#include "progress/stored_status.hpp"
+
+namespace progress {
+
+/// One moment by both clocks.
+struct Moment {
+    kube::SteadyTime steady = {};
+    api::Time wall = {};
+};
+
+Moment moment_of(const kube::Clock& clock);
+
+struct ScheduleLimits {
+    std::chrono::milliseconds interval{5'000};  ///< between two writes of one job
+    double writes_per_second = 200;
+    double bytes_per_second = 512 * 1024;  ///< of the TrainJobs written: etcd keeps each revision for minutes
+    std::size_t jobs = 10'000;
+    std::size_t writes_at_once = 64;
+    /// Limit of all pending reports together that have more than `small_report` bytes.
+    std::size_t large_reports = 32 * 1024 * 1024;
+
+    static constexpr std::size_t small_report = 4 * 1024;
+};
+
+/// Which report of which job is written when: at most one write of a job at a time, and one per interval; the
+/// budgets of all writes, by due time, beyond which every job's interval grows; what becomes of reports that
+/// arrive late, and of writes that fail. No I/O: the caller sends the writes and passes the answers on.
+/// Thread rule: one thread.
+class Schedule {
+public:
+    explicit Schedule(ScheduleLimits limits);
+    ~Schedule();
+    Schedule(const Schedule&) = delete;
+    Schedule& operator=(const Schedule&) = delete;
+
+    /// Makes room for one more job: one without a pending write that has not reported for a while goes.
+    /// Returns false if there is none.
+    bool has_room(const api::ObjectKey& job, Moment now);
+    bool knows(const api::ObjectKey& job) const { return jobs_.contains(job); }
+    /// The job as it was just read. Forgets what belongs to another TrainJob of that name.
+    void learn(const api::ObjectKey& job, StoredStatus stored, Moment now);
+    void forget(const api::ObjectKey& job);
+
+    struct Arrival {
+        Report report = {};  ///< report_errors() has found none
+        api::Time pod_created = {};
+        bool is_first_of_pod = false;
+    };
+    enum class Reply {
+        accepted,  ///< say so now
+        late,      ///< the same, and not kept: a newer report is known
+        wait,      ///< for settled() of `sequence`, or a later one
+        failing,   ///< kept, but writes of this job fail
+        no_room    ///< not kept
+    };
+    struct Submitted {
+        Reply reply = Reply::accepted;
+        std::uint64_t sequence = 0;  ///< grows with each report
+    };
+    /// A report about a job that is known.
+    Submitted submit(const api::ObjectKey& job, Arrival arrival, Moment now);
+
+    struct Write {
+        api::ObjectKey job = {};
+        std::uint64_t sequence = 0;
+        kube::Request request = {};
+    };
+    /// Returns a write to send now, of which the caller passes on the result; nullopt if none is due.
+    std::optional<Write> next(Moment now);
+    /// Returns when next() may have one; SteadyTime::max(): not before another call of a member.
+    kube::SteadyTime due() const;
+
+    /// What became of a report in flight.
+    enum class Outcome {
+        stored,
+        late,         ///< a newer report was stored meanwhile
+        forbidden,    ///< given up, as is `invalid`
+        invalid,      ///< the API server's message says why
+        conflict,     ///< others go on writing the job; tried again with the next interval
+        unavailable,  ///< tried again
+        not_found,    ///< the TrainJob is gone, and the job forgotten
+        replaced,     ///< there is another TrainJob of that name, and the job is forgotten
+        retried,      ///< not known yet: next() has it once more
+        changed       ///< not known yet: the TrainJob has to be read, and read_again() called
+    };
+    /// The write of that report was stored. This and the next two ignore a report that is not in flight.
+    Outcome written(const api::ObjectKey& job, std::uint64_t sequence, StoredStatus stored, Moment now);
+    Outcome failed(const api::ObjectKey& job, std::uint64_t sequence, const api::Error& error, Moment now);
+    /// Decides anew on what is stored now.
+    Outcome read_again(const api::ObjectKey& job, std::uint64_t sequence,
+                       const api::Result<StoredStatus>& stored, Moment now);
+
+    /// Returns whether a write with that report, or a later one, was sent and is not answered yet.
+    bool is_sent(const api::ObjectKey& job, std::uint64_t sequence) const;
+
+    /// For the end of the process: everything that is pending is due, and the budget is `factor` times what
+    /// it was.
+    void hurry(double factor, Moment now);
+
+    // For metrics.
+    std::size_t jobs() const { return jobs_.size(); }
+    std::size_t pending() const { return queue_.size() + sent_; }
+    /// Returns for how long the oldest report that is not stored yet waits.
+    std::chrono::milliseconds longest_wait(Moment now) const;
+    /// Returns the interval as the budgets have stretched it.
+    std::chrono::milliseconds interval(Moment now) const;
+    /// The API server does not know lastProgressTime.
+    bool leaves_out_progress_time() const { return without_progress_time_; }
+
+    static constexpr std::chrono::seconds late_for{60};
+    static constexpr std::chrono::seconds healthy_for{60};
+    static constexpr std::chrono::seconds longest_backoff{30};
+    static constexpr std::chrono::seconds longest_pause{60};
+    static constexpr std::chrono::minutes idle_for{10};
+    static constexpr int most_attempts = 3;
+
+private:
+    struct Pending {
+        std::uint64_t sequence = 0;
+        std::string trainer_status = {};  // JSON, without lastProgressTime
+        std::uint64_t progress = 0;
+        std::optional<api::Time> updated = {};
+        api::Time arrived = {};
+        kube::SteadyTime since = {};  // when the oldest report arrived that it stands for
+        bool is_complete = false;
+    };
+    struct Job;
+    using Queue = std::set<std::pair<kube::SteadyTime, Job*>>;
+    // When the next write is within a budget. It is charged afterwards, so that any size passes.
+    struct Budget {
+        double per_second = 0;
+        kube::SteadyTime free_at = {};
+        void charge(double cost, kube::SteadyTime now);
+    };
+
+    Job* find(const api::ObjectKey& key) const;
+    Job* find_sent(const api::ObjectKey& key, std::uint64_t sequence) const;
+    void touch(Job& job, kube::SteadyTime now);
+    void erase(Job& job);
+    void drop_unused(kube::SteadyTime now);
+    static bool is_idle(const Job& job);
+    void put_in_queue(Job& job, kube::SteadyTime due);
+    void take_from_queue(Job& job);
+    bool keep(Job& job, Pending pending);
+    void discard(std::optional<Pending>& pending);
+    void settle(Job& job, kube::SteadyTime now);
+    void retry_later(Job& job, kube::SteadyTime due);
+    Outcome give_up(Job& job, Outcome outcome, kube::SteadyTime now);
+    Outcome back_off(Job& job, kube::SteadyTime now);
+    static void rebase(Job& job, StoredStatus stored);
+    api::Json status_to_write(const Job& job, const Pending& pending, api::Time now) const;
+
+    ScheduleLimits limits_;
+    std::unordered_map<api::ObjectKey, std::unique_ptr<Job>> jobs_;
+    std::list<Job*> by_use_ = {};  // the one that was not used for longest first
+    Queue queue_ = {};             // with something to write and no write in flight
+    std::size_t sent_ = 0;
+    std::size_t large_bytes_ = 0;
+    std::uint64_t sequence_ = 0;
+    Budget writes_ = {};
+    Budget bytes_ = {};
+    kube::SteadyTime paused_until_ = {};
+    bool without_progress_time_ = false;
+};
+
+}  // namespace progress

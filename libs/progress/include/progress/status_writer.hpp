@@ -1,0 +1,73 @@
+#pragma once
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "kube/api_server.hpp"
+#include "kube/clock.hpp"
+#include "net/log.hpp"
+#include "net/task_group.hpp"
+#include "progress/metrics.hpp"
+#include "progress/schedule.hpp"
+
+namespace progress {
+
+/// Sends the writes of a schedule. All arguments must outlive it. Thread rule: the one thread of `executor`.
+class StatusWriter {
+public:
+    StatusWriter(boost::asio::any_io_executor executor, kube::ApiServer& server, kube::Clock& clock,
+                 Schedule& schedule, Metrics& metrics, net::Log& log);
+    ~StatusWriter();
+
+    /// Ends only by cancellation.
+    net::Task<> run();
+    /// The schedule may have something that is due earlier.
+    void notify();
+
+    struct Result {
+        Schedule::Outcome outcome = Schedule::Outcome::stored;
+        std::string message = {};  ///< the API server's, of an `invalid` report
+    };
+    /// Returns what became of the report, or of a later one of the job; nullopt if that is not known after
+    /// `longest_wait`.
+    net::Task<std::optional<Result>> wait(api::ObjectKey job, std::uint64_t sequence);
+    static constexpr std::chrono::seconds longest_wait{4};
+
+    /// Sends what is pending at `factor` times the budget, for `longest` at most, while run() runs. Returns
+    /// the number of reports that are lost.
+    net::Task<std::size_t> drain(double factor, std::chrono::milliseconds longest);
+    /// Ends all requests. Call it after run() has ended.
+    net::Task<> stop();
+
+    /// Returns whether the last answer to a write was good.
+    bool writes_work() const { return writes_work_; }
+
+private:
+    struct Waiter;
+    using Waiters = std::list<std::shared_ptr<Waiter>>;
+
+    net::Task<> send(Schedule::Write write);
+    net::Async<StoredStatus> exchange(kube::Request request);
+    void settle(const api::ObjectKey& job, std::uint64_t sequence, Result result);
+    void note(const api::ObjectKey& job, const api::Error& error, Schedule::Outcome outcome);
+
+    boost::asio::any_io_executor executor_;
+    kube::ApiServer& server_;
+    kube::Clock& clock_;
+    Schedule& schedule_;
+    Metrics& metrics_;
+    net::Log& log_;
+    net::TaskGroup sending_;
+    net::Wakeup wakeup_;
+    net::Wakeup settled_;
+    kube::SteadyTime sleeps_until_ = kube::SteadyTime::min();  // min: it is awake
+    std::unordered_map<api::ObjectKey, Waiters> waiters_ = {};
+    bool writes_work_ = true;
+    bool works_logged_ = true;
+    kube::SteadyTime log_after_ = kube::SteadyTime::min();
+    bool noted_progress_time_ = false;
+};
+
+}  // namespace progress

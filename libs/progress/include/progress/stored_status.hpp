@@ -1,0 +1,36 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "api/json.hpp"
+#include "api/object_key.hpp"
+#include "api/time.hpp"
+#include "kube/request.hpp"
+
+namespace progress {
+
+/// What a TrainJob has in the API server, as far as the next write depends on it.
+struct StoredStatus {
+    std::string uid = {};
+    std::string resource_version = {};
+    std::size_t bytes = 0;                     ///< of the whole TrainJob as JSON
+    std::optional<api::Time> updated = {};     ///< trainerStatus.lastUpdatedTime
+    std::optional<api::Time> progressed = {};  ///< trainerStatus.lastProgressTime
+    std::uint64_t progress = 0;                ///< progress_hash() of what is stored
+    bool is_complete = false;                  ///< it says 100 percent
+};
+
+/// `bytes`: the length of the text that `train_job` was read from.
+StoredStatus stored_status(const api::Json& train_job, std::size_t bytes);
+
+/// Returns the server-side apply to the TrainJob's status as field manager `trainer-status`, which takes over
+/// the fields. `trainer_status` is all that is stored of it afterwards. The API server ignores a UID in
+/// writes of a status, so only the resource version keeps a late write off another TrainJob of the same name.
+kube::Request status_request(const api::ObjectKey& train_job, const std::string& resource_version,
+                             api::Json trainer_status);
+
+/// Returns whether the API server has refused a status because its CRD lacks lastProgressTime.
+bool lacks_progress_time(const api::Error& error);
+
+}  // namespace progress

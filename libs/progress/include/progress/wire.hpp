@@ -1,0 +1,45 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/object_key.hpp"
+#include "net/http.hpp"
+#include "progress/report.hpp"
+
+namespace progress {
+
+/// How a request with a report ended; the label of metrics.
+enum class Outcome {
+    accepted,
+    late,       ///< accepted, and nothing to write
+    empty,      ///< no trainerStatus
+    not_found,  ///< another path or method
+    forbidden,
+    unreadable,
+    no_train_job,
+    invalid,
+    failed,   ///< the API server did not take it, or did not say whose token it is
+    limited,  ///< a limit of this server
+};
+inline constexpr std::size_t outcome_count = 10;
+std::string_view to_string(Outcome outcome);
+
+/// Returns the TrainJob that a POST to this target is about; nullopt for other paths. The query is ignored.
+std::optional<api::ObjectKey> train_job_of(std::string_view target);
+
+/// Returns the answer to a request that was refused, a metav1.Status as Kubeflow Trainer's server writes it.
+/// Not for `accepted`, `late`, `empty` and `invalid`.
+net::HttpResponse refusal(Outcome outcome);
+/// `errors`: of report_errors(), at least one.
+net::HttpResponse invalid_report(const std::string& name, const std::vector<std::string>& errors);
+/// The API server's own message.
+net::HttpResponse invalid_report(const std::string& message);
+/// Returns the report as it was read; without a report the answer to an empty request.
+net::HttpResponse acceptance(const std::optional<Report>& report);
+
+/// Returns the answer of the HTTP layer: ServerConfig::refuse.
+net::HttpResponse http_refusal(int status, std::string_view text);
+
+}  // namespace progress

@@ -1,0 +1,200 @@
+#include "go_json.hpp"
+
+#include <optional>
+
+namespace progress {
+namespace {
+
+constexpr std::string_view replacement = "\xEF\xBF\xBD";
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Returns the length of the code point at the front of `text`; 0 if there is none. (Unicode, table 3-7.)
+std::size_t code_point(std::string_view text) {
+    const auto byte = [&](std::size_t i) {
+        return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
+    };
+    const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0) == 0x80; };
+    const unsigned first = byte(0);
+    if (first < 0x80) return 1;
+    if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
+    if (first >= 0xE0 && first <= 0xEF) {
+        if ((first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) > 0x9F)) return 0;
+        return follows(1) && follows(2) ? 3 : 0;
+    }
+    if (first >= 0xF0 && first <= 0xF4) {
+        if ((first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) > 0x8F)) return 0;
+        return follows(1) && follows(2) && follows(3) ? 4 : 0;
+    }
+    return 0;
+}
+
+void append(std::string& out, unsigned code) {
+    const auto put = [&](unsigned byte) { out += static_cast<char>(byte); };
+    if (code < 0x80) {
+        put(code);
+    } else if (code < 0x800) {
+        put(0xC0 | code >> 6);
+        put(0x80 | (code & 0x3F));
+    } else if (code < 0x10000) {
+        put(0xE0 | code >> 12);
+        put(0x80 | (code >> 6 & 0x3F));
+        put(0x80 | (code & 0x3F));
+    } else {
+        put(0xF0 | code >> 18);
+        put(0x80 | (code >> 12 & 0x3F));
+        put(0x80 | (code >> 6 & 0x3F));
+        put(0x80 | (code & 0x3F));
+    }
+}
+
+// Reads "uXXXX" at the front.
+std::optional<unsigned> unit(std::string_view text) {
+    if (text.size() < 5 || text[0] != 'u') return std::nullopt;
+    unsigned value = 0;
+    for (const char c : text.substr(1, 4)) {
+        value <<= 4;
+        if (is_digit(c))
+            value |= static_cast<unsigned>(c - '0');
+        else if ((c | 32) >= 'a' && (c | 32) <= 'f')
+            value |= static_cast<unsigned>((c | 32) - 'a' + 10);
+        else
+            return std::nullopt;
+    }
+    return value;
+}
+
+bool is_surrogate(unsigned code) { return code >= 0xD800 && code < 0xE000; }
+
+// Takes the next character in lower case. These two letters are the only ones beyond ASCII that fold into it.
+char take_folded(std::string_view& text) {
+    constexpr std::string_view long_s = "\xC5\xBF", kelvin = "\xE2\x84\xAA";
+    for (const auto& [letter, folded] : {std::pair(long_s, 's'), std::pair(kelvin, 'k')}) {
+        if (!text.starts_with(letter)) continue;
+        text.remove_prefix(letter.size());
+        return folded;
+    }
+    const char c = text.front();
+    text.remove_prefix(1);
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 32) : c;
+}
+
+}  // namespace
+
+char GoJson::peek() {
+    const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
+    while (!rest_.empty() && blank(rest_.front())) rest_.remove_prefix(1);
+    return rest_.empty() ? '\0' : rest_.front();
+}
+
+bool GoJson::take(char wanted) {
+    if (peek() != wanted || rest_.empty()) return false;
+    rest_.remove_prefix(1);
+    return true;
+}
+
+bool GoJson::word(std::string_view wanted) {
+    peek();
+    if (!rest_.starts_with(wanted)) return false;
+    rest_.remove_prefix(wanted.size());
+    return true;
+}
+
+bool GoJson::string(std::string& out) {
+    out.clear();
+    if (!take('"')) return false;
+    while (!rest_.empty()) {
+        const char c = rest_.front();
+        if (c == '"') {
+            rest_.remove_prefix(1);
+            return true;
+        }
+        if (static_cast<unsigned char>(c) < 0x20) return false;
+        if (c == '\\') {
+            if (!escape(out)) return false;
+            continue;
+        }
+        const std::size_t size = code_point(rest_);
+        out += size > 0 ? rest_.substr(0, size) : replacement;
+        rest_.remove_prefix(std::max<std::size_t>(size, 1));
+    }
+    return false;
+}
+
+bool GoJson::escape(std::string& out) {
+    rest_.remove_prefix(1);
+    if (rest_.empty()) return false;
+    constexpr std::string_view letters = "\"\\/bfnrt", meanings = "\"\\/\b\f\n\r\t";
+    if (const auto at = letters.find(rest_.front()); at != std::string_view::npos) {
+        out += meanings[at];
+        rest_.remove_prefix(1);
+        return true;
+    }
+    const auto first = unit(rest_);
+    if (!first) return false;
+    rest_.remove_prefix(5);
+    if (!is_surrogate(*first)) {
+        append(out, *first);
+        return true;
+    }
+    const auto second = rest_.starts_with('\\') ? unit(rest_.substr(1)) : std::nullopt;
+    if (*first < 0xDC00 && second && *second >= 0xDC00 && *second < 0xE000) {
+        append(out, 0x10000 + ((*first - 0xD800) << 10) + (*second - 0xDC00));
+        rest_.remove_prefix(6);
+    } else {
+        out += replacement;
+    }
+    return true;
+}
+
+bool GoJson::number(std::string_view& out) {
+    peek();
+    std::size_t at = 0;
+    const auto is = [&](std::string_view wanted) {
+        return at < rest_.size() && wanted.find(rest_[at]) != std::string_view::npos;
+    };
+    const auto digits = [&] {
+        const std::size_t begin = at;
+        while (at < rest_.size() && is_digit(rest_[at])) ++at;
+        return at > begin;
+    };
+    if (is("-")) ++at;
+    if (is("0"))
+        ++at;
+    else if (!digits())
+        return false;
+    if (is(".")) {
+        ++at;
+        if (!digits()) return false;
+    }
+    if (is("eE")) {
+        ++at;
+        if (is("+-")) ++at;
+        if (!digits()) return false;
+    }
+    out = rest_.substr(0, at);
+    rest_.remove_prefix(at);
+    return true;
+}
+
+bool GoJson::skip() {
+    std::string text;
+    std::string_view digits;
+    switch (peek()) {
+        case '{': return object([this](std::string_view) { return skip(); });
+        case '[': return array([this] { return skip(); });
+        case '"': return string(text);
+        case 't': return word("true");
+        case 'f': return word("false");
+        case 'n': return null();
+        default: return number(digits);
+    }
+}
+
+bool is_field(std::string_view key, std::string_view name) {
+    while (!key.empty() && !name.empty())
+        if (take_folded(key) != take_folded(name)) return false;
+    return key.empty() && name.empty();
+}
+
+}  // namespace progress

@@ -1,0 +1,135 @@
+#include "progress/membership.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "api/hash.hpp"
+#include "api/meta.hpp"
+#include "recently_used.hpp"
+
+namespace progress {
+namespace {
+
+using api::Json;
+using kube::SteadyTime;
+
+constexpr std::string_view job_set_label = "jobset.sigs.k8s.io/jobset-uid";
+
+// A digest is a hash.
+struct DigestHash {
+    std::size_t operator()(const net::Digest& digest) const noexcept {
+        std::size_t value = 0;
+        std::memcpy(&value, digest.data(), sizeof value);
+        return value;
+    }
+};
+
+template <class Value>
+struct Used {
+    Value value;
+    SteadyTime at;
+};
+
+// Returns the value unless it was unused for too long, and drops others that were.
+template <class Table, class Key>
+auto* use(Table& table, const Key& key, SteadyTime now) {
+    while (const auto* oldest = table.oldest()) {
+        if (oldest->second.at + Membership::unused_for > now) break;
+        const auto gone = oldest->first;
+        table.erase(gone);
+    }
+    auto* found = table.find(key);
+    if (found) found->at = now;
+    return found ? &found->value : nullptr;
+}
+
+}  // namespace
+
+struct TokenCache::Memory {
+    struct Accepted {
+        PodIdentity pod;
+        SteadyTime until;
+    };
+    RecentlyUsed<net::Digest, Accepted, DigestHash> accepted{most_accepted};
+    RecentlyUsed<net::Digest, SteadyTime, DigestHash> refused{most_refused};  // until when
+};
+
+TokenCache::TokenCache() : memory_(std::make_unique<Memory>()) {}
+TokenCache::~TokenCache() = default;
+
+const PodIdentity* TokenCache::accepted(const net::Digest& digest, SteadyTime now) {
+    const auto* found = memory_->accepted.find(digest);
+    return found && now < found->until ? &found->pod : nullptr;
+}
+
+bool TokenCache::refused(const net::Digest& digest, SteadyTime now) {
+    const SteadyTime* until = memory_->refused.find(digest);
+    return until && now < *until;
+}
+
+bool TokenCache::was_accepted(const net::Digest& digest) { return memory_->accepted.find(digest) != nullptr; }
+
+void TokenCache::accept(const net::Digest& digest, PodIdentity pod, std::chrono::seconds lifetime,
+                        SteadyTime now) {
+    memory_->refused.erase(digest);
+    const auto kept = std::min<std::chrono::seconds>(lifetime, accepted_for);
+    memory_->accepted.put(digest, {.pod = std::move(pod), .until = now + kept});
+}
+
+void TokenCache::refuse(const net::Digest& digest, SteadyTime now) {
+    memory_->refused.put(digest, now + refused_for);
+}
+
+void TokenCache::forget(const net::Digest& digest) { memory_->accepted.erase(digest); }
+
+std::size_t TokenCache::size() const { return memory_->accepted.size(); }
+
+JobFacts job_facts(const Json& train_job, const Json& job_set, SteadyTime now) {
+    JobFacts facts = {.uid = api::parse_meta(train_job).uid, .read_at = now};
+    const api::ObjectMeta of_job_set = api::parse_meta(job_set);
+    if (!facts.uid.empty() && of_job_set.controller_uid == facts.uid) facts.job_set_uid = of_job_set.uid;
+    return facts;
+}
+
+std::optional<PodFacts> pod_facts(const Json& pod, const std::string& uid) {
+    const api::ObjectMeta meta = api::parse_meta(pod);
+    const Json& metadata = pod["metadata"];
+    const bool of_a_job = std::ranges::any_of(metadata["ownerReferences"].items(), [](const Json& owner) {
+        return owner["controller"].bool_or(false) && owner["kind"].as_string() == "Job" &&
+               owner["apiVersion"].as_string() == "batch/v1";
+    });
+    PodFacts facts = {.job_set_uid = std::string(metadata["labels"][job_set_label].as_string()),
+                      .created = meta.creation};
+    if (meta.uid != uid || !of_a_job || facts.job_set_uid.empty()) return std::nullopt;
+    return facts;
+}
+
+struct Membership::Memory {
+    explicit Memory(std::size_t most_jobs) : jobs(most_jobs) {}
+
+    RecentlyUsed<api::ObjectKey, Used<JobFacts>, std::hash<api::ObjectKey>> jobs;
+    RecentlyUsed<std::string, Used<PodFacts>, api::KeyedHash> pods{TokenCache::most_accepted};
+};
+
+Membership::Membership(std::size_t most_jobs) : memory_(std::make_unique<Memory>(most_jobs)) {}
+Membership::~Membership() = default;
+
+const JobFacts* Membership::job(const api::ObjectKey& key, SteadyTime now) {
+    const JobFacts* facts = use(memory_->jobs, key, now);
+    if (!facts) return nullptr;
+    // Without either the job is about to be made, or gone.
+    const bool is_complete = !facts->uid.empty() && !facts->job_set_uid.empty();
+    return is_complete || !may_look_again(*facts, now) ? facts : nullptr;
+}
+
+PodFacts* Membership::pod(const std::string& uid, SteadyTime now) { return use(memory_->pods, uid, now); }
+
+void Membership::learn(const api::ObjectKey& key, JobFacts facts, SteadyTime now) {
+    memory_->jobs.put(key, {.value = std::move(facts), .at = now});
+}
+
+void Membership::learn(const std::string& pod_uid, PodFacts facts, SteadyTime now) {
+    memory_->pods.put(pod_uid, {.value = std::move(facts), .at = now});
+}
+
+}  // namespace progress

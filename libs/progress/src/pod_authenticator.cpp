@@ -1,0 +1,265 @@
+#include "progress/pod_authenticator.hpp"
+
+#include <algorithm>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <string_view>
+
+#include "permits.hpp"
+#include "shared_calls.hpp"
+
+namespace progress {
+namespace {
+
+using api::Json;
+using kube::SteadyTime;
+using namespace std::chrono_literals;
+
+constexpr kube::Resource token_reviews = {"authentication.k8s.io", "v1", "tokenreviews", false};
+constexpr std::string_view pod_name_key = "authentication.kubernetes.io/pod-name";
+constexpr std::string_view pod_uid_key = "authentication.kubernetes.io/pod-uid";
+
+// Clients give up after five seconds.
+constexpr auto longest_request = 4s;
+constexpr std::size_t reviews_at_once = 8;
+constexpr std::size_t reads_at_once = 16;
+
+// What nothing depends on here, and may be large.
+constexpr std::string_view managed_fields[] = {"metadata", "managedFields"};
+constexpr std::string_view spec[] = {"spec"};
+constexpr api::JsonPath left_out[] = {managed_fields, spec};
+
+bool contains(const Json& list, std::string_view text) {
+    return std::ranges::any_of(list.items(), [&](const Json& item) { return item.as_string() == text; });
+}
+
+Json review_of(const std::string& token, const api::ObjectKey& train_job) {
+    return Json::object(
+        {{"apiVersion", "authentication.k8s.io/v1"},
+         {"kind", "TokenReview"},
+         {"spec",
+          Json::object({{"token", token}, {"audiences", Json::array({Json(audience_of(train_job))})}})}});
+}
+
+// Whether the answer stands for the Pod that the token itself names.
+bool is_vouched_for(const Json& status, const TokenClaims& claims, const api::ObjectKey& train_job) {
+    const Json& user = status["user"];
+    const std::string accounts = "system:serviceaccount:" + train_job.ns + ":";
+    return status["authenticated"].bool_or(false) && contains(status["audiences"], audience_of(train_job)) &&
+           user["username"].as_string().starts_with(accounts) &&
+           contains(user["extra"][pod_name_key], claims.pod_name) &&
+           contains(user["extra"][pod_uid_key], claims.pod_uid);
+}
+
+struct DigestHash {
+    std::size_t operator()(const net::Digest& digest) const noexcept {
+        std::size_t value = 0;
+        std::copy_n(digest.begin(), sizeof value, reinterpret_cast<unsigned char*>(&value));
+        return value;
+    }
+};
+
+}  // namespace
+
+// What is under way.
+class PodAuthenticator::Reads {
+public:
+    template <class T>
+    static net::Async<T> in_time(net::Async<T> request, kube::Clock& clock) {
+        using namespace boost::asio::experimental::awaitable_operators;
+        auto outcome = co_await (std::move(request) || clock.sleep_until(clock.now() + longest_request));
+        if (outcome.index() == 0) co_return std::move(std::get<0>(outcome));
+        co_return api::Error{.code = api::Errc::unavailable,
+                             .message = "the API server did not answer in time"};
+    }
+
+    SharedCalls<net::Digest, Sender, DigestHash> tokens = {};
+    SharedCalls<api::ObjectKey, Standing, std::hash<api::ObjectKey>> jobs = {};
+    Permits reviews{reviews_at_once};
+    Permits unknown_reviews{reviews_at_once / 2};
+    Permits gets{reads_at_once};
+};
+
+PodAuthenticator::PodAuthenticator(kube::ApiServer& server, kube::ApiServer& reviews, kube::Clock& clock,
+                                   Schedule& schedule, Metrics& metrics, Limits limits)
+    : server_(server),
+      reviews_(reviews),
+      clock_(clock),
+      schedule_(schedule),
+      metrics_(metrics),
+      membership_(limits.jobs),
+      limits_(limits.reviews_by_address),
+      reads_(std::make_unique<Reads>()) {}
+
+PodAuthenticator::~PodAuthenticator() = default;
+
+net::Digest PodAuthenticator::digest_of(std::string_view token, const api::ObjectKey& train_job) {
+    std::string text(token);
+    // No token has a blank, and no name.
+    text.append(" ").append(train_job.ns).append(" ").append(train_job.name);
+    return net::digest_of(text);
+}
+
+// A job whose reports are scheduled; or one that does not exist, as was read lately.
+const JobFacts* PodAuthenticator::known_job(const api::ObjectKey& key) {
+    const JobFacts* facts = membership_.job(key, clock_.now());
+    return facts && (facts->uid.empty() || schedule_.knows(key)) ? facts : nullptr;
+}
+
+std::optional<Sender> PodAuthenticator::at_hand(const api::ObjectKey& train_job, const net::Digest& digest) {
+    const SteadyTime now = clock_.now();
+    if (tokens_.refused(digest, now)) return Sender{.standing = Standing::forbidden};
+    const PodIdentity* pod = tokens_.accepted(digest, now);
+    const JobFacts* job = pod ? known_job(train_job) : nullptr;
+    if (!job) return std::nullopt;
+    if (job->uid.empty()) return Sender{.standing = Standing::no_train_job, .pod = *pod};
+    const PodFacts* facts = membership_.pod(pod->uid, now);
+    if (!facts || facts->job_set_uid != job->job_set_uid) return std::nullopt;
+    return Sender{.standing = Standing::pod, .pod = *pod};
+}
+
+net::Task<Sender> PodAuthenticator::ask(Question question) {
+    const net::Digest digest = question.digest;
+    auto answer = find_out(std::move(question));
+    co_return co_await reads_->tokens.run(digest, std::move(answer));
+}
+
+net::Task<Sender> PodAuthenticator::find_out(Question question) {
+    Sender sender = {.pod = {.name = question.claims.pod_name, .uid = question.claims.pod_uid}};
+    if (!tokens_.accepted(question.digest, clock_.now())) {
+        sender.standing = co_await review(question);
+        if (sender.standing != Standing::pod) co_return sender;
+    }
+    sender.standing = co_await compare(question);
+    if (sender.standing == Standing::forbidden) tokens_.refuse(question.digest, clock_.now());
+    co_return sender;
+}
+
+net::Task<Standing> PodAuthenticator::review(Question question) {
+    const bool known = tokens_.was_accepted(question.digest);
+    const SteadyTime came = clock_.now();
+    const SteadyTime deadline = came + ReviewLimits::longest_line;
+    const auto turn = limits_.reserve(question.address, known, came);
+    if (turn) co_await clock_.sleep_until(*turn);
+    Permits::Permit of_unknown;
+    Permits::Permit permit;
+    if (turn && !known) of_unknown = co_await reads_->unknown_reviews.take(clock_, deadline);
+    if (turn && (known || of_unknown)) permit = co_await reads_->reviews.take(clock_, deadline);
+    if (!permit) {
+        metrics_.count(Limit::token_reviews);
+        co_return Standing::limited;
+    }
+    const Json body = review_of(question.token, question.train_job);
+    kube::Request request = kube::create(token_reviews, body);
+    auto asking = kube::fetch(reviews_, std::move(request));
+    const auto answer = co_await Reads::in_time(std::move(asking), clock_);
+    // An answer that says nothing about the token does not refuse it.
+    if (!answer || !(*answer)["status"].is_object()) {
+        metrics_.count(Review::failed);
+        co_return Standing::unknown;
+    }
+    const bool accepted = is_vouched_for((*answer)["status"], question.claims, question.train_job);
+    metrics_.count(accepted ? Review::accepted : Review::refused);
+    limits_.answered(question.address, accepted);
+    const SteadyTime now = clock_.now();
+    if (!accepted) {
+        tokens_.forget(question.digest);
+        tokens_.refuse(question.digest, now);
+        co_return Standing::forbidden;
+    }
+    const auto wall = std::chrono::floor<std::chrono::seconds>(clock_.wall());
+    const auto lifetime = std::max(question.claims.expires - wall, 0s);
+    PodIdentity pod = {.name = question.claims.pod_name, .uid = question.claims.pod_uid};
+    tokens_.accept(question.digest, std::move(pod), lifetime, now);
+    co_return Standing::pod;
+}
+
+net::Task<Standing> PodAuthenticator::compare(Question question) {
+    const api::ObjectKey& key = question.train_job;
+    const TokenClaims& claims = question.claims;
+    if (!known_job(key)) {
+        const Standing read = co_await read_job(key);
+        if (read != Standing::pod) co_return read;
+    }
+    if (!membership_.pod(claims.pod_uid, clock_.now())) {
+        api::ObjectKey pod = {.ns = key.ns, .name = claims.pod_name};
+        const Standing read = co_await read_pod(std::move(pod), claims.pod_uid);
+        if (read != Standing::pod) co_return read;
+    }
+    // The JobSet may be another one by now.
+    for (int looks = 0; looks < 2; ++looks) {
+        const SteadyTime now = clock_.now();
+        const JobFacts* job = membership_.job(key, now);
+        const PodFacts* pod = membership_.pod(claims.pod_uid, now);
+        if (!job || !pod) break;
+        if (job->uid.empty()) co_return Standing::no_train_job;
+        if (job->job_set_uid == pod->job_set_uid) co_return Standing::pod;
+        if (looks > 0 || !membership_.may_look_again(*job, now)) co_return Standing::forbidden;
+        const Standing read = co_await read_job(key);
+        if (read != Standing::pod) co_return read;
+    }
+    co_return Standing::unknown;
+}
+
+net::Task<Standing> PodAuthenticator::read_job(api::ObjectKey key) {
+    auto reading = read_job_now(key);
+    co_return co_await reads_->jobs.run(std::move(key), std::move(reading));
+}
+
+// Learns of the TrainJob and its JobSet, also that there is none. Returns `pod` if they could be read.
+net::Task<Standing> PodAuthenticator::read_job_now(api::ObjectKey key) {
+    if (!schedule_.has_room(key, moment_of(clock_))) {
+        metrics_.count(Limit::jobs);
+        co_return Standing::limited;
+    }
+    kube::Request of_job = kube::get(kube::resources::train_jobs, key);
+    const auto train_job = co_await get(std::move(of_job));
+    if (train_job.standing == Standing::forbidden) {
+        membership_.learn(key, JobFacts{.read_at = clock_.now()}, clock_.now());
+        co_return Standing::pod;
+    }
+    if (train_job.standing != Standing::pod) co_return train_job.standing;
+    kube::Request of_job_set = kube::get(kube::resources::job_sets, key);
+    const auto job_set = co_await get(std::move(of_job_set));
+    if (job_set.standing != Standing::pod && job_set.standing != Standing::forbidden)
+        co_return job_set.standing;
+    schedule_.learn(key, stored_status(train_job.object, train_job.bytes), moment_of(clock_));
+    const SteadyTime now = clock_.now();
+    membership_.learn(key, job_facts(train_job.object, job_set.object, now), now);
+    co_return Standing::pod;
+}
+
+net::Task<Standing> PodAuthenticator::read_pod(api::ObjectKey key, std::string uid) {
+    kube::Request request = kube::get(kube::resources::pods, key);
+    const auto pod = co_await get(std::move(request));
+    if (pod.standing != Standing::pod) co_return pod.standing;
+    const auto facts = pod_facts(pod.object, uid);
+    if (!facts) co_return Standing::forbidden;
+    membership_.learn(uid, *facts, clock_.now());
+    co_return Standing::pod;
+}
+
+// Returns `pod` with an object, `forbidden` without one.
+net::Task<PodAuthenticator::Found> PodAuthenticator::get(kube::Request request) {
+    Found found;
+    const SteadyTime deadline = clock_.now() + ReviewLimits::longest_line;
+    const Permits::Permit permit = co_await reads_->gets.take(clock_, deadline);
+    if (!permit) {
+        metrics_.count(Limit::reads);
+        found.standing = Standing::limited;
+        co_return found;
+    }
+    auto sending = server_.send(std::move(request));
+    const auto response = co_await Reads::in_time(std::move(sending), clock_);
+    if (!response) {
+        if (response.error().code == api::Errc::not_found) found.standing = Standing::forbidden;
+        co_return found;
+    }
+    auto object = api::parse_json_without(response->body, left_out);
+    if (!object) co_return found;
+    found.standing = Standing::pod;
+    found.object = std::move(*object);
+    found.bytes = response->body.size();
+    co_return found;
+}
+
+}  // namespace progress

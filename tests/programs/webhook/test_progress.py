@@ -1,0 +1,290 @@
+"""signalbox-webhook --serve=progress as Pods and operators meet it, on an API server of a few lines."""
+
+import base64
+import contextlib
+import http.client
+import json
+import signal
+import socket
+import ssl
+import subprocess
+import time
+
+import pytest
+from scripted_api_server import ScriptedApiServer
+from webhook_program import BINARY, make_certificate, read_answer, wait_for, write_kubeconfig
+
+REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
+
+
+def path_of(job):
+    return f"/apis/trainer.kubeflow.org/v1alpha1/namespaces/ns/trainjobs/{job}/status"
+
+
+def token_of(job, pod="pod-1", lasts=3600):
+    def part(data):
+        return base64.urlsafe_b64encode(json.dumps(data).encode()).decode().rstrip("=")
+    claims = {"aud": [path_of(job).removeprefix("/apis/")], "exp": int(time.time()) + lasts,
+              "kubernetes.io": {"namespace": "ns", "pod": {"name": pod, "uid": f"uid-{pod}"}}}
+    return f"{part({'alg': 'RS256'})}.{part(claims)}.c2ln"
+
+
+class ApiServer(ScriptedApiServer):
+    """Has any TrainJob with its JobSet and any Pod of it; tokens of Pods whose names begin with "pod" are good."""
+
+    def __init__(self):
+        super().__init__()
+        self.stored = {}  # trainerStatus by job
+        self.versions = {}
+        self.writes = []
+        self.trouble = None  # the status of every write, if set
+        self.delay = 0
+
+    def answer(self, request, url, body):
+        name = url.path.split("/")[-1]
+        if url.path == REVIEWS:
+            return self.send(request, 201, {"status": self.review(json.loads(body)["spec"])})
+        if request.command == "PATCH":
+            return self.write(request, url.path.split("/")[-2], json.loads(body))
+        if "/trainjobs/" in url.path:
+            return self.send(request, 200, self.train_job(name))
+        if "/jobsets/" in url.path:
+            owner = {"kind": "TrainJob", "uid": f"uid-{name}", "controller": True}
+            return self.send(request, 200, {"metadata": {"name": name, "uid": "set", "ownerReferences": [owner]}})
+        if "/pods/" in url.path:
+            owner = {"apiVersion": "batch/v1", "kind": "Job", "uid": "j", "controller": True}
+            return self.send(request, 200, {"metadata": {"name": name, "uid": f"uid-{name}", "ownerReferences": [owner],
+                                                         "creationTimestamp": "2026-01-15T10:00:00Z",
+                                                         "labels": {"jobset.sigs.k8s.io/jobset-uid": "set"}}})
+        return self.send(request, 404, {"kind": "Status", "code": 404, "reason": "NotFound", "message": "not found"})
+
+    def train_job(self, job):
+        metadata = {"name": job, "namespace": "ns", "uid": f"uid-{job}", "resourceVersion": str(self.versions.get(job, 1))}
+        return {"metadata": metadata, "status": {"trainerStatus": self.stored.get(job, {})}}
+
+    def review(self, spec):
+        payload = spec["token"].split(".")[1]
+        pod = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))["kubernetes.io"]["pod"]
+        if not pod["name"].startswith("pod"):
+            return {"authenticated": False}
+        return {"authenticated": True, "audiences": spec["audiences"], "user": {
+            "username": "system:serviceaccount:ns:default", "extra": {
+                "authentication.kubernetes.io/pod-name": [pod["name"]], "authentication.kubernetes.io/pod-uid": [pod["uid"]]}}}
+
+    def write(self, request, job, applied):
+        self.ended.wait(self.delay)
+        if self.trouble:
+            return self.send(request, self.trouble, {"kind": "Status", "code": self.trouble, "message": "no luck"})
+        self.versions[job] = self.versions.get(job, 1) + 1
+        self.stored[job] = applied["status"]["trainerStatus"]
+        self.writes.append((job, self.stored[job]))
+        return self.send(request, 200, self.train_job(job))
+
+
+class Server:
+    """A running process. A context manager that ends it if the test has not."""
+
+    def __init__(self, directory, api, *options):
+        self.cert, self.key = make_certificate(directory)
+        self._log = directory / "progress.log"
+        with open(self._log, "wb") as log:
+            self.process = subprocess.Popen(
+                [BINARY, "--serve=progress", "--kubeconfig", str(write_kubeconfig(directory, api.port)), "--shutdown-delay=0s",
+                 "--progress-listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--progress-tls-cert", str(self.cert),
+                 "--progress-tls-key", str(self.key), *options], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def __enter__(self):
+        try:
+            self.port, self.admin_port = self._port_of("progress"), self._port_of("admin")
+            return self
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+
+    def log(self):
+        return [json.loads(line) for line in self._log.read_text().splitlines()]
+
+    def _port_of(self, what):
+        def look():
+            assert self.process.poll() is None, self._log.read_text()
+            ports = [line["address"].rpartition(":")[2] for line in self.log() if line["msg"] == "listening" and line["what"] == what]
+            return int(ports[0]) if ports else None
+        return wait_for(f"the port of {what}", look, interval=0.02)
+
+    def admin(self, path):
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.admin_port, timeout=10)) as connection:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+
+    def metric(self, series):
+        lines = [line for line in self.admin("/metrics")[1].splitlines() if line.startswith(series + " ")]
+        return float(lines[0].rsplit(" ", 1)[1]) if lines else None
+
+    def connect(self):
+        context = ssl.create_default_context(cafile=self.cert)
+        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=20, context=context)
+
+    def post(self, job, body, token=None, connection=None, headers=None):
+        mine = connection or self.connect()
+        try:
+            text = body if isinstance(body, (str, bytes)) else json.dumps(body)
+            mine.request("POST", path_of(job), text, {"Authorization": f"Bearer {token or token_of(job)}", **(headers or {})})
+            return read_answer(mine.getresponse())
+        finally:
+            if not connection:
+                mine.close()
+
+
+def report(percentage):
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    return {"trainerStatus": {"progressPercentage": percentage, "lastUpdatedTime": now}}
+
+
+def failure(code, reason, message):
+    return {"metadata": {}, "status": "Failure", "message": message, "reason": reason, "code": code}
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    with ApiServer() as api, Server(tmp_path_factory.mktemp("progress"), api, "--progress-source-rate=0") as server:
+        wait_for("readiness", lambda: server.admin("/readyz")[0] == 200, interval=0.02)
+        yield api, server
+
+
+def test_training_code_reports_over_tls(shared):
+    api, server = shared
+    status, headers, body = server.post("reporting", report(42))
+    assert (status, headers["Content-Type"]) == (200, "application/json")
+    assert body["trainerStatus"]["progressPercentage"] == 42
+    assert api.stored["reporting"]["progressPercentage"] == 42
+    assert "lastProgressTime" in api.stored["reporting"]
+    assert server.metric('signalbox_progress_reports_total{outcome="accepted"}') >= 1
+
+
+def test_refusals_of_the_http_layer_are_those_of_an_api_server(shared):
+    _, server = shared
+    assert server.post("job", b"x" * 65537)[::2] == (413, failure(413, "RequestEntityTooLarge", "Payload too large"))
+    with contextlib.closing(server.connect()) as connection:
+        connection.putrequest("POST", path_of("job"))
+        connection.putheader("Authorization", f"Bearer {token_of('job')}")
+        connection.endheaders()
+        assert read_answer(connection.getresponse())[::2] == (411, failure(411, "BadRequest", "send a Content-Length or a chunked body"))
+    with contextlib.closing(server.connect()) as connection:
+        connection.request("GET", "/healthz")
+        assert read_answer(connection.getresponse())[::2] == (404, failure(404, "NotFound", "Not found"))
+
+
+def test_a_chunked_body_is_read_up_to_its_limit(shared):
+    _, server = shared
+    with contextlib.closing(server.connect()) as connection:
+        text = json.dumps(report(1)).encode()
+        connection.request("POST", path_of("chunked"), iter([text[:10], text[10:]]), {"Authorization": f"Bearer {token_of('chunked')}"},
+                           encode_chunked=True)
+        assert read_answer(connection.getresponse())[0] == 200
+    with contextlib.closing(server.connect()) as connection:
+        connection.request("POST", path_of("chunked"), iter([b" " * 60000, b" " * 6000]), {"Authorization": f"Bearer {token_of('chunked')}"},
+                           encode_chunked=True)
+        assert read_answer(connection.getresponse())[0] == 413
+
+
+def test_forged_and_foreign_tokens_are_forbidden_and_not_logged(shared):
+    api, server = shared
+    writes = len(api.writes)
+    forged = token_of("job", pod="forged")
+    for token in ("x", "a.b.c", forged, token_of("other"), token_of("job", lasts=-120)):
+        assert server.post("job", report(1), token)[::2] == (403, failure(403, "Forbidden", "Forbidden"))
+    assert len(api.writes) == writes
+    assert forged not in json.dumps(server.log())
+
+
+def test_an_invalid_report_is_refused_before_any_write(shared):
+    api, server = shared
+    writes = len(api.writes)
+    status, _, body = server.post("bounds", report(150))
+    assert (status, body["reason"]) == (422, "Invalid")
+    assert body["message"].startswith('TrainJob.trainer.kubeflow.org "bounds" is invalid: status.trainerStatus.progressPercentage: ')
+    assert server.post("bounds", '{"trainerStatus": {"progressPercentage": "5"}}')[2]["message"] == "Invalid payload"
+    assert len(api.writes) == writes
+
+
+def test_reports_of_many_jobs_over_one_connection_are_all_stored(shared):
+    api, server = shared
+    with contextlib.closing(server.connect()) as connection:
+        for i in range(50):
+            token = token_of(f"many-{i}", f"pod-{i}")
+            assert server.post(f"many-{i}", report(i), token, connection)[0] == 200
+    assert [api.stored[f"many-{i}"]["progressPercentage"] for i in range(50)] == list(range(50))
+
+
+def test_an_ending_server_stores_what_it_has_accepted(tmp_path):
+    with ApiServer() as api, Server(tmp_path, api, "--progress-interval=1h", "--progress-source-rate=0") as server:
+        token = token_of("ending")
+        for percentage in (1, 2, 3):
+            assert server.post("ending", report(percentage), token)[0] == 200
+        assert api.stored["ending"]["progressPercentage"] == 1
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(20) == 0
+        assert api.stored["ending"]["progressPercentage"] == 3
+        assert server.log()[-1]["msg"] == "stopped"
+
+
+def test_a_killed_server_loses_one_interval_at_most(tmp_path):
+    with ApiServer() as api, Server(tmp_path, api, "--progress-interval=1s") as server:
+        token = token_of("killed")
+        began = time.monotonic()
+        for percentage in range(10):
+            assert server.post("killed", report(percentage), token)[0] == 200
+            time.sleep(max(0, began + 0.3 * (percentage + 1) - time.monotonic()))
+        server.process.kill()
+        server.process.wait()
+        assert api.stored["killed"]["progressPercentage"] >= 5
+        assert len(api.writes) <= 5
+
+
+def test_a_server_without_an_api_server_is_not_ready_and_promises_nothing(tmp_path):
+    with ApiServer() as api, Server(tmp_path, api, "--progress-interval=1s") as server:
+        token = token_of("away")
+        wait_for("readiness", lambda: server.admin("/readyz")[0] == 200, interval=0.02)
+        assert server.post("away", report(1), token)[0] == 200
+        api.trouble = 500
+        time.sleep(1.1)
+        assert server.post("away", report(2), token)[0] == 200
+        assert wait_for("a failure", lambda: server.post("away", report(3), token)[0] == 500, interval=0.1)
+        api.trouble = None
+        wait_for("the last report", lambda: api.stored["away"]["progressPercentage"] == 3, timeout=40)
+
+
+def test_one_address_gets_so_many_new_connections(tmp_path):
+    with ApiServer() as api, Server(tmp_path, api, "--progress-source-rate=1") as server:
+        refused = 0
+        for _ in range(60):
+            with socket.create_connection(("127.0.0.1", server.port), timeout=5) as plain:
+                plain.settimeout(0.05)
+                try:
+                    refused += plain.recv(1) == b""
+                except ConnectionResetError:
+                    refused += 1
+                except TimeoutError:
+                    pass
+        assert refused >= 5
+        assert server.metric('signalbox_progress_limited_total{limit="connections"}') == refused
+
+
+@pytest.mark.parametrize("options,words", [
+    (["--serve=nothing"], ["--serve=nothing", "admission"]),
+    (["--serve=progress", "--tls-cert=x"], ["--tls-cert", "--serve"]),
+    (["--progress-interval=5s"], ["--progress-interval", "--serve"]),
+    (["--serve=progress"], ["--progress-tls-cert", "missing"]),
+    (["--serve=progress", "--progress-bytes-per-second=lots"], ["--progress-bytes-per-second", "512Ki"]),
+])
+def test_bad_usage_is_one_line_that_names_the_option(options, words):
+    result = subprocess.run([BINARY, *options], capture_output=True, text=True, timeout=20)
+    assert result.returncode != 0
+    assert len(result.stderr.splitlines()) == 1
+    assert all(word in result.stderr for word in words), result.stderr

@@ -1,0 +1,82 @@
+#include "progress_settings.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "settings.hpp"
+#include "support/printers.hpp"
+
+using webhook::Services;
+
+namespace {
+
+// "ok", or what is wrong.
+std::string start_with(std::vector<const char*> arguments) {
+    webhook::Settings settings = webhook::default_settings();
+    net::Options options("signalbox-webhook", "Serves.", "1");
+    webhook::add_options(options, settings);
+    if (const auto parsed = options.parse(arguments); !parsed) return parsed.error().message;
+    if (const auto valid = webhook::check_services(options, settings.services); !valid)
+        return valid.error().message;
+    const auto valid = webhook::check(settings);
+    return valid ? "ok" : valid.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("the services are admission, progress or both", "[settings]") {
+    const std::pair<const char*, Services> rows[] = {{"admission", {true, false}},
+                                                     {"progress", {false, true}},
+                                                     {"admission,progress", {true, true}},
+                                                     {"progress,admission", {true, true}}};
+    for (const auto& [text, wanted] : rows) {
+        CAPTURE(text);
+        Services services;
+        CHECK(read_option(text, services));
+        CHECK(services == wanted);
+    }
+    for (const char* text : {"", ",", "admision", "all", "progress progress"}) {
+        CAPTURE(text);
+        Services services = {false, true};
+        CHECK(!read_option(text, services));
+        CHECK(services == Services{false, true});
+    }
+    CHECK(show_option(Services()) == "admission");
+    CHECK(show_option(Services{true, true}) == "admission,progress");
+}
+
+TEST_CASE("options of a service that is not served are errors", "[settings]") {
+    using Arguments = std::vector<const char*>;
+    const char *cert = "--tls-cert=a", *key = "--tls-key=b";
+    const char *progress_cert = "--progress-tls-cert=c", *progress_key = "--progress-tls-key=d";
+    const std::pair<Arguments, std::string> rows[] = {
+        {{cert, key}, "ok"},
+        {{cert, key, "--serve=admission"}, "ok"},
+        {{cert, key, "--progress-interval=5s"},
+         "--progress-interval is for progress, which --serve leaves out"},
+        {{"--serve=progress", progress_cert, progress_key}, "ok"},
+        {{"--serve=progress", progress_cert, progress_key, "--max-connections=2048"}, "ok"},
+        {{"--serve=progress", progress_cert, progress_key, "--namespaces=a"}, "ok"},
+        {{"--serve=progress", progress_cert, progress_key, cert},
+         "--tls-cert is for admission, which --serve leaves out"},
+        {{"--serve=progress", progress_cert, progress_key, "--threads=2"},
+         "--threads is for admission, which --serve leaves out"},
+        {{"--serve=admission,progress", cert, key, progress_cert, progress_key}, "ok"},
+    };
+    for (const auto& [arguments, wanted] : rows) CHECK(start_with(arguments) == wanted);
+}
+
+TEST_CASE("settings of progress that make no sense are refused with the option's name", "[settings]") {
+    const std::pair<const char*, const char*> rows[] = {
+        {"--progress-tls-cert=", "--progress-tls-cert is missing"},
+        {"--progress-tls-key=", "--progress-tls-key is missing"},
+        {"--progress-interval=999ms", "--progress-interval must be at least 1s"},
+        {"--progress-writes-per-second=0", "--progress-writes-per-second must be more than 0"},
+        {"--progress-bytes-per-second=1000", "--progress-bytes-per-second must be at least 1Ki"},
+        {"--progress-jobs=0", "--progress-jobs must be at least 1"},
+        {"--progress-source-rate=-1", "--progress-source-rate=-1: must be a number of at least 0"},
+    };
+    for (const auto& [argument, wanted] : rows)
+        CHECK_THAT(
+            start_with({"--serve=progress", "--progress-tls-cert=c", "--progress-tls-key=d", argument}),
+            Catch::StartsWith(wanted));
+}
