@@ -39,7 +39,8 @@ def explain(ask):
 def test_a_running_job_with_its_pods_and_nodes(explain, rest, namespace):
     rest.create(runtime(ttlSecondsAfterFinished=600))
     rest.create(train_job("runs", seconds="never", nodes=2, activeDeadlineSeconds=3600))
-    text = explain.once("2 Running", f"{namespace}/runs")
+    explain.once("2 Running", f"{namespace}/runs")
+    text = explain.once("State     running since ", f"{namespace}/runs")
     lines = text.splitlines()
     assert lines[0].startswith(f"TrainJob  {namespace}/runs, created ")
     assert lines[1].startswith("State     running since ") and lines[1].endswith("(JobsCreationSucceeded)")
