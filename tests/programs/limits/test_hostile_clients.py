@@ -95,7 +95,8 @@ def test_large_reviews_that_wait_for_a_slow_api_server_delay_no_other_call(place
     api.delay = 5
     try:
         with honest_calls(webhook), contextlib.ExitStack() as stack:
-            waiting_reviews = [stack.enter_context(webhook.socket()) for _ in range(60)]
+            # A client address has half of the places, which are for half of the connections: 64 here.
+            waiting_reviews = [stack.enter_context(webhook.socket()) for _ in range(100)]
             for connection in waiting_reviews:
                 say(connection, text)
             wait_for("the surplus reviews to be rejected", lambda: webhook.metric(series) >= before + 30)
