@@ -17,9 +17,9 @@ using namespace std::chrono_literals;
 namespace {
 
 /// Reviews that go on side by side.
-class Crowd {
+class Calls {
 public:
-    explicit Crowd(Desk& desk) : desk_(desk) {}
+    explicit Calls(Desk& desk) : desk_(desk) {}
 
     void start(const std::string& name, net::HttpRequest request) {
         requests_.push_back(std::move(request));
@@ -128,14 +128,14 @@ TEST_CASE("what takes long to parse is parsed in its turn, and other updates do 
             desk.clock.run();
             REQUIRE(taken);
 
-            Crowd crowd(desk);
-            for (int i = 0; i < 8; ++i) crowd.start("expensive", expensive);
-            crowd.start("usual", update("plain"));
+            Calls calls(desk);
+            for (int i = 0; i < 8; ++i) calls.start("expensive", expensive);
+            calls.start("usual", update("plain"));
             desk.clock.run_for(1s);
-            CHECK(crowd.answered == std::vector<std::string>{"usual"});
+            CHECK(calls.answered == std::vector<std::string>{"usual"});
             taken.reset();
             desk.clock.run_for(1s);
-            CHECK(crowd.answered.size() == 9);
+            CHECK(calls.answered.size() == 9);
         }
     }
 }
@@ -153,11 +153,11 @@ TEST_CASE("one review at a time holds an object that is larger than usual", "[fa
             return stored(request);
         };
         desk.server.delay = 100ms;
-        Crowd crowd(desk);
-        for (int i = 0; i < 8; ++i) crowd.start("large", expensive);
+        Calls calls(desk);
+        for (int i = 0; i < 8; ++i) calls.start("large", expensive);
         desk.clock.run_for(2s);
-        CHECK(crowd.answered.size() == 8);
-        CHECK_THAT(crowd.bodies.back(), Catch::Contains(R"("allowed":true)"));
+        CHECK(calls.answered.size() == 8);
+        CHECK_THAT(calls.bodies.back(), Catch::Contains(R"("allowed":true)"));
         REQUIRE(read_at.size() == 8);
         for (std::size_t i = 1; i < read_at.size(); ++i) CHECK(read_at[i] - read_at[i - 1] >= 100ms);
     }
@@ -173,14 +173,14 @@ TEST_CASE("usual updates have places however many wait for large objects", "[fac
     }
     desk.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
     desk.server.delay = 100ms;
-    Crowd crowd(desk);
-    for (int i = 0; i < 60; ++i) crowd.start("expensive", expensive);
+    Calls calls(desk);
+    for (int i = 0; i < 60; ++i) calls.start("expensive", expensive);
     desk.clock.run_for(250ms);
-    for (int i = 0; i < 20; ++i) crowd.start("usual", update("plain"));
+    for (int i = 0; i < 20; ++i) calls.start("usual", update("plain"));
     desk.clock.run_for(250ms);
-    CHECK(std::count(crowd.answered.begin(), crowd.answered.end(), "usual") == 20);
+    CHECK(std::count(calls.answered.begin(), calls.answered.end(), "usual") == 20);
     desk.clock.run_for(9s);
-    CHECK(crowd.answered.size() == 80);
+    CHECK(calls.answered.size() == 80);
 }
 
 TEST_CASE("large objects that do not come in time let the next review have its turn", "[facts]") {
@@ -193,16 +193,16 @@ TEST_CASE("large objects that do not come in time let the next review have its t
         desk.server.delay = is_slow && is_large ? 1h : 0h;
         return stored(request);
     };
-    Crowd crowd(desk);
-    for (int i = 0; i < 3; ++i) crowd.start("late", expensive);
+    Calls calls(desk);
+    for (int i = 0; i < 3; ++i) calls.start("late", expensive);
     desk.clock.run_for(60s);
-    CHECK(crowd.answered.size() == 3);
-    CHECK_THAT(crowd.bodies.back(), Catch::Contains(R"("code":503)"));
+    CHECK(calls.answered.size() == 3);
+    CHECK_THAT(calls.bodies.back(), Catch::Contains(R"("code":503)"));
     is_slow = false;
-    crowd.start("in time", expensive);
+    calls.start("in time", expensive);
     desk.clock.run_for(1s);
-    CHECK(crowd.answered.back() == "in time");
-    CHECK_THAT(crowd.bodies.back(), Catch::Contains(R"("allowed":true)"));
+    CHECK(calls.answered.back() == "in time");
+    CHECK_THAT(calls.bodies.back(), Catch::Contains(R"("allowed":true)"));
 }
 
 TEST_CASE("a second opinion of the live runtime does not wait for the first one's large object", "[facts]") {
@@ -227,15 +227,15 @@ TEST_CASE("TrainJobs are listed for one review at a time", "[facts]") {
         return kube::Response{200, R"({"items": []})"};
     };
     desk.server.delay = 100ms;
-    Crowd crowd(desk);
+    Calls calls(desk);
     for (const char* name : {"a", "b", "c"}) {
         const Json before = test::cluster_runtime(name);
         Json after = before;
         after["spec"]["mlPolicy"]["numNodes"] = 7;
-        crowd.start(name, post(test::cluster_runtime_path, review("UPDATE", after, before)));
+        calls.start(name, post(test::cluster_runtime_path, review("UPDATE", after, before)));
     }
     desk.clock.run_for(1s);
-    CHECK(crowd.answered.size() == 3);
+    CHECK(calls.answered.size() == 3);
     REQUIRE(listed_at.size() == 3);
     for (std::size_t i = 1; i < listed_at.size(); ++i) CHECK(listed_at[i] - listed_at[i - 1] >= 100ms);
 }
