@@ -17,12 +17,6 @@ using namespace std::chrono_literals;
 
 constexpr auto admin_drain_time = 500ms;
 
-net::EndLimits end_limits(const Settings& settings) {
-    net::EndLimits limits;
-    limits.end += settings.shutdown_delay;
-    return limits;
-}
-
 // Everything that lives as long as the process; members are in the order in which they need each other.
 class Process {
 public:
@@ -48,9 +42,7 @@ private:
     api::Result<> start(const kube::ClusterConfig& config) {
         if (auto started = server_.start(config); !started) return started.error();
         add_server_metrics(metrics_, [this](const auto& figure) { return figure(server_.stats()); });
-        metrics_.read_gauge("signalbox_tls_certificate_not_after_seconds",
-                            "When our certificate ends, in seconds since 1970.",
-                            [this] { return double(server_.certificate_ends().time_since_epoch().count()); });
+        add_certificate_metric(metrics_, [this] { return server_.certificate_ends(); });
         auto admin = net::start_admin_server(
             context_.get_executor(), settings_.admin_listen, metrics_, [this] { return not_ready(); }, log_);
         if (!admin) return admin.error();

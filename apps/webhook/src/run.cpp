@@ -63,13 +63,6 @@ std::string instance_name() {
     return "signalbox-webhook-" + std::string(name).substr(0, 80) + "-" + std::to_string(::getpid());
 }
 
-// The time to go on serving is no part of what the end may take.
-net::EndLimits end_limits(const Settings& settings) {
-    net::EndLimits limits;
-    limits.end += settings.shutdown_delay;
-    return limits;
-}
-
 // Everything that lives as long as the process; members are in the order in which they need each other.
 class Process {
 public:
@@ -181,9 +174,7 @@ void Process::add_server_metrics() {
     });
     metrics_.read_gauge("signalbox_runtimes", "Runtimes in the watch cache.",
                         [this] { return double(runtimes_->size()); });
-    metrics_.read_gauge("signalbox_tls_certificate_not_after_seconds",
-                        "When our certificate ends, in seconds since 1970.",
-                        [this] { return double(tls_->not_after().time_since_epoch().count()); });
+    add_certificate_metric(metrics_, [this] { return tls_->not_after(); });
     for (const auto& watch : runtimes_->watches()) api_reporter_.follow(*watch);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 
+#include "api/time.hpp"
 #include "net/http_server.hpp"
 #include "net/metrics.hpp"
 
@@ -11,5 +12,8 @@ using TotalOf = std::function<double(const std::function<double(const net::Serve
 
 /// Adds the metrics of connections and of requests that were refused as HTTP.
 void add_server_metrics(net::Metrics& metrics, const TotalOf& total);
+
+/// Adds the metric of the end of the served certificate, which `ends` returns on any thread.
+void add_certificate_metric(net::Metrics& metrics, const std::function<api::Time()>& ends);
 
 }  // namespace webhook

@@ -173,6 +173,12 @@ ReviewPolicy review_policy(const Settings& settings) {
     return policy;
 }
 
+net::EndLimits end_limits(const Settings& settings) {
+    net::EndLimits limits;
+    limits.end += settings.shutdown_delay;
+    return limits;
+}
+
 net::ServerLimits share(const net::ServerLimits& limits, int threads) {
     net::ServerLimits part = limits;
     const auto count = static_cast<std::size_t>(threads);

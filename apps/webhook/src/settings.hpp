@@ -7,6 +7,7 @@
 #include "net/http_server.hpp"
 #include "net/option_types.hpp"
 #include "net/options.hpp"
+#include "net/supervisor.hpp"
 #include "progress_settings.hpp"
 #include "runtime/pipeline.hpp"
 
@@ -60,6 +61,9 @@ CallerRules caller_rules(const Settings& settings);
 
 /// What reviews depend on. Needs settings that check() passes.
 ReviewPolicy review_policy(const Settings& settings);
+
+/// The limits of the process's end: the time to go on serving is no part of them.
+net::EndLimits end_limits(const Settings& settings);
 
 /// What the types of the options cannot say.
 api::Result<> check(const Settings& settings);

@@ -90,7 +90,8 @@ TEST_CASE("every refusal applies alone and before each later one", "[reports]") 
             if (excluded) continue;
             faults[second].harm(cluster, request);
             if (first != second) faults[first].harm(cluster, request);
-            CHECK(cluster.send(std::move(request)) == faults[first].status);
+            const auto status = cluster.send(std::move(request));
+            CHECK(status == faults[first].status);
             CHECK(cluster.message() == faults[first].message);
             CHECK(cluster.trainer_status().is_null());
         }
