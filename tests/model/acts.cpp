@@ -246,30 +246,6 @@ Act release(const kube::Resource& resource, api::ObjectKey key) {
 Act hold(const kube::Resource& resource) { return hold(resource, the_job); }
 Act release(const kube::Resource& resource) { return release(resource, the_job); }
 
-Act limit(const char* kind, const char* refusal) {
-    return [=](World& world) {
-        world.api.admit_create = [=](const Kind& of, const Json& object) -> std::optional<Reply> {
-            if (of.kind != kind) return std::nullopt;
-            const std::string name(object["metadata"]["name"].as_string());
-            return failure(403, "Forbidden",
-                           std::string(of.resource) + " \"" + name + "\" is forbidden: " + refusal);
-        };
-    };
-}
-Act limit_nothing() {
-    return [](World& world) { world.api.admit_create = {}; };
-}
-
-Act refuse_parallelism_over(int count) {
-    return [count](World& world) {
-        world.api.admit_create = [count](const Kind&, const Json& object) -> std::optional<Reply> {
-            const Json& job = object["spec"]["replicatedJobs"][std::size_t{0}]["template"]["spec"];
-            if (job["parallelism"].int_or(0) <= count) return std::nullopt;
-            return failure(422, "Invalid", "JobSet.jobset.x-k8s.io \"job\" is invalid: too many pods");
-        };
-    };
-}
-
 Act change_new(const char* kind, Tweak tweak) {
     return [=](World& world) {
         world.api.mutate_create = [=](const Kind& of, Json& object) {
@@ -290,36 +266,6 @@ Tweak other_image() {
 }
 Tweak no_annotations() {
     return [](Json& job_set) { job_set["metadata"].erase("annotations"); };
-}
-
-Act end_namespace() {
-    return [](World& world) {
-        world.api.admit_create = [](const Kind& kind, const Json&) -> std::optional<Reply> {
-            if (kind.kind != "JobSet" && kind.kind != "ConfigMap" && kind.kind != "Event")
-                return std::nullopt;
-            return failure(403, "Forbidden",
-                           "unable to create new content in namespace ns because it is being terminated");
-        };
-    };
-}
-
-Act expect_no_condition() {
-    return [](World& world) {
-        const Stored* job = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
-        if (job && !job->object["status"]["conditions"].empty())
-            world.judge.complain("the job has conditions that it should not have");
-    };
-}
-
-Act expect_job_set() {
-    return [](World& world) {
-        const auto& history = world.api.history("jobsets.jobset.x-k8s.io");
-        const bool made = std::any_of(history.begin(), history.end(), [](const Change& change) {
-            return change.type == Change::Type::added;
-        });
-        if (made && !world.api.find("jobsets.jobset.x-k8s.io", the_job))
-            world.judge.complain("the JobSet was deleted though no other may come");
-    };
 }
 
 Act both(Act first, Act second) {

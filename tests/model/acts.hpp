@@ -71,6 +71,12 @@ Act limit_nothing();
 inline const char* const quota = "exceeded quota: few, requested: 1, used: 0, limited: 0";
 inline const char* const no_permission =
     R"(User "system:serviceaccount:x:y" cannot create resource in the namespace "ns")";
+/// Makes the API server fail all writes of reconcilers, or all their reads of a resource.
+Act fail_writes(const char* text);
+Act fail_reads(const char* resource, const char* text);
+/// Makes all creates of objects of that kind fail, like a webhook that does not answer.
+Act fail_webhook_of(const char* kind);
+Act fail_nothing();
 Act refuse_parallelism_over(int count);
 /// Makes a policy of the cluster change JobSets, or objects of another kind, at their creation.
 Act change_new_job_sets(Tweak tweak);
@@ -83,6 +89,8 @@ Tweak no_annotations();
 Act end_namespace();
 /// Checks that the job has no condition yet.
 Act expect_no_condition();
+/// Checks that the last condition has that reason, unless something else has failed.
+Act expect_reason(const char* reason);
 /// Checks that a JobSet exists, if one has ever been created.
 Act expect_job_set();
 

@@ -414,7 +414,8 @@ std::string summary(const ApiModel& api, const api::ObjectKey& key) {
     if (stored) {
         const api::TrainJob job = api::parse_train_job(stored->object);
         uid = job.meta.uid;
-        for (const api::Condition& c : job.conditions) line += (c.is_true() ? "+" : "-") + c.reason + " ";
+        for (const api::Condition& c : job.conditions)
+            line += (c.is_true() ? "+" : c.status == "False" ? "-" : "?") + c.reason + " ";
         if (job.conditions.empty()) line += "no conditions ";
         line.pop_back();
         if (job.meta.deletion) line += " (deleted)";

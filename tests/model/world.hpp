@@ -40,6 +40,10 @@ public:
     /// Ends random faults. Returns whether there might have been any.
     bool calm_down() { return std::exchange(chance_.random, false); }
 
+    /// While part of the API server is out of order, returns its answer to a reconciler's request, or nullopt
+    /// if the request gets through. Called for each request but those about the lease and watches.
+    std::function<std::optional<Reply>(const kube::Request&)> out_of_order = {};
+
     /// Sends requests of users and of other controllers.
     Reply as_user(const kube::Request& request, const std::string& user = "kubectl");
 

@@ -20,6 +20,9 @@ Overloaded(Cases...) -> Overloaded<Cases...>;  // clang-tidy 14 needs to be told
 // A dozen seconds.
 constexpr int usual_looks = 4;
 
+// Each failure of a series may have another text, and each status that is written wakes all watchers.
+constexpr std::chrono::minutes text_lasts{1};
+
 std::string name_of(std::string_view kind, const api::TrainJob& job) {
     return std::string(kind) + " " + api::to_string(job.meta.key());
 }
@@ -46,12 +49,14 @@ public:
         return std::move(conclusion_);
     }
 
-    // What was decided may need a view that could not be had, so no condition changes.
-    void conclude_blindly(const ReadFailed& failed) {
+    // What was decided may need a view that could not be had, so no condition changes but to say so.
+    void conclude_blindly(const ReadFailed& failed, const Decision& decision) {
         conclusion_.requeue_after =
             sooner(ahead(time_left(job_, now_)), ahead(time_to_live(job_, observed_.ttl, now_)));
         if (!tells_of_rest(observed_)) conclusion_.jobs_status = jobs_status(observed_);
         trouble(failed.object, failed.error);
+        if (leads_to_build(decision))
+            say_what_delays(api::reason::jobs_build_retrying, failed.object, failed.error);
     }
 
     // It holds up nothing but their conditions. Other trouble has its own retry.
@@ -134,10 +139,17 @@ public:
                                             "The suspended JobSet is built anew: " + removed.why));
                        }},
             outcome_.result);
+        const api::Condition* said = api::find_condition(conclusion_.conditions, api::condition::created);
+        if (own_job_set(observed_) && said && tells_of_trouble(*said)) created();
         follow_job_set();
     }
 
 private:
+    bool leads_to_build(const Decision& decision) const {
+        const auto* run = std::get_if<Run>(&decision);
+        return run ? run->build : std::holds_alternative<StoreTransition>(decision) && !job_.meta.deletion;
+    }
+
     void done(const Run& run) {
         if (run.job_set == JobSetStep::refuse) return taken({name_of("JobSet", job_)});
         if (run.build && run.job_set == JobSetStep::wait_until_gone)
@@ -195,6 +207,32 @@ private:
             return not_created(api::reason::jobs_creation_failed,
                                failed.object + ": " + api::describe(failed.error));
         trouble(failed.object, failed.error);
+        say_what_delays(api::reason::jobs_creation_retrying, failed.object, failed.error);
+    }
+
+    // A job without a JobSet, once it has lasted. Where nothing but `Created` remembers that there was one,
+    // it has to: what the job is built from depends on that.
+    void say_what_delays(std::string_view retrying, const std::string& object, const api::Error& error) {
+        const bool remembers =
+            api::is_true(job_.conditions, api::condition::created) && job_.jobs_status.empty();
+        const Obstacle obstacle = obstacle_of(error);
+        if (own_job_set(observed_) || remembers || obstacle == Obstacle::passing ||
+            !has_lasted(conclusion_.episode, now_))
+            return;
+        const bool server = obstacle == Obstacle::server;
+        state(api::condition::created, server ? "Unknown" : "False",
+              server ? retrying : api::reason::permission_denied, object + ": " + api::describe(error));
+        conclusion_.conditions = in_order(std::move(conclusion_.conditions));
+    }
+
+    // What may have another text in every pass.
+    void state(std::string_view type, std::string_view status, std::string_view reason, std::string message) {
+        const api::Condition* stored = api::find_condition(job_.conditions, type);
+        const auto& stated = observed_.episode.stated;
+        const bool is_fresh = stated && now_ < *stated + text_lasts;
+        if (is_fresh && stored && stored->status == status && stored->reason == reason) return;
+        set(type, status, reason, std::move(message));
+        conclusion_.episode.stated = now_;
     }
 
     void taken(const ForeignObject& foreign) {
@@ -205,11 +243,11 @@ private:
         if (foreign.leftover) conclusion_.requeue_after = sooner(conclusion_.requeue_after, garbage_backoff);
     }
 
-    void set(std::string_view type, bool status, std::string_view reason, std::string message,
+    void set(std::string_view type, std::string_view status, std::string_view reason, std::string message,
              api::Time since = {}) {
         set_condition(conclusion_.conditions,
                       {.type = std::string(type),
-                       .status = status ? "True" : "False",
+                       .status = std::string(status),
                        .reason = std::string(reason),
                        .message = std::move(message),
                        .last_transition = since,
@@ -219,7 +257,7 @@ private:
 
     void created() {
         if (options_.created_condition == CreatedCondition::always)
-            return set(api::condition::created, true, api::reason::jobs_creation_succeeded,
+            return set(api::condition::created, "True", api::reason::jobs_creation_succeeded,
                        "Succeeded to create Jobs");
         std::erase_if(conclusion_.conditions,
                       [](const auto& c) { return c.type == api::condition::created; });
@@ -227,23 +265,24 @@ private:
 
     // Retried with backoff, in case that no event tells when it is mended.
     void not_created(std::string_view reason, std::string message) {
-        set(api::condition::created, false, reason, std::move(message));
+        set(api::condition::created, "False", reason, std::move(message));
         look_again();
     }
 
     void follow_suspend() {
         const bool stored = api::is_true(conclusion_.conditions, api::condition::suspended);
         if (job_.suspend)
-            set(api::condition::suspended, true, api::reason::suspended, "TrainJob is suspended");
+            set(api::condition::suspended, "True", api::reason::suspended, "TrainJob is suspended");
         const bool unseen = observed_.first_resume && may_have_been_resumed(job_);
         if (!job_.suspend && (stored || unseen))
-            set(api::condition::suspended, false, api::reason::resumed, "TrainJob is resumed",
+            set(api::condition::suspended, "False", api::reason::resumed, "TrainJob is resumed",
                 unseen ? *observed_.first_resume : api::Time());
     }
 
     // What a crash between creating the JobSet and saying so has left out.
     void settle_created(const Finish& finish) {
-        const bool unknown = !api::find_condition(conclusion_.conditions, api::condition::created);
+        const api::Condition* said = api::find_condition(conclusion_.conditions, api::condition::created);
+        const bool unknown = !said || tells_of_trouble(*said);
         if (finish.told_by_job_set || (unknown && own_job_set(observed_))) created();
     }
 
@@ -276,7 +315,7 @@ private:
             return;
         }
         retry(conclusion_, observed_.episode, failed->error, now_);
-        conclusion_.episode.told = true;
+        conclusion_.episode.told = observed_.episode.told.value_or(now_);
         if (!observed_.episode.told)
             conclusion_.events.push_back(warning_event(event_reason::job_set_deletion_failed,
                                                        failed->object + ": " + api::describe(failed->error)));
@@ -305,7 +344,7 @@ Conclusion conclude(const Observed& observed, const Decision& decision, const Ou
     if (!is_ours(*observed.job))
         concluder(Ignore{});
     else if (unread)
-        concluder.conclude_blindly(*unread);
+        concluder.conclude_blindly(*unread, decision);
     else
         std::visit(concluder, decision);
     if (!unread && outcome.plugins_unread) concluder.miss_plugins(*outcome.plugins_unread);
@@ -320,7 +359,7 @@ Conclusion after_failed_status_write(Conclusion conclusion, const Observed& obse
     conclusion.decide_again = false;
     conclusion.settled = false;
     Episode before = observed.episode;
-    before.told = before.told || conclusion.episode.told;
+    if (conclusion.episode.told) before.told = conclusion.episode.told;
     const std::optional<api::Time> deletion_told = conclusion.episode.deletion_told;
     const std::string object = observed.job ? name_of("TrainJob", *observed.job) : "TrainJob";
     // When to look again after the write is of no interest now; a limit still is.

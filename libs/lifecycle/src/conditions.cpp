@@ -69,6 +69,13 @@ bool is_built_in(std::string_view type) {
     return std::find(types.begin(), types.end(), type) != types.end();
 }
 
+bool tells_of_trouble(const api::Condition& condition) {
+    constexpr std::array reasons = {api::reason::jobs_creation_retrying, api::reason::jobs_build_retrying,
+                                    api::reason::permission_denied};
+    return is_built_in(condition.type) &&
+           std::find(reasons.begin(), reasons.end(), condition.reason) != reasons.end();
+}
+
 void set_condition(std::vector<api::Condition>& conditions, api::Condition condition, api::Time now) {
     condition.message = cut_characters(condition.message, max_message_characters);
     // The API server would refuse the whole status for it.

@@ -44,4 +44,12 @@ bool refuses_object(const api::Error& error) {
     return status != 403 || !(lacks_permission(error.message) || namespace_terminates(error.message));
 }
 
+Obstacle obstacle_of(const api::Error& error) {
+    const bool forbidden = error.http_status == 403;
+    if (error.code == api::Errc::conflict || error.http_status == 409 || error.http_status == 401 ||
+        (forbidden && namespace_terminates(error.message)))
+        return Obstacle::passing;
+    return forbidden && lacks_permission(error.message) ? Obstacle::permission : Obstacle::server;
+}
+
 }  // namespace lifecycle

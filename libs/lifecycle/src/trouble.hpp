@@ -12,7 +12,11 @@ Episode one_more_failure(const Episode& before, api::Time now);
 /// One more failed pass, retried with backoff or when the API server asks for it.
 void retry(Conclusion& conclusion, const Episode& before, const api::Error& error, api::Time now);
 
-/// retry(), and a Warning event once such failures have lasted for more than a minute.
+/// Whether such failures have gone on for long enough to be reported: 15 s without a break.
+bool has_lasted(const Episode& episode, api::Time now);
+
+/// retry(), and a Warning event of failures that have lasted: at once, 5 min after they began, and every
+/// half an hour from then on.
 void report_trouble(Conclusion& conclusion, const Episode& before, const std::string& object,
                     const api::Error& error, api::Time now);
 

@@ -53,6 +53,9 @@ def test_a_missing_permission_is_no_fault_of_the_job_and_granting_it_helps(signa
         until_tried_again(signalbox)
         assert conditions(rest.get("trainjobs", "barred")) == {}
         assert rest.get("jobsets", "barred") is None
+        said = wait_for("what is missing", lambda: conditions(rest.get("trainjobs", "barred")).get("Created"), timeout=30)
+        assert (said["status"], said["reason"]) == ("False", "PermissionDenied")
+        assert "cannot" in said["message"] and "jobsets" in said["message"]
     wait_for("Complete", lambda: "Complete" in true_conditions(rest.get("trainjobs", "barred")), timeout=60)
     assert conditions(rest.get("trainjobs", "barred"))["Created"]["reason"] == "JobsCreationSucceeded"
 

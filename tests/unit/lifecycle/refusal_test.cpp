@@ -60,4 +60,38 @@ TEST_CASE("whether the object or the world is to blame", "[refusal]") {
     CHECK_FALSE(refuses_object(taken));
 }
 
+TEST_CASE("what stands in the way when no object is to blame", "[refusal]") {
+    struct Row {
+        const char* name;
+        int status;
+        const char* message;
+        Obstacle want;
+    };
+    const char* const no_right =
+        "jobsets.jobset.x-k8s.io \"job\" is forbidden: User \"x\" cannot get resource \"jobsets\" in API "
+        "group \"jobset.x-k8s.io\"";
+    const Row rows[] = {
+        {"a missing permission", 403, no_right, Obstacle::permission},
+        {"a missing permission on owners", 403,
+         "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers "
+         "on",
+         Obstacle::permission},
+        {"a webhook that speaks of permissions", 500, no_right, Obstacle::server},
+        {"a namespace that ends", 403, "because it is being terminated", Obstacle::passing},
+        {"old credentials", 401, "Unauthorized", Obstacle::passing},
+        {"a conflict", 409, "the object has been modified", Obstacle::passing},
+        {"a timeout", 408, "Timeout", Obstacle::server},
+        {"overload", 429, "too many requests", Obstacle::server},
+        {"a broken webhook", 500, "failed calling webhook", Obstacle::server},
+        {"etcd out of space", 500, "etcdserver: mvcc: database space exceeded", Obstacle::server},
+        {"unavailable", 503, "shutting down", Obstacle::server},
+        {"no answer", 0, "connection reset", Obstacle::server},
+    };
+    for (const Row& row : rows) {
+        INFO(row.name);
+        CHECK(obstacle_of(server_error(row.status, row.message)) == row.want);
+    }
+    CHECK(obstacle_of({.code = api::Errc::conflict, .message = "it has changed"}) == Obstacle::passing);
+}
+
 }  // namespace lifecycle

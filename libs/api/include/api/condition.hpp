@@ -35,6 +35,9 @@ namespace reason {
 inline constexpr std::string_view jobs_creation_succeeded = "JobsCreationSucceeded";
 inline constexpr std::string_view jobs_build_failed = "JobsBuildFailed";
 inline constexpr std::string_view jobs_creation_failed = "JobsCreationFailed";
+inline constexpr std::string_view jobs_creation_retrying = "JobsCreationRetrying";
+inline constexpr std::string_view jobs_build_retrying = "JobsBuildRetrying";
+inline constexpr std::string_view permission_denied = "PermissionDenied";
 inline constexpr std::string_view suspended = "Suspended";
 inline constexpr std::string_view resumed = "Resumed";
 inline constexpr std::string_view deadline_exceeded = "DeadlineExceeded";

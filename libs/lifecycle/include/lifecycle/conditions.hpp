@@ -18,6 +18,9 @@ inline constexpr std::size_t max_message_characters = 32768;
 /// One of the types that only we write: Created, Suspended, Complete, Failed.
 bool is_built_in(std::string_view type);
 
+/// Whether it tells of lasting errors that are no verdict on an object. Their event is ReconcileError.
+bool tells_of_trouble(const api::Condition& condition);
+
 /// Adds `condition` or replaces the one of its type. The transition time changes only together with the
 /// status and never goes back; a `last_transition` of zero means `now`. The message is cut to size.
 void set_condition(std::vector<api::Condition>& conditions, api::Condition condition, api::Time now);

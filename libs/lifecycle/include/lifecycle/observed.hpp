@@ -10,11 +10,12 @@ namespace lifecycle {
 
 /// Consecutive failed passes of one job, each after the backoff of the one before: what an event brings
 /// earlier tells nothing new of how long trouble lasts. The worker keeps it with the job's key and hands it
-/// in again; losing it costs a quicker retry and a repeated event, nothing else.
+/// in again; losing it costs a quicker retry, a repeated event and a later condition.
 struct Episode {
     int failures = 0;
-    std::optional<api::Time> trouble_since = {};  ///< of errors that no condition tells of
-    bool told = false;                            ///< a Warning event has been sent in this episode
+    std::optional<api::Time> trouble_since = {};  ///< of errors that are no verdict on an object
+    std::optional<api::Time> told = {};           ///< when a Warning event was last sent of them
+    std::optional<api::Time> stated = {};         ///< when a condition has last taken their text
     std::optional<api::Time> waits_until = {};    ///< of the backoff after the last failure
     /// When a Warning event has last said that the deletion of the TrainJob is blocked.
     std::optional<api::Time> deletion_told = {};

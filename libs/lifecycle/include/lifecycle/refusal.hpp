@@ -9,4 +9,12 @@ namespace lifecycle {
 /// the object's fault.
 bool refuses_object(const api::Error& error);
 
+/// What stands in the way, by an error that does not speak against the object.
+enum class Obstacle {
+    passing,    ///< a conflict, stale credentials, a namespace that goes away: it goes by itself, or all goes
+    server,     ///< no verdict: an error of the API server or a webhook, overload, no answer
+    permission  ///< RBAC says no
+};
+Obstacle obstacle_of(const api::Error& error);
+
 }  // namespace lifecycle

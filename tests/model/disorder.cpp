@@ -1,0 +1,106 @@
+// Errors of the API server that block reconcilers for a while, and what a job must say by then.
+#include <algorithm>
+
+#include "acts.hpp"
+#include "wire.hpp"
+
+namespace faults {
+
+Act limit(const char* kind, const char* refusal) {
+    return [=](World& world) {
+        world.api.admit_create = [=](const Kind& of, const Json& object) -> std::optional<Reply> {
+            if (of.kind != kind) return std::nullopt;
+            const std::string name(object["metadata"]["name"].as_string());
+            return failure(403, "Forbidden",
+                           std::string(of.resource) + " \"" + name + "\" is forbidden: " + refusal);
+        };
+    };
+}
+Act limit_nothing() {
+    return [](World& world) { world.api.admit_create = {}; };
+}
+
+Act fail_writes(const char* text) {
+    return [=](World& world) {
+        world.out_of_order = [=](const kube::Request& request) -> std::optional<Reply> {
+            if (request.method == "GET") return std::nullopt;
+            return failure(500, "InternalError", text);
+        };
+    };
+}
+Act fail_reads(const char* resource, const char* text) {
+    return [=](World& world) {
+        world.out_of_order = [=](const kube::Request& request) -> std::optional<Reply> {
+            if (request.method != "GET" || kube::resource_of(request.target) != resource) return std::nullopt;
+            return failure(500, "InternalError", text);
+        };
+    };
+}
+Act fail_webhook_of(const char* kind) {
+    return [=](World& world) {
+        world.api.admit_create = [=](const Kind& of, const Json&) -> std::optional<Reply> {
+            if (of.kind != kind) return std::nullopt;
+            return failure(500, "InternalError",
+                           "Internal error occurred: failed calling webhook \"w.example.com\": connection "
+                           "refused");
+        };
+    };
+}
+Act fail_nothing() {
+    return [](World& world) {
+        world.out_of_order = {};
+        world.api.admit_create = {};
+    };
+}
+
+Act refuse_parallelism_over(int count) {
+    return [count](World& world) {
+        world.api.admit_create = [count](const Kind&, const Json& object) -> std::optional<Reply> {
+            const Json& job = object["spec"]["replicatedJobs"][std::size_t{0}]["template"]["spec"];
+            if (job["parallelism"].int_or(0) <= count) return std::nullopt;
+            return failure(422, "Invalid", "JobSet.jobset.x-k8s.io \"job\" is invalid: too many pods");
+        };
+    };
+}
+
+Act end_namespace() {
+    return [](World& world) {
+        world.api.admit_create = [](const Kind& kind, const Json&) -> std::optional<Reply> {
+            if (kind.kind != "JobSet" && kind.kind != "ConfigMap" && kind.kind != "Event")
+                return std::nullopt;
+            return failure(403, "Forbidden",
+                           "unable to create new content in namespace ns because it is being terminated");
+        };
+    };
+}
+
+Act expect_no_condition() {
+    return [](World& world) {
+        const Stored* job = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
+        if (job && !job->object["status"]["conditions"].empty())
+            world.judge.complain("the job has conditions that it should not have");
+    };
+}
+
+Act expect_reason(const char* reason) {
+    return [=](World& world) {
+        const Stored* job = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
+        const auto conditions =
+            job ? api::parse_train_job(job->object).conditions : std::vector<api::Condition>();
+        const bool said = !conditions.empty() && conditions.back().reason == reason;
+        if (world.is_unharmed() && !said) world.judge.complain(std::string("the job does not say ") + reason);
+    };
+}
+
+Act expect_job_set() {
+    return [](World& world) {
+        const auto& history = world.api.history("jobsets.jobset.x-k8s.io");
+        const bool made = std::any_of(history.begin(), history.end(), [](const Change& change) {
+            return change.type == Change::Type::added;
+        });
+        if (made && !world.api.find("jobsets.jobset.x-k8s.io", the_job))
+            world.judge.complain("the JobSet was deleted though no other may come");
+    };
+}
+
+}  // namespace faults

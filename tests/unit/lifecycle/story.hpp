@@ -1,0 +1,40 @@
+#pragma once
+#include "concluding.hpp"
+
+namespace lifecycle {
+
+/// One job through passes that all meet the same, each as soon as the one before has asked for it. Every
+/// status is stored at once.
+struct Story {
+    Observed observed = submitted();
+    api::Time now = start;
+    std::optional<api::Time> next = start;  ///< when a pass is due
+    std::string told = {};                  ///< "15 ReconcileError", seconds after the start; ", " between
+    int writes = 0;                         ///< of the status
+
+    Conclusion pass(const Outcome& outcome, const Options& options = {}) {
+        const Conclusion conclusion = conclude(observed, decide(observed, now), outcome, now, options);
+        writes += conclusion.status_changed ? 1 : 0;
+        observed.job->conditions = conclusion.conditions;
+        observed.job->jobs_status = conclusion.jobs_status;
+        observed.episode = conclusion.episode;
+        for (const Event& event : conclusion.events)
+            told += (told.empty() ? "" : ", ") + std::to_string((now - start).count()) + " " + event.reason;
+        next = conclusion.requeue_after ? std::optional(now + *conclusion.requeue_after) : std::nullopt;
+        return conclusion;
+    }
+    void until(std::chrono::seconds elapsed, const Outcome& outcome) {
+        while (next && *next <= start + elapsed) {
+            now = *next;
+            pass(outcome);
+        }
+        now = start + elapsed;
+    }
+    std::string says() const { return text(observed.job->conditions); }
+    std::string message(std::string_view type) const {
+        const api::Condition* found = api::find_condition(observed.job->conditions, type);
+        return found ? found->message : "";
+    }
+};
+
+}  // namespace lifecycle
