@@ -6,7 +6,7 @@ std::string Fault::name() const {
     const std::string at = "write " + std::to_string(write);
     const std::string view = resource + " at change " + std::to_string(change);
     std::string with = reconcilers > 1 ? ", " + std::to_string(reconcilers) + " reconcilers" : "";
-    if (elected) with += " of whom one is elected";
+    if (elected) with += " of which one is elected";
     if (clock_skew.count() != 0) with += ", clocks wrong by " + std::to_string(clock_skew.count()) + " s";
     switch (kind) {
         case Kind::none: return "no fault" + with;

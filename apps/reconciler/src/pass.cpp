@@ -56,6 +56,7 @@ kube::Task<PassReport> Pass::run(api::ObjectKey key, lifecycle::Episode episode,
 
 kube::Task<PassReport> Pass::run_to_end(api::ObjectKey key, lifecycle::Episode episode, Written& written) {
     View view = cached_view(caches_, key);
+    episode.began = now_();
     view.observed.episode = episode;
     auto unreadable = co_await look_up_ttl(server_, view);
     // A decision may ask for more of a live view, and a stored transition for another decision; that ends.

@@ -20,9 +20,6 @@ Overloaded(Cases...) -> Overloaded<Cases...>;  // clang-tidy 14 needs to be told
 // A dozen seconds.
 constexpr int usual_looks = 4;
 
-// Each failure of a series may have another text, and each status that is written wakes all watchers.
-constexpr std::chrono::minutes text_lasts{1};
-
 std::string name_of(std::string_view kind, const api::TrainJob& job) {
     return std::string(kind) + " " + api::to_string(job.meta.key());
 }
@@ -129,6 +126,7 @@ public:
                        [&](const JobsReplaced& replaced) { jobs_replaced(replaced); },
                        [&](const WaitingForClaim& waiting) {
                            look_again();
+                           forget_trouble();
                            conclusion_.events.push_back(normal_event(
                                event_reason::waiting_for_deletion,
                                waiting.claim + " is being deleted; the JobSet is created once it is gone"));
@@ -139,8 +137,7 @@ public:
                                             "The suspended JobSet is built anew: " + removed.why));
                        }},
             outcome_.result);
-        const api::Condition* said = api::find_condition(conclusion_.conditions, api::condition::created);
-        if (own_job_set(observed_) && said && tells_of_trouble(*said)) created();
+        if (own_job_set(observed_)) forget_trouble();
         follow_job_set();
     }
 
@@ -215,23 +212,17 @@ private:
     void say_what_delays(std::string_view retrying, const std::string& object, const api::Error& error) {
         const bool remembers =
             api::is_true(job_.conditions, api::condition::created) && job_.jobs_status.empty();
-        const Obstacle obstacle = obstacle_of(error);
-        if (own_job_set(observed_) || remembers || obstacle == Obstacle::passing ||
-            !has_lasted(conclusion_.episode, now_))
-            return;
-        const bool server = obstacle == Obstacle::server;
-        state(api::condition::created, server ? "Unknown" : "False",
-              server ? retrying : api::reason::permission_denied, object + ": " + api::describe(error));
+        if (own_job_set(observed_) || remembers || !has_lasted(conclusion_.episode, now_)) return;
+        const bool server = obstacle_of(error) == Obstacle::server;
+        const api::Condition wanted = {
+            .type = std::string(api::condition::created),
+            .status = server ? "Unknown" : "False",
+            .reason = std::string(server ? retrying : api::reason::permission_denied),
+            .message = object + ": " + api::describe(error)};
+        const api::Condition* stored = api::find_condition(job_.conditions, wanted.type);
+        if (stored && !may_state_again(conclusion_.episode, *stored, wanted, now_)) return;
+        set(wanted.type, wanted.status, wanted.reason, wanted.message);
         conclusion_.conditions = in_order(std::move(conclusion_.conditions));
-    }
-
-    // What may have another text in every pass.
-    void state(std::string_view type, std::string_view status, std::string_view reason, std::string message) {
-        const api::Condition* stored = api::find_condition(job_.conditions, type);
-        const auto& stated = observed_.episode.stated;
-        const bool is_fresh = stated && now_ < *stated + text_lasts;
-        if (is_fresh && stored && stored->status == status && stored->reason == reason) return;
-        set(type, status, reason, std::move(message));
         conclusion_.episode.stated = now_;
     }
 
@@ -259,8 +250,19 @@ private:
         if (options_.created_condition == CreatedCondition::always)
             return set(api::condition::created, "True", api::reason::jobs_creation_succeeded,
                        "Succeeded to create Jobs");
+        say_nothing_of_creation();
+    }
+
+    void say_nothing_of_creation() {
         std::erase_if(conclusion_.conditions,
                       [](const auto& c) { return c.type == api::condition::created; });
+    }
+
+    // Where the errors are over, whatever the job waits for now.
+    void forget_trouble() {
+        const api::Condition* said = api::find_condition(conclusion_.conditions, api::condition::created);
+        if (!said || !tells_of_trouble(*said)) return;
+        own_job_set(observed_) ? created() : say_nothing_of_creation();
     }
 
     // Retried with backoff, in case that no event tells when it is mended.
@@ -315,8 +317,8 @@ private:
             return;
         }
         retry(conclusion_, observed_.episode, failed->error, now_);
-        conclusion_.episode.told = observed_.episode.told.value_or(now_);
-        if (!observed_.episode.told)
+        conclusion_.episode.warned = observed_.episode.warned.value_or(now_);
+        if (!observed_.episode.warned)
             conclusion_.events.push_back(warning_event(event_reason::job_set_deletion_failed,
                                                        failed->object + ": " + api::describe(failed->error)));
     }
@@ -359,8 +361,10 @@ Conclusion after_failed_status_write(Conclusion conclusion, const Observed& obse
     conclusion.decide_again = false;
     conclusion.settled = false;
     Episode before = observed.episode;
-    if (conclusion.episode.told) before.told = conclusion.episode.told;
+    if (conclusion.episode.warned) before.warned = conclusion.episode.warned;
     const std::optional<api::Time> deletion_told = conclusion.episode.deletion_told;
+    // It says nothing of what the pass itself has met.
+    const std::optional<api::Time> obstructed_since = conclusion.episode.obstructed_since;
     const std::string object = observed.job ? name_of("TrainJob", *observed.job) : "TrainJob";
     // When to look again after the write is of no interest now; a limit still is.
     conclusion.requeue_after.reset();
@@ -369,6 +373,7 @@ Conclusion after_failed_status_write(Conclusion conclusion, const Observed& obse
                                           ahead(time_to_live(*observed.job, observed.ttl, now)));
     report_trouble(conclusion, before, object + " status", error, now);
     conclusion.episode.deletion_told = deletion_told;
+    conclusion.episode.obstructed_since = obstructed_since;
     return conclusion;
 }
 

@@ -12,8 +12,15 @@ Episode one_more_failure(const Episode& before, api::Time now);
 /// One more failed pass, retried with backoff or when the API server asks for it.
 void retry(Conclusion& conclusion, const Episode& before, const api::Error& error, api::Time now);
 
-/// Whether such failures have gone on for long enough to be reported: 15 s without a break.
+/// Whether failures that a condition reports have gone on for 15 s without a break. Another failure is a
+/// break.
 bool has_lasted(const Episode& episode, api::Time now);
+
+/// Whether a condition of a job in such a series may be written again: another text once a minute, as each
+/// failure may have another one, and another reason every 15 s. Each status that is written wakes all
+/// watchers and brings another pass.
+bool may_state_again(const Episode& episode, const api::Condition& stored, const api::Condition& wanted,
+                     api::Time now);
 
 /// retry(), and a Warning event of failures that have lasted: at once, 5 min after they began, and every
 /// half an hour from then on.

@@ -253,7 +253,7 @@ TEST_CASE("a status that could not be written counts as a failed pass", "[conclu
     CHECK(text(transition.events) == "Warning ReconcileError");
     CHECK(transition.events[0].note == "TrainJob default/job status: connection reset");
     CHECK(transition.episode ==
-          Episode{.failures = 4, .trouble_since = start, .told = start + 90s, .waits_until = start + 98s});
+          Episode{.failures = 4, .trouble_since = start, .warned = start + 90s, .waits_until = start + 98s});
     CHECK(transition.requeue_after == 8s);
 
     // An end that waits to be written is no reason to hurry a server that asked for a pause.

@@ -9,7 +9,7 @@ struct Story {
     Observed observed = submitted();
     api::Time now = start;
     std::optional<api::Time> next = start;  ///< when a pass is due
-    std::string told = {};                  ///< "15 ReconcileError", seconds after the start; ", " between
+    std::string reported = {};              ///< "15 ReconcileError", seconds after the start; ", " between
     int writes = 0;                         ///< of the status
 
     Conclusion pass(const Outcome& outcome, const Options& options = {}) {
@@ -19,7 +19,8 @@ struct Story {
         observed.job->jobs_status = conclusion.jobs_status;
         observed.episode = conclusion.episode;
         for (const Event& event : conclusion.events)
-            told += (told.empty() ? "" : ", ") + std::to_string((now - start).count()) + " " + event.reason;
+            reported +=
+                (reported.empty() ? "" : ", ") + std::to_string((now - start).count()) + " " + event.reason;
         next = conclusion.requeue_after ? std::optional(now + *conclusion.requeue_after) : std::nullopt;
         return conclusion;
     }

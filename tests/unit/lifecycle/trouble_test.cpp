@@ -69,14 +69,14 @@ TEST_CASE("what keeps a JobSet from coming is said after 15 s, in the server's w
 TEST_CASE("errors that last are reported at 15 s, at 5 min, and every half an hour", "[trouble]") {
     Story story;
     story.until(2h, refused(webhook_down));
-    CHECK(story.told ==
+    CHECK(story.reported ==
           "15 ReconcileError, 300 ReconcileError, 2100 ReconcileError, 3900 ReconcileError, 5700 "
           "ReconcileError");
     // Also those that are in no condition.
     Story ended = {.observed = completed()};
     ended.observed.ttl = 0;
     ended.until(1min, refused(webhook_down, Write::remove));
-    CHECK(ended.told == "45 ReconcileError");
+    CHECK(ended.reported == "45 ReconcileError");
 }
 
 TEST_CASE("a server that asks for a pause gets it although there is something to tell", "[trouble]") {
@@ -132,13 +132,13 @@ TEST_CASE("after a restart what was said stays, and the 15 s begin anew", "[trou
     Story story;
     story.until(20s, refused(webhook_down));
     story.observed.episode = {};
-    story.told.clear();
+    story.reported.clear();
     story.pass(refused(lost_connection));
     CHECK(story.message("Created") == "JobSet default/job: failed calling webhook: connection refused");
     story.now += 15s;
     story.pass(refused(lost_connection));
     CHECK(story.message("Created") == "JobSet default/job: connection reset");
-    CHECK(story.told == "35 ReconcileError");
+    CHECK(story.reported == "35 ReconcileError");
 }
 
 TEST_CASE("texts that alternate are written once a minute, another reason at once", "[trouble]") {
@@ -169,6 +169,72 @@ TEST_CASE("Created does not forget that there was a JobSet over errors that are 
         story.until(20s, refused(webhook_down, Write::suspend));
         CHECK(story.says() == "Created=True/JobsCreationSucceeded");
     }
+}
+
+TEST_CASE("a cause that takes turns with another one is written every 15 s at most", "[trouble]") {
+    Story story;
+    for (; story.now < start + 2min; story.now += 1s)
+        story.pass(refused(story.now.time_since_epoch().count() % 2 == 0 ? no_right : webhook_down));
+    CHECK(story.writes <= 8);
+    CHECK(story.writes >= 6);
+}
+
+TEST_CASE("errors that pass by themselves do not count towards the 15 s of others", "[trouble]") {
+    const api::Error ending = server_error(403, "because it is being terminated");
+    Story story;
+    story.until(20s, refused(ending));
+    story.pass(refused(webhook_down));
+    CHECK(story.says().empty());
+    SECTION("which begin with the first of those") {
+        story.until(34s, refused(webhook_down));
+        CHECK(story.says().empty());
+        story.until(35s, refused(webhook_down));
+        CHECK(story.says() == "Created=Unknown/JobsCreationRetrying");
+    }
+    SECTION("and break a series") {
+        story.now += 10s;
+        story.pass(refused(ending));
+        story.now += 10s;
+        story.pass(refused(webhook_down));
+        CHECK(story.says().empty());
+    }
+}
+
+TEST_CASE("a status that could not be written does not begin the 15 s anew", "[trouble]") {
+    const Observed before = submitted();
+    const Conclusion first = conclude_after(before, 0s, refused(webhook_down));
+    Observed later = before;
+    later.episode = after_failed_status_write(first, before, server_error(409, "modified"), start).episode;
+    const Conclusion second = conclude_after(later, 15s, refused(webhook_down));
+    CHECK(text(second.conditions) == "Created=Unknown/JobsCreationRetrying");
+}
+
+TEST_CASE("errors have lasted since the pass began that met the first of them", "[trouble]") {
+    Story story;
+    story.observed.episode.began = start;
+    story.now = start + 10s;
+    story.pass(refused(webhook_down));
+    CHECK(story.says().empty());
+    story.observed.episode.began = start + 11s;
+    story.now = start + 21s;
+    story.pass(refused(webhook_down));
+    CHECK(story.says() == "Created=Unknown/JobsCreationRetrying");
+    // A request without an answer takes half a minute.
+    Story hung;
+    hung.observed.episode.began = start;
+    hung.now = start + 30s;
+    hung.pass(refused(lost_connection));
+    CHECK(hung.says() == "Created=Unknown/JobsCreationRetrying");
+}
+
+TEST_CASE("errors are over once the job waits for something else", "[trouble]") {
+    Story story = {.observed = running()};
+    story.observed.job_set.reset();
+    story.until(20s, refused(webhook_down));
+    REQUIRE(story.says() == "Created=Unknown/JobsCreationRetrying");
+    story.pass({.result = WaitingForClaim{"PersistentVolumeClaim default/data"}});
+    CHECK(story.says().empty());
+    CHECK(runtime_source(story.observed) == RuntimeSource::snapshot);
 }
 
 TEST_CASE("a job that is being deleted says nothing of what it is not made of", "[trouble]") {

@@ -106,3 +106,35 @@ TEST_CASE("a job whose runtime cannot be read says so, and goes on when it can")
     shop.until(40s);
     CHECK(shop.has_job_set("job"));
 }
+
+TEST_CASE("a job whose JobSet a slow webhook keeps failing says so after the second attempt") {
+    Troubled shop;
+    shop.refuse_job_sets(webhook_down());
+    shop.delay = 10s;
+    shop.is_slow = [](const kube::Request& request) {
+        return request.target.starts_with(job_set_path + "?");
+    };
+    shop.until(20s);
+    CHECK(shop.created().empty());
+    shop.until(22s);
+    CHECK(shop.created().starts_with("Unknown/JobsCreationRetrying JobSet ns/job: Internal error occurred"));
+}
+
+TEST_CASE("causes that take turns do not make a job busy") {
+    Troubled shop;
+    int attempts = 0;
+    shop.server.refuse = [&](const kube::Request& request) -> std::optional<api::Error> {
+        if (request.target != job_set_path) return std::nullopt;
+        api::Error error = webhook_down();
+        if (++attempts % 2 == 0)
+            error = {.code = api::Errc::forbidden,
+                     .message =
+                         "jobsets.jobset.x-k8s.io \"job\" is forbidden: User \"x\" cannot patch "
+                         "resource \"jobsets\"",
+                     .http_status = 403};
+        return error;
+    };
+    shop.until(600s);
+    CHECK(attempts < 20);
+    CHECK_FALSE(shop.created().empty());
+}

@@ -46,7 +46,8 @@ struct Shop {
     VirtualClock time{context};
     FragileClock clock{time};
     ModelServer server = {};
-    std::chrono::milliseconds delay{0};  // of the API server's answers
+    std::chrono::milliseconds delay{0};  // of the API server's answers to slow requests
+    std::function<bool(const kube::Request&)> is_slow = [](const kube::Request&) { return true; };
     std::function<bool(const kube::Request&)> hangs = [](const kube::Request&) { return false; };
     std::function<void(const kube::Request&, const kube::Response&)> on_answer = [](const kube::Request&,
                                                                                     const kube::Response&) {};
@@ -134,7 +135,8 @@ private:
         explicit Gate(Shop& shop) : shop_(shop) {}
         kube::Async<kube::Response> send(kube::Request request) override {
             const Flight flight(shop_.in_flight);
-            const auto answer_delay = shop_.hangs(request) ? std::chrono::milliseconds(24h) : shop_.delay;
+            const auto usual_delay = shop_.is_slow(request) ? shop_.delay : std::chrono::milliseconds(0);
+            const auto answer_delay = shop_.hangs(request) ? std::chrono::milliseconds(24h) : usual_delay;
             if (answer_delay.count() > 0) co_await shop_.time.sleep_until(shop_.time.now() + answer_delay);
             const std::size_t most = request.max_answer;
             const kube::Request asked = request;

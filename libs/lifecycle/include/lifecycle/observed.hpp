@@ -14,11 +14,15 @@ namespace lifecycle {
 struct Episode {
     int failures = 0;
     std::optional<api::Time> trouble_since = {};  ///< of errors that are no verdict on an object
-    std::optional<api::Time> told = {};           ///< when a Warning event was last sent of them
-    std::optional<api::Time> stated = {};         ///< when a condition has last taken their text
-    std::optional<api::Time> waits_until = {};    ///< of the backoff after the last failure
+    /// Of those among them that a condition reports: no conflicts, stale credentials, ending namespaces.
+    std::optional<api::Time> obstructed_since = {};
+    std::optional<api::Time> warned = {};       ///< when a Warning event was last sent of them
+    std::optional<api::Time> stated = {};       ///< when a condition has last taken their text
+    std::optional<api::Time> waits_until = {};  ///< of the backoff after the last failure
     /// When a Warning event has last said that the deletion of the TrainJob is blocked.
     std::optional<api::Time> deletion_told = {};
+    /// When the pass began that is under way, if that is known: a slow failure is trouble for all that time.
+    std::optional<api::Time> began = {};
 
     bool operator==(const Episode&) const = default;
 };
