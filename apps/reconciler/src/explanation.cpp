@@ -8,6 +8,7 @@
 #include "api/job_set.hpp"
 #include "api/names.hpp"
 #include "field_differences.hpp"
+#include "lifecycle/conditions.hpp"
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/observed.hpp"
 #include "lifecycle/state.hpp"
@@ -84,10 +85,17 @@ Standing standing_of(const Part<std::vector<Json>>& pods) {
     return {"waits for its Pods", Tone::held};
 }
 
+bool lacks_verdict(const api::TrainJob& job) {
+    const api::Condition* created = api::find_condition(job.conditions, api::condition::created);
+    return created && created->status == "Unknown";
+}
+
 Standing standing_of(const api::TrainJob& job, const Part<std::vector<Json>>& pods) {
     switch (lifecycle::state_of(job)) {
         case lifecycle::State::pending: return {"not looked at yet", Tone::held};
-        case lifecycle::State::blocked: return {"cannot be created", Tone::bad};
+        case lifecycle::State::blocked:
+            return lacks_verdict(job) ? Standing{"not created yet, retried", Tone::held}
+                                      : Standing{"cannot be created", Tone::bad};
         case lifecycle::State::running: return standing_of(pods);
         case lifecycle::State::suspended: return {"suspended", Tone::held};
         case lifecycle::State::complete: return {"complete", Tone::good};
@@ -118,12 +126,12 @@ void tell_state(const api::TrainJob& job, const Surroundings& seen, api::Time no
     if (condition) text += " since " + span(condition->last_transition, now) + " (" + condition->reason + ")";
     screen.line("State", text, standing.tone);
     if (condition && !condition->message.empty()) screen.line("", condition->message);
-    const auto plugins = [](const api::Condition& each) {
-        return each.type != api::condition::created && each.type != api::condition::suspended &&
-               each.type != api::condition::complete && each.type != api::condition::failed;
+    const auto adds = [&](const api::Condition& each) {
+        const bool blocks = each.type == api::condition::created && !each.is_true();
+        return &each != condition && (blocks || !lifecycle::is_built_in(each.type));
     };
     for (const api::Condition& each : job.conditions)
-        if (plugins(each))
+        if (adds(each))
             screen.line("", each.type + "=" + each.status + " (" + each.reason + ") " + each.message);
     if (!api::terminal_condition(job)) {
         const bool suspended = api::is_true(job.conditions, api::condition::suspended);

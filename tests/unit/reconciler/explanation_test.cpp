@@ -102,6 +102,21 @@ TEST_CASE("each state says what it means", "[explain]") {
              conditions(s, condition("Created", "False", "JobsBuildFailed", "spec.x: wrong"));
          },
          "State     cannot be created since 30m (JobsBuildFailed)\n          spec.x: wrong\n"},
+        {"without a verdict",
+         [](Surroundings& s) {
+             conditions(s, condition("Created", "Unknown", "JobsCreationRetrying", "JobSet: webhook down"));
+         },
+         "State     not created yet, retried since 30m (JobsCreationRetrying)\n          JobSet: webhook "
+         "down\n"},
+        {"suspended and blocked",
+         [](Surroundings& s) {
+             s.job["spec"]["suspend"] = true;
+             conditions(s, condition("Suspended", "True", "Suspended"));
+             s.job["status"]["conditions"].push_back(
+                 condition("Created", "False", "JobsBuildFailed", "spec.x: wrong"));
+         },
+         "State     suspended since 30m (Suspended)\n          Created=False (JobsBuildFailed) spec.x: "
+         "wrong\n"},
         {"suspended",
          [](Surroundings& s) {
              s.job["spec"]["suspend"] = true;
