@@ -5,8 +5,8 @@ import contextlib
 import pytest
 
 from jobs import runtime, train_job
-from progress import events, owner, running_pods, suspend, uid, until, until_not_created, until_runs
-from rest import conditions, true_conditions, wait_for
+from progress import created_at, events, owner, running_pods, since, suspend, uid, until, until_not_created, until_runs
+from rest import ApiError, conditions, true_conditions, wait_for
 
 HOLD = "signalbox.test/hold"
 
@@ -138,6 +138,46 @@ def test_a_running_job_needs_neither_its_runtime_nor_its_snapshot(signalbox, res
 def test_runtimes_lose_the_finalizer_of_older_controllers_and_can_be_deleted(legacy_runtimes, admin):
     wait_for("the deleted runtime to be gone", lambda: admin.get("clustertrainingruntimes", "old") is None)
     wait_for("only the other finalizer", lambda: admin.get("trainingruntimes", "old")["metadata"]["finalizers"] == [HOLD])
+
+
+@contextlib.contextmanager
+def webhook_down(rest, admin):
+    """Installs a webhook for the JobSets of the test's namespace at an address at which no server listens."""
+    configurations = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+    name = f"down-{rest.namespace}"
+    admin.request("POST", configurations, {
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {"name": name}, "webhooks": [{
+            "name": "down.signalbox.test", "clientConfig": {"url": "https://127.0.0.1:1/"}, "failurePolicy": "Fail", "sideEffects": "None",
+            "admissionReviewVersions": ["v1"], "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": rest.namespace}},
+            "rules": [{"apiGroups": ["jobset.x-k8s.io"], "apiVersions": ["*"], "operations": ["CREATE"], "resources": ["jobsets"]}]}]})
+    try:
+        yield
+    finally:
+        admin.request("DELETE", f"{configurations}/{name}")
+
+
+def webhook_fails(rest):
+    probe = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "probe"}, "spec": {"replicatedJobs": []}}
+    try:
+        rest.create(probe, dry_run=True)
+    except ApiError as error:
+        return "down.signalbox.test" in str(error)
+    return False
+
+
+def test_a_job_whose_job_set_a_webhook_keeps_from_being_created_reports_it_until_it_works(signalbox, rest, admin):
+    rest.create(runtime())
+    with webhook_down(rest, admin):
+        wait_for("the webhook to fail", lambda: webhook_fails(rest))
+        rest.create(train_job("unjudged"))
+        job = wait_for("the condition", lambda: conditions(found := rest.get("trainjobs", "unjudged")) and found)
+    created = conditions(job)["Created"]
+    assert (created["status"], created["reason"]) == ("Unknown", "JobsCreationRetrying")
+    assert created["message"].startswith(f"JobSet {rest.namespace}/unjudged: ") and "down.signalbox.test" in created["message"]
+    assert 15 <= since(job, "Created") - created_at(job) <= 18
+    rest.patch("trainjobs", "unjudged", {"metadata": {"labels": {"retry": "now"}}})
+    until(rest, "unjudged", "Complete", timeout=60)
+    assert conditions(rest.get("trainjobs", "unjudged"))["Created"]["reason"] == "JobsCreationSucceeded"
 
 
 def test_a_name_that_is_used_again_waits_for_the_old_job_set_to_go(signalbox, rest):

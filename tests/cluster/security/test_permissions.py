@@ -1,4 +1,4 @@
-"""Denials by the authorizer, or by the API server for everyone, are no fault of a TrainJob, and its conditions do not report them."""
+"""Denials by the authorizer, or in a namespace that is being deleted, are no fault of a TrainJob."""
 
 import contextlib
 
@@ -45,7 +45,7 @@ def until_tried_again(signalbox):
     wait_for("a second attempt", lambda: failed_passes(signalbox) >= before + 2)
 
 
-def test_a_missing_permission_is_no_fault_of_the_job_and_granting_it_helps(signalbox, rest, admin):
+def test_a_missing_permission_is_reported_once_it_has_lasted_and_granting_it_helps(signalbox, rest, admin):
     until_alone(admin)  # then only this job can fail
     rest.create(runtime())
     with without_permission(rest, "create", "jobset.x-k8s.io", "jobsets"):
