@@ -212,8 +212,10 @@ private:
     void say_what_delays(std::string_view retrying, const std::string& object, const api::Error& error) {
         const bool remembers =
             api::is_true(job_.conditions, api::condition::created) && job_.jobs_status.empty();
-        if (own_job_set(observed_) || remembers || !has_lasted(conclusion_.episode, now_)) return;
-        const bool server = obstacle_of(error) == Obstacle::server;
+        const Obstacle obstacle = obstacle_of(error);
+        if (own_job_set(observed_) || remembers || obstacle == Obstacle::passing) return;
+        if (!has_lasted(observed_.episode, now_)) return;
+        const bool server = obstacle == Obstacle::server;
         const api::Condition wanted = {
             .type = std::string(api::condition::created),
             .status = server ? "Unknown" : "False",

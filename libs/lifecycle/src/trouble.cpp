@@ -56,13 +56,13 @@ void report_trouble(Conclusion& conclusion, const Episode& before, const std::st
     // A server that has asked for a pause gets it.
     if (error.retry_after) return;
     conclusion.requeue_after = sooner(conclusion.requeue_after, time_until(next_warning(episode), now));
-    if (episode.obstructed_since && !has_lasted(episode, now))
+    if (episode.obstructed_since && !has_lasted(before, now))
         conclusion.requeue_after =
             sooner(conclusion.requeue_after, time_until(*episode.obstructed_since + lasting, now));
 }
 
-bool has_lasted(const Episode& episode, api::Time now) {
-    return episode.obstructed_since && now - *episode.obstructed_since >= lasting;
+bool has_lasted(const Episode& before, api::Time now) {
+    return before.obstructed_since && now - *before.obstructed_since >= lasting;
 }
 
 bool may_state_again(const Episode& episode, const api::Condition& stored, const api::Condition& wanted,

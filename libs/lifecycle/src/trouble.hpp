@@ -12,9 +12,9 @@ Episode one_more_failure(const Episode& before, api::Time now);
 /// One more failed pass, retried with backoff or when the API server asks for it.
 void retry(Conclusion& conclusion, const Episode& before, const api::Error& error, api::Time now);
 
-/// Whether failures that a condition reports have gone on for 15 s without a break. Another failure is a
-/// break.
-bool has_lasted(const Episode& episode, api::Time now);
+/// Whether the next failure that a condition reports, now, is one of several in a row that have gone on for
+/// 15 s. Another failure breaks the row.
+bool has_lasted(const Episode& before, api::Time now);
 
 /// Whether a condition of a job in such a series may be written again: another text once a minute, as each
 /// failure may have another one, and another reason every 15 s. Each status that is written wakes all
