@@ -10,8 +10,8 @@
 
 #include "allocations.hpp"
 #include "api/yaml.hpp"
-#include "kube/clock.hpp"
-#include "review_handler.hpp"
+#include "kube/client/clock.hpp"
+#include "admission/handler.hpp"
 
 namespace {
 
@@ -166,7 +166,7 @@ class NoApiServer final : public kube::ApiServer {
 
 class Desk {
 public:
-    Desk() { runtimes_.set({"", "torch-distributed"}, webhook::make_runtime_text(runtime())); }
+    Desk() { runtimes_.set({"", "torch-distributed"}, admission::make_runtime_text(runtime())); }
 
     std::string answer(net::HttpRequest& request) {
         net::Answer answer = handler_(request);
@@ -178,11 +178,11 @@ private:
     std::unique_ptr<kube::Clock> clock_ = kube::make_clock(context_.get_executor());
     net::Log log_{net::LogLevel::error, net::LogFormat::text, [](std::string_view) {}};
     net::Metrics metrics_ = {};
-    webhook::ReviewMetrics review_metrics_{metrics_};
-    webhook::RuntimeView runtimes_ = {};
+    admission::ReviewMetrics review_metrics_{metrics_};
+    admission::RuntimeLister runtimes_ = {};
     NoApiServer server_ = {};
-    webhook::FactFinder facts_{runtimes_, server_};
-    webhook::ReviewHandler handler_{facts_, *clock_, review_metrics_, log_};
+    admission::InputReader facts_{runtimes_, server_};
+    admission::ReviewHandler handler_{facts_, *clock_, review_metrics_, log_};
 };
 
 double cpu_microseconds() {

@@ -2,7 +2,7 @@
 // build, or an error with a field.
 #include "cost.hpp"
 #include "input.hpp"
-#include "runtime/admission.hpp"
+#include "runtime/validation.hpp"
 #include "runtime/applied_hash.hpp"
 #include "runtime/build.hpp"
 
@@ -12,7 +12,7 @@ void run(const std::uint8_t* data, std::size_t size) {
     const auto trees = trees_of(text_of(data, size), 2);
     const api::Json& runtime = trees[0];
     const api::TrainJob job = api::parse_train_job(trees[1]);
-    (void)runtime::review_train_job({.object = trees[1], .old_object = api::Json(), .runtime = &runtime});
+    (void)runtime::validate_train_job({.object = trees[1], .old_object = api::Json(), .runtime = &runtime});
     const auto needed = runtime::needs(job, runtime);
     runtime::Inputs inputs = {.job = job, .runtime = runtime};
     if (needed.ssh_key_pair) inputs.ssh_key_pair.emplace();

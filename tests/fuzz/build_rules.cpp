@@ -69,7 +69,7 @@ std::string check_object(const api::TrainJob& job, const Json& object) {
 std::string check_keys(const runtime::Needs& needs, const std::vector<Json>& observed,
                        const runtime::Built& built) {
     for (const runtime::Need& need : needs.objects) {
-        if (need.ours != runtime::Applied::once || !runtime::find_observed(observed, need)) continue;
+        if (need.ours != runtime::ApplyPolicy::once || !runtime::find_observed(observed, need)) continue;
         for (const runtime::BuiltObject& each : built.objects)
             if (each.object["kind"].as_string() == need.kind &&
                 each.object["metadata"]["name"].as_string() == need.key.name)
@@ -93,7 +93,7 @@ std::string check_outcome(const api::TrainJob& job, const runtime::Built& built,
         const std::string text = to_json(built.objects[i].object);
         if (text != to_json(again.objects[i].object)) return "two builds differ";
     }
-    for (const runtime::Notice& notice : built.notices)
+    for (const runtime::BuildWarning& notice : built.warnings)
         if (notice.reason.empty() || notice.note.empty()) return "a notice without a word";
     return {};
 }

@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "api/admission.hpp"
+#include "api/admission_review.hpp"
 #include "cost.hpp"
-#include "http_text.hpp"
+#include "http/http_text.hpp"
 #include "input.hpp"
-#include "message_parser.hpp"
-#include "request_reader.hpp"
-#include "runtime/admission.hpp"
+#include "http/message_parser.hpp"
+#include "http/request_reader.hpp"
+#include "runtime/validation.hpp"
 
 namespace {
 
@@ -70,14 +70,14 @@ void review(std::string_view body) {
     const auto request = api::decode_admission_review(body);
     if (!request) return;
     const api::Json& object = request->object;
-    auto findings = runtime::review_train_job({.object = object, .old_object = request->old_object});
-    const auto of_runtime = runtime::review_runtime(object, request->old_object);
+    auto findings = runtime::validate_train_job({.object = object, .old_object = request->old_object});
+    const auto of_runtime = runtime::validate_runtime(object, request->old_object);
     findings.warnings.append(of_runtime.warnings);
-    api::Verdict verdict = api::denied_or_allowed(*request, std::move(findings.errors));
+    api::Verdict verdict = api::validated(*request, std::move(findings.errors));
     verdict.warnings = std::move(findings.warnings);
     check_answer(*request, verdict);
     api::Verdict mutated = api::allowed();
-    mutated.patch = runtime::mutate_train_job(object, request->old_object, {}).operations;
+    mutated.patch = runtime::default_train_job(object, request->old_object, {}).operations;
     check_answer(*request, mutated);
 }
 

@@ -5,7 +5,7 @@
 
 #include "input.hpp"
 #include "merge/json_patch.hpp"
-#include "runtime/admission.hpp"
+#include "runtime/validation.hpp"
 
 namespace {
 
@@ -63,9 +63,9 @@ void apply(Json& tree, const Json& operation) {
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     auto trees = trees_of(text_of(data, size), 2);
     const api::Time now = {};
-    for (const Json& operation : runtime::mutate_train_job(trees[0], trees[1], now).operations)
+    for (const Json& operation : runtime::default_train_job(trees[0], trees[1], now).operations)
         apply(trees[0], operation);
-    MUST_HOLD(runtime::mutate_train_job(trees[0], trees[1], now).operations.empty());
+    MUST_HOLD(runtime::default_train_job(trees[0], trees[1], now).operations.empty());
 
     // A pointer leads to the member for which it was made.
     const std::string member(text_of(data, std::min<std::size_t>(size, 64)));

@@ -1,7 +1,7 @@
 // A kubeconfig of any content: a configuration, or an error that names the file.
 #include "cost.hpp"
 #include "input.hpp"
-#include "kube/config.hpp"
+#include "kube/client/config.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include "merge/json_patch.hpp"
 #include "random_observed.hpp"
-#include "runtime/admission.hpp"
+#include "runtime/validation.hpp"
 
 namespace {
 
@@ -35,12 +35,12 @@ std::string check_update(const Findings& created, const Findings& updated) {
 }
 
 std::string check_runtime(const Input& input, const runtime::Pipeline& pipeline, bool& admitted) {
-    const Findings created = runtime::review_runtime(input.runtime, Json(), pipeline);
-    const Findings updated = runtime::review_runtime(input.runtime, input.older_runtime, pipeline);
+    const Findings created = runtime::validate_runtime(input.runtime, Json(), pipeline);
+    const Findings updated = runtime::validate_runtime(input.runtime, input.older_runtime, pipeline);
     for (const Findings* findings : {&created, &updated})
         if (auto broken = check_findings(*findings); !broken.empty()) return broken;
     if (auto broken = check_update(created, updated); !broken.empty()) return broken;
-    if (!runtime::review_runtime(input.runtime, input.runtime, pipeline).errors.empty())
+    if (!runtime::validate_runtime(input.runtime, input.runtime, pipeline).errors.empty())
         return "a runtime cannot stay what it is";
     admitted = created.errors.empty();
     return {};
@@ -49,10 +49,10 @@ std::string check_runtime(const Input& input, const runtime::Pipeline& pipeline,
 // Checks the time stamps of patches, on CREATE or UPDATE.
 std::string check_stamps(Json object, const Json& older) {
     constexpr api::Time now = {};
-    const auto operations = runtime::mutate_train_job(object, older, now).operations;
+    const auto operations = runtime::default_train_job(object, older, now).operations;
     if (!merge::apply_operations(operations, object))
         return "an operation of the mutating webhook does not fit";
-    if (!runtime::mutate_train_job(object, older, now).operations.empty())
+    if (!runtime::default_train_job(object, older, now).operations.empty())
         return "the mutating webhook never comes to rest";
     return {};
 }
@@ -75,7 +75,7 @@ std::string check_job(const Input& input, const runtime::Pipeline& pipeline, Sch
     const auto job_set = some_job_set(values);
     const auto review = [&](const Json& older, const Json* runtime) {
         const auto wanted = runtime::lookups_for(input.job, older);
-        return runtime::review_train_job({.object = input.job,
+        return runtime::validate_train_job({.object = input.job,
                                           .old_object = older,
                                           .runtime = wanted.runtime ? runtime : nullptr,
                                           .job_set = wanted.job_set && job_set ? &*job_set : nullptr,

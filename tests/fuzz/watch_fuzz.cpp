@@ -1,8 +1,8 @@
 // A watch stream: the first byte sets the sizes of reads, which must have no effect. Also the same bytes as a
 // list.
 #include "input.hpp"
-#include "kube/line_splitter.hpp"
-#include "kube/watch_decoder.hpp"
+#include "kube/client/line_splitter.hpp"
+#include "kube/watch/watch_decoder.hpp"
 
 namespace {
 

@@ -27,7 +27,7 @@ const api::ObjectKey the_runtime = {"", "plain"};
 
 Json parsed(const std::string& text) { return api::parse_json(text).value(); }
 
-Act patch(const kube::Resource& resource, api::ObjectKey key, Json body) {
+Action patch(const kube::Resource& resource, api::ObjectKey key, Json body) {
     return [resource, key, body](World& world) { world.as_user(kube::merge_patch(resource, key, body)); };
 }
 
@@ -53,13 +53,13 @@ void forget_what_go_lacks(Json& tree) {
 
 }  // namespace
 
-Act make(const kube::Resource& resource, const std::string& object) {
+Action make(const kube::Resource& resource, const std::string& object) {
     return [resource, body = parsed(object)](World& world) { world.as_user(kube::create(resource, body)); };
 }
-Act change(const kube::Resource& resource, api::ObjectKey key, const std::string& merge_patch) {
+Action change(const kube::Resource& resource, api::ObjectKey key, const std::string& merge_patch) {
     return patch(resource, std::move(key), parsed(merge_patch));
 }
-Act remove(const kube::Resource& resource, api::ObjectKey key, const char* propagation) {
+Action remove(const kube::Resource& resource, api::ObjectKey key, const char* propagation) {
     return [resource, key, propagation](World& world) {
         kube::Request request = kube::remove(resource, key, kube::Propagation::background);
         request.body = to_json(Json::object({{"propagationPolicy", propagation}}));
@@ -67,7 +67,7 @@ Act remove(const kube::Resource& resource, api::ObjectKey key, const char* propa
     };
 }
 
-Act make_runtime(Tweak tweak) {
+Action make_runtime(Tweak tweak) {
     return [tweak](World& world) {
         Json runtime = parsed(runtime_text);
         if (tweak) tweak(runtime);
@@ -75,10 +75,10 @@ Act make_runtime(Tweak tweak) {
     };
 }
 
-Act change_runtime(const std::string& merge_patch) {
+Action change_runtime(const std::string& merge_patch) {
     return patch(cluster_training_runtimes, the_runtime, parsed(merge_patch));
 }
-Act remove_runtime() { return remove(cluster_training_runtimes, the_runtime, "Background"); }
+Action remove_runtime() { return remove(cluster_training_runtimes, the_runtime, "Background"); }
 
 Tweak nodes(int count) {
     return [count](Json& runtime) { runtime["spec"]["mlPolicy"]["numNodes"] = count; };
@@ -112,7 +112,7 @@ Tweak nameless_rule() {
     };
 }
 
-Act make_job(Tweak first, Tweak second, Tweak third) {
+Action make_job(Tweak first, Tweak second, Tweak third) {
     return [=](World& world) {
         Json job = parsed(job_text);
         for (const Tweak& tweak : {first, second, third})
@@ -120,13 +120,13 @@ Act make_job(Tweak first, Tweak second, Tweak third) {
         world.as_user(kube::create(train_jobs, job));
     };
 }
-Act change_job(const std::string& merge_patch) { return patch(train_jobs, the_job, parsed(merge_patch)); }
-Act change_job(Tweak tweak) {
+Action change_job(const std::string& merge_patch) { return patch(train_jobs, the_job, parsed(merge_patch)); }
+Action change_job(Tweak tweak) {
     Json body = Json::object();
     tweak(body);
     return patch(train_jobs, the_job, body);
 }
-Act remove_job(const char* propagation) { return remove(train_jobs, the_job, propagation); }
+Action remove_job(const char* propagation) { return remove(train_jobs, the_job, propagation); }
 
 Tweak set(const char* member, const std::string& value) {
     return [member = std::string(member), value = parsed(value)](Json& job) { job["spec"][member] = value; };
@@ -161,7 +161,7 @@ Tweak label(const std::string& name, const std::string& value) {
     return [=](Json& job) { job["metadata"]["labels"][name] = value; };
 }
 
-Act kueue_writes(const std::string& node_selector, bool suspend) {
+Action kueue_writes(const std::string& node_selector, bool suspend) {
     Json theirs;
     if (const Json selector = parsed(node_selector); !selector.is_null()) {
         theirs["metadata"]["labels"]["kueue.x-k8s.io/podset"] = "node";
@@ -179,7 +179,7 @@ Act kueue_writes(const std::string& node_selector, bool suspend) {
     };
 }
 
-Act make_foreign_job_set() {
+Action make_foreign_job_set() {
     return [](World& world) {
         Json job_set = parsed(R"({"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet",
             "metadata":{"name":"job","namespace":"ns"},"spec":{"suspend":true,"replicatedJobs":[{"name":"x"}]}})");
@@ -187,7 +187,7 @@ Act make_foreign_job_set() {
     };
 }
 
-Act make_foreign_snapshot() {
+Action make_foreign_snapshot() {
     return [](World& world) {
         Json map = parsed(R"({"apiVersion":"v1","kind":"ConfigMap",
             "metadata":{"name":"job-runtime-snapshot","namespace":"ns"},"data":{"runtime":"{}"}})");
@@ -195,10 +195,10 @@ Act make_foreign_snapshot() {
     };
 }
 
-Act change_job_set(const std::string& merge_patch) { return patch(job_sets, the_job, parsed(merge_patch)); }
-Act remove_job_set(const char* propagation) { return remove(job_sets, the_job, propagation); }
+Action change_job_set(const std::string& merge_patch) { return patch(job_sets, the_job, parsed(merge_patch)); }
+Action remove_job_set(const char* propagation) { return remove(job_sets, the_job, propagation); }
 
-Act make_late_job_set() {
+Action make_late_job_set() {
     return [](World& world) {
         const Stored* job = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
         if (!job) return;
@@ -211,7 +211,7 @@ Act make_late_job_set() {
     };
 }
 
-Act apply_original_job_set(Tweak tweak) {
+Action apply_original_job_set(Tweak tweak) {
     return [tweak](World& world) {
         const Stored* job = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
         if (!job) return;
@@ -228,7 +228,7 @@ Act apply_original_job_set(Tweak tweak) {
     };
 }
 
-Act set_conditions(const std::string& conditions) {
+Action set_conditions(const std::string& conditions) {
     return [conditions = parsed(conditions)](World& world) {
         kube::Request request = kube::merge_patch(
             train_jobs, the_job, Json::object({{"status", Json::object({{"conditions", conditions}})}}));
@@ -237,23 +237,23 @@ Act set_conditions(const std::string& conditions) {
     };
 }
 
-Act hold(const kube::Resource& resource, api::ObjectKey key) {
+Action hold(const kube::Resource& resource, api::ObjectKey key) {
     return change(resource, std::move(key), R"({"metadata":{"finalizers":["example.com/hold"]}})");
 }
-Act release(const kube::Resource& resource, api::ObjectKey key) {
+Action release(const kube::Resource& resource, api::ObjectKey key) {
     return change(resource, std::move(key), R"({"metadata":{"finalizers":null}})");
 }
-Act hold(const kube::Resource& resource) { return hold(resource, the_job); }
-Act release(const kube::Resource& resource) { return release(resource, the_job); }
+Action hold(const kube::Resource& resource) { return hold(resource, the_job); }
+Action release(const kube::Resource& resource) { return release(resource, the_job); }
 
-Act change_new(const char* kind, Tweak tweak) {
+Action change_new(const char* kind, Tweak tweak) {
     return [=](World& world) {
         world.api.mutate_create = [=](const Kind& of, Json& object) {
             if (of.kind == kind) tweak(object);
         };
     };
 }
-Act change_new_job_sets(Tweak tweak) { return change_new("JobSet", std::move(tweak)); }
+Action change_new_job_sets(Tweak tweak) { return change_new("JobSet", std::move(tweak)); }
 Tweak pod_label(const std::string& name, const std::string& value) {
     return [=](Json& job) { job["spec"]["template"]["metadata"]["labels"][name] = value; };
 }
@@ -268,7 +268,7 @@ Tweak no_annotations() {
     return [](Json& job_set) { job_set["metadata"].erase("annotations"); };
 }
 
-Act both(Act first, Act second) {
+Action both(Action first, Action second) {
     return [=](World& world) {
         first(world);
         second(world);
@@ -282,7 +282,7 @@ Tweak both(Tweak first, Tweak second) {
     };
 }
 
-Act once_suspended(Act act, std::chrono::milliseconds pause, Act next) {
+Action once_suspended(Action act, std::chrono::milliseconds pause, Action next) {
     return [=](World& world) {
         const Stored* stored = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
         const auto job = stored ? api::parse_train_job(stored->object) : api::TrainJob();

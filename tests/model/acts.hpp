@@ -8,16 +8,16 @@ namespace faults {
 using api::Json;
 using kube::resources::job_sets;
 using kube::resources::train_jobs;
-using Act = std::function<void(World&)>;
+using Action = std::function<void(World&)>;
 /// Changes a TrainJob or a runtime before it is created, or is a merge patch of it afterwards.
 using Tweak = std::function<void(Json& object)>;
 
 /// Every scenario has one TrainJob and one runtime.
 inline const api::ObjectKey the_job = {"ns", "job"};
 
-Act make_runtime(Tweak tweak = {});
-Act change_runtime(const std::string& merge_patch);
-Act remove_runtime();
+Action make_runtime(Tweak tweak = {});
+Action change_runtime(const std::string& merge_patch);
+Action remove_runtime();
 Tweak nodes(int count);
 Tweak ttl(int seconds);
 Tweak volume_claims(const char* when_deleted = "Delete");
@@ -26,10 +26,10 @@ Tweak initializer();
 /// A failure policy with a rule to which JobSet's webhook gives a name.
 Tweak nameless_rule();
 
-Act make_job(Tweak first = {}, Tweak second = {}, Tweak third = {});
-Act change_job(const std::string& merge_patch);
-Act change_job(Tweak patch);
-Act remove_job(const char* propagation);
+Action make_job(Tweak first = {}, Tweak second = {}, Tweak third = {});
+Action change_job(const std::string& merge_patch);
+Action change_job(Tweak patch);
+Action remove_job(const char* propagation);
 Tweak set(const char* member, const std::string& value);
 
 /// Labels for the pods: how long they run, in seconds or "never", and how they end.
@@ -42,61 +42,61 @@ Tweak with(const std::string& labels, const std::string& more_labels = "",
 Tweak with_claims();
 Tweak label(const std::string& name, const std::string& value);
 /// Kueue's write of the TrainJob with its types: its own patch, empty or filled, and `suspend`.
-Act kueue_writes(const std::string& node_selector, bool suspend);
+Action kueue_writes(const std::string& node_selector, bool suspend);
 
-Act make_foreign_job_set();
-Act make_foreign_snapshot();
-Act change_job_set(const std::string& merge_patch);
-Act remove_job_set(const char* propagation);
+Action make_foreign_job_set();
+Action make_foreign_snapshot();
+Action change_job_set(const std::string& merge_patch);
+Action remove_job_set(const char* propagation);
 /// Creates a JobSet like a reconciler with an old view.
-Act make_late_job_set();
+Action make_late_job_set();
 /// Applies a JobSet like Kubeflow Trainer's controller manager: with the field manager of Signalbox, without
 /// Signalbox's annotations, and without a snapshot. The second time, it changes.
-Act apply_original_job_set(Tweak tweak = {});
+Action apply_original_job_set(Tweak tweak = {});
 /// Writes the job's conditions like Kubeflow Trainer.
-Act set_conditions(const std::string& conditions);
+Action set_conditions(const std::string& conditions);
 /// Adds another controller's finalizer to the job's object of that kind.
-Act hold(const kube::Resource& resource);
-Act release(const kube::Resource& resource);
+Action hold(const kube::Resource& resource);
+Action release(const kube::Resource& resource);
 /// Does the same for another object.
-Act hold(const kube::Resource& resource, api::ObjectKey key);
-Act release(const kube::Resource& resource, api::ObjectKey key);
+Action hold(const kube::Resource& resource, api::ObjectKey key);
+Action release(const kube::Resource& resource, api::ObjectKey key);
 /// Creates any object as another user.
-Act make(const kube::Resource& resource, const std::string& object);
-Act change(const kube::Resource& resource, api::ObjectKey key, const std::string& merge_patch);
-Act remove(const kube::Resource& resource, api::ObjectKey key, const char* propagation);
+Action make(const kube::Resource& resource, const std::string& object);
+Action change(const kube::Resource& resource, api::ObjectKey key, const std::string& merge_patch);
+Action remove(const kube::Resource& resource, api::ObjectKey key, const char* propagation);
 /// Makes the API server reject creates of objects of that kind with this error.
-Act limit(const char* kind, const char* refusal);
-Act limit_nothing();
+Action limit(const char* kind, const char* refusal);
+Action limit_nothing();
 inline const char* const quota = "exceeded quota: few, requested: 1, used: 0, limited: 0";
 inline const char* const no_permission =
     R"(User "system:serviceaccount:x:y" cannot create resource in the namespace "ns")";
 /// Makes the API server fail all writes of reconcilers, or all their reads of a resource.
-Act fail_writes(const char* text);
-Act fail_reads(const char* resource, const char* text);
+Action fail_writes(const char* text);
+Action fail_reads(const char* resource, const char* text);
 /// Makes all creates of objects of that kind fail, like a webhook that does not answer.
-Act fail_webhook_of(const char* kind);
-Act fail_nothing();
-Act refuse_parallelism_over(int count);
+Action fail_webhook_of(const char* kind);
+Action fail_nothing();
+Action refuse_parallelism_over(int count);
 /// Makes a policy of the cluster change JobSets, or objects of another kind, at their creation.
-Act change_new_job_sets(Tweak tweak);
-Act change_new(const char* kind, Tweak tweak);
+Action change_new_job_sets(Tweak tweak);
+Action change_new(const char* kind, Tweak tweak);
 /// Adds this label to the Pods of a Job.
 Tweak pod_label(const std::string& name, const std::string& value);
 /// Replaces the image, like a mirror, and removes Signalbox's annotations.
 Tweak other_image();
 Tweak no_annotations();
-Act end_namespace();
+Action end_namespace();
 /// Checks that the job has no condition yet.
-Act expect_no_condition();
+Action expect_no_condition();
 /// Checks that the last condition has that reason, unless something else has failed.
-Act expect_reason(const char* reason);
+Action expect_reason(const char* reason);
 /// Checks that a JobSet exists, if one has ever been created.
-Act expect_job_set();
+Action expect_job_set();
 
 /// Runs `act` as soon as the job is reported suspended and without active Pods, like Kueue; then `next`.
-Act once_suspended(Act act, std::chrono::milliseconds pause = {}, Act next = {});
-Act both(Act first, Act second);
+Action once_suspended(Action act, std::chrono::milliseconds pause = {}, Action next = {});
+Action both(Action first, Action second);
 Tweak both(Tweak first, Tweak second);
 
 using Check = std::function<std::string(const World&)>;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "api/time.hpp"
-#include "kube/clock.hpp"
+#include "kube/client/clock.hpp"
 
 namespace faults {
 
@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 /// Virtual time and its actions: it jumps from one action to the next. Actions of the same time keep their
 /// order.
-class Agenda {
+class VirtualTime {
 public:
     using Action = std::function<void()>;
     using Entry = std::pair<kube::SteadyTime, std::uint64_t>;

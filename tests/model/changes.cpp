@@ -1,6 +1,6 @@
 // Changes of a suspended job in a cluster that changes or limits JobSets, and what the job keeps.
 #include "acts.hpp"
-#include "kube/job_requests.hpp"
+#include "kube/client/job_requests.hpp"
 #include "scenario_lists.hpp"
 
 namespace faults {
@@ -15,12 +15,12 @@ const Json other_zone = Json::object({{"zone", "b"}});
 const Json never_ending = Json::object({{"signalbox.test/run-seconds", "never"}});
 
 // The pods get a label while the job is suspended.
-Act label_pods() { return change_job(with(pods_that("never"), our_label)); }
+Action label_pods() { return change_job(with(pods_that("never"), our_label)); }
 
-Act suspend_with(Tweak change) { return change_job(both(set("suspend", "true"), std::move(change))); }
+Action suspend_with(Tweak change) { return change_job(both(set("suspend", "true"), std::move(change))); }
 
 // Evicts like Kueue: removes its patch once nothing is active, and admits again.
-Act evict_to_other_zone() {
+Action evict_to_other_zone() {
     return both(change_job(R"({"spec":{"suspend":true}})"),
                 once_suspended(kueue_writes("null", true), 20s,
                                once_suspended(kueue_writes(R"({"zone":"b"})", false))));

@@ -162,7 +162,7 @@ Check made_by(std::chrono::seconds after_start) {
         const Stored* set = world.api.find("jobsets.jobset.x-k8s.io", the_job);
         if (!set) return "there is no JobSet";
         const api::Time at = api::parse_meta(set->object).creation;
-        const auto start = std::chrono::floor<std::chrono::seconds>(Agenda::wall_start);
+        const auto start = std::chrono::floor<std::chrono::seconds>(VirtualTime::wall_start);
         return at <= start + after_start ? "" : "the JobSet was made as late as " + api::format_time(at);
     };
 }

@@ -6,7 +6,7 @@
 
 namespace faults {
 
-Act limit(const char* kind, const char* refusal) {
+Action limit(const char* kind, const char* refusal) {
     return [=](World& world) {
         world.api.admit_create = [=](const Kind& of, const Json& object) -> std::optional<Reply> {
             if (of.kind != kind) return std::nullopt;
@@ -16,11 +16,11 @@ Act limit(const char* kind, const char* refusal) {
         };
     };
 }
-Act limit_nothing() {
+Action limit_nothing() {
     return [](World& world) { world.api.admit_create = {}; };
 }
 
-Act fail_writes(const char* text) {
+Action fail_writes(const char* text) {
     return [=](World& world) {
         world.out_of_order = [=](const kube::Request& request) -> std::optional<Reply> {
             if (request.method == "GET") return std::nullopt;
@@ -28,7 +28,7 @@ Act fail_writes(const char* text) {
         };
     };
 }
-Act fail_reads(const char* resource, const char* text) {
+Action fail_reads(const char* resource, const char* text) {
     return [=](World& world) {
         world.out_of_order = [=](const kube::Request& request) -> std::optional<Reply> {
             if (request.method != "GET" || kube::resource_of(request.target) != resource) return std::nullopt;
@@ -36,7 +36,7 @@ Act fail_reads(const char* resource, const char* text) {
         };
     };
 }
-Act fail_webhook_of(const char* kind) {
+Action fail_webhook_of(const char* kind) {
     return [=](World& world) {
         world.api.admit_create = [=](const Kind& of, const Json&) -> std::optional<Reply> {
             if (of.kind != kind) return std::nullopt;
@@ -46,14 +46,14 @@ Act fail_webhook_of(const char* kind) {
         };
     };
 }
-Act fail_nothing() {
+Action fail_nothing() {
     return [](World& world) {
         world.out_of_order = {};
         world.api.admit_create = {};
     };
 }
 
-Act refuse_parallelism_over(int count) {
+Action refuse_parallelism_over(int count) {
     return [count](World& world) {
         world.api.admit_create = [count](const Kind&, const Json& object) -> std::optional<Reply> {
             const Json& job = object["spec"]["replicatedJobs"][std::size_t{0}]["template"]["spec"];
@@ -63,7 +63,7 @@ Act refuse_parallelism_over(int count) {
     };
 }
 
-Act end_namespace() {
+Action end_namespace() {
     return [](World& world) {
         world.api.admit_create = [](const Kind& kind, const Json&) -> std::optional<Reply> {
             if (kind.kind != "JobSet" && kind.kind != "ConfigMap" && kind.kind != "Event")
@@ -74,7 +74,7 @@ Act end_namespace() {
     };
 }
 
-Act expect_no_condition() {
+Action expect_no_condition() {
     return [](World& world) {
         const Stored* job = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
         if (job && !job->object["status"]["conditions"].empty())
@@ -82,7 +82,7 @@ Act expect_no_condition() {
     };
 }
 
-Act expect_reason(const char* reason) {
+Action expect_reason(const char* reason) {
     return [=](World& world) {
         const Stored* job = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
         const auto conditions =
@@ -92,7 +92,7 @@ Act expect_reason(const char* reason) {
     };
 }
 
-Act expect_job_set() {
+Action expect_job_set() {
     return [](World& world) {
         const auto& history = world.api.history("jobsets.jobset.x-k8s.io");
         const bool made = std::any_of(history.begin(), history.end(), [](const Change& change) {

@@ -2,7 +2,7 @@
 
 #include "api/meta.hpp"
 #include "api/notes.hpp"
-#include "kube/job_requests.hpp"
+#include "kube/client/job_requests.hpp"
 #include "surroundings.hpp"
 
 namespace faults {

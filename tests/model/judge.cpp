@@ -55,13 +55,13 @@ Json without(const Json& object, std::initializer_list<const char*> names) {
 
 }  // namespace
 
-void Judge::complain(std::string what) {
+void Invariants::complain(std::string what) {
     complaints_.push_back(api::format_time(agenda_.wall_seconds()) + " " + what);
 }
 
-void Judge::logged(std::string_view line) { complain("logged: " + std::string(line)); }
+void Invariants::logged(std::string_view line) { complain("logged: " + std::string(line)); }
 
-void Judge::asked(int reconciler, const kube::Request& request, bool alive, const Meant& meant) {
+void Invariants::asked(int reconciler, const kube::Request& request, bool alive, const Meant& meant) {
     asking_ = reconciler;
     meant_ = meant;
     from_the_dead_ = !alive;
@@ -69,7 +69,7 @@ void Judge::asked(int reconciler, const kube::Request& request, bool alive, cons
     if (request.method != "GET") ++writes_;
 }
 
-void Judge::answered(int reconciler, const kube::Request& request, const Reply& reply) {
+void Invariants::answered(int reconciler, const kube::Request& request, const Reply& reply) {
     asking_ = -1;
     if (unharmed && reply.status == 409 && !is_attempt(request))
         complain("a write was refused although nothing had failed: " + request.method + " " + request.target);
@@ -85,13 +85,13 @@ void Judge::answered(int reconciler, const kube::Request& request, const Reply& 
         told_terminal_[reconciler].insert(api::parse_meta(*object).uid);
 }
 
-std::optional<api::TrainJob> Judge::train_job_of(const std::string& uid) const {
+std::optional<api::TrainJob> Invariants::train_job_of(const std::string& uid) const {
     for (const auto& [key, stored] : api_.all(train_jobs_name))
         if (stored.object["metadata"]["uid"].as_string() == uid) return api::parse_train_job(stored.object);
     return std::nullopt;
 }
 
-void Judge::changed(const Kind& kind, const api::ObjectKey& key, const Json& before, const Json& after,
+void Invariants::changed(const Kind& kind, const api::ObjectKey& key, const Json& before, const Json& after,
                     bool by_reconciler) {
     if (kind.resource == train_jobs_name) judge_train_job(key, before, after, by_reconciler);
     if (is_runtime(kind)) {
@@ -121,7 +121,7 @@ void Judge::changed(const Kind& kind, const api::ObjectKey& key, const Json& bef
 
 // A delayed write must neither meet another object than the intended one, nor undo later changes of it. An
 // unfinished JobSet or a snapshot may be deleted whatever it holds.
-void Judge::judge_aim(const Kind& kind, const api::ObjectKey& key, const Json& before, const Json& after) {
+void Invariants::judge_aim(const Kind& kind, const api::ObjectKey& key, const Json& before, const Json& after) {
     if (before.is_null()) return;
     const std::string name = std::string(kind.kind) + " " + text(key);
     const api::ObjectMeta there = api::parse_meta(before);
@@ -134,7 +134,7 @@ void Judge::judge_aim(const Kind& kind, const api::ObjectKey& key, const Json& b
         complain("a write hit " + name + " that did not know of its latest change");
 }
 
-void Judge::judge_train_job(const api::ObjectKey& key, const Json& before, const Json& after,
+void Invariants::judge_train_job(const api::ObjectKey& key, const Json& before, const Json& after,
                             bool by_reconciler) {
     const Json& there = after.is_null() ? before : after;
     const api::ObjectMeta meta = api::parse_meta(there);
@@ -161,7 +161,7 @@ void Judge::judge_train_job(const api::ObjectKey& key, const Json& before, const
 }
 
 // Checks the changes of conditions in one status write.
-void Judge::judge_status(const api::TrainJob& before, const api::TrainJob& after) {
+void Invariants::judge_status(const api::TrainJob& before, const api::TrainJob& after) {
     const std::string name = text(after.meta.key());
     const api::Condition* ended = api::terminal_condition(before);
     const api::Condition* ends = api::terminal_condition(after);
@@ -176,7 +176,7 @@ void Judge::judge_status(const api::TrainJob& before, const api::TrainJob& after
     if (!ended && ends && ends->reason == api::reason::deadline_exceeded) judge_deadline(before);
 }
 
-void Judge::judge_deadline(const api::TrainJob& before) {
+void Invariants::judge_deadline(const api::TrainJob& before) {
     const std::string name = text(before.meta.key());
     const Life& life = lives_[before.meta.uid];
     const auto limit = before.active_deadline_seconds;
@@ -201,7 +201,7 @@ void Judge::judge_deadline(const api::TrainJob& before) {
 }
 
 // Checks transition times. Deadlines and TTLs count from times that were written earlier.
-void Judge::judge_times(const api::TrainJob& before, const api::TrainJob& after) {
+void Invariants::judge_times(const api::TrainJob& before, const api::TrainJob& after) {
     const std::string name = text(after.meta.key());
     for (const api::Condition& condition : after.conditions) {
         const api::Condition* old = api::find_condition(before.conditions, condition.type);
@@ -222,11 +222,11 @@ void Judge::judge_times(const api::TrainJob& before, const api::TrainJob& after)
     }
 }
 
-bool Judge::has_looked() const { return meant_.at - meant_.looked - meant_.stood_still <= longest_pass; }
+bool Invariants::has_looked() const { return meant_.at - meant_.looked - meant_.stood_still <= longest_pass; }
 
 // Queues release the nodes of a job that is reported suspended and without active Pods. Counts always lag
 // behind the pods a little, so a pod may start between a reconciler's read and its write.
-void Judge::judge_counts(const api::TrainJob& after) {
+void Invariants::judge_counts(const api::TrainJob& after) {
     if (!api::is_true(after.conditions, api::condition::suspended) || api::any_active(after.jobs_status))
         return;
     const Stored* stored = api_.find(job_sets_name, after.meta.key());
@@ -238,7 +238,7 @@ void Judge::judge_counts(const api::TrainJob& after) {
 }
 
 // A reconciler deletes a job only after the shortest TTL that its runtime had within the last half minute.
-void Judge::judge_expiry(const api::TrainJob& job) {
+void Invariants::judge_expiry(const api::TrainJob& job) {
     const std::string name = text(job.meta.key());
     const api::Condition* ended = api::terminal_condition(job);
     if (!ended) return complain("the unfinished TrainJob " + name + " was deleted");
@@ -263,7 +263,7 @@ void Judge::judge_expiry(const api::TrainJob& job) {
         complain(name + " was deleted long after its TTL");
 }
 
-void Judge::judge_job_set(const api::ObjectKey& key, const Json& before, const Json& after) {
+void Invariants::judge_job_set(const api::ObjectKey& key, const Json& before, const Json& after) {
     const std::string name = "JobSet " + text(key);
     if (!before.is_null() && !after.is_null()) {
         const bool ran = !before["spec"]["suspend"].bool_or(false);
@@ -309,7 +309,7 @@ void Judge::judge_job_set(const api::ObjectKey& key, const Json& before, const J
 // A TrainJob never has two JobSets, under whatever name, nor the Jobs of two. The exception: another one
 // deleted the first without waiting for its Jobs, such as a user, or a reconciler that has found the job to
 // be over.
-void Judge::judge_single(const api::ObjectKey& key, const Json& before, const Json& after) {
+void Invariants::judge_single(const api::ObjectKey& key, const Json& before, const Json& after) {
     if (!before.is_null() || after.is_null()) return;
     const std::string owner = api::parse_meta(after).controller_uid;
     const auto train_job = train_job_of(owner);
@@ -328,7 +328,7 @@ void Judge::judge_single(const api::ObjectKey& key, const Json& before, const Js
 }
 
 // A JobSet follows the TrainJob's `suspend` at the time of the reconcile's read, or later.
-void Judge::judge_suspension(const api::ObjectKey& key, const Json& before, const Json& after) {
+void Invariants::judge_suspension(const api::ObjectKey& key, const Json& before, const Json& after) {
     if (after.is_null()) return;
     const bool suspends = after["spec"]["suspend"].bool_or(false);
     if (!before.is_null() && before["spec"]["suspend"].bool_or(false) == suspends) return;
@@ -354,7 +354,7 @@ void Judge::judge_suspension(const api::ObjectKey& key, const Json& before, cons
         complain("JobSet " + text(key) + " was created without a snapshot");
 }
 
-void Judge::judge_owned(const Kind& kind, const api::ObjectKey& key, const Json& before, const Json& after) {
+void Invariants::judge_owned(const Kind& kind, const api::ObjectKey& key, const Json& before, const Json& after) {
     const std::string name = std::string(kind.kind) + " " + text(key);
     for (const Json* object : {&before, &after}) {
         if (object->is_null()) continue;
@@ -374,7 +374,7 @@ void Judge::judge_owned(const Kind& kind, const api::ObjectKey& key, const Json&
 }
 
 // Once there is a JobSet, the snapshot has the runtime of which it was built.
-void Judge::judge_snapshot(const api::ObjectKey& key, const Json& before, const Json& after) {
+void Invariants::judge_snapshot(const api::ObjectKey& key, const Json& before, const Json& after) {
     constexpr std::string_view ending = "-runtime-snapshot";
     if (before.is_null() || !key.name.ends_with(ending)) return;
     if (!after.is_null() && before["data"] == after["data"] && !api::parse_meta(after).deletion) return;
@@ -388,14 +388,14 @@ void Judge::judge_snapshot(const api::ObjectKey& key, const Json& before, const 
         complain("the snapshot of JobSet " + text(job_set.key()) + " was taken away");
 }
 
-void Judge::judge_runtime(const Json& before, const Json& after) {
+void Invariants::judge_runtime(const Json& before, const Json& after) {
     if (after.is_null()) return complain("a runtime was deleted");
     if (before.is_null() || without(before, {"metadata"}) != without(after, {"metadata"}))
         complain("a runtime was changed");
 }
 
 // Events report things that have happened.
-void Judge::judge_event(const Json& event) {
+void Invariants::judge_event(const Json& event) {
     const std::string reason(event["reason"].as_string());
     events_.insert(reason);
     using namespace api::reason;

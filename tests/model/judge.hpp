@@ -12,7 +12,7 @@
 namespace faults {
 
 /// Checks every step of a run for violations, whatever fails. complaints() has the findings.
-class Judge {
+class Invariants {
 public:
     /// The target of a reconciler's write, by all that its process knew; without a UID, to create it.
     struct Meant {
@@ -23,7 +23,7 @@ public:
         std::chrono::seconds stood_still{0};  ///< how long its process was stopped between the two
     };
 
-    Judge(const ApiModel& api, const Agenda& agenda) : api_(api), agenda_(agenda) {}
+    Invariants(const ApiModel& api, const VirtualTime& agenda) : api_(api), agenda_(agenda) {}
 
     /// Call it before and after a request of a reconciler.
     void asked(int reconciler, const kube::Request& request, bool alive, const Meant& meant);
@@ -81,7 +81,7 @@ private:
     std::optional<api::TrainJob> train_job_of(const std::string& uid) const;
 
     const ApiModel& api_;
-    const Agenda& agenda_;
+    const VirtualTime& agenda_;
     std::map<std::string, Life> lives_;  // by the TrainJob's UID
     std::map<std::pair<std::string, api::ObjectKey>, std::vector<Policy>> policies_;
     std::map<std::string, api::Time> active_since_;                    // by the JobSet's UID

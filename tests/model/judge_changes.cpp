@@ -7,7 +7,7 @@ namespace faults {
 
 using api::Json;
 
-void Judge::judge_recreation(const Json& before, const api::TrainJob& job) {
+void Invariants::judge_recreation(const Json& before, const api::TrainJob& job) {
     const std::string name = "JobSet " + api::to_string(job.meta.key());
     for (const api::JobStatus& each : api::parse_job_set(before).replicated_jobs)
         if (each.succeeded > 0) complain(name + " was deleted with what had finished");
@@ -16,7 +16,7 @@ void Judge::judge_recreation(const Json& before, const api::TrainJob& job) {
 }
 
 // JobSet creates Jobs again that are deleted from a suspended JobSet.
-void Judge::judge_job(const api::ObjectKey& key, const Json& before, const Json& after) {
+void Invariants::judge_job(const api::ObjectKey& key, const Json& before, const Json& after) {
     const std::string name = "Job " + api::to_string(key);
     if (before.is_null() || !(after.is_null() || api::parse_meta(after).deletion))
         return complain(name + " was written");

@@ -27,14 +27,14 @@ Json job_set(const char* name) {
 /// A reconciler's requests in a cluster, and the judge's complaints about them.
 struct Trial {
     World world = World();
-    Judge judge = Judge(world.api, world.agenda);
+    Invariants judge = Invariants(world.api, world.agenda);
 
     Trial() {
         world.api.changed = [this](const Kind& kind, const api::ObjectKey& key, const Json& before,
                                    const Json& after) { judge.changed(kind, key, before, after, true); };
     }
     void ask(const kube::Request& request, int reconciler = 0) {
-        Judge::Meant meant;
+        Invariants::Meant meant;
         if (const Stored* there = world.api.find_target(request.target)) {
             const api::ObjectMeta meta = api::parse_meta(there->object);
             meant = {meta.uid, meta.resource_version, world.agenda.wall_seconds()};
@@ -149,7 +149,7 @@ TEST_CASE("the judge objects to a write that is meant for what was there before"
         Trial trial;
         trial.ask(kube::apply_new(kube::resources::job_sets, job_set("job")));
         const Stored* there = trial.world.api.find("jobsets.jobset.x-k8s.io", {"ns", "job"});
-        const Judge::Meant meant = {.uid = row.uid == "known"sv ? there->uid() : row.uid,
+        const Invariants::Meant meant = {.uid = row.uid == "known"sv ? there->uid() : row.uid,
                                     .version = row.version == "known"sv ? there->version() : row.version};
         const kube::Request request = kube::merge_patch(kube::resources::job_sets, {"ns", "job"},
                                                         parsed(R"({"metadata":{"labels":{"a":"b"}}})"));
@@ -183,7 +183,7 @@ TEST_CASE("the judge objects to the loss of what pods have written") {
 
 TEST_CASE("an onlooker knows who may write by who was granted the lease, and when") {
     using namespace std::chrono_literals;
-    constexpr kube::SteadyTime start = Agenda::start;
+    constexpr kube::SteadyTime start = VirtualTime::start;
     Leadership leadership;
     CHECK(leadership.fault_of(0, false, start) == "a pass was run by one who never had the lease");
     leadership.granted(0, start);

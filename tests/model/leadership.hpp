@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "kube/clock.hpp"
-#include "kube/lease_machine.hpp"
+#include "kube/client/clock.hpp"
+#include "kube/manager/lease_machine.hpp"
 
 namespace faults {
 

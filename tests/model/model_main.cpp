@@ -22,7 +22,7 @@ faults::Reply watch(const faults::ApiModel& model, const std::string& target) {
 
 int main() {
     using api::Json;
-    faults::Agenda agenda;
+    faults::VirtualTime agenda;
     faults::ApiModel model([&] { return agenda.wall_seconds(); });
     // A kind that is younger than its server: no watch can start from the first change.
     model.compact("jobsets.jobset.x-k8s.io");

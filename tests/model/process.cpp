@@ -129,22 +129,22 @@ Process::Process(World& world, int number, std::chrono::seconds clock_skew)
            [this](std::string_view line) { world_.judge.logged(line); }),
       leader_only_(*this, [this] { return leading(); }),
       events_(context_.get_executor(), *this, clock_, Leadership::identity(number)),
-      caches_([this](const api::ObjectKey& key, const reconciler::News& news) { worker_.wake(key, news); }),
+      cache_([this](const api::ObjectKey& key, const controller::Change& change) { controller_.enqueue(key, change); }),
       shared_(clock_),
-      pass_(leader_only_, caches_, events_, log_,
+      reconciler_(leader_only_, cache_, events_, log_,
             [this, clock_skew] { return world_.agenda.wall_seconds() + clock_skew; }, {},
             {runtime::default_pipeline(), shared_}),
-      worker_(context_.get_executor(), clock_, caches_, pass_, metrics_, log_, [this] { return leading(); },
+      controller_(context_.get_executor(), clock_, cache_, reconciler_, metrics_, log_, [this] { return leading(); },
               {}),
       loops_(context_.get_executor()) {
-    follow(kube::resources::train_jobs, caches_.train_jobs().sections());
-    follow(kube::resources::job_sets, caches_.job_sets().sections());
-    follow(kube::resources::training_runtimes, caches_.training_runtimes().sections());
-    follow(kube::resources::cluster_training_runtimes, caches_.cluster_training_runtimes().sections());
-    follow(kube::resources::pod_groups, caches_.pod_groups().sections());
-    follow(kube::resources::volcano_pod_groups, caches_.volcano_pod_groups().sections());
+    follow(kube::resources::train_jobs, cache_.train_jobs().sections());
+    follow(kube::resources::job_sets, cache_.job_sets().sections());
+    follow(kube::resources::training_runtimes, cache_.training_runtimes().sections());
+    follow(kube::resources::cluster_training_runtimes, cache_.cluster_training_runtimes().sections());
+    follow(kube::resources::pod_groups, cache_.pod_groups().sections());
+    follow(kube::resources::volcano_pod_groups, cache_.volcano_pod_groups().sections());
     if (world.fault.elected) elect();
-    loops_.start(worker_.run(), [this](const std::exception_ptr& thrown) {
+    loops_.start(controller_.run(), [this](const std::exception_ptr& thrown) {
         world_.judge.complain("the worker ended: " + net::what_of(thrown));
     });
 }
@@ -153,7 +153,7 @@ void Process::follow(kube::Resource resource, const std::vector<kube::Section>& 
     for (const kube::Section& section : sections) {
         auto reflector = std::make_unique<kube::Reflector>(
             *this, clock_, section.sink, kube::Scope{.resource = resource, .ns = section.ns},
-            [this](const kube::Scope&, const api::Error*) { worker_.look_again(); });
+            [this](const kube::Scope&, const api::Error*) { controller_.notify(); });
         loops_.start(reflector->run(), [this](const std::exception_ptr& thrown) {
             world_.judge.complain("a reflector ended: " + net::what_of(thrown));
         });
@@ -163,8 +163,8 @@ void Process::follow(kube::Resource resource, const std::vector<kube::Section>& 
 
 void Process::elect() {
     kube::LeaderElector::Callbacks callbacks;
-    callbacks.started = [this] { worker_.look_again(); };
-    callbacks.stopped = [this] { worker_.look_again(); };
+    callbacks.started = [this] { controller_.notify(); };
+    callbacks.stopped = [this] { controller_.notify(); };
     // Renewals of the lease dominate a run, so there are as few as possible.
     const kube::LeaseTimes times = {.retry_period = std::chrono::seconds(5)};
     elector_ = std::make_unique<kube::LeaderElector>(
@@ -180,7 +180,7 @@ Process::~Process() {
     ending_ = true;
     for (const auto& [id, signal] : calls_) signal->cancel();
     const auto end = [this]() -> kube::Task<> {
-        co_await worker_.drain(std::chrono::milliseconds(0));
+        co_await controller_.drain(std::chrono::milliseconds(0));
         co_await loops_.join();
     };
     asio::co_spawn(context_, end(), asio::detached);
@@ -188,9 +188,9 @@ Process::~Process() {
     context_.poll();
 }
 
-void Process::look_again() {
+void Process::notify() {
     if (!alive_) return;
-    caches_.train_jobs().for_each([this](const api::ObjectKey& key, const auto&) { worker_.wake(key); });
+    cache_.train_jobs().for_each([this](const api::ObjectKey& key, const auto&) { controller_.enqueue(key); });
     poll();
 }
 

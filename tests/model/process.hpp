@@ -5,15 +5,15 @@
 #include <set>
 
 #include "knowledge.hpp"
-#include "kube/event_recorder.hpp"
-#include "kube/leader.hpp"
-#include "kube/reflector.hpp"
-#include "leader_only.hpp"
-#include "net/task_group.hpp"
-#include "pass.hpp"
-#include "shared_objects.hpp"
+#include "kube/manager/event_recorder.hpp"
+#include "kube/manager/leader_elector.hpp"
+#include "kube/watch/reflector.hpp"
+#include "kube/manager/leader_only.hpp"
+#include "net/process/task_group.hpp"
+#include "controller/reconcile/reconciler.hpp"
+#include "controller/reconcile/shared_objects.hpp"
 #include "watching.hpp"
-#include "worker.hpp"
+#include "controller/reconcile/controller.hpp"
 #include "world.hpp"
 
 namespace faults {
@@ -74,7 +74,7 @@ public:
     void stop() { stopped_ = true; }
     void go_on();
     /// Like a change that concerns every job.
-    void look_again();
+    void notify();
     bool alive() const { return alive_; }
     bool stopped() const { return stopped_; }
     int number() const { return number_; }
@@ -104,12 +104,12 @@ private:
     ProcessClock clock_;
     net::Log log_;
     net::Metrics metrics_;
-    reconciler::LeaderOnly leader_only_;
+    controller::LeaderOnly leader_only_;
     kube::EventRecorder events_;
-    reconciler::Caches caches_;
-    reconciler::SharedObjects shared_;
-    reconciler::Pass pass_;
-    reconciler::Worker worker_;
+    controller::Cache cache_;
+    controller::SharedObjects shared_;
+    controller::Reconciler reconciler_;
+    controller::Controller controller_;
     std::vector<std::unique_ptr<kube::Reflector>> reflectors_;
     std::unique_ptr<kube::LeaderElector> elector_;
     net::TaskGroup loops_;

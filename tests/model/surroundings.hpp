@@ -16,7 +16,7 @@ using Lag = std::function<std::chrono::milliseconds()>;
 /// `orphan` ones.
 class GarbageCollector {
 public:
-    GarbageCollector(ApiModel& api, Agenda& agenda, Lag lag)
+    GarbageCollector(ApiModel& api, VirtualTime& agenda, Lag lag)
         : api_(api), agenda_(agenda), lag_(std::move(lag)) {}
 
     /// Call it after every change.
@@ -26,7 +26,7 @@ public:
 
 private:
     ApiModel& api_;
-    Agenda& agenda_;
+    VirtualTime& agenda_;
     Lag lag_;
     bool planned_ = false;
 };
@@ -37,7 +37,7 @@ private:
 /// of Jobs have different delays.
 class JobSetController {
 public:
-    JobSetController(ApiModel& api, Agenda& agenda, Lag lag)
+    JobSetController(ApiModel& api, VirtualTime& agenda, Lag lag)
         : api_(api), agenda_(agenda), lag_(std::move(lag)) {}
 
     void changed(const Kind& kind, const api::ObjectKey& key, const api::Json& before,
@@ -59,7 +59,7 @@ private:
     void set_job_status(const api::ObjectKey& key, const std::string& uid, api::Json status);
 
     ApiModel& api_;
-    Agenda& agenda_;
+    VirtualTime& agenda_;
     Lag lag_;
     std::set<api::ObjectKey> planned_;
     std::map<api::ObjectKey, api::Json> seen_;  // JobSets, as its watch shows them

@@ -1,7 +1,7 @@
 #include "watching.hpp"
 
 #include "api/notes.hpp"
-#include "kube/api_server.hpp"
+#include "kube/client/api_server.hpp"
 
 namespace faults {
 

@@ -32,7 +32,7 @@ struct World::Sent {
     Answer answer = {};
     int write = -1;
     ApiModel::Name name = {};
-    Judge::Meant meant = {};
+    Invariants::Meant meant = {};
     std::vector<Told> told = {};  // by the answer
     api::Time handled = {};
     kube::SteadyTime at = {};
@@ -98,7 +98,7 @@ Reply World::as_user(const kube::Request& request, const std::string& user) {
 }
 
 void World::note(const std::string& line) {
-    const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(agenda.now() - Agenda::start);
+    const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(agenda.now() - VirtualTime::start);
     std::string time = std::to_string(since.count() + 100'000'000);
     log.push_back(time.substr(1, 5) + "." + time.substr(6) + " " + line);
 }
@@ -159,7 +159,7 @@ bool World::is_frozen(const std::string& resource, int number) const {
 // longer defer them.
 void World::disturb() {
     if (thawed_) return;
-    processes_.front()->look_again();
+    processes_.front()->notify();
     agenda.after(4s, [this] { disturb(); });
 }
 

@@ -5,7 +5,7 @@
 #include "fault.hpp"
 #include "judge.hpp"
 #include "knowledge.hpp"
-#include "kube/api_server.hpp"
+#include "kube/client/api_server.hpp"
 #include "leadership.hpp"
 #include "surroundings.hpp"
 
@@ -47,11 +47,11 @@ public:
     /// Sends requests of users and of other controllers.
     Reply as_user(const kube::Request& request, const std::string& user = "kubectl");
 
-    Agenda agenda = {};
+    VirtualTime agenda = {};
     ApiModel api;
     GarbageCollector garbage_collector;
     JobSetController job_set_controller;
-    Judge judge;
+    Invariants judge;
     Fault fault;
 
     int writes() const {

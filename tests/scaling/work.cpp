@@ -8,10 +8,10 @@
 #include <iostream>
 #include <iterator>
 
-#include "api/admission.hpp"
+#include "api/admission_review.hpp"
 #include "api/yaml.hpp"
 #include "merge/json_patch.hpp"
-#include "runtime/admission.hpp"
+#include "runtime/validation.hpp"
 #include "runtime/applied_hash.hpp"
 #include "runtime/compare.hpp"
 #include "runtime/live_defaults.hpp"
@@ -153,7 +153,7 @@ std::string review_text(const Objects& objects, Order order) {
 
 bool answers(const runtime::Findings& findings) {
     const api::AdmissionRequest request = {.uid = "u", .group = "g", .kind = "k", .name = "n"};
-    api::Verdict verdict = api::denied_or_allowed(request, findings.errors);
+    api::Verdict verdict = api::validated(request, findings.errors);
     verdict.warnings = findings.warnings;
     (void)api::encode_admission_review(request, verdict);
     return findings.errors.empty();
@@ -164,14 +164,14 @@ void review(const Objects& objects, Order order, const runtime::Pipeline& pipeli
     const std::string text = watch.wants(reading) ? review_text(objects, order) : std::string();
     watch.measure(reading, [&] { return api::decode_admission_review(text).has_value(); });
     watch.measure("the mutating review", [&] {
-        runtime::mutate_train_job(objects.job, objects.older_job, api::Time());
-        runtime::mutate_train_job(objects.job, Json(), api::Time());
+        runtime::default_train_job(objects.job, objects.older_job, api::Time());
+        runtime::default_train_job(objects.job, Json(), api::Time());
         return true;
     });
     const api::JobSet job_set = api::parse_job_set(objects.job_set);
     const auto judge = [&](const Json& older) {
         const auto wanted = runtime::lookups_for(objects.job, older);
-        return answers(runtime::review_train_job({.object = objects.job,
+        return answers(runtime::validate_train_job({.object = objects.job,
                                                   .old_object = older,
                                                   .runtime = wanted.runtime ? &objects.runtime : nullptr,
                                                   .job_set = wanted.job_set ? &job_set : nullptr,
@@ -181,11 +181,11 @@ void review(const Objects& objects, Order order, const runtime::Pipeline& pipeli
     watch.measure("the review of a new TrainJob", [&] { return judge(Json()); });
     watch.measure("the review of an update", [&] { return judge(objects.older_job); });
     watch.measure("the review of a new runtime",
-                  [&] { return answers(runtime::review_runtime(objects.runtime, Json(), pipeline)); });
+                  [&] { return answers(runtime::validate_runtime(objects.runtime, Json(), pipeline)); });
     Json older = objects.runtime;
     older["metadata"]["labels"]["a"] = "b";
     watch.measure("the review of a runtime's update",
-                  [&] { return answers(runtime::review_runtime(objects.runtime, older, pipeline)); });
+                  [&] { return answers(runtime::validate_runtime(objects.runtime, older, pipeline)); });
 }
 
 void build(const Objects& objects, const runtime::Pipeline& pipeline, Stopwatch& watch) {

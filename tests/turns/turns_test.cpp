@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "api/json_reader.hpp"
-#include "caches.hpp"
-#include "kube/event_recorder.hpp"
-#include "kube/watch_decoder.hpp"
-#include "net/next_turn.hpp"
-#include "pass.hpp"
+#include "controller/cache/cache.hpp"
+#include "kube/manager/event_recorder.hpp"
+#include "kube/watch/watch_decoder.hpp"
+#include "net/process/next_turn.hpp"
+#include "controller/reconcile/reconciler.hpp"
 #include "runtime/size.hpp"
 
 namespace {
@@ -257,24 +257,24 @@ struct Shop {
     api::Time now = std::chrono::floor<std::chrono::seconds>(clock->wall());
     kube::EventRecorder events{context.get_executor(), desk_for_events, *clock, "test"};
     net::Log silent{net::LogLevel::error, net::LogFormat::text, [](std::string_view) {}};
-    reconciler::Caches caches{[](const api::ObjectKey&, const reconciler::News&) {}};
-    reconciler::SharedObjects shared{*clock};
-    reconciler::Pass pass{
-        desk, caches, events, silent, [this] { return now; }, {}, {runtime::default_pipeline(), shared}};
+    controller::Cache cache{[](const api::ObjectKey&, const controller::Change&) {}};
+    controller::SharedObjects shared{*clock};
+    controller::Reconciler pass{
+        desk, cache, events, silent, [this] { return now; }, {}, {runtime::default_pipeline(), shared}};
 
     // Adds an object like a watch.
     template <class Facts>
     void show(const std::string& path, kube::Store<Facts>& store) {
         const std::string line = R"({"type":"MODIFIED","object":)" + desk.text(path) + "}";
         turns.run([&] {
-            auto event = kube::decode_watch_line(line, reconciler::Caches::unwanted_of_job_sets).value();
+            auto event = kube::decode_watch_line(line, controller::Cache::omitted_of_job_sets).value();
             store.sections()[0].sink.upsert(event.key, event.resource_version, std::move(event.object),
                                             line.size());
             turns.asked = "the next line";
         });
     }
-    reconciler::PassReport run() {
-        std::optional<reconciler::PassReport> report;
+    controller::ReconcileResult run() {
+        std::optional<controller::ReconcileResult> report;
         const api::ObjectKey key = {"ns", "job"};
         const auto task = [&]() -> net::Task<> { report = co_await pass.run(key, {}); };
         malloc_trim(0);
@@ -305,8 +305,8 @@ double longest_turn_of(const Case& each) {
     job["spec"]["suspend"] = true;
     shop.desk.put(job_path, to_json(job));
     shop.desk.put(runtime_path, to_json(of_it));
-    shop.show(job_path, shop.caches.train_jobs());
-    shop.show(runtime_path, shop.caches.cluster_training_runtimes());
+    shop.show(job_path, shop.cache.train_jobs());
+    shop.show(runtime_path, shop.cache.cluster_training_runtimes());
     CHECK(shop.run().trouble == std::nullopt);
     REQUIRE(!shop.desk.text(job_set_path).empty());
     shop.tell(each.name + ": created suspended");
@@ -323,8 +323,8 @@ double longest_turn_of(const Case& each) {
         fill(pod_spec_of(job_set["spec"])["tolerations"], largest - size,
              [](std::size_t i) { return toleration(500'000 - i); });
     shop.desk.put(job_set_path, to_json(job_set));
-    shop.show(job_path, shop.caches.train_jobs());
-    shop.show(job_set_path, shop.caches.job_sets());
+    shop.show(job_path, shop.cache.train_jobs());
+    shop.show(job_set_path, shop.cache.job_sets());
     CHECK(shop.run().trouble == std::nullopt);
     shop.tell(each.name + ": resumed");
     CHECK_FALSE(parsed(shop.desk.text(job_set_path))["spec"]["suspend"].bool_or(false));

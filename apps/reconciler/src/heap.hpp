@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <functional>
 
-#include "kube/clock.hpp"
-#include "net/async.hpp"
+#include "kube/client/clock.hpp"
+#include "net/process/async.hpp"
 
 namespace reconciler {
 

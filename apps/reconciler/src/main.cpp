@@ -1,8 +1,8 @@
 #include <string_view>
 
-#include "explain.hpp"
-#include "net/run.hpp"
-#include "render.hpp"
+#include "explain/explain.hpp"
+#include "net/process/run_main.hpp"
+#include "render/render.hpp"
 #include "run.hpp"
 
 namespace {

@@ -7,21 +7,21 @@
 #include <boost/asio/io_context.hpp>
 #include <random>
 
-#include "caches.hpp"
-#include "clock_watch.hpp"
+#include "controller/cache/cache.hpp"
+#include "kube/manager/clock_watch.hpp"
 #include "heap.hpp"
-#include "kube/api_reporter.hpp"
-#include "kube/leader.hpp"
-#include "kube/reflector.hpp"
-#include "kube/throttle.hpp"
-#include "leader_only.hpp"
-#include "legacy_finalizers.hpp"
-#include "net/admin_server.hpp"
-#include "net/loop_gaps.hpp"
-#include "net/supervisor.hpp"
-#include "pass.hpp"
+#include "kube/manager/api_metrics.hpp"
+#include "kube/manager/leader_elector.hpp"
+#include "kube/watch/reflector.hpp"
+#include "kube/client/throttle.hpp"
+#include "kube/manager/leader_only.hpp"
+#include "controller/reconcile/legacy_finalizers.hpp"
+#include "net/server/admin_server.hpp"
+#include "net/process/loop_gaps.hpp"
+#include "net/process/supervisor.hpp"
+#include "controller/reconcile/reconciler.hpp"
 #include "runtime/plugin.hpp"
-#include "worker.hpp"
+#include "controller/reconcile/controller.hpp"
 
 namespace reconciler {
 
@@ -77,7 +77,7 @@ public:
 private:
     api::Result<> connect(kube::ClusterConfig config);
     using Sections = std::vector<kube::Section>;
-    void watch(kube::Resource resource, const Sections& sections, api::JsonPaths left_out = {});
+    void watch(kube::Resource resource, const Sections& sections, api::JsonPaths omit = {});
     void watch_once_installed(kube::Resource resource, const Sections& sections);
     void start(std::vector<std::unique_ptr<kube::Reflector>>& to, kube::Scope scope, kube::Sink& sink,
                kube::Reflector::OnChange on_change);
@@ -89,28 +89,28 @@ private:
     void add_cache_metrics();
     std::uint64_t work_done() const;
     std::vector<std::string> not_ready() const;
-    net::Task<> end(bool hurry);
+    net::Task<> end(bool immediate);
 
     const Settings& settings_;
     net::Log log_;
     net::Metrics metrics_;
-    kube::ApiReporter api_reporter_{log_, metrics_};
+    kube::ApiMetrics api_metrics_{log_, metrics_};
     net::LoopGaps loop_gaps_;
-    ClockWatch clock_watch_{log_, metrics_};
+    kube::ClockWatch clock_watch_{log_, metrics_};
     boost::asio::io_context context_{1};
     net::Supervisor supervisor_{context_, log_};
     std::unique_ptr<kube::Clock> clock_;
     std::string identity_;
     api::ObjectKey lease_;
     std::unique_ptr<kube::ApiServer> server_;
-    std::unique_ptr<LeaderOnly> leader_only_;
+    std::unique_ptr<kube::LeaderOnly> leader_only_;
     std::unique_ptr<kube::ApiServer> throttled_;
     std::unique_ptr<kube::EventRecorder> events_;
-    std::unique_ptr<Caches> caches_;
+    std::unique_ptr<controller::Cache> cache_;
     runtime::Pipeline pipeline_ = {};
-    std::unique_ptr<SharedObjects> shared_;
-    std::unique_ptr<Pass> pass_;
-    std::unique_ptr<Worker> worker_;
+    std::unique_ptr<controller::SharedObjects> shared_;
+    std::unique_ptr<controller::Reconciler> reconciler_;
+    std::unique_ptr<controller::Controller> controller_;
     std::vector<std::unique_ptr<kube::Reflector>> reflectors_;
     std::vector<std::unique_ptr<kube::Reflector>> optional_reflectors_;  // nothing waits for their lists
     std::unique_ptr<kube::LeaderElector> elector_;
@@ -124,7 +124,7 @@ api::Result<> Process::connect(kube::ClusterConfig config) {
                {"identity", identity_},
                {"namespaces", settings_.namespaces.is_limited() ? kube::to_string(settings_.namespaces)
                                                                 : std::string("all")}});
-    auto options = api_reporter_.options();
+    auto options = api_metrics_.options();
     options.on_dated_answer = [this](const kube::DatedAnswer& answer) { clock_watch_.note(answer); };
     // Each watch keeps a connection, and each pass may want one at the same time; the others are for events
     // and for the lease, which does not wait in line.
@@ -143,17 +143,17 @@ void Process::start(std::vector<std::unique_ptr<kube::Reflector>>& to, kube::Sco
     auto reflector =
         std::make_unique<kube::Reflector>(*server_, *clock_, sink, std::move(scope), std::move(on_change));
     supervisor_.start(name, reflector->run());
-    api_reporter_.follow(*reflector);
+    api_metrics_.follow(*reflector);
     to.push_back(std::move(reflector));
 }
 
-void Process::watch(kube::Resource resource, const Sections& sections, api::JsonPaths left_out) {
+void Process::watch(kube::Resource resource, const Sections& sections, api::JsonPaths omit) {
     const auto on_change = [this](const kube::Scope& scope, const api::Error* trouble) {
         tell(scope, trouble);
-        worker_->look_again();
+        controller_->notify();
     };
     for (const kube::Section& section : sections)
-        start(reflectors_, {.resource = resource, .ns = section.ns, .left_out = left_out}, section.sink,
+        start(reflectors_, {.resource = resource, .ns = section.ns, .omit = omit}, section.sink,
               on_change);
 }
 
@@ -206,11 +206,11 @@ void Process::elect() {
     kube::LeaderElector::Callbacks callbacks;
     callbacks.started = [this] {
         log_.info("leading", {{"lease", lease_}, {"identity", identity_}});
-        worker_->look_again();
+        controller_->notify();
     };
     callbacks.stopped = [this] {
         log_.warn("no longer leading", {{"lease", lease_}});
-        worker_->look_again();
+        controller_->notify();
     };
     callbacks.observed = [this](const std::string& holder) {
         log_.info("the lease is held", {{"lease", lease_}, {"holder", holder.empty() ? "nobody" : holder}});
@@ -235,45 +235,45 @@ void Process::add_cache_metrics() {
     static_assert(std::size(states) == lifecycle::state_count);
     for (const auto& [name, state] : states)
         metrics_.read_gauge("signalbox_train_jobs", "TrainJobs by their state.",
-                            [this, state = state] { return static_cast<double>(caches_->count(state)); },
+                            [this, state = state] { return static_cast<double>(cache_->count(state)); },
                             {{"state", name}});
     const auto add = [this](const kube::Resource& resource, const auto& store) {
         metrics_.read_gauge("signalbox_store_objects", "Objects in the caches.",
                             [&store] { return static_cast<double>(store.size()); },
                             {{"resource", kube::to_string(resource)}});
     };
-    add(kube::resources::train_jobs, caches_->train_jobs());
-    add(kube::resources::job_sets, caches_->job_sets());
-    add(kube::resources::training_runtimes, caches_->training_runtimes());
-    add(kube::resources::cluster_training_runtimes, caches_->cluster_training_runtimes());
-    add(kube::resources::pod_groups, caches_->pod_groups());
-    add(kube::resources::volcano_pod_groups, caches_->volcano_pod_groups());
+    add(kube::resources::train_jobs, cache_->train_jobs());
+    add(kube::resources::job_sets, cache_->job_sets());
+    add(kube::resources::training_runtimes, cache_->training_runtimes());
+    add(kube::resources::cluster_training_runtimes, cache_->cluster_training_runtimes());
+    add(kube::resources::pod_groups, cache_->pod_groups());
+    add(kube::resources::volcano_pod_groups, cache_->volcano_pod_groups());
 }
 
 // What all TrainJobs have in common has changed.
 void Process::wake_all() {
-    caches_->train_jobs().for_each([this](const api::ObjectKey& key, const auto&) { worker_->wake(key); });
+    cache_->train_jobs().for_each([this](const api::ObjectKey& key, const auto&) { controller_->enqueue(key); });
 }
 
 std::uint64_t Process::work_done() const {
-    std::uint64_t brought = 0;
+    std::uint64_t objects_received = 0;
     for (const auto* reflectors : {&reflectors_, &optional_reflectors_})
-        for (const auto& reflector : *reflectors) brought += reflector->brought();
-    return heap_work(worker_->passes(), brought);
+        for (const auto& reflector : *reflectors) objects_received += reflector->objects_received();
+    return heap_work(controller_->passes(), objects_received);
 }
 
 std::vector<std::string> Process::not_ready() const {
     std::vector<const kube::Reflector*> reflectors;
     for (const auto& reflector : reflectors_) reflectors.push_back(reflector.get());
-    std::vector<std::string> reasons = kube::lists_to_come(reflectors);
+    std::vector<std::string> reasons = kube::unsynced(reflectors);
     if (stopping_) reasons.emplace_back("shutting down");
     return reasons;
 }
 
-net::Task<> Process::end(bool hurry) {
+net::Task<> Process::end(bool immediate) {
     stopping_ = true;
-    const auto cut = co_await worker_->drain(hurry ? drain_time.zero() : drain_time);
-    if (cut > 0 && !hurry)
+    const auto cut = co_await controller_->drain(immediate ? drain_time.zero() : drain_time);
+    if (cut > 0 && !immediate)
         log_.info("passes did not end in time; they were cut, and the next leader takes them up",
                   {{"passes", cut}, {"seconds", drain_time.count() / 1000}});
     co_await supervisor_.stop_loops();
@@ -285,25 +285,25 @@ net::Task<> Process::end(bool hurry) {
 api::Result<> Process::run(kube::ClusterConfig config) {
     const std::string pod_namespace = settings_.kubeconfig.empty() ? config.ns : "";
     if (auto connected = connect(std::move(config)); !connected) return connected.error();
-    leader_only_ = std::make_unique<LeaderOnly>(*server_, [this] { return leading(); });
+    leader_only_ = std::make_unique<kube::LeaderOnly>(*server_, [this] { return leading(); });
     throttled_ = kube::make_throttled(*leader_only_, *clock_, settings_.qps, settings_.burst);
     events_ = std::make_unique<kube::EventRecorder>(context_.get_executor(), *server_, *clock_, identity_,
                                                     event_callbacks());
-    caches_ = std::make_unique<Caches>(
-        [this](const api::ObjectKey& key, const News& news) { worker_->wake(key, news); },
+    cache_ = std::make_unique<controller::Cache>(
+        [this](const api::ObjectKey& key, const controller::Change& change) { controller_->enqueue(key, change); },
         settings_.namespaces);
-    caches_->when_gone([this](const api::ObjectKey& key, std::string_view uid) {
+    cache_->on_delete([this](const api::ObjectKey& key, std::string_view uid) {
         // Its story ends in one log only: of the one who told it.
         if (leading()) log_.info("TrainJob is gone", {{"trainjob", key}, {"uid", uid}});
     });
     pipeline_ = runtime::make_pipeline({.status_server = status_server_of(settings_, pod_namespace)});
-    shared_ = std::make_unique<SharedObjects>(*clock_, [this] { wake_all(); });
+    shared_ = std::make_unique<controller::SharedObjects>(*clock_, [this] { wake_all(); });
     const lifecycle::Options options = {.created_condition = settings_.created_condition};
-    pass_ = std::make_unique<Pass>(*throttled_, *caches_, *events_, log_, wall_clock, options,
-                                   Building{pipeline_, *shared_});
-    const Worker::Limits limits = {.concurrency = settings_.concurrency};
-    worker_ = std::make_unique<Worker>(
-        context_.get_executor(), *clock_, *caches_, *pass_, metrics_, log_, [this] { return leading(); },
+    reconciler_ = std::make_unique<controller::Reconciler>(*throttled_, *cache_, *events_, log_, wall_clock, options,
+                                   controller::BuildContext{pipeline_, *shared_});
+    const controller::Controller::Limits limits = {.concurrency = settings_.concurrency};
+    controller_ = std::make_unique<controller::Controller>(
+        context_.get_executor(), *clock_, *cache_, *reconciler_, metrics_, log_, [this] { return leading(); },
         limits);
 
     add_cache_metrics();
@@ -313,30 +313,30 @@ api::Result<> Process::run(kube::ClusterConfig config) {
     if (!admin) return admin.error();
     admin_ = std::move(*admin);
 
-    watch(kube::resources::train_jobs, caches_->train_jobs().sections());
-    watch(kube::resources::job_sets, caches_->job_sets().sections(), Caches::unwanted_of_job_sets);
-    watch(kube::resources::training_runtimes, caches_->training_runtimes().sections());
-    watch(kube::resources::cluster_training_runtimes, caches_->cluster_training_runtimes().sections());
-    watch_once_installed(kube::resources::pod_groups, caches_->pod_groups().sections());
-    watch_once_installed(kube::resources::volcano_pod_groups, caches_->volcano_pod_groups().sections());
+    watch(kube::resources::train_jobs, cache_->train_jobs().sections());
+    watch(kube::resources::job_sets, cache_->job_sets().sections(), controller::Cache::omitted_of_job_sets);
+    watch(kube::resources::training_runtimes, cache_->training_runtimes().sections());
+    watch(kube::resources::cluster_training_runtimes, cache_->cluster_training_runtimes().sections());
+    watch_once_installed(kube::resources::pod_groups, cache_->pod_groups().sections());
+    watch_once_installed(kube::resources::volcano_pod_groups, cache_->volcano_pod_groups().sections());
     elect();
 
     supervisor_.start("watch of the event loop", loop_gaps_.watch());
-    supervisor_.start("worker", worker_->run());
+    supervisor_.start("worker", controller_->run());
     supervisor_.start("shared objects", shared_->keep_fresh(*throttled_));
     supervisor_.start("finalizers of runtimes",
-                      release_runtimes(*throttled_, *caches_, *clock_, log_, [this] { return leading(); }));
+                      controller::release_runtimes(*throttled_, *cache_, *clock_, log_, [this] { return leading(); }));
     const auto trim = [this] {
-        worker_->forget_old();
+        controller_->forget_old();
         give_memory_back();
     };
     supervisor_.start("heap", trim_heap_when_calm(
                                   *clock_, [this] { return work_done(); }, trim));
     const auto awaited = [this]() -> std::size_t {
-        if (!caches_->synced_somewhere()) return 0;  // no pause between the pieces of the first lists
-        return worker_->is_full() ? worker_->passes_running() : net::unlimited;
+        if (!cache_->synced_somewhere()) return 0;  // no pause between the pieces of the first lists
+        return controller_->is_full() ? controller_->reconciles_running() : net::unlimited;
     };
-    auto lived = supervisor_.run([this](bool hurry) { return end(hurry); }, awaited);
+    auto lived = supervisor_.run([this](bool immediate) { return end(immediate); }, awaited);
     ignore_orders_to_end();
     if (lived) log_.info("stopped");
     return lived;

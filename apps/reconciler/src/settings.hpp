@@ -3,10 +3,10 @@
 #include <string>
 
 #include "api/object_key.hpp"
-#include "kube/namespaces.hpp"
+#include "kube/client/namespaces.hpp"
 #include "lifecycle/conditions.hpp"
-#include "net/option_types.hpp"
-#include "net/options.hpp"
+#include "net/process/option_types.hpp"
+#include "net/process/options.hpp"
 #include "runtime/pipeline.hpp"
 
 namespace reconciler {

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <filesystem>
 
-#include "net/file.hpp"
+#include "net/process/file.hpp"
 
 namespace webhook {
 namespace {

@@ -1,7 +1,7 @@
 #include <string_view>
 
-#include "check.hpp"
-#include "net/run.hpp"
+#include "check/check.hpp"
+#include "net/process/run_main.hpp"
 #include "run.hpp"
 
 namespace {

@@ -2,11 +2,11 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "kube/api_reporter.hpp"
-#include "net/admin_server.hpp"
-#include "net/loop_gaps.hpp"
-#include "net/supervisor.hpp"
-#include "net/timer.hpp"
+#include "kube/manager/api_metrics.hpp"
+#include "net/server/admin_server.hpp"
+#include "net/process/loop_gaps.hpp"
+#include "net/process/supervisor.hpp"
+#include "net/process/timer.hpp"
 #include "progress_server.hpp"
 #include "server_metrics.hpp"
 
@@ -24,7 +24,7 @@ public:
         : settings_(settings),
           log_(settings.log_level, settings.log_format),
           supervisor_(context_, log_, end_limits(settings)),
-          server_(settings, {log_, metrics_, loop_gaps_, api_reporter_}) {
+          server_(settings, {log_, metrics_, loop_gaps_, api_metrics_}) {
         net::add_process_metrics(metrics_);
         net::add_loop_metrics(metrics_, loop_gaps_);
     }
@@ -33,7 +33,7 @@ public:
         if (auto started = start(config); !started) return started.error();
         supervisor_.start("watch of the event loop", loop_gaps_.watch());
         supervisor_.start("server of progress", server_.watch());
-        auto lived = supervisor_.run([this](bool hurry) { return end(hurry); });
+        auto lived = supervisor_.run([this](bool immediate) { return end(immediate); });
         if (lived) log_.info("stopped");
         return lived;
     }
@@ -58,25 +58,25 @@ private:
         return reasons;
     }
 
-    net::Task<> end(bool hurry) {
+    net::Task<> end(bool immediate) {
         // First of all: no new clients are sent here while the old ones are served.
         stopping_ = true;
         server_.stop_vouching();
-        if (!hurry) {
+        if (!immediate) {
             const auto farewell = settings_.shutdown_delay / 5;
             co_await net::sleep_for(settings_.shutdown_delay - farewell);
-            server_.retire();
+            server_.close_after_response();
             co_await net::sleep_for(farewell);
         }
         co_await supervisor_.stop_loops();
-        co_await server_.end(hurry);
+        co_await server_.end(immediate);
         co_await admin_->drain(admin_drain_time);
     }
 
     const Settings& settings_;
     net::Log log_;
     net::Metrics metrics_;
-    kube::ApiReporter api_reporter_{log_, metrics_};
+    kube::ApiMetrics api_metrics_{log_, metrics_};
     net::LoopGaps loop_gaps_;
     boost::asio::io_context context_{1};
     net::Supervisor supervisor_;

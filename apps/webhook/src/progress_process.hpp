@@ -1,5 +1,5 @@
 #pragma once
-#include "kube/config.hpp"
+#include "kube/client/config.hpp"
 #include "settings.hpp"
 
 namespace webhook {

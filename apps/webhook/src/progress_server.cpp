@@ -9,8 +9,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <thread>
 
-#include "net/task_group.hpp"
-#include "net/timer.hpp"
+#include "net/process/task_group.hpp"
+#include "net/process/timer.hpp"
 #include "progress/availability.hpp"
 #include "progress/report_handler.hpp"
 #include "progress/wire.hpp"
@@ -78,7 +78,7 @@ public:
     api::Result<> start(const kube::ClusterConfig& config);
     net::Task<> watch();
     std::vector<std::string> not_ready() const;
-    net::Task<> end_here(bool hurry);
+    net::Task<> end_here(bool immediate);
 
     api::Time certificate_ends() const { return files_->tls()->not_after(); }
 
@@ -116,7 +116,7 @@ private:
 
 api::Result<std::unique_ptr<kube::ApiServer>> ProgressServer::Impl::connect(const kube::ClusterConfig& config,
                                                                             std::size_t connections) {
-    auto options = tools_.api_reporter.options();
+    auto options = tools_.api_metrics.options();
     options.max_connections = connections;
     options.on_answer = [this, report = options.on_answer](std::string_view verb, const std::string& resource,
                                                            int status) {
@@ -230,9 +230,9 @@ std::vector<std::string> ProgressServer::Impl::not_ready() const {
     return reasons;
 }
 
-net::Task<> ProgressServer::Impl::end_here(bool hurry) {
-    co_await http_->drain(hurry ? drain_time_after_bug : drain_time);
-    if (!hurry) co_await writer_->drain(write_factor, write_time);
+net::Task<> ProgressServer::Impl::end_here(bool immediate) {
+    co_await http_->drain(immediate ? drain_time_after_bug : drain_time);
+    if (!immediate) co_await writer_->drain(write_factor, write_time);
     co_await loops_.join();
     co_await writer_->stop();
     server_->close();
@@ -251,13 +251,13 @@ api::Time ProgressServer::certificate_ends() const { return impl_->certificate_e
 std::string ProgressServer::address() const { return impl_->address_; }
 void ProgressServer::stop_vouching() { impl_->vouches_ = false; }
 
-void ProgressServer::retire() {
-    impl_->context_.get_executor().execute([impl = impl_.get()] { impl->http_->retire(); });
+void ProgressServer::close_after_response() {
+    impl_->context_.get_executor().execute([impl = impl_.get()] { impl->http_->close_after_response(); });
 }
 
-net::Task<> ProgressServer::end(bool hurry) {
+net::Task<> ProgressServer::end(bool immediate) {
     // Named: g++ 12 destroys temporaries in a co_await expression twice at times.
-    auto here = impl_->end_here(hurry);
+    auto here = impl_->end_here(immediate);
     co_await asio::co_spawn(impl_->context_, std::move(here), asio::use_awaitable);
 }
 

@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "kube/api_reporter.hpp"
-#include "kube/config.hpp"
-#include "net/http_server.hpp"
-#include "net/loop_gaps.hpp"
+#include "kube/manager/api_metrics.hpp"
+#include "kube/client/config.hpp"
+#include "net/server/http_server.hpp"
+#include "net/process/loop_gaps.hpp"
 #include "settings.hpp"
 
 namespace webhook {
@@ -16,7 +16,7 @@ struct ProgressTools {
     net::Log& log;
     net::Metrics& metrics;
     net::LoopGaps& loop_gaps;
-    kube::ApiReporter& api_reporter;
+    kube::ApiMetrics& api_metrics;
 };
 
 /// The server of progress reports (libs/progress) with a listener, a thread, connections and API clients of
@@ -42,10 +42,10 @@ public:
     /// From now on the Lease is not renewed.
     void stop_vouching();
     /// Asks clients that keep connections to move on.
-    void retire();
-    /// Answers what is under way, writes what is pending, and closes everything. With `hurry` it writes
+    void close_after_response();
+    /// Answers what is under way, writes what is pending, and closes everything. With `immediate` it writes
     /// nothing. Awaited on any thread, once.
-    net::Task<> end(bool hurry);
+    net::Task<> end(bool immediate);
 
 private:
     class Impl;

@@ -2,8 +2,8 @@
 #include <chrono>
 #include <string>
 
-#include "net/option_types.hpp"
-#include "net/options.hpp"
+#include "net/process/option_types.hpp"
+#include "net/process/options.hpp"
 
 namespace webhook {
 

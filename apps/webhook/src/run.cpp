@@ -6,20 +6,20 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/io_context.hpp>
 
-#include "kube/api_reporter.hpp"
-#include "lanes.hpp"
-#include "net/admin_server.hpp"
-#include "net/loop_gaps.hpp"
-#include "net/self_signed.hpp"
-#include "net/supervisor.hpp"
-#include "net/timer.hpp"
-#include "net/tls.hpp"
+#include "kube/manager/api_metrics.hpp"
+#include "serving_threads.hpp"
+#include "net/server/admin_server.hpp"
+#include "net/process/loop_gaps.hpp"
+#include "net/tls/certificate.hpp"
+#include "net/process/supervisor.hpp"
+#include "net/process/timer.hpp"
+#include "net/tls/tls.hpp"
 #include "progress_process.hpp"
 #include "progress_server.hpp"
-#include "rationed_server.hpp"
+#include "admission/rationed_server.hpp"
 #include "runtime/plugin.hpp"
-#include "runtime_cache.hpp"
-#include "self_signer.hpp"
+#include "admission/runtime_informer.hpp"
+#include "certificate/rotator.hpp"
 #include "server_metrics.hpp"
 
 namespace webhook {
@@ -39,7 +39,7 @@ constexpr std::size_t token_reviews_at_once = 8;
 // Of the process: of its certificate.
 constexpr std::size_t other_requests_at_once = 8;
 
-Ration ration_of_thread(Ration ration, int threads) {
+admission::Ration ration_of_thread(admission::Ration ration, int threads) {
     ration.per_second /= threads;
     ration.at_once = std::max(ration.at_once / threads, 1);
     return ration;
@@ -75,7 +75,7 @@ public:
           clock_(kube::make_clock(context_.get_executor())),
           files_(std::move(files)),
           tls_(std::move(tls)),
-          lanes_(context_.get_executor(),
+          serving_threads_(context_.get_executor(),
                  {review_metrics_, log_, pipeline_, callers_, settings.namespaces, policy_, loop_gaps_}) {
         net::add_process_metrics(metrics_);
         net::add_loop_metrics(metrics_, loop_gaps_);
@@ -88,7 +88,7 @@ private:
                                                           kube::Clock& clock,
                                                           const kube::ClusterConfig& config,
                                                           std::size_t connections);
-    api::Result<Upstream> connect_lane(boost::asio::any_io_executor executor, kube::Clock& clock,
+    api::Result<ApiClients> connect_lane(boost::asio::any_io_executor executor, kube::Clock& clock,
                                        const kube::ClusterConfig& config);
     api::Result<> start(const kube::ClusterConfig& config);
     void add_server_metrics();
@@ -96,29 +96,29 @@ private:
     void note_no_room(const api::ObjectKey& key);
     std::vector<std::string> not_ready() const;
     bool certificate_is_valid() const { return tls_->not_after() > clock_->wall(); }
-    net::Task<> end(bool hurry);
-    net::Task<> end_progress(bool hurry);
+    net::Task<> end(bool immediate);
+    net::Task<> end_progress(bool immediate);
 
     const Settings& settings_;
     net::Log log_;
     net::Metrics metrics_;
-    ReviewMetrics review_metrics_;
-    kube::ApiReporter api_reporter_{log_, metrics_};
+    admission::ReviewMetrics review_metrics_;
+    kube::ApiMetrics api_metrics_{log_, metrics_};
     net::LoopGaps loop_gaps_;
     boost::asio::io_context context_{1};
     net::Supervisor supervisor_;
     std::unique_ptr<kube::Clock> clock_;
     const runtime::Pipeline pipeline_ = runtime::make_pipeline(features_of(settings_));
-    const CallerRules callers_ = caller_rules(settings_);
-    const ReviewPolicy policy_ = review_policy(settings_);
+    const admission::AuthPolicy callers_ = auth_policy(settings_);
+    const admission::ReviewPolicy policy_ = review_policy(settings_);
     std::optional<net::TlsFileWatcher> files_;
     std::shared_ptr<net::Tls> tls_;
     std::unique_ptr<kube::ApiServer> server_;
-    std::unique_ptr<SelfSigner> signer_;
-    std::unique_ptr<RuntimeCache> runtimes_;
+    std::unique_ptr<CertificateRotator> signer_;
+    std::unique_ptr<admission::RuntimeInformer> runtimes_;
     std::unique_ptr<net::HttpServer> admin_;
     std::unique_ptr<ProgressServer> progress_;  // null: not served
-    Lanes lanes_;
+    ServingThreads serving_threads_;
     kube::SteadyTime no_room_told_ = kube::SteadyTime::min();
     bool stopping_ = false;
 };
@@ -127,20 +127,20 @@ api::Result<std::unique_ptr<kube::ApiServer>> Process::connect(boost::asio::any_
                                                                kube::Clock& clock,
                                                                const kube::ClusterConfig& config,
                                                                std::size_t connections) {
-    auto options = api_reporter_.options();
+    auto options = api_metrics_.options();
     options.max_connections = connections;
     return kube::make_https_api_server(std::move(executor), clock, config, std::move(options));
 }
 
-api::Result<Upstream> Process::connect_lane(boost::asio::any_io_executor executor, kube::Clock& clock,
+api::Result<ApiClients> Process::connect_lane(boost::asio::any_io_executor executor, kube::Clock& clock,
                                             const kube::ClusterConfig& config) {
-    auto lookups = connect(executor, clock, config, lookup_limits::connections);
+    auto lookups = connect(executor, clock, config, admission::lookup_limits::connections);
     if (!lookups) return lookups.error();
-    Upstream upstream = {.lookups = std::move(*lookups)};
+    ApiClients upstream = {.lookups = std::move(*lookups)};
     const bool callers_are_unknown = callers_.audience.empty() && settings_.client_ca.empty();
     if (callers_are_unknown)
         upstream.lookups =
-            make_rationed(std::move(upstream.lookups), clock, ration_of_thread(Ration(), settings_.threads));
+            admission::make_rationed(std::move(upstream.lookups), clock, ration_of_thread(admission::Ration(), settings_.threads));
     if (callers_.audience.empty()) return upstream;
     auto reviews = connect(std::move(executor), clock, config, token_reviews_at_once);
     if (!reviews) return reviews.error();
@@ -167,15 +167,15 @@ void Process::note_no_room(const api::ObjectKey& key) {
 
 void Process::add_server_metrics() {
     webhook::add_server_metrics(metrics_, [this](const auto& figure) {
-        return lanes_.total(figure) + (progress_ ? figure(progress_->stats()) : 0);
+        return serving_threads_.total(figure) + (progress_ ? figure(progress_->stats()) : 0);
     });
     metrics_.read_gauge("signalbox_admission_in_flight", "Reviews that are being answered.", [this] {
-        return lanes_.total([](const net::ServerStats& server) { return double(server.in_flight); });
+        return serving_threads_.total([](const net::ServerStats& server) { return double(server.in_flight); });
     });
     metrics_.read_gauge("signalbox_runtimes", "Runtimes in the watch cache.",
                         [this] { return double(runtimes_->size()); });
     add_certificate_metric(metrics_, [this] { return tls_->not_after(); });
-    for (const auto& watch : runtimes_->watches()) api_reporter_.follow(*watch);
+    for (const auto& watch : runtimes_->watches()) api_metrics_.follow(*watch);
 }
 
 std::vector<std::string> Process::not_ready() const {
@@ -193,21 +193,21 @@ api::Result<> Process::start(const kube::ClusterConfig& config) {
     auto server = connect(context_.get_executor(), *clock_, config, watches + other_requests_at_once);
     if (!server) return server.error();
     server_ = std::move(*server);
-    runtimes_ = std::make_unique<RuntimeCache>(
+    runtimes_ = std::make_unique<admission::RuntimeInformer>(
         *server_, *clock_,
-        [this](const api::ObjectKey& key, const auto& runtime) { lanes_.learn(key, runtime); },
+        [this](const api::ObjectKey& key, const auto& runtime) { serving_threads_.update(key, runtime); },
         [this](const kube::Scope& scope, const api::Error* trouble) { note_watch(scope, trouble); },
         settings_.namespaces, [this](const api::ObjectKey& key) { note_no_room(key); });
     if (!files_) {
-        SelfSigner::Options options = {.secret = settings_.cert_secret,
+        CertificateRotator::Options options = {.secret = settings_.cert_secret,
                                        .service = settings_.service,
                                        .lifetime = settings_.cert_lifetime,
                                        .client_ca_file = settings_.client_ca,
                                        .instance = instance_name()};
-        signer_ = std::make_unique<SelfSigner>(*server_, *clock_, std::move(options), *tls_, log_);
+        signer_ = std::make_unique<CertificateRotator>(*server_, *clock_, std::move(options), *tls_, log_);
     }
     if (settings_.services.progress) {
-        const ProgressTools tools = {log_, metrics_, loop_gaps_, api_reporter_};
+        const ProgressTools tools = {log_, metrics_, loop_gaps_, api_metrics_};
         progress_ = std::make_unique<ProgressServer>(settings_, tools);
         if (auto started = progress_->start(config); !started) return started.error();
         log_.info("listening", {{"what", "progress"}, {"address", progress_->address()}});
@@ -218,7 +218,7 @@ api::Result<> Process::start(const kube::ClusterConfig& config) {
                                       .port = settings_.listen.port,
                                       .tls = tls_,
                                       .limits = share(settings_.limits, settings_.threads)};
-    const auto port = lanes_.start(settings_.threads, listen,
+    const auto port = serving_threads_.start(settings_.threads, listen,
                                    [&](boost::asio::any_io_executor executor, kube::Clock& clock) {
                                        return connect_lane(std::move(executor), clock, config);
                                    });
@@ -241,30 +241,30 @@ api::Result<> Process::start(const kube::ClusterConfig& config) {
     return {};
 }
 
-net::Task<> Process::end(bool hurry) {
+net::Task<> Process::end(bool immediate) {
     // First of all: no new clients are sent here while the old ones are served.
     stopping_ = true;
     if (progress_) progress_->stop_vouching();
-    if (!hurry) {
+    if (!immediate) {
         // In the last part of it clients that keep connections are asked to move on; when those that are
         // idle are closed then, nobody is just about to use them.
         const auto farewell = settings_.shutdown_delay / 5;
         co_await net::sleep_for(settings_.shutdown_delay - farewell);
-        lanes_.retire();
-        if (progress_) progress_->retire();
+        serving_threads_.close_after_response();
+        if (progress_) progress_->close_after_response();
         co_await net::sleep_for(farewell);
     }
     co_await supervisor_.stop_loops();
     // Side by side: each of them may take nearly all of the time.
-    auto reviews = lanes_.drain(hurry ? drain_time_after_bug : drain_time);
-    auto reports = end_progress(hurry);
+    auto reviews = serving_threads_.drain(immediate ? drain_time_after_bug : drain_time);
+    auto reports = end_progress(immediate);
     co_await (std::move(reviews) && std::move(reports));
     co_await admin_->drain(admin_drain_time);
     server_.reset();
 }
 
-net::Task<> Process::end_progress(bool hurry) {
-    if (progress_) co_await progress_->end(hurry);
+net::Task<> Process::end_progress(bool immediate) {
+    if (progress_) co_await progress_->end(immediate);
 }
 
 api::Result<> Process::run(const kube::ClusterConfig& config) {
@@ -277,7 +277,7 @@ api::Result<> Process::run(const kube::ClusterConfig& config) {
     else
         supervisor_.start("care of the certificate", signer_->run());
     if (progress_) supervisor_.start("server of progress", progress_->watch());
-    auto lived = supervisor_.run([this](bool hurry) { return end(hurry); });
+    auto lived = supervisor_.run([this](bool immediate) { return end(immediate); });
     if (lived) log_.info("stopped");
     return lived;
 }

@@ -140,7 +140,7 @@ api::Result<> check(const Settings& settings) {
             "key, or --self-signed to have them made");
     if (settings.token_audience.empty() && !settings.token_users.empty())
         return usage("--token-audience is missing: --token-users says whose tokens for it are taken");
-    if (!settings.token_users.empty() && caller_rules(settings).users.empty())
+    if (!settings.token_users.empty() && auth_policy(settings).users.empty())
         return usage("--token-users names nobody: leave it away, or give names separated by commas");
     if (settings.threads < 1 || settings.threads > max_threads)
         return usage("--threads must be from 1 to " + std::to_string(max_threads));
@@ -160,21 +160,21 @@ api::Result<> check(const Settings& settings) {
     return runtime::check_gates(settings.feature_gates);
 }
 
-CallerRules caller_rules(const Settings& settings) {
-    CallerRules rules = {.audience = settings.token_audience};
+admission::AuthPolicy auth_policy(const Settings& settings) {
+    admission::AuthPolicy rules = {.audience = settings.token_audience};
     for_each_name(settings.token_users, [&](std::string_view name) { rules.users.emplace(name); });
     return rules;
 }
 
-ReviewPolicy review_policy(const Settings& settings) {
-    ReviewPolicy policy = {.kueue_types =
+admission::ReviewPolicy review_policy(const Settings& settings) {
+    admission::ReviewPolicy policy = {.kueue_types =
                                kueue_types(settings.kueue_types).value_or(runtime::KueueTypes::none)};
     for_each_name(settings.lossy_clients, [&](std::string_view name) { policy.lossy_clients.emplace(name); });
     return policy;
 }
 
-net::EndLimits end_limits(const Settings& settings) {
-    net::EndLimits limits;
+net::ShutdownLimits end_limits(const Settings& settings) {
+    net::ShutdownLimits limits;
     limits.end += settings.shutdown_delay;
     return limits;
 }

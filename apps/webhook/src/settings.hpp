@@ -1,13 +1,13 @@
 #pragma once
 #include <string>
 
-#include "caller_check.hpp"
-#include "judges.hpp"
-#include "kube/namespaces.hpp"
-#include "net/http_server.hpp"
-#include "net/option_types.hpp"
-#include "net/options.hpp"
-#include "net/supervisor.hpp"
+#include "admission/token_authenticator.hpp"
+#include "admission/reviews.hpp"
+#include "kube/client/namespaces.hpp"
+#include "net/server/http_server.hpp"
+#include "net/process/option_types.hpp"
+#include "net/process/options.hpp"
+#include "net/process/supervisor.hpp"
 #include "progress_settings.hpp"
 #include "runtime/pipeline.hpp"
 
@@ -57,13 +57,13 @@ void add_options(net::Options& options, Settings& settings);
 net::ServerLimits share(const net::ServerLimits& limits, int threads);
 
 /// Who may call.
-CallerRules caller_rules(const Settings& settings);
+admission::AuthPolicy auth_policy(const Settings& settings);
 
 /// What reviews depend on. Needs settings that check() passes.
-ReviewPolicy review_policy(const Settings& settings);
+admission::ReviewPolicy review_policy(const Settings& settings);
 
 /// The limits of the process's end: the time to go on serving is no part of them.
-net::EndLimits end_limits(const Settings& settings);
+net::ShutdownLimits end_limits(const Settings& settings);
 
 /// What the types of the options cannot say.
 api::Result<> check(const Settings& settings);

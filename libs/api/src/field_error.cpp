@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "utf8.hpp"
+#include "text/utf8.hpp"
 
 namespace api {
 namespace {
@@ -129,12 +129,12 @@ void FieldErrors::append(FieldErrors errors) {
 
 FieldErrorExcerpt excerpt(FieldErrors errors) {
     FieldErrorExcerpt found;
-    std::size_t left_out = errors.more();
+    std::size_t omit = errors.more();
     for (FieldError& error : errors) {
         const std::string text = line(error);
-        const bool full = left_out > errors.more() || found.text.size() + text.size() > most_text;
+        const bool full = omit > errors.more() || found.text.size() + text.size() > most_text;
         if (full && !found.errors.empty()) {
-            ++left_out;
+            ++omit;
             continue;
         }
         if (!found.errors.empty()) found.text += ", ";
@@ -142,7 +142,7 @@ FieldErrorExcerpt excerpt(FieldErrors errors) {
         found.errors.push_back(std::move(error));
     }
     if (found.errors.size() > 1) found.text = "[" + found.text + "]";
-    if (left_out > 0) found.text += " and " + std::to_string(left_out) + " more";
+    if (omit > 0) found.text += " and " + std::to_string(omit) + " more";
     return found;
 }
 

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <limits>
 
-#include "utf8.hpp"
+#include "text/utf8.hpp"
 
 namespace api {
 namespace {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "utf8.hpp"
+#include "text/utf8.hpp"
 
 namespace api {
 namespace {

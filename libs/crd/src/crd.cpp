@@ -36,8 +36,8 @@ Crd::Crd(const api::Json& schema) : root_(std::make_unique<const Node>(compile(s
 Crd::Crd(Crd&&) noexcept = default;
 Crd::~Crd() = default;
 
-std::vector<std::string> Crd::bring_to_stored_form(api::Json& object) const {
-    return crd::bring_to_stored_form(*root_, object);
+std::vector<std::string> Crd::prune_and_default(api::Json& object) const {
+    return crd::prune_and_default(*root_, object);
 }
 
 std::vector<Finding> Crd::validate(const api::Json& object, const api::Json& old_object) const {

@@ -75,6 +75,6 @@ api::Json canonical(const Node& node, const api::Json& value);
 /// Returns the keys of an item of a list map; for a set the item itself.
 api::Json identity(const Node& list, const api::Json& item);
 
-std::vector<std::string> bring_to_stored_form(const Node& root, api::Json& object);
+std::vector<std::string> prune_and_default(const Node& root, api::Json& object);
 
 }  // namespace crd

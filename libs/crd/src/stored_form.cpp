@@ -46,7 +46,7 @@ private:
 
 }  // namespace
 
-std::vector<std::string> bring_to_stored_form(const Node& root, Json& object) {
+std::vector<std::string> prune_and_default(const Node& root, Json& object) {
     std::vector<std::string> unknown;
     StoredForm(unknown).bring(root, object, "");
     return unknown;

@@ -5,7 +5,7 @@
 #include "lifecycle/refusal.hpp"
 #include "lifecycle/requeue.hpp"
 #include "lifecycle/ttl.hpp"
-#include "trouble.hpp"
+#include "retry_state.hpp"
 
 namespace lifecycle {
 namespace {
@@ -50,7 +50,7 @@ public:
     void conclude_blindly(const ReadFailed& failed, const Decision& decision) {
         conclusion_.requeue_after =
             sooner(ahead(time_left(job_, now_)), ahead(time_to_live(job_, observed_.ttl, now_)));
-        if (!tells_of_rest(observed_)) conclusion_.jobs_status = jobs_status(observed_);
+        if (!reports_no_active_pods(observed_)) conclusion_.jobs_status = jobs_status(observed_);
         trouble(failed.object, failed.error);
         if (leads_to_build(decision))
             say_what_delays(api::reason::jobs_build_retrying, failed.object, failed.error);
@@ -58,7 +58,7 @@ public:
 
     // It holds up nothing but their conditions. Other trouble has its own retry.
     void miss_plugins(const ReadFailed& failed) {
-        if (conclusion_.episode == Episode()) trouble(failed.object, failed.error);
+        if (conclusion_.retry_state == RetryState()) trouble(failed.object, failed.error);
     }
 
     void operator()(const Ignore&) {}
@@ -81,7 +81,7 @@ public:
         set_condition(conclusion_.conditions, std::move(condition), now_);
         follow_job_set();
         // A JobSet that has ended needs no cleaning up.
-        conclusion_.settled = finish.told_by_job_set && !observed_.ttl && !outcome_.ttl_unread;
+        conclusion_.settled = finish.from_job_set && !observed_.ttl && !outcome_.ttl_unread;
         if (!conclusion_.settled) conclusion_.requeue_after = min_requeue;
     }
 
@@ -148,8 +148,8 @@ private:
     }
 
     void done(const Run& run) {
-        if (run.job_set == JobSetStep::refuse) return taken({name_of("JobSet", job_)});
-        if (run.build && run.job_set == JobSetStep::wait_until_gone)
+        if (run.job_set == JobSetAction::refuse) return taken({name_of("JobSet", job_)});
+        if (run.build && run.job_set == JobSetAction::wait_until_gone)
             conclusion_.events.push_back(
                 normal_event(event_reason::waiting_for_deletion,
                              "The JobSet is being deleted; it is created again once it is gone"));
@@ -162,7 +162,7 @@ private:
                     "those that run with the old keys: put it back, or suspend and resume the TrainJob"));
         if (learned_about_creation(run)) created();
         if (!outcome_.job_set_written) return;
-        conclusion_.settled = run.job_set == JobSetStep::create && !outcome_.plugins_follow;
+        conclusion_.settled = run.job_set == JobSetAction::create && !outcome_.plugins_follow;
         if (run.rebuilds)
             conclusion_.events.push_back(warning_event(event_reason::job_set_recreated,
                                                        "The JobSet was gone and has been created again"));
@@ -174,7 +174,7 @@ private:
         if (!replaced.any_removed) {
             look_again();
             // Mostly it takes seconds.
-            if (conclusion_.episode.failures > usual_looks)
+            if (conclusion_.retry_state.failures > usual_looks)
                 conclusion_.events.push_back(normal_event(
                     event_reason::waiting_for_jobs,
                     "The job goes on once Jobs have been made anew; it waits for " + replaced.waits_for));
@@ -188,19 +188,19 @@ private:
 
     // No watch tells of what it waits for.
     void look_again() {
-        conclusion_.episode = one_more_failure(observed_.episode, now_);
-        conclusion_.requeue_after = sooner(conclusion_.requeue_after, backoff(conclusion_.episode.failures));
+        conclusion_.retry_state = one_more_failure(observed_.retry_state, now_);
+        conclusion_.requeue_after = sooner(conclusion_.requeue_after, backoff(conclusion_.retry_state.failures));
     }
 
     // Nothing while the job is being deleted, or waits for an old JobSet to go or for pods to end.
     bool learned_about_creation(const Run& run) const {
-        if (!run.build || run.job_set == JobSetStep::wait_until_gone) return false;
-        const bool waits_for_pods = job_.suspend && run.job_set == JobSetStep::leave;
+        if (!run.build || run.job_set == JobSetAction::wait_until_gone) return false;
+        const bool waits_for_pods = job_.suspend && run.job_set == JobSetAction::leave;
         return !waits_for_pods || !api::find_condition(conclusion_.conditions, api::condition::created);
     }
 
     void write_failed(const WriteFailed& failed) {
-        if (failed.write == Write::apply && refuses_object(failed.error))
+        if (failed.write == Write::apply && is_rejection(failed.error))
             return not_created(api::reason::jobs_creation_failed,
                                failed.object + ": " + api::describe(failed.error));
         trouble(failed.object, failed.error);
@@ -214,7 +214,7 @@ private:
             api::is_true(job_.conditions, api::condition::created) && job_.jobs_status.empty();
         const Obstacle obstacle = obstacle_of(error);
         if (own_job_set(observed_) || remembers || obstacle == Obstacle::passing) return;
-        if (!has_lasted(observed_.episode, now_)) return;
+        if (!has_lasted(observed_.retry_state, now_)) return;
         const bool server = obstacle == Obstacle::server;
         const api::Condition wanted = {
             .type = std::string(api::condition::created),
@@ -222,10 +222,10 @@ private:
             .reason = std::string(server ? retrying : api::reason::permission_denied),
             .message = object + ": " + api::describe(error)};
         const api::Condition* stored = api::find_condition(job_.conditions, wanted.type);
-        if (stored && !may_state_again(conclusion_.episode, *stored, wanted, now_)) return;
+        if (stored && !may_state_again(conclusion_.retry_state, *stored, wanted, now_)) return;
         set(wanted.type, wanted.status, wanted.reason, wanted.message);
         conclusion_.conditions = in_order(std::move(conclusion_.conditions));
-        conclusion_.episode.stated = now_;
+        conclusion_.retry_state.stated = now_;
     }
 
     void taken(const ForeignObject& foreign) {
@@ -287,7 +287,7 @@ private:
     void settle_created(const Finish& finish) {
         const api::Condition* said = api::find_condition(conclusion_.conditions, api::condition::created);
         const bool unknown = !said || tells_of_trouble(*said);
-        if (finish.told_by_job_set || (unknown && own_job_set(observed_))) created();
+        if (finish.from_job_set || (unknown && own_job_set(observed_))) created();
     }
 
     void follow_job_set() {
@@ -318,16 +318,16 @@ private:
             conclusion_.requeue_after = min_requeue;
             return;
         }
-        retry(conclusion_, observed_.episode, failed->error, now_);
-        conclusion_.episode.warned = observed_.episode.warned.value_or(now_);
-        if (!observed_.episode.warned)
+        retry(conclusion_, observed_.retry_state, failed->error, now_);
+        conclusion_.retry_state.warned = observed_.retry_state.warned.value_or(now_);
+        if (!observed_.retry_state.warned)
             conclusion_.events.push_back(warning_event(event_reason::job_set_deletion_failed,
                                                        failed->object + ": " + api::describe(failed->error)));
     }
 
     // Errors that no condition tells of.
     void trouble(const std::string& object, const api::Error& error) {
-        report_trouble(conclusion_, observed_.episode, object, error, now_);
+        report_error(conclusion_, observed_.retry_state, object, error, now_);
     }
 
     const Observed& observed_;
@@ -362,20 +362,20 @@ Conclusion after_failed_status_write(Conclusion conclusion, const Observed& obse
     std::erase_if(conclusion.events, [](const Event& event) { return event.needs_status; });
     conclusion.decide_again = false;
     conclusion.settled = false;
-    Episode before = observed.episode;
-    if (conclusion.episode.warned) before.warned = conclusion.episode.warned;
-    const std::optional<api::Time> deletion_told = conclusion.episode.deletion_told;
+    RetryState before = observed.retry_state;
+    if (conclusion.retry_state.warned) before.warned = conclusion.retry_state.warned;
+    const std::optional<api::Time> deletion_told = conclusion.retry_state.deletion_told;
     // It says nothing of what the pass itself has met.
-    const std::optional<api::Time> obstructed_since = conclusion.episode.obstructed_since;
+    const std::optional<api::Time> obstructed_since = conclusion.retry_state.obstructed_since;
     const std::string object = observed.job ? name_of("TrainJob", *observed.job) : "TrainJob";
     // When to look again after the write is of no interest now; a limit still is.
     conclusion.requeue_after.reset();
     if (observed.job)
         conclusion.requeue_after = sooner(ahead(time_left(*observed.job, now)),
                                           ahead(time_to_live(*observed.job, observed.ttl, now)));
-    report_trouble(conclusion, before, object + " status", error, now);
-    conclusion.episode.deletion_told = deletion_told;
-    conclusion.episode.obstructed_since = obstructed_since;
+    report_error(conclusion, before, object + " status", error, now);
+    conclusion.retry_state.deletion_told = deletion_told;
+    conclusion.retry_state.obstructed_since = obstructed_since;
     return conclusion;
 }
 

@@ -19,10 +19,10 @@ Decision decide_ended(const Observed& observed, api::Time now) {
 }
 
 // Step 5. It comes before the deadline: finished work is not thrown away.
-std::optional<Finish> told_by_job_set(const Observed& observed) {
+std::optional<Finish> from_job_set(const Observed& observed) {
     const api::JobSet* job_set = own_job_set(observed);
     if (!job_set || !job_set->finished) return std::nullopt;
-    Finish finish{.condition = *job_set->finished, .told_by_job_set = true};
+    Finish finish{.condition = *job_set->finished, .from_job_set = true};
     finish.condition.type =
         job_set->finished->type == "Completed" ? api::condition::complete : api::condition::failed;
     return finish;
@@ -42,7 +42,7 @@ bool must_store_first_resume(const Observed& observed) {
 }
 
 // Step 6.
-std::optional<Finish> our_verdict(const api::TrainJob& job, api::Time now) {
+std::optional<Finish> controller_failure(const api::TrainJob& job, api::Time now) {
     const api::RuntimeRef& ref = job.runtime_ref;
     if (!api::is_supported(ref))
         return fail(
@@ -65,14 +65,14 @@ bool must_store_transition(const Observed& observed) {
     return job_set && !job_set->suspend;
 }
 
-JobSetStep job_set_step(const Observed& observed, bool suspend_first) {
-    if (has_foreign_job_set(observed)) return JobSetStep::refuse;
+JobSetAction job_set_step(const Observed& observed, bool suspend_first) {
+    if (has_foreign_job_set(observed)) return JobSetAction::refuse;
     const api::JobSet* job_set = own_job_set(observed);
-    if (!job_set) return JobSetStep::create;
-    if (job_set->meta.deletion) return JobSetStep::wait_until_gone;
+    if (!job_set) return JobSetAction::create;
+    if (job_set->meta.deletion) return JobSetAction::wait_until_gone;
     if (observed.job->suspend)
-        return suspend_first || job_set->any_active() ? JobSetStep::leave : JobSetStep::update;
-    return job_set->suspend ? JobSetStep::resume : JobSetStep::leave;
+        return suspend_first || job_set->any_active() ? JobSetAction::leave : JobSetAction::update;
+    return job_set->suspend ? JobSetAction::resume : JobSetAction::leave;
 }
 
 // Since it was resumed nobody has seen it at work: then its JobSet was suspended when it went, mostly because
@@ -91,13 +91,13 @@ Run run(const Observed& observed) {
     const bool suspend_first = job_set && observed.job->suspend && !job_set->suspend;
     if (observed.job->meta.deletion)
         return {.suspend_job_set = suspend_first, .build = false, .runtime = runtime_source(observed)};
-    const JobSetStep step = job_set_step(observed, suspend_first);
+    const JobSetAction step = job_set_step(observed, suspend_first);
     return {.suspend_job_set = suspend_first,
-            .build = step != JobSetStep::refuse,
+            .build = step != JobSetAction::refuse,
             .job_set = step,
             .runtime = runtime_source(observed),
-            .rebuilds = step == JobSetStep::create && !observed.job->suspend && has_lost_work(*observed.job),
-            .adopts = step == JobSetStep::leave && !observed.job->suspend && !job_set->applied_by_us};
+            .rebuilds = step == JobSetAction::create && !observed.job->suspend && has_lost_work(*observed.job),
+            .adopts = step == JobSetAction::leave && !observed.job->suspend && !job_set->applied_by_us};
 }
 
 Live all_if(bool needed) { return needed ? Live::all : Live::nothing; }
@@ -105,22 +105,22 @@ Live all_if(bool needed) { return needed ? Live::all : Live::nothing; }
 struct NeedsLive {
     Live operator()(const Ignore&) const { return Live::nothing; }
     // Its write carries the resourceVersion that it was decided on. What it says of pods: see
-    // tells_of_rest().
+    // reports_no_active_pods().
     Live operator()(const StoreTransition&) const { return Live::nothing; }
     // A finished JobSet stays finished; whether another one may end the job depends on the latest view.
-    Live operator()(const Finish& finish) const { return all_if(!finish.told_by_job_set); }
+    Live operator()(const Finish& finish) const { return all_if(!finish.from_job_set); }
     Live operator()(const CleanUp& clean_up) const { return all_if(clean_up.delete_job_set); }
     Live operator()(const Expire&) const { return Live::all; }
     Live operator()(const Run& run) const {
         switch (run.job_set) {
             // Built from the live runtime: the job has never had one.
-            case JobSetStep::create:
+            case JobSetAction::create:
                 return run.runtime == RuntimeSource::live ? Live::job_and_runtime : Live::all;
-            case JobSetStep::resume:
-            case JobSetStep::refuse: return Live::all;
-            case JobSetStep::leave:
-            case JobSetStep::update:
-            case JobSetStep::wait_until_gone: return all_if(run.suspend_job_set);
+            case JobSetAction::resume:
+            case JobSetAction::refuse: return Live::all;
+            case JobSetAction::leave:
+            case JobSetAction::update:
+            case JobSetAction::wait_until_gone: return all_if(run.suspend_job_set);
         }
         return Live::all;
     }
@@ -130,7 +130,7 @@ struct MayComeOfUnseenJobSet {
     // Nothing is known about these, and asking again at once would not help.
     bool operator()(const ReadFailed&) const { return false; }
     bool operator()(const WriteFailed& failed) const {
-        return failed.error.code == api::Errc::conflict || refuses_object(failed.error);
+        return failed.error.code == api::Errc::conflict || is_rejection(failed.error);
     }
     bool operator()(const BuildFailed&) const { return true; }
     bool operator()(const ForeignObject&) const { return true; }
@@ -142,16 +142,16 @@ struct MayComeOfUnseenJobSet {
 Decision decide(const Observed& observed, api::Time now) {
     if (!observed.job || !is_ours(*observed.job)) return Ignore{};
     if (api::terminal_condition(*observed.job)) return decide_ended(observed, now);
-    if (auto finish = told_by_job_set(observed)) return *finish;
+    if (auto finish = from_job_set(observed)) return *finish;
     if (must_store_first_resume(observed)) return StoreTransition{};
-    if (auto finish = our_verdict(*observed.job, now)) return *finish;
+    if (auto finish = controller_failure(*observed.job, now)) return *finish;
     if (must_store_transition(observed)) return StoreTransition{};
     return run(observed);
 }
 
 Live needs_live(const Decision& decision, const Observed& observed) {
     const bool writes = !std::holds_alternative<Ignore>(decision);
-    return writes && tells_of_rest(observed) ? Live::all : std::visit(NeedsLive(), decision);
+    return writes && reports_no_active_pods(observed) ? Live::all : std::visit(NeedsLive(), decision);
 }
 
 bool may_come_of_unseen_job_set(const Outcome& outcome) {

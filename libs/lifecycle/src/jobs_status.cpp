@@ -30,7 +30,7 @@ std::vector<api::JobStatus> jobs_status(const Observed& observed) {
     return entries;
 }
 
-bool tells_of_rest(const Observed& observed) {
+bool reports_no_active_pods(const Observed& observed) {
     const api::TrainJob& job = *observed.job;
     if (!job.suspend || api::terminal_condition(job)) return false;
     const bool told =

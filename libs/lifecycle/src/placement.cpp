@@ -14,8 +14,8 @@ Placement::Placement(const api::Json& live) {
     if (auto noted = api::parse_json(note.substr(space + 1))) noted_ = std::move(*noted);
 }
 
-Ownership Placement::by_managed_fields(std::string_view job, std::string_view field) const {
-    const Ownership of_template = jobs_->item(job).member("template").member("spec").member("template");
+ManagedFields Placement::by_managed_fields(std::string_view job, std::string_view field) const {
+    const ManagedFields of_template = jobs_->item(job).member("template").member("spec").member("template");
     return of_template.member("spec").member(field).of_atomic();
 }
 

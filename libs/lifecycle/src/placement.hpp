@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "items.hpp"
-#include "ownership.hpp"
+#include "managed_fields.hpp"
 
 namespace lifecycle {
 
@@ -32,10 +32,10 @@ public:
     Tolerations tolerations(std::string_view job) const;
 
 private:
-    Ownership by_managed_fields(std::string_view job, std::string_view field) const;
+    ManagedFields by_managed_fields(std::string_view job, std::string_view field) const;
 
     api::Json noted_ = {};
-    std::optional<Ownership> jobs_ = {};  // where nothing could be noted
+    std::optional<ManagedFields> jobs_ = {};  // where nothing could be noted
 };
 
 }  // namespace lifecycle

@@ -7,7 +7,7 @@
 #include "api/names.hpp"
 #include "api/notes.hpp"
 #include "lifecycle/refusal.hpp"
-#include "ownership.hpp"
+#include "managed_fields.hpp"
 
 namespace lifecycle {
 namespace {
@@ -78,7 +78,7 @@ api::Error recreated_in_vain(const api::Error& refusal) {
 
 // Of JobSet's webhook and of the CEL rules of its CRD, in this order.
 bool refuses_immutable_field(const api::Error& error) {
-    return refuses_object(error) && (error.message.find("field is immutable") != std::string::npos ||
+    return is_rejection(error) && (error.message.find("field is immutable") != std::string::npos ||
                                      error.message.find("Value is immutable") != std::string::npos);
 }
 

@@ -35,7 +35,7 @@ bool webhook_misses_something(const api::Error& error) {
 
 }  // namespace
 
-bool refuses_object(const api::Error& error) {
+bool is_rejection(const api::Error& error) {
     constexpr std::array transient = {401, 408, 409, 429};
     const int status = error.http_status;
     if (knows_no_field(error)) return true;

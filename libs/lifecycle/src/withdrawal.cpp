@@ -7,7 +7,7 @@
 #include "api/named_items.hpp"
 #include "api/notes.hpp"
 #include "items.hpp"
-#include "ownership.hpp"
+#include "managed_fields.hpp"
 #include "placement.hpp"
 #include "withdrawn_entries.hpp"
 
@@ -49,7 +49,7 @@ private:
 
 std::vector<Withdrawn> withdrawn(const api::Json& live, const api::Json& wanted) {
     std::vector<Withdrawn> found;
-    const Ownership jobs_of_ours = applied_by_us(live).member("spec").member("replicatedJobs");
+    const ManagedFields jobs_of_ours = applied_by_us(live).member("spec").member("replicatedJobs");
     const Placement placement(live);
     const api::Json& live_jobs = live["spec"]["replicatedJobs"];
     api::NamedItems wanted_jobs;
@@ -60,11 +60,11 @@ std::vector<Withdrawn> withdrawn(const api::Json& live, const api::Json& wanted)
         if (!job) continue;
         const api::Json& before = pod_template(live_jobs[i]);
         const api::Json& after = pod_template(*job);
-        const Ownership ours = jobs_of_ours.item(name).member("template").member("spec").member("template");
+        const ManagedFields ours = jobs_of_ours.item(name).member("template").member("spec").member("template");
         Comparison comparison(name, "spec.replicatedJobs[" + std::to_string(i) + "].template.spec.template.",
                               found);
         for (const char* field : {"labels", "annotations"}) {
-            const Ownership of_map = ours.member("metadata").member(field);
+            const ManagedFields of_map = ours.member("metadata").member(field);
             comparison.compare_maps(field, std::string("metadata.") + field, before["metadata"][field],
                                     after["metadata"][field],
                                     [&](const std::string& key) { return of_map.has_member(key); });
@@ -76,7 +76,7 @@ std::vector<Withdrawn> withdrawn(const api::Json& live, const api::Json& wanted)
         comparison.compare_lists(
             "tolerations", "spec.tolerations", before["spec"]["tolerations"], after["spec"]["tolerations"],
             [&](const api::Json&, const std::string& text) { return tolerations.has(text); });
-        const Ownership gates = ours.member("spec").member("schedulingGates");
+        const ManagedFields gates = ours.member("spec").member("schedulingGates");
         comparison.compare_lists("schedulingGates", "spec.schedulingGates", before["spec"]["schedulingGates"],
                                  after["spec"]["schedulingGates"],
                                  [&](const api::Json& gate, const std::string&) {

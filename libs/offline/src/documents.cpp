@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "net/file.hpp"
+#include "net/process/file.hpp"
 
 namespace offline {
 namespace {

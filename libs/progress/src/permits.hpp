@@ -2,7 +2,7 @@
 #include <list>
 #include <memory>
 
-#include "kube/clock.hpp"
+#include "kube/client/clock.hpp"
 
 namespace progress {
 

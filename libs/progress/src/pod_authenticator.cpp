@@ -26,7 +26,7 @@ constexpr std::size_t reads_at_once = 16;
 // What nothing depends on here, and may be large.
 constexpr std::string_view managed_fields[] = {"metadata", "managedFields"};
 constexpr std::string_view spec[] = {"spec"};
-constexpr api::JsonPath left_out[] = {managed_fields, spec};
+constexpr api::JsonPath omit[] = {managed_fields, spec};
 
 bool contains(const Json& list, std::string_view text) {
     return std::ranges::any_of(list.items(), [&](const Json& item) { return item.as_string() == text; });
@@ -254,7 +254,7 @@ net::Task<PodAuthenticator::Found> PodAuthenticator::get(kube::Request request) 
         if (response.error().code == api::Errc::not_found) found.standing = Standing::forbidden;
         co_return found;
     }
-    auto object = api::parse_json_without(response->body, left_out);
+    auto object = api::parse_json_without(response->body, omit);
     if (!object) co_return found;
     found.standing = Standing::pod;
     found.object = std::move(*object);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "net/source_rate.hpp"
+#include "net/server/source_rate.hpp"
 #include "recently_used.hpp"
 
 namespace progress {

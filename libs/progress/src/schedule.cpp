@@ -161,7 +161,7 @@ Schedule::Submitted Schedule::submit(const api::ObjectKey& key, Arrival arrival,
                        .arrived = now.wall,
                        .since = now.steady,
                        .is_complete = report.percentage == 100};
-    const auto known = std::max(job.advanced, job.stored.progressed);
+    const auto known = std::max(job.advanced, job.stored.bookmark);
     const bool advances = pending.progress != job.progress || !known || arrival.pod_created > *known;
     const bool completes = pending.is_complete && !job.is_complete;
     const Pending latest = {
@@ -217,7 +217,7 @@ std::optional<Schedule::Write> Schedule::next(Moment now) {
 Json Schedule::status_to_write(const Job& job, const Pending& pending, api::Time now) const {
     auto parsed = api::parse_json(pending.trainer_status);
     Json tree = parsed ? std::move(*parsed) : Json::object();
-    std::optional<api::Time> time = job.stored.progressed;
+    std::optional<api::Time> time = job.stored.bookmark;
     if (job.advanced) {
         // Of two replicas the later one counts, unless its clock is ahead.
         const bool is_behind = time && *time <= now && *time > *job.advanced;

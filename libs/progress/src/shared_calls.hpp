@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "net/async.hpp"
+#include "net/process/async.hpp"
 
 namespace progress {
 

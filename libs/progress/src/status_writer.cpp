@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "kube/request.hpp"
+#include "kube/client/request.hpp"
 
 namespace progress {
 namespace {
@@ -22,7 +22,7 @@ constexpr auto longest_request = 10s;
 
 constexpr std::string_view managed_fields[] = {"metadata", "managedFields"};
 constexpr std::string_view spec[] = {"spec"};
-constexpr api::JsonPath left_out[] = {managed_fields, spec};
+constexpr api::JsonPath omit[] = {managed_fields, spec};
 
 // These concern all reports of the job that wait, also later ones.
 bool concerns_all(Schedule::Outcome outcome) {
@@ -106,7 +106,7 @@ net::Async<StoredStatus> StatusWriter::exchange(kube::Request request) {
                              .message = "the API server did not answer in time"};
     const auto& response = std::get<0>(outcome);
     if (!response) co_return response.error();
-    const auto object = api::parse_json_without(response->body, left_out);
+    const auto object = api::parse_json_without(response->body, omit);
     if (!object)
         co_return api::Error{.code = api::Errc::internal,
                              .message = "the API server's answer is " + object.error().message};

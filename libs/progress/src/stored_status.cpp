@@ -18,7 +18,7 @@ StoredStatus stored_status(const Json& train_job, std::size_t bytes) {
                            .progress = progress_hash(report),
                            .is_complete = report.percentage == 100};
     if (const auto time = api::parse_time(trainer_status["lastProgressTime"].as_string()))
-        stored.progressed = *time;
+        stored.bookmark = *time;
     return stored;
 }
 

@@ -184,7 +184,7 @@ def test_deleting_a_job_sends_no_review(signalbox, rest):
 
 
 def test_a_slow_lookup_ends_with_the_timeout_of_the_configuration(signalbox, rest, proxy):
-    """The time that other timeouts leave: tests/unit/webhook/review_handler_test.cpp."""
+    """The time that other timeouts leave: tests/unit/admission/handler_test.cpp."""
     seconds = 3
     name, path = "validator.trainer.kubeflow.org", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
     configuration = rest.request("GET", f"{path}/{name}")

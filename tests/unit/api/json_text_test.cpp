@@ -232,10 +232,10 @@ TEST_CASE("strings are written as the API server does it, wherever in them a cha
 namespace {
 
 constexpr std::string_view fields[] = {"request", "object", "metadata", "managedFields"};
-constexpr JsonPath left_out[] = {fields};
+constexpr JsonPath omit[] = {fields};
 
 std::string without_fields(std::string_view text) {
-    const auto tree = parse_json_without(text, left_out);
+    const auto tree = parse_json_without(text, omit);
     return tree ? to_json(*tree) : tree.error().message;
 }
 
@@ -318,10 +318,10 @@ TEST_CASE("what is left out has to be valid as well, and is blamed as if it were
     for (const std::string& value : values) {
         INFO(value);
         const std::string text = begin + value + "}}}}";
-        CHECK(parse_json_without(text, left_out).has_error());
+        CHECK(parse_json_without(text, omit).has_error());
         CHECK(without_fields(text) == parse_json(text).error().message);
     }
-    CHECK(parse_json_without(begin + nested(max_json_depth - 4) + "}}}}", left_out));
+    CHECK(parse_json_without(begin + nested(max_json_depth - 4) + "}}}}", omit));
 }
 
 TEST_CASE("leaving out is parsing and erasing, also of broken text", "[api]") {

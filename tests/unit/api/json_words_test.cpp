@@ -1,4 +1,4 @@
-#include "json_words.hpp"
+#include "json/json_words.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

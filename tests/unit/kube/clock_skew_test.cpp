@@ -1,4 +1,4 @@
-#include "kube/clock_skew.hpp"
+#include "kube/client/clock_skew.hpp"
 
 #include <catch2/catch.hpp>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "kube/config.hpp"
+#include "kube/client/config.hpp"
 
 #include <catch2/catch.hpp>
 #include <map>

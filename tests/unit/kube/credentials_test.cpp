@@ -1,4 +1,4 @@
-#include "kube/credentials.hpp"
+#include "kube/client/credentials.hpp"
 
 #include <catch2/catch.hpp>
 #include <map>

@@ -1,4 +1,4 @@
-#include "kube/event_recorder.hpp"
+#include "kube/manager/event_recorder.hpp"
 
 #include <catch2/catch.hpp>
 

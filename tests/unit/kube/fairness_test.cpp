@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "kube/work_queue.hpp"
+#include "kube/manager/work_queue.hpp"
 
 using namespace std::chrono_literals;
 using Key = api::ObjectKey;

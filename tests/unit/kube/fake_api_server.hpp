@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "kube/api_server.hpp"
+#include "kube/client/api_server.hpp"
 #include "support/virtual_clock.hpp"
 
 /// The API server's own form of an error, as the client hands it on.

@@ -7,7 +7,7 @@
 
 #include "api/json.hpp"
 #include "fake_api_server.hpp"
-#include "kube/request.hpp"
+#include "kube/client/request.hpp"
 
 struct FakeLease {
     std::optional<api::Json> lease;

@@ -1,4 +1,4 @@
-#include "kube/https_api_server.hpp"
+#include "kube/client/https_api_server.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <catch2/catch.hpp>

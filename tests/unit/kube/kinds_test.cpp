@@ -1,4 +1,4 @@
-#include "kube/kinds.hpp"
+#include "kube/client/kinds.hpp"
 
 #include <catch2/catch.hpp>
 

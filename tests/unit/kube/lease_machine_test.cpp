@@ -1,4 +1,4 @@
-#include "kube/lease_machine.hpp"
+#include "kube/manager/lease_machine.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "kube/line_splitter.hpp"
+#include "kube/client/line_splitter.hpp"
 
 #include <catch2/catch.hpp>
 #include <vector>

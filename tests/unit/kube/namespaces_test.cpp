@@ -1,8 +1,8 @@
-#include "kube/namespaces.hpp"
+#include "kube/client/namespaces.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "net/options.hpp"
+#include "net/process/options.hpp"
 #include "support/printers.hpp"
 
 namespace {

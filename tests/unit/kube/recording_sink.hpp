@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/watch_machine.hpp"
+#include "kube/watch/watch_machine.hpp"
 
 /// Writes down what it is told, one word per call: "listing", "+ns/name@7", "-ns/name@8", "synced@9", ">10".
 class RecordingSink final : public kube::Sink {
@@ -15,7 +15,7 @@ public:
         told.push_back("-" + to_string(key) + "@" + version);
     }
     void synced(const std::string& version) override { told.push_back("synced@" + version); }
-    void progressed(const std::string& version) override { told.push_back(">" + version); }
+    void bookmark(const std::string& version) override { told.push_back(">" + version); }
 
     /// And forgets it.
     std::vector<std::string> take() { return std::exchange(told, {}); }

@@ -1,4 +1,4 @@
-#include "kube/reflector.hpp"
+#include "kube/watch/reflector.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -229,7 +229,7 @@ struct Spaces {
     std::string waits_for() {
         const kube::Reflector* all[] = {&a, &b, &runtimes};
         std::string text;
-        for (const auto& reason : kube::lists_to_come(all)) text += reason + "\n";
+        for (const auto& reason : kube::unsynced(all)) text += reason + "\n";
         return text;
     }
     ~Spaces() {

@@ -1,4 +1,4 @@
-#include "kube/request.hpp"
+#include "kube/client/request.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "kube/resource_version.hpp"
+#include "kube/client/resource_version.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "server_url.hpp"
+#include "client/server_url.hpp"
 
 #include <catch2/catch.hpp>
 

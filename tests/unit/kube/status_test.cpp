@@ -1,4 +1,4 @@
-#include "kube/status.hpp"
+#include "kube/client/status.hpp"
 
 #include <catch2/catch.hpp>
 

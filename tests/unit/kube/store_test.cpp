@@ -1,4 +1,4 @@
-#include "kube/store.hpp"
+#include "kube/watch/store.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -8,10 +8,10 @@ using api::Json;
 
 namespace {
 
-struct Facts {
+struct Index {
     std::string color = {};
 };
-using Store = kube::Store<Facts>;
+using Store = kube::Store<Index>;
 
 const api::ObjectKey a = {"ns", "a"};
 const api::ObjectKey b = {"ns", "b"};
@@ -28,16 +28,16 @@ struct Room {
     std::vector<std::string> lists;
     kube::Namespaces namespaces;
     Store store{
-        [](Json& o) -> std::optional<Facts> {
+        [](Json& o) -> std::optional<Index> {
             const std::string color(std::as_const(o)["spec"]["color"].as_string());
             if (color == "grey") return std::nullopt;
             if (color == "glass") o = Json();
-            return Facts{color};
+            return Index{color};
         },
         [this](const api::ObjectKey& key, const Store::Entry* before, const Store::Entry* after) {
             told.push_back(key.name + ":" +
-                           (before ? std::string(before->object.uid()) + "=" + before->facts.color : "-") +
-                           ">" + (after ? std::string(after->object.uid()) + "=" + after->facts.color : "-"));
+                           (before ? std::string(before->object.uid()) + "=" + before->index.color : "-") +
+                           ">" + (after ? std::string(after->object.uid()) + "=" + after->index.color : "-"));
         },
         namespaces, [this](const std::string& section) { lists.push_back(section); }};
 
@@ -79,7 +79,7 @@ TEST_CASE("a store keeps bytes, facts and versions", "[kube]") {
     CHECK(entry->object.uid() == "ua");
     CHECK(entry->object.resource_version() == "5");
     CHECK(entry->object.bytes() == R"({"metadata":{"uid":"ua"},"spec":{"color":"red"}})");
-    CHECK(entry->facts.color == "red");
+    CHECK(entry->index.color == "red");
     CHECK(!room.store.find(b));
     CHECK(room.store.size() == 1);
 }
@@ -101,7 +101,7 @@ TEST_CASE("a store tells what changed", "[kube]") {
     SECTION("an older version, from a stale server") {
         sink.upsert(a, "4", object("ua", "green"));
         CHECK(room.told.empty());
-        CHECK(store.find(a)->facts.color == "red");
+        CHECK(store.find(a)->index.color == "red");
     }
     SECTION("removed") {
         sink.removed(a, "11");
@@ -171,9 +171,9 @@ TEST_CASE("a store knows how far it has seen", "[kube]") {
     CHECK(store.has_seen("ns", "12"));
     sink.upsert({"ns", "c"}, "13", object("uc", "grey"));  // also of what it does not keep
     CHECK(store.has_seen("ns", "13"));
-    sink.progressed("100");
+    sink.bookmark("100");
     CHECK(store.has_seen("ns", "99"));
-    sink.progressed("50");
+    sink.bookmark("50");
     CHECK(store.has_seen("ns", "100"));
     CHECK(!store.has_seen("ns", "abc"));
 }

@@ -1,4 +1,4 @@
-#include "kube/throttle.hpp"
+#include "kube/client/throttle.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>

@@ -1,4 +1,4 @@
-#include "kube/watch_decoder.hpp"
+#include "kube/watch/watch_decoder.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -33,11 +33,11 @@ TEST_CASE("watch lines become events", "[kube]") {
     }
     SECTION("without what the reader has no use for") {
         static constexpr std::string_view path[] = {"object", "spec", "big"};
-        static constexpr api::JsonPath left_out[] = {path};
+        static constexpr api::JsonPath omit[] = {path};
         const auto got = kube::decode_watch_line(
             R"({"type":"ADDED","object":{"metadata":{"name":"x","resourceVersion":"1","managedFields":[]},
                 "spec":{"big":[{"a":1}],"small":2}}})",
-            left_out);
+            omit);
         REQUIRE(got);
         CHECK(api::to_json(got->object) ==
               R"({"metadata":{"name":"x","resourceVersion":"1"},"spec":{"small":2}})");

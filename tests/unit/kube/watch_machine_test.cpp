@@ -1,4 +1,4 @@
-#include "kube/watch_machine.hpp"
+#include "kube/watch/watch_machine.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -87,21 +87,21 @@ TEST_CASE("the first list is streamed, then the same stream is watched", "[kube]
 TEST_CASE("what lists and watches bring is counted, but no bookmark", "[kube]") {
     Story story;
     story.settle();
-    CHECK(story.machine.brought() == 1);
+    CHECK(story.machine.objects_received() == 1);
     story.line(bookmark("15"));
     story.line(bookmark("16"));
-    CHECK(story.machine.brought() == 1);
+    CHECK(story.machine.objects_received() == 1);
     story.line(event("MODIFIED", "a", "17"));
     story.line(event("DELETED", "a", "18"));
-    CHECK(story.machine.brought() == 3);
+    CHECK(story.machine.objects_received() == 3);
     story.refused(error_event(410, "Expired"));
-    CHECK(story.machine.brought() == 3);
+    CHECK(story.machine.objects_received() == 3);
     REQUIRE(story.next().starts_with("pause "));
     REQUIRE(story.next() == "watch " + streaming);
     story.failed(refusal(400, Errc::invalid));
     REQUIRE(story.next() == "list " + base + "limit=500");
     story.machine.page(page(item("a", "5")), story.sink);
-    CHECK(story.machine.brought() == 4);  // though it is known
+    CHECK(story.machine.objects_received() == 4);  // though it is known
 }
 
 TEST_CASE("a watch resumes from the last version seen", "[kube]") {

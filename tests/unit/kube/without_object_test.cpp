@@ -1,4 +1,4 @@
-#include "kube/without_object.hpp"
+#include "kube/client/without_object.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "kube/work_queue.hpp"
+#include "kube/manager/work_queue.hpp"
 
 #include <catch2/catch.hpp>
 #include <random>

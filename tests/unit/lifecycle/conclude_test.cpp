@@ -50,7 +50,7 @@ TEST_CASE("Created follows the outcome", "[conclude]") {
             CHECK(text(conclusion.events) == row.events);
             CHECK(conclusion.status_changed == !conclusion.conditions.empty());
             const bool good = std::holds_alternative<Done>(row.outcome.result);
-            CHECK(conclusion.episode.failures == (good ? 0 : 1));
+            CHECK(conclusion.retry_state.failures == (good ? 0 : 1));
             CHECK(conclusion.requeue_after == (good ? std::nullopt : std::optional(1s)));
             if (conclusion.conditions.empty()) return;
             CHECK(conclusion.conditions[0].message == row.message);
@@ -92,7 +92,7 @@ TEST_CASE("a huge error text is cut", "[conclude]") {
 
 TEST_CASE("what an earlier job of the name has left is looked at every other second", "[conclude]") {
     Observed observed = submitted();
-    observed.episode.failures = 5;
+    observed.retry_state.failures = 5;
     const Outcome mine = {.result = ForeignObject{"ConfigMap default/x"}};
     const Outcome leftover = {.result = ForeignObject{"ConfigMap default/x", true}};
     CHECK(conclude_after(observed, 10s, mine).requeue_after == 32s);
@@ -107,22 +107,22 @@ TEST_CASE("a job that cannot be created is tried again ever more slowly", "[conc
         CHECK(conclusion.status_changed == (i == 0));
         CHECK(text(conclusion.events) == (i == 0 ? "Warning JobsBuildFailed" : ""));
         observed.job->conditions = conclusion.conditions;
-        observed.episode = conclusion.episode;
+        observed.retry_state = conclusion.retry_state;
         delays.push_back(conclusion.requeue_after->count());
     }
     CHECK(delays == std::vector<std::int64_t>{1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300});
-    CHECK(conclude_after(observed, 1h).episode == Episode{});
+    CHECK(conclude_after(observed, 1h).retry_state == RetryState{});
 }
 
 // While the network is bad, others may change the job and its JobSet many times a second.
 TEST_CASE("what fails again before its time does not wait longer next time", "[conclude]") {
     Observed observed = running();
     for (const Outcome& outcome : {refused(lost_connection), build_failed()}) {
-        observed.episode = {};
+        observed.retry_state = {};
         for (int event = 0; event < 9; ++event) {
             const Conclusion conclusion = conclude_after(observed, 10s, outcome);
             CHECK(conclusion.requeue_after == 1s);
-            observed.episode = conclusion.episode;
+            observed.retry_state = conclusion.retry_state;
         }
         CHECK(conclude_after(observed, 11s, outcome).requeue_after == 2s);
         // The clock was set back.
@@ -138,21 +138,21 @@ TEST_CASE("what cannot be read changes no condition, whatever was decided", "[co
     to_suspend.job->suspend = true;
     for (Observed observed :
          {with_deadline(running()), failed_by_deadline(), expired, to_suspend, completed_unseen()}) {
-        observed.episode.failures = 3;
+        observed.retry_state.failures = 3;
         const Conclusion conclusion = conclude_after(observed, 1h, unread);
         CHECK(conclusion.conditions == observed.job->conditions);
         CHECK(conclusion.events.empty());
         CHECK_FALSE(conclusion.decide_again);
         // Not every second, however long the deadline or TTL has passed.
         CHECK(conclusion.requeue_after == 8s);
-        CHECK(conclusion.episode.failures == 4);
+        CHECK(conclusion.retry_state.failures == 4);
     }
     CHECK(conclude_after(with_deadline(running()), 59s, unread).requeue_after == 1s);
 }
 
 TEST_CASE("a retry does not sleep through a deadline", "[conclude]") {
     Observed observed = with_deadline(submitted());
-    observed.episode.failures = 20;
+    observed.retry_state.failures = 20;
     CHECK(conclude_after(observed, 10s, build_failed()).requeue_after == 50s);
     CHECK(conclude_after(observed, 59s, refused(lost_connection)).requeue_after == 1s);
 }
@@ -242,18 +242,18 @@ TEST_CASE("a status that could not be written counts as a failed pass", "[conclu
     const Conclusion failed = after_failed_status_write(deleted, observed, lost_connection, start + 90s);
     CHECK(text(failed.events) == "Normal JobSetDeleted");
     CHECK(failed.requeue_after == 1s);
-    CHECK(failed.episode == Episode{.failures = 1, .trouble_since = start + 90s, .waits_until = start + 91s});
+    CHECK(failed.retry_state == RetryState{.failures = 1, .trouble_since = start + 90s, .waits_until = start + 91s});
 
     Observed to_suspend = running();
     to_suspend.job->suspend = true;
-    to_suspend.episode = {.failures = 3, .trouble_since = start};
+    to_suspend.retry_state = {.failures = 3, .trouble_since = start};
     const Conclusion transition =
         after_failed_status_write(conclude_after(to_suspend, 90s), to_suspend, lost_connection, start + 90s);
     CHECK_FALSE(transition.decide_again);
     CHECK(text(transition.events) == "Warning ReconcileError");
     CHECK(transition.events[0].note == "TrainJob default/job status: connection reset");
-    CHECK(transition.episode ==
-          Episode{.failures = 4, .trouble_since = start, .warned = start + 90s, .waits_until = start + 98s});
+    CHECK(transition.retry_state ==
+          RetryState{.failures = 4, .trouble_since = start, .warned = start + 90s, .waits_until = start + 98s});
     CHECK(transition.requeue_after == 8s);
 
     // An end that waits to be written is no reason to hurry a server that asked for a pause.
@@ -267,7 +267,7 @@ TEST_CASE("a status that could not be written counts as a failed pass", "[conclu
     // Once per pass, also if the pass had failed before.
     const Conclusion twice = after_failed_status_write(conclude_after(submitted(), 0s, build_failed()),
                                                        submitted(), lost_connection, start);
-    CHECK(twice.episode.failures == 1);
+    CHECK(twice.retry_state.failures == 1);
     CHECK(twice.events.empty());
 }
 
@@ -308,17 +308,17 @@ TEST_CASE(
     CHECK(text(removed.events) == "Normal JobsReplaced");
     CHECK_FALSE(removed.status_changed);
     CHECK(removed.requeue_after == 1s);
-    CHECK(removed.episode == Episode());
+    CHECK(removed.retry_state == RetryState());
     Conclusion waiting = removed;
     for (const auto wait : {1s, 2s, 4s}) {
         waiting = conclude_after(observed, 10s, {.result = JobsReplaced{"zone is gone", false}});
         CHECK(waiting.events.empty());
         CHECK_FALSE(waiting.status_changed);
         CHECK(waiting.requeue_after == wait);
-        observed.episode = waiting.episode;
-        observed.episode.waits_until = start;
+        observed.retry_state = waiting.retry_state;
+        observed.retry_state.waits_until = start;
     }
-    observed.episode.failures = 4;
+    observed.retry_state.failures = 4;
     waiting = conclude_after(observed, 10s, {.result = JobsReplaced{"zone is gone", false, "Job ns/j"}});
     CHECK(text(waiting.events) == "Normal WaitingForJobs");
     CHECK(waiting.events[0].note == "The job goes on once Jobs have been made anew; it waits for Job ns/j");

@@ -292,20 +292,20 @@ TEST_CASE("what cannot be undone needs a live view", "[decide]") {
     const Row rows[] = {
         {"ignoring", Ignore{}, Live::nothing},
         {"storing a transition", StoreTransition{}, Live::nothing},
-        {"an end that the JobSet tells of", Finish{.told_by_job_set = true}, Live::nothing},
+        {"an end that the JobSet tells of", Finish{.from_job_set = true}, Live::nothing},
         {"an end of our own", Finish{}, Live::all},
         {"cleaning up", CleanUp{}, Live::nothing},
         {"deleting a JobSet", CleanUp{.delete_job_set = true}, Live::all},
         {"deleting the TrainJob", Expire{}, Live::all},
         {"leaving a JobSet alone", Run{}, Live::nothing},
         {"suspending", Run{.suspend_job_set = true}, Live::all},
-        {"creating the first JobSet", Run{.job_set = JobSetStep::create}, Live::job_and_runtime},
-        {"creating it again", Run{.job_set = JobSetStep::create, .runtime = RuntimeSource::snapshot},
+        {"creating the first JobSet", Run{.job_set = JobSetAction::create}, Live::job_and_runtime},
+        {"creating it again", Run{.job_set = JobSetAction::create, .runtime = RuntimeSource::snapshot},
          Live::all},
-        {"resuming", Run{.job_set = JobSetStep::resume}, Live::all},
-        {"refusing", Run{.job_set = JobSetStep::refuse}, Live::all},
-        {"updating what is suspended", Run{.job_set = JobSetStep::update}, Live::nothing},
-        {"waiting", Run{.job_set = JobSetStep::wait_until_gone}, Live::nothing},
+        {"resuming", Run{.job_set = JobSetAction::resume}, Live::all},
+        {"refusing", Run{.job_set = JobSetAction::refuse}, Live::all},
+        {"updating what is suspended", Run{.job_set = JobSetAction::update}, Live::nothing},
+        {"waiting", Run{.job_set = JobSetAction::wait_until_gone}, Live::nothing},
     };
     for (const Row& row : rows) {
         INFO(row.name);

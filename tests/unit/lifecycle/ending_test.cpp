@@ -70,7 +70,7 @@ TEST_CASE("what a job's end looks like", "[conclude]") {
             with_deadline(running()), 90s, {.result = ReadFailed{"TrainJob default/job", lost_connection}});
         CHECK_FALSE(conclusion.status_changed);
         CHECK(conclusion.requeue_after == 1s);
-        CHECK(conclusion.episode.failures == 1);
+        CHECK(conclusion.retry_state.failures == 1);
     }
 }
 
@@ -87,14 +87,14 @@ TEST_CASE("cleaning up is tried until it is done", "[conclude]") {
         const Conclusion conclusion = conclude_after(observed, 90s, refused(error, Write::remove));
         CHECK(conclusion.events.empty());
         CHECK(conclusion.requeue_after == std::nullopt);
-        CHECK(conclusion.episode == Episode{});
+        CHECK(conclusion.retry_state == RetryState{});
     }
     SECTION("another one by now, or a write in between: looked at again") {
         const auto error = server_error(409, "the UID in the precondition", api::Errc::conflict);
         const Conclusion conclusion = conclude_after(observed, 90s, refused(error, Write::remove));
         CHECK(conclusion.events.empty());
         CHECK(conclusion.requeue_after == 1s);
-        CHECK(conclusion.episode == Episode{});
+        CHECK(conclusion.retry_state == RetryState{});
     }
     SECTION("one Warning however often it fails") {
         for (int i = 0; i < 20; ++i) {
@@ -102,10 +102,10 @@ TEST_CASE("cleaning up is tried until it is done", "[conclude]") {
                 conclude_after(observed, i * 5min, refused(server_error(403, "no"), Write::remove));
             CHECK(text(conclusion.events) == (i == 0 ? "Warning JobSetDeletionFailed" : ""));
             CHECK(conclusion.requeue_after.has_value());
-            observed.episode = conclusion.episode;
+            observed.retry_state = conclusion.retry_state;
         }
         CHECK(text(conclude_after(observed, 2h).events) == "Normal JobSetDeleted");
-        CHECK(conclude_after(observed, 2h).episode == Episode{});
+        CHECK(conclude_after(observed, 2h).retry_state == RetryState{});
     }
     SECTION("then nothing is active") {
         observed.job_set.reset();

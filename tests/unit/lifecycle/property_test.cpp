@@ -32,8 +32,8 @@ public:
         if (maybe()) job.jobs_status = counts();
         if (maybe(70)) observed.job_set = job_set(job);
         if (maybe()) observed.ttl = ttls_[below(std::size(ttls_))];
-        observed.episode = {.failures = below(12)};
-        if (maybe()) observed.episode.trouble_since = time();
+        observed.retry_state = {.failures = below(12)};
+        if (maybe()) observed.retry_state.trouble_since = time();
         return observed;
     }
 
@@ -123,16 +123,16 @@ TEST_CASE("whatever is observed, decisions keep their promises", "[property]") {
         }
         if (const auto* run = std::get_if<Run>(&decision)) {
             REQUIRE(!ended);
-            const bool creates = run->job_set == JobSetStep::create;
-            const bool changes = run->job_set == JobSetStep::update || run->job_set == JobSetStep::resume;
+            const bool creates = run->job_set == JobSetAction::create;
+            const bool changes = run->job_set == JobSetAction::update || run->job_set == JobSetAction::resume;
             if (creates) REQUIRE((!observed.job_set && !deleting));
             if (changes) REQUIRE((own && observed.job_set->suspend && !deleting));
             if (run->suspend_job_set) REQUIRE((own && observed.job->suspend && !observed.job_set->suspend));
-            if (run->job_set == JobSetStep::resume) REQUIRE(!observed.job->suspend);
+            if (run->job_set == JobSetAction::resume) REQUIRE(!observed.job->suspend);
             if (deleting) REQUIRE(!run->build);
             // A transition is stored before the JobSet is touched.
             if (run->suspend_job_set) REQUIRE(api::is_true(observed.job->conditions, "Suspended"));
-            if (run->job_set == JobSetStep::resume)
+            if (run->job_set == JobSetAction::resume)
                 REQUIRE(!api::is_true(observed.job->conditions, "Suspended"));
         }
     }

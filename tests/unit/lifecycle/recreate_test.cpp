@@ -62,7 +62,7 @@ TEST_CASE("a change that a JobSet cannot take names the field and the way out", 
           "delete the JobSet to begin anew");
     CHECK(cannot_take(Recreation::loses_work, refusal).message.find("run again what has finished") !=
           std::string::npos);
-    CHECK(refuses_object(recreated_in_vain(refusal)));
+    CHECK(is_rejection(recreated_in_vain(refusal)));
     CHECK(recreated_in_vain(refusal).message.find("3 times") != std::string::npos);
 }
 

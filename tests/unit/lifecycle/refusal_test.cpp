@@ -53,11 +53,11 @@ TEST_CASE("whether the object or the world is to blame", "[refusal]") {
     };
     for (const Row& row : rows) {
         INFO(row.name);
-        CHECK(refuses_object(server_error(row.status, row.message)) == row.want);
+        CHECK(is_rejection(server_error(row.status, row.message)) == row.want);
     }
     api::Error taken = server_error(422, "metadata.resourceVersion: Invalid value: 0");
     taken.code = api::Errc::conflict;
-    CHECK_FALSE(refuses_object(taken));
+    CHECK_FALSE(is_rejection(taken));
 }
 
 TEST_CASE("what stands in the way when no object is to blame", "[refusal]") {

@@ -17,7 +17,7 @@ struct Story {
         writes += conclusion.status_changed ? 1 : 0;
         observed.job->conditions = conclusion.conditions;
         observed.job->jobs_status = conclusion.jobs_status;
-        observed.episode = conclusion.episode;
+        observed.retry_state = conclusion.retry_state;
         for (const Event& event : conclusion.events)
             reported +=
                 (reported.empty() ? "" : ", ") + std::to_string((now - start).count()) + " " + event.reason;

@@ -3,14 +3,14 @@
 namespace lifecycle {
 namespace {
 
-std::string step_text(JobSetStep step) {
+std::string step_text(JobSetAction step) {
     switch (step) {
-        case JobSetStep::leave: return "leave";
-        case JobSetStep::wait_until_gone: return "wait until gone";
-        case JobSetStep::create: return "create";
-        case JobSetStep::update: return "update";
-        case JobSetStep::resume: return "resume";
-        case JobSetStep::refuse: return "refuse";
+        case JobSetAction::leave: return "leave";
+        case JobSetAction::wait_until_gone: return "wait until gone";
+        case JobSetAction::create: return "create";
+        case JobSetAction::update: return "update";
+        case JobSetAction::resume: return "resume";
+        case JobSetAction::refuse: return "refuse";
     }
     return "?";
 }

@@ -1,4 +1,4 @@
-#include "net/admin_server.hpp"
+#include "net/server/admin_server.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "loop.hpp"
-#include "net/http_client.hpp"
+#include "net/client/http_client.hpp"
 #include "peer.hpp"
 #include "server_fixture.hpp"
 

@@ -1,4 +1,4 @@
-#include "net/http_client.hpp"
+#include "net/client/http_client.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>

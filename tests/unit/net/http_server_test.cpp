@@ -1,11 +1,11 @@
-#include "net/http_server.hpp"
+#include "net/server/http_server.hpp"
 
 #include <boost/asio/post.hpp>
 #include <catch2/catch.hpp>
 #include <stdexcept>
 
 #include "loop.hpp"
-#include "net/timer.hpp"
+#include "net/process/timer.hpp"
 #include "peer.hpp"
 #include "server_fixture.hpp"
 

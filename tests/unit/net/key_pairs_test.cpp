@@ -1,4 +1,4 @@
-#include "net/key_pairs.hpp"
+#include "net/tls/key_pairs.hpp"
 
 #include <openssl/evp.h>
 

@@ -1,4 +1,4 @@
-#include "net/log.hpp"
+#include "net/process/log.hpp"
 
 #include <catch2/catch.hpp>
 #include <limits>

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "net/async.hpp"
+#include "net/process/async.hpp"
 
 namespace test {
 

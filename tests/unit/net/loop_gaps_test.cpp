@@ -1,4 +1,4 @@
-#include "net/loop_gaps.hpp"
+#include "net/process/loop_gaps.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -6,7 +6,7 @@
 #include <boost/asio/post.hpp>
 #include <catch2/catch.hpp>
 
-#include "net/metrics.hpp"
+#include "net/process/metrics.hpp"
 
 using namespace std::chrono_literals;
 using net::LoopGaps;

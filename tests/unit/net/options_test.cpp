@@ -1,10 +1,10 @@
-#include "net/options.hpp"
+#include "net/process/options.hpp"
 
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 
-#include "net/run.hpp"
+#include "net/process/run_main.hpp"
 
 using namespace std::chrono_literals;
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "certificates.hpp"
-#include "net/async.hpp"
+#include "net/process/async.hpp"
 
 namespace test {
 

@@ -8,12 +8,12 @@
 #include <fstream>
 
 #include "loop.hpp"
-#include "net/file.hpp"
-#include "net/http.hpp"
-#include "net/options.hpp"
-#include "net/run.hpp"
-#include "net/signals.hpp"
-#include "net/timer.hpp"
+#include "net/process/file.hpp"
+#include "net/http/http.hpp"
+#include "net/process/options.hpp"
+#include "net/process/run_main.hpp"
+#include "net/process/signals.hpp"
+#include "net/process/timer.hpp"
 
 using namespace std::chrono_literals;
 

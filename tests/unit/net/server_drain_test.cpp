@@ -105,7 +105,7 @@ TEST_CASE("a retired server asks its clients to move on", "[net]") {
         const auto peer = co_await server.connect();
         auto response = co_await peer->ask(echo);
         CHECK_FALSE(says_close(response));
-        server.server->retire();
+        server.server->close_after_response();
         response = co_await peer->ask(echo);
         CHECK(status_of(response) == 200);
         CHECK(says_close(response));

@@ -1,8 +1,8 @@
-#include "net/source_rate.hpp"
+#include "net/server/source_rate.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "net/timer.hpp"
+#include "net/process/timer.hpp"
 #include "server_fixture.hpp"
 
 using net::SourceRate;

@@ -1,4 +1,4 @@
-#include "stream.hpp"
+#include "tls/stream.hpp"
 
 #include <linux/sockios.h>
 #include <poll.h>
@@ -10,7 +10,7 @@
 #include "certificates.hpp"
 #include "raw_tls.hpp"
 #include "server_fixture.hpp"
-#include "tls_impl.hpp"
+#include "tls/tls_impl.hpp"
 
 using net::IoStatus;
 using net::Stream;

@@ -1,4 +1,4 @@
-#include "net/supervisor.hpp"
+#include "net/process/supervisor.hpp"
 
 #include <unistd.h>
 
@@ -32,17 +32,17 @@ struct Life {
     net::Wakeup gone{context.get_executor()};
     net::Supervisor supervisor;
 
-    explicit Life(net::EndLimits limits = {})
+    explicit Life(net::ShutdownLimits limits = {})
         : supervisor(context, log, limits, [this](int status) {
               left.push_back(status);
               gone.notify();
           }) {}
 
     api::Result<> run() {
-        return supervisor.run([this](bool hurry) { return end(hurry); });
+        return supervisor.run([this](bool immediate) { return end(immediate); });
     }
-    net::Task<> end(bool hurry) {
-        ends += hurry ? "in a hurry" : "orderly";
+    net::Task<> end(bool immediate) {
+        ends += immediate ? "in a hurry" : "orderly";
         if (hangs) co_await gone.wait();
     }
 };

@@ -1,4 +1,4 @@
-#include "net/task_group.hpp"
+#include "net/process/task_group.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "net/tls.hpp"
+#include "net/tls/tls.hpp"
 
 #include <openssl/ssl.h>
 #include <sys/resource.h>

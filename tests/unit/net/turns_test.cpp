@@ -1,4 +1,4 @@
-#include "net/turns.hpp"
+#include "net/process/turns.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>

@@ -2,8 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "kube/status.hpp"
-#include "kube/store.hpp"
+#include "kube/client/status.hpp"
+#include "kube/watch/store.hpp"
 #include "support/printers.hpp"
 
 using api::Json;

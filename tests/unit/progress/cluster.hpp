@@ -8,7 +8,7 @@
 #include <set>
 
 #include "fake_api_server.hpp"
-#include "net/task_group.hpp"
+#include "net/process/task_group.hpp"
 #include "progress/report_handler.hpp"
 #include "support/printers.hpp"
 #include "tokens.hpp"

@@ -27,7 +27,7 @@ std::vector<std::string> errors_of_schema(const Report& report) {
                       {"status", Json::object({{"trainerStatus", std::move(status)}})}});
     const crd::Crd& schema = *crd::find("TrainJob");
     Json stored = job;
-    schema.bring_to_stored_form(stored);
+    schema.prune_and_default(stored);
     std::vector<std::string> errors;
     bool blocked = false;
     for (const crd::Finding& finding : schema.validate(stored)) {

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "net/source_rate.hpp"
+#include "net/server/source_rate.hpp"
 #include "support/printers.hpp"
 
 using progress::ReviewLimits;

@@ -20,7 +20,7 @@ struct InFlight : Plan {
         object.resource_version = std::to_string(std::stoi(object.resource_version) + 1);
         object.progress = progress::progress_hash({.percentage = progress});
         object.updated = wall - age;
-        object.progressed = wall - age;
+        object.bookmark = wall - age;
     }
 
     Schedule::Write write = {};
@@ -148,7 +148,7 @@ TEST_CASE("a report that another replica has overtaken is dropped", "[schedule]"
     CHECK(plan.schedule.pending() == 0);
     // The next one is compared with what the other one stored.
     plan.pass(5s);
-    const std::string stored = api::format_time(*plan.stored[job].progressed);
+    const std::string stored = api::format_time(*plan.stored[job].bookmark);
     plan.submit(3);
     CHECK(plan.status_of(plan.must_take())["lastProgressTime"].as_string() == stored);
 }

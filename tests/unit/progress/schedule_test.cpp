@@ -256,7 +256,7 @@ TEST_CASE("progress does not go back, unless what is stored is ahead of the cloc
         plan.submit(2);
         const api::Time arrived = plan.wall_now();
         plan.pass(20s);
-        plan.stored[job].progressed = plan.wall_now() + ahead;  // by another replica
+        plan.stored[job].bookmark = plan.wall_now() + ahead;  // by another replica
         plan.learn();
         const auto write = plan.must_take();
         const api::Time want = ahead < 0s ? plan.wall_now() + ahead : arrived;

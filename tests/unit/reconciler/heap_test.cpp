@@ -8,7 +8,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
-#include "kube/api_server.hpp"
+#include "kube/client/api_server.hpp"
 #include "support/virtual_clock.hpp"
 
 using namespace std::chrono_literals;
@@ -55,14 +55,14 @@ TEST_CASE("memory is given back after the start, and once after each burst of wo
 }
 
 TEST_CASE("a replica that has no passes gives memory back after what its watches have brought") {
-    std::uint64_t brought = 5000;  // its first lists
-    Room room([&] { return reconciler::heap_work(0, brought); });
+    std::uint64_t objects_received = 5000;  // its first lists
+    Room room([&] { return reconciler::heap_work(0, objects_received); });
     room.clock.run_for(1min);
     CHECK(room.trims == 1);
-    SECTION("be it a list anew") { brought += 5000; }
+    SECTION("be it a list anew") { objects_received += 5000; }
     SECTION("be it a storm of changes") {
         for (int second = 0; second < 30; ++second) {
-            brought += 100;
+            objects_received += 100;
             room.clock.run_for(1s);
         }
         CHECK(room.trims == 1);
@@ -72,11 +72,11 @@ TEST_CASE("a replica that has no passes gives memory back after what its watches
 }
 
 TEST_CASE("changes that drip in do not make it give memory back for ever") {
-    std::uint64_t brought = 0;
-    Room room([&] { return reconciler::heap_work(0, brought); });
+    std::uint64_t objects_received = 0;
+    Room room([&] { return reconciler::heap_work(0, objects_received); });
     room.clock.run_for(1min);
     for (int change = 0; change < 360; ++change) {
-        ++brought;
+        ++objects_received;
         room.clock.run_for(10s);
     }
     CHECK(room.trims <= 1 + 360 / 100);

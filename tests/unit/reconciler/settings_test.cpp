@@ -10,7 +10,7 @@ struct CommandLine {
     reconciler::Settings settings = {};
     net::Options options{"signalbox-reconciler", "summary", "0"};
 
-    api::Result<> read(const std::vector<const char*>& words) {
+    api::Result<> controller::read(const std::vector<const char*>& words) {
         reconciler::add_options(options, settings);
         if (const auto parsed = options.parse(words); !parsed) return parsed.error();
         return reconciler::check(settings);

@@ -3,7 +3,7 @@
 #include <random>
 
 #include "fixtures.hpp"
-#include "runtime/admission.hpp"
+#include "runtime/validation.hpp"
 #include "runtime/snapshot.hpp"
 
 using api::Json;
@@ -299,13 +299,13 @@ TEST_CASE("twelve thousand claims are too many to count, or found wrong, in time
     const auto built = runtime::build({.job = train, .runtime = runtime, .observed = observed});
     if (!built) FAIL(built.error());
     CHECK(env_text(node_container(built->objects.back().object)).ends_with("DMLC_NUM_WORKER=1"));
-    CHECK(built->notices.at(0).reason == "GPUCountUnknown");
+    CHECK(built->warnings.at(0).reason == "GPUCountUnknown");
 
     // Without any of them, each reference is wrong, also of a TrainJob that had as many before.
     at(runtime, pod).erase("resourceClaims");
     const Json before = changed(job, {{"spec.trainer.image", "older"}});
     const auto findings =
-        runtime::review_train_job({.object = job, .old_object = before, .runtime = &runtime});
+        runtime::validate_train_job({.object = job, .old_object = before, .runtime = &runtime});
     CHECK(findings.errors.size() + findings.errors.more() >= many);
     CHECK((std::clock() - started) / CLOCKS_PER_SEC < 30);
 }

@@ -2,7 +2,7 @@
 #include "runtime/build.hpp"
 
 #include "fixtures.hpp"
-#include "runtime/admission.hpp"
+#include "runtime/validation.hpp"
 
 using api::Json;
 
@@ -202,9 +202,9 @@ TEST_CASE("deadlines and TTLs of the template are stripped, and said", "[runtime
     CHECK(spec["replicatedJobs"][0]["template"]["spec"]["activeDeadlineSeconds"].is_null());
     CHECK(spec["replicatedJobs"][0]["template"]["spec"]["ttlSecondsAfterFinished"].is_null());
     CHECK(spec["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["activeDeadlineSeconds"] == 4);
-    REQUIRE(built->notices.size() == 1);
-    CHECK(built->notices[0].reason == "RuntimeFieldIgnored");
-    CHECK(built->notices[0].note.find("spec.template.spec.ttlSecondsAfterFinished") != std::string::npos);
+    REQUIRE(built->warnings.size() == 1);
+    CHECK(built->warnings[0].reason == "RuntimeFieldIgnored");
+    CHECK(built->warnings[0].note.find("spec.template.spec.ttlSecondsAfterFinished") != std::string::npos);
 }
 
 TEST_CASE("equal inputs give equal bytes", "[runtime]") {
@@ -315,8 +315,8 @@ TEST_CASE("numbers out of any range crash nobody", "[runtime]") {
                              {"spec.template.spec.replicatedJobs[0].template.spec.parallelism", number}});
                 const auto built = build_job_set(job, runtime);
                 if (!built) CHECK(built.error().code == api::Errc::invalid);
-                runtime::review_train_job({.object = job, .old_object = Json(), .runtime = &runtime});
-                runtime::review_runtime(runtime, Json());
+                runtime::validate_train_job({.object = job, .old_object = Json(), .runtime = &runtime});
+                runtime::validate_runtime(runtime, Json());
             }
         }
 }

@@ -1,4 +1,4 @@
-#include "edit.hpp"
+#include "template/edit.hpp"
 
 #include "fixtures.hpp"
 #include "runtime/info.hpp"

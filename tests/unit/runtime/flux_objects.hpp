@@ -6,8 +6,8 @@ struct FluxObjects {
     api::Json job_set = {};
     api::Json secret = {};
     api::Json config_map = {};
-    runtime::Applied secret_applied = runtime::Applied::with_job_set;
-    runtime::Applied config_map_applied = runtime::Applied::with_job_set;
+    runtime::ApplyPolicy secret_applied = runtime::ApplyPolicy::with_job_set;
+    runtime::ApplyPolicy config_map_applied = runtime::ApplyPolicy::with_job_set;
 
     const api::Json& pod() const;        ///< spec of the job "node"
     const api::Json& node() const;       ///< its container

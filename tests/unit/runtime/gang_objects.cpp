@@ -30,7 +30,7 @@ Json pod_group(const Json& runtime, const Objects& observed) {
     const auto built = build_gang(runtime, observed);
     if (!built) FAIL(built.error());
     REQUIRE(built->objects.size() == 2);
-    CHECK(built->objects.front().when == runtime::Applied::with_job_set);
+    CHECK(built->objects.front().when == runtime::ApplyPolicy::with_job_set);
     return built->objects.front().object;
 }
 

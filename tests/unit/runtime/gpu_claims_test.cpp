@@ -54,7 +54,7 @@ std::string counted(const Json& runtime, Objects observed, const Json& job = tra
     std::string text;
     for (const Json& entry : node_container(built->objects.back().object)["env"].items())
         if (entry["name"].as_string() == "DMLC_NUM_WORKER") text = entry["value"].as_string();
-    for (const runtime::Notice& notice : built->notices) text += " " + notice.reason + ": " + notice.note;
+    for (const runtime::BuildWarning& notice : built->warnings) text += " " + notice.reason + ": " + notice.note;
     return text;
 }
 
@@ -66,7 +66,7 @@ std::string processes(const Json& runtime, const Objects& observed) {
     const api::TrainJob parsed = api::parse_train_job(train_job());
     const auto built = runtime::build({.job = parsed, .runtime = runtime, .observed = observed});
     if (!built) return built.error().message;
-    CHECK(built->notices.empty());
+    CHECK(built->warnings.empty());
     for (const Json& entry : node_container(built->objects.back().object)["env"].items())
         if (entry["name"].as_string() == "PET_NPROC_PER_NODE") return std::string(entry["value"].as_string());
     return "none";
@@ -243,7 +243,7 @@ TEST_CASE("MPI and Flux go by the GPUs behind claims, and without them where the
             const std::string script(each.object["data"]["entrypoint.sh"].as_string());
             if (!script.empty()) text += script.find("--gpu") == script.npos ? "no GPUs\n" : "GPUs\n";
         }
-        for (const runtime::Notice& notice : built->notices) text += notice.reason;
+        for (const runtime::BuildWarning& notice : built->warnings) text += notice.reason;
         return text;
     };
     CHECK(outcome(runtime_with_claim("mpi"), two) == "job-node-0-0.job slots=2\n");
@@ -393,7 +393,7 @@ TEST_CASE("GPUs are unknown where resourcesPerNode asks for a claim that another
                  .observed = {claim_template("[{name: a, exactly: {deviceClassName: gpu}}]")}});
             REQUIRE(built);
             std::string told;
-            for (const runtime::Notice& notice : built->notices) told += notice.note;
+            for (const runtime::BuildWarning& notice : built->warnings) told += notice.note;
             CHECK(told == (node_first
                                ? "GPUs of a Pod cannot be counted: claim \"gpus\": their Pod has no such "
                                  "claim"

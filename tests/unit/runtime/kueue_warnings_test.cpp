@@ -1,6 +1,6 @@
 // What is said of a TrainJob that enters a queue of Kueue.
 #include "fixtures.hpp"
-#include "runtime/admission.hpp"
+#include "runtime/validation.hpp"
 
 using api::Json;
 using runtime::KueueTypes;
@@ -17,7 +17,7 @@ Json queued(std::vector<Change> changes) {
 
 std::vector<std::string> warnings(const Json& job, const Json& runtime, KueueTypes types,
                                   const Json& before = {}) {
-    const auto findings = runtime::review_train_job(
+    const auto findings = runtime::validate_train_job(
         {.object = job, .old_object = before, .runtime = &runtime, .kueue_types = types});
     std::vector<std::string> found;
     for (const auto& [text, rule] : findings.warnings) {
@@ -93,11 +93,11 @@ TEST_CASE("entering a queue is never refused, and no runtime is asked for", "[ad
     const Json job = queued({});
     Json unqueued = job;
     unqueued["metadata"].erase("labels");
-    CHECK(runtime::lookups_for(job, unqueued) == runtime::Lookups{.runtime_for_warnings = true});
-    CHECK(runtime::lookups_for(unqueued, job) == runtime::Lookups());
-    CHECK(runtime::review_train_job({.object = job, .old_object = unqueued}) == runtime::Findings());
+    CHECK(runtime::lookups_for(job, unqueued) == runtime::RequiredInputs{.runtime_for_warnings = true});
+    CHECK(runtime::lookups_for(unqueued, job) == runtime::RequiredInputs());
+    CHECK(runtime::validate_train_job({.object = job, .old_object = unqueued}) == runtime::Findings());
     const Json broken = "x";
-    CHECK(runtime::review_train_job({.object = job, .old_object = unqueued, .runtime = &broken}) ==
+    CHECK(runtime::validate_train_job({.object = job, .old_object = unqueued, .runtime = &broken}) ==
           runtime::Findings());
 }
 
@@ -109,7 +109,7 @@ TEST_CASE("of very many counts that differ the first are told, and none where no
         at(runtime, "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]")
             ["resources"]["requests"]["x.io/own-" + std::to_string(i)] = 1;
     const auto found = [&] {
-        return runtime::review_train_job(
+        return runtime::validate_train_job(
                    {.object = job, .runtime = &runtime, .kueue_types = KueueTypes::v2_2})
             .warnings;
     };
@@ -182,7 +182,7 @@ TEST_CASE("a warning tells which fields a client has lost", "[admission]") {
     const auto found = [&](const Json& before, const Json& after) {
         Texts texts;
         for (const auto& [text, rule] :
-             runtime::review_train_job({.object = after, .old_object = before, .runtime = &runtime})
+             runtime::validate_train_job({.object = after, .old_object = before, .runtime = &runtime})
                  .warnings) {
             CHECK(rule == "W18");
             texts.push_back(text);

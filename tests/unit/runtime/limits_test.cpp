@@ -1,11 +1,11 @@
 // How long lists and maps of a TrainJob may be, and which items are there once.
-#include "limits.hpp"
+#include "template/limits.hpp"
 
 #include <fstream>
 #include <iterator>
 #include <map>
 
-#include "runtime/admission.hpp"
+#include "runtime/validation.hpp"
 
 #include "fixtures.hpp"
 
@@ -69,7 +69,7 @@ Json list_of(int size) {
 
 api::FieldErrors errors_of(const Json& job, const Json& before = {}) {
     const Json runtime = plain_runtime();
-    return runtime::review_train_job({.object = job, .old_object = before, .runtime = &runtime}).errors;
+    return runtime::validate_train_job({.object = job, .old_object = before, .runtime = &runtime}).errors;
 }
 
 }  // namespace
@@ -110,7 +110,7 @@ TEST_CASE("a list or map that is too long, or a key that is there twice, is said
     for (const Case& c : cases) {
         DYNAMIC_SECTION(c.name) {
             const Json job = job_with(c.place.c_str(), c.value);
-            CHECK(runtime::lookups_for(job, Json()) == runtime::Lookups());
+            CHECK(runtime::lookups_for(job, Json()) == runtime::RequiredInputs());
             const auto errors = errors_of(job);
             REQUIRE(errors.size() == 1);
             CHECK(errors[0].field == c.field);

@@ -1,5 +1,5 @@
 #include "fixtures.hpp"
-#include "runtime/admission.hpp"
+#include "runtime/validation.hpp"
 
 using api::Json;
 
@@ -16,10 +16,10 @@ TEST_CASE("of a runtime that changes or goes, the queued jobs that use it are co
     const Json before = plain_runtime();
     const Json edited = changed(before, {{"spec.mlPolicy.numNodes", "2"}});
     const Json other_ttl = changed(before, {{"spec.ttlSecondsAfterFinished", "2"}});
-    CHECK(runtime::lookups_for_runtime(edited, before) == runtime::Lookups{.queued_jobs = true});
-    CHECK(runtime::lookups_for_runtime(Json(), before) == runtime::Lookups{.queued_jobs = true});
-    CHECK(runtime::lookups_for_runtime(other_ttl, before) == runtime::Lookups());
-    CHECK(runtime::lookups_for_runtime(before, Json()) == runtime::Lookups());
+    CHECK(runtime::lookups_for_runtime(edited, before) == runtime::RequiredInputs{.queued_jobs = true});
+    CHECK(runtime::lookups_for_runtime(Json(), before) == runtime::RequiredInputs{.queued_jobs = true});
+    CHECK(runtime::lookups_for_runtime(other_ttl, before) == runtime::RequiredInputs());
+    CHECK(runtime::lookups_for_runtime(before, Json()) == runtime::RequiredInputs());
 
     const Json ended = *api::parse_json(R"({"conditions": [{"type": "Complete", "status": "True"}]})");
     Json done = queued({});

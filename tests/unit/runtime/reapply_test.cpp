@@ -1,7 +1,7 @@
 // What is left of the runtime patches when a manifest is applied again by the client's side.
 #include "fixtures.hpp"
 #include "merge/json_patch.hpp"
-#include "runtime/admission.hpp"
+#include "runtime/validation.hpp"
 
 using api::Json;
 
@@ -76,12 +76,12 @@ TEST_CASE("applying a manifest again removes no entry that it has never had", "[
             if (c.written.empty()) written["spec"].erase("runtimePatches");
             const runtime::Writer writer = {.field_manager = c.by};
             const std::size_t entries = managers_of(written).size();
-            const auto mutation = runtime::mutate_train_job(written, before, now, writer);
+            const auto mutation = runtime::default_train_job(written, before, now, writer);
             REQUIRE(merge::apply_operations(mutation.operations, written));
             CHECK(managers_of(written) == c.want);
             CHECK(mutation.restored ==
                   std::vector<std::string_view>(managers_of(written).size() - entries, "reapply"));
-            CHECK(runtime::mutate_train_job(written, before, now, writer).operations.empty());
+            CHECK(runtime::default_train_job(written, before, now, writer).operations.empty());
         }
     }
 }
@@ -97,12 +97,12 @@ TEST_CASE("Kueue's entry stays in a job that has a queue", "[admission]") {
         CAPTURE(by);
         Json stored = written;
         REQUIRE(merge::apply_operations(
-            runtime::mutate_train_job(written, before, now, {.field_manager = by}).operations, stored));
+            runtime::default_train_job(written, before, now, {.field_manager = by}).operations, stored));
         CHECK(stored == before);
     }
     // Without a queue it is an entry as any other.
     written["metadata"]["labels"].erase("kueue.x-k8s.io/queue-name");
-    CHECK(runtime::mutate_train_job(written, before, now, {.field_manager = "ci"}).operations.empty());
+    CHECK(runtime::default_train_job(written, before, now, {.field_manager = "ci"}).operations.empty());
 }
 
 TEST_CASE("a note that is no manifest puts nothing back", "[admission]") {
@@ -110,7 +110,7 @@ TEST_CASE("a note that is no manifest puts nothing back", "[admission]") {
     for (const char* note : {"", "{", "[]", "{\"spec\": 3}"}) {
         Json written = job_with("a", "a");
         written["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"] = note;
-        CHECK(runtime::mutate_train_job(written, before, now, {.field_manager = kubectl_apply})
+        CHECK(runtime::default_train_job(written, before, now, {.field_manager = kubectl_apply})
                   .operations.empty());
     }
 }

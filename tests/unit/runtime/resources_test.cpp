@@ -1,5 +1,5 @@
 // How many GPUs and CPUs a container has, and what it gets.
-#include "resources.hpp"
+#include "resources/resources.hpp"
 
 #include "fixtures.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "fixtures.hpp"
 #include "merge/json_patch.hpp"
-#include "runtime/admission.hpp"
+#include "runtime/validation.hpp"
 #include "runtime/plugin.hpp"
 #include "support/places.hpp"
 
@@ -27,9 +27,9 @@ const runtime::Pipeline& whole_pipeline() {
 
 runtime::Findings review(const Row& row) {
     if (row.object["kind"].as_string() != "TrainJob")
-        return runtime::review_runtime(row.object, row.old_object, whole_pipeline());
-    const runtime::Lookups lookups = runtime::lookups_for(row.object, row.old_object);
-    return runtime::review_train_job(
+        return runtime::validate_runtime(row.object, row.old_object, whole_pipeline());
+    const runtime::RequiredInputs lookups = runtime::lookups_for(row.object, row.old_object);
+    return runtime::validate_train_job(
         {.object = row.object,
          .old_object = row.old_object,
          .runtime = lookups.runtime && !row.runtime.is_null() ? &row.runtime : nullptr,
@@ -106,7 +106,7 @@ TEST_CASE("defaulting a TrainJob stamps patches or says again what is stored, wh
         if (row.object["kind"].as_string() != "TrainJob") continue;
         INFO(row.name);
         Json stamped = row.object;
-        for (const Json& operation : runtime::mutate_train_job(row.object, row.old_object, now).operations) {
+        for (const Json& operation : runtime::default_train_job(row.object, row.old_object, now).operations) {
             const std::string_view path = operation["path"].as_string();
             CHECK(operation["op"] == "add");
             if (!path.ends_with("/time")) {
@@ -115,6 +115,6 @@ TEST_CASE("defaulting a TrainJob stamps patches or says again what is stored, wh
             }
             REQUIRE(merge::apply_operations({operation}, stamped));
         }
-        CHECK(runtime::mutate_train_job(stamped, row.old_object, now).operations.empty());
+        CHECK(runtime::default_train_job(stamped, row.old_object, now).operations.empty());
     }
 }

@@ -36,7 +36,7 @@ TEST_CASE("the schema says without an API server what it says with one", "[crd]"
         INFO(row.name);
         const crd::Crd& crd = *crd::find(row.sent["kind"].as_string());
         Json object = row.sent;
-        crd.bring_to_stored_form(object);
+        crd.prune_and_default(object);
         const auto findings = crd.validate(object, row.old_object);
         INFO(messages(findings));
         CHECK(described(findings) == row.refused);

@@ -1,7 +1,7 @@
 // Objects that nothing can be made of are refused before anything is held against anything.
 #include <catch2/catch.hpp>
 
-#include "runtime/admission.hpp"
+#include "runtime/validation.hpp"
 
 #include "fixtures.hpp"
 
@@ -21,7 +21,7 @@ Json job_with_patches(int count) {
 }
 
 runtime::Findings reviewed(const Json& job, const Json& before, const Json& runtime) {
-    return runtime::review_train_job({.object = job, .old_object = before, .runtime = &runtime});
+    return runtime::validate_train_job({.object = job, .old_object = before, .runtime = &runtime});
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ TEST_CASE(
     const Json job = job_with_patches(17);
     const Json before = changed(job, {{"spec.trainer.image", "older"}});
     for (const Json& old : {Json(), before}) {
-        CHECK(runtime::lookups_for(job, old) == runtime::Lookups());
+        CHECK(runtime::lookups_for(job, old) == runtime::RequiredInputs());
         const auto findings = reviewed(job, old, plain_runtime());
         REQUIRE(findings.errors.size() == 1);
         CHECK(findings.errors[0].field == "spec.runtimePatches");
@@ -43,7 +43,7 @@ TEST_CASE(
 
 TEST_CASE("an update to fewer patches, of which the old object had too many, is looked up", "[admission]") {
     CHECK(runtime::lookups_for(job_with_patches(16), job_with_patches(17)) ==
-          runtime::Lookups{.runtime = true, .job_set = true});
+          runtime::RequiredInputs{.runtime = true, .job_set = true});
 }
 
 TEST_CASE("a runtime has as many targets of torch's environment as the schema admits", "[admission]") {
@@ -56,12 +56,12 @@ TEST_CASE("a runtime has as many targets of torch's environment as the schema ad
             at(runtime, targets).push_back(Json::object({{"jobName", "node"}, {"containerNames", list}}));
         return runtime;
     };
-    CHECK(runtime::review_runtime(with(16, 8), Json()).errors.empty());
+    CHECK(runtime::validate_runtime(with(16, 8), Json()).errors.empty());
     CHECK(build_job_set(train_job(), with(16, 8)).has_value());
     for (const auto& [runtime, field] :
          {std::pair(with(17, 1), std::string(targets)),
           std::pair(with(1, 9), std::string(targets) + "[0].containerNames")}) {
-        const auto findings = runtime::review_runtime(runtime, Json());
+        const auto findings = runtime::validate_runtime(runtime, Json());
         REQUIRE(findings.errors.size() == 1);
         CHECK(findings.errors[0].field == field);
         CHECK(reviewed(train_job(), Json(), runtime).errors.size() == 1);
@@ -77,11 +77,11 @@ TEST_CASE("two jobs of one name are refused: both would get what a TrainJob says
     jobs.items()[1]["template"].erase("metadata");
     CHECK(describe(build_job_set(train_job(), runtime).error()) ==
           "spec.template.spec.replicatedJobs[1].name: each replicated job needs a name of its own");
-    CHECK(describe(runtime::review_runtime(runtime, Json()).errors) ==
+    CHECK(describe(runtime::validate_runtime(runtime, Json()).errors) ==
           "spec.template.spec.replicatedJobs[1].name: Duplicate value: \"node\": each replicated job needs a "
           "name "
           "of its own");
-    CHECK(runtime::review_runtime(runtime, runtime).errors.empty());
+    CHECK(runtime::validate_runtime(runtime, runtime).errors.empty());
 }
 
 TEST_CASE("a gang of more kinds of resources than any node has is refused with the place", "[gang]") {
@@ -113,8 +113,8 @@ TEST_CASE("a runtime with more faults than are told apart can stay as it is, but
     for (int i = 0; i < 300; ++i)
         at(runtime, "spec.template.spec.replicatedJobs")
             .push_back(tree("{name: No.DNS.label, template: {}}"));
-    const auto made = runtime::review_runtime(runtime, Json());
+    const auto made = runtime::validate_runtime(runtime, Json());
     CHECK(made.errors.size() == 100);
     CHECK(made.errors.more() == 200);
-    CHECK(runtime::review_runtime(runtime, runtime).errors.empty());
+    CHECK(runtime::validate_runtime(runtime, runtime).errors.empty());
 }

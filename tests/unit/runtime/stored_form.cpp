@@ -9,6 +9,6 @@ api::Json stored_form(const api::Json& object) {
     const crd::Crd* crd = crd::find(object["kind"].as_string());
     if (!crd) throw std::runtime_error("no CRD of kind " + std::string(object["kind"].as_string()));
     api::Json form = object;
-    crd->bring_to_stored_form(form);
+    crd->prune_and_default(form);
     return form;
 }

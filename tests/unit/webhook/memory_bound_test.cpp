@@ -1,12 +1,12 @@
-#include "memory_bound.hpp"
+#include "admission/memory_bound.hpp"
 
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <regex>
 #include <sstream>
 
-#include "net/http_server.hpp"
-#include "rationed_server.hpp"
+#include "net/server/http_server.hpp"
+#include "admission/rationed_server.hpp"
 #include "settings.hpp"
 #include "support/places.hpp"
 
@@ -38,24 +38,24 @@ std::string megabytes(std::size_t bytes) { return std::to_string((bytes + 500'00
 TEST_CASE("the documented limits are those that are compiled in", "[limits]") {
     const std::string page = text_of("docs/webhook-limits.md");
     const net::ServerLimits server;
-    const RuntimeCache::Room room;
-    const Ration ration;
+    const admission::RuntimeInformer::Room room;
+    const admission::Ration ration;
     const std::string expected[] = {
         megabytes(memory_bound::base) + " + " + std::to_string(memory_bound::of_connection / 1000) +
             " kB x connections + bytes in flight + " + megabytes(memory_bound::of_runtimes) + " + " +
             megabytes(memory_bound::of_thread) + " x threads",
         megabytes(memory_bound::of_lookups) + " of it are for lookups",
-        "| values in one review | | " + number(max_review_values) + " | 413 |",
+        "| values in one review | | " + number(admission::max_review_values) + " | 413 |",
         "| values in one runtime | | " + number(max_runtime_values) + " |",
         "| runtimes in namespaces that are kept | | " + megabytes(room.of_all) + "; " +
             megabytes(room.of_namespace) + " of each namespace |",
         "| reads of the API server for reviews of unknown callers | | " +
             number(static_cast<std::size_t>(ration.per_second)) + " a second, " +
             number(static_cast<std::size_t>(ration.at_once)) + " saved up |",
-        "| objects that lookups read | | " + kibibytes(lookup_limits::usual_object) + " over " +
-            number(lookup_limits::connections) + " connections of each thread; larger ones one at a time, " +
-            "up to " + mebibytes(lookup_limits::largest_object) + " |",
-        "one at a time, of 1,000 jobs at most, and " + mebibytes(lookup_limits::largest_page) + " a page |",
+        "| objects that lookups read | | " + kibibytes(admission::lookup_limits::usual_object) + " over " +
+            number(admission::lookup_limits::connections) + " connections of each thread; larger ones one at a time, " +
+            "up to " + mebibytes(admission::lookup_limits::largest_object) + " |",
+        "one at a time, of 1,000 jobs at most, and " + mebibytes(admission::lookup_limits::largest_page) + " a page |",
         "| one body | | " + std::to_string(server.body_bytes >> 20) + " MiB | 413 |",
         "| request line and headers; their number | | " + std::to_string(server.header_bytes >> 10) + " KiB;",
         "Small bodies (" + std::to_string(net::ServerLimits::uncounted_bytes >> 10) + " KiB",

@@ -164,7 +164,7 @@ TEST_CASE("users are separated by commas", "[settings]") {
         CAPTURE(text);
         webhook::Settings settings;
         settings.token_users = text;
-        CHECK(webhook::caller_rules(settings).users == want);
+        CHECK(webhook::auth_policy(settings).users == want);
         settings.lossy_clients = text;
         const auto& lossy = webhook::review_policy(settings).lossy_clients;
         CHECK(std::set<std::string>(lossy.begin(), lossy.end()) == want);

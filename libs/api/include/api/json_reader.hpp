@@ -14,7 +14,7 @@ using JsonPaths = std::span<const JsonPath>;
 
 /// As parse_json(), without the members at such paths: their text has to be valid as well, but no tree is
 /// made of it.
-Result<Json> parse_json_without(std::string_view text, JsonPaths left_out);
+Result<Json> parse_json_without(std::string_view text, JsonPaths omit);
 
 /// The string at that path; "" if none is there. Reads no further than to it: what follows may be anything.
 std::string find_string(std::string_view text, JsonPath path);

@@ -37,7 +37,7 @@ public:
 
     /// Prunes unknown fields and nulls, and sets defaults. Keeps values of a wrong type. Returns the paths of
     /// unknown fields: kubectl rejects them, the API server only warns.
-    std::vector<std::string> bring_to_stored_form(api::Json& object) const;
+    std::vector<std::string> prune_and_default(api::Json& object) const;
 
     /// Validates an object in stored form; without an old object as a create. Skips unchanged parts of an
     /// update (ratcheting). Skips CEL rules if there are errors that could mislead them.

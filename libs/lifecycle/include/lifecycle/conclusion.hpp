@@ -23,7 +23,7 @@ struct Conclusion {
     /// At least 1 s. Empty: nothing but an event can bring news.
     std::optional<std::chrono::seconds> requeue_after = {};
     std::vector<Event> events = {};
-    Episode episode = {};  ///< to be handed in with the next pass
+    RetryState retry_state = {};  ///< to be handed in with the next pass
     /// That the writes of this pass have been made tells another pass nothing: it would find nothing to do.
     bool settled = false;
 };

@@ -24,7 +24,7 @@ struct StoreTransition {
 struct Finish {
     api::Condition condition = {};  ///< `Complete` or `Failed`; last_transition is when it ended
     bool settle = true;             ///< bring `Suspended` and `Created` up to date in the same write
-    bool told_by_job_set = false;   ///< else it is our own verdict
+    bool from_job_set = false;   ///< else it is our own verdict
 
     bool operator==(const Finish&) const = default;
 };
@@ -43,7 +43,7 @@ struct Expire {
 };
 
 /// What is to happen to the JobSet in a Run.
-enum class JobSetStep {
+enum class JobSetAction {
     leave,            ///< it runs (then it is not touched), is being suspended, or its pods still end
     wait_until_gone,  ///< it is being deleted; once it is gone it is built again
     create,           ///< there is none: an apply that only creates
@@ -60,7 +60,7 @@ struct Run {
     /// Build, then apply the objects in their order, the JobSet as `job_set` says. False: nothing is built or
     /// applied.
     bool build = true;
-    JobSetStep job_set = JobSetStep::leave;
+    JobSetAction job_set = JobSetAction::leave;
     RuntimeSource runtime = RuntimeSource::live;
     /// A JobSet that was at work is gone: creating it is worth a Warning.
     bool rebuilds = false;
@@ -105,7 +105,7 @@ enum class Live {
 /// everything else goes on without it. The JobSet is not looked for before the first one is created: that
 /// write, like that of the snapshot before it, can do nothing but create, so the API server itself says
 /// whether something is there, and nothing can come between the look and the write. `observed` is what was
-/// decided on: see tells_of_rest().
+/// decided on: see reports_no_active_pods().
 Live needs_live(const Decision& decision, const Observed& observed);
 
 /// Whether what was met without a live view of the JobSet may be the work of one that the caches have not

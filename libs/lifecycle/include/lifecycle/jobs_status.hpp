@@ -12,6 +12,6 @@ std::vector<api::JobStatus> jobs_status(const Observed& observed);
 /// Whether a status from this view would be the first to say that a suspended job has no active pods. Queues
 /// take that for the end of an eviction and give its nodes away, so an old view must not say it. Of a job
 /// that has ended nothing more is said.
-bool tells_of_rest(const Observed& observed);
+bool reports_no_active_pods(const Observed& observed);
 
 }  // namespace lifecycle

@@ -11,7 +11,7 @@ namespace lifecycle {
 /// Consecutive failed passes of one job, each after the backoff of the one before: what an event brings
 /// earlier tells nothing new of how long trouble lasts. The worker keeps it with the job's key and hands it
 /// in again; losing it costs a quicker retry, a repeated event and a later condition.
-struct Episode {
+struct RetryState {
     int failures = 0;
     std::optional<api::Time> trouble_since = {};  ///< of errors that are no verdict on an object
     /// Of those among them that a condition reports: no conflicts, stale credentials, ending namespaces.
@@ -24,7 +24,7 @@ struct Episode {
     /// When the pass began that is under way, if that is known: a slow failure is trouble for all that time.
     std::optional<api::Time> began = {};
 
-    bool operator==(const Episode&) const = default;
+    bool operator==(const RetryState&) const = default;
 };
 
 /// All that the decisions about one TrainJob depend on.
@@ -32,7 +32,7 @@ struct Observed {
     std::optional<api::TrainJob> job = {};    ///< empty: there is none (any more)
     std::optional<api::JobSet> job_set = {};  ///< the one of that namespace and name, whoever owns it
     std::optional<std::int64_t> ttl = {};     ///< ttl_policy(); needed only if ttl_matters()
-    Episode episode = {};
+    RetryState retry_state = {};
     /// first_resume() of the TrainJob, where it is may_have_been_resumed() and was read live.
     std::optional<api::Time> first_resume = {};
 };

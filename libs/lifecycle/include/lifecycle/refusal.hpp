@@ -7,7 +7,7 @@ namespace lifecycle {
 /// quota or policy can mend, or that its kind does not know a field of it (a 500). Everything else (lost
 /// connections, timeouts, conflicts, overload, a permission that we lack, a namespace that goes away) is not
 /// the object's fault.
-bool refuses_object(const api::Error& error);
+bool is_rejection(const api::Error& error);
 
 /// What stands in the way, by an error that does not speak against the object.
 enum class Obstacle {

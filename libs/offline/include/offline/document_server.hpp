@@ -6,8 +6,8 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "kube/api_server.hpp"
-#include "kube/store.hpp"
+#include "kube/client/api_server.hpp"
+#include "kube/watch/store.hpp"
 
 namespace offline {
 

@@ -6,7 +6,7 @@
 
 #include "api/located_yaml.hpp"
 #include "api/object_key.hpp"
-#include "net/options.hpp"
+#include "net/process/options.hpp"
 
 /// Reads manifests, for commands that work on files without a cluster.
 namespace offline {

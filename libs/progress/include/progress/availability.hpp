@@ -4,8 +4,8 @@
 
 #include "api/json.hpp"
 #include "api/object_key.hpp"
-#include "kube/clock.hpp"
-#include "kube/request.hpp"
+#include "kube/client/clock.hpp"
+#include "kube/client/request.hpp"
 
 namespace progress {
 

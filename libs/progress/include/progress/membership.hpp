@@ -7,8 +7,8 @@
 #include "api/json.hpp"
 #include "api/object_key.hpp"
 #include "api/time.hpp"
-#include "kube/clock.hpp"
-#include "net/digest.hpp"
+#include "kube/client/clock.hpp"
+#include "net/tls/digest.hpp"
 
 namespace progress {
 

@@ -2,7 +2,7 @@
 #include <array>
 #include <chrono>
 
-#include "net/metrics.hpp"
+#include "net/process/metrics.hpp"
 #include "progress/schedule.hpp"
 #include "progress/wire.hpp"
 

@@ -3,9 +3,9 @@
 #include <optional>
 #include <string>
 
-#include "kube/api_server.hpp"
-#include "kube/clock.hpp"
-#include "net/digest.hpp"
+#include "kube/client/api_server.hpp"
+#include "kube/client/clock.hpp"
+#include "net/tls/digest.hpp"
 #include "progress/membership.hpp"
 #include "progress/metrics.hpp"
 #include "progress/review_limits.hpp"

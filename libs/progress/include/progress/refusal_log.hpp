@@ -4,8 +4,8 @@
 #include <string>
 
 #include "api/object_key.hpp"
-#include "kube/clock.hpp"
-#include "net/log.hpp"
+#include "kube/client/clock.hpp"
+#include "net/process/log.hpp"
 #include "progress/wire.hpp"
 
 namespace progress {

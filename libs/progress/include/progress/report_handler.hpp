@@ -4,10 +4,10 @@
 #include <string_view>
 #include <variant>
 
-#include "kube/clock.hpp"
-#include "kube/namespaces.hpp"
-#include "net/http_server.hpp"
-#include "net/log.hpp"
+#include "kube/client/clock.hpp"
+#include "kube/client/namespaces.hpp"
+#include "net/server/http_server.hpp"
+#include "net/process/log.hpp"
 #include "progress/metrics.hpp"
 #include "progress/pod_authenticator.hpp"
 #include "progress/refusal_log.hpp"

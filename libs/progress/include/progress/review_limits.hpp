@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "kube/throttle.hpp"
+#include "kube/client/throttle.hpp"
 
 namespace progress {
 

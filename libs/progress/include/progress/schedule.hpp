@@ -10,7 +10,7 @@
 #include "api/json.hpp"
 #include "api/object_key.hpp"
 #include "api/time.hpp"
-#include "kube/clock.hpp"
+#include "kube/client/clock.hpp"
 #include "progress/report.hpp"
 #include "progress/stored_status.hpp"
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <unordered_map>
 
-#include "kube/api_server.hpp"
-#include "kube/clock.hpp"
-#include "net/log.hpp"
-#include "net/task_group.hpp"
+#include "kube/client/api_server.hpp"
+#include "kube/client/clock.hpp"
+#include "net/process/log.hpp"
+#include "net/process/task_group.hpp"
 #include "progress/metrics.hpp"
 #include "progress/schedule.hpp"
 

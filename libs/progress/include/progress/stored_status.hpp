@@ -6,7 +6,7 @@
 #include "api/json.hpp"
 #include "api/object_key.hpp"
 #include "api/time.hpp"
-#include "kube/request.hpp"
+#include "kube/client/request.hpp"
 
 namespace progress {
 
@@ -16,7 +16,7 @@ struct StoredStatus {
     std::string resource_version = {};
     std::size_t bytes = 0;                     ///< of the whole TrainJob as JSON
     std::optional<api::Time> updated = {};     ///< trainerStatus.lastUpdatedTime
-    std::optional<api::Time> progressed = {};  ///< trainerStatus.lastProgressTime
+    std::optional<api::Time> bookmark = {};  ///< trainerStatus.lastProgressTime
     std::uint64_t progress = 0;                ///< progress_hash() of what is stored
     bool is_complete = false;                  ///< it says 100 percent
 };

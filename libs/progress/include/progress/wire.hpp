@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "api/object_key.hpp"
-#include "net/http.hpp"
+#include "net/http/http.hpp"
 #include "progress/report.hpp"
 
 namespace progress {

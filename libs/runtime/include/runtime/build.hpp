@@ -13,7 +13,7 @@
 namespace runtime {
 
 /// When an object that build() makes is written; by server-side apply unless said otherwise.
-enum class Applied {
+enum class ApplyPolicy {
     once,         ///< created (POST) as `with_job_set` while there is none, and never changed
     every_pass,   ///< whenever it differs, also while the JobSet runs and is not touched
     with_job_set  ///< whenever the JobSet may be: while there is none, or it is suspended and has no pods
@@ -35,7 +35,7 @@ struct Need {
     api::ObjectKey key = {};
     /// Set for objects that build() makes. One of this name that the TrainJob does not control stops
     /// everything before the first write: it is never adopted.
-    std::optional<Applied> ours = {};
+    std::optional<ApplyPolicy> ours = {};
     std::optional<Shared> shared = {};
 
     bool operator==(const Need&) const = default;
@@ -71,23 +71,23 @@ struct Inputs {
 const api::Json* find_observed(const std::vector<api::Json>& observed, const Need& need);
 
 /// Something that people should know about a build that succeeded: a Warning event.
-struct Notice {
+struct BuildWarning {
     std::string reason = {};  ///< e.g. "RuntimeFieldIgnored"
     std::string note = {};
 
-    bool operator==(const Notice&) const = default;
+    bool operator==(const BuildWarning&) const = default;
 };
 
 /// One of the objects of a TrainJob.
 struct BuiltObject {
     api::Json object = {};
-    Applied when = Applied::with_job_set;
+    ApplyPolicy when = ApplyPolicy::with_job_set;
 };
 
 /// What a TrainJob becomes. The snapshot is not among it: see snapshot.hpp.
 struct Built {
     std::vector<BuiltObject> objects = {};  ///< in order of application; the JobSet is the last
-    std::vector<Notice> notices = {};
+    std::vector<BuildWarning> warnings = {};
 };
 
 /// The objects of a TrainJob. Equal inputs give equal bytes. An error is `invalid`, and its field is a path

@@ -41,7 +41,7 @@ struct Info {
 
     api::Json resources = {};  ///< of the trainer's node container, merged with `resourcesPerNode`
     GpuCount gpus = {};        ///< among these, or behind the claims of the Pod
-    std::vector<Notice> notices = {};
+    std::vector<BuildWarning> warnings = {};
     /// Replace the TrainJob's own when set: plugins never touch the TrainJob.
     std::optional<api::Json> command = {};
     std::optional<api::Json> args = {};

@@ -10,7 +10,7 @@
 namespace runtime {
 
 /// What a plugin's admission rules look at: a TrainJob with its runtime.
-struct ReviewContext {
+struct ValidationInputs {
     const api::TrainJob& job;
     const api::Json& runtime;
     const api::Json&
@@ -22,7 +22,7 @@ struct ReviewContext {
 struct NeedsContext {
     const api::TrainJob& job;
     const api::Json& runtime;
-    const api::Json& merged_spec;  ///< as in ReviewContext
+    const api::Json& merged_spec;  ///< as in ValidationInputs
     const std::vector<api::Json>& observed;
 };
 
@@ -43,7 +43,7 @@ public:
     /// The admission rule whose errors validate() adds, where they say no other; "" if it adds none.
     virtual std::string_view rule() const { return {}; }
     /// Adds what is wrong with a TrainJob, besides what concerns every one of them.
-    virtual void validate(const ReviewContext&, api::FieldErrors&) const {}
+    virtual void validate(const ValidationInputs&, api::FieldErrors&) const {}
     /// Adds what is wrong with a runtime.
     virtual void validate_runtime(const api::Json& /*runtime*/, api::FieldErrors&) const {}
 

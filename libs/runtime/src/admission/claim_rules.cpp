@@ -1,15 +1,15 @@
-#include "admission/review_case.hpp"
+#include "admission/validation_context.hpp"
 #include "api/names.hpp"
-#include "claims.hpp"
-#include "resources.hpp"
+#include "resources/claims.hpp"
+#include "resources/resources.hpp"
 
 namespace runtime {
 using api::FieldErrors;
 using api::Json;
 
-void claims_are_there(const ReviewCase& review, FieldErrors& errors) {
+void claims_are_there(const ValidationContext& review, FieldErrors& errors) {
     const ClaimPlaces places(review.job.spec["runtimePatches"]);
-    FieldErrors faults = claim_faults(review.merged_spec);
+    FieldErrors faults = validate_claims(review.merged_spec);
     for (api::FieldError& fault : faults) {
         fault.field = places.find(fault.value.as_string());
         if (fault.field.empty()) fault.field = "spec.runtimeRef";

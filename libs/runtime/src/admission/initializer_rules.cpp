@@ -1,6 +1,6 @@
-#include "admission/review_case.hpp"
+#include "admission/validation_context.hpp"
 #include "api/names.hpp"
-#include "edit.hpp"
+#include "template/edit.hpp"
 
 namespace runtime {
 namespace {
@@ -31,7 +31,7 @@ std::string missing_for(std::string_view name, const Json& job_set_spec) {
 
 }  // namespace
 
-void initializers_have_jobs(const ReviewCase& review, api::FieldErrors& errors) {
+void initializers_have_jobs(const ValidationContext& review, api::FieldErrors& errors) {
     struct Step {
         std::string_view member;
         std::string_view name;

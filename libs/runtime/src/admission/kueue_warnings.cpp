@@ -2,13 +2,13 @@
 // compiled in: facts from its pkg/runtime of v2.2.1 (Kueue 0.18, 0.19) and v2.3.0 (Kueue's main).
 #include <algorithm>
 
-#include "admission/review_case.hpp"
+#include "admission/validation_context.hpp"
 #include "api/names.hpp"
-#include "edit.hpp"
-#include "faults.hpp"
+#include "template/edit.hpp"
+#include "build/template_rules.hpp"
 #include "merge/strategic_merge.hpp"
-#include "pod_requests.hpp"
-#include "resources.hpp"
+#include "resources/pod_requests.hpp"
+#include "resources/resources.hpp"
 
 namespace runtime {
 namespace {
@@ -20,7 +20,7 @@ bool is_trainer(const Json& job) {
 }
 
 // Of the container that trains; nullopt: as in the template.
-std::optional<Json> counted_by_kueue(const Json& job, const Json& of_container, const ReviewCase& review) {
+std::optional<Json> counted_by_kueue(const Json& job, const Json& of_container, const ValidationContext& review) {
     const Json& per_node = review.job.spec["trainer"]["resourcesPerNode"];
     const Json& policy = review.runtime["spec"]["mlPolicy"];
     const bool launcher_trains = policy["mpi"]["runLauncherAsNode"].bool_or(false);
@@ -49,12 +49,12 @@ std::string amount(const ResourceList& list, const std::string& name) {
     return found == list.end() ? "0" : to_string(found->second);
 }
 
-bool enters_queue(const ReviewCase& review) {
+bool enters_queue(const ValidationContext& review) {
     return !review.job.queue.empty() && (review.is_create() || review.old_job->queue.empty());
 }
 
 // Kueue's webhook adds its entry to every TrainJob.
-bool passes_kueue(const ReviewCase& review) {
+bool passes_kueue(const ValidationContext& review) {
     if (!review.is_create()) return enters_queue(review);
     const auto& patches = review.job.spec["runtimePatches"].items();
     return !review.job.queue.empty() || std::any_of(patches.begin(), patches.end(), [](const Json& patch) {
@@ -64,9 +64,9 @@ bool passes_kueue(const ReviewCase& review) {
 
 }  // namespace
 
-void warn_of_other_counts(const ReviewCase& review, api::Warnings& warnings) {
+void warn_of_other_counts(const ValidationContext& review, api::Warnings& warnings) {
     if (review.kueue_types == KueueTypes::none || !enters_queue(review)) return;
-    if (!runtime_faults(review.runtime).empty()) return;  // it will have no Pods
+    if (!validate_template(review.runtime).empty()) return;  // it will have no Pods
     const Json& per_node = review.job.spec["trainer"]["resourcesPerNode"];
     for (const Json& job : review.merged_spec["replicatedJobs"].items()) {
         const Json& pod_spec = job["template"]["spec"]["template"]["spec"];
@@ -90,7 +90,7 @@ void warn_of_other_counts(const ReviewCase& review, api::Warnings& warnings) {
     }
 }
 
-void warn_of_what_kueue_cannot_build(const ReviewCase& review, api::Warnings& warnings) {
+void warn_of_what_kueue_cannot_build(const ValidationContext& review, api::Warnings& warnings) {
     if (review.kueue_types == KueueTypes::none || !passes_kueue(review)) return;
     const Json& policy = review.runtime["spec"]["mlPolicy"];
     const Json& trainer = review.job.spec["trainer"];

@@ -1,5 +1,5 @@
 #include "admission/restore.hpp"
-#include "admission/review_case.hpp"
+#include "admission/validation_context.hpp"
 #include "api/names.hpp"
 
 namespace runtime {
@@ -7,7 +7,7 @@ namespace runtime {
 using api::Json;
 
 // What a lossy client had lost would have been restored before.
-void warn_of_lost_fields(const ReviewCase& review, api::Warnings& warnings) {
+void warn_of_lost_fields(const ValidationContext& review, api::Warnings& warnings) {
     if (review.is_create()) return;
     const auto warn = [&warnings](const std::string& path, const std::vector<std::string>& lost) {
         for (const std::string& name : lost)

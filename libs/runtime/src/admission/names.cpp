@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "admission/names.hpp"
-#include "admission/review_case.hpp"
-#include "pod_sets.hpp"
+#include "admission/validation_context.hpp"
+#include "build/pod_sets.hpp"
 
 namespace runtime {
 namespace {
@@ -70,7 +70,7 @@ std::int64_t longest_name_for(const Json& job, const PodSet& pods) {
     return label - of_job - (has_indexed_pods(job) ? of_pod : 0);
 }
 
-void names_fit(const ReviewCase& review, api::FieldErrors& errors) {
+void names_fit(const ValidationContext& review, api::FieldErrors& errors) {
     // The name stays as it is. The number of nodes may come later, with spec.trainer.
     const Json& nodes = review.job.spec["trainer"]["numNodes"];
     if (!review.is_create() && nodes == review.old_job->spec["trainer"]["numNodes"]) return;

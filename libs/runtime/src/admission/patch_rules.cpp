@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "admission/review_case.hpp"
+#include "admission/validation_context.hpp"
 #include "api/dns_label.hpp"
-#include "patch_check.hpp"
+#include "template/patch_check.hpp"
 
 namespace runtime {
 namespace {
@@ -23,11 +23,11 @@ bool is_path(std::string_view text) {
 
 }  // namespace
 
-void patches_name_what_exists(const ReviewCase& review, FieldErrors& errors) {
+void patches_name_what_exists(const ValidationContext& review, FieldErrors& errors) {
     errors.append(check_patches(review.runtime, review.job.spec, PatchCheck::admission));
 }
 
-void managers_are_paths(const ReviewCase& review, FieldErrors& errors) {
+void managers_are_paths(const ValidationContext& review, FieldErrors& errors) {
     const auto refuse = [&errors](const std::string& path, std::string_view value, std::string rule) {
         errors.push_back({FieldErrorType::invalid, path, value, std::move(rule), {}});
     };
@@ -54,7 +54,7 @@ void managers_are_paths(const ReviewCase& review, FieldErrors& errors) {
     }
 }
 
-void patches_wait_for_pods(const ReviewCase& review, FieldErrors& errors) {
+void patches_wait_for_pods(const ValidationContext& review, FieldErrors& errors) {
     if (review.is_create() || !review.patches_changed()) return;
     const auto forbid = [&errors](std::string why) {
         errors.push_back({FieldErrorType::forbidden, "spec.runtimePatches", {}, std::move(why), {}});
@@ -67,7 +67,7 @@ void patches_wait_for_pods(const ReviewCase& review, FieldErrors& errors) {
             return forbid("cannot be changed while job \"" + job.name + "\" still has active Pods");
 }
 
-void deadline_is_immutable(const ReviewCase& review, FieldErrors& errors) {
+void deadline_is_immutable(const ValidationContext& review, FieldErrors& errors) {
     if (review.is_create()) return;
     const Json& now = review.job.spec["activeDeadlineSeconds"];
     const Json& before = review.old_job->spec["activeDeadlineSeconds"];

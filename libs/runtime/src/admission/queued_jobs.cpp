@@ -1,13 +1,13 @@
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
-#include "runtime/admission.hpp"
+#include "runtime/validation.hpp"
 #include "runtime/compare.hpp"
 
 namespace runtime {
 
 using api::Json;
 
-Lookups lookups_for_runtime(const Json& object, const Json& old_object) {
+RequiredInputs lookups_for_runtime(const Json& object, const Json& old_object) {
     if (old_object.is_null()) return {};
     // Kueue counts Pods by all of it but the TTL.
     const bool is_same = !object.is_null() &&

@@ -2,7 +2,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/admission.hpp"
+#include "runtime/validation.hpp"
 
 namespace runtime {
 

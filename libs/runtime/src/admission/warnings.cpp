@@ -1,6 +1,6 @@
-#include "admission/review_case.hpp"
+#include "admission/validation_context.hpp"
 #include "api/names.hpp"
-#include "forbidden_fields.hpp"
+#include "template/forbidden_fields.hpp"
 
 namespace runtime {
 namespace {
@@ -34,12 +34,12 @@ std::string deprecation_warning(std::string_view kind, std::string_view name) {
            std::string(deprecation_policy);
 }
 
-void warn_of_deprecated_runtime(const ReviewCase& review, api::Warnings& warnings) {
+void warn_of_deprecated_runtime(const ValidationContext& review, api::Warnings& warnings) {
     if (review.is_create() && is_deprecated(review.runtime))
         warnings.push_back(deprecation_warning(review.job.runtime_ref.kind, review.job.runtime_ref.name));
 }
 
-void warn_of_uncounted_devices(const ReviewCase& review, api::Warnings& warnings) {
+void warn_of_uncounted_devices(const ValidationContext& review, api::Warnings& warnings) {
     if (!review.is_create() && !review.patches_changed()) return;
     if (!review.job.spec["trainer"]["numProcPerNode"].is_null()) return;
     for (const Json& job : review.merged_spec["replicatedJobs"].items())
@@ -52,7 +52,7 @@ void warn_of_uncounted_devices(const ReviewCase& review, api::Warnings& warnings
         }
 }
 
-void warn_of_ignored_fields(const ReviewCase& review, api::Warnings& warnings) {
+void warn_of_ignored_fields(const ValidationContext& review, api::Warnings& warnings) {
     if (!review.is_create() || forbidden_fields(review.runtime["spec"]["template"]["spec"]).empty()) return;
     warnings.push_back("a deadline or TTL in the template of runtime \"" +
                        shortened(review.job.runtime_ref.name).substr(0, 40) + "\" is ignored");
@@ -69,12 +69,12 @@ std::string subdomain_warning(std::string_view where) {
            ": TrainJobs share the first one's Service, which finds its Pods only; leave it out";
 }
 
-void warn_of_shared_subdomain(const ReviewCase& review, api::Warnings& warnings) {
+void warn_of_shared_subdomain(const ValidationContext& review, api::Warnings& warnings) {
     if (review.is_create() && !shared_subdomain(review.runtime).empty())
         warnings.push_back(subdomain_warning("the runtime has a network.subdomain"));
 }
 
-void warn_of_resources_without_policy(const ReviewCase& review, api::Warnings& warnings) {
+void warn_of_resources_without_policy(const ValidationContext& review, api::Warnings& warnings) {
     if (review.is_create() && !review.job.spec["trainer"]["resourcesPerNode"].empty() &&
         !review.runtime["spec"]["mlPolicy"].is_object())
         warnings.push_back("spec.trainer.resourcesPerNode has no effect: the runtime has no mlPolicy");

@@ -4,7 +4,7 @@
 
 #include "api/meta.hpp"
 #include "merge/json_patch.hpp"
-#include "runtime/admission.hpp"
+#include "runtime/validation.hpp"
 
 namespace faults {
 namespace {
@@ -151,7 +151,7 @@ std::optional<Reply> admit_claims(const ApiModel& api, const Json& job_set) {
 
 void restore_for_kueue(const Kind& kind, const Json& before, Json& after, api::Time now) {
     if (kind.kind != "TrainJob") return;
-    const auto operations = runtime::mutate_train_job(after, before, now, {.is_lossy = true}).operations;
+    const auto operations = runtime::default_train_job(after, before, now, {.is_lossy = true}).operations;
     merge::apply_operations(operations, after).value();
 }
 

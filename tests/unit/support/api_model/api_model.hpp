@@ -9,7 +9,7 @@
 
 #include "api/time.hpp"
 #include "field_set.hpp"
-#include "kube/request.hpp"
+#include "kube/client/request.hpp"
 
 namespace faults {
 

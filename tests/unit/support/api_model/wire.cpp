@@ -1,6 +1,6 @@
 #include "wire.hpp"
 
-#include "kube/status.hpp"
+#include "kube/client/status.hpp"
 
 namespace faults {
 namespace {

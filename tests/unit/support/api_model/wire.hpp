@@ -1,6 +1,6 @@
 #pragma once
 #include "api_model.hpp"
-#include "kube/api_server.hpp"
+#include "kube/client/api_server.hpp"
 
 namespace faults {
 

@@ -7,7 +7,7 @@
 #include <boost/system/system_error.hpp>
 #include <map>
 
-#include "kube/clock.hpp"
+#include "kube/client/clock.hpp"
 
 class VirtualClock final : public kube::Clock {
 public:

@@ -1,0 +1,134 @@
+#include "check/check.hpp"
+
+#include "api/names.hpp"
+#include "api/train_job_reader.hpp"
+#include "runtime/plugin.hpp"
+
+namespace cli {
+namespace {
+
+using api::Json;
+using offline::Document;
+using offline::InputObject;
+namespace resources = kube::resources;
+
+std::string line(const std::string& place, const std::string& text) { return place + ": " + text + "\n"; }
+
+// One line per thing that is wrong, with the place of its field.
+std::string text_of(const InputObject& known, const AdmissionAnswer& answer) {
+    const Document& document = *known.document;
+    std::string text;
+    for (const std::string& warning : answer.warnings)
+        text += line(document.place(), "warning: " + known.name() + ": " + warning);
+    if (!answer.refusal) return text + line(document.place(), known.name() + " is allowed");
+    const std::string refused = known.name() + " is refused: ";
+    for (const offline::Fault& cause : answer.refusal->causes)
+        text += line(document.place(cause.place), refused + cause.field + ": " + cause.message);
+    if (!answer.refusal->causes.empty()) return text;
+    if (known.unknown_fields.empty()) return text + line(document.place(), refused + answer.refusal->message);
+    for (const std::string& field : known.unknown_fields)
+        text += line(document.place(field), refused + "unknown field " + api::to_json(Json(field)));
+    return text;
+}
+
+Json json_of(const InputObject& known, const AdmissionAnswer& answer) {
+    const Document& document = *known.document;
+    Json verdict = Json::object({{"file", document.file()},
+                                 {"line", document.line()},
+                                 {"kind", known.kind},
+                                 {"namespace", known.key.ns},
+                                 {"name", known.key.name},
+                                 {"allowed", !answer.refusal}});
+    for (const std::string& warning : answer.warnings) verdict["warnings"].push_back(warning);
+    if (!answer.refusal) return verdict;
+    verdict["code"] = answer.refusal->code;
+    verdict["reason"] = answer.refusal->reason;
+    verdict["message"] = answer.refusal->message;
+    for (const offline::Fault& cause : answer.refusal->causes)
+        verdict["causes"].push_back(Json::object({{"reason", cause.reason},
+                                                  {"field", cause.field},
+                                                  {"message", cause.message},
+                                                  {"line", document.line(cause.place)}}));
+    return verdict;
+}
+
+// A cluster has its runtimes already; files often do not.
+std::string hint(const InputObject& known, const offline::DocumentServer& server, const std::vector<InputObject>& all) {
+    if (known.kind != api::train_job_kind) return "";
+    const api::RuntimeRef ref = api::parse_runtime_ref(known.object["spec"]);
+    const bool namespaced = ref.kind == api::training_runtime_kind;
+    const auto& resource = namespaced ? resources::training_runtimes : resources::cluster_training_runtimes;
+    const api::ObjectKey key = {namespaced ? known.key.ns : std::string(), ref.name};
+    if (!is_supported(ref) || ref.name.empty() || server.find(resource, key)) return "";
+    std::string advice = offline::suggest_runtime(ref, known.key.ns, all);
+    if (advice.empty())
+        advice = ref.kind + " \"" + ref.name + "\" is not among the documents: name its file with -f as well";
+    return line(known.document->place("spec.runtimeRef"), "hint: " + advice);
+}
+
+api::Result<offline::Input> load_input(const std::vector<Document>& documents, const CheckSettings& settings) {
+    return offline::load_input(documents, settings.input.ns);
+}
+
+}  // namespace
+
+void add_options(net::Options& options, CheckSettings& settings) {
+    add_options(options, settings.input);
+    options.add(
+        "before", "FILE", settings.before,
+        "what is stored now: documents that are in there as well are checked as updates of it; may be "
+        "given several times");
+    options.add_choice("validate", settings.validation,
+                       {{"strict", FieldValidation::strict},
+                        {"warn", FieldValidation::warn},
+                        {"ignore", FieldValidation::ignore}},
+                       "what becomes of fields that nobody knows, as with kubectl");
+    options.add_choice("output", settings.report, {{"text", Report::text}, {"json", Report::json}},
+                       "one line per finding for people, or a JSON list of verdicts");
+    options.shorten("output", 'o');
+    options.add_list("feature-gates", "LIST", settings.process.feature_gates,
+                     "as the webhook in the cluster has them");
+}
+
+api::Result<net::Output> check(const CheckSettings& settings) {
+    if (auto gates = runtime::check_gates(settings.process.feature_gates); !gates) return gates.error();
+    const auto documents = offline::read_documents(settings.input.files);
+    if (!documents) return documents.error();
+    std::vector<Document> old_documents;
+    if (!settings.before.empty()) {
+        auto read = offline::read_documents(settings.before);
+        if (!read) return read.error();
+        old_documents = std::move(*read);
+    }
+    const auto input = load_input(*documents, settings);
+    if (!input) return input.error();
+    const auto before = load_input(old_documents, settings);
+    if (!before) return before.error();
+
+    offline::DocumentServer server;
+    for (const offline::Input* each : {&*before, &*input})
+        for (const InputObject& known : each->known) server.put(known.resource, known.object);
+
+    net::Output output;
+    for (const Document* other : input->others)
+        output.err += line(other->place(), "note: " + std::string(other->object()["kind"].as_string()) +
+                                               " is passed over: no verdict depends on it");
+    const runtime::Pipeline pipeline = runtime::make_pipeline(features_of(settings.process));
+    OfflineAdmission admission(server, pipeline, settings.validation);
+    Json verdicts = Json::array();
+    for (const InputObject& known : input->known) {
+        if (!known.is_ours) continue;
+        const AdmissionAnswer answer = admission.judge(known, before->find(known.resource, known.key));
+        verdicts.push_back(json_of(known, answer));
+        if (settings.report == Report::text) output.out += text_of(known, answer);
+        if (!answer.refusal) continue;
+        output.status = 1;
+        output.err += hint(known, server, input->known);
+    }
+    if (verdicts.items().empty())
+        return api::invalid("", "there is neither a TrainJob nor a runtime among the documents");
+    if (settings.report == Report::json) output.out = api::to_json(verdicts) + "\n";
+    return output;
+}
+
+}  // namespace cli

@@ -1,0 +1,26 @@
+#pragma once
+#include "net/process/run_main.hpp"
+#include "offline/documents.hpp"
+#include "check/admission_chain.hpp"
+#include "settings.hpp"
+
+/// `signalbox-webhook check`: what admission would say to TrainJobs and runtimes in files, without a cluster.
+namespace cli {
+
+enum class Report { text, json };
+
+struct CheckSettings {
+    offline::InputSettings input = {};
+    std::vector<std::string> before = {};  ///< what is stored now
+    FieldValidation validation = FieldValidation::strict;
+    Report report = Report::text;
+    Settings process = {};  ///< of which only what changes the rules matters
+};
+
+/// `settings` must outlive the options.
+void add_options(net::Options& options, CheckSettings& settings);
+
+/// Status 1 if something would be refused. Fails on input that cannot be read.
+api::Result<net::Output> check(const CheckSettings& settings);
+
+}  // namespace cli

@@ -1,0 +1,29 @@
+#pragma once
+#include <chrono>
+#include <string>
+
+#include "net/process/run_main.hpp"
+
+/// `signalbox-reconciler explain`: what there is to say of one TrainJob in a cluster, read as the user who
+/// asks.
+namespace cli {
+
+struct ExplainSettings {
+    std::string train_job = {};  ///< NAMESPACE/NAME, or a name
+    std::string ns = {};  ///< of a name alone; empty = that of the kubeconfig's context, else "default"
+    std::string kubeconfig = {};  ///< empty = $KUBECONFIG, else ~/.kube/config
+    std::string server = {};      ///< URL of `kubectl proxy`, which needs no kubeconfig; empty = by that
+    bool watch = false;
+    std::chrono::milliseconds interval{2'000};  ///< of `watch`
+};
+
+/// `settings` must outlive the options.
+void add_options(net::Options& options, ExplainSettings& settings);
+
+/// One screen about the TrainJob. With `watch` it prints by itself, anew whenever something has changed,
+/// until the TrainJob is gone. Colours only on a terminal, and there not if $NO_COLOR is set. Status 1 if the
+/// TrainJob cannot be read, because there is none for instance; fails on a bad name and on a kubeconfig that
+/// cannot be used.
+api::Result<net::Output> explain(const ExplainSettings& settings);
+
+}  // namespace cli

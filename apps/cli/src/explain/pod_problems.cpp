@@ -1,0 +1,92 @@
+#include "explain/pod_problems.hpp"
+
+#include <vector>
+
+#include "api/condition.hpp"
+#include "explain/report.hpp"
+
+namespace cli {
+namespace {
+
+using api::Json;
+
+std::string text_of(const Json& json) { return std::string(json.as_string()); }
+
+// What every Pod goes through.
+bool is_ordinary(std::string_view reason) {
+    return reason == "ContainerCreating" || reason == "PodInitializing";
+}
+
+std::string joined(std::string_view first, std::string_view second) {
+    std::string text(first);
+    if (!first.empty() && !second.empty()) text += ": ";
+    return text.append(second);
+}
+
+std::string ending_of(const Json& terminated) {
+    const std::string code = "exit code " + std::to_string(terminated["exitCode"].int_or(0));
+    const std::string_view reason = terminated["reason"].as_string();
+    const std::string what =
+        reason.empty() || reason == "Error" ? code : text_of(terminated["reason"]) + ", " + code;
+    return joined(what, terminated["message"].as_string());
+}
+
+std::string problem_of_container(const Json& status) {
+    const std::string name = "container " + text_of(status["name"]);
+    const Json& waiting = status["state"]["waiting"];
+    const std::int64_t restarts = status["restartCount"].int_or(0);
+    const std::string again = restarts > 0 ? " (restarted " + times(restarts) + ")" : "";
+    const Json& last = status["lastState"]["terminated"];
+    if (waiting.is_object() && !is_ordinary(waiting["reason"].as_string())) {
+        const std::string before = last.is_object() ? "; before: " + ending_of(last) : "";
+        return name + ": " + joined(waiting["reason"].as_string(), waiting["message"].as_string()) + before +
+               again;
+    }
+    const Json& ended = status["state"]["terminated"];
+    if (ended.is_object() && ended["exitCode"].int_or(0) != 0) return name + ": " + ending_of(ended) + again;
+    if (restarts > 0 && last.is_object()) return name + ": ended with " + ending_of(last) + again;
+    return "";
+}
+
+std::string problem_of_scheduling(const Json& pod) {
+    const auto conditions = api::parse_conditions(pod["status"]["conditions"]);
+    const api::Condition* scheduled = api::find_condition(conditions, "PodScheduled");
+    if (!scheduled || scheduled->status != "False") return "";
+    std::string gates;
+    for (const Json& gate : pod["spec"]["schedulingGates"].items())
+        gates += (gates.empty() ? "" : ", ") + text_of(gate["name"]);
+    if (!gates.empty()) return "waits for scheduling gates: " + gates;
+    return "no node: " + scheduled->message;
+}
+
+std::string problem_of_deletion(const Json& pod, api::Time now) {
+    const auto since = api::parse_time(pod["metadata"]["deletionTimestamp"].as_string());
+    // The time stamp has the grace period in it.
+    if (!since || now <= *since) return "";
+    return "should have ended " + format_duration(now - *since) + " ago; its node " +
+           text_of(pod["spec"]["nodeName"]) + " does not let go of it";
+}
+
+}  // namespace
+
+std::string times(std::int64_t count) { return count == 1 ? "once" : std::to_string(count) + " times"; }
+
+std::string phase_of(const Json& pod) {
+    if (!pod["metadata"]["deletionTimestamp"].is_null()) return "Terminating";
+    const std::string_view phase = pod["status"]["phase"].as_string();
+    return phase.empty() ? "Pending" : std::string(phase);
+}
+
+std::string problem_of(const Json& pod, api::Time now) {
+    if (std::string stuck = problem_of_deletion(pod, now); !stuck.empty()) return stuck;
+    if (std::string waits = problem_of_scheduling(pod); !waits.empty()) return waits;
+    for (const char* kind : {"initContainerStatuses", "containerStatuses"})
+        for (const Json& status : pod["status"][kind].items())
+            if (std::string problem = problem_of_container(status); !problem.empty()) return problem;
+    // An eviction, for instance.
+    if (pod["status"]["phase"].as_string() == "Failed")
+        return joined(pod["status"]["reason"].as_string(), pod["status"]["message"].as_string());
+    return "";
+}
+
+}  // namespace cli

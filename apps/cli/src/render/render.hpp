@@ -1,0 +1,24 @@
+#pragma once
+#include "net/process/run_main.hpp"
+#include "offline/documents.hpp"
+#include "render/print.hpp"
+#include "settings.hpp"
+
+/// `signalbox-reconciler render`: what would be applied for TrainJobs in files, without a cluster.
+namespace cli {
+
+struct RenderSettings {
+    offline::InputSettings input = {};
+    std::vector<std::string> other_version = {};  ///< --diff; empty: print the objects
+    Format format = Format::yaml;
+    Settings process = {};  ///< of which only what changes the objects matters
+};
+
+/// `settings` must outlive the options.
+void add_options(net::Options& options, RenderSettings& settings);
+
+/// Status 1 if some TrainJob cannot be stored or built. Fails on input that cannot be read and on options
+/// that do not go together.
+api::Result<net::Output> render(const RenderSettings& settings);
+
+}  // namespace cli

@@ -1,0 +1,263 @@
+#include "certificate/rotator.hpp"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+namespace webhook {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+constexpr auto soon = 100ms;  // after a write: look at what there is now
+constexpr auto after_conflict = 300ms;
+// Calls may fail until then: somebody has yet to install or permit something.
+constexpr milliseconds after_trouble = 2s;
+// API servers learn of a changed configuration by a watch, within milliseconds when all is well.
+constexpr milliseconds longest_settling = 10s;
+constexpr milliseconds longest_interval = 30s;
+constexpr milliseconds shortest = 1s;
+// Who starts and finds everything in place since then need not wait.
+constexpr auto known_after = 1min;
+
+// In a row, about one certificate: replicas agree on a bundle with less.
+constexpr int told_too_often = 4;
+
+struct Configuration {
+    kube::Resource resource;
+    std::string_view name;
+};
+
+// The names are those in manifests/base/webhook.
+constexpr std::array configurations = {
+    Configuration{{"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", false},
+                  "validator.trainer.kubeflow.org"},
+    Configuration{{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", false},
+                  "defaulter.trainer.kubeflow.org"}};
+
+api::Error cannot(std::string what, api::Error error) {
+    error.message = "cannot " + std::move(what) + ": " + error.message;
+    return error;
+}
+
+// The core puts the manager that all of us share into the target; here it must be one's own, so that of two
+// replicas that find no Secret only one gets to make it.
+kube::Request create_unless_there(const api::Json& secret, const api::ObjectKey& key,
+                                  const std::string& manager) {
+    kube::Request request = kube::apply(kube::resources::secrets, secret, false);
+    request.target = kube::path(kube::resources::secrets, key) +
+                     "?fieldManager=" + kube::percent_encode(manager) + "&force=false";
+    return request;
+}
+
+bool same(const net::TlsIdentity& a, const net::TlsIdentity& b) {
+    return std::tie(a.cert_pem, a.key_pem, a.client_ca_pem) ==
+           std::tie(b.cert_pem, b.key_pem, b.client_ca_pem);
+}
+
+}  // namespace
+
+CertificateRotator::CertificateRotator(kube::ApiServer& server, kube::Clock& clock, Options options, net::Tls& tls,
+                       net::Log& log)
+    : server_(server),
+      clock_(clock),
+      options_(std::move(options)),
+      tls_(tls),
+      log_(log),
+      wishes_{.dns_names = names_of_service(options_.service), .lifetime = options_.lifetime},
+      interval_(std::clamp<milliseconds>(options_.lifetime / 20, shortest, longest_interval)),
+      settling_(std::clamp<milliseconds>(options_.lifetime / 10, shortest, longest_settling)) {}
+
+net::Task<> CertificateRotator::run() {
+    for (;;) {
+        const auto outcome = co_await pass();
+        note(outcome);
+        co_await clock_.sleep_until(clock_.now() + (outcome ? *outcome : std::min(interval_, after_trouble)));
+    }
+}
+
+net::Async<CertificateRotator::Wait> CertificateRotator::pass() {
+    const auto now = std::chrono::floor<std::chrono::seconds>(clock_.wall());
+    // The configurations first: whoever stores a certificate does so before he tells them. So what we read
+    // from the Secret is at least as new as what they hold, and if somebody is faster still, our write meets
+    // a conflict.
+    std::vector<api::Json> found;
+    for (const Configuration& wanted : configurations) {
+        const api::ObjectKey key = {.name = std::string(wanted.name)};
+        kube::Request request = kube::get(wanted.resource, key);
+        auto configuration = co_await kube::fetch(server_, std::move(request));
+        if (!configuration)
+            co_return cannot("read " + to_string(wanted.resource) + " \"" + key.name + "\"",
+                             configuration.error());
+        if (count_webhooks(*configuration, options_.service) == 0)
+            co_return api::invalid("", "no webhook of " + to_string(wanted.resource) + " \"" + key.name +
+                                           "\" calls the service \"" + to_string(options_.service) +
+                                           "\": check --service and the configuration");
+        found.push_back(std::move(*configuration));
+    }
+    kube::Request request = kube::get(kube::resources::secrets, options_.secret);
+    auto secret = co_await kube::fetch(server_, std::move(request));
+    const bool missing = !secret && secret.error().code == api::Errc::not_found;
+    if (!secret && !missing)
+        co_return cannot("read the secret \"" + to_string(options_.secret) + "\"", secret.error());
+
+    const api::Json existing = missing ? api::Json() : std::move(*secret);
+    auto stored = read_serving_certificate(existing, wishes_, now);
+    if (!stored || is_due(*stored, now)) {
+        const auto made =
+            make_serving_certificate(former_bundle(stored ? &*stored : nullptr, now), wishes_, now);
+        const auto written = co_await write_certificate(existing, made, "certificate made and stored");
+        if (!written && written.error().code != api::Errc::conflict) co_return written.error();
+        co_return written ? Wait(soon) : Wait(after_conflict);
+    }
+    // A Secret that was made anew or put back knows nothing of what we show.
+    if (const std::string bundle = bundle_with_ours(*stored, now); bundle != stored->ca_bundle) {
+        ServingCertificate completed = *stored;
+        completed.ca_bundle = bundle;
+        const auto written =
+            co_await write_certificate(existing, completed, "CA of a former certificate stored");
+        if (!written && written.error().code != api::Errc::conflict) co_return written.error();
+        co_return written ? Wait(soon) : Wait(after_conflict);
+    }
+
+    const HeldAuthorities held =
+        others_may_add_theirs(*stored) ? HeldAuthorities::keep : HeldAuthorities::drop;
+    bool told = false;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        // As ever, at the price of no parsing.
+        if (ca_bundles_of(found[i], options_.service) == std::vector{stored->ca_bundle}) continue;
+        if (!fill_ca_bundle(found[i], options_.service, stored->ca_bundle, held, now)) continue;
+        kube::Request fill = kube::replace(configurations[i].resource, found[i]);
+        const auto filled = co_await server_.send(std::move(fill));
+        if (!filled && filled.error().code == api::Errc::conflict) co_return Wait(after_conflict);
+        if (!filled)
+            co_return cannot("fill the CA bundle of " + to_string(configurations[i].resource),
+                             filled.error());
+        if (times_told_ < told_too_often)
+            log_.info("CA bundle filled in", {{"configuration", configurations[i].name}});
+        told = true;
+    }
+    if (told) co_return time_after_telling(stored->identity.cert_pem);
+    co_return use(*stored);
+}
+
+std::string CertificateRotator::former_bundle(const ServingCertificate* stored, api::Time now) const {
+    std::vector<std::string> bundles;
+    if (stored) bundles.push_back(stored->ca_bundle);
+    if (used_) bundles.push_back(used_->ca_bundle);
+    return join_bundles({used_ ? used_->authority : "", still_shown(bundles, stored, now)}, now);
+}
+
+std::string CertificateRotator::bundle_with_ours(const ServingCertificate& stored, api::Time now) const {
+    if (!used_ || stored.ca_bundle.find(used_->authority) != std::string::npos) return stored.ca_bundle;
+    std::string joined = join_bundles({stored.authority, used_->authority, stored.ca_bundle}, now);
+    // Ours may be over.
+    return joined.find(used_->authority) == std::string::npos ? stored.ca_bundle : joined;
+}
+
+// What a configuration trusts and the Secret does not know is foreign, or another replica's, which puts it
+// into the Secret with its next pass.
+bool CertificateRotator::others_may_add_theirs(const ServingCertificate& stored) {
+    if (known_cert_ != stored.identity.cert_pem) {
+        known_cert_ = stored.identity.cert_pem;
+        known_since_ = clock_.now();
+    }
+    return clock_.now() < known_since_ + 2 * interval_;
+}
+
+net::Async<> CertificateRotator::write_certificate(api::Json secret, ServingCertificate made, std::string_view what) {
+    const bool missing = secret.is_null();
+    kube::Request request;
+    if (missing) {
+        request = create_unless_there(new_secret(options_.secret, made), options_.secret, options_.instance);
+    } else {
+        store(made, secret);
+        request = kube::replace(kube::resources::secrets, secret);
+    }
+    const auto written = co_await server_.send(std::move(request));
+    if (!written && written.error().code == api::Errc::conflict) co_return written.error();
+    if (!written)
+        co_return cannot("write the secret \"" + to_string(options_.secret) + "\"", written.error());
+    log_.info(what, {{"secret", options_.secret}, {"not_after", api::format_time(made.not_after)}});
+    co_return api::Result<>();
+}
+
+// The former one stays when the file is broken: that keeps no renewed certificate from being used.
+api::Result<std::string> CertificateRotator::client_ca() {
+    auto read = read_client_ca(options_.client_ca_file);
+    const std::string trouble = read ? "" : api::describe(read.error());
+    const bool is_news = trouble != std::exchange(client_ca_trouble_, trouble);
+    if (read) {
+        if (is_news) log_.info("the client CA file is usable again");
+        client_ca_ = std::move(*read);
+    } else if (client_ca_ && is_news) {
+        log_.error("the client CA file is not usable, the former CAs stay in use", {{"error", read.error()}});
+    }
+    if (!client_ca_) return read.error();
+    return *client_ca_;
+}
+
+// Others have to learn of a new certificate first. All configurations hold its CA.
+CertificateRotator::Wait CertificateRotator::time_until_shown(const ServingCertificate& certificate) {
+    const auto now = clock_.now();
+    const auto wall = clock_.wall();
+    // Some replica's clock is wrong. The best guess at those of API servers is our own.
+    const bool is_early = used_ && wall < certificate.not_before && wall < used_->not_after;
+    if (trusted_cert_ != certificate.identity.cert_pem) {
+        trusted_cert_ = certificate.identity.cert_pem;
+        trusted_since_ = now;
+        if (is_early)
+            log_.warn(
+                "the stored certificate is not valid yet, the former one stays in use: check the clocks",
+                {{"not_before", api::format_time(certificate.not_before)}});
+    }
+    if (is_early) return interval_;
+    const bool long_known = !used_ && wall - certificate.made_at > known_after;
+    const auto settled_at = trusted_since_ + settling_;
+    if (long_known || settled_at <= now) return Wait(0);
+    return std::chrono::ceil<milliseconds>(settled_at - now);
+}
+
+api::Result<CertificateRotator::Wait> CertificateRotator::use(const ServingCertificate& certificate) {
+    if (clock_.now() >= told_at_ + 2 * interval_) times_told_ = 0;
+    auto authorities = client_ca();
+    if (!authorities) return authorities.error();
+    const bool is_new = !used_ || used_->identity.cert_pem != certificate.identity.cert_pem;
+    const Wait wait = is_new ? time_until_shown(certificate) : Wait(0);
+    if (wait > Wait(0) && !used_) return wait;
+    ServingCertificate shown = wait > Wait(0) ? *used_ : certificate;
+    shown.identity.client_ca_pem = std::move(*authorities);
+    if (!used_ || !same(used_->identity, shown.identity)) {
+        if (auto replaced = tls_.replace(shown.identity); !replaced) return replaced.error();
+        log_.info("certificate in use", {{"not_after", api::format_time(shown.not_after)}});
+    }
+    used_ = std::move(shown);
+    return wait > Wait(0) ? wait : interval_;
+}
+
+// Waits ever longer while somebody else takes away what we have just filled in.
+CertificateRotator::Wait CertificateRotator::time_after_telling(const std::string& cert_pem) {
+    const auto now = clock_.now();
+    const bool again = told_cert_ == cert_pem && now < told_at_ + 2 * interval_;
+    times_told_ = again ? times_told_ + 1 : 1;
+    told_cert_ = cert_pem;
+    told_at_ = now;
+    // For those who have learnt of it, and unlearnt it.
+    trusted_cert_.clear();
+    if (times_told_ == told_too_often)
+        log_.warn("somebody else keeps changing the CA bundle; filling it in more slowly",
+                  {{"service", options_.service}});
+    return std::min<Wait>(soon * (1 << std::min(times_told_ - 1, 10)), interval_);
+}
+
+void CertificateRotator::note(const api::Result<Wait>& outcome) {
+    const std::string trouble = outcome ? "" : api::describe(outcome.error());
+    if (trouble == std::exchange(trouble_, trouble)) return;
+    if (outcome)
+        log_.info("the certificate is taken care of again");
+    else
+        log_.warn("cannot take care of the certificate; trying again", {{"error", outcome.error()}});
+}
+
+}  // namespace webhook

@@ -1,0 +1,129 @@
+#include "serving_thread.hpp"
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace webhook {
+namespace {
+
+net::HttpResponse no_verdict(int status, const char* text) {
+    return {.status = status,
+            .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
+            .body = std::string(text) + "\n"};
+}
+
+// Nor keep a connection: they are for those who may call.
+net::HttpResponse go_away(int status, const char* text) {
+    net::HttpResponse response = no_verdict(status, text);
+    response.close = true;
+    return response;
+}
+
+// What is left is for those whose answer is at hand, however slow the API server is.
+std::size_t part_of(std::size_t connections, std::size_t divisor) {
+    return std::max<std::size_t>(connections / divisor, 1);
+}
+
+}  // namespace
+
+ServingThread::ServingThread(boost::asio::any_io_executor executor, std::unique_ptr<kube::Clock> clock, ApiClients upstream,
+           net::ServerConfig config, SharedServices tools)
+    : executor_(executor),
+      clock_(std::move(clock)),
+      upstream_(std::move(upstream)),
+      budget_(part_of(config.limits.max_connections, 2)),
+      questions_(part_of(config.limits.max_connections, 3)),
+      turns_(executor),
+      metrics_(tools.metrics),
+      inputs_(runtimes_, *upstream_.lookups, tools.pipeline, tools.namespaces, &turns_),
+      handler_(inputs_, *clock_, tools.metrics, tools.log, tools.pipeline, tools.namespaces, tools.policy,
+               &budget_, &turns_),
+      http_(net::make_http_server(
+          executor, std::move(config), [this](net::HttpRequest& request) { return receive(request); },
+          tools.log)) {
+    if (upstream_.token_reviews)
+        callers_.emplace(*upstream_.token_reviews, *clock_, tools.log, tools.callers);
+}
+
+net::Answer ServingThread::receive(net::HttpRequest& request) {
+    if (!callers_) return admit(request, clock_->now());
+    const std::string_view token = admission::bearer_token(request);
+    const auto standing = callers_->from_cache(token);
+    if (!standing) {
+        auto place = questions_.take(request.peer);
+        if (!place && !callers_->was_admitted(token)) return turn_away(admission::AuthResult::unknown);
+        return ask_and_admit(request, std::string(token), std::move(place));
+    }
+    if (*standing != admission::AuthResult::admitted) return turn_away(*standing);
+    return admit(request, clock_->now());
+}
+
+net::Task<net::HttpResponse> ServingThread::ask_and_admit(net::HttpRequest& request, std::string token,
+                                                 std::optional<admission::Limiter::Permit> place) {
+    // Half of the time is for the review itself.
+    const kube::SteadyTime came = clock_->now();
+    const auto deadline = came + admission::lookup_timeout(request.target) / 2;
+    const admission::AuthResult standing = co_await callers_->ask(std::move(token), deadline);
+    // Those who wait for their review are counted apart.
+    place.reset();
+    if (standing != admission::AuthResult::admitted) co_return turn_away(standing);
+    auto answer = admit(request, came);
+    if (auto* later = std::get_if<net::Task<net::HttpResponse>>(&answer))
+        co_return co_await std::move(*later);
+    co_return std::move(std::get<net::HttpResponse>(answer));
+}
+
+// Whoever is turned away learns what to bring, and nothing about those who may call.
+net::HttpResponse ServingThread::turn_away(admission::AuthResult standing) {
+    if (standing == admission::AuthResult::unknown) {
+        metrics_.count_refused(admission::Outcome::unchecked);
+        return no_verdict(503, "who calls cannot be checked now, try again");
+    }
+    if (standing == admission::AuthResult::forbidden) {
+        metrics_.count_refused(admission::Outcome::forbidden);
+        return go_away(403, "this user may not call");
+    }
+    metrics_.count_refused(admission::Outcome::unauthorized);
+    auto response = go_away(401, "a valid bearer token is needed");
+    response.headers.emplace_back("WWW-Authenticate", "Bearer");
+    return response;
+}
+
+// A body is at most as large as the server allows, but its trees can be forty times that.
+net::Answer ServingThread::admit(net::HttpRequest& request, kube::SteadyTime came) {
+    // A small body cannot hold so many; counting takes a twentieth of a review's time.
+    if (request.body.size() > admission::max_review_values && count_values(request.body) > admission::max_review_values) {
+        metrics_.count_refused(admission::Outcome::too_large);
+        return no_verdict(413, "the body holds too many values");
+    }
+    return handler_.answer_by(request, came);
+}
+
+void ServingThread::update(const api::ObjectKey& key, const admission::RuntimeTextPtr& runtime) {
+    executor_.execute([this, key, runtime] { runtimes_.set(key, runtime); });
+}
+
+void ServingThread::close_after_response() {
+    executor_.execute([this] { http_->close_after_response(); });
+}
+
+net::Task<> ServingThread::drain_here(ServingThread& serving_thread, std::chrono::milliseconds grace) {
+    // What waits for the API server until shortly before the end gets an answer all the same.
+    boost::asio::steady_timer last_call(serving_thread.executor_, grace - grace / 10);
+    last_call.async_wait([&serving_thread](const boost::system::error_code& cancelled) {
+        if (!cancelled) serving_thread.upstream_.close();
+    });
+    co_await serving_thread.http_->drain(grace);
+    // Ends its idle connections, so that nothing keeps the thread busy.
+    serving_thread.upstream_.close();
+}
+
+net::Task<> ServingThread::drain(std::chrono::milliseconds grace) {
+    // Named: g++ 12 destroys temporaries in a co_await expression twice at times.
+    auto here = drain_here(*this, grace);
+    co_await boost::asio::co_spawn(executor_, std::move(here), boost::asio::use_awaitable);
+}
+
+}  // namespace webhook

@@ -1,0 +1,87 @@
+#pragma once
+#include <string_view>
+
+#include "admission/inputs.hpp"
+#include "kube/client/clock.hpp"
+#include "kube/client/namespaces.hpp"
+#include "net/server/http_server.hpp"
+#include "net/process/log.hpp"
+#include "admission/rare_log.hpp"
+#include "admission/rereads.hpp"
+#include "admission/limiter.hpp"
+#include "admission/metrics.hpp"
+#include "admission/review_turns.hpp"
+#include "admission/routes.hpp"
+
+namespace admission {
+
+/// How long the lookups of one review may take: the `timeout` of its query (10 s if there is none) less a
+/// second for the way, at least half of it, and 29 s at most.
+std::chrono::milliseconds lookup_timeout(std::string_view target);
+
+/// Answers admission reviews: decodes, finds the facts, lets the route's judge speak, encodes. A denial is
+/// HTTP 200; any other status means that there is no verdict. Without lookups the answer is there at once.
+/// Before a refusal that rests on a runtime from the watch, the runtime is read live and the review judged
+/// again. Reviews that wait for a lookup are kept as the bytes of their request, and take their share of
+/// `budget`, if there is one; without a share, those that can do without the lookup do, and for the others
+/// there is no verdict. Reviews that are
+/// expensive, by their bytes or by the values of their runtime, are parsed and judged in a turn, if there are
+/// `turns`. What is written in other namespaces than `namespaces` is denied: whatever it is judged by cannot
+/// be read. All arguments must outlive it and its answers. Thread rule: one thread.
+class ReviewHandler {
+public:
+    ReviewHandler(const InputReader& inputs, kube::Clock& clock, ReviewMetrics& metrics, net::Log& log,
+                  const runtime::Pipeline& pipeline = runtime::default_pipeline(),
+                  kube::Namespaces namespaces = {}, ReviewPolicy policy = {}, Limiter* budget = nullptr,
+                  ReviewTurns* turns = nullptr)
+        : inputs_(inputs),
+          clock_(clock),
+          metrics_(metrics),
+          log_(log),
+          pipeline_(pipeline),
+          namespaces_(std::move(namespaces)),
+          policy_(std::move(policy)),
+          budget_(budget),
+          turns_(turns) {}
+
+    net::Answer operator()(net::HttpRequest& request) { return answer_by(request, clock_.now()); }
+    /// The time that the request leaves us counts from `came` on.
+    net::Answer answer_by(net::HttpRequest& request, kube::SteadyTime came);
+
+private:
+    struct Review;
+    struct Waiting;
+    class RequestRecord;
+
+    enum class InTurn : bool { no, yes };
+    net::Answer answer(net::HttpRequest& request, RequestRecord& account, InTurn in_turn);
+    net::Task<net::HttpResponse> answer_in_turn(net::HttpRequest& request, kube::SteadyTime came);
+    api::Result<Review> decode(const Route& route, std::string_view body) const;
+    net::Answer wait_for_lookup(Waiting waiting, Review& review, RequestRecord& account);
+    net::Task<net::HttpResponse> answer_later(Waiting waiting);
+    std::optional<api::Verdict> verdict_without_lookup(const Waiting& waiting, Review& review) const;
+    api::Verdict verdict_after(const api::Error& failed, const Waiting& waiting, Review& review);
+    net::HttpResponse conclude(const Review& review, const api::Verdict& verdict, RequestRecord& account);
+    api::Verdict judge(Review& review, const ReviewInputs& inputs) const;
+    /// Whether the runtime is worth another look.
+    bool may_be_stale(const api::Verdict& verdict, const ReviewInputs& inputs);
+    api::Verdict refuse_for_lack_of(const api::Error& error);
+    bool may_count_jobs(const api::AdmissionRequest& request, kube::SteadyTime now);
+    void note_lookup(const api::Error* error);
+
+    const InputReader& inputs_;
+    kube::Clock& clock_;
+    ReviewMetrics& metrics_;
+    net::Log& log_;
+    const runtime::Pipeline& pipeline_;
+    const kube::Namespaces namespaces_;
+    const ReviewPolicy policy_;
+    Limiter* const budget_;
+    ReviewTurns* const turns_;
+    Rereads rereads_{10};
+    Rereads counts_of_jobs_{1};
+    Rereads all_counts_of_jobs_{5};  // of all runtimes together
+    RareTransitions lookup_transitions_ = {};
+};
+
+}  // namespace admission

@@ -1,0 +1,79 @@
+#pragma once
+#include "admission/reviews.hpp"
+#include "kube/client/api_server.hpp"
+#include "kube/client/namespaces.hpp"
+#include "admission/review_turns.hpp"
+#include "admission/runtime_lister.hpp"
+
+namespace admission {
+
+/// What lookups depend on of a review, which is kept as bytes meanwhile. Texts are cut where no name is as
+/// long.
+struct Subject {
+    runtime::RequiredInputs lookups = {};
+    std::string kind = {};  ///< these three: of the object
+    std::string ns = {};
+    std::string name = {};
+    bool is_update = false;
+    bool is_large = false;  ///< it takes long to parse and to judge
+    api::ObjectKey runtime = {};
+    /// Its identity, which runtime it names, and whether it has had a JobSet; nothing else.
+    api::TrainJob job = {};
+};
+Subject subject_of(const api::AdmissionRequest& request, const runtime::RequiredInputs& lookups);
+
+/// Finds what a TrainJob is judged by. All arguments must outlive it. Thread rule: one thread.
+class InputReader {
+public:
+    /// Jobs are counted in `namespaces`. `turns` bound what lookups hold and for how long they keep the
+    /// thread; nullptr: no bound.
+    InputReader(RuntimeLister& runtimes, kube::ApiServer& server,
+               const runtime::Pipeline& pipeline = runtime::default_pipeline(),
+               kube::Namespaces namespaces = {}, ReviewTurns* turns = nullptr)
+        : runtimes_(runtimes),
+          server_(server),
+          pipeline_(pipeline),
+          namespaces_(std::move(namespaces)),
+          turns_(turns) {}
+
+    /// How many values the runtime has that the request is judged by; 0 if it is not here, or none is wanted.
+    std::size_t cached_values(const api::AdmissionRequest& request, const runtime::RequiredInputs& wanted) const;
+
+    /// Without asking anybody; nullopt if that is not possible.
+    std::optional<ReviewInputs> from_cache(const api::AdmissionRequest& request, const runtime::RequiredInputs& wanted) const;
+
+    enum class Runtime : std::uint8_t {
+        known,  ///< from the watch, if it has one
+        live
+    };
+
+    /// Asks the API server for what is not here. What does not exist is absent; any other trouble is an
+    /// error that names what could not be read. `subject` must stay until the end. Takes `large` if the
+    /// review is large, or the facts hold more than usual: keep it until the verdict.
+    net::Async<ReviewInputs> look_up_inputs(const Subject& subject, Runtime runtime, MaybeTurn& large) const;
+
+private:
+    using Tree = RuntimeLister::Tree;
+
+    /// Whether the tree of an object stays until the verdict.
+    enum class Kept : bool { no, yes };
+
+    net::Async<> take_large(MaybeTurn& large) const;
+    net::Async<std::string> read_text(kube::Request request, MaybeTurn& large) const;
+    net::Async<Tree> read(kube::Resource resource, api::ObjectKey key, Kept kept, MaybeTurn& large,
+                          MaybeTurn& expensive) const;
+    net::Async<std::optional<api::JobSet>> read_job_set(api::ObjectKey key) const;
+    net::Async<Tree> snapshot_of(const api::TrainJob& job, MaybeTurn& large) const;
+    net::Async<Tree> watched_runtime(api::ObjectKey key, MaybeTurn& large) const;
+    net::Async<Tree> live_runtime(const Subject& subject, MaybeTurn& large) const;
+    net::Async<runtime::QueuedJobs> queued_jobs(const Subject& subject) const;
+    net::Async<> look_up_needs(ReviewInputs& inputs, MaybeTurn& large) const;
+
+    RuntimeLister& runtimes_;
+    kube::ApiServer& server_;
+    const runtime::Pipeline& pipeline_;
+    const kube::Namespaces namespaces_;
+    ReviewTurns* const turns_;
+};
+
+}  // namespace admission

@@ -1,0 +1,37 @@
+#pragma once
+#include <cstddef>
+
+#include "admission/limiter.hpp"
+#include "admission/review_turns.hpp"
+#include "admission/runtime_informer.hpp"
+#include "admission/runtime_text.hpp"
+#include "admission/runtime_lister.hpp"
+
+namespace admission {
+
+/// What the process takes at most, in bytes, by the limits that are compiled in. docs/webhook-limits.md
+/// states the same numbers, and tests/programs/limits takes all that it can get.
+namespace memory_bound {
+
+inline constexpr std::size_t base = 20'000'000;        ///< the program, its caches and its watches
+inline constexpr std::size_t of_connection = 100'000;  ///< one in the middle of a small request
+inline constexpr std::size_t of_runtimes = RuntimeInformer::Room().of_all;
+/// A tree while it is read: of numbers and empty containers, members take two of it.
+inline constexpr std::size_t of_value = 80;
+/// The connections to the API server with usual objects, the large one and the page, which take twice their
+/// size while they come, and the tree of the large one.
+inline constexpr std::size_t of_lookups = lookup_limits::connections * of_connection +
+                                          2 * (lookup_limits::largest_object + lookup_limits::largest_page) +
+                                          max_runtime_values * of_value;
+/// A review and what is made of it, the largest snapshot while it is read, the runtimes that are kept as
+/// trees, and the lookups.
+inline constexpr std::size_t of_thread =
+    (2 * max_review_values + runtime::max_runtime_values + RuntimeLister::most_kept_values) * of_value +
+    of_lookups;
+
+constexpr std::size_t of_process(std::size_t threads, std::size_t connections, std::size_t bytes_in_flight) {
+    return base + of_connection * connections + bytes_in_flight + of_runtimes + of_thread * threads;
+}
+
+}  // namespace memory_bound
+}  // namespace admission

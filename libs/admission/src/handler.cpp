@@ -1,0 +1,376 @@
+#include "admission/handler.hpp"
+
+#include <algorithm>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <exception>
+#include <utility>
+
+#include "api/names.hpp"
+#include "net/process/option_types.hpp"
+
+namespace admission {
+namespace {
+
+using std::chrono::milliseconds;
+using namespace std::chrono_literals;
+
+// The API server's default and its bounds (admissionregistration.k8s.io/v1, timeoutSeconds).
+constexpr milliseconds default_timeout = 10s;
+constexpr milliseconds min_timeout = 1s;
+constexpr milliseconds max_timeout = 30s;
+// For the way there and back, and for a busy API server.
+constexpr milliseconds reserve = 1s;
+
+net::HttpResponse plain(int status, std::string text) {
+    return {.status = status,
+            .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
+            .body = std::move(text) + "\n"};
+}
+
+bool is_json(std::string_view media_type) {
+    media_type = media_type.substr(0, media_type.find(';'));
+    while (!media_type.empty() && media_type.back() == ' ') media_type.remove_suffix(1);
+    return std::ranges::equal(media_type, std::string_view("application/json"), [](char given, char wanted) {
+        return (given >= 'A' && given <= 'Z' ? given + ('a' - 'A') : given) == wanted;
+    });
+}
+
+std::string_view query_value(std::string_view target, std::string_view name) {
+    std::string_view query = target.substr(std::min(target.find('?'), target.size()));
+    while (!query.empty()) {
+        query.remove_prefix(1);
+        const std::string_view pair = query.substr(0, query.find('&'));
+        if (pair.starts_with(name) && pair.substr(name.size()).starts_with('='))
+            return pair.substr(name.size() + 1);
+        query.remove_prefix(pair.size());
+    }
+    return {};
+}
+
+bool is_ours(const api::AdmissionRequest& request, std::string_view kind) {
+    return request.group == api::trainer_group && request.version == api::trainer_version &&
+           request.kind == kind;
+}
+
+bool is_of_kind(const api::Json& object, std::string_view kind) {
+    return object["kind"].as_string() == kind && object["apiVersion"].as_string() == api::trainer_api_version;
+}
+
+std::string quoted(std::string_view text) { return api::to_json(api::Json(text)); }
+
+std::string uid_of(const api::AdmissionRequest& request) {
+    const api::Json& object = request.object.is_object() ? request.object : request.old_object;
+    return std::string(object["metadata"]["uid"].as_string());
+}
+
+// What can be said before looking at the object; nullopt: it has to be judged.
+std::optional<api::Verdict> precheck(const api::AdmissionRequest& request, const Route& route,
+                                                const kube::Namespaces& namespaces) {
+    const std::string_view kind = route.kind;
+    const bool is_update = request.operation == "UPDATE";
+    const bool is_write = is_update || request.operation == "CREATE";
+    if (!is_write && request.operation != "DELETE" && request.operation != "CONNECT")
+        return api::bad_request("unknown operation " + quoted(request.operation) +
+                                  ": this webhook knows CREATE, UPDATE, DELETE and CONNECT");
+    const bool is_deletion = request.operation == "DELETE" && route.reviews_deletions;
+    if ((!is_write && !is_deletion) || !request.sub_resource.empty()) return api::allowed();
+    // Nothing stands in the way of a deletion.
+    if (is_deletion && (!is_ours(request, kind) || !is_of_kind(request.old_object, kind) ||
+                        (!request.ns.empty() && !namespaces.contains(request.ns))))
+        return api::allowed();
+    if (is_deletion) return std::nullopt;
+    if (!is_ours(request, kind))
+        return api::bad_request("this path reviews " + std::string(kind) + " of " +
+                                  std::string(api::trainer_api_version) + ", not " + request.kind + " of " +
+                                  request.group + "/" + request.version +
+                                  ": check the rules of the webhook configuration");
+    if (!request.ns.empty() && !namespaces.contains(request.ns))
+        return api::bad_request("this webhook looks after " + to_string(namespaces) +
+                                  " and cannot read in " + quoted(request.ns) +
+                                  ": whoever runs it adds that namespace to its --namespaces and gives it a "
+                                  "role there, or takes it "
+                                  "out of the namespaceSelector of the webhook configurations");
+    if (!is_of_kind(request.object, kind) || (is_update && !is_of_kind(request.old_object, kind)))
+        return api::bad_request("request." +
+                                  std::string(is_of_kind(request.object, kind) ? "oldObject" : "object") +
+                                  " is not a " + std::string(kind));
+    return std::nullopt;
+}
+
+// How a lookup ended. An exception is a bug; it is carried out by hand, because a race takes a coroutine that
+// throws for one that lost.
+struct LookUp {
+    api::Result<ReviewInputs> inputs = api::Error();
+    std::exception_ptr thrown = {};
+};
+
+std::size_t values_of_runtime(const ReviewInputs& inputs) {
+    return inputs.runtime ? count_tree_values(*inputs.runtime) : 0;
+}
+
+net::Task<LookUp> look_up_inputs(const InputReader& finder, const Subject& subject, InputReader::Runtime runtime,
+                          MaybeTurn& large) {
+    LookUp outcome;
+    try {
+        outcome.inputs = co_await finder.look_up_inputs(subject, runtime, large);
+    } catch (...) {
+        outcome.thrown = std::current_exception();
+    }
+    co_return outcome;
+}
+
+}  // namespace
+
+struct ReviewHandler::Review {
+    const Route* route = nullptr;
+    api::AdmissionRequest request = {};
+    std::string uid = {};  // of the object, for the log if it asks: judges take the object apart
+};
+
+/// A review that waits for a lookup.
+struct ReviewHandler::Waiting {
+    const Route* route = nullptr;
+    const net::HttpRequest& request;
+    Subject subject = {};
+    InputReader::Runtime runtime = InputReader::Runtime::known;
+    std::optional<api::Verdict> by_watch = {};  // a refusal that may rest on an old runtime
+    kube::SteadyTime began = {};
+    std::optional<Limiter::Permit> share = {};
+};
+
+/// Counts a request exactly once, as failed unless somebody says how it ended.
+class ReviewHandler::RequestRecord {
+public:
+    RequestRecord(ReviewHandler& handler, const Route* route, kube::SteadyTime began)
+        : handler_(handler), route_(route), began_(began) {}
+    ~RequestRecord() {
+        if (!open_) return;
+        const std::chrono::duration<double> took = handler_.clock_.now() - began_;
+        handler_.metrics_.count(route_, outcome_, took.count());
+    }
+    RequestRecord(const RequestRecord&) = delete;
+    RequestRecord& operator=(const RequestRecord&) = delete;
+
+    void ended_as(Outcome outcome) { outcome_ = outcome; }
+    /// Somebody else counts it.
+    void close() { open_ = false; }
+    const Route* route() const { return route_; }
+    kube::SteadyTime began() const { return began_; }
+
+private:
+    ReviewHandler& handler_;
+    const Route* route_;
+    kube::SteadyTime began_;
+    Outcome outcome_ = Outcome::failed;
+    bool open_ = true;
+};
+
+milliseconds lookup_timeout(std::string_view target) {
+    milliseconds timeout = default_timeout;
+    // Whatever cannot be read leaves the default.
+    (void)net::read_option(query_value(target, "timeout"), timeout);
+    timeout = std::clamp(timeout, min_timeout, max_timeout);
+    return std::max(timeout - reserve, timeout / 2);
+}
+
+net::Answer ReviewHandler::answer_by(net::HttpRequest& request, kube::SteadyTime came) {
+    if (turns_ && request.body.size() > expensive_bytes) return answer_in_turn(request, came);
+    RequestRecord account(*this, find_route(request.target), came);
+    return answer(request, account, turns_ ? InTurn::no : InTurn::yes);
+}
+
+// What comes after its time is of no use.
+net::Task<net::HttpResponse> ReviewHandler::answer_in_turn(net::HttpRequest& request, kube::SteadyTime came) {
+    const kube::SteadyTime deadline = came + lookup_timeout(request.target);
+    MaybeTurn turn;
+    co_await take_turn(turns_->expensive, turn);
+    if (clock_.now() > deadline) {
+        metrics_.count_refused(Outcome::overloaded);
+        co_return plain(503, "too many large reviews at a time, try again");
+    }
+    RequestRecord account(*this, find_route(request.target), came);
+    auto answered = answer(request, account, InTurn::yes);
+    turn.reset();
+    if (auto* later = std::get_if<net::Task<net::HttpResponse>>(&answered))
+        co_return co_await std::move(*later);
+    co_return std::move(std::get<net::HttpResponse>(answered));
+}
+
+net::Answer ReviewHandler::answer(net::HttpRequest& request, RequestRecord& account, InTurn in_turn) {
+    const Route* route = account.route();
+    if (!route) {
+        account.ended_as(Outcome::no_route);
+        return plain(404, "not found: the paths are those of the webhook configurations");
+    }
+    if (request.method != "POST") {
+        account.ended_as(Outcome::wrong_method);
+        net::HttpResponse response = plain(405, "only POST");
+        response.headers.emplace_back("Allow", "POST");
+        return response;
+    }
+    if (!is_json(net::header(request.headers, "Content-Type"))) {
+        account.ended_as(Outcome::wrong_media_type);
+        return plain(415, "only application/json");
+    }
+    auto decoded = decode(*route, request.body);
+    if (!decoded) {
+        account.ended_as(Outcome::not_a_review);
+        return plain(400, api::describe(decoded.error()));
+    }
+
+    Review& review = *decoded;
+    if (const auto verdict = precheck(review.request, *route, namespaces_))
+        return conclude(review, *verdict, account);
+    runtime::RequiredInputs lookups;
+    if (route->lookups) lookups = route->lookups(review.request);
+    if (in_turn == InTurn::no && inputs_.cached_values(review.request, lookups) > expensive_values) {
+        account.close();
+        return answer_in_turn(request, account.began());
+    }
+    if (lookups.queued_jobs && !may_count_jobs(review.request, account.began())) lookups.queued_jobs = false;
+    std::optional<api::Verdict> by_watch;
+    if (const auto inputs = inputs_.from_cache(review.request, lookups)) {
+        api::Verdict verdict = judge(review, *inputs);
+        if (!may_be_stale(verdict, *inputs)) return conclude(review, verdict, account);
+        by_watch = std::move(verdict);
+        // The judge has taken the objects apart.
+        review = decode(*route, request.body).value();
+    }
+    Subject subject = subject_of(review.request, lookups);
+    subject.is_large = request.body.size() > expensive_bytes;
+    Waiting waiting = {.route = route,
+                       .request = request,
+                       .subject = std::move(subject),
+                       .runtime = by_watch ? InputReader::Runtime::live : InputReader::Runtime::known,
+                       .by_watch = std::move(by_watch),
+                       .began = account.began()};
+    return wait_for_lookup(std::move(waiting), review, account);
+}
+
+api::Result<ReviewHandler::Review> ReviewHandler::decode(const Route& route, std::string_view body) const {
+    auto request = api::decode_admission_review(body);
+    if (!request) return request.error();
+    Review review = {.route = &route, .request = std::move(*request)};
+    if (log_.enabled(net::LogLevel::debug)) review.uid = uid_of(review.request);
+    // Judges tell an UPDATE by its old object.
+    if (review.request.operation == "CREATE") review.request.old_object = api::Json();
+    return review;
+}
+
+net::Answer ReviewHandler::wait_for_lookup(Waiting waiting, Review& review, RequestRecord& account) {
+    if (budget_) {
+        auto share = budget_->take(waiting.request.peer);
+        if (!share) {
+            if (const auto verdict = verdict_without_lookup(waiting, review))
+                return conclude(review, *verdict, account);
+            account.close();
+            metrics_.count_refused(Outcome::overloaded);
+            return plain(503, "too many reviews wait for the API server, try again");
+        }
+        waiting.share.emplace(std::move(*share));
+    }
+    account.close();
+    return answer_later(std::move(waiting));
+}
+
+// A warning is not worth a refusal.
+std::optional<api::Verdict> ReviewHandler::verdict_without_lookup(const Waiting& waiting,
+                                                                  Review& review) const {
+    if (waiting.subject.lookups.queued_jobs) return judge(review, ReviewInputs());
+    return waiting.by_watch;
+}
+
+api::Verdict ReviewHandler::verdict_after(const api::Error& failed, const Waiting& waiting, Review& review) {
+    if (auto verdict = verdict_without_lookup(waiting, review)) return std::move(*verdict);
+    return refuse_for_lack_of(failed);
+}
+
+net::Task<net::HttpResponse> ReviewHandler::answer_later(Waiting waiting) {
+    using namespace boost::asio::experimental::awaitable_operators;
+    RequestRecord account(*this, waiting.route, waiting.began);
+    const std::string& body = waiting.request.body;
+    const kube::SteadyTime deadline = waiting.began + lookup_timeout(waiting.request.target);
+    for (;;) {
+        MaybeTurn large;
+        auto found = co_await (look_up_inputs(inputs_, waiting.subject, waiting.runtime, large) ||
+                               clock_.sleep_until(deadline));
+        auto* outcome = std::get_if<LookUp>(&found);
+        if (outcome && outcome->thrown) std::rethrow_exception(outcome->thrown);
+        const ReviewInputs* inputs = outcome && outcome->inputs ? &*outcome->inputs : nullptr;
+        MaybeTurn turn;
+        const bool is_expensive =
+            waiting.subject.is_large || (inputs && values_of_runtime(*inputs) > expensive_values);
+        if (turns_ && is_expensive) co_await take_turn(turns_->expensive, turn);
+        Review review = decode(*waiting.route, body).value();
+        if (!inputs) {
+            const api::Error late = {.code = api::Errc::unavailable,
+                                     .message = "the API server did not answer a lookup in time"};
+            const api::Verdict verdict =
+                verdict_after(outcome ? outcome->inputs.error() : late, waiting, review);
+            co_return conclude(review, verdict, account);
+        }
+        note_lookup(nullptr);
+        api::Verdict verdict = judge(review, *inputs);
+        if (!may_be_stale(verdict, *inputs)) co_return conclude(review, verdict, account);
+        waiting.by_watch = std::move(verdict);
+        waiting.runtime = InputReader::Runtime::live;
+    }
+}
+
+api::Verdict ReviewHandler::judge(Review& review, const ReviewInputs& inputs) const {
+    const auto now = std::chrono::floor<std::chrono::seconds>(clock_.wall());
+    return review.route->judge(review.request,
+                               {.inputs = inputs, .now = now, .pipeline = pipeline_, .policy = policy_});
+}
+
+bool ReviewHandler::may_be_stale(const api::Verdict& verdict, const ReviewInputs& inputs) {
+    return verdict.denial && inputs.watched && rereads_.take(*inputs.watched, clock_.now());
+}
+
+// Each count is a list.
+bool ReviewHandler::may_count_jobs(const api::AdmissionRequest& request, kube::SteadyTime now) {
+    return counts_of_jobs_.take({request.ns, request.name}, now) && all_counts_of_jobs_.take({}, now);
+}
+
+net::HttpResponse ReviewHandler::conclude(const Review& review, const api::Verdict& verdict,
+                                          RequestRecord& account) {
+    net::HttpResponse response = {.headers = {{"Content-Type", "application/json"}},
+                                  .body = api::encode_admission_review(review.request, verdict)};
+    account.ended_as(outcome_of(verdict));
+    if (verdict.denial) metrics_.count_causes(*review.route, verdict.denial->causes);
+    metrics_.count_warnings(*review.route, verdict.warnings);
+    metrics_.count_restored(verdict.restored);
+    if (log_.enabled(net::LogLevel::debug)) {
+        const api::AdmissionRequest& request = review.request;
+        const std::string_view kind = review.route->kind;
+        log_.debug("reviewed", {{"path", review.route->path},
+                                {"operation", request.operation},
+                                {kind == api::train_job_kind ? "trainjob" : "runtime",
+                                 api::ObjectKey{request.ns, request.name}},
+                                {"uid", review.uid},
+                                {"review", request.uid},
+                                {"allowed", verdict.allowed()},
+                                {"message", verdict.denial ? verdict.denial->message : ""}});
+    }
+    return response;
+}
+
+// Callers may be anybody: what the API server said, and where it is, is for the log.
+api::Verdict ReviewHandler::refuse_for_lack_of(const api::Error& error) {
+    note_lookup(&error);
+    log_.debug("a lookup failed", {{"error", error}});
+    return api::unavailable(
+        "what this is judged by could not be read from the API server: try again; if that does not help, the "
+        "log of signalbox-webhook says why");
+}
+
+// While the API server is down, every review that needs a lookup fails.
+void ReviewHandler::note_lookup(const api::Error* error) {
+    if (!lookup_transitions_.note(error != nullptr, clock_.now())) return;
+    if (error)
+        log_.warn("cannot look up what reviews need; refusing those", {{"error", *error}});
+    else
+        log_.info("lookups work again");
+}
+
+}  // namespace admission

@@ -1,0 +1,329 @@
+#include "admission/inputs.hpp"
+
+#include "api/dns_label.hpp"
+#include "api/names.hpp"
+#include "api/train_job_reader.hpp"
+#include "lifecycle/snapshot.hpp"
+#include "admission/limiter.hpp"
+#include "runtime/snapshot.hpp"
+
+namespace admission {
+namespace {
+
+constexpr std::string_view runtime_field = "spec.runtimeRef";
+constexpr std::string_view managed_fields[] = {"metadata", "managedFields"};
+constexpr std::string_view templates[] = {"spec", "replicatedJobs"};
+
+// Of a cluster with very many of them, or very large ones, a part is enough for a warning.
+constexpr std::size_t max_pages_of_jobs = 4;
+// It takes ten times as long as JSON and more.
+constexpr std::size_t expensive_bytes_of_yaml = 16 * 1024;
+constexpr std::string_view page_of_queued_jobs = "?limit=250&labelSelector=kueue.x-k8s.io%2Fqueue-name";
+
+std::string_view namespace_of(const api::AdmissionRequest& request) {
+    return request.ns.empty() ? request.object["metadata"]["namespace"].as_string()
+                              : std::string_view(request.ns);
+}
+
+bool names_namespaced_runtime(const api::AdmissionRequest& request) {
+    return request.object["spec"]["runtimeRef"]["kind"].as_string() == api::training_runtime_kind;
+}
+
+api::ObjectKey runtime_key(const api::AdmissionRequest& request) {
+    const std::string_view ns = names_namespaced_runtime(request) ? namespace_of(request) : "";
+    return {std::string(ns), std::string(request.object["spec"]["runtimeRef"]["name"].as_string())};
+}
+
+// Longer than any name may be.
+std::string cut(std::string_view text) { return std::string(text.substr(0, 256)); }
+
+api::Error cannot_read(const kube::Resource& resource, const api::ObjectKey& key, api::Error error) {
+    error.message = "cannot read " + to_string(resource) + " \"" + to_string(key) + "\": " + error.message;
+    return error;
+}
+
+bool is_absent(const api::Error& error) {
+    return error.code == api::Errc::not_found || error.http_status == 400 || error.http_status == 422;
+}
+
+// The TrainJob names what it cannot be judged by: a verdict, and no trouble with the API server.
+bool is_refusal(const api::Error& error) { return error.field == runtime_field; }
+
+api::Result<RuntimeLister::Tree> unless_too_large(RuntimeLister::Tree runtime) {
+    const std::size_t values = count_tree_values(*runtime);
+    if (values > max_runtime_values)
+        return api::invalid(std::string(runtime_field), "the runtime " + too_large_text(values));
+    return runtime;
+}
+
+// What reviews look at of each kind.
+api::JsonPaths left_out_of(const kube::Resource& resource) {
+    static constexpr api::JsonPath of_job_sets[] = {managed_fields, templates};
+    static constexpr api::JsonPath of_others[] = {managed_fields};
+    return resource.plural == kube::resources::job_sets.plural ? api::JsonPaths(of_job_sets)
+                                                               : api::JsonPaths(of_others);
+}
+
+// At most. A ConfigMap may hold YAML, in which a line is a value.
+std::size_t count_values_and_lines(std::string_view text) {
+    std::size_t count = count_values(text);
+    for (auto at = text.find("\\n"); at != text.npos; at = text.find("\\n", at + 2)) ++count;
+    return count;
+}
+
+bool is_expensive(const kube::Resource& resource, std::string_view text) {
+    const bool may_be_yaml = resource.plural == kube::resources::config_maps.plural;
+    return text.size() > (may_be_yaml ? expensive_bytes_of_yaml : expensive_bytes) ||
+           count_values_and_lines(text) > expensive_values;
+}
+
+// Those that wait keep their places among all reviews that do, of which usual ones need some.
+net::Async<> queue_for(net::Turns& turns, MaybeTurn& turn) {
+    if (turns.waiting() >= lookup_limits::most_waiting)
+        co_return api::Error{.code = api::Errc::unavailable,
+                             .message = "too many reviews of large objects, or with long lists, wait"};
+    co_await take_turn(turns, turn);
+    co_return api::Result<>();
+}
+
+kube::Resource resource_of(const runtime::Need& need) {
+    if (need.kind == "PriorityClass") return kube::resources::priority_classes;
+    throw std::logic_error("a plugin's rules need a kind without a resource: " + need.kind);
+}
+
+}  // namespace
+
+Subject subject_of(const api::AdmissionRequest& request, const runtime::RequiredInputs& lookups) {
+    const api::Json& metadata = request.object["metadata"];
+    const api::Json& status = request.object["status"];
+    const api::RuntimeRef ref = api::parse_runtime_ref(request.object["spec"]);
+    const api::ObjectKey runtime = runtime_key(request);
+    Subject subject = {.lookups = lookups,
+                       .kind = cut(request.kind),
+                       .ns = cut(request.ns),
+                       .name = cut(request.name),
+                       .is_update = !request.old_object.is_null(),
+                       .runtime = {cut(runtime.ns), cut(runtime.name)}};
+    api::TrainJob& job = subject.job;
+    job.meta.ns = cut(namespace_of(request));
+    job.meta.name = cut(metadata["name"].as_string());
+    job.meta.uid = cut(metadata["uid"].as_string());
+    job.runtime_ref = {cut(ref.api_group), cut(ref.kind), cut(ref.name)};
+    job.conditions = api::parse_conditions(status["conditions"]);
+    job.jobs_status = api::parse_jobs_status(status["jobsStatus"]);
+    const bool had_job_set = lifecycle::had_job_set(job);
+    job.conditions = {};
+    job.jobs_status = std::vector<api::JobStatus>(had_job_set ? 1 : 0);
+    return subject;
+}
+
+std::size_t InputReader::cached_values(const api::AdmissionRequest& request,
+                                       const runtime::RequiredInputs& wanted) const {
+    return wanted.runtime || wanted.runtime_for_warnings ? runtimes_.values_of(runtime_key(request)) : 0;
+}
+
+std::optional<ReviewInputs> InputReader::from_cache(const api::AdmissionRequest& request,
+                                         const runtime::RequiredInputs& wanted) const {
+    if (wanted == runtime::RequiredInputs()) return ReviewInputs();
+    // Whatever is wrong with it: it has to pass.
+    if (wanted.runtime_for_warnings) {
+        const auto known = runtimes_.find(runtime_key(request));
+        return ReviewInputs{.runtime = known ? *known : Tree()};
+    }
+    // An UPDATE may be judged by the snapshot, and JobSets are not watched here.
+    if (wanted.queued_jobs) return std::nullopt;
+    if (wanted.job_set || !request.old_object.is_null()) return std::nullopt;
+    const api::ObjectKey key = runtime_key(request);
+    const auto known = runtimes_.find(key);
+    if (!known) return ReviewInputs{.runtime_refused = known.error()};
+    ReviewInputs inputs = {.runtime = *known, .watched = key};
+    if (!inputs.runtime || !runtime::review_needs(*inputs.runtime, pipeline_).empty()) return std::nullopt;
+    return inputs;
+}
+
+net::Async<> InputReader::take_large(MaybeTurn& large) const {
+    if (!turns_ || large) co_return api::Result<>();
+    co_return co_await queue_for(turns_->large_objects, large);
+}
+
+// A usual object; a larger one when it is this review's turn.
+net::Async<std::string> InputReader::read_text(kube::Request request, MaybeTurn& large) const {
+    const bool takes_any = !turns_ || large;
+    request.max_answer = takes_any ? lookup_limits::largest_object : lookup_limits::usual_object;
+    auto answer = co_await server_.send(request);
+    if (!takes_any && !answer && answer.error().code == api::Errc::too_large) {
+        const auto taken = co_await take_large(large);
+        if (!taken) co_return taken.error();
+        request.max_answer = lookup_limits::largest_object;
+        answer = co_await server_.send(std::move(request));
+    }
+    if (!answer) co_return answer.error();
+    co_return std::move(answer->body);
+}
+
+// nullptr if there is none. What waits for a turn meanwhile is bytes.
+net::Async<InputReader::Tree> InputReader::read(kube::Resource resource, api::ObjectKey key, Kept kept,
+                                              MaybeTurn& large, MaybeTurn& expensive) const {
+    // Such a name exists nowhere, and asking for an empty one would list the collection.
+    if (!api::is_dns_subdomain(key.name) || (resource.namespaced && !api::is_dns_label(key.ns)))
+        co_return Tree();
+    const auto text = co_await read_text(kube::get(resource, key), large);
+    if (!text && is_absent(text.error())) co_return Tree();
+    if (!text) co_return cannot_read(resource, key, text.error());
+    if (kept == Kept::yes && count_values_and_lines(*text) > lookup_limits::usual_values)
+        if (const auto taken = co_await take_large(large); !taken)
+            co_return cannot_read(resource, key, taken.error());
+    if (turns_ && is_expensive(resource, *text)) co_await take_turn(turns_->expensive, expensive);
+    auto object = api::parse_json_without(*text, left_out_of(resource));
+    if (!object) co_return cannot_read(resource, key, object.error());
+    co_return std::make_shared<const api::Json>(std::move(*object));
+}
+
+net::Async<std::optional<api::JobSet>> InputReader::read_job_set(api::ObjectKey key) const {
+    MaybeTurn large;
+    MaybeTurn expensive;
+    const auto found = co_await read(kube::resources::job_sets, std::move(key), Kept::no, large, expensive);
+    if (!found) co_return found.error();
+    std::optional<api::JobSet> parsed;
+    if (*found) parsed = api::parse_job_set(**found);
+    co_return std::move(parsed);
+}
+
+// nullptr if there is none that belongs to the job, or it is broken: then the live runtime is the best there
+// is. One that the reconciler builds from and that is too large here is refused.
+net::Async<InputReader::Tree> InputReader::snapshot_of(const api::TrainJob& job, MaybeTurn& large) const {
+    const api::ObjectKey key = {job.meta.ns, runtime::snapshot_name(job.meta.name)};
+    MaybeTurn expensive;
+    const auto config_map = co_await read(kube::resources::config_maps, key, Kept::yes, large, expensive);
+    if (!config_map) co_return config_map.error();
+    if (!*config_map) co_return Tree();
+    auto runtime = runtime::read_snapshot(**config_map, job);
+    if (!runtime) co_return Tree();
+    co_return unless_too_large(std::make_shared<const api::Json>(std::move(*runtime)));
+}
+
+// It may be a tree no longer.
+net::Async<InputReader::Tree> InputReader::watched_runtime(api::ObjectKey key, MaybeTurn& large) const {
+    const std::size_t values = turns_ ? runtimes_.values_of(key) : 0;
+    if (values > lookup_limits::usual_values)
+        if (const auto taken = co_await take_large(large); !taken) co_return taken.error();
+    MaybeTurn expensive;
+    if (values > expensive_values) co_await take_turn(turns_->expensive, expensive);
+    co_return runtimes_.find(key);
+}
+
+net::Async<InputReader::Tree> InputReader::live_runtime(const Subject& subject, MaybeTurn& large) const {
+    const kube::Resource resource = subject.job.runtime_ref.kind == api::training_runtime_kind
+                                        ? kube::resources::training_runtimes
+                                        : kube::resources::cluster_training_runtimes;
+    MaybeTurn expensive;
+    auto found = co_await read(resource, subject.runtime, Kept::yes, large, expensive);
+    if (!found || !*found) co_return found;
+    co_return unless_too_large(std::move(*found));
+}
+
+net::Async<> InputReader::look_up_needs(ReviewInputs& inputs, MaybeTurn& large) const {
+    const auto needs = runtime::review_needs(*inputs.runtime, pipeline_);
+    for (const runtime::Need& need : needs) {
+        MaybeTurn expensive;
+        const auto object = co_await read(resource_of(need), need.key, Kept::yes, large, expensive);
+        if (!object) co_return object.error();
+        if (*object) inputs.observed.push_back(**object);
+    }
+    co_return api::Result<>();
+}
+
+net::Async<runtime::QueuedJobs> InputReader::queued_jobs(const Subject& subject) const {
+    runtime::QueuedJobs found;
+    std::size_t pages = 0;
+    MaybeTurn listing;
+    if (turns_)
+        if (const auto taken = co_await queue_for(turns_->lists, listing); !taken) co_return taken.error();
+    for (const std::string& section : namespaces_.sections()) {
+        // One of a namespace is used there alone.
+        if (!subject.ns.empty() && !kube::covers(section, subject.ns)) continue;
+        const api::ObjectKey collection = {.ns = subject.ns.empty() ? section : subject.ns};
+        std::string next;
+        do {
+            if (pages++ == max_pages_of_jobs) {
+                found.more = true;
+                co_return found;
+            }
+            kube::Request list = kube::get(kube::resources::train_jobs, collection);
+            list.target += page_of_queued_jobs;
+            if (!next.empty()) list.target += "&continue=" + kube::percent_encode(next);
+            list.max_answer = lookup_limits::largest_page;
+            const auto answer = co_await server_.send(std::move(list));
+            if (!answer && answer.error().code != api::Errc::too_large) co_return answer.error();
+            if (!answer || count_values(answer->body) > max_review_values) {
+                found.more = true;
+                co_return found;
+            }
+            MaybeTurn expensive;
+            if (turns_ && is_expensive(kube::resources::train_jobs, answer->body))
+                co_await take_turn(turns_->expensive, expensive);
+            const auto page = api::parse_json(answer->body);
+            if (!page) co_return page.error();
+            runtime::count_queued_jobs(*page, subject.kind, subject.name, found);
+            next = (*page)["metadata"]["continue"].as_string();
+        } while (!next.empty());
+    }
+    co_return found;
+}
+
+net::Async<ReviewInputs> InputReader::look_up_inputs(const Subject& subject, Runtime runtime, MaybeTurn& large) const {
+    const runtime::RequiredInputs& wanted = subject.lookups;
+    ReviewInputs inputs;
+    if (subject.is_large)
+        if (const auto taken = co_await take_large(large); !taken) co_return taken.error();
+    if (wanted.queued_jobs) {
+        auto queued = co_await queued_jobs(subject);
+        if (!queued) co_return queued.error();
+        inputs.queued = *queued;
+        co_return inputs;
+    }
+    lifecycle::RuntimeSource source = lifecycle::RuntimeSource::live;
+    if (subject.is_update) {
+        lifecycle::Observed observed = {.job = subject.job};
+        if (wanted.job_set || !lifecycle::had_job_set(subject.job)) {
+            auto found = co_await read_job_set(subject.job.meta.key());
+            if (!found) co_return found.error();
+            observed.job_set = std::move(*found);
+        }
+        source = lifecycle::runtime_source(observed);
+        if (wanted.job_set) inputs.job_set = std::move(observed.job_set);
+    }
+    if (!wanted.runtime) co_return inputs;
+
+    // What the reconciler builds from goes first; where that is gone, so does the reconciler's other choice.
+    const bool live_first = source == lifecycle::RuntimeSource::live;
+    for (int choice = 0; choice < 2 && !inputs.runtime; ++choice) {
+        const bool is_live = live_first == (choice == 0);
+        if (!is_live && !subject.is_update) continue;
+        api::Result<Tree> found = Tree();
+        bool is_watched = false;
+        if (is_live && runtime == Runtime::known) {
+            found = co_await watched_runtime(subject.runtime, large);
+            is_watched = found && *found;
+        }
+        if (found && !*found) {
+            // The watch may be behind: a runtime that has just been created may be used.
+            if (is_live)
+                found = co_await live_runtime(subject, large);
+            else
+                found = co_await snapshot_of(subject.job, large);
+        }
+        if (!found && !is_refusal(found.error())) co_return found.error();
+        if (!found) {
+            inputs.runtime_refused = found.error();
+            co_return inputs;
+        }
+        inputs.runtime = std::move(*found);
+        if (is_watched) inputs.watched = subject.runtime;
+    }
+    if (!inputs.runtime) co_return inputs;
+    if (auto looked_up = co_await look_up_needs(inputs, large); !looked_up) co_return looked_up.error();
+    co_return inputs;
+}
+
+}  // namespace admission

@@ -1,0 +1,70 @@
+#include "admission/reviews.hpp"
+
+#include <utility>
+
+#include "admission/limiter.hpp"
+#include "admission/runtime_text.hpp"
+
+namespace admission {
+namespace {
+
+api::Verdict to_verdict(const api::AdmissionRequest& request, runtime::Findings findings) {
+    api::Verdict verdict = api::validated(request, std::move(findings.errors));
+    verdict.warnings = std::move(findings.warnings);
+    return verdict;
+}
+
+}  // namespace
+
+runtime::RequiredInputs lookups_of_train_job(const api::AdmissionRequest& request) {
+    return runtime::lookups_for(request.object, request.old_object);
+}
+
+runtime::RequiredInputs lookups_of_runtime(const api::AdmissionRequest& request) {
+    return runtime::lookups_for_runtime(request.object, request.old_object);
+}
+
+api::Verdict default_train_job(api::AdmissionRequest& request, const ReviewContext& with) {
+    api::Verdict verdict = api::allowed();
+    const runtime::Writer writer = {.is_lossy = with.policy.lossy_clients.contains(request.username),
+                                    .field_manager = request.field_manager};
+    auto mutation = runtime::default_train_job(request.object, request.old_object, with.now, writer);
+    verdict.patch = std::move(mutation.operations);
+    verdict.restored = std::move(mutation.restored);
+    return verdict;
+}
+
+api::Verdict validate_train_job(api::AdmissionRequest& request, const ReviewContext& with) {
+    const ReviewInputs& inputs = with.inputs;
+    if (inputs.runtime_refused)
+        return api::validated(request,
+                                      {{.field = inputs.runtime_refused->field,
+                                        .value = std::as_const(request.object)["spec"]["runtimeRef"]["name"],
+                                        .detail = inputs.runtime_refused->message,
+                                        .rule = "J2"}});
+    runtime::TrainJobReview review = {.object = std::move(request.object),
+                                      .old_object = std::move(request.old_object),
+                                      .runtime = inputs.runtime.get(),
+                                      .job_set = inputs.job_set ? &*inputs.job_set : nullptr,
+                                      .observed = &inputs.observed,
+                                      .kueue_types = with.policy.kueue_types};
+    return to_verdict(request, runtime::validate_train_job(std::move(review), with.pipeline));
+}
+
+api::Verdict validate_runtime(api::AdmissionRequest& request, const ReviewContext& with) {
+    runtime::Findings findings;
+    if (request.operation != "DELETE") {
+        const std::size_t values = count_tree_values(request.object);
+        if (values > max_runtime_values && count_tree_values(request.old_object) <= max_runtime_values)
+            return api::validated(request, {{.type = api::FieldErrorType::forbidden,
+                                                     .field = "spec",
+                                                     .detail = "the runtime " + too_large_text(values),
+                                                     .rule = "T4"}});
+        findings = runtime::validate_runtime(request.object, request.old_object, with.pipeline);
+    }
+    if (auto warning = runtime::warning_of_queued_jobs(request.object, with.inputs.queued); !warning.empty())
+        findings.warnings.push_back({.text = std::move(warning), .rule = "W20"});
+    return to_verdict(request, std::move(findings));
+}
+
+}  // namespace admission

@@ -1,0 +1,170 @@
+#include "admission/token_authenticator.hpp"
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+#include "admission/review_turns.hpp"
+
+namespace admission {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr kube::Resource token_reviews = {"authentication.k8s.io", "v1", "tokenreviews", false};
+constexpr std::string_view scheme = "Bearer ";
+
+bool starts_with_scheme(std::string_view value) {
+    return value.size() > scheme.size() &&
+           std::ranges::equal(value.substr(0, scheme.size()), scheme,
+                              [](char given, char wanted) { return (given | 32) == (wanted | 32); });
+}
+
+bool contains(const api::Json& list, std::string_view text) {
+    const auto& items = list.items();
+    return std::ranges::any_of(items, [&](const api::Json& item) { return item.as_string() == text; });
+}
+
+AuthResult standing_of(const api::Json& status, const AuthPolicy& rules) {
+    // An API server that knows nothing of audiences would leave them out.
+    if (!status["authenticated"].bool_or(false) || !contains(status["audiences"], rules.audience))
+        return AuthResult::unauthorized;
+    const std::string user(status["user"]["username"].as_string());
+    return rules.users.empty() || rules.users.contains(user) ? AuthResult::admitted : AuthResult::forbidden;
+}
+
+}  // namespace
+
+std::string_view bearer_token(const net::HttpRequest& request) {
+    std::string_view value = net::header(request.headers, "Authorization");
+    if (!starts_with_scheme(value)) return {};
+    value.remove_prefix(scheme.size());
+    while (value.starts_with(' ')) value.remove_prefix(1);
+    return value;
+}
+
+/// One request that is under way, and those who wait for its answer.
+class TokenAuthenticator::Question {
+public:
+    Question(TokenAuthenticator& check, const net::Digest& digest, const asio::any_io_executor& executor)
+        : check_(check), digest_(digest), answered_(executor, asio::steady_timer::time_point::max()) {}
+    Question(const Question&) = delete;
+    Question& operator=(const Question&) = delete;
+
+    /// However the request ends, also by an exception: nobody goes on waiting.
+    class Closing {
+    public:
+        explicit Closing(std::shared_ptr<Question> question) : question_(std::move(question)) {}
+        ~Closing() {
+            question_->check_.open_.erase(question_->digest_);
+            question_->answered_.cancel();
+        }
+        Closing(const Closing&) = delete;
+        Closing& operator=(const Closing&) = delete;
+
+    private:
+        std::shared_ptr<Question> question_;
+    };
+
+    static net::Task<AuthResult> wait(std::shared_ptr<Question> question) {
+        co_await question->answered_.async_wait(asio::as_tuple(asio::use_awaitable));
+        co_return question->standing;
+    }
+
+    AuthResult standing = AuthResult::unknown;
+
+private:
+    TokenAuthenticator& check_;
+    net::Digest digest_;
+    asio::steady_timer answered_;
+};
+
+std::optional<AuthResult> TokenAuthenticator::from_cache(std::string_view token) {
+    if (token.empty()) return AuthResult::unauthorized;
+    return recall(net::digest_of(token));
+}
+
+bool TokenAuthenticator::was_admitted(std::string_view token) const {
+    return admitted_.known.contains(net::digest_of(token));
+}
+
+net::Task<AuthResult> TokenAuthenticator::ask(std::string token, kube::SteadyTime deadline) {
+    using namespace asio::experimental::awaitable_operators;
+    const net::Digest digest = net::digest_of(token);
+    if (const auto at = open_.find(digest); at != open_.end()) {
+        const std::shared_ptr<Question> question = at->second;
+        const auto heard = co_await (Question::wait(question) || clock_.sleep_until(deadline));
+        const auto* standing = std::get_if<AuthResult>(&heard);
+        co_return standing ? *standing : AuthResult::unknown;
+    }
+    const auto question = std::make_shared<Question>(*this, digest, co_await asio::this_coro::executor);
+    open_.emplace(digest, question);
+    const Question::Closing closing(question);
+    auto answer = co_await (review(std::move(token)) || clock_.sleep_until(deadline));
+    const auto* outcome = std::get_if<api::Result<AuthResult>>(&answer);
+    if (outcome && *outcome) {
+        question->standing = **outcome;
+        remember(digest, question->standing);
+        note(nullptr);
+    } else {
+        const api::Error late = {.code = api::Errc::unavailable,
+                                 .message = "the API server did not answer in time"};
+        const api::Error error = outcome ? outcome->error() : late;
+        note(&error);
+    }
+    co_return question->standing;
+}
+
+net::Async<AuthResult> TokenAuthenticator::review(std::string token) {
+    const api::Json body = api::Json::object(
+        {{"apiVersion", "authentication.k8s.io/v1"},
+         {"kind", "TokenReview"},
+         {"spec", api::Json::object({{"token", std::move(token)},
+                                     {"audiences", api::Json::array({api::Json(rules_.audience)})}})}});
+    kube::Request request = kube::create(token_reviews, body);
+    request.max_answer = lookup_limits::largest_token_review;
+    const auto answer = co_await kube::fetch(server_, std::move(request));
+    if (!answer) co_return answer.error();
+    const api::Json& status = (*answer)["status"];
+    // An answer that says nothing about the token is no refusal of it.
+    if (!status.is_object())
+        co_return api::Error{.code = api::Errc::internal,
+                             .message = "the API server's answer is no TokenReview with a status"};
+    co_return standing_of(status, rules_);
+}
+
+std::optional<AuthResult> TokenAuthenticator::recall(const net::Digest& digest) {
+    for (const Memory* memory : {&admitted_, &refused_}) {
+        const auto at = memory->known.find(digest);
+        if (at != memory->known.end() && clock_.now() < at->second.until) return at->second.standing;
+    }
+    return std::nullopt;
+}
+
+void TokenAuthenticator::remember(const net::Digest& digest, AuthResult standing) {
+    for (Memory* memory : {&admitted_, &refused_}) {
+        if (memory->known.erase(digest) > 0) memory->order.remove(digest);
+    }
+    Memory& memory = memory_of(standing);
+    if (memory.known.size() == most_remembered) {
+        memory.known.erase(memory.order.front());
+        memory.order.pop_front();
+    }
+    memory.known[digest] = {.standing = standing, .until = clock_.now() + remembered_for};
+    memory.order.push_back(digest);
+}
+
+// One line per change: while the API server is down, every question fails.
+void TokenAuthenticator::note(const api::Error* error) {
+    if (std::exchange(fails_, error != nullptr) == (error != nullptr)) return;
+    if (error)
+        log_.warn("cannot review tokens; refusing whoever calls", {{"error", *error}});
+    else
+        log_.info("reviews of tokens work again");
+}
+
+}  // namespace admission

@@ -1,0 +1,336 @@
+// JSON text in. The only file of the project that includes RapidJSON.
+// Without RAPIDJSON_SSE2: in 1.1.0 that lets control characters pass in strings, and breaks strings with
+// escapes.
+#include <rapidjson/encodedstream.h>
+#include <rapidjson/error/en.h>
+#include <rapidjson/memorystream.h>
+#include <rapidjson/reader.h>
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+
+#include "api/json_reader.hpp"
+#include "json/json_skip.hpp"
+#include "json/json_words.hpp"
+#include "json/number.hpp"
+#include "text/utf8.hpp"
+
+namespace api {
+namespace {
+
+// What a thread needs for one text after the other: kept, because large blocks that come and go make the heap
+// slow.
+struct Scratch {
+    std::string text = {};
+    JsonObject::Members waiting = {};
+
+    // One large text must not be paid for until the end.
+    void forget_large_blocks() {
+        constexpr std::size_t large = 64 * 1024;
+        if (text.capacity() > large) text = std::string();
+        waiting.clear();
+        if (waiting.capacity() * sizeof(JsonObject::Member) > large) waiting = JsonObject::Members();
+    }
+};
+
+// What RapidJSON reads: text that is decoded in place, as its own stream for that has it, but one can go on
+// further ahead in it.
+class Text {
+public:
+    using Ch = char;
+
+    explicit Text(char* begin) : begin_(begin), at_(begin), decoded_(begin) {}
+    Text(const Text&) = default;
+    // RapidJSON reads from a copy and assigns it back; who has gone ahead meanwhile stays there.
+    Text& operator=(const Text& read) {
+        at_ = std::max(at_, read.at_);
+        decoded_ = read.decoded_;
+        return *this;
+    }
+    ~Text() = default;
+
+    const char* begin() const { return begin_; }
+    /// Goes on at the last two bytes before `end`, as if nothing but ":0" were there.
+    void go_on_with_zero_before(const char* end) {
+        at_ = begin_ + (end - begin_) - 2;
+        at_[0] = ':';
+        at_[1] = '0';
+    }
+
+    char Peek() const { return *at_; }
+    char Take() { return *at_++; }
+    std::size_t Tell() const { return static_cast<std::size_t>(at_ - begin_); }
+    /// Of a string, or of a number. Of a string, all that stands for itself is decoded with this.
+    char* PutBegin() {
+        char* const begin = at_;
+        if (begin != begin_ && begin[-1] == '"') at_ += find_special(begin) - begin;
+        decoded_ = at_;
+        return begin;
+    }
+    void Put(char c) { *decoded_++ = c; }
+    std::size_t PutEnd(const char* begin) const { return static_cast<std::size_t>(decoded_ - begin); }
+    void Flush() {}
+    char* Push(std::size_t count) { return std::exchange(decoded_, decoded_ + count); }
+    void Pop(std::size_t count) { decoded_ -= count; }
+
+private:
+    char* begin_;
+    char* at_;
+    char* decoded_;
+};
+
+}  // namespace
+}  // namespace api
+
+template <>
+struct rapidjson::StreamTraits<api::Text> {
+    enum { copyOptimization = 1 };
+};
+
+namespace api {
+namespace {
+
+// Turns RapidJSON's events into a tree. Finished values wait on a stack, with their keys, until their
+// container closes, so that every array and object is allocated once, at its final size.
+class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeBuilder> {
+public:
+    /// `source` is the text as it was before `text` is decoded. `waiting` is empty.
+    TreeBuilder(std::string_view source, Text& text, JsonPaths omit, JsonObject::Members& waiting)
+        : source_(source),
+          text_(text),
+          has_escapes_(source.find("\\u") != source.npos),
+          left_out_(omit),
+          waiting_(waiting) {
+        open_.reserve(32);
+    }
+
+    bool Null() { return add(nullptr); }
+    bool Bool(bool value) { return add(value); }
+    // Numbers arrive as text (kParseNumbersAsStringsFlag) and are converted here. So
+    // RapidJSON's own conversion, where exponents overflow in release 1.1.0 (CVE-2024-38517, CVE-2024-39684),
+    // never runs.
+    bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
+        const char* end = text + size;
+        std::int64_t integer = 0;
+        if (auto [at, failed] = std::from_chars(text, end, integer); failed == std::errc() && at == end)
+            return add(integer);
+        if (const auto number = to_double({text, size})) return add(*number);
+        problem = "a number is out of range: " + std::string(text, std::min<std::size_t>(size, 40));
+        return false;
+    }
+    bool String(const char* text, rapidjson::SizeType size, bool) {
+        return is_utf8({text, size}) && add(std::string_view(text, size));
+    }
+    bool Key(const char* text, rapidjson::SizeType size, bool) {
+        const std::string_view key(text, size);
+        if (!is_utf8(key)) return false;
+        if (is_skipping()) return true;
+        for (const JsonPath& path : left_out_)
+            if (path.size() == depth_ && path.back() == key && leads_here(path)) {
+                skipping_since_ = depth_;
+                pass_over_value_of(key);
+                return true;
+            }
+        waiting_.push_back({std::string(key), Json()});
+        return true;
+    }
+    bool StartObject() { return open(true); }
+    bool StartArray() { return open(false); }
+    bool EndObject(rapidjson::SizeType) {
+        if (!close()) return true;
+        const auto first = begin_of_closed();
+        JsonObject::Members members(std::make_move_iterator(first), std::make_move_iterator(waiting_.end()));
+        waiting_.erase(first, waiting_.end());
+        return put(JsonObject(std::move(members)));
+    }
+    bool EndArray(rapidjson::SizeType) {
+        if (!close()) return true;
+        const auto first = begin_of_closed();
+        Json::Array items;
+        items.reserve(static_cast<std::size_t>(waiting_.end() - first));
+        for (auto at = first; at != waiting_.end(); ++at) items.push_back(std::move(at->value));
+        waiting_.erase(first, waiting_.end());
+        return put(std::move(items));
+    }
+
+    Json take() { return std::move(waiting_.back().value); }
+    std::string problem;
+
+private:
+    struct Container {
+        std::size_t begin = 0;  // of its members in waiting_
+        bool is_object = false;
+    };
+
+    // A scalar.
+    template <class Value>
+    bool add(Value value) {
+        if (is_skipping()) {
+            end_skipping();
+            return true;
+        }
+        return put(value);
+    }
+    // In an object its key has come and waits.
+    template <class Value>
+    bool put(Value&& value) {
+        if (open_.empty() || !open_.back().is_object) waiting_.emplace_back();
+        waiting_.back().value = Json(std::forward<Value>(value));
+        return true;
+    }
+    bool open(bool is_object) {
+        if (++depth_ > max_json_depth) {
+            problem = "nested more than " + std::to_string(max_json_depth) + " levels deep";
+            return false;
+        }
+        if (!is_skipping()) open_.push_back({waiting_.size(), is_object});
+        return true;
+    }
+    // Whether it is one that is kept.
+    bool close() {
+        --depth_;
+        if (!is_skipping()) return true;
+        end_skipping();
+        return false;
+    }
+    JsonObject::Members::iterator begin_of_closed() {
+        const auto begin = static_cast<std::ptrdiff_t>(open_.back().begin);
+        open_.pop_back();
+        return waiting_.begin() + begin;
+    }
+
+    // Takes a number for the value of the member that has just begun, wherever that value can be passed over
+    // without looking closely; RapidJSON reads the others.
+    void pass_over_value_of(std::string_view key) {
+        const auto begin = static_cast<std::size_t>(key.data() - text_.begin());
+        // A name with escapes ends later in the text than it does once it is decoded.
+        const bool as_written = key.find('\\') == key.npos && source_.substr(begin, key.size()) == key &&
+                                source_[begin + key.size()] == '"';
+        const char* const colon = key.data() + key.size() + 1;
+        if (!as_written || *colon != ':') return;
+        const char* const end = skip_json(colon + 1, max_json_depth - depth_);
+        // Anything else is an error, of which the number could become a part.
+        if (end && (*end == ',' || *end == '}')) text_.go_on_with_zero_before(end);
+    }
+
+    bool is_skipping() const { return skipping_since_ > 0; }
+    // Once the value is over whose key began it.
+    void end_skipping() {
+        if (depth_ == skipping_since_) skipping_since_ = 0;
+    }
+    // All but the last step of a path that is as deep as we are.
+    bool leads_here(const JsonPath& path) const {
+        // The key of an open container is the one that waited when it was opened.
+        for (std::size_t level = 1; level < depth_; ++level)
+            if (!open_[level - 1].is_object || open_[level].begin == 0 ||
+                waiting_[open_[level].begin - 1].key != path[level - 1])
+                return false;
+        return true;
+    }
+
+    // RapidJSON 1.1.0 lets "\udc00" alone pass and encodes it.
+    bool is_utf8(std::string_view text) {
+        if (!has_escapes_) return true;
+        for (auto at = text.find('\xED'); at != text.npos; at = text.find('\xED', at + 1)) {
+            if (static_cast<unsigned char>(text[at + 1]) < 0xA0) continue;
+            problem = "half of a surrogate pair";
+            return false;
+        }
+        return true;
+    }
+
+    std::string_view source_;
+    Text& text_;
+    bool has_escapes_ = false;
+    JsonPaths left_out_ = {};
+    JsonObject::Members& waiting_;
+    std::vector<Container> open_ = {};
+    std::size_t depth_ = 0;
+    std::size_t skipping_since_ = 0;  // the depth of the member that is left out; 0: none is
+};
+
+// Stops RapidJSON at the string that it looks for.
+class StringFinder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, StringFinder> {
+public:
+    explicit StringFinder(JsonPath path) : path_(path) {}
+
+    bool Default() { return leave(); }
+    bool RawNumber(const char*, rapidjson::SizeType, bool) { return leave(); }
+    bool String(const char* text, rapidjson::SizeType size, bool) {
+        if (led_ < path_.size() || led_ != depth_) return leave();
+        found.assign(text, size);
+        return false;
+    }
+    bool Key(const char* text, rapidjson::SizeType size, bool) {
+        if (led_ + 1 == depth_ && led_ < path_.size() && path_[led_] == std::string_view(text, size)) ++led_;
+        return true;
+    }
+    bool StartObject() { return enter(); }
+    bool StartArray() { return enter(); }
+    bool EndObject(rapidjson::SizeType) { return end(); }
+    bool EndArray(rapidjson::SizeType) { return end(); }
+
+    std::string found = {};
+
+private:
+    bool enter() { return ++depth_ <= max_json_depth; }
+    bool end() {
+        --depth_;
+        return leave();
+    }
+    // A value is over: its key leads nowhere any more.
+    bool leave() {
+        led_ = std::min(led_, depth_ > 0 ? depth_ - 1 : 0);
+        return true;
+    }
+
+    JsonPath path_;
+    std::size_t depth_ = 0;
+    std::size_t led_ = 0;  // so many steps of the path, up to the member that we are in
+};
+
+Error broken_at(std::size_t byte, const std::string& why) {
+    return invalid("", "not valid JSON at byte " + std::to_string(byte) + ": " + why);
+}
+
+Result<Json> read(std::string_view text, JsonPaths omit, Scratch& scratch) {
+    // At once and by words: RapidJSON's own check goes byte by byte.
+    if (const auto at = utf8::find_broken(text); at != text.npos) return broken_at(at, "not UTF-8");
+    // RapidJSON is fastest on text that it may decode in place and that ends with a zero byte.
+    scratch.text.assign(text).append(1 + bytes_beyond, '\0');
+    Text stream(scratch.text.data());
+    rapidjson::Reader reader;
+    TreeBuilder builder(text, stream, omit, scratch.waiting);
+    // Not the iterative parser, which is slower: the builder bounds the depth.
+    constexpr unsigned flags = rapidjson::kParseInsituFlag | rapidjson::kParseNumbersAsStringsFlag;
+    const auto outcome = reader.Parse<flags>(stream, builder);
+    if (outcome.IsError())
+        return broken_at(stream.Tell(), builder.problem.empty() ? rapidjson::GetParseError_En(outcome.Code())
+                                                                : builder.problem);
+    // RapidJSON takes a zero byte for the end of the text.
+    if (stream.Tell() != text.size()) return broken_at(stream.Tell(), "a NUL byte");
+    return builder.take();
+}
+
+}  // namespace
+
+Result<Json> parse_json(std::string_view text) { return parse_json_without(text, {}); }
+
+Result<Json> parse_json_without(std::string_view text, JsonPaths omit) {
+    thread_local Scratch scratch;
+    auto tree = read(text, omit, scratch);
+    scratch.forget_large_blocks();
+    return tree;
+}
+
+std::string find_string(std::string_view text, JsonPath path) {
+    rapidjson::MemoryStream bytes(text.data(), text.size());
+    rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream> stream(bytes);
+    rapidjson::Reader reader;
+    StringFinder finder(path);
+    reader.Parse<rapidjson::kParseNumbersAsStringsFlag>(stream, finder);
+    return std::move(finder.found);
+}
+
+}  // namespace api

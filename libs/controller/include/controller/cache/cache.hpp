@@ -1,0 +1,134 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "api/job_set.hpp"
+#include "api/train_job.hpp"
+#include "kube/watch/store.hpp"
+#include "lifecycle/state.hpp"
+
+namespace controller {
+
+/// The runtime of a TrainJob, as a key among both kinds: cluster-scoped ones have no namespace.
+api::ObjectKey runtime_key(const api::TrainJob& job);
+
+/// What has happened to a TrainJob.
+struct Change {
+    enum class Of { train_job, job_set, anything_else };
+    Of of = Of::anything_else;
+    /// That the object has now, as the caches show it; valid during the call only.
+    std::string_view resource_version = {};
+};
+
+/// What the watches have seen: the cluster as it was a moment ago. Tells which TrainJobs want a pass.
+/// Thread rule: one thread.
+class Cache {
+public:
+    /// Called for every TrainJob that something has happened to, or to its JobSet, its PodGroup or its
+    /// runtime; also when a JobSet of somebody else takes its name or gives it back, and when JobSets were
+    /// listed anew and its own is not among them: it may have come and gone unseen.
+    using OnChange = std::function<void(const api::ObjectKey& train_job, const Change& change)>;
+
+    /// Called for every TrainJob that was there and is no more, before the call of Wake.
+    using OnDelete = std::function<void(const api::ObjectKey& train_job, std::string_view uid)>;
+
+    /// Of these namespaces, and of what belongs to none.
+    explicit Cache(OnChange enqueue, kube::Namespaces namespaces = {});
+    void on_delete(OnDelete gone) { on_delete_ = std::move(gone); }
+
+    std::optional<api::TrainJob> train_job(const api::ObjectKey& key) const;
+    /// The JobSet of that name; one that no TrainJob controls with nothing but its identity.
+    std::optional<api::JobSet> job_set(const api::ObjectKey& key) const;
+    /// The live runtime that the TrainJob names; nullptr if there is none.
+    std::shared_ptr<const api::Json> runtime(const api::TrainJob& job) const;
+
+    /// The texts of the TrainJob, its runtime and the JobSet of its name, which a pass over it may read.
+    std::size_t bytes_of(const api::ObjectKey& train_job) const;
+
+    /// Every store has had its first list of what is in that namespace (or section), and of what is in none;
+    /// until then nothing may be concluded from an absence.
+    bool synced(std::string_view ns) const;
+    /// For some section at least.
+    bool synced_somewhere() const;
+    const kube::Namespaces& namespaces() const { return namespaces_; }
+
+    /// How many TrainJobs are in that state; kept as they change.
+    std::size_t count(lifecycle::State state) const { return states_[static_cast<std::size_t>(state)]; }
+
+    struct TrainJobIndex {
+        /// Of runtime_key(). Where two runtimes share one, a TrainJob gets a pass for nothing.
+        std::size_t runtime_hash = 0;
+        bool expects_job_set = false;  ///< it goes on, and has had one
+        bool is_held = false;          ///< it goes on, and is suspended
+        lifecycle::State state = lifecycle::State::pending;
+    };
+    struct JobSetIndex {
+        bool ours = false;  ///< of others only that they are there
+        bool applied_by_us = false;
+    };
+    struct RuntimeIndex {
+        std::uint64_t spec_hash = 0;  ///< passes read nothing else of a runtime but its name
+        bool has_legacy_finalizer = false;
+        bool coscheduling = false;  ///< its jobs have PodGroups of that scheduler
+        bool volcano = false;
+    };
+    struct PodGroupIndex {
+        std::int64_t generation = 0;
+    };
+
+    /// What a watch of JobSets may leave out: most of each.
+    static const api::JsonPaths omitted_of_job_sets;
+
+    kube::Store<TrainJobIndex>& train_jobs() { return train_jobs_; }
+    kube::Store<JobSetIndex>& job_sets() { return job_sets_; }
+    kube::Store<RuntimeIndex>& training_runtimes() { return training_runtimes_; }
+    kube::Store<RuntimeIndex>& cluster_training_runtimes() { return cluster_training_runtimes_; }
+    /// Nobody looks into these two: that a PodGroup has changed wakes its TrainJob. Metadata will do;
+    /// synced() does not wait for them, as a cluster may have no such kind.
+    kube::Store<PodGroupIndex>& pod_groups() { return pod_groups_; }
+    kube::Store<PodGroupIndex>& volcano_pod_groups() { return volcano_pod_groups_; }
+
+private:
+    using JobSetEntry = kube::Store<JobSetIndex>::Entry;
+    using PodGroupEntry = kube::Store<PodGroupIndex>::Entry;
+    using TrainJobEntry = kube::Store<TrainJobIndex>::Entry;
+    void note(const api::ObjectKey& train_job, const TrainJobEntry* before, const TrainJobEntry* after);
+    void enqueue_owner(const api::ObjectKey& job_set, const JobSetEntry* before, const JobSetEntry* after);
+    void enqueue_gang(const api::ObjectKey& pod_group, const PodGroupEntry* before, const PodGroupEntry* after);
+    using RuntimeEntry = kube::Store<RuntimeIndex>::Entry;
+    void note_runtime(const api::ObjectKey& runtime, const RuntimeEntry* before, const RuntimeEntry* after);
+    void enqueue_jobs_without_job_set(const std::string& section);
+    void enqueue_suspended_without(const kube::Store<PodGroupIndex>& pod_groups, bool RuntimeIndex::*wanted,
+                           const std::string& section);
+
+    // Many TrainJobs use the same runtime, one after the other.
+    struct LastRuntime {
+        std::string uid = {};
+        std::string resource_version = {};
+        std::shared_ptr<const api::Json> tree = {};
+    };
+
+    kube::Namespaces namespaces_;
+    OnChange on_change_;
+    OnDelete on_delete_;
+    std::array<std::size_t, lifecycle::state_count> states_ = {};
+    std::unordered_map<std::size_t, std::size_t> runtime_bytes_;  // by TrainJobIndex::runtime_hash
+    // Which TrainJobs name it; the keys are those of the store.
+    std::set<std::pair<std::size_t, const api::ObjectKey*>> users_of_runtimes_;
+    kube::Store<TrainJobIndex> train_jobs_;
+    kube::Store<JobSetIndex> job_sets_;
+    kube::Store<RuntimeIndex> training_runtimes_;
+    kube::Store<RuntimeIndex> cluster_training_runtimes_;
+    kube::Store<PodGroupIndex> pod_groups_;
+    kube::Store<PodGroupIndex> volcano_pod_groups_;
+    mutable LastRuntime last_runtime_;
+};
+
+}  // namespace controller

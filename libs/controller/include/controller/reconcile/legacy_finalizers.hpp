@@ -1,0 +1,16 @@
+#pragma once
+#include <functional>
+
+#include "controller/cache/cache.hpp"
+#include "kube/client/api_server.hpp"
+#include "kube/client/clock.hpp"
+#include "net/process/log.hpp"
+
+namespace controller {
+
+/// Takes the finalizer of older controllers off runtimes, for ever, while `allowed`. Without them nobody else
+/// would, and such a runtime could never be deleted. Jobs do not need it: they have their snapshots.
+net::Task<> release_runtimes(kube::ApiServer& server, Cache& cache, kube::Clock& clock, net::Log& log,
+                             std::function<bool()> allowed);
+
+}  // namespace controller

@@ -1,0 +1,43 @@
+#pragma once
+#include <array>
+#include <chrono>
+
+#include "lifecycle/measurements.hpp"
+#include "net/process/metrics.hpp"
+
+namespace controller {
+
+struct ReconcileResult;
+
+/// Counts passes, what they brought about, and why there will be another one. All series exist from the
+/// start. Thread rule: any thread.
+class ReconcileMetrics {
+public:
+    explicit ReconcileMetrics(net::Metrics& metrics);
+
+    /// A pass that ended without an exception.
+    void count(const ReconcileResult& report, std::chrono::duration<double> took);
+    void count_exception();
+    /// One that is put off, as the caches do not show yet what the last one wrote.
+    void count_deferred() { deferred_.add(); }
+
+private:
+    void count_milestones(const lifecycle::Measurements& made);
+
+    net::Counter done_;
+    net::Counter failed_;
+    net::Counter exceptions_;
+    net::Histogram seconds_;
+    std::array<net::Counter, 4> requeues_;  // by lifecycle::RequeueReason
+    net::Counter retry_after_;
+    net::Counter after_exception_;
+    net::Counter deferred_;
+    std::array<net::Counter, 4> ends_;  // by lifecycle::End
+    net::Counter clean_up_failures_;
+    net::Histogram to_job_set_;
+    net::Histogram to_terminal_;
+    net::Histogram deadline_late_;
+    net::Histogram ttl_late_;
+};
+
+}  // namespace controller

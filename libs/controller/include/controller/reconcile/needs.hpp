@@ -1,0 +1,35 @@
+#pragma once
+#include <optional>
+#include <variant>
+
+#include "controller/reconcile/build_context.hpp"
+#include "controller/reconcile/step_failure.hpp"
+#include "kube/client/api_server.hpp"
+#include "runtime/build.hpp"
+
+namespace controller {
+
+/// What runtime::needs() asked for in the end, and those of its objects that exist.
+struct NeededObjects {
+    runtime::Needs needs = {};
+    std::vector<api::Json> observed = {};
+};
+
+/// "PodGroup ns/job", as people read it.
+std::string described(const runtime::Need& need);
+
+/// Reads until nothing new is asked for. The failure is ReadFailed, or ForeignObject for an object of ours
+/// that somebody else has. References must live until the coroutine ends.
+kube::Task<std::variant<NeededObjects, StepFailure>> observe_needs(kube::ApiServer& server,
+                                                               const api::TrainJob& job,
+                                                               const api::Json& runtime, BuildContext build_context);
+
+/// Those of `needs` that exist, or ReadFailed.
+kube::Task<std::variant<std::vector<api::Json>, StepFailure>> read_objects(kube::ApiServer& server,
+                                                                       std::vector<runtime::Need> needs,
+                                                                       BuildContext build_context);
+
+/// Whether there is anything to write although the JobSet is left alone.
+bool keeps_objects(const runtime::Needs& needs);
+
+}  // namespace controller

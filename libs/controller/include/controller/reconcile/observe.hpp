@@ -1,0 +1,49 @@
+#pragma once
+#include <optional>
+
+#include "controller/cache/cache.hpp"
+#include "kube/client/api_server.hpp"
+#include "lifecycle/decision.hpp"
+#include "lifecycle/observed.hpp"
+#include "lifecycle/outcome.hpp"
+#include "controller/reconcile/runtime_reads.hpp"
+
+namespace controller {
+
+/// What a pass knows of one TrainJob.
+struct View {
+    lifecycle::Observed observed = {};
+    std::shared_ptr<const api::Json> runtime = {};  ///< the live one; nullptr if there is none
+    /// Why that is not known. It stops what needs the runtime, and nothing else.
+    std::optional<lifecycle::ReadFailed> runtime_unread = {};
+    lifecycle::Live live = lifecycle::Live::nothing;  ///< read from the API server in this pass
+};
+
+/// Reads an object; nullopt if it does not exist. `omit` as in kube::fetch().
+kube::Async<std::optional<api::Json>> read(kube::ApiServer& server, kube::Resource resource,
+                                           api::ObjectKey key, api::JsonPaths omit = {});
+
+/// What only the API server needs of an object; as paths for read() and fetch().
+inline constexpr std::string_view managed_fields_path[] = {"metadata", "managedFields"};
+inline constexpr api::JsonPath managed_fields[] = {managed_fields_path};
+
+/// Of which kind the runtime of a TrainJob is.
+kube::Resource runtime_resource(const api::TrainJob& job);
+
+/// The caches' view, without the TTL.
+View cached_view(const Cache& cache, const api::ObjectKey& key);
+
+/// Fills in the TTL where it matters; it is the snapshot's once the runtime is gone, and that takes a read.
+/// Returns why it could not be had.
+kube::Task<std::optional<lifecycle::ReadFailed>> look_up_ttl(kube::ApiServer& server, View& view);
+
+/// The API server's view: TrainJob, runtime and, if `what` has it, the JobSet as they are now, without the
+/// TTL. A runtime that cannot be read is no failure: see View::runtime_unread. `now` is what
+/// lifecycle::first_resume() wants.
+kube::Async<View> live_view(kube::ApiServer& server, RuntimeReads& runtimes, api::ObjectKey key,
+                            lifecycle::Live what, api::Time now);
+
+/// The ConfigMap with the snapshot of a TrainJob's runtime.
+api::ObjectKey snapshot_key(const api::ObjectKey& train_job);
+
+}  // namespace controller

@@ -1,0 +1,76 @@
+#pragma once
+#include <chrono>
+#include <functional>
+#include <limits>
+#include <optional>
+
+#include "controller/cache/cache.hpp"
+#include "kube/manager/event_recorder.hpp"
+#include "lifecycle/conclusion.hpp"
+#include "lifecycle/measurements.hpp"
+#include "controller/reconcile/runtime_reads.hpp"
+#include "net/process/log.hpp"
+#include "controller/reconcile/writer.hpp"
+
+namespace controller {
+
+/// What a pass leaves for the one who runs it.
+struct ReconcileResult {
+    bool gone = false;  ///< there is no such TrainJob: forget it
+    std::optional<std::chrono::seconds> requeue_after = {};
+    lifecycle::RetryState retry_state = {};  ///< to be handed in with the next pass of this job
+    WrittenVersions written = {};             ///< hold the next pass back until the caches have seen these
+    bool settled = false;             ///< that they have is no reason for one
+    std::optional<api::Error> trouble = {};
+    lifecycle::Measurements measurements = {};
+    std::size_t weight = 0;   ///< of what it has read, as MeteredReads counts
+    bool wants_more = false;  ///< it has ended where its next answer would have weighed more than it may
+};
+
+/// One level-triggered pass over one TrainJob: observe, decide, act, conclude; the status last. Keeps nothing
+/// between passes. Thread rule: as its ApiServer.
+class Reconciler {
+public:
+    using Now = std::function<api::Time()>;
+
+    Reconciler(kube::ApiServer& server, const Cache& cache, kube::EventRecorder& events, net::Log& log, Now now,
+         lifecycle::Options options, BuildContext build_context)
+        : server_(server),
+          cache_(cache),
+          events_(events),
+          log_(log),
+          now_(std::move(now)),
+          options_(options),
+          build_context_(build_context) {}
+
+    /// What is read may weigh `allowed` (MeteredReads).
+    kube::Task<ReconcileResult> run(api::ObjectKey key, lifecycle::RetryState retry_state,
+                               std::size_t allowed = std::numeric_limits<std::size_t>::max());
+
+private:
+    // Before its report is there, `written` tells what has been written.
+    kube::Task<ReconcileResult> run_to_end(api::ObjectKey key, lifecycle::RetryState retry_state, WrittenVersions& written);
+    kube::Task<std::optional<lifecycle::ReadFailed>> ask_plugins(const View& view,
+                                                                 lifecycle::Outcome& outcome);
+    kube::Task<bool> conclude(View& view, const lifecycle::Decision& decision,
+                              const lifecycle::Outcome& outcome, WrittenVersions& written, ReconcileResult& report);
+    /// What the API server has made of a status.
+    struct Stored {
+        std::string version = {};
+        std::optional<api::TrainJob> job = {};  ///< only where the conclusion asks for another decision
+    };
+    kube::Async<Stored> write_status(const api::TrainJob& job, const lifecycle::Conclusion& conclusion);
+    void tell_of_job_set(const api::TrainJob& job, const lifecycle::Decision& decision);
+    void tell(const api::TrainJob& job, const lifecycle::Conclusion& conclusion);
+
+    kube::ApiServer& server_;
+    const Cache& cache_;
+    kube::EventRecorder& events_;
+    net::Log& log_;
+    Now now_;
+    lifecycle::Options options_;
+    BuildContext build_context_;
+    RuntimeReads runtime_reads_ = {};
+};
+
+}  // namespace controller

@@ -1,0 +1,266 @@
+#include "controller/cache/cache.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "api/hash.hpp"
+#include "api/names.hpp"
+#include "api/train_job_reader.hpp"
+#include "lifecycle/observed.hpp"
+#include "cache/owner.hpp"
+
+namespace controller {
+namespace {
+
+using api::Json;
+
+void keep_only(Json* tree, std::initializer_list<std::string_view> names) {
+    if (!tree || !tree->is_object()) return;
+    tree->members().erase_if([&](const api::JsonObject::Member& member) {
+        return std::find(names.begin(), names.end(), member.key) == names.end();
+    });
+}
+
+// Key and entry have the rest of the metadata: identify() puts it back.
+void keep_what_decisions_need(Json& object) {
+    keep_only(&object, {"metadata", "spec", "status"});
+    keep_only(object.find("metadata"),
+              {"generation", "creationTimestamp", "deletionTimestamp", "finalizers", "ownerReferences"});
+}
+
+void identify(api::ObjectMeta& meta, const api::ObjectKey& key, const kube::StoredObject& object) {
+    meta.ns = key.ns;
+    meta.name = key.name;
+    meta.uid = object.uid();
+    meta.resource_version = object.resource_version();
+}
+
+// Null keeps no bytes. JobSets of nobody, or of others than TrainJobs, matter only in so far as they stand in
+// the way of a TrainJob of that name.
+std::optional<Cache::JobSetIndex> transform_job_set(Json& object) {
+    const bool ours = !controlling_train_job(object).is_null();
+    if (!ours) {
+        object = Json();
+        return Cache::JobSetIndex{};
+    }
+    const bool applied_by_us = api::is_applied_by_us(object);
+    keep_what_decisions_need(object);
+    for (Json& owner : object["metadata"]["ownerReferences"].items())
+        keep_only(&owner, {"controller", "uid"});
+    keep_only(object.find("spec"), {"suspend"});
+    keep_only(object.find("status"), {"conditions", "replicatedJobsStatus"});
+    return Cache::JobSetIndex{.ours = true, .applied_by_us = applied_by_us};
+}
+
+std::optional<Cache::TrainJobIndex> transform_train_job(Json& object) {
+    // Most of the object, and of no interest here: not to be copied.
+    Json* const spec_in_object = object.find("spec");
+    Json spec = spec_in_object ? std::move(*spec_in_object) : Json();
+    api::TrainJob job = api::parse_train_job(object);
+    job.runtime_ref = api::parse_runtime_ref(spec);
+    job.suspend = std::as_const(spec)["suspend"].bool_or(false);
+    job.managed_by = std::as_const(spec)["managedBy"].as_string();
+    const lifecycle::State state = lifecycle::state_of(job);
+    const bool goes_on = !api::terminal_condition(job);
+    // Nothing is built of what has ended or is others' to look after, and it may be there for months.
+    if (!goes_on || state == lifecycle::State::elsewhere)
+        keep_only(&spec, {"runtimeRef", "suspend", "activeDeadlineSeconds", "managedBy"});
+    if (spec_in_object) *spec_in_object = std::move(spec);
+    keep_what_decisions_need(object);
+    keep_only(object.find("status"), {"conditions", "jobsStatus"});
+    return Cache::TrainJobIndex{.runtime_hash = std::hash<api::ObjectKey>()(runtime_key(job)),
+                                 .expects_job_set = goes_on && lifecycle::had_job_set(job),
+                                 .is_held = goes_on && job.suspend,
+                                 .state = state};
+}
+
+// Volcano makes PodGroups for everybody's Pods.
+std::optional<Cache::PodGroupIndex> transform_pod_group(Json& object) {
+    if (controlling_train_job(object).is_null()) return std::nullopt;
+    const Cache::PodGroupIndex index = {std::as_const(object)["metadata"]["generation"].int_or(0)};
+    object = Json();
+    return index;
+}
+
+constexpr std::string_view replicated_jobs[] = {"object", "spec", "replicatedJobs"};
+constexpr api::JsonPath parts_of_job_sets[] = {replicated_jobs};
+
+std::optional<Cache::RuntimeIndex> transform_runtime(Json& object) {
+    const auto& finalizers = std::as_const(object)["metadata"]["finalizers"].items();
+    const bool held = std::any_of(finalizers.begin(), finalizers.end(), [](const Json& name) {
+        return name.as_string() == api::legacy_runtime_finalizer;
+    });
+    const Json& policy = std::as_const(object)["spec"]["podGroupPolicy"];
+    const std::uint64_t spec_hash = api::keyed_hash(api::to_json(std::as_const(object)["spec"]));
+    return Cache::RuntimeIndex{.spec_hash = spec_hash,
+                                .has_legacy_finalizer = held,
+                                .coscheduling = policy["coscheduling"].is_object(),
+                                .volcano = policy["volcano"].is_object()};
+}
+
+// That an object is gone has no version that anybody could have made.
+Change change_of(Change::Of of, const auto* entry) {
+    if (!entry) return {};
+    return {.of = of, .resource_version = entry->object.resource_version()};
+}
+
+Json tree_of(const kube::StoredObject& object) { return api::parse_json(object.bytes()).value(); }
+
+}  // namespace
+
+api::ObjectKey runtime_key(const api::TrainJob& job) {
+    const bool namespaced = job.runtime_ref.kind == api::training_runtime_kind;
+    return {namespaced ? job.meta.ns : std::string(), job.runtime_ref.name};
+}
+
+const api::JsonPaths Cache::omitted_of_job_sets = parts_of_job_sets;
+
+Cache::Cache(OnChange enqueue, kube::Namespaces namespaces)
+    : namespaces_(std::move(namespaces)),
+      on_change_(std::move(enqueue)),
+      train_jobs_(
+          transform_train_job,
+          [this](const auto& key, auto* before, auto* after) {
+              note(key, before, after);
+              on_change_(key, change_of(Change::Of::train_job, after));
+          },
+          namespaces_),
+      job_sets_(
+          transform_job_set,
+          [this](const auto& key, auto* before, auto* after) { enqueue_owner(key, before, after); },
+          namespaces_, [this](const auto& section) { enqueue_jobs_without_job_set(section); }),
+      training_runtimes_(
+          transform_runtime,
+          [this](const auto& key, auto* before, auto* after) { note_runtime(key, before, after); },
+          namespaces_),
+      cluster_training_runtimes_(transform_runtime, [this](const auto& key, auto* before,
+                                                        auto* after) { note_runtime(key, before, after); }),
+      pod_groups_(
+          transform_pod_group,
+          [this](const auto& key, auto* before, auto* after) { enqueue_gang(key, before, after); }, namespaces_,
+          [this](const auto& section) {
+              enqueue_suspended_without(pod_groups_, &RuntimeIndex::coscheduling, section);
+          }),
+      volcano_pod_groups_(
+          transform_pod_group,
+          [this](const auto& key, auto* before, auto* after) { enqueue_gang(key, before, after); }, namespaces_,
+          [this](const auto& section) {
+              enqueue_suspended_without(volcano_pod_groups_, &RuntimeIndex::volcano, section);
+          }) {}
+
+std::optional<api::TrainJob> Cache::train_job(const api::ObjectKey& key) const {
+    const auto* entry = train_jobs_.find(key);
+    if (!entry) return std::nullopt;
+    api::TrainJob job = api::take_train_job(tree_of(entry->object));
+    identify(job.meta, key, entry->object);
+    return job;
+}
+
+std::optional<api::JobSet> Cache::job_set(const api::ObjectKey& key) const {
+    const auto* entry = job_sets_.find(key);
+    if (!entry) return std::nullopt;
+    api::JobSet job_set;
+    if (entry->index.ours) job_set = api::parse_job_set(tree_of(entry->object));
+    identify(job_set.meta, key, entry->object);
+    job_set.applied_by_us = entry->index.applied_by_us;
+    return job_set;
+}
+
+std::shared_ptr<const api::Json> Cache::runtime(const api::TrainJob& job) const {
+    const api::ObjectKey key = runtime_key(job);
+    const auto* entry = key.ns.empty() ? cluster_training_runtimes_.find(key) : training_runtimes_.find(key);
+    if (!entry) return nullptr;
+    const kube::StoredObject& object = entry->object;
+    if (last_runtime_.uid != object.uid() || last_runtime_.resource_version != object.resource_version())
+        last_runtime_ = {std::string(object.uid()), std::string(object.resource_version()),
+                         std::make_shared<const Json>(tree_of(object))};
+    return last_runtime_.tree;
+}
+
+std::size_t Cache::bytes_of(const api::ObjectKey& train_job) const {
+    const auto* entry = train_jobs_.find(train_job);
+    if (!entry) return 0;
+    const auto runtime = runtime_bytes_.find(entry->index.runtime_hash);
+    const auto* job_set = job_sets_.find(train_job);
+    return entry->size + (runtime == runtime_bytes_.end() ? 0 : runtime->second) +
+           (job_set ? job_set->size : 0);
+}
+
+bool Cache::synced(std::string_view ns) const {
+    return train_jobs_.is_synced(ns) && job_sets_.is_synced(ns) && training_runtimes_.is_synced(ns) &&
+           cluster_training_runtimes_.is_synced("");
+}
+
+bool Cache::synced_somewhere() const {
+    const auto& sections = namespaces_.sections();
+    return std::any_of(sections.begin(), sections.end(),
+                       [this](const std::string& section) { return synced(section); });
+}
+
+void Cache::note(const api::ObjectKey& train_job, const TrainJobEntry* before, const TrainJobEntry* after) {
+    if (before) --states_[static_cast<std::size_t>(before->index.state)];
+    if (after) ++states_[static_cast<std::size_t>(after->index.state)];
+    const bool same_runtime = before && after && before->index.runtime_hash == after->index.runtime_hash;
+    if (before && !same_runtime) users_of_runtimes_.erase({before->index.runtime_hash, &train_job});
+    if (after && !same_runtime) users_of_runtimes_.emplace(after->index.runtime_hash, &train_job);
+    const bool gone = before && (!after || after->object.uid() != before->object.uid());
+    if (gone && on_delete_) on_delete_(train_job, before->object.uid());
+}
+
+void Cache::enqueue_owner(const api::ObjectKey& job_set, const JobSetEntry* before,
+                           const JobSetEntry* after) {
+    const bool ours = (before && before->index.ours) || (after && after->index.ours);
+    const bool comes_or_goes = !before || !after;
+    // A cluster may be full of JobSets that have nothing to do with TrainJobs.
+    if (ours || (comes_or_goes && train_jobs_.find(job_set)))
+        on_change_(job_set, change_of(Change::Of::job_set, after));
+}
+
+void Cache::enqueue_jobs_without_job_set(const std::string& section) {
+    train_jobs_.for_each_in(section, [&](const api::ObjectKey& job, const auto& entry) {
+        if (entry.index.expects_job_set && !job_sets_.find(job)) on_change_(job, {});
+    });
+}
+
+// Only of suspended jobs a PodGroup is made again. Queues hold back thousands that want none, and lists of
+// PodGroups come when an API server has begun anew and has better things to do. Where the runtime is unknown,
+// a pass finds out.
+void Cache::enqueue_suspended_without(const kube::Store<PodGroupIndex>& pod_groups, bool RuntimeIndex::*wanted,
+                               const std::string& section) {
+    std::unordered_set<std::size_t> without;
+    const auto note = [&](const api::ObjectKey& runtime, const auto& entry) {
+        if (!(entry.index.*wanted)) without.insert(std::hash<api::ObjectKey>()(runtime));
+    };
+    training_runtimes_.for_each_in(section, note);
+    cluster_training_runtimes_.for_each(note);
+    train_jobs_.for_each_in(section, [&](const api::ObjectKey& job, const auto& entry) {
+        if (entry.index.is_held && !without.contains(entry.index.runtime_hash) && !pod_groups.find(job))
+            on_change_(job, {});
+    });
+}
+
+// Its scheduler writes the status of a gang all the time.
+void Cache::enqueue_gang(const api::ObjectKey& pod_group, const PodGroupEntry* before,
+                       const PodGroupEntry* after) {
+    const bool same = before && after && before->object.uid() == after->object.uid() &&
+                      before->index.generation == after->index.generation;
+    if (!same) on_change_(pod_group, {});
+}
+
+// Tenants may have as many runtimes as TrainJobs, and change them as often.
+void Cache::note_runtime(const api::ObjectKey& runtime, const RuntimeEntry* before,
+                          const RuntimeEntry* after) {
+    const std::size_t hash = std::hash<api::ObjectKey>()(runtime);
+    if (after)
+        runtime_bytes_[hash] = after->size;
+    else
+        runtime_bytes_.erase(hash);
+    const bool same = before && after && before->object.uid() == after->object.uid() &&
+                      before->index.spec_hash == after->index.spec_hash;
+    if (same) return;
+    for (auto at = users_of_runtimes_.lower_bound({hash, nullptr});
+         at != users_of_runtimes_.end() && at->first == hash; ++at)
+        on_change_(*at->second, {});
+}
+
+}  // namespace controller

@@ -1,0 +1,93 @@
+#include "reconcile/apply_objects.hpp"
+
+#include "kube/client/kinds.hpp"
+#include "runtime/applied_hash.hpp"
+
+namespace controller {
+namespace {
+
+using api::Json;
+using lifecycle::WriteFailed;
+using runtime::ApplyPolicy;
+
+runtime::Need need_of(const Json& object) {
+    return {.api_version = std::string(object["apiVersion"].as_string()),
+            .kind = std::string(object["kind"].as_string()),
+            .key = api::parse_meta(object).key()};
+}
+
+const kube::Resource& resource_of(const runtime::Need& name) {
+    const kube::Resource* resource = kube::find_resource(name.api_version, name.kind);
+    if (!resource) throw std::logic_error("a plugin builds a kind without a resource: " + name.kind);
+    return *resource;
+}
+
+// Kubernetes' own kinds know no apply that only creates.
+bool can_be_applied(const kube::Resource& resource) { return !resource.group.empty(); }
+
+// What is not there: touches nothing that others have made since we looked, whatever is in it.
+kube::Request creation(const kube::Resource& resource, Json wanted) {
+    return can_be_applied(resource) ? kube::apply_new(resource, std::move(wanted))
+                                    : kube::create(resource, wanted);
+}
+
+// As a whole, since without an apply nothing tells which of the fields of `live` are ours to withdraw. Others
+// may have put something into its metadata.
+Json replacement(Json wanted, const Json& live) {
+    Json metadata = live["metadata"];
+    metadata.erase("managedFields");
+    for (const char* name : {"labels", "annotations"})
+        for (const auto& [key, value] : std::as_const(wanted)["metadata"][name].members())
+            metadata[name][key] = value;
+    wanted["metadata"] = std::move(metadata);
+    return wanted;
+}
+
+// As it was seen.
+kube::Request change(const kube::Resource& resource, Json wanted, const Json& live) {
+    if (!can_be_applied(resource)) return kube::replace(resource, replacement(std::move(wanted), live));
+    const api::ObjectMeta seen = api::parse_meta(live);
+    wanted["metadata"]["uid"] = seen.uid;
+    wanted["metadata"]["resourceVersion"] = seen.resource_version;
+    return kube::apply(resource, wanted, true);
+}
+
+// nullopt if `live` (nullptr: nothing yet) is as it should be.
+std::optional<kube::Request> request_for(const runtime::BuiltObject& built, const runtime::Need& name,
+                                         const Json* live) {
+    const kube::Resource& resource = resource_of(name);
+    const bool once = built.when == ApplyPolicy::once;
+    if (once && live) return std::nullopt;
+    Json wanted = once ? built.object : runtime::with_applied_hash(built.object);
+    if (!live) return creation(resource, std::move(wanted));
+    if (runtime::is_applied(wanted, *live)) return std::nullopt;
+    return change(resource, std::move(wanted), *live);
+}
+
+}  // namespace
+
+kube::Task<StepFailure> apply_objects(kube::ApiServer& server, const runtime::Built& built,
+                                  const NeededObjects& found, Beside beside) {
+    for (std::size_t i = 0; i + 1 < built.objects.size(); ++i) {
+        const runtime::BuiltObject& each = built.objects[i];
+        if (each.when == ApplyPolicy::with_job_set && beside != Beside::new_job_set) continue;
+        if (each.when == ApplyPolicy::once && beside == Beside::own_job_set) continue;
+        const runtime::Need name = need_of(each.object);
+        auto request = request_for(each, name, runtime::find_observed(found.observed, name));
+        if (!request) continue;
+        const auto written = co_await server.send(std::move(*request));
+        if (!written) co_return WriteFailed{described(name), written.error()};
+    }
+    co_return lifecycle::Done();
+}
+
+std::vector<std::string> lost_objects(const runtime::Built& built, const NeededObjects& found) {
+    std::vector<std::string> lost;
+    for (const runtime::BuiltObject& each : built.objects)
+        if (const runtime::Need name = need_of(each.object);
+            each.when == ApplyPolicy::once && !runtime::find_observed(found.observed, name))
+            lost.push_back(described(name));
+    return lost;
+}
+
+}  // namespace controller

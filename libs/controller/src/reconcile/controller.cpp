@@ -1,0 +1,301 @@
+#include "controller/reconcile/controller.hpp"
+
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include "reconcile/metered_reads.hpp"
+
+namespace controller {
+
+using namespace boost::asio::experimental::awaitable_operators;
+
+namespace {
+
+// Whoever changes whether passes may start wakes us; but a lease can lapse and return without anybody
+// noticing.
+constexpr std::chrono::seconds poll_interval{1};
+// A watch that is this far behind is being re-listed or broken; the preconditions of our writes make acting
+// on its view harmless.
+constexpr std::chrono::seconds longest_deferral{15};
+constexpr std::chrono::milliseconds deferral_step{250};
+// Who says that a TrainJob is gone which the cache still has may know less than the cache, not more: a server
+// that has come back from a backup. Then no event would bring another look.
+constexpr std::chrono::seconds until_cache_agrees{5};
+// Of a TrainJob, its runtime and its JobSet, that make a pass as dear again as a usual one: about what is
+// read, built and written within a millisecond.
+constexpr std::size_t bytes_of_a_cost = 8 * 1024;
+// What a pass may read without being charged for it (MeteredReads): the objects that its cost counts, with as
+// many values as usual ones have, and a little more. Snapshots, keys and PodGroups mostly fit in.
+constexpr std::size_t weight_of_bytes = 2;
+constexpr std::size_t free_weight = 16 * 1024;
+// A pass for which that is not enough begins anew, and counts as dear.
+constexpr std::size_t first_grant = 64 * 1024;
+constexpr std::size_t growth_of_grants = 4;
+
+}  // namespace
+
+Controller::Controller(boost::asio::any_io_executor executor, kube::Clock& clock, Cache& cache, Reconciler& pass,
+               net::Metrics& metrics, net::Log& log, Allowed allowed, Limits limits)
+    : clock_(clock),
+      cache_(cache),
+      reconciler_(pass),
+      log_(log),
+      allowed_(std::move(allowed)),
+      queue_(static_cast<std::size_t>(limits.concurrency),
+             [this](const api::ObjectKey& key) {
+                 const std::size_t bytes = cache_.bytes_of(key) + granted(key);
+                 return static_cast<std::int64_t>(1 + bytes / bytes_of_a_cost);
+             }),
+      wakeup_(executor),
+      reconcile_ended_(executor),
+      running_(executor),
+      metrics_(metrics) {
+    metrics.read_gauge("signalbox_queue_depth",
+                       "TrainJobs that wait for a pass and are due; none where no pass may run.",
+                       [this] { return allowed_() ? static_cast<double>(queue_.ready()) : 0; });
+    metrics.read_gauge("signalbox_queue_timers", "TrainJobs that want a pass at a certain time.",
+                       [this] { return static_cast<double>(queue_.waiting()); });
+    metrics.read_gauge("signalbox_passes_running", "Passes that are under way.",
+                       [this] { return static_cast<double>(running_.size()); });
+}
+
+void Controller::enqueue(const api::ObjectKey& train_job, const Change& change) {
+    if (const auto running = concurrent_changes_.find(train_job); running != concurrent_changes_.end()) {
+        ConcurrentChanges& changes = running->second;
+        switch (change.of) {
+            case Change::Of::train_job: changes.latest.train_job = change.resource_version; break;
+            case Change::Of::job_set: changes.latest.job_set = change.resource_version; break;
+            case Change::Of::anything_else: changes.of_others = true; break;
+        }
+        return;
+    }
+    // There is nothing to be done for what is gone, and where no pass runs it would stay in the queue for
+    // good.
+    if (!cache_.train_jobs().find(train_job)) return forget(train_job);
+    if (is_own_write(train_job, change)) return;
+    queue_.add(train_job, clock_.now());
+    wakeup_.notify();
+}
+
+void Controller::forget(const api::ObjectKey& key) {
+    queue_.forget(key);
+    expectations_.erase(key);
+    retries_.erase(key);
+    grants_.erase(key);
+}
+
+std::size_t Controller::granted(const api::ObjectKey& key) const {
+    const auto at = grants_.find(key);
+    return at == grants_.end() ? 0 : at->second;
+}
+
+std::size_t Controller::allowed_without_grant(const api::ObjectKey& key) const {
+    return free_weight + weight_of_bytes * cache_.bytes_of(key);
+}
+
+// A version that a settled pass has written: nobody else has changed that object between what the pass
+// decided on and this, because its writes carry what they were decided on.
+bool Controller::is_own_write(const api::ObjectKey& key, const Change& change) {
+    const auto at = expectations_.find(key);
+    if (at == expectations_.end() || !at->second.settled) return false;
+    const WrittenVersions& written = at->second.written;
+    const bool ours = (change.of == Change::Of::train_job && change.resource_version == written.train_job) ||
+                      (change.of == Change::Of::job_set && change.resource_version == written.job_set);
+    // No pass comes to forget what has been shown.
+    if (ours) expectations_met(key, clock_.now());
+    return ours;
+}
+
+// A pass has ended; without a report it is not known what it has done.
+void Controller::settle_concurrent_changes(const api::ObjectKey& key, const ReconcileResult* report) {
+    const ConcurrentChanges changes = std::move(concurrent_changes_.extract(key).mapped());
+    const auto is_told = [&](const std::string& latest, std::string WrittenVersions::*own) {
+        return latest.empty() || (report && report->settled && latest == report->written.*own);
+    };
+    if (changes.of_others || !is_told(changes.latest.train_job, &WrittenVersions::train_job) ||
+        !is_told(changes.latest.job_set, &WrittenVersions::job_set))
+        queue_.add(key, clock_.now());
+}
+
+net::Task<> Controller::run() {
+    std::exception_ptr end;
+    try {
+        co_await start_reconciles();
+    } catch (...) {
+        end = std::current_exception();
+    }
+    // What ended us must not end the wait for those that we end.
+    co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+    cutting_ = true;
+    co_await running_.join();
+    std::rethrow_exception(end);
+}
+
+net::Task<> Controller::start_reconciles() {
+    for (;;) {
+        if (fault_) std::rethrow_exception(fault_);
+        if (may_start()) start_due_reconciles();
+        co_await wait_for_work();
+    }
+}
+
+net::Task<> Controller::wait_for_work() {
+    const auto next = queue_.next_wakeup();
+    if (!next || stopping_) {
+        co_await wakeup_.wait();
+    } else {
+        const kube::SteadyTime until = may_start() ? *next : clock_.now() + poll_interval;
+        co_await (wakeup_.wait() || clock_.sleep_until(until));
+    }
+}
+
+net::Task<std::size_t> Controller::drain(std::chrono::milliseconds patience) {
+    stopping_ = true;
+    const kube::SteadyTime until = clock_.now() + patience;
+    while (!running_.empty() && clock_.now() < until && allowed_())
+        co_await (reconcile_ended_.wait() || clock_.sleep_until(std::min(until, clock_.now() + poll_interval)));
+    const std::size_t cut = queue_.running();
+    cutting_ = true;
+    co_await running_.join();
+    co_return cut;
+}
+
+void Controller::start_due_reconciles() {
+    const kube::SteadyTime now = clock_.now();
+    while (const auto key = queue_.next(now)) {
+        // Other namespaces do not wait for one whose lists are late, or are refused.
+        if (!cache_.synced(key->ns)) {
+            queue_.postpone(*key, now + poll_interval);
+            continue;
+        }
+        if (!expectations_met(*key, now)) {
+            queue_.postpone(*key, now + deferral_step);
+            metrics_.count_deferred();
+            continue;
+        }
+        ++reconciles_started_;
+        concurrent_changes_[*key] = {};
+        running_.start(reconcile_one(*key), [this](const std::exception_ptr& thrown) {
+            if (thrown) fault_ = thrown;
+            wakeup_.notify();
+            reconcile_ended_.notify();
+        });
+    }
+}
+
+// Leaves the queue in order whatever happens; if not even that works, it throws.
+net::Task<> Controller::reconcile_one(api::ObjectKey key) {
+    const std::string uid = uid_of(key);
+    std::string bug;
+    try {
+        const kube::SteadyTime started = clock_.now();
+        const lifecycle::RetryState retry_state = episode_of(key, uid);
+        const std::size_t allowed = allowed_without_grant(key) + granted(key);
+        const ReconcileResult report = co_await reconciler_.run(key, retry_state, allowed);
+        settle_concurrent_changes(key, &report);
+        if (report.wants_more) {
+            allow_more(key, report);
+            co_return;
+        }
+        metrics_.count(report, clock_.now() - started);
+        finish(key, uid, report);
+        co_return;
+    } catch (const std::exception& exception) {
+        bug = exception.what();
+    } catch (...) {
+        bug = "unknown exception";
+    }
+    if (!cutting_) {
+        // A bug of ours must not end the process, nor keep other jobs waiting.
+        metrics_.count_exception();
+        log_.error("pass failed with an exception; it will be retried",
+                   {{"trainjob", key}, {"uid", uid}, {"error", bug}});
+    }
+    if (concurrent_changes_.contains(key)) settle_concurrent_changes(key, nullptr);
+    retries_.try_emplace(key).first->second.uid = uid;
+    const kube::SteadyTime now = clock_.now();
+    const auto wait = queue_.failed(key, now);
+    // finish() had come as far as giving the key back, perhaps without its next pass.
+    if (wait == wait.zero()) queue_.add_after(key, now + kube::WorkQueue::first_backoff);
+}
+
+// By the caches, as the pass begins; "" if there is none (any more).
+std::string Controller::uid_of(const api::ObjectKey& key) const {
+    const auto* entry = cache_.train_jobs().find(key);
+    return entry ? std::string(entry->object.uid()) : std::string();
+}
+
+lifecycle::RetryState Controller::episode_of(const api::ObjectKey& key, const std::string& uid) {
+    const auto known = retries_.find(key);
+    if (known == retries_.end()) return {};
+    if (known->second.uid == uid) return known->second.retry_state;
+    retries_.erase(known);
+    queue_.forgive(key);
+    return {};
+}
+
+void Controller::finish(const api::ObjectKey& key, const std::string& uid, const ReconcileResult& report) {
+    const kube::SteadyTime now = clock_.now();
+    if (report.gone) {
+        queue_.done(key, now);
+        expectations_.erase(key);
+        retries_.erase(key);
+        grants_.erase(key);
+        if (cache_.train_jobs().find(key)) queue_.add_after(key, now + until_cache_agrees);
+        return;
+    }
+    if (report.weight <= allowed_without_grant(key)) grants_.erase(key);
+    note_written(key, report, now);
+    // They may have been shown already, and then nothing comes that asks.
+    if (report.settled) expectations_met(key, now);
+    if (report.trouble)
+        log_.debug("pass failed", {{"trainjob", key}, {"uid", uid}, {"error", *report.trouble}});
+    if (report.retry_state == lifecycle::RetryState())
+        retries_.erase(key);
+    else
+        retries_[key] = {uid, report.retry_state};
+    // Policy has said when to look again, backoff included. Only a server that asked for quiet is not to be
+    // disturbed by events either.
+    if (report.trouble && report.trouble->retry_after)
+        queue_.failed(key, now, report.trouble->retry_after);
+    else
+        queue_.done(key, now);
+    if (report.requeue_after) queue_.add_after(key, now + *report.requeue_after);
+}
+
+void Controller::note_written(const api::ObjectKey& key, const ReconcileResult& report, kube::SteadyTime now) {
+    if (report.written.train_job.empty() && report.written.job_set.empty()) return;
+    expectations_[key] = {.written = report.written,
+                     .settled = report.settled,
+                     .train_job_lists = cache_.train_jobs().lists(key.ns),
+                     .job_set_lists = cache_.job_sets().lists(key.ns),
+                     .until = now + longest_deferral};
+}
+
+// What it has read was more than it was charged for: it begins anew when there is room for a dearer one.
+void Controller::allow_more(const api::ObjectKey& key, const ReconcileResult& report) {
+    const kube::SteadyTime now = clock_.now();
+    std::size_t& grant = grants_[key];
+    grant = grant == 0 ? first_grant : std::min(grant * growth_of_grants, MeteredReads::most);
+    note_written(key, report, now);
+    queue_.done(key, now);
+    queue_.add_after(key, now);
+}
+
+// Whether the caches show what our last pass over this job wrote. If not, its decisions would be about the
+// past.
+bool Controller::expectations_met(const api::ObjectKey& key, kube::SteadyTime now) {
+    const auto at = expectations_.find(key);
+    if (at == expectations_.end()) return true;
+    const auto seen = [&](auto& store, const std::string& version, std::uint32_t lists) {
+        return version.empty() || store.has_seen(key.ns, version) || store.lists(key.ns) != lists;
+    };
+    const Expectations& expectations = at->second;
+    const bool expectations_met = seen(cache_.train_jobs(), expectations.written.train_job, expectations.train_job_lists) &&
+                           seen(cache_.job_sets(), expectations.written.job_set, expectations.job_set_lists);
+    if (!expectations_met && now < expectations.until) return false;
+    expectations_.erase(at);
+    return true;
+}
+
+}  // namespace controller

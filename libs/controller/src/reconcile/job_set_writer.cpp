@@ -1,0 +1,274 @@
+#include "reconcile/job_set_writer.hpp"
+
+#include "reconcile/kept_claims.hpp"
+#include "kube/client/job_requests.hpp"
+#include "kube/client/without_object.hpp"
+#include "lifecycle/quota.hpp"
+#include "lifecycle/recreate.hpp"
+#include "lifecycle/refusal.hpp"
+#include "lifecycle/withdrawal.hpp"
+#include "net/process/next_turn.hpp"
+#include "reconcile/apply_objects.hpp"
+#include "runtime/applied_hash.hpp"
+#include "runtime/live_defaults.hpp"
+
+namespace controller {
+namespace {
+
+using api::Json;
+using lifecycle::Done;
+using lifecycle::Outcome;
+using lifecycle::WriteFailed;
+
+Outcome ended(StepFailure why) {
+    Outcome outcome;
+    outcome.result = std::move(why);
+    return outcome;
+}
+
+Outcome written() {
+    Outcome outcome;
+    outcome.job_set_written = true;
+    return outcome;
+}
+
+api::Error meanwhile(const char* what) { return {.code = api::Errc::conflict, .message = what}; }
+
+// What is wanted is there but for what others have added, or as the cluster has made it.
+Json as_it_fits(const Json& ours, const Json& live, bool keeps) {
+    Json wanted = lifecycle::with_entries_of_others(ours, live);
+    wanted = lifecycle::with_mark_of_takeover(std::move(wanted), live);
+    return keeps ? runtime::with_live_template(wanted, live) : wanted;
+}
+
+// Others may add to a suspended JobSet, and resuming it withdraws nothing of ours.
+std::vector<std::string> withdrawn_by(const Json& ours, const Json& live) {
+    if (runtime::differs_in_suspend_only(ours, live)) return {};
+    return lifecycle::withdrawn_fields(live, ours);
+}
+
+lifecycle::RefusedChange facts_of(const Json& live) {
+    const api::JobSet index = api::parse_job_set(live);
+    return {.any_active = index.any_active(),
+            .has_run = lifecycle::may_have_run(live),
+            .deletes_claims = lifecycle::deletes_volume_claims(live["spec"]),
+            .has_finished = lifecycle::has_finished_jobs(index)};
+}
+
+// Long enough for what is too long for `name`, and mostly the name of nothing.
+std::string name_like(std::string name) {
+    if (!name.empty()) name.back() = name.back() == 'x' ? 'y' : 'x';
+    return name;
+}
+
+// Of what was tried: a name that is taken is looked at last, and some webhooks cannot be asked.
+bool is_no_verdict(const api::Error& error) {
+    return error.reason == "AlreadyExists" ||
+           (error.http_status == 400 && error.message.find("does not support dry run") != std::string::npos);
+}
+
+}  // namespace
+
+Outcome JobSetWriter::failed(api::Error error) const {
+    return ended(WriteFailed{"JobSet " + to_string(key()), std::move(error)});
+}
+
+kube::Task<Outcome> JobSetWriter::create(const runtime::Built& built, const NeededObjects& found) {
+    auto others = co_await apply_objects(server_, built, found, Beside::new_job_set);
+    if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
+    Json as_built = runtime::with_applied_hash(built.objects.back().object, source_);
+    auto wanted = co_await with_kept_claims(server_, job(), std::move(as_built));
+    if (!wanted) co_return ended(lifecycle::ReadFailed{"volume claims", wanted.error()});
+    if (!wanted->going.empty()) co_return ended(lifecycle::WaitingForClaim{std::move(wanted->going)});
+    if (wanted->refusal) co_return failed(*wanted->refusal);
+    kube::Request request = kube::apply_new(kube::resources::job_sets, std::move(wanted->job_set));
+    request = kube::without_object(std::move(request));
+    const auto applied = co_await server_.send(std::move(request));
+    if (!applied) co_return failed(applied.error());
+    written_.job_set = kube::version_of(*applied);
+    co_return written();
+}
+
+kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const NeededObjects& found) {
+    auto seen = co_await read(server_, kube::resources::job_sets, key());
+    if (!seen) co_return ended(lifecycle::ReadFailed{"JobSet " + to_string(key()), seen.error()});
+    if (!*seen) co_return failed(meanwhile("it is gone; looking again"));
+    Json live = std::move(**seen);
+    const bool is_latest = view_.live == lifecycle::Live::all;
+    // Decided on another version, perhaps of another JobSet: what it says of `suspend` may be over, and our
+    // apply would say it again.
+    if (api::parse_meta(live).resource_version != view_.observed.job_set->meta.resource_version) {
+        if (is_latest) co_return failed(meanwhile("it has changed; looking again"));
+        wants_live_view_ = true;
+        co_return Outcome();
+    }
+    co_await net::next_turn();
+    const Json ours = runtime::with_applied_hash(built.objects.back().object, source_);
+    const bool keeps = runtime::keeps_template(ours, live);
+    const Json wanted = as_it_fits(ours, live, keeps);
+    co_await net::next_turn();
+    const bool noted = lifecycle::has_withdrawn(live);
+    const bool as_it_should_be = !noted && runtime::is_applied(wanted, live);
+    std::vector<std::string> withdrawn;
+    co_await net::next_turn();
+    if (!as_it_should_be) withdrawn = withdrawn_by(ours, live);
+    const bool replaces = noted || !withdrawn.empty();
+    std::string why = withdrawn.empty() ? "something was withdrawn" : withdrawn.front() + " was withdrawn";
+    // A JobSet that has to wait keeps the others waiting: they are for its Pods.
+    if (replaces && api::parse_job_set(live).any_active())
+        co_return ended(lifecycle::Waiting{std::move(why)});
+    if (replaces && !is_latest) {
+        wants_live_view_ = true;
+        co_return Outcome();
+    }
+    auto others = co_await apply_objects(server_, built, found, Beside::new_job_set);
+    if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
+    auto lost = co_await lost_volume(server_, ours, live);
+    if (!lost) co_return ended(lifecycle::ReadFailed{"volume claims", lost.error()});
+    if (!lost->empty()) {
+        api::Error why_anew = {.code = api::Errc::invalid, .message = std::move(*lost), .http_status = 422};
+        co_return co_await begin_anew(built, live, std::move(why_anew));
+    }
+    if (as_it_should_be) co_return Outcome();
+
+    co_await net::next_turn();
+    const Json* const kept = keeps ? &ours : nullptr;
+    Outcome outcome = written();
+    if (Json noting = lifecycle::with_withdrawn(wanted, live, !withdrawn.empty());
+        lifecycle::has_withdrawn(noting)) {
+        if (!runtime::is_applied(noting, live)) {
+            auto applied = co_await apply(noting, live, kept);
+            if (!applied) co_return co_await refused(built, live, wanted, kept, applied.error());
+            live = std::move(*applied);
+        }
+        Outcome replaced = co_await replace_jobs(std::move(noting), live, kept, std::move(why));
+        if (!std::holds_alternative<Done>(replaced.result)) co_return replaced;
+        outcome.remarks = std::move(replaced.remarks);
+    }
+    const auto applied = co_await apply(wanted, live, kept);
+    if (applied) co_return outcome;
+    co_return co_await refused(built, live, wanted, kept, applied.error());
+}
+
+// As it was seen. The answer is the JobSet then.
+kube::Async<Json> JobSetWriter::apply(const Json& wanted, const Json& live, const Json* kept) {
+    Json sent = kept ? runtime::with_applied_template(wanted, *kept, live)
+                     : runtime::with_live_defaults(wanted, live);
+    const api::ObjectMeta seen = api::parse_meta(live);
+    sent["metadata"]["uid"] = seen.uid;
+    sent["metadata"]["resourceVersion"] = seen.resource_version;
+    co_await net::next_turn();
+    kube::Request request = kube::apply(kube::resources::job_sets, sent, true);
+    auto applied = co_await kube::fetch(server_, std::move(request));
+    if (!applied) co_return applied.error();
+    written_.job_set = api::parse_meta(*applied).resource_version;
+    co_return std::move(*applied);
+}
+
+kube::Task<Outcome> JobSetWriter::replace_jobs(Json noting, const Json& live, const Json* kept,
+                                               std::string why) {
+    kube::Request request = kube::list_jobs(key());
+    const auto jobs = co_await kube::fetch(server_, std::move(request));
+    if (!jobs) co_return ended(lifecycle::ReadFailed{"Jobs of JobSet " + to_string(key()), jobs.error()});
+    auto found = lifecycle::jobs_to_replace(live, (*jobs)["items"].items());
+    // Counted before it is done, so that it is counted whatever becomes of us.
+    if (!found.replacements.empty()) {
+        const Json counted = lifecycle::with_replacements(std::move(noting), found.replacements);
+        const auto applied = co_await apply(counted, live, kept);
+        if (!applied) co_return failed(applied.error());
+    }
+    for (const api::ObjectMeta& each : found.remove) {
+        // What runs by now, or has finished, stays.
+        const kube::Preconditions as_seen = {.uid = each.uid, .resource_version = each.resource_version};
+        kube::Request removal =
+            kube::remove(kube::resources::jobs, each.key(), kube::Propagation::foreground, as_seen);
+        const auto removed = co_await server_.send(std::move(removal));
+        if (!removed && removed.error().code != api::Errc::not_found)
+            co_return ended(
+                WriteFailed{"Job " + to_string(each.key()), removed.error(), lifecycle::Write::remove});
+    }
+    if (!found.settled)
+        co_return ended(
+            lifecycle::JobsReplaced{std::move(why), !found.remove.empty(), std::move(found.waits_for)});
+    Outcome outcome;
+    if (!found.kept.empty()) outcome.remarks.push_back(lifecycle::jobs_not_replaced(found.kept));
+    co_return outcome;
+}
+
+kube::Task<Outcome> JobSetWriter::refused(const runtime::Built& built, const Json& live, const Json& wanted,
+                                          const Json* kept, api::Error refusal) {
+    if (!lifecycle::refuses_immutable_field(refusal)) co_return failed(std::move(refusal));
+    // The server's words are the whole list of replicated jobs.
+    std::string field = runtime::changed_fixed_field(wanted, live);
+    if (!field.empty()) {
+        refusal.field = std::move(field);
+        refusal.message = "must not change in a JobSet";
+    } else if (kept) {
+        refusal = lifecycle::changed_by_cluster(refusal, runtime::changed_fixed_field(*kept, live));
+        // There is nothing to take back.
+        if (lifecycle::loses_something(lifecycle::recreation(facts_of(live))))
+            co_return failed(std::move(refusal));
+    }
+    co_return co_await begin_anew(built, live, std::move(refusal));
+}
+
+// If that is possible, and loses nothing.
+kube::Task<Outcome> JobSetWriter::begin_anew(const runtime::Built& built, const Json& live,
+                                             api::Error refusal) {
+    const lifecycle::Recreation verdict = lifecycle::recreation(facts_of(live));
+    switch (verdict) {
+        case lifecycle::Recreation::wait: co_return ended(lifecycle::Waiting{api::describe(refusal)});
+        case lifecycle::Recreation::recreate: break;
+        case lifecycle::Recreation::loses_claims:
+        case lifecycle::Recreation::loses_work: co_return failed(lifecycle::cannot_take(verdict, refusal));
+    }
+    if (view_.live == lifecycle::Live::all) co_return co_await recreate(built, live, refusal);
+    wants_live_view_ = true;
+    co_return Outcome();
+}
+
+kube::Task<Outcome> JobSetWriter::recreate(const runtime::Built& built, const Json& live,
+                                           const api::Error& refusal) {
+    // The note of how often has to outlive the JobSet, and us.
+    const api::ObjectKey snapshot = snapshot_key(key());
+    const std::string map_name = "ConfigMap " + to_string(snapshot);
+    const auto map = co_await read(server_, kube::resources::config_maps, snapshot, managed_fields);
+    if (!map) co_return ended(lifecycle::ReadFailed{map_name, map.error()});
+    if (!*map) co_return ended(WriteFailed{map_name, meanwhile("it is gone; looking again")});
+    const std::int64_t generation = job().meta.generation;
+    if (lifecycle::recreations(**map, generation) >= lifecycle::max_recreations)
+        co_return failed(lifecycle::recreated_in_vain(refusal));
+    const auto tried = co_await try_to_create(built);
+    if (!tried) co_return failed(tried.error());
+    const Json counted = lifecycle::with_one_more_recreation(**map, generation);
+    kube::Request count = kube::replace(kube::resources::config_maps, counted);
+    const auto noted = co_await server_.send(std::move(count));
+    if (!noted) co_return ended(WriteFailed{map_name, noted.error()});
+
+    // As it was seen: it may have been resumed meanwhile, and what runs is not to be deleted.
+    const api::ObjectMeta seen = api::parse_meta(live);
+    const kube::Preconditions as_seen = {.uid = seen.uid, .resource_version = seen.resource_version};
+    kube::Request removal =
+        kube::remove(kube::resources::job_sets, key(), kube::Propagation::foreground, as_seen);
+    const auto removed = co_await server_.send(std::move(removal));
+    if (!removed && removed.error().code != api::Errc::not_found)
+        co_return ended(WriteFailed{"JobSet " + to_string(key()), removed.error(), lifecycle::Write::remove});
+    co_return ended(lifecycle::JobSetRemoved{api::describe(refusal)});
+}
+
+// Whether it would be taken once this one is gone: names that are too long, quotas, policies.
+kube::Async<> JobSetWriter::try_to_create(const runtime::Built& built) {
+    Json wanted = runtime::with_applied_hash(built.objects.back().object, source_);
+    // Under another name, or the claims of this one would be in the way.
+    wanted["metadata"]["name"] = name_like(key().name);
+    kube::Request attempt = kube::create(kube::resources::job_sets, wanted);
+    attempt = kube::without_object(kube::dry_run(std::move(attempt)));
+    const auto tried = co_await server_.send(std::move(attempt));
+    if (tried || is_no_verdict(tried.error()) || lifecycle::deletion_makes_room(tried.error()))
+        co_return api::Result<>();
+    api::Error error = tried.error();
+    error.message = "the change needs a new JobSet, which would be refused: " + error.message;
+    co_return error;
+}
+
+}  // namespace controller

@@ -1,0 +1,90 @@
+#include "reconcile/kept_claims.hpp"
+
+#include "api/names.hpp"
+#include "api/notes.hpp"
+#include "kube/client/job_requests.hpp"
+#include "controller/reconcile/observe.hpp"
+#include "runtime/compare.hpp"
+
+namespace controller {
+namespace {
+
+using api::Json;
+
+// As JobSet names it.
+api::ObjectKey claim_key(const Json& claim_template, const api::ObjectKey& job_set) {
+    return {job_set.ns, std::string(claim_template["metadata"]["name"].as_string()) + "-" + job_set.name};
+}
+
+std::string described(const api::ObjectKey& claim) { return "PersistentVolumeClaim " + to_string(claim); }
+
+bool is_kept(const Json& policy) { return policy["retentionPolicy"]["whenDeleted"].as_string() == "Retain"; }
+
+std::string_view volume_of(const Json& claim) { return claim["spec"]["volumeName"].as_string(); }
+
+// Binding takes a moment, in which it names the volume already.
+bool is_bound(const Json& claim) { return claim["status"]["phase"].as_string() == "Bound"; }
+
+api::Error invalid(std::string message) {
+    return {.code = api::Errc::invalid, .message = std::move(message), .http_status = 422};
+}
+
+}  // namespace
+
+kube::Async<ClaimedJobSet> with_kept_claims(kube::ApiServer& server, const api::TrainJob& job, Json job_set) {
+    ClaimedJobSet made = {.job_set = std::move(job_set)};
+    Json* policies = made.job_set["spec"].find("volumeClaimPolicies");
+    if (!policies) co_return made;
+    const bool had_one = lifecycle::had_job_set(job);
+    for (Json& policy : policies->items()) {
+        const bool kept = is_kept(policy);
+        if (!kept && !had_one) continue;
+        for (Json& each : policy["templates"].items()) {
+            const api::ObjectKey key = claim_key(each, job.meta.key());
+            const auto claim = co_await read(server, kube::resources::volume_claims, key);
+            if (!claim) co_return claim.error();
+            if (!*claim) continue;
+            const Json& live = **claim;
+            if (live["metadata"].contains("deletionTimestamp")) {
+                made.going = described(key);
+                co_return made;
+            }
+            const bool made_for_it =
+                live["metadata"]["labels"][api::job_set_name_label].as_string() == job.meta.name;
+            if (!kept || !made_for_it ||
+                !(had_one || runtime::is_contained(std::as_const(each)["spec"], live["spec"])))
+                continue;
+            if (volume_of(live) != volume_of(each) && !is_bound(live))
+                made.refusal =
+                    invalid(described(key) + " names volume \"" + std::string(volume_of(live)) +
+                            "\" and is not bound to it: wait until it is, or delete it, and JobSet "
+                            "makes a new one");
+            each["spec"] = live["spec"];
+        }
+    }
+    co_return made;
+}
+
+kube::Async<std::string> lost_volume(kube::ApiServer& server, const Json& ours, const Json& live) {
+    const api::ObjectKey job_set = api::parse_meta(live).key();
+    const Json& built = ours["spec"]["volumeClaimPolicies"];
+    const Json& policies = live["spec"]["volumeClaimPolicies"];
+    for (std::size_t i = 0; i < policies.items().size(); ++i) {
+        const Json& templates = policies[i]["templates"];
+        for (std::size_t k = 0; k < templates.items().size(); ++k) {
+            const Json& each = templates[k];
+            const std::string volume(volume_of(each));
+            if (!is_kept(policies[i]) || volume.empty() || volume == volume_of(built[i]["templates"][k]))
+                continue;
+            const api::ObjectKey key = claim_key(each, job_set);
+            const auto claim = co_await read(server, kube::resources::volume_claims, key);
+            if (!claim) co_return claim.error();
+            if (*claim && is_bound(**claim)) continue;
+            co_return "it names volume \"" + volume + "\", and " + described(key) +
+                (*claim ? " is not bound to it" : " is gone");
+        }
+    }
+    co_return std::string();
+}
+
+}  // namespace controller

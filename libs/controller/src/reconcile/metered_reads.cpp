@@ -1,0 +1,50 @@
+#include "reconcile/metered_reads.hpp"
+
+#include <algorithm>
+
+#include "api/json_reader.hpp"
+
+namespace controller {
+namespace {
+
+// Usual objects have a value in eight bytes or more. Ten times that is what its tree takes.
+constexpr std::size_t weight_of_value = 8;
+
+std::size_t weight_of(const std::string& body) {
+    return std::max(body.size(), weight_of_value * api::count_values(body));
+}
+
+api::Error too_large(const std::string& target) {
+    return {.code = api::Errc::too_large,
+            .message = "with the answer to GET " + target + " this pass would hold more than " +
+                       std::to_string(MeteredReads::most / (1024 * 1024)) + " MiB of objects"};
+}
+
+}  // namespace
+
+kube::Async<kube::Response> MeteredReads::send(kube::Request request) {
+    return request.method == "GET" ? read(std::move(request)) : server_.send(std::move(request));
+}
+
+kube::Async<kube::Response> MeteredReads::read(kube::Request request) {
+    const std::string target = request.target;
+    const std::size_t before = weights_[target];
+    const std::size_t others = weight_ - before;
+    const std::size_t limit = std::min(allowed_, most);
+    const std::size_t left = limit > others ? limit - others : 0;
+    const bool is_ours = left < request.max_answer;
+    request.max_answer = std::min(request.max_answer, left);
+    auto answer = co_await server_.send(std::move(request));
+    const bool is_cut = !answer && answer.error().code == api::Errc::too_large && is_ours;
+    if (!answer && !is_cut) co_return answer.error();
+    const std::size_t weight = is_cut ? left + 1 : weight_of(answer->body);
+    if (weight > left) {
+        if (allowed_ < most) throw Exceeded();
+        co_return too_large(target);
+    }
+    weights_[target] = std::max(before, weight);
+    weight_ = others + weights_[target];
+    co_return std::move(*answer);
+}
+
+}  // namespace controller

@@ -1,0 +1,81 @@
+#include "controller/reconcile/metrics.hpp"
+
+#include <algorithm>
+
+#include "controller/reconcile/reconciler.hpp"
+
+namespace controller {
+namespace {
+
+// Times in the API are whole seconds. At once is a bucket of its own: quantiles guess within a bucket.
+const std::vector<double> bounds = {0, 1, 2, 5, 10, 30, 60, 300, 1800};
+
+template <std::size_t size>
+std::array<net::Counter, size> counters(net::Metrics& metrics, const char* name, const char* help,
+                                        const char* label, const std::array<const char*, size>& values) {
+    std::array<net::Counter, size> series;
+    for (std::size_t i = 0; i < size; ++i) series[i] = metrics.counter(name, help, {{label, values[i]}});
+    return series;
+}
+
+void observe(net::Histogram& histogram, const std::optional<std::chrono::seconds>& time) {
+    if (time) histogram.observe(static_cast<double>(time->count()));
+}
+
+}  // namespace
+
+ReconcileMetrics::ReconcileMetrics(net::Metrics& metrics)
+    : seconds_(metrics.histogram("signalbox_pass_duration_seconds", "How long a pass took.",
+                                 {0.001, 0.005, 0.02, 0.1, 0.5, 2, 10})),
+      clean_up_failures_(
+          metrics.counter("signalbox_clean_up_failures_total",
+                          "Ended TrainJobs or their JobSets that could not be deleted; each is "
+                          "tried again.")),
+      to_job_set_(metrics.histogram("signalbox_time_to_job_set_seconds",
+                                    "From the creation of a TrainJob to that of its first JobSet.", bounds)),
+      to_terminal_(metrics.histogram("signalbox_time_to_terminal_seconds",
+                                     "From the end of a JobSet until its TrainJob says so.", bounds)),
+      deadline_late_(metrics.histogram("signalbox_deadline_lateness_seconds",
+                                       "How long after its deadline a TrainJob was ended.", bounds)),
+      ttl_late_(metrics.histogram("signalbox_ttl_lateness_seconds",
+                                  "How long after its time to live a TrainJob was deleted.", bounds)) {
+    const auto passes =
+        counters<3>(metrics, "signalbox_passes_total", "Passes over a TrainJob, by how they ended.", "result",
+                    {"done", "failed", "exception"});
+    done_ = passes[0];
+    failed_ = passes[1];
+    exceptions_ = passes[2];
+    const auto requeues = counters<7>(
+        metrics, "signalbox_requeues_total", "Passes that were asked for at a certain time, by why.",
+        "reason", {"failure", "deadline", "ttl", "clean_up", "retry_after", "exception", "stale_cache"});
+    std::copy_n(requeues.begin(), requeues_.size(), requeues_.begin());
+    retry_after_ = requeues[4];
+    after_exception_ = requeues[5];
+    deferred_ = requeues[6];
+    ends_ = counters<4>(metrics, "signalbox_train_jobs_ended_total", "TrainJobs that have ended, by how.",
+                        "end", {"complete", "failed", "deadline", "unsupported_runtime"});
+}
+
+void ReconcileMetrics::count(const ReconcileResult& report, std::chrono::duration<double> took) {
+    seconds_.observe(took.count());
+    (report.trouble ? failed_ : done_).add();
+    if (report.trouble && report.trouble->retry_after) retry_after_.add();
+    count_milestones(report.measurements);
+}
+
+void ReconcileMetrics::count_exception() {
+    exceptions_.add();
+    after_exception_.add();
+}
+
+void ReconcileMetrics::count_milestones(const lifecycle::Measurements& made) {
+    observe(to_job_set_, made.to_job_set);
+    observe(to_terminal_, made.to_terminal);
+    observe(deadline_late_, made.deadline_late);
+    observe(ttl_late_, made.ttl_late);
+    if (made.end) ends_[static_cast<std::size_t>(*made.end)].add();
+    if (made.clean_up_failed) clean_up_failures_.add();
+    if (made.requeue) requeues_[static_cast<std::size_t>(*made.requeue)].add();
+}
+
+}  // namespace controller

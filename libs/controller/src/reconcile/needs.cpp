@@ -1,0 +1,112 @@
+#include "controller/reconcile/needs.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "api/hash.hpp"
+#include "kube/client/kinds.hpp"
+#include "cache/owner.hpp"
+
+namespace controller {
+namespace {
+
+using api::Json;
+using runtime::Need;
+// It says how many devices Pods get, which can do without an answer: being forbidden to read it, or a cluster
+// that does not know the kind, is the same as its absence.
+bool is_optional(const kube::Resource& resource) { return resource.group == "resource.k8s.io"; }
+
+// Items of a list carry neither kind nor apiVersion.
+void add(const Need& need, Json answer, std::vector<Json>& observed) {
+    Json* items = need.key.name.empty() ? answer.find("items") : nullptr;
+    if (!items) {
+        observed.push_back(std::move(answer));
+        return;
+    }
+    for (Json& item : items->items()) {
+        item["apiVersion"] = need.api_version;
+        item["kind"] = need.kind;
+        observed.push_back(std::move(item));
+    }
+}
+
+bool is_absent(const api::Error& error, const kube::Resource& resource) {
+    return error.code == api::Errc::not_found || (is_optional(resource) && error.http_status == 403);
+}
+
+// What is there goes to `observed`.
+kube::Async<> observe(kube::ApiServer& server, Need need, kube::Resource resource, BuildContext build_context,
+                      std::vector<Json>& observed) {
+    if (need.shared) {
+        auto object = co_await build_context.shared.read(server, resource, need);
+        if (!object) co_return object.error();
+        if (*object) observed.push_back(std::move(**object));
+        co_return api::Result<>();
+    }
+    kube::Request request = kube::get(resource, need.key);
+    auto answer = co_await kube::fetch(server, std::move(request));
+    if (answer)
+        add(need, std::move(*answer), observed);
+    else if (!is_absent(answer.error(), resource))
+        co_return answer.error();
+    co_return api::Result<>();
+}
+
+const kube::Resource& known_resource_of(const Need& need) {
+    const kube::Resource* resource = kube::find_resource(need.api_version, need.kind);
+    if (!resource) throw std::logic_error("a plugin needs a kind without a resource: " + need.kind);
+    return *resource;
+}
+
+// Why an object that we were to make is not ours; nullopt if it is, or does not exist.
+std::optional<StepFailure> taken_by_others(const Need& need, const api::TrainJob& job,
+                                       const std::vector<Json>& observed) {
+    const Json* there = need.ours ? runtime::find_observed(observed, need) : nullptr;
+    if (!there || api::parse_meta(*there).controller_uid == job.meta.uid) return std::nullopt;
+    return lifecycle::ForeignObject{described(need), is_leftover(*there, job)};
+}
+
+}  // namespace
+
+std::string described(const Need& need) { return need.kind + " " + to_string(need.key); }
+
+kube::Task<std::variant<NeededObjects, StepFailure>> observe_needs(kube::ApiServer& server,
+                                                               const api::TrainJob& job, const Json& runtime,
+                                                               BuildContext build_context) {
+    NeededObjects found;
+    std::unordered_set<std::string, api::KeyedHash>
+        asked;  // a job may name many objects, and is asked again and again
+    for (bool new_ones = true; new_ones;) {
+        new_ones = false;
+        found.needs = runtime::needs(job, runtime, found.observed, build_context.pipeline);
+        for (const Need& need : found.needs.objects) {
+            if (!asked.insert(need.api_version + " " + described(need)).second) continue;
+            new_ones = true;
+            const auto read =
+                co_await observe(server, need, known_resource_of(need), build_context, found.observed);
+            if (!read) co_return StepFailure(lifecycle::ReadFailed{described(need), read.error()});
+        }
+    }
+    for (const Need& need : found.needs.objects)
+        if (auto taken = taken_by_others(need, job, found.observed)) co_return std::move(*taken);
+    co_return found;
+}
+
+kube::Task<std::variant<std::vector<Json>, StepFailure>> read_objects(kube::ApiServer& server,
+                                                                  std::vector<Need> needs,
+                                                                  BuildContext build_context) {
+    std::vector<Json> observed;
+    for (const Need& need : needs) {
+        const auto read = co_await observe(server, need, known_resource_of(need), build_context, observed);
+        if (!read) co_return StepFailure(lifecycle::ReadFailed{described(need), read.error()});
+    }
+    co_return observed;
+}
+
+bool keeps_objects(const runtime::Needs& needs) {
+    return std::any_of(needs.objects.begin(), needs.objects.end(), [](const Need& need) {
+        return need.ours && *need.ours != runtime::ApplyPolicy::with_job_set;
+    });
+}
+
+}  // namespace controller

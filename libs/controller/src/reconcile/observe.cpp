@@ -1,0 +1,96 @@
+#include "controller/reconcile/observe.hpp"
+
+#include "api/names.hpp"
+#include "api/train_job_reader.hpp"
+#include "lifecycle/deadline.hpp"
+#include "lifecycle/ttl.hpp"
+#include "runtime/snapshot.hpp"
+
+namespace controller {
+namespace {
+
+constexpr std::string_view path_of_replicated_jobs[] = {"spec", "replicatedJobs"};
+constexpr api::JsonPath rest_of_job_set[] = {managed_fields_path, path_of_replicated_jobs};
+
+}  // namespace
+
+kube::Resource runtime_resource(const api::TrainJob& job) {
+    return job.runtime_ref.kind == api::training_runtime_kind ? kube::resources::training_runtimes
+                                                              : kube::resources::cluster_training_runtimes;
+}
+
+api::ObjectKey snapshot_key(const api::ObjectKey& train_job) {
+    return {train_job.ns, runtime::snapshot_name(train_job.name)};
+}
+
+kube::Async<std::optional<api::Json>> read(kube::ApiServer& server, kube::Resource resource,
+                                           api::ObjectKey key, api::JsonPaths omit) {
+    kube::Request request = kube::get(resource, key);
+    auto object = co_await kube::fetch(server, std::move(request), omit);
+    if (object) co_return std::move(*object);
+    if (object.error().code == api::Errc::not_found) co_return std::nullopt;
+    co_return object.error();
+}
+
+View cached_view(const Cache& cache, const api::ObjectKey& key) {
+    View view;
+    view.observed.job = cache.train_job(key);
+    if (!view.observed.job) return view;
+    view.observed.job_set = cache.job_set(key);
+    view.runtime = cache.runtime(*view.observed.job);
+    return view;
+}
+
+// A snapshot that cannot be read as one means no TTL: a job that stays too long does less harm than one that
+// is deleted by mistake.
+kube::Task<std::optional<lifecycle::ReadFailed>> look_up_ttl(kube::ApiServer& server, View& view) {
+    if (!lifecycle::ttl_matters(view.observed)) co_return std::nullopt;
+    // The snapshot speaks for a runtime that is gone, not for one that cannot be read.
+    if (view.runtime_unread) co_return view.runtime_unread;
+    if (view.runtime) {
+        view.observed.ttl = lifecycle::ttl_policy(&*view.runtime, nullptr);
+        co_return std::nullopt;
+    }
+    const api::TrainJob& job = *view.observed.job;
+    const api::ObjectKey key = snapshot_key(job.meta.key());
+    const auto config_map = co_await read(server, kube::resources::config_maps, key);
+    if (!config_map) co_return lifecycle::ReadFailed{"ConfigMap " + to_string(key), config_map.error()};
+    if (!*config_map) co_return std::nullopt;
+    const auto snapshot = runtime::read_snapshot(**config_map, job);
+    view.observed.ttl = lifecycle::ttl_policy(nullptr, snapshot ? &*snapshot : nullptr);
+    co_return std::nullopt;
+}
+
+kube::Async<View> live_view(kube::ApiServer& server, RuntimeReads& runtimes, api::ObjectKey key,
+                            lifecycle::Live what, api::Time now) {
+    View view;
+    view.live = what;
+    auto job = co_await read(server, kube::resources::train_jobs, key, managed_fields);
+    if (!job) co_return job.error();
+    if (!*job) co_return view;
+    view.observed.job = api::take_train_job(std::move(**job));
+    if (lifecycle::may_have_been_resumed(*view.observed.job)) {
+        auto whole = co_await read(server, kube::resources::train_jobs, key);
+        if (!whole) co_return whole.error();
+        if (!*whole) co_return View{.live = what};
+        view.observed.first_resume = lifecycle::first_resume(**whole, now);
+        view.observed.job = api::take_train_job(std::move(**whole));
+    }
+    if (what == lifecycle::Live::all) {
+        const auto job_set = co_await read(server, kube::resources::job_sets, key, rest_of_job_set);
+        if (!job_set) co_return job_set.error();
+        if (*job_set) view.observed.job_set = api::parse_job_set(**job_set);
+    }
+    if (api::is_supported(view.observed.job->runtime_ref)) {
+        const api::ObjectKey name = runtime_key(*view.observed.job);
+        const auto runtime = co_await runtimes.read(server, runtime_resource(*view.observed.job), name);
+        if (runtime)
+            view.runtime = *runtime;
+        else
+            view.runtime_unread = lifecycle::ReadFailed{
+                view.observed.job->runtime_ref.kind + " " + to_string(name), runtime.error()};
+    }
+    co_return view;
+}
+
+}  // namespace controller

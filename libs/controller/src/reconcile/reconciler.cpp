@@ -1,0 +1,178 @@
+#include "controller/reconcile/reconciler.hpp"
+
+#include "api/names.hpp"
+#include "api/train_job_reader.hpp"
+#include "kube/client/without_object.hpp"
+#include "reconcile/metered_reads.hpp"
+#include "runtime/conditions.hpp"
+
+namespace controller {
+namespace {
+
+const api::Error* trouble_of(const lifecycle::Outcome& outcome) {
+    if (const auto* failed = std::get_if<lifecycle::ReadFailed>(&outcome.result)) return &failed->error;
+    if (const auto* failed = std::get_if<lifecycle::WriteFailed>(&outcome.result)) return &failed->error;
+    if (const auto* failed = std::get_if<lifecycle::BuildFailed>(&outcome.result)) return &failed->error;
+    if (outcome.ttl_unread) return &outcome.ttl_unread->error;
+    if (outcome.plugins_unread) return &outcome.plugins_unread->error;
+    return nullptr;
+}
+
+// Of a job that is at work or has just ended; the status of others is settled.
+bool has_conditions(const lifecycle::Decision& decision) {
+    return std::holds_alternative<lifecycle::Run>(decision) ||
+           std::holds_alternative<lifecycle::Finish>(decision);
+}
+
+}  // namespace
+
+// Why they cannot say anything, which holds up nothing but their conditions.
+kube::Task<std::optional<lifecycle::ReadFailed>> Reconciler::ask_plugins(const View& view,
+                                                                   lifecycle::Outcome& outcome) {
+    const api::TrainJob& job = *view.observed.job;
+    auto needs = runtime::condition_needs(job, build_context_.pipeline);
+    auto read = co_await read_objects(server_, std::move(needs), build_context_);
+    if (auto* failure = std::get_if<StepFailure>(&read)) co_return std::get<lifecycle::ReadFailed>(*failure);
+    const api::JobSet* job_set = view.observed.job_set ? &*view.observed.job_set : nullptr;
+    const auto& observed = std::get<std::vector<api::Json>>(read);
+    outcome.plugin_conditions = runtime::conditions_of_plugins({job, job_set, observed}, build_context_.pipeline);
+    co_return std::nullopt;
+}
+
+kube::Task<ReconcileResult> Reconciler::run(api::ObjectKey key, lifecycle::RetryState retry_state, std::size_t allowed) {
+    MeteredReads server(server_, allowed);
+    Reconciler metered(server, cache_, events_, log_, now_, options_, build_context_);
+    metered.runtime_reads_ = runtime_reads_;
+    WrittenVersions written;
+    ReconcileResult report;
+    try {
+        report = co_await metered.run_to_end(std::move(key), std::move(retry_state), written);
+    } catch (const MeteredReads::Exceeded&) {
+        report = {.written = written, .wants_more = true};
+    }
+    report.weight = server.weight();
+    co_return report;
+}
+
+kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle::RetryState retry_state, WrittenVersions& written) {
+    View view = cached_view(cache_, key);
+    retry_state.began = now_();
+    view.observed.retry_state = retry_state;
+    auto unreadable = co_await look_up_ttl(server_, view);
+    // A decision may ask for more of a live view, and a stored transition for another decision; that ends.
+    for (;;) {
+        if (!view.observed.job) co_return ReconcileResult{.gone = true, .written = written};
+        const lifecycle::Decision decision = lifecycle::decide(view.observed, now_());
+        lifecycle::Outcome outcome;
+        lifecycle::Live needed = lifecycle::needs_live(decision, view.observed);
+        bool look_live = needed > view.live;
+        if (!look_live) {
+            Writer writer(server_, view, build_context_, written);
+            outcome = co_await writer.act(decision);
+            look_live = writer.wants_live_view();
+            if (look_live) needed = lifecycle::Live::all;
+        }
+        // An unknown TTL holds up nothing but the TTL: cleaning up must not wait for it.
+        if (!look_live) outcome.ttl_unread = unreadable;
+        outcome.plugins_follow = runtime::has_conditions(build_context_.pipeline);
+        if (!look_live && outcome.plugins_follow && has_conditions(decision)) {
+            outcome.plugins_unread = co_await ask_plugins(view, outcome);
+        }
+        if (look_live) {
+            auto live = co_await live_view(server_, runtime_reads_, key, needed, now_());
+            if (live) {
+                view = std::move(*live);
+                view.observed.retry_state = retry_state;
+                unreadable = co_await look_up_ttl(server_, view);
+                continue;
+            }
+            outcome.result = lifecycle::ReadFailed{"TrainJob " + to_string(key), live.error()};
+        }
+        ReconcileResult report;
+        const bool again = co_await conclude(view, decision, outcome, written, report);
+        if (!again) co_return report;
+    }
+}
+
+// Whether a stored transition asks for another decision; then the server's answer is the TrainJob in `view`.
+kube::Task<bool> Reconciler::conclude(View& view, const lifecycle::Decision& decision,
+                                const lifecycle::Outcome& outcome, WrittenVersions& written, ReconcileResult& report) {
+    api::TrainJob& job = *view.observed.job;
+    if (const api::Error* trouble = trouble_of(outcome)) report.trouble = *trouble;
+
+    lifecycle::Conclusion conclusion =
+        lifecycle::conclude(view.observed, decision, outcome, now_(), options_);
+    std::optional<api::TrainJob> answer;
+    bool is_stored = false;
+    if (conclusion.status_changed) {
+        auto stored = co_await write_status(job, conclusion);
+        is_stored = stored.has_value();
+        if (stored) {
+            answer = std::move(stored->job);
+            written.train_job = std::move(stored->version);
+        } else {
+            report.trouble = stored.error();
+            conclusion = lifecycle::after_failed_status_write(std::move(conclusion), view.observed,
+                                                              stored.error(), now_());
+        }
+    }
+    report.measurements =
+        lifecycle::measurements(view.observed, decision, outcome, conclusion, is_stored, now_());
+    if (outcome.job_set_written) tell_of_job_set(job, decision);
+    tell(job, conclusion);
+    report.requeue_after = conclusion.requeue_after;
+    report.retry_state = conclusion.retry_state;
+    report.written = written;
+    report.settled = conclusion.settled;
+    if (!conclusion.decide_again || !answer) co_return false;
+    job = std::move(*answer);
+    co_return true;
+}
+
+kube::Async<Reconciler::Stored> Reconciler::write_status(const api::TrainJob& job,
+                                             const lifecycle::Conclusion& conclusion) {
+    api::Json patch = lifecycle::status_patch(job, conclusion);
+    const kube::Preconditions as_seen = {.uid = job.meta.uid, .resource_version = job.meta.resource_version};
+    kube::Request request =
+        kube::merge_patch_status(kube::resources::train_jobs, job.meta.key(), std::move(patch), as_seen);
+    Stored stored;
+    if (conclusion.decide_again) {
+        auto answer = co_await kube::fetch(server_, std::move(request), managed_fields);
+        if (!answer) co_return answer.error();
+        stored.job = api::take_train_job(std::move(*answer));
+        stored.version = stored.job->meta.resource_version;
+    } else {
+        request = kube::without_object(std::move(request));
+        const auto answer = co_await server_.send(std::move(request));
+        if (!answer) co_return answer.error();
+        stored.version = kube::version_of(*answer);
+    }
+    co_return stored;
+}
+
+// Conditions tell of it as well, but not all of it, and not where they are only for failures.
+void Reconciler::tell_of_job_set(const api::TrainJob& job, const lifecycle::Decision& decision) {
+    const auto* run = std::get_if<lifecycle::Run>(&decision);
+    if (!run) return;
+    const bool created = run->job_set == lifecycle::JobSetAction::create;
+    const bool resumed = run->job_set == lifecycle::JobSetAction::resume;
+    const std::string_view what = created ? "JobSet created" : resumed ? "JobSet resumed" : "JobSet changed";
+    log_.info(what, {{"trainjob", job.meta.key()}, {"uid", job.meta.uid}});
+}
+
+void Reconciler::tell(const api::TrainJob& job, const lifecycle::Conclusion& conclusion) {
+    const kube::Regarding regarding = {.api_version = std::string(api::trainer_api_version),
+                                       .kind = std::string(api::train_job_kind),
+                                       .key = job.meta.key(),
+                                       .uid = job.meta.uid,
+                                       .resource_version = job.meta.resource_version};
+    for (const lifecycle::Event& event : conclusion.events) {
+        const bool warning = event.type == lifecycle::EventType::warning;
+        const kube::EventText text = {.warning = warning, .reason = event.reason, .note = event.note};
+        events_.record(regarding, text);
+        log_.write(warning ? net::LogLevel::warn : net::LogLevel::info, event.reason,
+                   {{"trainjob", job.meta.key()}, {"uid", job.meta.uid}, {"note", event.note}});
+    }
+}
+
+}  // namespace controller

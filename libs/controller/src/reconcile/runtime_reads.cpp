@@ -1,0 +1,99 @@
+#include "controller/reconcile/runtime_reads.hpp"
+
+#include <map>
+#include <optional>
+
+#include "controller/reconcile/observe.hpp"
+#include "controller/reconcile/wait_list.hpp"
+
+namespace controller {
+namespace {
+
+// Of the same runtime. With one alone, an answer that never comes would hold up every job of that runtime.
+constexpr int readings_at_a_time = 2;
+
+}  // namespace
+
+/// One request, for all who asked before it was sent.
+struct RuntimeReads::Reading {
+    std::optional<api::Result<Tree>> answer = {};
+    bool is_under_way = false;
+};
+
+/// Those who ask for one runtime.
+struct RuntimeReads::Line {
+    int readings = 0;  ///< under way
+    std::shared_ptr<Reading> next = std::make_shared<Reading>();
+    WaitList waiting = {};
+    int people = 0;  ///< in this line, those who read included
+};
+
+struct RuntimeReads::State {
+    std::map<std::string, Line> lines = {};
+};
+
+/// Some read, the others wait; also when one that reads is cut.
+class RuntimeReads::Turn {
+public:
+    Turn(Line& line, Reading& reading) : line_(line), reading_(reading) {
+        ++line_.readings;
+        reading_.is_under_way = true;
+    }
+    ~Turn() {
+        --line_.readings;
+        reading_.is_under_way = false;
+        line_.waiting.call_all();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+private:
+    Line& line_;
+    Reading& reading_;
+};
+
+RuntimeReads::RuntimeReads() : state_(std::make_shared<State>()) {}
+
+kube::Async<RuntimeReads::Tree> RuntimeReads::read(kube::ApiServer& server, kube::Resource resource,
+                                                   api::ObjectKey key) {
+    return read_in_turn(state_, server, resource, std::move(key));
+}
+
+kube::Async<RuntimeReads::Tree> RuntimeReads::read_in_turn(std::shared_ptr<State> state,
+                                                           kube::ApiServer& server, kube::Resource resource,
+                                                           api::ObjectKey key) {
+    // The last one to leave takes the line away: names of runtimes that nobody has come from users.
+    struct Visit {
+        Visit(State& of, const std::string& path) : lines(of.lines), at(lines.try_emplace(path).first) {
+            ++at->second.people;
+        }
+        ~Visit() {
+            if (--at->second.people == 0) lines.erase(at);
+        }
+        Visit(const Visit&) = delete;
+        Visit& operator=(const Visit&) = delete;
+        std::map<std::string, Line>& lines;
+        std::map<std::string, Line>::iterator at;
+    };
+
+    const std::string path = kube::path(resource, key);
+    const Visit visit(*state, path);
+    Line& line = visit.at->second;
+    const std::shared_ptr<Reading> reading = line.next;
+    while (!reading->answer) {
+        if (reading->is_under_way || line.readings >= readings_at_a_time) {
+            co_await line.waiting.wait();
+            continue;
+        }
+        const Turn turn(line, *reading);
+        if (line.next == reading) line.next = std::make_shared<Reading>();
+        auto object = co_await controller::read(server, resource, key, managed_fields);
+        if (!object)
+            reading->answer = object.error();
+        else
+            reading->answer = *object ? std::make_shared<const api::Json>(std::move(**object)) : nullptr;
+    }
+    co_return *reading->answer;
+}
+
+}  // namespace controller

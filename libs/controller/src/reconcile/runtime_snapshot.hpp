@@ -1,0 +1,26 @@
+#pragma once
+#include <variant>
+
+#include "controller/reconcile/step_failure.hpp"
+#include "kube/client/api_server.hpp"
+#include "lifecycle/snapshot.hpp"
+#include "controller/reconcile/observe.hpp"
+
+namespace controller {
+
+/// The runtime that a TrainJob is built from, never nullptr, and what is to be done about its snapshot once
+/// the build has succeeded.
+struct ChosenRuntime {
+    std::shared_ptr<const api::Json> runtime = {};
+    lifecycle::SnapshotPlan plan = {};
+    std::string snapshot_uid = {};  ///< of the ConfigMap that is there now
+};
+
+/// Chooses, by the snapshot where it matters. The failure is ReadFailed, BuildFailed or ForeignObject.
+kube::Task<std::variant<ChosenRuntime, StepFailure>> choose_runtime(kube::ApiServer& server, const View& view,
+                                                                lifecycle::RuntimeSource source);
+
+/// Creates or replaces the snapshot as planned. Done, or why not.
+kube::Task<StepFailure> store_snapshot(kube::ApiServer& server, const View& view, const ChosenRuntime& chosen);
+
+}  // namespace controller

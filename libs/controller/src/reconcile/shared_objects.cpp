@@ -1,0 +1,80 @@
+#include "controller/reconcile/shared_objects.hpp"
+
+namespace controller {
+namespace {
+
+using api::Json;
+
+constexpr std::chrono::minutes poll_interval{1};
+
+// Without whatever else is in it.
+Json wanted_part(const Json& object, const runtime::Need& need) {
+    Json part = Json::object({{"apiVersion", need.api_version}, {"kind", need.kind}});
+    part["metadata"]["name"] = need.key.name;
+    part["metadata"]["namespace"] = need.key.ns;
+    if (const Json& data = object["data"][need.shared->data_key]; !data.is_null())
+        part["data"][need.shared->data_key] = data;
+    return part;
+}
+
+}  // namespace
+
+/// One reads, the others wait; also when the one that reads is cut.
+class SharedObjects::Turn {
+public:
+    explicit Turn(Entry& entry) : entry_(entry) { entry_.is_being_read = true; }
+    ~Turn() {
+        entry_.is_being_read = false;
+        entry_.waiting.call_all();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+private:
+    Entry& entry_;
+};
+
+SharedObjects::Entry& SharedObjects::entry_of(const kube::Resource& resource, const runtime::Need& need) {
+    for (Entry& entry : entries_)
+        if (entry.need == need) return entry;
+    entries_.emplace_back();
+    entries_.back().resource = resource;
+    entries_.back().need = need;
+    return entries_.back();
+}
+
+kube::Async<std::optional<Json>> SharedObjects::read(kube::ApiServer& server, kube::Resource resource,
+                                                     runtime::Need need) {
+    Entry& entry = entry_of(resource, need);
+    while (entry.is_being_read) co_await entry.waiting.wait();
+    if (entry.object && clock_.now() < entry.fresh_until) co_return entry.object;
+
+    const Turn turn(entry);
+    kube::Request request = kube::get(resource, need.key);
+    const auto answer = co_await kube::fetch(server, std::move(request));
+    entry.fresh_until = {};
+    if (!answer && answer.error().code == api::Errc::not_found) co_return std::nullopt;
+    if (!answer) co_return answer.error();
+    Json found = wanted_part(*answer, need);
+    if (!std::as_const(found).contains("data")) co_return found;
+    const bool changed = entry.object && *entry.object != found;
+    entry.object = found;
+    entry.fresh_until = clock_.now() + need.shared->max_age;
+    if (changed) changed_();
+    co_return found;
+}
+
+net::Task<> SharedObjects::keep_fresh(kube::ApiServer& server) {
+    for (;;) {
+        co_await clock_.sleep_until(clock_.now() + poll_interval);
+        for (Entry& entry : entries_) {
+            if (!entry.object || clock_.now() < entry.fresh_until) continue;
+            const kube::Resource resource = entry.resource;
+            const runtime::Need need = entry.need;
+            // Passes that need it tell of trouble.
+            (void)co_await read(server, resource, need);
+        }
+    }
+}
+
+}  // namespace controller

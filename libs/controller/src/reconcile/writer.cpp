@@ -1,0 +1,159 @@
+#include "controller/reconcile/writer.hpp"
+
+#include "api/names.hpp"
+#include "reconcile/job_set_writer.hpp"
+#include "reconcile/keys.hpp"
+#include "kube/client/status.hpp"
+#include "kube/client/without_object.hpp"
+#include "lifecycle/event.hpp"
+#include "net/process/next_turn.hpp"
+#include "reconcile/apply_objects.hpp"
+#include "runtime/source.hpp"
+#include "reconcile/runtime_snapshot.hpp"
+
+namespace controller {
+namespace {
+
+using lifecycle::Done;
+using lifecycle::JobSetAction;
+using lifecycle::Outcome;
+using lifecycle::WriteFailed;
+
+std::string job_set_named(const api::ObjectKey& key) { return "JobSet " + to_string(key); }
+
+Outcome ended(StepFailure why) {
+    Outcome outcome;
+    outcome.result = std::move(why);
+    return outcome;
+}
+
+}  // namespace
+
+kube::Task<Outcome> Writer::act(const lifecycle::Decision& decision) {
+    Outcome outcome = co_await carry_out(decision);
+    if (view_.live == lifecycle::Live::job_and_runtime && lifecycle::may_come_of_unseen_job_set(outcome))
+        wants_live_view_ = true;
+    co_return outcome;
+}
+
+kube::Task<Outcome> Writer::carry_out(const lifecycle::Decision& decision) {
+    if (const auto* step = std::get_if<lifecycle::CleanUp>(&decision)) co_return co_await clean_up(*step);
+    if (std::holds_alternative<lifecycle::Expire>(decision)) co_return co_await expire();
+    if (const auto* step = std::get_if<lifecycle::Run>(&decision)) co_return co_await run(*step);
+    co_return Outcome();
+}
+
+kube::Task<Outcome> Writer::clean_up(lifecycle::CleanUp step) {
+    if (!step.delete_job_set) co_return Outcome();
+    const kube::Preconditions this_one = {.uid = view_.observed.job_set->meta.uid};
+    kube::Request removal =
+        kube::remove(kube::resources::job_sets, key(), kube::Propagation::background, this_one);
+    const auto removed = co_await server_.send(std::move(removal));
+    if (removed) co_return Outcome();
+    co_return ended(WriteFailed{job_set_named(key()), removed.error(), lifecycle::Write::remove});
+}
+
+kube::Task<Outcome> Writer::expire() {
+    const kube::Preconditions as_seen = {.uid = job().meta.uid,
+                                         .resource_version = job().meta.resource_version};
+    kube::Request removal =
+        kube::remove(kube::resources::train_jobs, key(), kube::Propagation::foreground, as_seen);
+    const auto removed = co_await server_.send(std::move(removal));
+    if (removed) co_return Outcome();
+    co_return ended(WriteFailed{"TrainJob " + to_string(key()), removed.error(), lifecycle::Write::remove});
+}
+
+kube::Task<Outcome> Writer::run(lifecycle::Run step) {
+    if (step.suspend_job_set) {
+        const auto suspended = co_await suspend_job_set();
+        if (!suspended)
+            co_return ended(WriteFailed{job_set_named(key()), suspended.error(), lifecycle::Write::suspend});
+    }
+    if (!step.build) co_return Outcome();
+    if (!has_something_to_write(step.job_set)) {
+        if (step.adopts) co_return co_await adopt(step.runtime);
+        co_return Outcome();
+    }
+
+    auto choice = co_await choose_runtime(server_, view_, step.runtime);
+    if (auto* failure = std::get_if<StepFailure>(&choice)) co_return ended(std::move(*failure));
+    const auto& chosen = std::get<ChosenRuntime>(choice);
+
+    auto observation = co_await observe_needs(server_, job(), *chosen.runtime, build_context_);
+    if (auto* failure = std::get_if<StepFailure>(&observation)) co_return ended(std::move(*failure));
+    auto& found = std::get<NeededObjects>(observation);
+
+    // Of objects of megabytes, each step takes a tenth of a second.
+    co_await net::next_turn();
+    runtime::Inputs inputs = {.job = job(), .runtime = *chosen.runtime, .observed = found.observed};
+    if (const auto made = make_key_material(found.needs, inputs); !made)
+        co_return ended(WriteFailed{"a key pair for TrainJob " + to_string(key()), made.error()});
+    auto built = runtime::build(inputs, build_context_.pipeline);
+    if (!built) co_return ended(lifecycle::BuildFailed{built.error()});
+    co_await net::next_turn();
+    Outcome outcome;
+    for (const runtime::BuildWarning& notice : built->warnings)
+        outcome.remarks.push_back(lifecycle::warning_event(notice.reason, notice.note));
+
+    if (auto stored = co_await store_snapshot(server_, view_, chosen); !std::holds_alternative<Done>(stored))
+        co_return ended(std::move(stored));
+
+    Outcome applied;
+    const bool made_by_us = view_.observed.job_set && view_.observed.job_set->applied_by_us;
+    JobSetWriter job_set(server_, view_, runtime::source_of(inputs), written_);
+    switch (step.job_set) {
+        case JobSetAction::leave:
+            applied.result = co_await apply_objects(server_, *built, found,
+                                                    made_by_us ? Beside::own_job_set : Beside::other_job_set);
+            if (made_by_us && !job().suspend) outcome.lost = lost_objects(*built, found);
+            break;
+        case JobSetAction::wait_until_gone: break;
+        case JobSetAction::refuse: co_return ended(lifecycle::ForeignObject{job_set_named(key())});
+        case JobSetAction::create: applied = co_await job_set.create(*built, found); break;
+        case JobSetAction::update:
+        case JobSetAction::resume: applied = co_await job_set.change(*built, found); break;
+    }
+    wants_live_view_ = job_set.wants_live_view();
+    outcome.result = std::move(applied.result);
+    outcome.job_set_written = applied.job_set_written;
+    for (lifecycle::Event& remark : applied.remarks) outcome.remarks.push_back(std::move(remark));
+    co_return outcome;
+}
+
+// While the JobSet is left alone, only a policy of the runtime that makes other objects can want a write.
+// Where no runtime is there to tell, a job that runs must not come to harm by an attempt to build what it
+// has.
+bool Writer::has_something_to_write(JobSetAction step) const {
+    if (step == JobSetAction::wait_until_gone) return false;
+    if (step != JobSetAction::leave) return true;
+    return view_.runtime && keeps_objects(runtime::needs(job(), *view_.runtime, {}, build_context_.pipeline));
+}
+
+// What stands in the way does not speak against a job that runs, and so is no failed build or write of it.
+kube::Task<Outcome> Writer::adopt(lifecycle::RuntimeSource source) {
+    auto choice = co_await choose_runtime(server_, view_, source);
+    if (auto* failure = std::get_if<StepFailure>(&choice)) {
+        if (std::holds_alternative<lifecycle::ReadFailed>(*failure)) co_return ended(std::move(*failure));
+        co_return Outcome();
+    }
+    auto stored = co_await store_snapshot(server_, view_, std::get<ChosenRuntime>(choice));
+    if (auto* failed = std::get_if<WriteFailed>(&stored))
+        co_return ended(lifecycle::ReadFailed{std::move(failed->object), std::move(failed->error)});
+    co_return Outcome();
+}
+
+// Alone, so that nothing else that is wrong can keep a job from being suspended.
+kube::Async<> Writer::suspend_job_set() {
+    const api::ObjectMeta& meta = view_.observed.job_set->meta;
+    const kube::Preconditions as_seen = {.uid = meta.uid, .resource_version = meta.resource_version};
+    api::Json patch;
+    patch["spec"]["suspend"] = true;
+    kube::Request request = kube::merge_patch(kube::resources::job_sets, key(), std::move(patch), as_seen);
+    request = kube::without_object(std::move(request));
+    const auto patched = co_await server_.send(std::move(request));
+    if (!patched) co_return patched.error();
+    written_.job_set = kube::version_of(*patched);
+    co_return api::Result<>();
+}
+
+}  // namespace controller

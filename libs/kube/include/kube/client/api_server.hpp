@@ -1,0 +1,48 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "api/json_reader.hpp"
+#include "kube/client/request.hpp"
+#include "net/process/async.hpp"
+
+namespace kube {
+
+using net::Async;
+using net::Task;
+
+/// The lines of one watch request.
+class Watch {
+public:
+    virtual ~Watch() = default;
+    /// Returns the next complete line without its end; empty when the server closed the watch. A partial last
+    /// line is dropped. Errors as for ApiServer.
+    virtual Async<std::string> next() = 0;
+};
+
+/// A successful response. The status distinguishes an apply that created (201) from one that changed (200).
+struct Response {
+    int status = 200;
+    std::string body = {};
+};
+
+/// The interface between the programs and the cluster. Programs use HttpsApiServer; tests use a scripted
+/// fake.
+class ApiServer {
+public:
+    virtual ~ApiServer() = default;
+    /// Sends one request. A response that is not 2xx becomes an Error with the server's message and reason,
+    /// `http_status`, `retry_after` and a code (kube/status.hpp).
+    virtual Async<Response> send(Request request) = 0;
+    /// Opens a watch. This object and its executor must outlive the Watch.
+    virtual Async<std::unique_ptr<Watch>> watch(Request request) = 0;
+    /// Fails pending and later requests with `unavailable` and closes all connections, for shutdown.
+    /// Idempotent. Does nothing by default.
+    virtual void close() {}
+};
+
+/// Sends the request and parses the response. Leaves out the paths `omit`, which begin at the root of the
+/// response and must outlive the call.
+Async<api::Json> fetch(ApiServer& server, Request request, api::JsonPaths omit = {});
+
+}  // namespace kube

@@ -1,0 +1,56 @@
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "kube/client/api_server.hpp"
+#include "kube/client/clock.hpp"
+#include "kube/manager/lease_machine.hpp"
+
+namespace kube {
+
+class ErrorTransitions;
+
+/// Runs a LeaseMachine. Server and clock must outlive it. Thread rule: the executor of run().
+class LeaderElector {
+public:
+    struct Callbacks {
+        std::function<void()> started = {};  ///< this process leads from now on
+        /// This process no longer leads: stop all reconciles. Also called just before `started` if the
+        /// process leads again already. release() does not call it.
+        std::function<void()> stopped = {};
+        /// The holder of the lease has changed; empty if there is none.
+        std::function<void(const std::string& holder)> observed = {};
+        /// Called with the error when the lease cannot be read or written, once per reason; with nullptr when
+        /// it can again.
+        std::function<void(const api::Error* trouble)> trouble = {};
+    };
+
+    LeaderElector(ApiServer& server, Clock& clock, api::ObjectKey lease, std::string identity,
+                  Callbacks callbacks, LeaseTimes times = {});
+    ~LeaderElector();
+
+    /// Tries to hold the lease, again after each loss. Ends only by cancellation.
+    Task<> run();
+    /// Releases the lease, so that another process takes over at once. Call it after run() was cancelled and
+    /// the last reconcile has ended. Best effort, within `renew_deadline`.
+    Task<> release();
+
+    /// Returns whether this process leads now. Cheap: call it before every write.
+    bool leading() const { return machine_.leading(clock_.now()); }
+
+private:
+    Async<api::Json> exchange(Request request, SteadyTime give_up);
+    void report();
+    void report_error(const api::Result<api::Json>& answer, bool is_read);
+
+    ApiServer& server_;
+    Clock& clock_;
+    Callbacks callbacks_;
+    LeaseTimes times_;
+    LeaseMachine machine_;
+    bool was_leading_ = false;
+    std::string reported_holder_;
+    std::unique_ptr<ErrorTransitions> news_;
+};
+
+}  // namespace kube

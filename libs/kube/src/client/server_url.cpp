@@ -1,0 +1,68 @@
+#include "client/server_url.hpp"
+
+#include <charconv>
+
+namespace kube {
+namespace {
+
+api::Error wrong(std::string_view text, std::string_view why) {
+    return {.code = api::Errc::invalid,
+            .message = "is \"" + std::string(text) + "\", " + std::string(why) +
+                       "; write it like https://10.0.0.1:6443"};
+}
+
+bool is_port(std::string_view text) {
+    unsigned value = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return failed == std::errc() && end == text.data() + text.size() && value >= 1 && value <= 65535;
+}
+
+}  // namespace
+
+api::Result<ServerUrl> parse_server_url(std::string_view text) {
+    if (text.empty()) return api::Error{.code = api::Errc::invalid, .message = "is not set"};
+    // An error must not contain a password.
+    if (text.find('@') != std::string_view::npos)
+        return api::Error{.code = api::Errc::invalid,
+                          .message = "holds a user or password; put them into the user"};
+    ServerUrl url;
+    std::string_view rest = text;
+    if (rest.starts_with("https://")) {
+        rest.remove_prefix(8);
+    } else if (rest.starts_with("http://")) {
+        url.tls = false;
+        rest.remove_prefix(7);
+    } else {
+        return wrong(text, "without https:// in front");
+    }
+    if (rest.find_first_of("?# ") != std::string_view::npos)
+        return wrong(text, "with more than a path at its end");
+    const auto slash = rest.find('/');
+    if (slash != std::string_view::npos) {
+        url.path = rest.substr(slash);
+        rest = rest.substr(0, slash);
+    }
+    while (url.path.ends_with('/')) url.path.pop_back();
+
+    url.port = url.tls ? "443" : "80";
+    std::string_view port;
+    if (rest.starts_with('[')) {
+        const auto end = rest.find(']');
+        if (end == std::string_view::npos) return wrong(text, "with a [ that is not closed");
+        url.host = rest.substr(1, end - 1);
+        port = rest.substr(end + 1);
+    } else {
+        const auto colon = rest.find(':');
+        url.host = rest.substr(0, colon);
+        if (colon != std::string_view::npos) port = rest.substr(colon);
+    }
+    if (url.host.empty()) return wrong(text, "without a host");
+    if (!port.empty()) {
+        if (port.front() != ':' || !is_port(port.substr(1)))
+            return wrong(text, "with a port that is no number up to 65535");
+        url.port = port.substr(1);
+    }
+    return url;
+}
+
+}  // namespace kube

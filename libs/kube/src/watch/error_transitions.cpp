@@ -1,0 +1,42 @@
+#include "watch/error_transitions.hpp"
+
+#include <utility>
+
+namespace kube {
+namespace {
+
+// An API server that starts refuses requests until it has read its roles, for about a second.
+constexpr int attempts_until_news = 3;
+
+// A server that stops, restarts and warms up causes several errors in turn. All of them mean: wait.
+std::string kind_of(const api::Error& trouble) {
+    if (trouble.code == api::Errc::unavailable) return "unavailable";
+    return std::string(api::to_string(trouble.code)) + " " + std::to_string(trouble.http_status) + " " +
+           trouble.reason;
+}
+
+}  // namespace
+
+ErrorTransitions::News ErrorTransitions::note(const api::Error* trouble) {
+    if (!trouble) {
+        others_ = 0;
+        in_trouble_ = false;
+        return std::exchange(told_, "").empty() ? News::none : News::over;
+    }
+    std::string kind = kind_of(*trouble);
+    if (in_trouble_) {
+        if (kind == told_) {
+            others_ = 0;
+            return News::none;
+        }
+        others_ = kind == other_ ? others_ + 1 : 1;
+        other_ = kind;
+        if (others_ < attempts_until_news) return News::none;
+    }
+    in_trouble_ = true;
+    others_ = 0;
+    told_ = std::move(kind);
+    return News::trouble;
+}
+
+}  // namespace kube

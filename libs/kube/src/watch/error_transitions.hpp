@@ -1,0 +1,28 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "api/error.hpp"
+
+namespace kube {
+
+/// Decides which failures of a loop to report: the first one, the first of another kind once it has lasted,
+/// and the end of the failures.
+class ErrorTransitions {
+public:
+    enum class News { none, trouble, over };
+
+    /// `tell_first_success`: also report the first success if there was no failure before.
+    explicit ErrorTransitions(bool tell_first_success) : told_(tell_first_success ? "starting" : "") {}
+
+    /// Call it once per attempt; nullptr means success.
+    News note(const api::Error* trouble);
+
+private:
+    std::string told_;  // the kind of error reported last; empty: none
+    bool in_trouble_ = false;
+    std::string other_;  // another kind of error since then
+    int others_ = 0;     // how often in a row
+};
+
+}  // namespace kube

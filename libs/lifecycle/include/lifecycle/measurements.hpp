@@ -1,0 +1,31 @@
+#pragma once
+#include <chrono>
+#include <optional>
+
+#include "lifecycle/conclusion.hpp"
+
+namespace lifecycle {
+
+/// How a TrainJob ended.
+enum class End { complete, failed, deadline, unsupported_runtime };
+
+/// Why a pass asks for another one at a certain time.
+enum class RequeueReason { failure, deadline, ttl, clean_up };
+
+/// What a pass has brought about that people measure. Times are whole seconds, as in the API, so that each
+/// may be off by one; a clock that is behind the API server's makes none negative.
+struct Measurements {
+    std::optional<std::chrono::seconds> to_job_set = {};     ///< from the creation to the first JobSet
+    std::optional<std::chrono::seconds> to_terminal = {};    ///< from the JobSet's end to saying so
+    std::optional<std::chrono::seconds> deadline_late = {};  ///< how long after its deadline it was ended
+    std::optional<std::chrono::seconds> ttl_late = {};       ///< how long after its TTL it was deleted
+    std::optional<End> end = {};
+    bool clean_up_failed = false;  ///< a DELETE of what is left of an ended job
+    std::optional<RequeueReason> requeue = {};
+};
+
+/// `status_stored`: whether the conclusion's status is in the cluster now. `now` is after the writes.
+Measurements measurements(const Observed& observed, const Decision& decision, const Outcome& outcome,
+                      const Conclusion& conclusion, bool status_stored, api::Time now);
+
+}  // namespace lifecycle

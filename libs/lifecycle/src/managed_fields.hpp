@@ -1,0 +1,42 @@
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "api/json.hpp"
+
+namespace lifecycle {
+
+/// Which part of an object we applied, at one place in it: the FieldsV1 of server-side apply ("f:spec", and
+/// `k:{"name":"node"}` for an item of a list that is a map). Refers to the object that it was read from.
+class ManagedFields {
+public:
+    /// Everything is ours: for objects whose managedFields do not know us.
+    static ManagedFields of_everything() { return ManagedFields({}, true); }
+    explicit ManagedFields(std::vector<const api::Json*> fields) : ManagedFields(std::move(fields), false) {}
+
+    ManagedFields member(std::string_view name) const;
+    ManagedFields item(std::string_view name) const;  ///< of a list with the key `name`
+
+    /// The same of a map or list that its schema calls atomic: it is owned as a whole.
+    ManagedFields of_atomic() const;
+
+    bool has_member(std::string_view name) const;
+    bool has_item(std::string_view name) const;
+
+private:
+    ManagedFields(std::vector<const api::Json*> fields, bool everything)
+        : fields_(std::move(fields)), everything_(everything) {}
+    ManagedFields step(const std::string& key) const;
+    bool has(const std::string& key) const;
+
+    std::vector<const api::Json*> fields_;  // of each entry that has something here; mostly there is one
+    bool everything_;
+};
+
+/// What server-side apply under our name has put into the object.
+ManagedFields applied_by_us(const api::Json& object);
+
+/// Whether `spec.<name>` has been set by us with server-side apply, and by no other writer since.
+bool only_our_applies_set(const api::Json& object, std::string_view name);
+
+}  // namespace lifecycle

@@ -1,0 +1,71 @@
+#include "lifecycle/measurements.hpp"
+
+#include <algorithm>
+
+#include "lifecycle/deadline.hpp"
+#include "lifecycle/ttl.hpp"
+
+namespace lifecycle {
+namespace {
+
+std::chrono::seconds since(api::Time then, api::Time now) {
+    return std::max(now - then, std::chrono::seconds(0));
+}
+
+End end_of(const Finish& finish) {
+    if (finish.from_job_set)
+        return finish.condition.type == api::condition::complete ? End::complete : End::failed;
+    return finish.condition.reason == api::reason::deadline_exceeded ? End::deadline
+                                                                     : End::unsupported_runtime;
+}
+
+// Somebody else was faster, or another one has the name by now: not for us to mend.
+bool is_failure(const api::Error& error) {
+    return error.code != api::Errc::not_found && error.code != api::Errc::conflict;
+}
+
+bool failed_to_delete(const Decision& decision, const Outcome& outcome) {
+    if (!std::holds_alternative<CleanUp>(decision) && !std::holds_alternative<Expire>(decision)) return false;
+    const auto* failed = std::get_if<WriteFailed>(&outcome.result);
+    return failed && is_failure(failed->error);
+}
+
+std::optional<RequeueReason> requeue_reason(const Observed& observed, const Decision& decision,
+                                            const Conclusion& conclusion) {
+    if (!conclusion.requeue_after) return std::nullopt;
+    if (conclusion.retry_state.failures > 0) return RequeueReason::failure;
+    const api::JobSet* job_set = own_job_set(observed);
+    if (observed.job->meta.deletion && job_set && job_set->meta.deletion) return RequeueReason::clean_up;
+    if (std::holds_alternative<Finish>(decision)) return RequeueReason::clean_up;
+    const auto* clean_up = std::get_if<CleanUp>(&decision);
+    if (!clean_up) return RequeueReason::deadline;
+    return clean_up->delete_job_set ? RequeueReason::clean_up : RequeueReason::ttl;
+}
+
+}  // namespace
+
+Measurements measurements(const Observed& observed, const Decision& decision, const Outcome& outcome,
+                      const Conclusion& conclusion, bool status_stored, api::Time now) {
+    Measurements made;
+    if (!observed.job) return made;
+    const api::TrainJob& job = *observed.job;
+    const bool done = std::holds_alternative<Done>(outcome.result);
+    if (const auto* run = std::get_if<Run>(&decision))
+        if (run->job_set == JobSetAction::create && outcome.job_set_written && !had_job_set(job))
+            made.to_job_set = since(job.meta.creation, now);
+    if (const auto* finish = std::get_if<Finish>(&decision); finish && status_stored) {
+        made.end = end_of(*finish);
+        const api::Time ended = finish->condition.last_transition;
+        if (finish->from_job_set && ended != api::Time()) made.to_terminal = since(ended, now);
+        if (const auto due = deadline(job); due && made.end == End::deadline)
+            made.deadline_late = since(*due, now);
+    }
+    if (std::holds_alternative<Expire>(decision) && done && observed.ttl)
+        if (const api::Condition* ended = api::terminal_condition(job))
+            made.ttl_late = since(ended->last_transition + std::chrono::seconds(*observed.ttl), now);
+    made.clean_up_failed = failed_to_delete(decision, outcome);
+    made.requeue = requeue_reason(observed, decision, conclusion);
+    return made;
+}
+
+}  // namespace lifecycle

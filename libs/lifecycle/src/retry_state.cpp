@@ -1,0 +1,75 @@
+#include "retry_state.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "lifecycle/refusal.hpp"
+#include "lifecycle/requeue.hpp"
+#include "saturate.hpp"
+
+namespace lifecycle {
+namespace {
+
+constexpr std::chrono::seconds lasting{15};
+constexpr std::chrono::minutes text_lasts{1};
+constexpr std::chrono::minutes second_warning{5};
+// The API server forgets events after an hour.
+constexpr std::chrono::minutes warned_again{30};
+
+api::Time next_warning(const RetryState& retry_state) {
+    const api::Time since = *retry_state.trouble_since;
+    if (!retry_state.warned) return since + lasting;
+    return *retry_state.warned < since + second_warning ? since + second_warning : *retry_state.warned + warned_again;
+}
+
+}  // namespace
+
+RetryState one_more_failure(const RetryState& before, api::Time now) {
+    // A clock that was set back says nothing.
+    const bool early = before.failures > 0 && before.waits_until && now < *before.waits_until &&
+                       now >= *before.waits_until - backoff(before.failures);
+    const int failures =
+        std::clamp(before.failures, 0, std::numeric_limits<int>::max() - 1) + (early ? 0 : 1);
+    return {.failures = failures, .waits_until = now + backoff(failures)};
+}
+
+void retry(Conclusion& conclusion, const RetryState& before, const api::Error& error, api::Time now) {
+    conclusion.retry_state = one_more_failure(before, now);
+    conclusion.retry_state.trouble_since = before.trouble_since.value_or(before.began.value_or(now));
+    conclusion.retry_state.warned = before.warned;
+    conclusion.retry_state.stated = before.stated;
+    conclusion.requeue_after =
+        sooner(conclusion.requeue_after, error.retry_after.value_or(backoff(conclusion.retry_state.failures)));
+}
+
+void report_error(Conclusion& conclusion, const RetryState& before, const std::string& object,
+                    const api::Error& error, api::Time now) {
+    retry(conclusion, before, error, now);
+    RetryState& retry_state = conclusion.retry_state;
+    if (now >= next_warning(retry_state)) {
+        retry_state.warned = now;
+        conclusion.events.push_back(
+            warning_event(event_reason::reconcile_error, object + ": " + api::describe(error)));
+    }
+    if (obstacle_of(error) != Obstacle::passing)
+        retry_state.obstructed_since = before.obstructed_since.value_or(before.began.value_or(now));
+    // A server that has asked for a pause gets it.
+    if (error.retry_after) return;
+    conclusion.requeue_after = sooner(conclusion.requeue_after, time_until(next_warning(retry_state), now));
+    if (retry_state.obstructed_since && !has_lasted(before, now))
+        conclusion.requeue_after =
+            sooner(conclusion.requeue_after, time_until(*retry_state.obstructed_since + lasting, now));
+}
+
+bool has_lasted(const RetryState& before, api::Time now) {
+    return before.obstructed_since && now - *before.obstructed_since >= lasting;
+}
+
+bool may_state_again(const RetryState& retry_state, const api::Condition& stored, const api::Condition& wanted,
+                     api::Time now) {
+    if (!retry_state.stated || !tells_of_trouble(stored)) return true;
+    const bool same = stored.status == wanted.status && stored.reason == wanted.reason;
+    return now >= *retry_state.stated + (same ? std::chrono::seconds(text_lasts) : lasting);
+}
+
+}  // namespace lifecycle

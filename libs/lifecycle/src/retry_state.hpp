@@ -1,0 +1,30 @@
+#pragma once
+#include <string>
+
+#include "lifecycle/conclusion.hpp"
+
+namespace lifecycle {
+
+/// What remains of an episode after one more failure: how many there were in a row, which saturates, and how
+/// long to wait. One that came before the last wait was over is not counted.
+RetryState one_more_failure(const RetryState& before, api::Time now);
+
+/// One more failed pass, retried with backoff or when the API server asks for it.
+void retry(Conclusion& conclusion, const RetryState& before, const api::Error& error, api::Time now);
+
+/// Whether the next failure that a condition reports, now, is one of several in a row that have gone on for
+/// 15 s. Another failure breaks the row.
+bool has_lasted(const RetryState& before, api::Time now);
+
+/// Whether a condition of a job in such a series may be written again: another text once a minute, as each
+/// failure may have another one, and another reason every 15 s. Each status that is written wakes all
+/// watchers and brings another pass.
+bool may_state_again(const RetryState& retry_state, const api::Condition& stored, const api::Condition& wanted,
+                     api::Time now);
+
+/// retry(), and a Warning event of failures that have lasted: at once, 5 min after they began, and every
+/// half an hour from then on.
+void report_error(Conclusion& conclusion, const RetryState& before, const std::string& object,
+                    const api::Error& error, api::Time now);
+
+}  // namespace lifecycle

@@ -1,0 +1,39 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/error.hpp"
+#include "api/time.hpp"
+#include "net/tls/tls.hpp"
+
+namespace net {
+
+/// The fields of a certificate that the caller chooses or reads.
+struct CertificateFacts {
+    api::Time not_before = {};
+    api::Time not_after = {};
+    std::vector<std::string> dns_names = {};
+};
+
+/// Reads the first certificate of a PEM text. Fails if the text has a broken certificate or none.
+api::Result<CertificateFacts> certificate_facts(std::string_view pem);
+
+/// Returns each certificate of a PEM text as a text of its own. Fails as certificate_facts().
+api::Result<std::vector<std::string>> split_certificates(std::string_view pem);
+
+/// Returns whether the CA's key signed the certificate; false if a text is broken.
+bool is_issued_by(std::string_view certificate_pem, std::string_view authority_pem);
+
+/// A serving certificate and the CA that issued it. The CA cannot issue another one: its key is discarded
+/// after signing.
+struct SelfSigned {
+    std::string ca_pem = {};
+    TlsIdentity identity = {};
+};
+
+/// Makes P-256 keys and both certificates. `facts` needs at least one name. Throws std::runtime_error if
+/// OpenSSL has no memory or no randomness.
+SelfSigned make_self_signed(const CertificateFacts& facts);
+
+}  // namespace net

@@ -1,0 +1,96 @@
+#include "net/process/supervisor.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <csignal>
+
+namespace net {
+namespace {
+
+constexpr int failed = 1;
+
+}  // namespace
+
+Supervisor::Supervisor(boost::asio::io_context& context, Log& log, ShutdownLimits limits, Leave leave)
+    : context_(context),
+      log_(log),
+      limits_(limits),
+      leave_(std::move(leave)),
+      signals_(context.get_executor(), {SIGTERM, SIGINT}),
+      ending_(context.get_executor()),
+      loops_(context.get_executor()),
+      own_(context.get_executor()) {}
+
+void Supervisor::start(std::string name, Task<> loop) {
+    loops_.start(std::move(loop), [this, name = std::move(name)](const std::exception_ptr& thrown) {
+        note_bug(name, thrown ? what_of(thrown) : "it returned");
+    });
+}
+
+void Supervisor::note_bug(const std::string& loop, const std::string& what) {
+    log_.error("a loop ended by itself, which is a bug; ending, to be started anew",
+               {{"loop", loop}, {"error", what}});
+    if (!bug_) bug_ = loop + " ended by itself, which is a bug: " + what;
+    ending_.notify();
+}
+
+Task<> Supervisor::hear_signals() {
+    const int first = co_await signals_.next();
+    if (ended_) co_return;
+    log_.info("stopping", {{"signal", first}});
+    ending_.notify();
+    const int second = co_await signals_.next();
+    if (ended_) co_return;
+    log_.warn("a second signal: ending at once", {{"signal", second}});
+    leave_(failed);
+}
+
+Task<> Supervisor::limit_the_end() {
+    const auto limit = bug_ ? limits_.end_of_bug : limits_.end;
+    co_await sleep_for(limit);
+    if (ended_) co_return;
+    log_.error("the end took too long; leaving what is under way",
+               {{"seconds", std::chrono::duration<double>(limit).count()}});
+    leave_(failed);
+}
+
+Task<> Supervisor::whole_life(const End& end) {
+    co_await ending_.wait();
+    const auto no_report = [](const std::exception_ptr&) {};
+    own_.start(limit_the_end(), no_report);
+    try {
+        co_await end(bug_.has_value());
+    } catch (const std::exception& exception) {
+        note_bug("the end", exception.what());
+    }
+    co_await loops_.join();
+    ended_ = true;
+    co_await own_.join();
+}
+
+api::Result<> Supervisor::run(const End& end, const ExpectedCompletions& awaited) {
+    try {
+        own_.start(hear_signals(), [this](const std::exception_ptr& thrown) {
+            if (thrown) note_bug("signals", what_of(thrown));
+        });
+        auto stop = [this](std::exception_ptr thrown) {
+            context_.stop();
+            if (thrown) std::rethrow_exception(thrown);
+        };
+        boost::asio::co_spawn(context_, whole_life(end), stop);
+        if (awaited)
+            run_paced(context_, awaited);
+        else
+            context_.run();
+        // Cancelled coroutines run to their end, so that none outlives the objects that it uses.
+        context_.restart();
+        context_.run_for(limits_.unwind);
+    } catch (const std::exception& exception) {
+        // A handler outside all loops threw: the state of the process is unknown.
+        log_.error("the event loop ended with an exception, which is a bug", {{"error", exception.what()}});
+        leave_(failed);
+    }
+    if (bug_) return api::Error{.message = *bug_};
+    return {};
+}
+
+}  // namespace net

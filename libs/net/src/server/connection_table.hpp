@@ -1,0 +1,113 @@
+#pragma once
+#include <array>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/intrusive/list.hpp>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "net/server/http_server.hpp"
+#include "net/server/source_rate.hpp"
+#include "http/request_reader.hpp"
+
+namespace net {
+
+/// What a connection is doing. Each phase but `handler` has a deadline. `greeting`: TLS, before the
+/// ClientHello; `fresh`: idle, without any request yet.
+enum class Phase { greeting, handshake, fresh, idle, header, body, handler, write, linger };
+inline constexpr std::size_t phase_count = 9;
+
+/// Why a connection must end.
+enum class Stop { none, timeout, drained, evicted, shutdown };
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+/// The server's view of a connection: a member of the list of its phase. All members of a list have the same
+/// time to live, so each list is sorted by deadline and expired connections are found at its front.
+class Connection
+    : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+public:
+    SteadyTime entered = {};  ///< when it entered its phase
+    Stop stop = Stop::none;
+    bool served = false;   ///< has sent at least one request
+    std::size_t held = 0;  ///< bytes of the body or the response that the core has counted
+
+protected:
+    ~Connection() = default;
+
+private:
+    friend class ConnectionTable;
+    Phase phase_ = Phase::greeting;
+    bool counted_ = false;  ///< counted in `strangers_`, for that phase
+    /// Wakes the connection's coroutine, which then checks `stop`.
+    virtual void wake() = 0;
+};
+
+/// The state that the connections of one server share.
+class ConnectionTable : public std::enable_shared_from_this<ConnectionTable> {
+public:
+    ConnectionTable(boost::asio::any_io_executor executor, ServerConfig config, Handler handler, Log& log);
+
+    api::Result<std::uint16_t> listen();
+    /// Runs until the acceptor is closed.
+    static Task<> accept_loop(std::shared_ptr<ConnectionTable> core);
+    static Task<> drain(std::shared_ptr<ConnectionTable> core, std::chrono::milliseconds grace);
+    void shutdown();
+
+    // Called by connections.
+    void opened(Connection& connection);
+    void closed(Connection& connection);
+    void enter(Connection& connection, Phase phase);
+    /// Cancels the stop of a connection; enter() must follow.
+    void revive(Connection& connection);
+    std::unique_ptr<Exchange> take_exchange();
+    void give_back(std::unique_ptr<Exchange> exchange);
+    /// Counts `size` bytes as held for the connection's body or response. Returns false if the server has no
+    /// room for them.
+    bool hold(Connection& connection, std::size_t size);
+    void release(Connection& connection) { held_bytes_ -= std::exchange(connection.held, 0); }
+
+    const ServerConfig config;
+    const Handler handler;
+    Log& log;
+    ServerStats stats = {};
+    bool retired = false;
+    bool draining = false;
+
+private:
+    using List = boost::intrusive::list<Connection, boost::intrusive::constant_time_size<false>>;
+    List& list(Phase phase) { return lists_[static_cast<std::size_t>(phase)]; }
+    SteadyTime deadline_of(Phase phase) const;
+    void watch(SteadyTime deadline);
+    void expire();
+    void interrupt(Connection& connection, Stop why);
+    void leave(Connection& connection);
+    Connection* oldest(std::initializer_list<Phase> phases);
+    Connection* oldest_of_the_crowd();
+    bool make_room();
+    bool make_room_for_bytes(const Connection& who_needs_it);
+    /// Returns false if the process is out of file descriptors or memory.
+    bool accept_pending(int at_most);
+    bool is_welcome(const boost::asio::ip::tcp::endpoint& peer);
+    void start_draining();
+
+    boost::asio::ip::tcp::acceptor acceptor_;
+    boost::asio::steady_timer expiry_;
+    boost::asio::steady_timer all_gone_;
+    SteadyTime watched_ = SteadyTime::max();
+    std::array<std::chrono::milliseconds, phase_count> time_to_live_;
+    std::array<List, phase_count> lists_ = {};
+    std::array<std::size_t, phase_count> strangers_ = {};  ///< unserved connections of each list
+    List doomed_ = {};                                     ///< connections that must end
+    std::size_t active_ = 0;                               ///< connections that are not in `doomed_`
+    std::size_t held_bytes_ = 0;
+    bool out_of_descriptors_ = false;
+    std::optional<SourceRate> sources_ = {};
+    std::vector<std::unique_ptr<Exchange>> spare_ = {};
+};
+
+}  // namespace net

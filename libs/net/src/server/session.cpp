@@ -1,0 +1,264 @@
+#include "server/session.hpp"
+
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <boost/asio/post.hpp>
+#include <exception>
+#include <utility>
+
+#include "http/http_text.hpp"
+#include "tls/tls_impl.hpp"
+
+namespace net {
+namespace asio = boost::asio;
+
+namespace {
+
+// Pipelined requests of one connection before other connections get a turn.
+constexpr int requests_per_turn = 8;
+// One that takes longer is the last of its turn.
+constexpr std::chrono::milliseconds long_request{5};
+constexpr std::string_view continue_text = "HTTP/1.1 100 Continue\r\n\r\n";
+
+struct InFlight {
+    explicit InFlight(ServerStats& the_stats) : stats(the_stats) {
+        ++stats.requests;
+        ++stats.in_flight;
+    }
+    ~InFlight() { --stats.in_flight; }
+    InFlight(const InFlight&) = delete;
+    InFlight& operator=(const InFlight&) = delete;
+    ServerStats& stats;
+};
+
+HttpResponse plain(std::string_view text) {
+    return {.headers = {{"Content-Type", "text/plain; charset=utf-8"}}, .body = std::string(text) + "\n"};
+}
+
+std::string address_of(const Session::Socket& socket) {
+    boost::system::error_code gone;
+    const auto endpoint = socket.remote_endpoint(gone);
+    return gone ? std::string() : endpoint.address().to_string();
+}
+
+}  // namespace
+
+Session::Session(std::shared_ptr<ConnectionTable> core, Socket socket)
+    : core_(std::move(core)),
+      peer_(address_of(socket)),
+      stream_(std::move(socket)),
+      reader_(
+          {.header_bytes = core_->config.limits.header_bytes, .body_bytes = core_->config.limits.body_bytes},
+          [this](std::size_t size) { return core_->hold(*this, size); }) {
+    core_->opened(*this);
+    boost::system::error_code ignored;
+    stream_.socket().set_option(asio::ip::tcp::no_delay(true), ignored);
+}
+
+Session::~Session() {
+    finish_request();
+    core_->closed(*this);
+}
+
+Task<> Session::serve(std::shared_ptr<ConnectionTable> core, Socket socket) {
+    Session session(core, std::move(socket));
+    try {
+        co_await session.run();
+    } catch (const std::exception& e) {
+        core->log.error("connection ended by an exception", {{"error", e.what()}});
+    }
+}
+
+Task<bool> Session::shake_hands() {
+    auto ssl = core_->config.tls->impl().new_connection();
+    if (!ssl) co_return false;
+    stream_.start_tls(std::move(ssl));
+    core_->enter(*this, Phase::greeting);
+    bool greeted = false;
+    for (;;) {
+        const auto io = stream_.handshake();
+        if (!std::exchange(greeted, stream_.handshake_began()) && greeted)
+            core_->enter(*this, Phase::handshake);
+        if (io.status == IoStatus::done) {
+            // The server has nothing to send now that would carry the ACK of the client's last flight. A
+            // client with Nagle's algorithm would hold its request back until that ACK.
+            const int on = 1;
+            ::setsockopt(stream_.socket().native_handle(), IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
+            co_return true;
+        }
+        if (io.status == IoStatus::eof || io.status == IoStatus::failed) {
+            ++core_->stats.handshake_errors;
+            if (core_->log.enabled(LogLevel::debug))
+                core_->log.debug("TLS handshake failed", {{"error", stream_.failure()}});
+            co_return false;
+        }
+        co_await stream_.wait(io.status);
+        if (stopped()) co_return false;
+    }
+}
+
+// One loop, without nested coroutines: each would cost a frame per request.
+Task<> Session::run() {
+    if (core_->config.tls && !co_await shake_hands()) co_return;
+    int in_a_row = 0;
+    while (!close_after_) {
+        if (++in_a_row > requests_per_turn) {
+            in_a_row = 0;
+            co_await asio::post(stream_.socket().get_executor(), asio::use_awaitable);
+            if (stopped()) co_return;
+        }
+        if (!has_unread() && !stream_.has_buffered()) {
+            in_a_row = 0;
+            finish_request();
+            core_->enter(*this, served ? Phase::idle : Phase::fresh);
+            if (core_->draining && served && !has_anything()) co_return;
+            co_await stream_.wait(IoStatus::want_read);
+            // A request that arrived just before the drain is still answered.
+            if (stop == Stop::drained && has_anything()) core_->revive(*this);
+            if (stopped()) co_return;
+        }
+        begin_request();
+        Next next = receive();
+        while (next == Next::wait) {
+            co_await stream_.wait(waiting_for_);
+            if (stopped()) break;
+            next = receive();
+        }
+        if (stop != Stop::timeout && (next == Next::gone || stopped())) co_return;
+
+        HttpResponse response;
+        if (stop == Stop::timeout) {
+            response = refuse(408, "the request took too long to arrive");
+        } else if (next == Next::refuse) {
+            response = refuse(reader_.refusal().status, reader_.refusal().text);
+        } else {
+            core_->enter(*this, Phase::handler);
+            const InFlight in_flight(core_->stats);
+            served = true;
+            try {
+                exchange_->request.peer = peer_;
+                auto answer = core_->handler(exchange_->request);
+                if (auto* later = std::get_if<Task<HttpResponse>>(&answer))
+                    response = co_await std::move(*later);
+                else
+                    response = std::move(std::get<HttpResponse>(answer));
+            } catch (const std::exception& e) {
+                response = after_exception(e.what());
+            } catch (...) {
+                response = after_exception("unknown exception");
+            }
+        }
+        const SteadyTime began = entered;
+        hold_answer(response);
+        put_together(response);
+        // The text is in `out` now: a client that does not read must not hold it twice.
+        free_text(response.body);
+        core_->enter(*this, Phase::write);
+        if (entered - began > long_request) in_a_row = requests_per_turn;
+        const auto& out = exchange_->out;
+        for (std::size_t sent = 0; sent < out.size();) {
+            const auto io = stream_.write(out.data() + sent, out.size() - sent);
+            sent += io.bytes;
+            if (io.status == IoStatus::done) continue;
+            if (io.status == IoStatus::eof || io.status == IoStatus::failed || stopped()) co_return;
+            co_await stream_.wait(io.status);
+            if (stopped()) co_return;
+        }
+    }
+    finish_request();
+    // Closing a socket with unread bytes would reset the connection, and the client might lose the response.
+    stream_.end_writing();
+    core_->enter(*this, Phase::linger);
+    while (stream_.discard_received() && !stopped()) co_await stream_.wait(IoStatus::want_read);
+}
+
+void Session::begin_request() {
+    core_->enter(*this, Phase::header);
+    if (!exchange_) exchange_ = core_->take_exchange();
+    core_->release(*this);
+    reader_.begin(*exchange_);
+}
+
+void Session::finish_request() {
+    core_->release(*this);
+    if (exchange_) core_->give_back(std::move(exchange_));
+}
+
+// From here on the response is counted in place of the body.
+void Session::hold_answer(HttpResponse& response) {
+    core_->release(*this);
+    auto& body = exchange_->request.body;
+    if (body.capacity() + response.body.size() > ServerLimits::uncounted_bytes) free_text(body);
+    if (!core_->hold(*this, response.body.size())) {
+        ++core_->stats.refusals.of(503);
+        response = own_response(503, "too many large answers at a time, try again");
+        response.close = false;
+    }
+}
+
+void Session::put_together(const HttpResponse& response) {
+    close_after_ = close_after_ || response.close || core_->retired || stopped();
+    exchange_->out.clear();
+    append_response(exchange_->out, response, close_after_, exchange_->request.method == "HEAD");
+}
+
+HttpResponse Session::after_exception(const char* what) {
+    ++core_->stats.handler_errors;
+    core_->log.error("request handler failed", {{"target", exchange_->request.target}, {"error", what}});
+    auto response = own_response(500, "internal error");
+    response.close = false;
+    return response;
+}
+
+bool Session::has_anything() {
+    char byte = 0;
+    return has_unread() || stream_.has_buffered() ||
+           ::recv(stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
+}
+
+// Does everything that is possible without waiting.
+Session::Next Session::receive() {
+    for (;;) {
+        const auto next = reader_.advance();
+        if (next == RequestReader::Next::complete || next == RequestReader::Next::body)
+            close_after_ = close_after_ || !reader_.keep_alive();
+        if (next == RequestReader::Next::complete) return Next::complete;
+        if (next == RequestReader::Next::refuse) return Next::refuse;
+        if (next == RequestReader::Next::body) {
+            if (!welcome_body()) return Next::gone;
+            continue;
+        }
+        const auto room = reader_.room();
+        const Io io = stream_.read(room.data(), room.size());
+        reader_.received(io.bytes);
+        if (io.status == IoStatus::done) continue;
+        if (stream_.flooded()) ++core_->stats.floods;
+        waiting_for_ = io.status;
+        return io.status == IoStatus::eof || io.status == IoStatus::failed ? Next::gone : Next::wait;
+    }
+}
+
+// Returns false if the client's receive window has no room even for the interim response: it could not
+// receive a response either.
+bool Session::welcome_body() {
+    core_->enter(*this, Phase::body);
+    return !reader_.wants_continue() ||
+           stream_.write(continue_text.data(), continue_text.size()).status == IoStatus::done;
+}
+
+// The connection ends after this response.
+HttpResponse Session::refuse(int status, std::string_view text) {
+    ++core_->stats.refusals.of(status);
+    return own_response(status, text);
+}
+
+HttpResponse Session::own_response(int status, std::string_view text) const {
+    const Refuse& refuse = core_->config.refuse;
+    HttpResponse response = refuse ? refuse(status, text) : plain(text);
+    response.status = status;
+    response.close = true;
+    return response;
+}
+
+}  // namespace net

@@ -1,0 +1,81 @@
+#include "net/tls/tls.hpp"
+
+#include <openssl/err.h>
+#include <openssl/x509.h>
+
+#include <ctime>
+
+#include "tls/tls_impl.hpp"
+
+namespace net {
+namespace {
+
+int choose_http11(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* in,
+                  unsigned int in_size, void*) {
+    static constexpr unsigned char ours[] = "\x08http/1.1";
+    unsigned char* chosen = nullptr;
+    if (SSL_select_next_proto(&chosen, out_size, ours, sizeof(ours) - 1, in, in_size) !=
+        OPENSSL_NPN_NEGOTIATED)
+        return SSL_TLSEXT_ERR_ALERT_FATAL;
+    *out = chosen;
+    return SSL_TLSEXT_ERR_OK;
+}
+
+api::Time end_of(const X509& certificate) {
+    std::tm utc = {};
+    ASN1_TIME_to_tm(X509_get0_notAfter(&certificate), &utc);
+    return api::Time(std::chrono::seconds(timegm(&utc)));
+}
+
+api::Error with_place(api::Error error, const char* place) {
+    error.field = place;
+    return error;
+}
+
+struct Loaded {
+    SslContextPtr context;
+    api::Time not_after;
+};
+
+api::Result<Loaded> load(const TlsIdentity& identity) {
+    auto chain = read_certificates(identity.cert_pem);
+    if (!chain) return with_place(chain.error(), "certificate");
+    auto key = read_key(identity.key_pem);
+    if (!key) return with_place(key.error(), "key");
+    auto context = make_context(TLS_server_method());
+    SSL_CTX_set_num_tickets(context.get(), 0);
+    SSL_CTX_set_alpn_select_cb(context.get(), choose_http11, nullptr);
+    if (auto used = use_identity(*context, *chain, **key); !used) return with_place(used.error(), "key");
+    if (!identity.client_ca_pem.empty()) {
+        auto authorities = read_certificates(identity.client_ca_pem);
+        if (!authorities) return with_place(authorities.error(), "client CA");
+        trust(*context, *authorities);
+        // Each certificate in the file is trusted, also one that another CA has signed, as in Go's TLS.
+        X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context.get()), X509_V_FLAG_PARTIAL_CHAIN);
+        for (const auto& authority : *authorities) SSL_CTX_add_client_CA(context.get(), authority.get());
+        SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+    }
+    return Loaded{std::move(context), end_of(*chain->front())};
+}
+
+}  // namespace
+
+Tls::Tls(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Tls::~Tls() = default;
+
+api::Result<std::shared_ptr<Tls>> Tls::make(const TlsIdentity& identity) {
+    std::shared_ptr<Tls> tls(new Tls(std::make_unique<Impl>()));
+    if (auto replaced = tls->replace(identity); !replaced) return replaced.error();
+    return tls;
+}
+
+api::Result<> Tls::replace(const TlsIdentity& identity) {
+    auto loaded = load(identity);
+    if (!loaded) return loaded.error();
+    impl_->set(std::move(loaded->context), loaded->not_after);
+    return {};
+}
+
+api::Time Tls::not_after() const { return impl_->not_after(); }
+
+}  // namespace net

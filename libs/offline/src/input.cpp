@@ -1,0 +1,137 @@
+#include "offline/input.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "api/meta.hpp"
+#include "api/names.hpp"
+#include "crd/crd.hpp"
+#include "kube/client/kinds.hpp"
+
+namespace offline {
+namespace {
+
+using api::Json;
+
+// An API server cuts a generateName, so that the name has at most 63 characters.
+constexpr std::size_t longest_generated_base = 58;
+constexpr std::string_view any_suffix = "xxxxx";
+// The API server's text for an error without a field.
+constexpr std::string_view no_field = "<nil>";
+
+const crd::Crd* crd_of(const Json& object) {
+    if (object["apiVersion"].as_string() != api::trainer_api_version) return nullptr;
+    return crd::find(object["kind"].as_string());
+}
+
+// A mistyped kind or version of the Trainer is an error: no cluster would accept the object.
+bool looks_like_ours(const Json& object) {
+    const std::string_view version = object["apiVersion"].as_string();
+    return crd::find(object["kind"].as_string()) != nullptr ||
+           version.substr(0, version.find('/')) == api::trainer_group;
+}
+
+api::Error no_such_kind(const Document& document) {
+    const Json& object = document.object();
+    const std::string kind(object["kind"].as_string());
+    return api::invalid("", document.place(crd::find(kind) ? "apiVersion" : "kind") +
+                                ": no cluster knows the kind \"" + kind + "\" of " +
+                                std::string(object["apiVersion"].as_string()) +
+                                "; there are TrainJob, TrainingRuntime and ClusterTrainingRuntime of " +
+                                std::string(api::trainer_api_version));
+}
+
+// Sets the metadata that an API server sets before validation.
+void complete_metadata(Json& metadata, const kube::Resource& resource, const std::string& ns) {
+    const Json& read = metadata;
+    if (!resource.namespaced)
+        metadata.erase("namespace");
+    else if (read["namespace"].as_string().empty())
+        metadata["namespace"] = ns;
+    const std::string_view base = read["generateName"].as_string();
+    if (read["name"].as_string().empty() && !base.empty())
+        metadata["name"] = std::string(base.substr(0, longest_generated_base)).append(any_suffix);
+}
+
+InputObject known_of(const Document& document, const kube::Resource& resource, const std::string& ns) {
+    InputObject known = {.document = &document, .resource = resource, .object = document.object()};
+    complete_metadata(known.object["metadata"], resource, ns);
+    known.kind = std::as_const(known.object)["kind"].as_string();
+    known.key = api::parse_meta(known.object).key();
+    known.is_ours = crd_of(known.object) != nullptr;
+    if (known.is_ours) known.unknown_fields = prune_and_default(known.object);
+    return known;
+}
+
+}  // namespace
+
+const InputObject* Input::find(const kube::Resource& resource, const api::ObjectKey& key) const {
+    const std::string path = kube::path(resource, key);
+    const auto at = std::find_if(known.begin(), known.end(), [&](const InputObject& each) {
+        return kube::path(each.resource, each.key) == path;
+    });
+    return at == known.end() ? nullptr : &*at;
+}
+
+api::Result<Input> load_input(const std::vector<Document>& documents, const std::string& ns) {
+    Input input;
+    for (const Document& document : documents) {
+        const Json& object = document.object();
+        const kube::Resource* resource =
+            kube::find_resource(object["apiVersion"].as_string(), object["kind"].as_string());
+        if (!resource && looks_like_ours(object)) return no_such_kind(document);
+        if (!resource) {
+            input.others.push_back(&document);
+            continue;
+        }
+        InputObject known = known_of(document, *resource, ns);
+        const InputObject* first = input.find(*resource, known.key);
+        if (first && !known.key.name.empty())
+            return api::invalid("", document.place() + ": " + known.name() +
+                                        " is given a second time, after " + first->document->place());
+        input.known.push_back(std::move(known));
+    }
+    return input;
+}
+
+std::vector<std::string> prune_and_default(Json& object) {
+    const crd::Crd* crd = crd_of(object);
+    return crd ? crd->prune_and_default(object) : std::vector<std::string>();
+}
+
+std::vector<Fault> validate_schema(const Json& object, const Json& old_object) {
+    std::vector<Fault> faults;
+    const crd::Crd* crd = crd_of(object);
+    if (!crd) return faults;
+    std::vector<crd::Finding> findings = crd::check_metadata(object["metadata"]);
+    for (crd::Finding& finding : crd->validate(object, old_object)) findings.push_back(std::move(finding));
+    const bool blocked = std::any_of(findings.begin(), findings.end(), crd::blocks_rules);
+    for (crd::Finding& finding : findings)
+        faults.push_back({.reason = std::move(finding.reason),
+                          .field = finding.is_nameless ? std::string(no_field) : finding.field,
+                          .message = std::move(finding.message),
+                          .place = finding.field});
+    if (blocked)
+        faults.push_back({.reason = "FieldValueInvalid",
+                          .field = std::string(no_field),
+                          .message =
+                              "Invalid value: null: some validation rules were not checked because the "
+                              "object was invalid; correct the existing errors to complete validation"});
+    return faults;
+}
+
+std::string refusal(const Json& object, const std::vector<Fault>& faults) {
+    std::vector<std::string> lines;
+    for (const Fault& fault : faults) {
+        std::string line = fault.field + ": " + fault.message;
+        if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+    }
+    std::string text = std::string(object["kind"].as_string()) + "." + std::string(api::trainer_group) + " " +
+                       to_json(object["metadata"]["name"]) + " is invalid: ";
+    if (lines.size() == 1) return text + lines.front();
+    text += "[";
+    for (const std::string& line : lines) text += (&line == &lines.front() ? "" : ", ") + line;
+    return text + "]";
+}
+
+}  // namespace offline

@@ -1,0 +1,121 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "admission/reapply.hpp"
+#include "admission/restore.hpp"
+#include "api/names.hpp"
+#include "merge/json_patch.hpp"
+#include "runtime/validation.hpp"
+#include "runtime/compare.hpp"
+#include "template/shape.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+using ByManager = std::map<std::string_view, const Json*>;
+
+// nullopt: not a list of objects with a manager each, or too long: each costs an operation. The schema will
+// say so.
+std::optional<ByManager> by_manager(const Json& patches) {
+    if (!patches.is_null() && !patches.is_array()) return std::nullopt;
+    if (patches.items().size() > max_runtime_patches) return std::nullopt;
+    ByManager managers;
+    for (const Json& patch : patches.items())
+        if (!patch["manager"].is_string() || !managers.emplace(patch["manager"].as_string(), &patch).second)
+            return std::nullopt;
+    return managers;
+}
+
+// Of two entries of one manager, whatever they say of the runtime, and whenever they say it.
+bool is_same_otherwise(const Json& patch, const Json& old_patch) {
+    const auto covers = [](const Json& a, const Json& b) {
+        return std::all_of(a.members().begin(), a.members().end(), [&b](const auto& member) {
+            return member.key == "time" || member.key == "trainingRuntimeSpec" ||
+                   is_equivalent(member.value, b[member.key]);
+        });
+    };
+    return covers(patch, old_patch) && covers(old_patch, patch);
+}
+
+// What the time stamp ought to be; null: none. A patch that is restored says again what is stored.
+const Json& wanted_time(const Json& patch, const Json* old_patch, bool restored, const Json& now) {
+    if (!old_patch) return patch["time"].is_null() ? now : patch["time"];
+    // Applying a manifest again is no change, also if it has no time stamp, or an older one.
+    const bool is_same =
+        restored ? is_same_otherwise(patch, *old_patch) : is_equivalent_but_for("time", patch, *old_patch);
+    return is_same ? (*old_patch)["time"] : now;
+}
+
+Json rest_of_spec(const Json& spec) {
+    Json rest = Json::object();
+    for (const auto& [name, value] : spec.members())
+        if (name != "suspend" && name != "trainer" && name != "runtimePatches") rest[name] = value;
+    return rest;
+}
+
+// Why fields are put back.
+constexpr std::string_view typed_client = "typed_client";
+constexpr std::string_view reapply = "reapply";
+
+void restore(Mutation& mutation, Json operation, std::string_view cause) {
+    mutation.operations.push_back(std::move(operation));
+    mutation.restored.push_back(cause);
+}
+
+// Puts back what the writer lost of everything but the list of patches itself.
+void restore_spec(const Json& spec, const Json& old_spec, const Writer& writer, Mutation& mutation) {
+    const auto where = merge::JsonPointer() / "spec";
+    if (only_lost_in_writing(old_spec["trainer"], spec["trainer"], trainer_type(), writer.is_lossy))
+        restore(mutation, merge::add_operation(where / "trainer", old_spec["trainer"]), typed_client);
+    const Json rest = rest_of_spec(spec), old_rest = rest_of_spec(old_spec);
+    if (only_lost_in_writing(old_rest, rest, rest_of_spec_type(), writer.is_lossy))
+        for (const auto& [name, value] : old_rest.members())
+            if (!(std::as_const(rest)[name] == value))
+                restore(mutation, merge::add_operation(where / name, value), typed_client);
+}
+
+}  // namespace
+
+Mutation default_train_job(const Json& object, const Json& old_object, api::Time now, const Writer& writer) {
+    const Json& spec = object["spec"];
+    const Json& old_spec = old_object["spec"];
+    const Json& patches = spec["runtimePatches"];
+    const auto managers = by_manager(patches);
+    const auto old_managers = by_manager(old_spec["runtimePatches"]);
+    if (!managers || !old_managers) return {};
+
+    const Json stamp = api::format_time(now);
+    Mutation mutation;
+    if (old_spec.is_object()) restore_spec(spec, old_spec, writer, mutation);
+    for (std::size_t i = 0; i < patches.items().size(); ++i) {
+        const Json& patch = patches[i];
+        const std::string_view manager = patch["manager"].as_string();
+        const auto where = merge::JsonPointer() / "spec" / "runtimePatches" / i;
+        const auto at = old_managers->find(manager);
+        const Json* old = at == old_managers->end() ? nullptr : at->second;
+        // Its own entry Kueue makes anew.
+        const bool lossy = writer.is_lossy && manager != api::kueue_manager;
+        const bool restored = old && only_lost_in_writing((*old)["trainingRuntimeSpec"],
+                                                          patch["trainingRuntimeSpec"], patch_type(), lossy);
+        if (restored)
+            restore(mutation,
+                    merge::add_operation(where / "trainingRuntimeSpec", (*old)["trainingRuntimeSpec"]),
+                    typed_client);
+        const Json& wanted = wanted_time(patch, old, restored, stamp);
+        if (wanted == patch["time"]) continue;
+        mutation.operations.push_back(wanted.is_null() ? merge::remove_operation(where / "time")
+                                                       : merge::add_operation(where / "time", wanted));
+    }
+    for (Json& operation : restore_entries(object, old_object, writer)) {
+        const bool is_entry = std::as_const(operation)["value"].is_object();  // or the list to hold them
+        if (is_entry)
+            restore(mutation, std::move(operation), reapply);
+        else
+            mutation.operations.push_back(std::move(operation));
+    }
+    return mutation;
+}
+
+}  // namespace runtime

@@ -1,0 +1,74 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "admission/validation_context.hpp"
+#include "api/names.hpp"
+#include "api/train_job_reader.hpp"
+#include "template/limits.hpp"
+#include "runtime/compare.hpp"
+#include "template/shape.hpp"
+
+namespace runtime {
+
+using api::Json;
+
+namespace {
+
+using Contents = std::map<std::string_view, const Json*>;
+
+// By manager, of which there is one of each; nullopt: the schema is going to refuse the list.
+std::optional<Contents> contents_by_manager(const Json& patches) {
+    Contents contents;
+    for (const Json& patch : patches.items())
+        if (!contents.emplace(patch["manager"].as_string(), &patch["trainingRuntimeSpec"]).second)
+            return std::nullopt;
+    return contents;
+}
+
+}  // namespace
+
+bool patches_differ(const Json& left, const Json& right) {
+    const std::size_t size = left.items().size();
+    if (size != right.items().size() || size > max_runtime_patches) return true;
+    const auto before = contents_by_manager(right);
+    const auto after = contents_by_manager(left);
+    if (!before || !after) return true;
+    return !std::equal(after->begin(), after->end(), before->begin(), before->end(),
+                       [](const auto& a, const auto& b) {
+                           return a.first == b.first && is_equivalent(*a.second, *b.second);
+                       });
+}
+
+bool ValidationContext::patches_changed() const {
+    return patches_differ(job.spec["runtimePatches"], old_job->spec["runtimePatches"]);
+}
+
+bool is_harmless_update(const Json& object, const Json& old_object) {
+    if (old_object.is_null()) return false;
+    return object["metadata"]["deletionTimestamp"].is_string() ||
+           is_equivalent_but_for("suspend", object["spec"], old_object["spec"]);
+}
+
+void name_rule(api::FieldErrors& errors, std::size_t begin, std::string_view rule) {
+    for (std::size_t i = begin; i < errors.size(); ++i)
+        if (errors[i].rule.empty()) errors[i].rule = rule;
+}
+
+RequiredInputs lookups_for(const Json& object, const Json& old_object) {
+    const Json& spec = object["spec"];
+    // Nothing of the cluster will be asked about an object that cannot be any.
+    if (!check_train_job_shape(spec)) return {};
+    const bool supported = is_supported(api::parse_runtime_ref(spec));
+    if (is_harmless_update(object, old_object)) {
+        const bool queued = !object["metadata"]["labels"][api::queue_label].empty() &&
+                            old_object["metadata"]["labels"][api::queue_label].empty();
+        return {.runtime_for_warnings = queued && supported};
+    }
+    if (!check_train_job_limits(spec, old_object["spec"])) return {};
+    const bool patched =
+        !old_object.is_null() && patches_differ(spec["runtimePatches"], old_object["spec"]["runtimePatches"]);
+    return {.runtime = supported, .job_set = patched};
+}
+
+}  // namespace runtime

@@ -1,0 +1,170 @@
+#include <functional>
+#include <set>
+
+#include "admission/names.hpp"
+#include "admission/validation_context.hpp"
+#include "api/dns_label.hpp"
+#include "api/names.hpp"
+#include "template/edit.hpp"
+#include "build/template_rules.hpp"
+#include "template/forbidden_fields.hpp"
+#include "build/pod_sets.hpp"
+#include "template/replicated_jobs.hpp"
+#include "runtime/plugin.hpp"
+#include "template/shape.hpp"
+
+namespace runtime {
+namespace {
+
+using api::FieldError;
+using api::FieldErrors;
+using api::FieldErrorType;
+using api::Json;
+
+// Takes each error, with what tells whether the old object had it already: positions may have moved, so jobs
+// go by name. Of many errors nothing is kept but that.
+using Violated = std::function<void(FieldError error, std::string identity)>;
+
+void add(const Violated& found, FieldError error, std::string_view job, std::string_view what) {
+    std::string identity = std::string(job) + "|" + std::string(what) + "|" + to_json(error.value);
+    found(std::move(error), std::move(identity));
+}
+
+// It is a part of host names and of label values.
+void check_job_name(const Json& job, const PodSet& pods, const Violated& found) {
+    const std::int64_t left = longest_name_for(job, pods);
+    if (!api::is_dns_label(pods.name) || left >= 1) return;  // of the former, validate_template() tells
+    const std::string rule =
+        "must be shorter by " + std::to_string(1 - left) +
+        " characters at least: no TrainJob's name is short enough for its Pods to have valid names";
+    add(found,
+        {FieldErrorType::invalid, replicated_job_path(pods.index) + ".name", pods.name, rule, {}, "T4"},
+        pods.name, "name");
+}
+
+Json names_of(const Json& list) {
+    Json names = Json::array();
+    for (const Json& item : list.items()) names.push_back(item["name"]);
+    return names;
+}
+
+void check_job(const Json& job, std::size_t index, const Violated& found) {
+    const std::string_view name = job["name"].as_string();
+    const Json& replicas = job["replicas"];
+    const std::string ancestor(job["template"]["metadata"]["labels"][api::ancestor_label].as_string());
+    if (!is_known_ancestor(ancestor)) return;
+    if (replicas.int_or(1) != 1)
+        add(found,
+            {FieldErrorType::invalid,
+             replicated_job_path(index) + ".replicas",
+             replicas,
+             "must be 1 for a job with the label " + std::string(api::ancestor_label) + ": " + ancestor,
+             {},
+             "T1"},
+            name, "replicas");
+    const std::string container(ancestor == api::ancestor_trainer ? api::node_container
+                                                                  : std::string_view(ancestor));
+    const Json& containers = job["template"]["spec"]["template"]["spec"]["containers"];
+    if (!find_named(containers, container))
+        found({FieldErrorType::invalid,
+               replicated_job_path(index) + ".template.spec.template.spec.containers",
+               names_of(containers),
+               "must have a container \"" + container + "\" in a job with the label " +
+                   std::string(api::ancestor_label) + ": " + ancestor,
+               {},
+               "T2"},
+              // Whatever containers there are instead.
+              std::string(name) + "|container " + container);
+}
+
+// The original's schema admits an empty one, and its reconciler fails on it.
+void check_mpi(const Json& runtime, const Violated& found) {
+    const Json& implementation = runtime["spec"]["mlPolicy"]["mpi"]["mpiImplementation"];
+    if (implementation.is_string() && implementation.as_string().empty())
+        add(found,
+            {FieldErrorType::invalid,
+             "spec.mlPolicy.mpi.mpiImplementation",
+             implementation,
+             "must not be empty: leave it out for OpenMPI",
+             {},
+             "T4"},
+            {}, "mpiImplementation");
+}
+
+void check_forbidden_fields(const Json& job_set_spec, const Violated& found) {
+    for (const ForbiddenField& field : forbidden_fields(job_set_spec)) {
+        const bool deadline = field.member == "activeDeadlineSeconds";
+        add(found,
+            {FieldErrorType::forbidden,
+             field.path,
+             field.value,
+             deadline ? "set spec.activeDeadlineSeconds of the TrainJob instead"
+                      : "set spec.ttlSecondsAfterFinished of the runtime instead",
+             {},
+             "T3"},
+            field.job, field.member);
+    }
+}
+
+// Returns how many more errors there are of which nothing is known but their number.
+std::size_t for_each_violation(const Json& runtime, const Pipeline& pipeline, const Violated& found) {
+    const Json& job_set_spec = runtime["spec"]["template"]["spec"];
+    const auto& jobs = job_set_spec["replicatedJobs"].items();
+    const auto pod_sets = count_pods(job_set_spec, runtime["spec"]["mlPolicy"], std::nullopt);
+    for (std::size_t i = 0; i < jobs.size(); ++i) check_job(jobs[i], i, found);
+    check_forbidden_fields(job_set_spec, found);
+    for (const PodSet& pods : pod_sets) check_job_name(jobs[pods.index], pods, found);
+    check_mpi(runtime, found);
+    FieldErrors faults = validate_template(runtime);
+    for (const auto& plugin : pipeline) plugin->validate_runtime(runtime, faults);
+    name_rule(faults, 0, "T4");
+    for (const FieldError& fault : faults) add(found, fault, {}, fault.detail);
+    return faults.more();
+}
+
+// Such a deadline is allowed, but may not do what its author expects.
+std::vector<std::string> pod_deadlines(const Json& runtime) {
+    std::vector<std::string> found;
+    for (const Json& job : runtime["spec"]["template"]["spec"]["replicatedJobs"].items())
+        if (const Json& value = job["template"]["spec"]["template"]["spec"]["activeDeadlineSeconds"];
+            !value.is_null())
+            found.push_back(std::string(job["name"].as_string()) + "|" + to_json(value));
+    return found;
+}
+
+}  // namespace
+
+Findings validate_runtime(const Json& object, const Json& old_object, const Pipeline& pipeline) {
+    Findings findings;
+    if (const auto shape = check_runtime_shape(object); !shape) {
+        findings.errors.push_back(
+            {FieldErrorType::invalid, shape.error().field, {}, shape.error().message, {}, shape_rule});
+        return findings;
+    }
+    const Json nothing;
+    const Json& before = check_runtime_shape(old_object) ? old_object : nothing;
+    std::set<std::string> known;
+    const std::size_t unknown = for_each_violation(
+        before, pipeline,
+        [&](const FieldError&, std::string identity) { known.insert(std::move(identity)); });
+    const std::size_t more =
+        for_each_violation(object, pipeline, [&](FieldError error, const std::string& identity) {
+            // Where the old object had more than can be told apart, an error is taken for one of those.
+            if (!known.contains(identity) && unknown == 0) findings.errors.push_back(std::move(error));
+        });
+    if (unknown == 0) findings.errors.leave_out(more);
+    const auto warn = [&findings](std::string_view rule, std::string text) {
+        findings.warnings.push_back({.text = std::move(text), .rule = rule});
+    };
+    if (is_deprecated(object) && !is_deprecated(before))
+        warn("W1", deprecation_warning(object["kind"].as_string(), object["metadata"]["name"].as_string()));
+    if (const auto deadlines = pod_deadlines(object);
+        !deadlines.empty() && deadlines != pod_deadlines(before))
+        warn("W5", "activeDeadlineSeconds of a Pod template ends Pods regardless of the TrainJob's deadline");
+    if (const std::string shared = shared_subdomain(object);
+        !shared.empty() && shared != shared_subdomain(before))
+        warn("W19", subdomain_warning("spec.template.spec.network.subdomain"));
+    return findings;
+}
+
+}  // namespace runtime

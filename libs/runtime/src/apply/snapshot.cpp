@@ -1,0 +1,119 @@
+#include "runtime/snapshot.hpp"
+
+#include <algorithm>
+
+#include "api/json_reader.hpp"
+#include "api/names.hpp"
+#include "api/yaml.hpp"
+#include "runtime/size.hpp"
+#include "template/shape.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+
+api::Error unusable(const std::string& name, std::string why) {
+    return api::invalid("spec.runtimeRef",
+                        "the runtime's snapshot in ConfigMap \"" + name + "\" " + std::move(why));
+}
+
+std::string_view group_of(std::string_view api_version) {
+    const auto slash = api_version.find('/');
+    return slash == api_version.npos ? std::string_view() : api_version.substr(0, slash);
+}
+
+// A tenant can put anything into a ConfigMap, and reading YAML takes a hundred times the memory, and a
+// hundred times as long as JSON. No runtime that makes sense has a tenth of these.
+constexpr std::size_t longest_yaml = 256 * 1024;
+constexpr std::size_t most_tokens = 200'000;
+
+// Ours are JSON objects; those that the original writes are YAML maps in block style.
+api::Result<Json> parse(std::string_view text) {
+    const auto first = text.find_first_not_of(" \t\r\n");
+    const bool is_json = first != text.npos && text[first] == '{';
+    if (is_json) {
+        const std::size_t values = api::count_values(text);
+        return values > max_runtime_values ? api::invalid("", too_large_text(values)) : api::parse_json(text);
+    }
+    if (text.size() > longest_yaml)
+        return api::invalid("", "YAML that is longer than " + std::to_string(longest_yaml) + " bytes");
+    return api::parse_hostile_yaml(text, most_tokens);
+}
+
+void keep_only(Json& object, std::initializer_list<std::string_view> names) {
+    object.members().erase_if([&](const api::JsonObject::Member& member) {
+        return std::find(names.begin(), names.end(), member.key) == names.end();
+    });
+}
+
+// What the schema does not have may be anything, and as large as a ConfigMap.
+void keep_what_runtimes_have(Json& runtime) {
+    keep_only(runtime, {"apiVersion", "kind", "metadata", "spec"});
+    if (Json* spec = runtime.find("spec"); spec && spec->is_object())
+        keep_only(*spec, {"mlPolicy", "podGroupPolicy", "template", "ttlSecondsAfterFinished"});
+}
+
+// Most runtimes are stored as they are.
+bool is_complete(const Json& runtime) {
+    return !runtime["apiVersion"].as_string().empty() && !runtime["kind"].as_string().empty() &&
+           !runtime["metadata"].contains("managedFields");
+}
+
+std::string text_of(const api::TrainJob& job, const Json& runtime) {
+    if (is_complete(runtime)) return to_json(runtime);
+    Json stored = runtime.is_object() ? runtime : Json::object();
+    // Items of a list do not say what they are.
+    if (stored["apiVersion"].as_string().empty()) stored["apiVersion"] = api::trainer_api_version;
+    if (stored["kind"].as_string().empty()) stored["kind"] = job.runtime_ref.kind;
+    if (Json* metadata = stored.find("metadata")) metadata->erase("managedFields");
+    return to_json(stored);
+}
+
+}  // namespace
+
+std::string snapshot_name(std::string_view train_job_name) {
+    return std::string(train_job_name).append(api::snapshot_suffix);
+}
+
+Json make_snapshot(const api::TrainJob& job, const Json& runtime) {
+    const Json metadata =
+        Json::object({{"name", snapshot_name(job.meta.name)},
+                      {"namespace", job.meta.ns},
+                      {"ownerReferences", Json::array({api::controller_reference(job.meta)})}});
+    return Json::object({{"apiVersion", "v1"},
+                         {"kind", "ConfigMap"},
+                         {"metadata", metadata},
+                         {"immutable", true},
+                         {"data", Json::object({{api::snapshot_data_key, text_of(job, runtime)}})}});
+}
+
+api::Result<Json> read_snapshot(const Json& config_map, const api::TrainJob& job) {
+    const api::ObjectMeta meta = api::parse_meta(config_map);
+    if (meta.controller_uid.empty() || meta.controller_uid != job.meta.uid) {
+        api::Error error = unusable(meta.name, "does not belong to this TrainJob");
+        error.code = api::Errc::conflict;
+        return error;
+    }
+    const Json* text = config_map["data"].find(api::snapshot_data_key);
+    if (!text || !text->is_string())
+        return unusable(meta.name, "has no data key \"" + std::string(api::snapshot_data_key) + "\"");
+    auto runtime = parse(text->as_string());
+    if (!runtime) return unusable(meta.name, "cannot be read: " + describe(runtime.error()));
+
+    const Json& stored = *runtime;
+    const api::RuntimeRef found = {.api_group = std::string(group_of(stored["apiVersion"].as_string())),
+                                   .kind = std::string(stored["kind"].as_string()),
+                                   .name = std::string(stored["metadata"]["name"].as_string())};
+    if (found != job.runtime_ref)
+        return unusable(meta.name, "holds " + found.kind + "." + found.api_group + " \"" + found.name +
+                                       "\", not " + job.runtime_ref.kind + "." + job.runtime_ref.api_group +
+                                       " \"" + job.runtime_ref.name + "\"");
+    // What comes next takes a runtime for what its schema lets through.
+    if (auto shaped = check_runtime_shape(stored); !shaped)
+        return unusable(meta.name, "holds no runtime: " + describe(shaped.error()));
+    keep_what_runtimes_have(*runtime);
+    return runtime;
+}
+
+}  // namespace runtime

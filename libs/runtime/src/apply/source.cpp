@@ -1,0 +1,79 @@
+#include "runtime/source.hpp"
+
+#include <algorithm>
+
+#include "api/hash.hpp"
+#include "template/open_fields.hpp"
+
+namespace runtime {
+
+namespace {
+
+using api::Json;
+
+// Null, "", and lists and objects of such.
+bool says_nothing(const Json& value) {
+    const auto& items = value.items();
+    const auto& members = value.members();
+    if (value.is_object())
+        return std::all_of(members.begin(), members.end(),
+                           [](const auto& member) { return says_nothing(member.value); });
+    if (value.is_array()) return std::all_of(items.begin(), items.end(), says_nothing);
+    return value.empty();
+}
+
+// A patch of a replicated job that says no more than which one.
+bool says_nothing_of_it(const Json& job) {
+    const auto& members = job.members();
+    return std::all_of(members.begin(), members.end(),
+                       [](const auto& member) { return member.key == "name" || says_nothing(member.value); });
+}
+
+// Without what may change of a suspended JobSet: see fixed_part(). Queues put such things in and take them
+// away as they admit and evict.
+Json fixed_patches(const Json& patches) {
+    Json fixed = Json::array();
+    for (const Json& patch : patches.items()) {
+        Json spec = patch["trainingRuntimeSpec"];
+        if (Json* of_job_set = spec.find("template")) {
+            of_job_set->erase("metadata");
+            Json* job_set_spec = of_job_set->find("spec");
+            Json* jobs = job_set_spec ? job_set_spec->find("replicatedJobs") : nullptr;
+            if (jobs && jobs->is_array()) {
+                for (Json& job : jobs->items()) erase_open_fields(job);
+                std::erase_if(jobs->items(), says_nothing_of_it);
+            }
+        }
+        if (!says_nothing(spec))
+            fixed.push_back(
+                Json::object({{"manager", patch["manager"]}, {"trainingRuntimeSpec", std::move(spec)}}));
+    }
+    return fixed;
+}
+
+}  // namespace
+
+// Of what was observed, objects of ours follow from the rest, and others are what they say.
+std::string source_of(const Inputs& inputs) {
+    std::uint64_t hash = api::fnv1a(to_json(inputs.runtime["spec"]));
+    const auto add = [&hash](std::string_view name, const api::Json& value) {
+        hash = api::fnv1a(to_json(value), api::fnv1a(name, hash));
+    };
+    for (const auto& [name, value] : inputs.job.spec.members()) {
+        if (name == "runtimePatches") {
+            if (const Json fixed = fixed_patches(value); !fixed.empty()) add(name, fixed);
+        } else if (name != "suspend" && name != "labels" && name != "annotations") {
+            add(name, value);
+        }
+    }
+    for (const api::Json& object : inputs.observed) {
+        const api::ObjectMeta meta = api::parse_meta(object);
+        if (meta.controller_uid == inputs.job.meta.uid) continue;
+        add("metadata.name", meta.name);
+        for (const auto& [name, value] : object.members())
+            if (name != "metadata" && name != "status") add(name, value);
+    }
+    return api::hex(hash);
+}
+
+}  // namespace runtime

@@ -1,0 +1,149 @@
+#include "runtime/build.hpp"
+
+#include <algorithm>
+
+#include "api/json_reader.hpp"
+#include "api/names.hpp"
+#include "resources/claims.hpp"
+#include "build/template_rules.hpp"
+#include "template/forbidden_fields.hpp"
+#include "resources/gpu_claims.hpp"
+#include "template/patch_check.hpp"
+#include "build/pod_sets.hpp"
+#include "resources/resources.hpp"
+#include "runtime/plugin.hpp"
+#include "runtime/size.hpp"
+#include "template/shape.hpp"
+#include "build/steps.hpp"
+#include "template/template.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+
+// What admission should have refused, as far as broken or dangerous objects would come of it.
+api::Result<> check(const Inputs& inputs) {
+    // Its snapshot could not be read again.
+    if (const std::size_t values = api::count_tree_values(inputs.runtime); values > max_runtime_values)
+        return api::invalid("spec.runtimeRef", "the runtime " + too_large_text(values));
+    if (auto shape = check_runtime_shape(inputs.runtime); !shape) return shape;
+    if (auto shape = check_train_job_shape(inputs.job.spec); !shape) return shape;
+    for (const api::FieldErrors& errors :
+         {validate_template(inputs.runtime), check_patches(inputs.runtime, inputs.job.spec, PatchCheck::build)})
+        if (!errors.empty()) return to_error(errors.front());
+    return {};
+}
+
+// `resourcesPerNode` into the containers that get it; and what counts for numbers of processes.
+api::Result<> settle_resources(const Inputs& inputs, Info& info) {
+    const Json& per_node = info.trainer["resourcesPerNode"];
+    auto counted = counted_resources(info.spec, per_node);
+    if (!counted) return counted.error();
+    info.gpus = count_gpus(*counted, inputs.job.meta.ns, inputs.observed);
+    info.resources = std::move(counted->resources);
+    for (const PodSet& pods : info.pod_sets) {
+        Json* node = info.container(pods, api::node_container);
+        const Json& job = std::as_const(info.spec)["replicatedJobs"][pods.index];
+        if (!node || !gets_resources_per_node(info.ml_policy, job)) continue;
+        if (const auto faults = claim_faults_of_trainer(job, per_node); !faults.empty())
+            return to_error(faults.front());
+        auto merged = merged_resources(std::as_const(*node)["resources"], per_node);
+        if (!merged) return merged.error();
+        if (!merged->empty()) (*node)["resources"] = std::move(*merged);
+    }
+    // Who refers to a claim that is not there would never get a Pod.
+    auto faults = validate_claims(info.spec);
+    if (faults.empty()) return {};
+    const ClaimPlaces places(inputs.job.spec["runtimePatches"]);
+    if (auto place = places.find(faults.front().value.as_string()); !place.empty())
+        faults.front().field = std::move(place);
+    return to_error(faults.front());
+}
+
+void note_forbidden_fields(const Inputs& inputs, Built& built) {
+    std::string paths;
+    for (const ForbiddenField& field : forbidden_fields(inputs.runtime["spec"]["template"]["spec"]))
+        paths += (paths.empty() ? "" : ", ") + field.path;
+    if (!paths.empty())
+        built.warnings.push_back(
+            {"RuntimeFieldIgnored", inputs.job.runtime_ref.kind + " \"" + inputs.job.runtime_ref.name +
+                                        "\" has a deadline or TTL that is ignored: " + paths});
+}
+
+api::Result<> enforce(const Inputs& inputs, Info& info, const Pipeline& pipeline) {
+    using Hook = api::Result<> (Plugin::*)(const Inputs&, Info&) const;
+    constexpr Hook hooks[] = {&Plugin::enforce_ml_policy, &Plugin::enforce_pod_group_policy,
+                              &Plugin::enforce_pod_spec};
+    for (const Hook hook : hooks)
+        for (const auto& plugin : pipeline)
+            if (auto done = (*plugin.*hook)(inputs, info); !done) return done;
+    return {};
+}
+
+// What every object has: its namespace, and the TrainJob as its owner.
+void adopt(const api::TrainJob& job, Json& object) {
+    Json& metadata = object["metadata"];
+    metadata["namespace"] = job.meta.ns;
+    metadata["ownerReferences"] = Json::array({api::controller_reference(job.meta)});
+}
+
+}  // namespace
+
+// What cannot be built needs nothing; build() says why.
+Needs needs(const api::TrainJob& job, const Json& runtime, const std::vector<Json>& observed,
+            const Pipeline& pipeline) {
+    Needs all;
+    if (!check_runtime_shape(runtime) || !check_train_job_shape(job.spec)) return all;
+    const auto merged = patched_template(runtime, job.spec);
+    if (!merged) return all;
+    const NeedsContext context = {
+        .job = job, .runtime = runtime, .merged_spec = merged->spec, .observed = observed};
+    const auto counts_gpus = [&](const auto& plugin) {
+        return plugin->counts_gpus(runtime["spec"]["mlPolicy"]);
+    };
+    if (std::any_of(pipeline.begin(), pipeline.end(), counts_gpus))
+        if (const auto counted = counted_resources(merged->spec, job.spec["trainer"]["resourcesPerNode"]))
+            add_claim_needs(*counted, job.meta.ns, observed, all);
+    for (const auto& plugin : pipeline) plugin->add_needs(context, all);
+    return all;
+}
+
+const Json* find_observed(const std::vector<Json>& observed, const Need& need) {
+    const auto at = std::find_if(observed.begin(), observed.end(), [&need](const Json& object) {
+        return object["kind"].as_string() == need.kind &&
+               object["apiVersion"].as_string() == need.api_version &&
+               api::parse_meta(object).key() == need.key;
+    });
+    return at == observed.end() ? nullptr : &*at;
+}
+
+api::Result<Built> build(const Inputs& inputs, const Pipeline& pipeline) {
+    if (const auto checked = check(inputs); !checked) return checked.error();
+    auto patched = patched_template(inputs.runtime, inputs.job.spec);
+    if (!patched) return patched.error();
+
+    const Json& runtime_spec = inputs.runtime["spec"];
+    Info info = {.job = inputs.job,
+                 .ml_policy = runtime_spec["mlPolicy"],
+                 .pod_group_policy = runtime_spec["podGroupPolicy"],
+                 .trainer = inputs.job.spec["trainer"],
+                 .spec = std::move(patched->spec),
+                 .labels = std::move(patched->labels),
+                 .annotations = std::move(patched->annotations)};
+    info.pod_sets = count_pods(info.spec, info.ml_policy, info.num_nodes());
+    if (const auto settled = settle_resources(inputs, info); !settled) return settled.error();
+    if (const auto enforced = enforce(inputs, info, pipeline); !enforced) return enforced.error();
+    configure_trainer(info);
+    write_counts(info);
+
+    Built built;
+    note_forbidden_fields(inputs, built);
+    for (const auto& plugin : pipeline)
+        if (const auto done = plugin->build(inputs, info, built); !done) return done.error();
+    for (BuildWarning& notice : info.warnings) built.warnings.push_back(std::move(notice));
+    for (BuiltObject& each : built.objects) adopt(inputs.job, each.object);
+    return built;
+}
+
+}  // namespace runtime

@@ -1,0 +1,63 @@
+#include "build/pod_sets.hpp"
+
+#include <algorithm>
+
+#include "api/names.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+
+std::int64_t at_least_one(const Json& count) { return std::max<std::int64_t>(1, count.int_or(1)); }
+
+// Before the TrainJob has its say; never under one.
+std::int64_t base_count(const Json& replicated_job, std::string_view ancestor, const Json& ml_policy) {
+    if (ancestor == api::ancestor_trainer && ml_policy.is_object())
+        return nodes_that_train(ml_policy, std::nullopt);
+    return at_least_one(replicated_job["template"]["spec"]["parallelism"]);
+}
+
+// MPI trains on the replicated job called "node", with or without the launcher among the nodes.
+std::int64_t mpi_nodes(const Json& mpi, std::int64_t num_nodes) {
+    if (!mpi["runLauncherAsNode"].bool_or(false)) return num_nodes;
+    return num_nodes > 2 ? num_nodes - 1 : 1;
+}
+
+}  // namespace
+
+std::vector<PodSet> count_pods(const Json& spec, const Json& ml_policy,
+                               std::optional<std::int64_t> num_nodes) {
+    std::vector<PodSet> pod_sets;
+    const Json& mpi = ml_policy["mpi"];
+    bool scaled = false;  // only the first that trains follows the TrainJob
+    for (const Json& job : spec["replicatedJobs"].items()) {
+        PodSet pods;
+        pods.name = job["name"].as_string();
+        pods.ancestor = job["template"]["metadata"]["labels"][api::ancestor_label].as_string();
+        pods.count = base_count(job, pods.ancestor, ml_policy);
+        // The steps of a TrainJob run once each.
+        if (!is_known_ancestor(pods.ancestor))
+            pods.replicas = std::max<std::int64_t>(0, job["replicas"].int_or(1));
+        pods.index = pod_sets.size();
+        if (num_nodes && mpi.is_object()) {
+            if (pods.name == api::node_container) pods.count = mpi_nodes(mpi, *num_nodes);
+        } else if (num_nodes && !scaled && pods.ancestor == api::ancestor_trainer) {
+            pods.count = *num_nodes;
+            scaled = true;
+        }
+        pod_sets.push_back(std::move(pods));
+    }
+    return pod_sets;
+}
+
+std::int64_t nodes_that_train(const Json& ml_policy, std::optional<std::int64_t> num_nodes) {
+    return num_nodes.value_or(at_least_one(ml_policy["numNodes"]));
+}
+
+bool is_known_ancestor(std::string_view ancestor) {
+    return ancestor == api::ancestor_trainer || ancestor == api::ancestor_dataset_initializer ||
+           ancestor == api::ancestor_model_initializer;
+}
+
+}  // namespace runtime

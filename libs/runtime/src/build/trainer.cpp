@@ -1,0 +1,48 @@
+#include "api/names.hpp"
+#include "template/edit.hpp"
+#include "build/pod_sets.hpp"
+#include "build/steps.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+
+// With runLauncherAsNode the launcher (which has the trainer's label) and the nodes are one group of hosts.
+bool gets_env(const Info& info, const PodSet& pods) {
+    if (pods.ancestor == api::ancestor_trainer) return true;
+    return pods.name == api::node_container && info.ml_policy["mpi"]["runLauncherAsNode"].bool_or(false);
+}
+
+void replace(Json& container, std::string_view member, const Json& value) {
+    if (!value.is_null()) container[member] = value;
+}
+
+}  // namespace
+
+void add_trainer_env(const Info& info, Json& container) { upsert_all_env(container, info.trainer["env"]); }
+
+void configure_trainer(Info& info) {
+    for (const PodSet& pods : info.pod_sets) {
+        Json* node = info.container(pods, api::node_container);
+        if (!node) continue;
+        if (pods.ancestor == api::ancestor_trainer) {
+            replace(*node, "image", info.trainer["image"]);
+            replace(*node, "command", info.command.value_or(info.trainer["command"]));
+            replace(*node, "args", info.args.value_or(info.trainer["args"]));
+        }
+        if (gets_env(info, pods)) add_trainer_env(info, *node);
+    }
+}
+
+void write_counts(Info& info) {
+    Json::Array& jobs = info.spec["replicatedJobs"].items();
+    for (const PodSet& pods : info.pod_sets) {
+        if (is_known_ancestor(pods.ancestor)) jobs[pods.index]["replicas"] = 1;
+        Json& job_spec = info.job_template(pods)["spec"];
+        job_spec["parallelism"] = pods.count;
+        job_spec["completions"] = pods.count;
+    }
+}
+
+}  // namespace runtime

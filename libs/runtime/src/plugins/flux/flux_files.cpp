@@ -1,0 +1,68 @@
+#include "plugins/flux/flux_files.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "plugins/flux/flux_texts.hpp"
+#include "plugins/flux/z85.hpp"
+
+namespace runtime {
+namespace {
+
+using Values = std::vector<std::pair<std::string_view, std::string>>;
+
+std::string fill_in(std::string_view text, const Values& values) {
+    std::string filled(text);
+    for (const auto& [name, value] : values) {
+        const std::string mark = "{{" + std::string(name) + "}}";
+        for (auto at = filled.find(mark); at != filled.npos; at = filled.find(mark, at + value.size()))
+            filled.replace(at, mark.size(), value);
+    }
+    return filled;
+}
+
+}  // namespace
+
+std::string flux_init_script(const FluxSettings& settings) {
+    return fill_in(flux_texts::init_sh, {{"hosts", settings.hosts}});
+}
+
+std::string flux_entrypoint_script(const FluxSettings& settings) {
+    const std::int64_t gpus = settings.gpus_per_node;
+    // Flux counts GPUs per process.
+    const std::int64_t per_process = gpus / settings.processes_per_node;
+    return fill_in(
+        flux_texts::entrypoint_sh,
+        {{"hosts", settings.hosts},
+         {"cores", "0-" + std::to_string(settings.processes_per_node - 1)},
+         {"gpus", gpus > 0 ? "--gpu='0-" + std::to_string(gpus - 1) + "' " : std::string()},
+         {"lead", settings.lead},
+         {"nodes", std::to_string(settings.nodes)},
+         {"tasks", std::to_string(settings.nodes * settings.processes_per_node)},
+         {"gpus_per_task", gpus > 0 ? "-g '" + std::to_string(per_process) + "' " : std::string()}});
+}
+
+std::string flux_broker_config(const FluxSettings& settings) {
+    return fill_in(flux_texts::broker_toml, {{"device", settings.network_device},
+                                             {"subdomain", settings.subdomain},
+                                             {"hosts", settings.hosts},
+                                             {"policy", settings.queue_policy}});
+}
+
+std::string flux_certificate(std::string_view name, std::string_view public_key,
+                             std::string_view secret_key) {
+    // Flux's parser wants sections at the margin, values in quotes and indented, and short lines.
+    return "#   Made for one TrainJob: whoever has this can join its Flux brokers.\n"
+           "metadata\n"
+           "    name = \"" +
+           std::string(name) +
+           "\"\n"
+           "curve\n"
+           "    public-key = \"" +
+           to_z85(public_key) +
+           "\"\n"
+           "    secret-key = \"" +
+           to_z85(secret_key) + "\"\n";
+}
+
+}  // namespace runtime

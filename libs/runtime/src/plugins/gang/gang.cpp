@@ -1,0 +1,166 @@
+#include "plugins/gang/gang.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "api/names.hpp"
+#include "resources/pod_requests.hpp"
+#include "template/replicated_jobs.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+
+constexpr std::string_view runtime_class_api_version = "node.k8s.io/v1";
+constexpr std::string_view runtime_class_kind = "RuntimeClass";
+
+// Each is a request to the API server in every pass that builds; a cluster has a handful.
+constexpr std::size_t most_runtime_classes = 32;
+
+// What Pods of each class take besides their containers.
+std::map<std::string_view, const Json*> overheads(const std::vector<Json>& observed) {
+    std::map<std::string_view, const Json*> found;
+    for (const Json& object : observed)
+        if (object["kind"].as_string() == runtime_class_kind &&
+            object["apiVersion"].as_string() == runtime_class_api_version)
+            found.emplace(object["metadata"]["name"].as_string(), &object["overhead"]["podFixed"]);
+    return found;
+}
+
+using Indexes = std::vector<std::size_t>;
+
+// Per job, the ones that it names. A job may depend on earlier ones only.
+std::vector<Indexes> direct_dependencies(const Json& jobs) {
+    std::vector<Indexes> all;
+    std::map<std::string_view, std::size_t> earlier;
+    for (const Json& job : jobs.items()) {
+        std::set<std::size_t> named;
+        for (const Json& dependency : job["dependsOn"].items())
+            if (const auto at = earlier.find(dependency["name"].as_string()); at != earlier.end())
+                named.insert(at->second);
+        earlier.emplace(job["name"].as_string(), all.size());
+        all.emplace_back(named.begin(), named.end());
+    }
+    return all;
+}
+
+// Which jobs start when `first` does: those that come after the same jobs, near or far. Takes time and memory
+// in proportion to what the jobs say, whatever they say: a runtime may have thousands.
+std::vector<bool> started_with(const Json& job_set_spec, std::size_t first) {
+    const Json& jobs = job_set_spec["replicatedJobs"];
+    std::vector<bool> chosen(jobs.items().size());
+    // One by one, each comes after more jobs than the one before.
+    if (job_set_spec["startupPolicy"]["startupPolicyOrder"].as_string() == "InOrder") {
+        chosen[first] = true;
+        return chosen;
+    }
+    const std::vector<Indexes> direct = direct_dependencies(jobs);
+    std::vector<bool> before(chosen.size());
+    std::vector<bool> last(chosen.size());  // of those before, the ones that none of them comes after
+    std::size_t lasts = 0;
+    // Dependencies point backwards, so one way back meets each job after all that depend on it.
+    for (const std::size_t index : direct[first]) {
+        before[index] = last[index] = true;
+        ++lasts;
+    }
+    for (std::size_t index = first; index-- > 0;) {
+        if (!before[index]) continue;
+        for (const std::size_t earlier : direct[index]) {
+            before[earlier] = true;
+            if (last[earlier]) --lasts;
+            last[earlier] = false;
+        }
+    }
+    // Who comes after the last ones comes after all of them.
+    for (std::size_t index = 0; index < chosen.size(); ++index) {
+        const Indexes& named = direct[index];
+        const bool none_else =
+            std::all_of(named.begin(), named.end(), [&](auto each) { return before[each]; });
+        const auto named_lasts =
+            std::count_if(named.begin(), named.end(), [&](auto each) { return last[each]; });
+        chosen[index] = none_else && static_cast<std::size_t>(named_lasts) == lasts;
+    }
+    return chosen;
+}
+
+api::Result<> check_runtime_classes(const Json& job_set_spec) {
+    std::set<std::string_view> classes = {""};
+    const auto& jobs = job_set_spec["replicatedJobs"].items();
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+        if (classes.insert(pod_spec_of(jobs[i])["runtimeClassName"].as_string()).second &&
+            classes.size() > most_runtime_classes + 1)
+            return api::invalid(pod_spec_path(i) + ".runtimeClassName",
+                                "the jobs of a gang have " + std::to_string(most_runtime_classes) +
+                                    " different classes at most");
+    return {};
+}
+
+}  // namespace
+
+void add_gang_needs(const NeedsContext& context, std::string_view pod_group_api_version, Needs& needs) {
+    needs.objects.push_back({.api_version = std::string(pod_group_api_version),
+                             .kind = "PodGroup",
+                             .key = context.job.meta.key(),
+                             .ours = ApplyPolicy::with_job_set});
+    needs.objects.push_back({.api_version = "v1", .kind = "LimitRange", .key = {context.job.meta.ns, ""}});
+    std::set<std::string_view> classes;
+    for (const Json& job : context.merged_spec["replicatedJobs"].items())
+        if (const auto name = pod_spec_of(job)["runtimeClassName"].as_string(); !name.empty())
+            classes.insert(name);
+    if (classes.size() > most_runtime_classes) return;  // make_pod_group() says so
+    for (const std::string_view name : classes)
+        needs.objects.push_back({.api_version = std::string(runtime_class_api_version),
+                                 .kind = std::string(runtime_class_kind),
+                                 .key = {.name = std::string(name)}});
+}
+
+std::vector<const PodSet*> gang_members(Info& info) {
+    const PodSet* first = info.pod_set(api::node_container);
+    if (!first) first = info.trainer_pod_set();
+    if (!first && !info.pod_sets.empty()) first = &info.pod_sets.front();
+    std::vector<const PodSet*> members;
+    if (!first) return members;
+    const std::vector<bool> chosen = started_with(info.spec, first->index);
+    for (const PodSet& pods : info.pod_sets)
+        if (chosen[pods.index]) members.push_back(&pods);
+    return members;
+}
+
+api::Result<> check_only_gang_policy(const Info& info) {
+    if (info.pod_group_policy["coscheduling"].is_object() && info.pod_group_policy["volcano"].is_object())
+        return api::invalid("spec.podGroupPolicy", "coscheduling and volcano exclude each other");
+    return {};
+}
+
+api::Result<Json> make_pod_group(const Inputs& inputs, Info& info, std::string_view pod_group_api_version) {
+    PodDefaults defaults = {.requests = default_requests(inputs.observed)};
+    if (auto checked = check_runtime_classes(info.spec); !checked) return checked.error();
+    const auto overhead_of = overheads(inputs.observed);
+    std::int64_t pods = 0;
+    ResourceList sum;
+    for (const PodSet* member : gang_members(info)) {
+        const Json& spec = pod_spec_of(std::as_const(info.spec)["replicatedJobs"][member->index]);
+        const auto overhead = overhead_of.find(spec["runtimeClassName"].as_string());
+        defaults.overhead = overhead == overhead_of.end() ? Json() : *overhead->second;
+        const auto requests = pod_requests(spec, defaults);
+        if (!requests)
+            return api::invalid(pod_spec_path(member->index) + "." + requests.error().field,
+                                requests.error().message);
+        const Json& job = std::as_const(info.spec)["replicatedJobs"][member->index];
+        const std::int64_t replicas = std::max<std::int64_t>(0, job["replicas"].int_or(1));
+        const std::int64_t count = replicas * std::max<std::int64_t>(0, member->count);
+        pods += count;
+        if (pods > std::numeric_limits<std::int32_t>::max())
+            return api::invalid("spec.trainer.numNodes", "makes more than 2^31 Pods, which no gang can have");
+        for (const auto& [name, quantity] : *requests) sum[name] += count * quantity;
+    }
+    Json group = Json::object({{"apiVersion", pod_group_api_version}, {"kind", "PodGroup"}});
+    group["metadata"]["name"] = info.job.meta.name;
+    group["spec"]["minMember"] = pods;
+    for (const auto& [name, quantity] : sum) group["spec"]["minResources"][name] = to_string(quantity);
+    return group;
+}
+
+}  // namespace runtime

@@ -1,0 +1,63 @@
+#include <algorithm>
+
+#include "api/names.hpp"
+#include "template/edit.hpp"
+#include "plugins/plugins.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+
+struct Step {
+    std::string_view ancestor;  // also the name of its container
+    std::string_view member;    // of spec.initializer
+};
+
+constexpr Step steps[] = {{api::ancestor_dataset_initializer, "dataset"},
+                          {api::ancestor_model_initializer, "model"}};
+
+// What an API server stores of one object. (etcd takes requests of 1.5 MiB.)
+constexpr std::size_t most_bytes = 1'500'000;
+
+void configure(Json& container, const Json& initializer) {
+    // An empty URI is sent too: it overrides the runtime's.
+    if (const Json& uri = initializer["storageUri"]; uri.is_string())
+        upsert_env(container, env_value("STORAGE_URI", std::string(uri.as_string())));
+    upsert_all_env(container, initializer["env"]);
+    // The CRD fills in an empty name.
+    if (const Json& secret = initializer["secretRef"]; !secret["name"].as_string().empty())
+        container["envFrom"].push_back(Json::object({{"secretRef", secret}}));
+}
+
+// `spec.initializer`: where to download from, environment and credentials, into the jobs that are labelled
+// for it. After the frameworks, so that what the user asks for wins.
+class Initializers final : public Plugin {
+public:
+    std::string_view name() const override { return "initializers"; }
+
+    api::Result<> enforce_pod_spec(const Inputs&, Info& info) const override {
+        for (const auto& [ancestor, member] : steps) {
+            const Json& initializer = info.job.spec["initializer"][member];
+            if (!initializer.is_object()) continue;
+            const auto copies = static_cast<std::size_t>(
+                std::count_if(info.pod_sets.begin(), info.pod_sets.end(),
+                              [wanted = ancestor](const PodSet& pods) { return pods.ancestor == wanted; }));
+            // Thousands of jobs with a large environment each would be gigabytes.
+            if (copies > 1 && to_json(initializer).size() > most_bytes / copies)
+                return api::invalid("spec.initializer." + std::string(member),
+                                    "is too large to be given to " + std::to_string(copies) +
+                                        " jobs of the runtime: no API server would store the JobSet");
+            for (const PodSet& pods : info.pod_sets)
+                if (pods.ancestor == ancestor)
+                    if (Json* container = info.container(pods, ancestor)) configure(*container, initializer);
+        }
+        return {};
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Plugin> make_initializers() { return std::make_unique<Initializers>(); }
+
+}  // namespace runtime

@@ -1,0 +1,36 @@
+#include "api/names.hpp"
+#include "template/edit.hpp"
+#include "plugins/plugins.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+
+constexpr std::int64_t coordinator_port = 29500;
+
+// Tells every JAX process how many peers it has and where the coordinator listens
+// (jax.distributed.initialize: coordinator_address, num_processes, process_id). One process per node.
+class Jax final : public Plugin {
+public:
+    std::string_view name() const override { return "jax"; }
+
+    api::Result<> enforce_ml_policy(const Inputs&, Info& info) const override {
+        const PodSet* pods = info.trainer_pod_set();
+        if (!info.ml_policy["jax"].is_object() || !pods) return {};
+        Json* node = info.container(*pods, api::node_container);
+        if (!node) return {};
+        upsert_env(*node, env_value("JAX_NUM_PROCESSES", std::to_string(pods->count)));
+        upsert_env(*node, env_rank("JAX_PROCESS_ID"));
+        upsert_env(*node, env_value("JAX_COORDINATOR_ADDRESS",
+                                    info.first_endpoint() + ":" + std::to_string(coordinator_port)));
+        return info.upsert_port(*pods, api::node_container,
+                                Json::object({{"containerPort", coordinator_port}}));
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Plugin> make_jax() { return std::make_unique<Jax>(); }
+
+}  // namespace runtime

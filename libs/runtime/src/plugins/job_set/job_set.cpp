@@ -1,0 +1,32 @@
+#include "api/names.hpp"
+#include "plugins/plugins.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+
+// The template, by now complete, becomes the JobSet.
+class JobSetPlugin final : public Plugin {
+public:
+    std::string_view name() const override { return "jobset"; }
+
+    api::Result<> build(const Inputs&, Info& info, Built& built) const override {
+        // Nothing of the TrainJob's own labels and annotations: Kueue's queue name, for one, must stay there.
+        Json metadata = Json::object({{"name", info.job.meta.name}});
+        if (!info.labels.empty()) metadata["labels"] = std::move(info.labels);
+        if (!info.annotations.empty()) metadata["annotations"] = std::move(info.annotations);
+        info.spec["suspend"] = info.job.suspend;
+        Json job_set = Json::object({{"apiVersion", api::job_set_api_version}, {"kind", "JobSet"}});
+        job_set["metadata"] = std::move(metadata);
+        job_set["spec"] = std::move(info.spec);
+        built.objects.push_back({std::move(job_set), ApplyPolicy::with_job_set});
+        return {};
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Plugin> make_job_set() { return std::make_unique<JobSetPlugin>(); }
+
+}  // namespace runtime

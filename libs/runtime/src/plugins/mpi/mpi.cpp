@@ -1,0 +1,250 @@
+#include <algorithm>
+#include <span>
+
+#include "api/base64.hpp"
+#include "api/names.hpp"
+#include "template/edit.hpp"
+#include "plugins/plugins.hpp"
+
+namespace runtime {
+namespace {
+
+using api::FieldErrors;
+using api::FieldErrorType;
+using api::Json;
+
+constexpr std::string_view launcher_job = "launcher";
+constexpr std::string_view node_job = "node";
+constexpr std::string_view key_volume = "mpi-ssh-auth";
+constexpr std::string_view host_file_volume = "mpi-hostfile";
+constexpr std::string_view host_file_folder = "/etc/mpi";
+constexpr std::string_view host_file_key = "hostfile";
+constexpr std::string_view default_key_folder = "/root/.ssh";
+// What an object may hold in etcd, and so what a ConfigMap may.
+constexpr std::size_t most_host_file_bytes = 1'000'000;
+
+// `value` is "{slots}" for the number of processes per host.
+struct Variable {
+    std::string_view name;
+    std::string_view value;
+};
+
+// How a launcher is told where its hosts are and how to reach them.
+struct Implementation {
+    std::string_view name;
+    std::string_view slots_mark;  // in the host file, between a host and its slots
+    std::span<const Variable> variables;
+};
+
+constexpr std::string_view host_file = "/etc/mpi/hostfile";
+// Pods that have just started may not answer at once.
+constexpr std::string_view patience = "-o ConnectionAttempts=10";
+
+// https://docs.open-mpi.org/en/v4.1.x: an MCA parameter is the variable OMPI_MCA_<parameter>.
+constexpr Variable open_mpi[] = {{"OMPI_MCA_orte_default_hostfile", host_file},
+                                 {"OMPI_MCA_orte_keep_fqdn_hostnames", "true"},
+                                 {"OMPI_MCA_orte_set_default_slots", "{slots}"},
+                                 {"OMPI_MCA_plm_rsh_args", patience}};
+// Intel MPI Library Developer Reference, "Hydra Environment Variables".
+constexpr Variable intel[] = {{"I_MPI_HYDRA_HOST_FILE", host_file},
+                              {"I_MPI_PERHOST", "{slots}"},
+                              {"I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", patience}};
+// MPICH Wiki, "Using the Hydra Process Manager". Which of the two names of extra arguments is read depends on
+// the version; 4.0 has the longer one.
+constexpr Variable mpich[] = {{"HYDRA_HOST_FILE", host_file},
+                              {"HYDRA_LAUNCH_EXTRA_ARGS", patience},
+                              {"HYDRA_LAUNCHER_EXTRA_ARGS", patience}};
+
+constexpr Implementation implementations[] = {
+    {"OpenMPI", " slots=", open_mpi}, {"Intel", ":", intel}, {"MPICH", ":", mpich}};
+
+// Which the images have; nullptr if that is unknown. Absent and empty, which older objects have, mean
+// OpenMPI.
+const Implementation* implementation_of(const Json& mpi) {
+    const std::string_view name = mpi["mpiImplementation"].as_string();
+    if (name.empty()) return &implementations[0];
+    for (const Implementation& known : implementations)
+        if (known.name == name) return &known;
+    return nullptr;
+}
+
+bool launcher_is_node(const Json& mpi) { return mpi["runLauncherAsNode"].bool_or(false); }
+
+std::string secret_name(const api::TrainJob& job) { return job.meta.name + "-mpi-ssh-auth"; }
+std::string host_file_name(const api::TrainJob& job) { return job.meta.name + "-mpi-hostfile"; }
+
+// One process per host, which is what the schema fills in, stands for one per GPU.
+bool has_slots_for_gpus(const Info& info) {
+    return !info.trainer["numProcPerNode"].as_int() && info.ml_policy["mpi"]["numProcPerNode"].int_or(1) == 1;
+}
+
+std::int64_t slots(const Info& info) {
+    if (has_slots_for_gpus(info)) return std::max<std::int64_t>(1, info.gpus.count);
+    return info.trainer["numProcPerNode"].int_or(info.ml_policy["mpi"]["numProcPerNode"].int_or(1));
+}
+
+Json key_file(std::string_view key, std::string_view path, std::int64_t mode) {
+    return Json::object({{"key", key}, {"path", path}, {"mode", mode}});
+}
+
+Json keys_volume(const api::TrainJob& job) {
+    // OpenSSH refuses a private key that others than its owner can read. Where a Pod has an fsGroup, the
+    // kubelet adds what the group needs.
+    const Json files = Json::array({key_file("ssh-privatekey", "id_rsa", 0600),
+                                    key_file("ssh-publickey", "id_rsa.pub", 0644),
+                                    key_file("ssh-publickey", "authorized_keys", 0644)});
+    Json secret = Json::object({{"secretName", secret_name(job)}, {"defaultMode", 0400}, {"items", files}});
+    return Json::object({{"name", key_volume}, {"secret", std::move(secret)}});
+}
+
+Json hosts_volume(const api::TrainJob& job) {
+    const Json files = Json::array({key_file(host_file_key, host_file_key, 0444)});
+    Json config_map = Json::object({{"name", host_file_name(job)}, {"items", files}});
+    return Json::object({{"name", host_file_volume}, {"configMap", std::move(config_map)}});
+}
+
+Json mount(std::string_view volume, std::string_view path) {
+    return Json::object({{"name", volume}, {"mountPath", path}});
+}
+
+void give_keys(Info& info, const PodSet& pods) {
+    upsert_volume(info.pod_spec(pods), keys_volume(info.job));
+    const std::string_view folder = info.ml_policy["mpi"]["sshAuthMountPath"].as_string();
+    if (Json* node = info.container(pods, api::node_container))
+        upsert_mount(*node, mount(key_volume, folder.empty() ? default_key_folder : folder));
+}
+
+void give_hosts(Info& info, const PodSet& pods, const Implementation& implementation) {
+    upsert_volume(info.pod_spec(pods), hosts_volume(info.job));
+    Json* node = info.container(pods, api::node_container);
+    if (!node) return;
+    upsert_mount(*node, mount(host_file_volume, host_file_folder));
+    for (const auto& [name, value] : implementation.variables)
+        upsert_env(*node,
+                   env_value(name, value == "{slots}" ? std::to_string(slots(info)) : std::string(value)));
+}
+
+api::Result<std::string> host_lines(Info& info, const Implementation& implementation) {
+    const std::string ending = std::string(implementation.slots_mark) + std::to_string(slots(info)) + "\n";
+    std::string lines;
+    for (const PodSet& pods : info.pod_sets) {
+        const bool is_host =
+            pods.name == node_job || (pods.name == launcher_job && launcher_is_node(info.ml_policy["mpi"]));
+        if (!is_host || pods.count <= 0) continue;
+        for (std::int64_t replica = 0; replica < pods.replicas; ++replica)
+            for (std::int64_t index = 0; index < pods.count; ++index) {
+                if (lines.size() > most_host_file_bytes)
+                    return api::invalid("spec.trainer.numNodes",
+                                        "the host file of so many nodes does not fit into a ConfigMap");
+                lines += info.endpoint(pods.name, replica, index) + ending;
+            }
+    }
+    return lines;
+}
+
+Json key_secret(const api::TrainJob& job, const SshKeyPair& keys) {
+    Json secret =
+        Json::object({{"apiVersion", "v1"}, {"kind", "Secret"}, {"type", "kubernetes.io/ssh-auth"}});
+    secret["metadata"]["name"] = secret_name(job);
+    secret["immutable"] = true;
+    secret["data"]["ssh-privatekey"] = api::to_base64(keys.private_pem);
+    secret["data"]["ssh-publickey"] = api::to_base64(keys.public_line);
+    return secret;
+}
+
+Json host_file_map(const api::TrainJob& job, std::string lines) {
+    Json map = Json::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
+    map["metadata"]["name"] = host_file_name(job);
+    map["data"][host_file_key] = std::move(lines);
+    return map;
+}
+
+// A launcher and its nodes, which trust each other by a key that is made for this TrainJob alone.
+class Mpi final : public Plugin {
+public:
+    std::string_view name() const override { return "mpi"; }
+    bool counts_gpus(const Json& ml_policy) const override { return ml_policy["mpi"].is_object(); }
+    std::string_view rule() const override { return "J15"; }
+
+    void add_needs(const NeedsContext& context, Needs& needs) const override {
+        const api::TrainJob& job = context.job;
+        if (!context.runtime["spec"]["mlPolicy"]["mpi"].is_object()) return;
+        const Need keys = {.api_version = "v1",
+                           .kind = "Secret",
+                           .key = {.ns = job.meta.ns, .name = secret_name(job)},
+                           .ours = ApplyPolicy::once};
+        needs.objects.push_back(keys);
+        needs.objects.push_back({.api_version = "v1",
+                                 .kind = "ConfigMap",
+                                 .key = {.ns = job.meta.ns, .name = host_file_name(job)},
+                                 .ours = ApplyPolicy::every_pass});
+        needs.ssh_key_pair = needs.ssh_key_pair || !find_observed(context.observed, keys);
+    }
+
+    void validate(const ValidationInputs& review, FieldErrors& errors) const override {
+        const Json& mpi = review.runtime["spec"]["mlPolicy"]["mpi"];
+        if (!mpi.is_object()) return;
+        check_jobs(review, mpi, errors);
+        const Implementation* implementation = implementation_of(mpi);
+        if (!implementation) return;
+        const Json& env = review.job.spec["trainer"]["env"];
+        std::string taken;
+        for (const auto& [name, value] : implementation->variables)
+            if (find_named(env, name)) taken += (taken.empty() ? "" : ", ") + std::string(name);
+        if (!taken.empty())
+            errors.push_back({FieldErrorType::invalid,
+                              "spec.trainer.env",
+                              taken,
+                              "must not be set: the MPI runtime sets these variables for " +
+                                  std::string(implementation->name),
+                              {}});
+    }
+
+    api::Result<> enforce_ml_policy(const Inputs&, Info& info) const override {
+        const Json& mpi = info.ml_policy["mpi"];
+        if (!mpi.is_object()) return {};
+        const Implementation* implementation = implementation_of(mpi);
+        if (!implementation)
+            return api::invalid("spec.mlPolicy.mpi.mpiImplementation", "must be OpenMPI, Intel or MPICH");
+        if (has_slots_for_gpus(info)) info.note_unknown_gpus();
+        for (const std::string_view job : {launcher_job, node_job})
+            if (const PodSet* pods = info.pod_set(job)) give_keys(info, *pods);
+        if (const PodSet* launcher = info.pod_set(launcher_job)) give_hosts(info, *launcher, *implementation);
+        return {};
+    }
+
+    api::Result<> build(const Inputs& inputs, Info& info, Built& built) const override {
+        const Json& mpi = info.ml_policy["mpi"];
+        if (!mpi.is_object()) return {};
+        auto lines = host_lines(info, *implementation_of(mpi));
+        if (!lines) return lines.error();
+        if (inputs.ssh_key_pair)
+            built.objects.push_back({key_secret(info.job, *inputs.ssh_key_pair), ApplyPolicy::once});
+        built.objects.push_back({host_file_map(info.job, std::move(*lines)), ApplyPolicy::every_pass});
+        return {};
+    }
+
+private:
+    // With one node there is nobody that a missing job would have to reach.
+    static void check_jobs(const ValidationInputs& review, const Json& mpi, FieldErrors& errors) {
+        const Json& nodes = review.job.spec["trainer"]["numNodes"];
+        if (nodes.int_or(1) < 2 || !launcher_is_node(mpi)) return;
+        const Json& jobs = review.runtime["spec"]["template"]["spec"]["replicatedJobs"];
+        for (const std::string_view job : {launcher_job, node_job})
+            if (!find_named(jobs, job)) {
+                errors.push_back({FieldErrorType::invalid,
+                                  "spec.trainer.numNodes",
+                                  nodes,
+                                  "must be 1: the runtime trains on its launcher too, but it has no job \"" +
+                                      std::string(job) + "\"",
+                                  {}});
+                return;
+            }
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Plugin> make_mpi() { return std::make_unique<Mpi>(); }
+
+}  // namespace runtime

@@ -1,0 +1,203 @@
+#include <algorithm>
+
+#include "api/names.hpp"
+#include "template/edit.hpp"
+#include "plugins/plugins.hpp"
+#include "plugins/torch/torch_tune.hpp"
+#include "build/pod_sets.hpp"
+#include "resources/resources.hpp"
+
+namespace runtime {
+namespace {
+
+using api::FieldErrors;
+using api::FieldErrorType;
+using api::Json;
+
+constexpr std::int64_t master_port = 29500;
+
+// torchrun reads its options from PET_<OPTION>
+// (https://pytorch.org/docs/stable/elastic/run.html: "options ... can be set through environment variables").
+constexpr std::string_view nodes_variable = "PET_NNODES";
+constexpr std::string_view processes_variable = "PET_NPROC_PER_NODE";
+constexpr std::string_view rank_variable = "PET_NODE_RANK";
+constexpr std::string_view address_variable = "PET_MASTER_ADDR";
+constexpr std::string_view port_variable = "PET_MASTER_PORT";
+// In the order in which an error lists them.
+constexpr std::string_view reserved[] = {address_variable, port_variable, nodes_variable, rank_variable,
+                                         processes_variable};
+
+// What `--nproc-per-node` is to be.
+api::Result<std::string> processes_per_node(const Json& trainer, const Json& ml_policy, const Json& resources,
+                                            const GpuCount& devices) {
+    if (const auto wanted = trainer["numProcPerNode"].as_int()) return std::to_string(*wanted);
+    const std::string cpu_count = std::to_string(std::max<std::int64_t>(1, cpus(resources)));
+    const Json& policy = ml_policy["torch"]["numProcPerNode"];
+    if (const auto number = policy.as_int()) return std::to_string(*number);
+    if (policy.as_string() == "gpu") return std::string("gpu");
+    if (policy.as_string() == "cpu") return cpu_count;
+    if (!policy.is_null() && policy.as_string() != "auto")
+        return api::invalid("spec.mlPolicy.torch.numProcPerNode", "must be auto, cpu, gpu or a number");
+    // With claims that do not tell, torchrun itself looks at what the Pod was given.
+    return devices.count > 0 || !devices.known ? std::string("auto") : cpu_count;
+}
+
+// No `master`: torchtune is told otherwise.
+void add_variables(Json& container, const std::string& nodes, const std::string& processes,
+                   const std::optional<std::string>& master) {
+    upsert_env(container, env_value(nodes_variable, nodes));
+    upsert_env(container, env_value(processes_variable, processes));
+    upsert_env(container, env_rank(rank_variable));
+    if (!master) return;
+    upsert_env(container, env_value(address_variable, *master));
+    upsert_env(container, env_value(port_variable, std::to_string(master_port)));
+}
+
+// Whom a container that does not train is to ask: who trains or, where nobody does, the first Pod of its own
+// job, unless one is called as the trainer's usually is.
+std::string master_for(Info& info, const PodSet& pods) {
+    const bool is_there = info.trainer_pod_set() || info.pod_set(api::node_container);
+    return is_there ? info.first_endpoint() : info.endpoint(pods.name, 0, 0);
+}
+
+std::string target_path(std::size_t target) {
+    return "spec.mlPolicy.torch.envInjection.targets[" + std::to_string(target) + "]";
+}
+
+const Json no_job;
+
+// A container that is to get the environment and that a JobSetSpec lacks.
+struct Missing {
+    std::string path = {};
+    std::string what = {};
+    Json value = {};
+};
+
+std::vector<Missing> missing_targets(const Json& targets, const Json& job_set_spec) {
+    std::vector<Missing> missing;
+    api::NamedItems named;
+    for (std::size_t i = 0; i < targets.items().size(); ++i) {
+        const Json& target = targets[i];
+        const std::string job_name(target["jobName"].as_string());
+        const Json* job = named.find(job_set_spec["replicatedJobs"], job_name);
+        const Json& pod_spec = (job ? *job : no_job)["template"]["spec"]["template"]["spec"];
+        const auto& names = target["containerNames"].items();
+        for (std::size_t k = 0; k < names.size(); ++k) {
+            const std::string_view name = names[k].as_string();
+            if (named.find(pod_spec["containers"], name) || named.find(pod_spec["initContainers"], name))
+                continue;
+            const std::string member = job ? ".containerNames[" + std::to_string(k) + "]" : ".jobName";
+            missing.push_back({target_path(i) + member,
+                               "container \"" + std::string(name) + "\" in job \"" + job_name + "\"",
+                               job ? names[k] : target["jobName"]});
+        }
+    }
+    return missing;
+}
+
+class Torch final : public Plugin {
+public:
+    std::string_view name() const override { return "torch"; }
+    bool counts_gpus(const Json& ml_policy) const override { return ml_policy["torch"].is_object(); }
+    std::string_view rule() const override { return "J12"; }
+
+    void validate(const ValidationInputs& review, FieldErrors& errors) const override {
+        const Json& torch = review.runtime["spec"]["mlPolicy"]["torch"];
+        if (!torch.is_object()) return;
+        const Json& env = review.job.spec["trainer"]["env"];
+        std::string taken;
+        for (const std::string_view variable : reserved)
+            if (find_named(env, variable)) taken += (taken.empty() ? "" : ", ") + std::string(variable);
+        if (!taken.empty())
+            errors.push_back({FieldErrorType::invalid,
+                              "spec.trainer.env",
+                              taken,
+                              "must not be set: the Torch runtime sets these variables",
+                              {}});
+        // Patches that cannot be merged have been refused.
+        if (review.merged_spec.is_object())
+            for (const Missing& target :
+                 missing_targets(torch["envInjection"]["targets"], review.merged_spec))
+                errors.push_back(
+                    {FieldErrorType::invalid,
+                     "spec.runtimeRef",
+                     review.job.runtime_ref.name,
+                     "the runtime wants torch's environment in " + target.what + ", which does not exist",
+                     {},
+                     "J13"});
+        if (is_torch_tune(review.job.spec["trainer"])) validate_torch_tune(review, errors);
+    }
+
+    void validate_runtime(const Json& runtime, FieldErrors& errors) const override {
+        const Json& targets = runtime["spec"]["mlPolicy"]["torch"]["envInjection"]["targets"];
+        for (const Missing& target : missing_targets(targets, runtime["spec"]["template"]["spec"]))
+            errors.push_back({FieldErrorType::invalid,
+                              target.path,
+                              target.value,
+                              "there is no " + target.what + " in spec.template",
+                              {}});
+    }
+
+    api::Result<> enforce_ml_policy(const Inputs&, Info& info) const override {
+        const Json& torch = info.ml_policy["torch"];
+        const PodSet* pods = info.trainer_pod_set();
+        if (!torch.is_object()) return {};
+        const Json& targets = torch["envInjection"]["targets"];
+        if (const auto missing = missing_targets(targets, info.spec); !missing.empty())
+            return api::invalid(missing.front().path,
+                                "there is no " + missing.front().what + " in the template");
+        const auto processes = processes_per_node(info.trainer, info.ml_policy, info.resources, info.gpus);
+        if (!processes) return processes.error();
+        // Where nobody trains, the containers that the runtime names are alone.
+        const std::int64_t count = pods ? pods->count : 1;
+        const std::string nodes = std::to_string(count);
+
+        if (Json* node = pods ? info.container(*pods, api::node_container) : nullptr) {
+            const bool tune = is_torch_tune(info.trainer);
+            const std::string master = info.first_endpoint();
+            add_variables(*node, nodes, *processes, tune ? std::nullopt : std::optional(master));
+            if (auto port = info.upsert_port(*pods, api::node_container,
+                                             Json::object({{"containerPort", master_port}}));
+                !port)
+                return port;
+            if (tune) info.command = torch_tune_command(info, {count, *processes, info.gpus});
+        }
+        for (const Json& target : targets.items())
+            if (const PodSet* others = info.pod_set(target["jobName"].as_string()))
+                inject(info, *others, target["containerNames"], nodes, *processes);
+        return {};
+    }
+
+private:
+    static void validate_torch_tune(const ValidationInputs& review, FieldErrors& errors) {
+        const Json& ml_policy = review.runtime["spec"]["mlPolicy"];
+        const Json& trainer = review.job.spec["trainer"];
+        const std::int64_t nodes = nodes_that_train(ml_policy, trainer["numNodes"].as_int());
+        const auto resources = counted_resources(review.merged_spec, trainer["resourcesPerNode"]);
+        if (!resources || review.merged_spec.is_null())
+            return check_torch_tune(review.job, nodes, nullptr, errors);
+        const GpuCount found = gpus(resources->resources);
+        const auto processes = processes_per_node(trainer, ml_policy, resources->resources, found);
+        // What is behind claims is not looked up here, so nothing is said about it.
+        const bool told = processes && (found.known || *processes == "1");
+        if (!told) return check_torch_tune(review.job, nodes, nullptr, errors);
+        const TuneDevices devices = {nodes, *processes, found};
+        check_torch_tune(review.job, nodes, &devices, errors);
+    }
+
+    static void inject(Info& info, const PodSet& pods, const Json& names, const std::string& nodes,
+                       const std::string& processes) {
+        const std::string master = master_for(info, pods);
+        for (const Json& name : names.items()) {
+            Json* container = info.container(pods, name.as_string());
+            if (!container) container = info.init_container(pods, name.as_string());
+            if (container) add_variables(*container, nodes, processes, master);
+        }
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Plugin> make_torch() { return std::make_unique<Torch>(); }
+
+}  // namespace runtime

@@ -1,0 +1,142 @@
+// Volcano (volcano.sh): an annotation makes Pods a gang; queue, priority and topology are the gang's.
+#include <algorithm>
+#include <set>
+#include <span>
+
+#include "plugins/gang/gang.hpp"
+#include "plugins/plugins.hpp"
+#include "template/replicated_jobs.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+
+constexpr std::string_view pod_group_api_version = "scheduling.volcano.sh/v1beta1";
+constexpr std::string_view group_annotation = "scheduling.k8s.io/group-name";
+constexpr std::string_view queue_annotation = "scheduling.volcano.sh/queue-name";
+
+// These exist in every cluster.
+bool is_system_class(std::string_view name) {
+    return name == "system-cluster-critical" || name == "system-node-critical";
+}
+
+Need priority_class_need(std::string_view name) {
+    return {.api_version = "scheduling.k8s.io/v1", .kind = "PriorityClass", .key = {"", std::string(name)}};
+}
+
+// More are refused by themselves, so nobody needs to know whether they exist.
+constexpr std::size_t most_priority_classes = 8;
+
+// In order, each once.
+std::vector<std::string_view> priority_classes(const Json& job_set_spec) {
+    std::vector<std::string_view> names;
+    std::set<std::string_view> seen = {""};
+    for (const Json& job : job_set_spec["replicatedJobs"].items())
+        if (const auto name = pod_spec_of(job)["priorityClassName"].as_string(); seen.insert(name).second)
+            names.push_back(name);
+    return names;
+}
+
+// The JobSet's annotation to be; null if there is none.
+const Json& queue_of(const ValidationInputs& review) {
+    const auto& patches = review.job.spec["runtimePatches"].items();
+    for (std::size_t i = patches.size(); i-- > 0;)
+        if (const Json& queue =
+                patches[i]["trainingRuntimeSpec"]["template"]["metadata"]["annotations"][queue_annotation];
+            !queue.is_null())
+            return queue;
+    return review.runtime["spec"]["template"]["metadata"]["annotations"][queue_annotation];
+}
+
+// The one that every Pod with a priority class has; a gang cannot have several.
+api::Result<std::string> priority_class(const Json& job_set_spec) {
+    std::string_view chosen;
+    const auto& jobs = job_set_spec["replicatedJobs"].items();
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        const auto name = pod_spec_of(jobs[i])["priorityClassName"].as_string();
+        if (name.empty()) continue;
+        if (!chosen.empty() && chosen != name)
+            return api::invalid(pod_spec_path(i) + ".priorityClassName",
+                                "\"" + std::string(name) + "\" differs from \"" + std::string(chosen) +
+                                    "\" of an earlier job: under Volcano all have the same");
+        chosen = name;
+    }
+    return std::string(chosen);
+}
+
+class Volcano final : public Plugin {
+public:
+    std::string_view name() const override { return "volcano"; }
+    std::string_view rule() const override { return "J17"; }
+
+    void add_needs(const NeedsContext& context, Needs& needs) const override {
+        if (context.runtime["spec"]["podGroupPolicy"]["volcano"].is_object())
+            add_gang_needs(context, pod_group_api_version, needs);
+    }
+
+    void add_review_needs(const Json& runtime, std::vector<Need>& needs) const override {
+        if (!runtime["spec"]["podGroupPolicy"]["volcano"].is_object()) return;
+        auto names = priority_classes(runtime["spec"]["template"]["spec"]);
+        if (names.size() > most_priority_classes) names.resize(most_priority_classes);
+        for (const std::string_view name : names)
+            if (!is_system_class(name)) needs.push_back(priority_class_need(name));
+    }
+
+    void validate(const ValidationInputs& review, api::FieldErrors& errors) const override {
+        if (!review.runtime["spec"]["podGroupPolicy"]["volcano"].is_object()) return;
+        const auto refuse = [&](std::string why) {
+            errors.push_back({api::FieldErrorType::invalid,
+                              "spec.runtimeRef",
+                              review.job.runtime_ref.name,
+                              std::move(why),
+                              {}});
+        };
+        if (const Json& queue = queue_of(review); queue.is_string() && queue.as_string().empty())
+            refuse("the annotation " + std::string(queue_annotation) + " of the JobSet must not be empty");
+        const auto classes = priority_classes(review.merged_spec);
+        bool all_exist = true;
+        for (const std::string_view name :
+             std::span(classes).first(std::min(classes.size(), most_priority_classes))) {
+            if (!review.observed || is_system_class(name) ||
+                find_observed(*review.observed, priority_class_need(name)))
+                continue;
+            all_exist = false;
+            refuse("PriorityClass \"" + std::string(name) + "\" does not exist");
+        }
+        if (all_exist && classes.size() > 1)
+            refuse("its jobs have different priority classes, \"" + std::string(classes[0]) + "\" and \"" +
+                   std::string(classes[1]) + "\": under Volcano all have the same");
+    }
+
+    api::Result<> enforce_pod_group_policy(const Inputs&, Info& info) const override {
+        if (!info.pod_group_policy["volcano"].is_object()) return {};
+        for (const PodSet* pods : gang_members(info))
+            info.pod_template(*pods)["metadata"]["annotations"][group_annotation] = info.job.meta.name;
+        return check_only_gang_policy(info);
+    }
+
+    api::Result<> build(const Inputs& inputs, Info& info, Built& built) const override {
+        const Json& policy = info.pod_group_policy["volcano"];
+        if (!policy.is_object()) return {};
+        auto group = make_pod_group(inputs, info, pod_group_api_version);
+        if (!group) return group.error();
+        Json& spec = (*group)["spec"];
+        if (const Json& queue = std::as_const(info.annotations)[queue_annotation]; !queue.as_string().empty())
+            spec["queue"] = queue;
+        const auto priority = priority_class(info.spec);
+        if (!priority) return priority.error();
+        if (!priority->empty()) spec["priorityClassName"] = *priority;
+        if (const Json& topology = policy["networkTopology"]; topology.is_object())
+            for (const std::string_view member : {"mode", "highestTierAllowed"})
+                if (!topology[member].is_null()) spec["networkTopology"][member] = topology[member];
+        built.objects.push_back({std::move(*group), ApplyPolicy::with_job_set});
+        return {};
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Plugin> make_volcano() { return std::make_unique<Volcano>(); }
+
+}  // namespace runtime

@@ -1,0 +1,62 @@
+#include <algorithm>
+#include <limits>
+
+#include "api/names.hpp"
+#include "template/edit.hpp"
+#include "plugins/plugins.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+
+constexpr std::int64_t tracker_port = 29500;
+constexpr std::int64_t most_workers = std::numeric_limits<std::int32_t>::max();
+constexpr std::string_view reserved[] = {"DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID",
+                                         "DMLC_NUM_WORKER"};
+
+// Tells every XGBoost worker where the tracker is and how many workers there are: one per GPU, or one per
+// node.
+class XgBoost final : public Plugin {
+public:
+    std::string_view name() const override { return "xgboost"; }
+    bool counts_gpus(const Json& ml_policy) const override { return ml_policy["xgboost"].is_object(); }
+    std::string_view rule() const override { return "J16"; }
+
+    void validate(const ValidationInputs& review, api::FieldErrors& errors) const override {
+        if (!review.runtime["spec"]["mlPolicy"]["xgboost"].is_object()) return;
+        const auto& env = review.job.spec["trainer"]["env"].items();
+        for (std::size_t i = 0; i < env.size(); ++i)
+            if (const std::string_view entry = env[i]["name"].as_string();
+                std::find(std::begin(reserved), std::end(reserved), entry) != std::end(reserved))
+                errors.push_back({api::FieldErrorType::forbidden,
+                                  "spec.trainer.env[" + std::to_string(i) + "]",
+                                  {},
+                                  std::string(entry) + " is reserved for the XGBoost runtime",
+                                  {}});
+    }
+
+    api::Result<> enforce_ml_policy(const Inputs&, Info& info) const override {
+        const PodSet* pods = info.trainer_pod_set();
+        if (!info.ml_policy["xgboost"].is_object() || !pods) return {};
+        Json* node = info.container(*pods, api::node_container);
+        if (!node) return {};
+        info.note_unknown_gpus();
+        const std::int64_t per_node = std::max<std::int64_t>(1, info.gpus.count);
+        const std::int64_t nodes = std::max<std::int64_t>(0, pods->count);
+        if (nodes > most_workers / per_node)
+            return api::invalid("spec.trainer.numNodes",
+                                "nodes times GPUs makes more than 2^31 XGBoost workers");
+        upsert_env(*node, env_value("DMLC_TRACKER_URI", info.first_endpoint()));
+        upsert_env(*node, env_value("DMLC_TRACKER_PORT", std::to_string(tracker_port)));
+        upsert_env(*node, env_rank("DMLC_TASK_ID"));
+        upsert_env(*node, env_value("DMLC_NUM_WORKER", std::to_string(nodes * per_node)));
+        return info.upsert_port(*pods, api::node_container, Json::object({{"containerPort", tracker_port}}));
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Plugin> make_xgboost() { return std::make_unique<XgBoost>(); }
+
+}  // namespace runtime

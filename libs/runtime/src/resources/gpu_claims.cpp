@@ -1,0 +1,263 @@
+#include "resources/gpu_claims.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "template/edit.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+
+constexpr std::string_view api_version = "resource.k8s.io/v1";
+const Json nothing;
+
+// Each is a request to the API server in every pass that builds. A container that uses more claims than a
+// patch may have (32, as the schema has it), or claims for more classes of devices than the requests of two
+// of them can name, is none whose processes anybody can count by hand either: its number is unknown.
+constexpr std::size_t most_sources = 32;
+constexpr std::size_t most_classes = 64;
+
+Need need_of(std::string_view kind, std::string_view ns, std::string_view name) {
+    return {.api_version = std::string(api_version),
+            .kind = std::string(kind),
+            .key = {std::string(ns), std::string(name)}};
+}
+
+std::string named(const Need& need) { return need.kind + " \"" + need.key.name + "\""; }
+
+// Some requests of a claim, as one reference of the container asks for them.
+struct Reference {
+    std::string claim = {};    // the Pod's name for it
+    std::string request = {};  // empty = all of them
+    Need source = {};          // ResourceClaim or ResourceClaimTemplate
+};
+
+// What the container refers to, or why that cannot be told.
+struct References {
+    std::vector<Reference> list = {};
+    std::string why_not = {};
+};
+
+References references(const CountedResources& counted, const std::string& ns) {
+    References found;
+    api::NamedItems of_pod;
+    std::set<std::pair<std::string_view, std::string_view>> sources;
+    if (!counted.pod_spec || gpus(counted.resources).count > 0) return found;
+    for (const Json& entry : counted.resources["claims"].items()) {
+        const auto name = entry["name"].as_string();
+        const Json* claim = of_pod.find((*counted.pod_spec)["resourceClaims"], name);
+        // Of `resourcesPerNode`, which another job gets: whoever gets it has been looked at.
+        if (!claim) return {.why_not = "claim \"" + std::string(name) + "\": their Pod has no such claim"};
+        const auto existing = (*claim)["resourceClaimName"].as_string();
+        const auto made = (*claim)["resourceClaimTemplateName"].as_string();
+        if (existing.empty() && made.empty()) continue;
+        sources.emplace(existing, existing.empty() ? made : existing);
+        if (sources.size() > most_sources)
+            return {.why_not =
+                        "the container uses more than " + std::to_string(most_sources) + " different claims"};
+        found.list.push_back({std::string(name), std::string(entry["request"].as_string()),
+                              existing.empty() ? need_of("ResourceClaimTemplate", ns, made)
+                                               : need_of("ResourceClaim", ns, existing)});
+    }
+    return found;
+}
+
+// The objects among those observed that say something about devices: there may be very many.
+class Devices {
+public:
+    explicit Devices(const std::vector<Json>& observed) {
+        for (const Json& object : observed)
+            if (object["apiVersion"].as_string() == api_version)
+                by_key_.emplace(Key(object["kind"].as_string(), object["metadata"]["namespace"].as_string(),
+                                    object["metadata"]["name"].as_string()),
+                                &object);
+    }
+
+    // nullptr: it does not exist, or cannot be read.
+    const Json* find(const Need& need) const {
+        const auto at = by_key_.find(Key(need.kind, need.key.ns, need.key.name));
+        return at == by_key_.end() ? nullptr : at->second;
+    }
+
+private:
+    using Key = std::tuple<std::string_view, std::string_view, std::string_view>;
+    std::map<Key, const Json*> by_key_ = {};
+};
+
+const Json& devices_of(const Json& source) {
+    const Json& spec = source["spec"];
+    return (source["kind"].as_string() == "ResourceClaim" ? spec : spec["spec"])["devices"];
+}
+
+// What of a request has a class, a mode and a count: itself, or each of its alternatives.
+std::vector<const Json*> alternatives(const Json& request) {
+    std::vector<const Json*> found;
+    for (const Json& entry : request["firstAvailable"].items()) found.push_back(&entry);
+    if (request["exactly"].is_object()) found.push_back(&request["exactly"]);
+    return found;
+}
+
+bool contains_gpu(std::string_view text) {
+    constexpr std::string_view gpu = "gpu";
+    return std::search(text.begin(), text.end(), gpu.begin(), gpu.end(), [](char a, char b) {
+               return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b;
+           }) != text.end();
+}
+
+// The classes of which the name alone does not tell whether they are of GPUs, each once.
+std::set<std::string_view> unclear_classes(const References& references, const Devices& observed) {
+    std::set<std::string_view> names;
+    for (const Reference& reference : references.list)
+        if (const Json* source = observed.find(reference.source))
+            for (const Json& request : devices_of(*source)["requests"].items())
+                for (const Json* entry : alternatives(request))
+                    if (const auto name = (*entry)["deviceClassName"].as_string();
+                        !name.empty() && !contains_gpu(name))
+                        names.insert(name);
+    return names;
+}
+
+bool is_monitoring(const Json& request) { return request["exactly"]["adminAccess"].bool_or(false); }
+
+// Either a number, or why there is none.
+struct Number {
+    std::int64_t count = 0;
+    std::string why = {};
+
+    bool operator==(const Number&) const = default;
+};
+
+class Counter {
+public:
+    explicit Counter(const Devices& observed) : observed_(observed) {}
+
+    void add(const Reference& reference) {
+        const Json* source = observed_.find(reference.source);
+        if (!source)
+            return add(reference, {.why = named(reference.source) + " does not exist or cannot be read"});
+        for (const Json& request : devices_of(*source)["requests"].items()) {
+            const std::string name(request["name"].as_string());
+            if (!reference.request.empty() && reference.request != name) continue;
+            // Pods share an existing claim under whatever name.
+            const bool shared = reference.source.kind == "ResourceClaim";
+            const std::string claim = shared ? "ResourceClaim " + reference.source.key.name : reference.claim;
+            if (!seen_.insert({claim, name}).second) continue;
+            const Json& allocation = (*source)["status"]["allocation"];
+            add(reference, shared && allocation.is_object()
+                               ? allocated(request, allocation["devices"]["results"])
+                               : requested(request));
+        }
+    }
+
+    GpuCount take() && { return std::move(sum_); }
+
+private:
+    void add(const Reference& reference, const Number& number) {
+        if (!number.why.empty()) {
+            if (sum_.known) sum_.why = "claim \"" + reference.claim + "\": " + number.why;
+            sum_.known = false;
+            sum_.count = 0;
+        }
+        if (!sum_.known) return;
+        const auto left = std::numeric_limits<std::int64_t>::max() - sum_.count;
+        sum_.count += std::min(left, number.count);
+    }
+
+    // 1 if devices of the class are GPUs, 0 if they are not.
+    Number is_gpu(std::string_view class_name) const {
+        if (contains_gpu(class_name)) return {.count = 1};
+        const Need need = need_of("DeviceClass", "", class_name);
+        const Json* device_class = class_name.empty() ? nullptr : observed_.find(need);
+        if (!device_class) return {.why = named(need) + " does not exist or cannot be read"};
+        return {.count = contains_gpu((*device_class)["spec"]["extendedResourceName"].as_string()) ? 1 : 0};
+    }
+
+    Number devices(const Json& entry) const {
+        const Number gpu = is_gpu(entry["deviceClassName"].as_string());
+        if (!gpu.why.empty() || gpu.count == 0) return gpu;
+        const auto mode = entry["allocationMode"].as_string();
+        if (!mode.empty() && mode != "ExactCount")
+            return {.why =
+                        "allocation mode " + std::string(mode) + " does not tell how many devices there are"};
+        const std::int64_t count = entry["count"].int_or(1);
+        return {.count = count > 0 ? count : 1};
+    }
+
+    // As the spec of a claim asks for them.
+    Number requested(const Json& request) const {
+        if (is_monitoring(request)) return {};
+        const auto entries = alternatives(request);
+        if (entries.empty())
+            return {.why = "request \"" + std::string(request["name"].as_string()) +
+                           "\" is of a kind that is not known here"};
+        const Number first = devices(*entries.front());
+        for (const Json* entry : entries)
+            if (const Number other = devices(*entry); other != first)
+                return {.why = other.why.empty() ? "the alternatives of request \"" +
+                                                       std::string(request["name"].as_string()) +
+                                                       "\" are of different sizes"
+                                                 : other.why};
+        return first;
+    }
+
+    // As they were given out: a result names its request, with the alternative that was taken.
+    Number allocated(const Json& request, const Json& results) const {
+        if (is_monitoring(request)) return {};
+        const std::string name(request["name"].as_string());
+        Number sum;
+        for (const Json& result : results.items()) {
+            const auto taken = result["request"].as_string();
+            const Json* entry = nullptr;
+            if (taken == name && request["exactly"].is_object()) entry = &request["exactly"];
+            if (taken.starts_with(name + "/"))
+                entry = find_named(request["firstAvailable"], taken.substr(name.size() + 1));
+            if (!entry && taken != name && !taken.starts_with(name + "/")) continue;
+            const Number gpu = is_gpu((entry ? *entry : nothing)["deviceClassName"].as_string());
+            if (!gpu.why.empty()) return gpu;
+            sum.count += gpu.count;
+        }
+        return sum;
+    }
+
+    const Devices& observed_;
+    std::set<std::pair<std::string, std::string>> seen_ = {};
+    GpuCount sum_ = {};
+};
+
+}  // namespace
+
+void add_claim_needs(const CountedResources& counted, const std::string& ns,
+                     const std::vector<Json>& observed, Needs& needs) {
+    const References wanted = references(counted, ns);
+    std::set<std::pair<std::string_view, api::ObjectKey>> asked;
+    for (const Reference& reference : wanted.list)
+        if (asked.emplace(reference.source.kind, reference.source.key).second)
+            needs.objects.push_back(reference.source);
+    const auto classes = unclear_classes(wanted, Devices(observed));
+    if (classes.size() > most_classes) return;
+    for (const std::string_view name : classes) needs.objects.push_back(need_of("DeviceClass", "", name));
+}
+
+GpuCount count_gpus(const CountedResources& counted, const std::string& ns,
+                    const std::vector<Json>& observed) {
+    GpuCount own = gpus(counted.resources);
+    if (own.count > 0) return own;
+    const References wanted = references(counted, ns);
+    if (!wanted.why_not.empty()) return {.known = false, .why = wanted.why_not};
+    if (wanted.list.empty()) return own;
+    const Devices devices(observed);
+    if (unclear_classes(wanted, devices).size() > most_classes)
+        return {
+            .known = false,
+            .why = "its claims are for more than " + std::to_string(most_classes) + " classes of devices"};
+    Counter counter(devices);
+    for (const Reference& reference : wanted.list) counter.add(reference);
+    return std::move(counter).take();
+}
+
+}  // namespace runtime

@@ -1,0 +1,79 @@
+#include "runtime/info.hpp"
+
+#include "api/names.hpp"
+#include "template/edit.hpp"
+#include "template/replicated_jobs.hpp"
+
+namespace runtime {
+
+using api::Json;
+
+namespace {
+
+// A list of the Pod; nullptr if there is none. Looking must not make it: a null would be sent.
+Json* list_of_pod(Json& job_template, std::string_view name) {
+    Json* step = &job_template;
+    for (const std::string_view member :
+         {std::string_view("spec"), std::string_view("template"), std::string_view("spec"), name})
+        if (step) step = step->find(member);
+    return step;
+}
+
+}  // namespace
+
+PodSet* Info::trainer_pod_set() {
+    for (PodSet& pods : pod_sets)
+        if (pods.ancestor == api::ancestor_trainer) return &pods;
+    return nullptr;
+}
+
+PodSet* Info::pod_set(std::string_view name) {
+    for (PodSet& pods : pod_sets)
+        if (pods.name == name) return &pods;
+    return nullptr;
+}
+
+Json& Info::job_template(const PodSet& pods) {
+    return spec["replicatedJobs"].items()[pods.index]["template"];
+}
+
+Json& Info::pod_template(const PodSet& pods) { return job_template(pods)["spec"]["template"]; }
+
+Json& Info::pod_spec(const PodSet& pods) { return pod_template(pods)["spec"]; }
+
+Json* Info::container(const PodSet& pods, std::string_view name) {
+    return find_named(list_of_pod(job_template(pods), "containers"), name);
+}
+
+Json* Info::init_container(const PodSet& pods, std::string_view name) {
+    return find_named(list_of_pod(job_template(pods), "initContainers"), name);
+}
+
+api::Result<> Info::upsert_port(const PodSet& pods, std::string_view name, Json port) {
+    Json* found = container(pods, name);
+    if (!found) return {};
+    auto done = runtime::upsert_port(*found, std::move(port));
+    if (done) return done;
+    const Json::Array& containers = pod_spec(pods)["containers"].items();
+    return api::invalid(pod_spec_path(pods.index) + ".containers[" +
+                            std::to_string(found - containers.data()) + "]." + done.error().field,
+                        done.error().message);
+}
+
+std::string Info::endpoint(std::string_view pods, std::int64_t replica, std::int64_t index) const {
+    const std::string_view subdomain = spec["network"]["subdomain"].as_string();
+    // <JobSet>-<replicated job>-<replica>-<Pod>.<headless Service>
+    return job.meta.name + "-" + std::string(pods) + "-" + std::to_string(replica) + "-" +
+           std::to_string(index) + "." + (subdomain.empty() ? job.meta.name : std::string(subdomain));
+}
+
+void Info::note_unknown_gpus() {
+    if (!gpus.known) warnings.push_back({"GPUCountUnknown", "GPUs of a Pod cannot be counted: " + gpus.why});
+}
+
+std::string Info::first_endpoint() {
+    const PodSet* pods = trainer_pod_set();
+    return endpoint(pods ? std::string_view(pods->name) : api::node_container, 0, 0);
+}
+
+}  // namespace runtime

@@ -1,0 +1,115 @@
+#include "template/limits.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string>
+
+#include "merge/place.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+using merge::Place;
+
+// As manifests/base/crds/trainjobs.yaml has them, which a test compares. Sorted.
+constexpr Limit limits[] = {
+    {"accessModes", 16},
+    {"add", 128},
+    {"annotations", 1024},
+    {"args", 128},
+    {"claims", 128, "name"},
+    {"command", 128},
+    {"containers", 64, "name"},
+    {"drop", 128},
+    {"env", 128, "name"},
+    {"finalizers", 256},
+    {"imagePullSecrets", 64, "name"},
+    {"initContainers", 64, "name"},
+    {"items", 1024},
+    {"labels", 256},
+    {"limits", 128},
+    {"matchExpressions", 256},
+    {"matchFields", 256},
+    {"matchLabelKeys", 256},
+    {"matchLabels", 256},
+    {"mismatchLabelKeys", 256},
+    {"monitors", 256},
+    {"namespaces", 1024},
+    {"nodeSelector", 256},
+    {"nodeSelectorTerms", 1024},
+    {"options", 256},
+    {"portals", 256},
+    {"preferredDuringSchedulingIgnoredDuringExecution", 1024},
+    {"replicatedJobs", 100, "name"},
+    {"requests", 128},
+    {"requiredDuringSchedulingIgnoredDuringExecution", 1024},
+    {"resourceClaims", 32, "name"},
+    {"runtimePatches", 16, "manager"},
+    {"schedulingGates", 16, "name"},
+    {"sources", 256},
+    {"supplementalGroups", 65536},
+    {"sysctls", 256},
+    {"targetWWNs", 256},
+    {"tolerations", 128},
+    {"userAnnotations", 1024},
+    {"values", 5000},
+    {"volumeAttributes", 256},
+    {"volumeMounts", 128, "name"},
+    {"volumes", 128, "name"},
+    {"wwids", 256},
+};
+
+bool below(const Limit& limit, std::string_view name) { return limit.name < name; }
+
+const Limit* limit_of(std::string_view name) {
+    const auto at = std::lower_bound(std::begin(limits), std::end(limits), name, below);
+    return at != std::end(limits) && at->name == name ? at : nullptr;
+}
+
+api::Result<> check_keys(const Json& list, std::string_view key, const Place& place) {
+    std::set<std::string_view> seen;
+    for (std::size_t i = 0; i < list.items().size(); ++i) {
+        const std::string_view value = list.items()[i][key].as_string();
+        if (!value.empty() && !seen.insert(value).second)
+            return api::invalid(
+                Place{.outer = &place, .index = i}.text(),
+                "repeats the " + std::string(key) + " of an earlier item: each may be there once");
+    }
+    return {};
+}
+
+api::Result<> check_limit(const Json& value, const Limit& limit, const Place& place) {
+    const std::size_t size = value.is_array() ? value.items().size() : value.members().size();
+    if (size > limit.most)
+        return api::invalid(place.text(), "must have at most " + std::to_string(limit.most) +
+                                              (value.is_array() ? " items" : " entries"));
+    return limit.key.empty() ? api::Result<>() : check_keys(value, limit.key, place);
+}
+
+api::Result<> check(const Json& value, const Place& place) {
+    for (std::size_t i = 0; i < value.items().size(); ++i)
+        if (auto checked = check(value.items()[i], {.outer = &place, .index = i}); !checked) return checked;
+    for (const auto& [name, member] : value.members()) {
+        if (!member.is_array() && !member.is_object()) continue;
+        const Place here = {.outer = &place, .member = name};
+        if (const Limit* limit = limit_of(name))
+            if (auto checked = check_limit(member, *limit, here); !checked) return checked;
+        if (auto checked = check(member, here); !checked) return checked;
+    }
+    return {};
+}
+
+}  // namespace
+
+std::span<const Limit> train_job_limits() { return limits; }
+
+api::Result<> check_train_job_limits(const Json& spec, const Json& old_spec) {
+    const Place root;
+    const Place place = {.outer = &root, .member = "spec"};
+    auto checked = check(spec, place);
+    return checked || check(old_spec, place) ? checked : api::Result<>();
+}
+
+}  // namespace runtime

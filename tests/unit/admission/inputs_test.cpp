@@ -1,0 +1,324 @@
+#include "admission/inputs.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "reviews.hpp"
+#include "runtime/snapshot.hpp"
+#include "support/printers.hpp"
+
+using api::Json;
+using test::Desk;
+using test::post;
+using test::Reply;
+using test::review;
+
+namespace {
+
+// What was asked for, without the API's prefix.
+std::vector<std::string> asked(const Desk& desk) {
+    std::vector<std::string> targets;
+    for (const kube::Request& request : desk.server.requests) {
+        CHECK(request.method == "GET");
+        const auto start = request.target.find("/v1");
+        targets.push_back(request.target.substr(request.target.find('/', start + 1)));
+    }
+    return targets;
+}
+
+const std::string job_set = "/namespaces/ns/jobsets/job";
+const std::string snapshot = "/namespaces/ns/configmaps/job-runtime-snapshot";
+const std::string live = "/clustertrainingruntimes/plain";
+
+Json job_with_status(const char* status) {
+    Json job = test::train_job();
+    if (*status) job["status"] = *api::parse_json(status);
+    return job;
+}
+
+Json own_job_set() {
+    return *api::parse_json(R"({"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
+        "metadata": {"name": "job", "namespace": "ns", "ownerReferences": [
+            {"controller": true, "kind": "TrainJob", "apiVersion": "trainer.kubeflow.org/v1alpha1",
+             "name": "job", "uid": "job-uid"}]}})");
+}
+
+Json snapshot_of(const Json& job, const Json& runtime) {
+    return runtime::make_snapshot(api::parse_train_job(job), runtime);
+}
+
+constexpr const char* created = R"({"conditions": [{"type": "Created", "status": "True", "reason": "R",
+    "message": "", "lastTransitionTime": "2026-01-15T00:00:00Z"}]})";
+
+}  // namespace
+
+TEST_CASE("a TrainJob that is created is judged by the live runtime", "[facts]") {
+    Desk desk;
+    desk.ask(post(test::train_job_path, review("CREATE", test::train_job())));
+    CHECK(asked(desk) == std::vector{live});
+}
+
+TEST_CASE("a namespaced runtime is looked for in the TrainJob's namespace", "[facts]") {
+    Desk desk;
+    Json job = test::train_job();
+    job["spec"]["runtimeRef"]["kind"] = "TrainingRuntime";
+    desk.ask(post(test::train_job_path, review("CREATE", job)));
+    CHECK(asked(desk) == std::vector<std::string>{"/namespaces/ns/trainingruntimes/plain"});
+    desk.runtimes.set({"ns", "plain"}, admission::make_runtime_text(test::namespaced_runtime()));
+    CHECK(desk.ask(post(test::train_job_path, review("CREATE", job))).allowed());
+    CHECK(desk.server.requests.size() == 1);
+
+    // One of another namespace or scope is another one.
+    job["metadata"]["namespace"] = "elsewhere";
+    CHECK_FALSE(desk.ask(post(test::train_job_path, review("CREATE", job))).allowed());
+}
+
+TEST_CASE("nothing is looked up for a reference that nobody serves", "[facts]") {
+    Desk desk;
+    Json job = test::train_job();
+    job["spec"]["runtimeRef"]["kind"] = "Cronjob";
+    const Reply reply = desk.ask(post(test::train_job_path, review("CREATE", job)));
+    CHECK(reply.denial_code() == 422);
+    CHECK(desk.server.requests.empty());
+}
+
+TEST_CASE("names that no object can have are not there, and not asked for", "[facts]") {
+    const std::string names[] = {"a%b", "..",   ".",   "a/b", "Plain", "-a",
+                                 "a-",  "a..b", "a_b", "a b", "ä",     std::string(254, 'a')};
+    for (const std::string& name : names) {
+        CAPTURE(name);
+        Desk desk;
+        desk.server.answer = [](const kube::Request&) -> api::Result<kube::Response> {
+            return refusal(400, api::Errc::invalid);
+        };
+        Json job = test::train_job();
+        job["spec"]["runtimeRef"]["name"] = name;
+        const Reply reply = desk.ask(post(test::train_job_path, review("CREATE", job)));
+        CHECK(reply.denial_code() == 422);
+        CHECK(reply.causes() == std::vector<std::string>{"spec.runtimeRef: Invalid value"});
+        CHECK(asked(desk).empty());
+        CHECK(desk.log_text.empty());
+    }
+    for (const std::string name : {"a", "1", "a-b.c-1", "0.0"}) {
+        CAPTURE(name);
+        Desk desk;
+        Json job = test::train_job();
+        job["spec"]["runtimeRef"]["name"] = name;
+        desk.ask(post(test::train_job_path, review("CREATE", job)));
+        CHECK(asked(desk).size() == 1);
+    }
+}
+
+TEST_CASE("what an API server refuses to look for is not there", "[facts]") {
+    for (const int status : {400, 422}) {
+        CAPTURE(status);
+        Desk desk;
+        desk.server.answer = [&](const kube::Request&) -> api::Result<kube::Response> {
+            return refusal(status, api::Errc::invalid);
+        };
+        CHECK(desk.ask(post(test::train_job_path, review("CREATE", test::train_job()))).denial_code() == 422);
+        CHECK(desk.log_text.empty());
+    }
+}
+
+TEST_CASE("updates that change nothing that matters are not looked up", "[facts]") {
+    struct Case {
+        const char* name;
+        void (*change)(Json& job);
+    };
+    const Case cases[] = {
+        {"nothing", [](auto&) {}},
+        {"a label", [](auto& job) { job["metadata"]["labels"]["a"] = "b"; }},
+        {"a finalizer", [](auto& job) { job["metadata"]["finalizers"] = Json::array(); }},
+        {"suspend", [](auto& job) { job["spec"]["suspend"] = true; }},
+        {"the status", [](auto& job) { job["status"]["jobsStatus"] = Json::array(); }},
+        {"an empty list", [](auto& job) { job["spec"]["trainer"]["args"] = Json::array(); }},
+        {"anything, while it is being deleted",
+         [](auto& job) {
+             job["metadata"]["deletionTimestamp"] = "2026-01-15T00:00:00Z";
+             job["spec"]["trainer"]["image"] = "other";
+         }},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            Desk desk;
+            Json job = test::train_job();
+            c.change(job);
+            bool at_once = false;
+            const Reply reply =
+                desk.ask(post(test::train_job_path, review("UPDATE", job, test::train_job())), at_once);
+            CHECK(at_once);
+            CHECK(reply.allowed());
+            CHECK(desk.server.requests.empty());
+        }
+    }
+}
+
+TEST_CASE("an update is judged by what the reconciler builds from", "[facts]") {
+    struct Case {
+        const char* name;
+        const char* status;  // of the TrainJob
+        bool has_live, has_snapshot, has_job_set;
+        std::vector<std::string> want;  // requests
+        bool found;
+    };
+    const Case cases[] = {
+        {"nothing is there yet", "", true, false, false, {job_set, live}, true},
+        {"a snapshot does not count before the JobSet", "", true, true, false, {job_set, live}, true},
+        {"the runtime is gone, its snapshot is not", "", false, true, false, {job_set, live, snapshot}, true},
+        {"all is gone", "", false, false, false, {job_set, live, snapshot}, false},
+        {"it has a JobSet", "", true, true, true, {job_set, snapshot}, true},
+        {"an old JobSet without a snapshot", "", true, false, true, {job_set, snapshot, live}, true},
+        {"it has been created", created, true, true, false, {snapshot}, true},
+        {"created, and the runtime is gone", created, false, true, false, {snapshot}, true},
+        {"created, and the snapshot is gone", created, true, false, false, {snapshot, live}, true},
+        {"it has counts", R"({"jobsStatus": [{"name": "node"}]})", true, true, false, {snapshot}, true},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            Desk desk;
+            Json job = job_with_status(c.status);
+            const Json old_job = job;
+            job["spec"]["trainer"]["image"] = "registry.example.com/train:2";
+            const Json runtime = test::cluster_runtime();
+            if (c.has_live) desk.store(kube::resources::cluster_training_runtimes, runtime);
+            if (c.has_snapshot) desk.store(kube::resources::config_maps, snapshot_of(job, runtime));
+            if (c.has_job_set) desk.store(kube::resources::job_sets, own_job_set());
+            const Reply reply = desk.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
+            CHECK(asked(desk) == c.want);
+            CHECK(reply.allowed() == c.found);
+        }
+    }
+}
+
+TEST_CASE("a snapshot that is not the TrainJob's own is ignored", "[facts]") {
+    struct Case {
+        const char* name;
+        void (*change)(Json& config_map);
+    };
+    const Case cases[] = {
+        {"of an earlier TrainJob",
+         [](auto& map) { map["metadata"]["ownerReferences"].items()[0]["uid"] = "earlier"; }},
+        {"of nobody", [](auto& map) { map["metadata"].erase("ownerReferences"); }},
+        {"broken", [](auto& map) { map["data"]["runtime"] = "{"; }},
+        {"empty", [](auto& map) { map.erase("data"); }},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            Desk desk;
+            Json job = job_with_status(created);
+            const Json old_job = job;
+            job["spec"]["trainer"]["image"] = "registry.example.com/train:2";
+            Json config_map = snapshot_of(job, test::cluster_runtime());
+            c.change(config_map);
+            desk.store(kube::resources::config_maps, config_map);
+            CHECK_FALSE(desk.ask(post(test::train_job_path, review("UPDATE", job, old_job))).allowed());
+            CHECK(asked(desk) == std::vector{snapshot, live});
+        }
+    }
+}
+
+TEST_CASE("the snapshot beats the live runtime", "[facts]") {
+    Desk desk;
+    Json job = job_with_status(created);
+    const Json old_job = job;
+    job["spec"]["trainer"]["env"] = Json::array({Json::object({{"name", "PET_NNODES"}, {"value", "1"}})});
+    Json torch = test::cluster_runtime();
+    torch["spec"]["mlPolicy"]["torch"] = Json::object();
+    desk.store(kube::resources::config_maps, snapshot_of(job, torch));
+    desk.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
+    desk.runtimes.set({"", "plain"}, admission::make_runtime_text(test::cluster_runtime()));
+    const Reply reply = desk.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
+    CHECK(reply.causes() == std::vector<std::string>{"spec.trainer.env: Invalid value"});
+}
+
+TEST_CASE("a runtime that is too large to be judged by is refused, wherever it comes from", "[facts]") {
+    Json large = test::cluster_runtime();
+    large["spec"]["x"] = Json(Json::Array(admission::max_runtime_values, Json("")));
+    Desk desk;
+    SECTION("the watch") { desk.runtimes.set({"", "plain"}, admission::make_runtime_text(large)); }
+    SECTION("the API server") { desk.store(kube::resources::cluster_training_runtimes, large); }
+    const Reply reply = desk.ask(post(test::train_job_path, review("CREATE", test::train_job())));
+    CHECK(reply.denial_code() == 422);
+    CHECK(reply.causes() == std::vector<std::string>{"spec.runtimeRef: Invalid value"});
+    CHECK_THAT(reply.message(), Catch::Contains("values, and a runtime may hold 50000: split it"));
+    CHECK(desk.log_text.empty());
+}
+
+TEST_CASE("where a snapshot is too large to be built from, the live runtime judges", "[facts]") {
+    Json torch = test::cluster_runtime();
+    torch["spec"]["mlPolicy"]["torch"] = Json::object();
+    Json large = test::cluster_runtime();
+    const bool is_broken = GENERATE(true, false);
+    const std::size_t values = is_broken ? runtime::max_runtime_values : admission::max_runtime_values;
+    large["spec"]["template"]["x"] = Json(Json::Array(values, Json("")));
+    const Json old_job = job_with_status(created);
+    Json job = old_job;
+    job["spec"]["trainer"]["env"] = Json::array({Json::object({{"name", "PET_NNODES"}, {"value", "1"}})});
+    Desk desk;
+    desk.store(kube::resources::config_maps, snapshot_of(job, large));
+    desk.store(kube::resources::cluster_training_runtimes, torch);
+    const Reply reply = desk.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
+    CHECK(reply.causes() == std::vector<std::string>{is_broken ? "spec.trainer.env: Invalid value"
+                                                               : "spec.runtimeRef: Invalid value"});
+}
+
+TEST_CASE("a runtime that is too large is refused when it is written, but not when it was before",
+          "[facts]") {
+    Json large = test::cluster_runtime();
+    large["spec"]["x"] = Json(Json::Array(admission::max_runtime_values, Json("")));
+    Desk desk;
+    for (const Reply& reply :
+         {desk.ask(post(test::cluster_runtime_path, review("CREATE", large))),
+          desk.ask(post(test::cluster_runtime_path, review("UPDATE", large, test::cluster_runtime())))}) {
+        CHECK(reply.causes() == std::vector<std::string>{"spec: Forbidden"});
+        CHECK_THAT(reply.message(), Catch::Contains("values, and a runtime may hold 50000: split it"));
+    }
+    CHECK(desk.ask(post(test::cluster_runtime_path, review("UPDATE", large, large))).allowed());
+}
+
+TEST_CASE("the JobSet is read when patches change", "[facts]") {
+    Desk desk;
+    Json job = job_with_status(created);
+    job["spec"]["suspend"] = true;
+    const Json old_job = job;
+    job["spec"]["runtimePatches"] = Json::array({Json::object({{"manager", "acme.io/team"}})});
+    desk.store(kube::resources::config_maps, snapshot_of(job, test::cluster_runtime()));
+    Json active = own_job_set();
+    active["status"]["replicatedJobsStatus"] = Json::array({Json::object({{"name", "node"}, {"active", 1}})});
+    desk.store(kube::resources::job_sets, active);
+    const Reply reply = desk.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
+    CHECK(asked(desk) == std::vector{job_set, snapshot});
+    CHECK(reply.causes() == std::vector<std::string>{"spec.runtimePatches: Forbidden"});
+}
+
+TEST_CASE("the log names each lookup that fails", "[facts]") {
+    for (const std::string& failing : {job_set, live, snapshot}) {
+        DYNAMIC_SECTION(failing) {
+            Desk desk;
+            const auto works = desk.server.answer;
+            desk.server.answer = [&](const kube::Request& request) -> api::Result<kube::Response> {
+                if (request.target.ends_with(failing)) return refusal(500, api::Errc::internal, "broken");
+                return works(request);
+            };
+            const Json old_job = test::train_job();
+            Json job = old_job;
+            job["spec"]["trainer"]["image"] = "registry.example.com/train:2";
+            const Reply reply = desk.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
+            CHECK(reply.denial_code() == 503);
+            CHECK(asked(desk).back() == failing);
+            CHECK_THAT(desk.log_text, Catch::Contains(failing.substr(failing.rfind('/') + 1)));
+        }
+    }
+}
+
+TEST_CASE("the priority classes that a Volcano runtime names are read live", "[facts]") {
+    Desk desk;
+    Json runtime = *api::parse_json(R"({"apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "ClusterTrainingRuntime", "metadata": {"name": "plain"}, "spec": {"podGroupPolicy": {"volcano": {}},
+        "template": {"spec": {"replicatedJobs": [{"name": "node", "template": {"spec": {"template": {"spec": {
+            "priorityClassName": "high", "containers": [{"name": "node"}]}}}}}]}}}})");
+    desk.store(kube::resources::cluster_training_runtimes, runtime);
+    const Reply refused = desk.ask(post(test::train_job_path, review("CREATE", test::train_job())));
+    CHECK(asked(desk) == std::vector<std::string>{live, "/priorityclasses/high"});
+    CHECK_FALSE(refused.allowed());
+}

@@ -1,0 +1,46 @@
+#include "admission/limiter.hpp"
+
+#include <catch2/catch.hpp>
+#include <vector>
+
+using admission::Limiter;
+
+TEST_CASE("the values of a text are never underestimated", "[budget]") {
+    struct Case {
+        const char* json;
+        std::size_t at_most;
+    };
+    const Case cases[] = {{"1", 1}, {"[]", 2}, {"[1,2,3]", 4}, {R"({"a":1,"b":[2]})", 6}, {R"("a,b")", 2}};
+    for (const Case& c : cases) CHECK(admission::count_values(c.json) == c.at_most);
+}
+
+TEST_CASE("only so many reviews wait", "[budget]") {
+    Limiter budget(2);
+    std::vector<Limiter::Permit> waiting;
+    waiting.push_back(budget.take().value());
+    waiting.push_back(budget.take().value());
+    CHECK_FALSE(budget.take());
+    waiting.pop_back();
+    CHECK(budget.take());
+}
+
+TEST_CASE("one client gets half of what the others leave", "[budget]") {
+    Limiter budget(16);
+    std::vector<Limiter::Permit> flood;
+    while (auto share = budget.take("10.0.0.1")) flood.push_back(std::move(*share));
+    CHECK(flood.size() == 8);
+    // Another flood, and still a place for a client that has none.
+    while (auto share = budget.take("10.0.0.2")) flood.push_back(std::move(*share));
+    CHECK(flood.size() == 12);
+    const auto honest = budget.take("10.0.0.3");
+    CHECK(honest);
+    flood.clear();
+    std::size_t later = 0;
+    while (auto share = budget.take("10.0.0.1")) flood.push_back(std::move(*share)), ++later;
+    CHECK(later == 7);
+}
+
+TEST_CASE("a client that has no place gets the last one", "[budget]") {
+    Limiter budget(1);
+    CHECK(budget.take("10.0.0.1"));
+}

@@ -1,0 +1,151 @@
+// How many queued jobs use a runtime that is edited or deleted.
+#include <catch2/catch.hpp>
+
+#include "reviews.hpp"
+#include "support/printers.hpp"
+
+using api::Json;
+using test::Desk;
+using test::post;
+using test::Reply;
+using test::review;
+using namespace std::chrono_literals;
+
+namespace {
+
+Json queued_job() {
+    Json job = test::train_job();
+    job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "team";
+    return job;
+}
+
+// Pages of so many jobs that use the runtime.
+void serve_pages(Desk& desk, std::vector<std::size_t> sizes) {
+    desk.server.answer = [sizes](const kube::Request& request) -> api::Result<kube::Response> {
+        const auto at = request.target.find("&continue=");
+        const std::size_t page = at == request.target.npos ? 0 : std::stoul(request.target.substr(at + 10));
+        Json list = Json::object({{"items", Json::array()}});
+        for (std::size_t i = 0; i < sizes[page]; ++i) list["items"].push_back(queued_job());
+        if (page + 1 < sizes.size()) list["metadata"]["continue"] = std::to_string(page + 1);
+        return kube::Response{200, api::to_json(list)};
+    };
+}
+
+Json edited_runtime() {
+    Json runtime = test::cluster_runtime();
+    runtime["spec"]["mlPolicy"]["numNodes"] = 7;
+    return runtime;
+}
+
+std::string warning(const Reply& reply) {
+    const auto& warnings = reply.response["warnings"].items();
+    return warnings.empty() ? "" : std::string(warnings.front().as_string());
+}
+
+net::HttpRequest edit() {
+    return post(test::cluster_runtime_path, review("UPDATE", edited_runtime(), test::cluster_runtime()));
+}
+net::HttpRequest deletion() {
+    return post(test::cluster_runtime_path, review("DELETE", Json(), test::cluster_runtime()));
+}
+
+}  // namespace
+
+TEST_CASE("editing or deleting a runtime tells how many queued jobs use it", "[facts]") {
+    for (const auto& request : {edit, deletion}) {
+        Desk desk;
+        serve_pages(desk, {2, 1});
+        const Reply reply = desk.ask(request());
+        CHECK(reply.allowed());
+        CHECK_THAT(warning(reply), Catch::StartsWith("3 queued TrainJobs use it"));
+        REQUIRE(desk.server.requests.size() == 2);
+        CHECK(desk.server.requests[0].target ==
+              "/apis/trainer.kubeflow.org/v1alpha1/"
+              "trainjobs?limit=250&labelSelector=kueue.x-k8s.io%2Fqueue-name");
+        CHECK(
+            warning(desk.ask(post(test::cluster_runtime_path, review("CREATE", edited_runtime())))).empty());
+    }
+}
+
+TEST_CASE("of very many queued jobs a part is counted, and not for every edit", "[facts]") {
+    Desk desk;
+    desk.patience = 0s;
+    serve_pages(desk, {1, 1, 1, 1, 1, 1});
+    CHECK_THAT(warning(desk.ask(edit())), Catch::StartsWith("4 or more queued TrainJobs"));
+    CHECK(desk.server.requests.size() == 4);
+    for (int i = 0; i < 50; ++i) CHECK(desk.ask(edit()).allowed());
+    CHECK(desk.server.requests.size() == 4);
+    desk.clock.run_for(1s);
+    CHECK_FALSE(warning(desk.ask(edit())).empty());
+}
+
+TEST_CASE("of queued jobs that are too large to count it is said that there are some", "[facts]") {
+    Desk desk;
+    std::size_t most = 0;
+    desk.server.answer = [&](const kube::Request& request) -> api::Result<kube::Response> {
+        most = request.max_answer;
+        return api::Error{.code = api::Errc::too_large};
+    };
+    CHECK_THAT(warning(desk.ask(edit())), Catch::StartsWith("queued TrainJobs may use it"));
+    CHECK(most == 4 * 1024 * 1024);
+}
+
+TEST_CASE("of two runtimes that are edited at the same time each tells", "[facts]") {
+    Desk desk;
+    desk.patience = 0s;
+    serve_pages(desk, {1});
+    CHECK_FALSE(warning(desk.ask(edit())).empty());
+    Json before = test::cluster_runtime("other");
+    Json after = before;
+    after["spec"]["mlPolicy"]["numNodes"] = 7;
+    desk.ask(post(test::cluster_runtime_path, review("UPDATE", after, before)));
+    CHECK(desk.server.requests.size() == 2);
+    // Of very many not all do.
+    for (int i = 0; i < 20; ++i) {
+        before["metadata"]["name"] = after["metadata"]["name"] = "other-" + std::to_string(i);
+        CHECK(desk.ask(post(test::cluster_runtime_path, review("UPDATE", after, before))).allowed());
+    }
+    CHECK(desk.server.requests.size() == 5);
+}
+
+TEST_CASE("a count that cannot be had holds up no edit and no deletion", "[facts]") {
+    for (const auto& request : {edit, deletion}) {
+        Desk desk;
+        desk.server.answer = [](const kube::Request&) -> api::Result<kube::Response> {
+            return refusal(403, api::Errc::forbidden);
+        };
+        CHECK(desk.ask(request()).allowed());
+        CHECK(desk.server.requests.size() == 1);
+        serve_pages(desk, {1});
+        desk.server.delay = 1h;
+        desk.clock.run_for(1s);
+        const Reply late = desk.ask(request());
+        CHECK(late.allowed());
+        CHECK(warning(late).empty());
+    }
+}
+
+TEST_CASE("a runtime is edited without a count while too many reviews wait", "[facts]") {
+    Desk desk;
+    serve_pages(desk, {1});
+    std::vector<admission::Limiter::Permit> waiting;
+    while (auto share = desk.budget.take()) waiting.push_back(std::move(*share));
+    CHECK(desk.ask(edit()).allowed());
+    CHECK(desk.server.requests.empty());
+}
+
+TEST_CASE("jobs are counted where the webhook may look", "[facts]") {
+    Desk desk({}, kube::Namespaces({"a", "b"}));
+    serve_pages(desk, {1});
+    CHECK_THAT(warning(desk.ask(edit())), Catch::StartsWith("2 queued TrainJobs"));
+    CHECK(desk.server.requests.size() == 2);
+    Json before = test::namespaced_runtime();
+    before["metadata"]["namespace"] = "b";
+    Json after = before;
+    after["spec"]["mlPolicy"]["numNodes"] = 7;
+    desk.server.requests.clear();
+    desk.clock.run_for(1s);
+    desk.ask(post(test::runtime_path, review("UPDATE", after, before)));
+    REQUIRE(desk.server.requests.size() == 1);
+    CHECK_THAT(desk.server.requests[0].target, Catch::Contains("/namespaces/b/trainjobs?"));
+}

@@ -1,0 +1,127 @@
+// What is judged by a runtime from the watch, which may lag behind the cluster.
+#include "admission/rereads.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "reviews.hpp"
+#include "support/printers.hpp"
+
+using api::Json;
+using test::Desk;
+using test::post;
+using test::Reply;
+using test::review;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Needs the replicated job "late" of its runtime.
+Json job_for_newest_runtime() {
+    Json job = test::train_job();
+    job["spec"]["suspend"] = true;
+    job["spec"]["runtimePatches"] = *api::parse_json(
+        R"([{"manager": "a.io/x", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [{"name": "late"}]}}}}])");
+    return job;
+}
+
+Json newest_runtime() {
+    Json runtime = test::cluster_runtime();
+    Json late = std::as_const(runtime)["spec"]["template"]["spec"]["replicatedJobs"][0];
+    late["name"] = "late";
+    late["template"].erase("metadata");
+    runtime["spec"]["template"]["spec"]["replicatedJobs"].push_back(late);
+    return runtime;
+}
+
+void watch_shows(Desk& desk, Json runtime) {
+    desk.runtimes.set({"", "plain"}, admission::make_runtime_text(std::move(runtime)));
+}
+
+net::HttpRequest creation() { return post(test::train_job_path, review("CREATE", job_for_newest_runtime())); }
+
+}  // namespace
+
+TEST_CASE("what an old runtime would refuse is judged by the live one", "[facts]") {
+    Desk desk;
+    watch_shows(desk, test::cluster_runtime());
+    desk.store(kube::resources::cluster_training_runtimes, newest_runtime());
+    CHECK(desk.ask(creation()).allowed());
+    CHECK(desk.server.requests.size() == 1);
+
+    // An update, of which the JobSet is asked for as well.
+    Json before = job_for_newest_runtime();
+    before["spec"].erase("runtimePatches");
+    CHECK(desk.ask(post(test::train_job_path, review("UPDATE", job_for_newest_runtime(), before))).allowed());
+    // What the watch's runtime admits needs no other.
+    desk.server.requests.clear();
+    CHECK(desk.ask(post(test::train_job_path, review("CREATE", test::train_job()))).allowed());
+    CHECK(desk.server.requests.empty());
+}
+
+TEST_CASE("a refusal by the live runtime stands", "[facts]") {
+    Desk desk;
+    watch_shows(desk, test::cluster_runtime());
+    desk.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
+    const Reply reply = desk.ask(creation());
+    CHECK(reply.denial_code() == 422);
+    CHECK(reply.causes().size() == 1);
+    CHECK(desk.server.requests.size() == 1);
+    CHECK_THAT(desk.metrics_text(), Catch::Contains(R"(verdict="denied"} 1)"));
+}
+
+TEST_CASE("a refusal by the watch's runtime stands where no other can be read", "[facts]") {
+    for (const bool slow : {false, true}) {
+        Desk desk;
+        watch_shows(desk, test::cluster_runtime());
+        desk.server.answer = [](const kube::Request&) -> api::Result<kube::Response> {
+            return refusal(500, api::Errc::internal);
+        };
+        if (slow) desk.server.delay = 1h;
+        const Reply reply = desk.ask(creation());
+        CHECK(reply.denial_code() == 422);
+        CHECK(reply.causes().size() == 1);
+    }
+}
+
+TEST_CASE("a refusal by the watch's runtime stands while too many reviews wait", "[facts]") {
+    Desk desk;
+    watch_shows(desk, test::cluster_runtime());
+    desk.store(kube::resources::cluster_training_runtimes, newest_runtime());
+    std::vector<admission::Limiter::Permit> waiting;
+    while (auto share = desk.budget.take()) waiting.push_back(std::move(*share));
+    CHECK(desk.ask(creation()).denial_code() == 422);
+    CHECK(desk.server.requests.empty());
+
+    // What cannot be judged at all without the API server has no verdict.
+    Json job = test::train_job();
+    job["spec"]["runtimeRef"]["name"] = "not-watched";
+    CHECK(desk.ask(post(test::train_job_path, review("CREATE", job))).http.status == 503);
+    waiting.clear();
+    CHECK(desk.ask(creation()).allowed());
+}
+
+TEST_CASE("a runtime is read again ten times a second, whatever is refused", "[facts]") {
+    Desk desk;
+    desk.patience = 0s;
+    watch_shows(desk, test::cluster_runtime());
+    desk.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
+    for (int i = 0; i < 50; ++i) CHECK(desk.ask(creation()).denial_code() == 422);
+    CHECK(desk.server.requests.size() == 10);
+    desk.clock.run_for(1s);
+    CHECK(desk.ask(creation()).denial_code() == 422);
+    CHECK(desk.server.requests.size() == 11);
+}
+
+TEST_CASE("the seconds of very many runtimes are forgotten once they are over", "[facts]") {
+    constexpr int per_second = 3;
+    admission::Rereads rereads(per_second);
+    kube::SteadyTime now{};
+    for (int second = 0; second < 3; ++second, now += 1s)
+        for (int i = 0; i < 1000; ++i) {
+            CAPTURE(second, i);
+            REQUIRE(rereads.take({"", std::to_string(i)}, now));
+        }
+    for (int i = 1; i < per_second; ++i) REQUIRE(rereads.take({"", "999"}, now - 1s));
+    CHECK_FALSE(rereads.take({"", "999"}, now - 1s));
+    CHECK(rereads.take({"", "999"}, now));
+}

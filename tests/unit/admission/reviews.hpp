@@ -1,0 +1,72 @@
+#pragma once
+// Admission reviews as the API server sends them, and a handler with all that it needs.
+#include <boost/asio/io_context.hpp>
+#include <string>
+#include <vector>
+
+#include "admission/inputs.hpp"
+#include "fake_api_server.hpp"
+#include "admission/handler.hpp"
+#include "runtime/plugin.hpp"
+#include "support/virtual_clock.hpp"
+
+namespace test {
+
+inline const std::string mutate_path = "/mutate-trainer-kubeflow-org-v1alpha1-trainjob";
+inline const std::string train_job_path = "/validate-trainer-kubeflow-org-v1alpha1-trainjob";
+inline const std::string runtime_path = "/validate-trainer-kubeflow-org-v1alpha1-trainingruntime";
+inline const std::string cluster_runtime_path =
+    "/validate-trainer-kubeflow-org-v1alpha1-clustertrainingruntime";
+
+/// Valid ones; the TrainJob "job" in namespace "ns" refers to the ClusterTrainingRuntime "plain".
+api::Json train_job();
+api::Json cluster_runtime(const std::string& name = "plain");
+api::Json namespaced_runtime(const std::string& name = "plain");
+
+/// An AdmissionReview of the object's own kind; its name and namespace are the object's (or the old one's).
+api::Json review(const std::string& operation, const api::Json& object, const api::Json& old_object = {});
+net::HttpRequest post(const std::string& path, const api::Json& review);
+
+/// What came back.
+struct Reply {
+    net::HttpResponse http = {};
+    api::Json response = {};  ///< of the AdmissionReview; null if there is none
+
+    bool allowed() const { return response["allowed"].bool_or(false); }
+    int denial_code() const { return static_cast<int>(response["status"]["code"].int_or(0)); }
+    std::string message() const { return std::string(response["status"]["message"].as_string()); }
+    /// "field: type" of each cause.
+    std::vector<std::string> causes() const;
+};
+
+/// A ReviewHandler on a virtual clock, with a scripted API server that knows the objects in `stored`.
+class Desk {
+public:
+    explicit Desk(const runtime::Features& features = {}, const kube::Namespaces& namespaces = {});
+
+    Reply ask(net::HttpRequest request);
+    /// Also says whether the answer was there at once.
+    Reply ask(net::HttpRequest request, bool& at_once);
+
+    /// Stored in the API server, not in the view.
+    void store(const kube::Resource& resource, const api::Json& object);
+    std::string metrics_text() const { return metrics.expose(); }
+
+    boost::asio::io_context context{1};
+    VirtualClock clock{context};
+    FakeApiServer server{clock};
+    std::vector<std::pair<std::string, api::Json>> stored = {};  ///< by path
+    admission::RuntimeLister runtimes = {};
+    std::string log_text = {};
+    net::Log log;
+    net::Metrics metrics = {};
+    admission::ReviewMetrics review_metrics{metrics};
+    runtime::Pipeline pipeline;
+    admission::ReviewTurns turns{context.get_executor()};
+    admission::InputReader inputs;
+    admission::Limiter budget{64};  ///< of the reviews that wait
+    admission::ReviewHandler handler;
+    std::chrono::seconds patience{60};  ///< how long ask() lets time pass
+};
+
+}  // namespace test

@@ -1,0 +1,196 @@
+#include "admission/runtime_informer.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "fake_api_server.hpp"
+#include "reviews.hpp"
+#include "support/printers.hpp"
+
+using api::Json;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string event(const char* type, Json object, const char* version) {
+    object["metadata"]["resourceVersion"] = version;
+    return to_json(Json::object({{"type", type}, {"object", object}}));
+}
+
+std::string end_of_list(const char* version) {
+    return to_json(Json::object(
+        {{"type", "BOOKMARK"},
+         {"object",
+          Json::object({{"metadata", Json::object({{"resourceVersion", version},
+                                                   {"annotations", Json::object({{"k8s.io/initial-events-end",
+                                                                                  "true"}})}})}})}}));
+}
+
+// The loops of all its watches.
+struct Running {
+    Running(boost::asio::io_context& context, admission::RuntimeInformer& cache) : stops(cache.watches().size()) {
+        for (std::size_t i = 0; i < stops.size(); ++i)
+            boost::asio::co_spawn(context, cache.watches()[i]->run(),
+                                  boost::asio::bind_cancellation_slot(
+                                      stops[i].slot(), [this](std::exception_ptr) { ++ended; }));
+    }
+    void stop() {
+        for (auto& each : stops) each.emit(boost::asio::cancellation_type::terminal);
+    }
+    std::vector<boost::asio::cancellation_signal> stops;
+    int ended = 0;
+};
+
+}  // namespace
+
+TEST_CASE("the cache tells of both kinds of runtimes", "[cache]") {
+    boost::asio::io_context context;
+    VirtualClock clock(context);
+    FakeApiServer server(clock);
+    std::map<std::string, admission::RuntimeTextPtr> seen;
+    std::vector<std::string> log;
+    admission::RuntimeInformer cache(
+        server, clock,
+        [&](const api::ObjectKey& key, const auto& runtime) { seen[to_string(key)] = runtime; },
+        [&](const kube::Scope& scope, const api::Error* trouble) {
+            log.push_back(to_string(scope.resource) + (trouble ? " fails" : " works"));
+        });
+    CHECK(cache.not_synced().size() == 2);
+
+    // The namespaced ones are asked for first.
+    Json managed = test::namespaced_runtime();
+    managed["metadata"]["managedFields"] = Json::array({"long"});
+    server.watches.push_back(FakeApiServer::Script{event("ADDED", managed, "5"), end_of_list("6"), 10s,
+                                                   event("DELETED", managed, "7"), FakeApiServer::Silence{}});
+    SECTION("and of their deletion") {
+        server.watches.push_back(FakeApiServer::Script{event("ADDED", test::cluster_runtime(), "5"),
+                                                       end_of_list("6"), FakeApiServer::Silence{}});
+    }
+    SECTION("also when one of them is not served at first") {
+        server.watches.push_back(refusal(404, api::Errc::not_found));
+        server.watches.push_back(FakeApiServer::Script{event("ADDED", test::cluster_runtime(), "5"),
+                                                       end_of_list("6"), FakeApiServer::Silence{}});
+    }
+
+    Running running(context, cache);
+    clock.run_for(5s);
+    CHECK(cache.not_synced().empty());
+    REQUIRE(seen["ns/plain"]);
+    const Json namespaced = api::parse_json(seen["ns/plain"]->json).value();
+    CHECK(namespaced["spec"] == test::namespaced_runtime()["spec"]);
+    CHECK(namespaced["metadata"]["managedFields"].is_null());
+    REQUIRE(seen["plain"]);
+    const Json of_cluster = api::parse_json(seen["plain"]->json).value();
+    CHECK(of_cluster["kind"].as_string() == "ClusterTrainingRuntime");
+    CHECK(cache.size() == 2);
+    CHECK(log.size() >= 2);
+
+    clock.run_for(10s);
+    CHECK_FALSE(seen["ns/plain"]);
+    CHECK(cache.size() == 1);
+    CHECK(running.ended == 0);
+
+    running.stop();
+    clock.run();
+    CHECK(running.ended == 2);
+}
+
+TEST_CASE("a cache of some namespaces asks for theirs alone, and for what all share", "[cache]") {
+    boost::asio::io_context context;
+    VirtualClock clock(context);
+    FakeApiServer server(clock);
+    std::map<std::string, admission::RuntimeTextPtr> seen;
+    admission::RuntimeInformer cache(
+        server, clock,
+        [&](const api::ObjectKey& key, const auto& runtime) { seen[to_string(key)] = runtime; }, {},
+        kube::Namespaces({"ns", "other"}));
+    server.watches.push_back(FakeApiServer::Script{event("ADDED", test::namespaced_runtime(), "5"),
+                                                   end_of_list("6"), FakeApiServer::Silence{}});
+    server.watches.push_back(refusal(403, api::Errc::forbidden));
+    server.watches.push_back(FakeApiServer::Script{event("ADDED", test::cluster_runtime(), "5"),
+                                                   end_of_list("6"), FakeApiServer::Silence{}});
+    Running running(context, cache);
+    clock.run_for(100ms);
+    std::vector<std::string> asked;
+    for (const auto& request : server.requests)
+        asked.push_back(request.target.substr(0, request.target.find('?')));
+    const std::string base = "/apis/trainer.kubeflow.org/v1alpha1/";
+    CHECK(asked == std::vector<std::string>{base + "namespaces/ns/trainingruntimes",
+                                            base + "namespaces/other/trainingruntimes",
+                                            base + "clustertrainingruntimes"});
+    CHECK(seen["ns/plain"]);
+    CHECK(seen["plain"]);
+    // The namespace that refuses us stops nobody else.
+    CHECK(cache.not_synced().empty());
+    running.stop();
+    clock.run();
+}
+
+TEST_CASE("namespaced runtimes are kept as far as there is room, in each namespace and in all", "[cache]") {
+    boost::asio::io_context context;
+    VirtualClock clock(context);
+    FakeApiServer server(clock);
+    std::map<std::string, admission::RuntimeTextPtr> seen;
+    std::vector<std::string> without_room;
+    admission::RuntimeInformer cache(
+        server, clock,
+        [&](const api::ObjectKey& key, const auto& runtime) { seen[to_string(key)] = runtime; }, {}, {},
+        [&](const api::ObjectKey& key) { without_room.push_back(to_string(key)); });
+    const auto large = [](const std::string& ns, const std::string& name) {
+        Json runtime = test::namespaced_runtime(name);
+        runtime["metadata"]["namespace"] = ns;
+        runtime["spec"]["text"] = std::string(900'000, 'x');
+        return runtime;
+    };
+    // Two for each of a few namespaces; a third is too much for any.
+    FakeApiServer::Script script;
+    for (const char* ns : {"a", "b", "c", "d", "e", "f", "g", "h", "i"})
+        for (const char* name : {"one", "two", "three"})
+            script.push_back(event("ADDED", large(ns, name), "5"));
+    script.push_back(event("ADDED", test::namespaced_runtime("small"), "5"));
+    script.push_back(end_of_list("6"));
+    script.push_back(1s);
+    script.push_back(event("DELETED", large("a", "one"), "7"));
+    script.push_back(event("MODIFIED", large("a", "three"), "8"));
+    script.push_back(FakeApiServer::Silence{});
+    server.watches.push_back(script);
+    Running running(context, cache);
+    clock.run_for(500ms);
+    CHECK(seen["a/one"]);
+    CHECK(seen["a/two"]);
+    CHECK_FALSE(seen["a/three"]);
+    CHECK(seen["h/one"]);
+    CHECK(seen["ns/small"]);
+    CHECK(without_room.front() == "a/three");
+    std::size_t sum = 0;
+    for (const auto& [key, text] : seen) sum += text ? text->bytes() : 0;
+    CHECK(sum <= admission::RuntimeInformer::Room().of_all);
+    CHECK(sum > admission::RuntimeInformer::Room().of_all - 1'000'000);
+    CHECK(cache.size() == static_cast<std::size_t>(std::ranges::count_if(
+                              seen, [](const auto& one) { return one.second != nullptr; })));
+    // What goes makes room.
+    clock.run_for(2s);
+    CHECK_FALSE(seen["a/one"]);
+    CHECK(seen["a/three"]);
+    running.stop();
+    clock.run();
+}
+
+TEST_CASE("of a runtime that is too large to be judged by, its size alone is kept", "[cache]") {
+    Json runtime = test::cluster_runtime();
+    runtime["spec"]["x"] = Json(Json::Array(admission::max_runtime_values, Json("")));
+    const auto text = admission::make_runtime_text(runtime);
+    CHECK(text->is_too_large());
+    CHECK(text->json.empty());
+    CHECK(text->bytes() < 5'000);
+}
+
+TEST_CASE("what kubectl has applied last is not kept", "[cache]") {
+    Json runtime = test::cluster_runtime();
+    const std::string bytes = admission::make_runtime_text(runtime)->json;
+    runtime["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"] = "x";
+    CHECK(admission::make_runtime_text(runtime)->json.size() < bytes.size() + 30);
+}

@@ -1,0 +1,78 @@
+#include "admission/runtime_lister.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "reviews.hpp"
+#include "support/printers.hpp"
+
+using api::Json;
+using admission::RuntimeLister;
+
+namespace {
+
+admission::RuntimeTextPtr runtime_of(std::size_t values) {
+    Json runtime = test::cluster_runtime();
+    runtime["spec"]["x"] = Json(Json::Array(values, Json("")));
+    return admission::make_runtime_text(std::move(runtime));
+}
+
+}  // namespace
+
+TEST_CASE("a view finds what was set, and its tree once for many reviews", "[view]") {
+    RuntimeLister view;
+    CHECK(view.find({"", "plain"}).value() == nullptr);
+    view.set({"", "plain"}, admission::make_runtime_text(test::cluster_runtime()));
+    const auto tree = view.find({"", "plain"}).value();
+    CHECK(*tree == test::cluster_runtime());
+    CHECK(view.find({"", "plain"}).value() == tree);
+    CHECK(view.find({"ns", "plain"}).value() == nullptr);
+
+    view.set({"", "plain"}, admission::make_runtime_text(test::cluster_runtime("other")));
+    CHECK((*view.find({"", "plain"}).value())["metadata"]["name"] == "other");
+    view.set({"", "plain"}, nullptr);
+    CHECK(view.find({"", "plain"}).value() == nullptr);
+    view.set({"", "plain"}, nullptr);
+}
+
+TEST_CASE("trees are kept as far as there is room for them, those that were used last", "[view]") {
+    RuntimeLister view;
+    constexpr std::size_t fourth = RuntimeLister::most_kept_values / 4;
+    std::vector<std::weak_ptr<const Json>> trees;
+    for (int i = 0; i < 6; ++i) {
+        const api::ObjectKey key = {"", std::to_string(i)};
+        view.set(key, runtime_of(fourth));
+        trees.push_back(view.find(key).value());
+        // The first one is in use all the time.
+        CHECK(view.find({"", "0"}).value() == trees[0].lock());
+    }
+    std::vector<bool> kept;
+    for (const auto& tree : trees) kept.push_back(!tree.expired());
+    CHECK(kept == std::vector<bool>{true, false, false, false, true, true});
+    CHECK(view.find({"", "1"}).value() != nullptr);
+    for (int i = 0; i < 6; ++i) view.set({"", std::to_string(i)}, nullptr);
+    for (const auto& tree : trees) CHECK(tree.expired());
+}
+
+TEST_CASE("the tree of the largest runtime that may be used is kept", "[view]") {
+    RuntimeLister view;
+    std::size_t around = 0;
+    for (std::size_t values = admission::max_runtime_values; around == 0; values -= 100)
+        if (const auto text = runtime_of(values); !text->is_too_large()) {
+            around = text->values;
+            view.set({"", "large"}, text);
+        }
+    CHECK(around > admission::max_runtime_values - 200);
+    CHECK(view.values_of({"", "large"}) == around);
+    CHECK(view.values_of({"", "other"}) == 0);
+    std::weak_ptr<const Json> tree = view.find({"", "large"}).value();
+    CHECK_FALSE(tree.expired());
+}
+
+TEST_CASE("a runtime that is too large is refused with its size", "[view]") {
+    RuntimeLister view;
+    view.set({"", "huge"}, runtime_of(admission::max_runtime_values));
+    const auto found = view.find({"", "huge"});
+    REQUIRE_FALSE(found);
+    CHECK(found.error().field == "spec.runtimeRef");
+    CHECK_THAT(found.error().message, Catch::Contains("a runtime may hold 50000"));
+}

@@ -1,0 +1,185 @@
+#include "admission/token_authenticator.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <catch2/catch.hpp>
+
+#include "fake_api_server.hpp"
+#include "support/printers.hpp"
+#include "support/virtual_clock.hpp"
+
+using api::Json;
+using admission::TokenAuthenticator;
+using admission::AuthPolicy;
+using admission::AuthResult;
+using namespace std::chrono_literals;
+
+namespace {
+
+// The API server says of the token "good" that it is alice's, for the audience "webhook".
+struct Gate {
+    explicit Gate(AuthPolicy wanted = {.audience = "webhook"}) : rules(std::move(wanted)) {
+        server.answer = [this](const kube::Request& request) -> api::Result<kube::Response> {
+            if (trouble) return *trouble;
+            if (!odd_answer.empty()) return kube::Response{201, odd_answer};
+            const Json asked = api::parse_json(request.body).value();
+            const bool good = asked["spec"]["token"].as_string() == "good";
+            Json status = Json::object({{"authenticated", good}});
+            if (good) status["user"]["username"] = "alice";
+            if (good) status["audiences"] = audiences;
+            return kube::Response{201, api::to_json(Json::object({{"status", status}}))};
+        };
+    }
+
+    AuthResult call(const std::string& token) {
+        if (const auto known = check.from_cache(token)) return *known;
+        const auto standing = start(token);
+        clock.run_for(5s);
+        REQUIRE(*standing);
+        return **standing;
+    }
+    std::shared_ptr<std::optional<AuthResult>> start(const std::string& token) {
+        auto standing = std::make_shared<std::optional<AuthResult>>();
+        boost::asio::co_spawn(context, check.ask(token, clock.now() + 4s),
+                              [standing](std::exception_ptr, AuthResult said) { *standing = said; });
+        return standing;
+    }
+    std::size_t asked() const { return server.requests.size(); }
+
+    boost::asio::io_context context{1};
+    VirtualClock clock{context};
+    FakeApiServer server{clock};
+    Json audiences = Json::array({Json("webhook")});
+    std::optional<api::Error> trouble = {};
+    std::string odd_answer = {};
+    std::string log_text = {};
+    net::Log log{net::LogLevel::debug, net::LogFormat::text,
+                 [this](std::string_view line) { log_text += line; }};
+    AuthPolicy rules;
+    TokenAuthenticator check{server, clock, log, rules};
+};
+
+}  // namespace
+
+TEST_CASE("a bearer token is taken from the Authorization header", "[callers]") {
+    const std::pair<const char*, std::string> cases[] = {{"Bearer abc", "abc"},
+                                                         {"bearer abc", "abc"},
+                                                         {"BEARER   abc", "abc"},
+                                                         {"Bearer ", ""},
+                                                         {"Bearer", ""},
+                                                         {"Basic abc", ""},
+                                                         {"", ""},
+                                                         {"abc", ""}};
+    for (const auto& [value, want] : cases) {
+        CAPTURE(value);
+        const net::HttpRequest request = {.headers = {{"authorization", value}}};
+        CHECK(admission::bearer_token(request) == want);
+    }
+    CHECK(admission::bearer_token({}).empty());
+}
+
+TEST_CASE("the API server says whose a token is", "[callers]") {
+    Gate gate;
+    CHECK(gate.call("good") == AuthResult::admitted);
+    CHECK(gate.call("bad") == AuthResult::unauthorized);
+    CHECK(gate.call("") == AuthResult::unauthorized);
+    REQUIRE(gate.asked() == 2);
+    CHECK(gate.server.requests[0].method == "POST");
+    CHECK_THAT(gate.server.requests[0].target,
+               Catch::StartsWith("/apis/authentication.k8s.io/v1/tokenreviews"));
+    const Json asked = api::parse_json(gate.server.requests[0].body).value();
+    CHECK(asked["spec"] == *api::parse_json(R"({"token": "good", "audiences": ["webhook"]})"));
+    CHECK(gate.log_text.empty());
+}
+
+TEST_CASE("a token for another audience, or from a server that knows none, is refused", "[callers]") {
+    for (const char* audiences : {R"(["elsewhere"])", "[]", "null", R"("webhook")", "[1]"}) {
+        CAPTURE(audiences);
+        Gate gate;
+        gate.audiences = *api::parse_json(audiences);
+        CHECK(gate.call("good") == AuthResult::unauthorized);
+    }
+}
+
+TEST_CASE("only those users are let in who are named", "[callers]") {
+    Gate named({.audience = "webhook", .users = {"alice", "bob"}});
+    CHECK(named.call("good") == AuthResult::admitted);
+    Gate others({.audience = "webhook", .users = {"bob"}});
+    CHECK(others.call("good") == AuthResult::forbidden);
+    CHECK(others.call("bad") == AuthResult::unauthorized);
+}
+
+TEST_CASE("an answer is remembered for a while, whatever it was", "[callers]") {
+    for (const char* token : {"good", "bad"}) {
+        CAPTURE(token);
+        Gate gate;
+        const AuthResult first = gate.call(token);
+        gate.clock.run_for(4s);  // with the 5 s of a call
+        CHECK(gate.call(token) == first);
+        CHECK(gate.asked() == 1);
+        gate.clock.run_for(1s);
+        CHECK(gate.check.from_cache(token) == std::nullopt);
+        CHECK(gate.call(token) == first);
+        CHECK(gate.asked() == 2);
+    }
+}
+
+TEST_CASE("who is let in no more is refused when the memory has ended", "[callers]") {
+    Gate gate;
+    CHECK(gate.call("good") == AuthResult::admitted);
+    gate.audiences = Json();
+    gate.clock.run_for(10s);
+    CHECK(gate.call("good") == AuthResult::unauthorized);
+    CHECK(gate.check.from_cache("good") == AuthResult::unauthorized);
+}
+
+TEST_CASE("strangers with ever new tokens do not drive out those who may call", "[callers]") {
+    Gate gate;
+    CHECK(gate.call("good") == AuthResult::admitted);
+    for (std::size_t i = 0; i < 2 * TokenAuthenticator::most_remembered; ++i) gate.start("bad-" + std::to_string(i));
+    gate.clock.run();
+    CHECK(gate.check.from_cache("good") == AuthResult::admitted);
+    CHECK(gate.check.from_cache("bad-0") == std::nullopt);
+    CHECK(gate.check.from_cache("bad-511") == AuthResult::unauthorized);
+}
+
+TEST_CASE("many calls with one token make one request", "[callers]") {
+    for (const auto late : {0ms, 100ms, 60'000ms}) {
+        CAPTURE(late.count());
+        Gate gate;
+        gate.server.delay = late;
+        std::vector<std::shared_ptr<std::optional<AuthResult>>> calls;
+        for (int i = 0; i < 5; ++i) calls.push_back(gate.start("good"));
+        gate.clock.run_for(4s);
+        for (const auto& call : calls) CHECK(*call == (late < 4s ? AuthResult::admitted : AuthResult::unknown));
+        CHECK(gate.asked() == 1);
+    }
+}
+
+TEST_CASE("nobody is let in while the API server cannot say who calls", "[callers]") {
+    const std::pair<const char*, void (*)(Gate&)> cases[] = {
+        {"unreachable", [](Gate& g) { g.trouble = api::Error{.code = api::Errc::unavailable}; }},
+        {"a permission is missing", [](Gate& g) { g.trouble = refusal(403, api::Errc::forbidden); }},
+        {"no answer", [](Gate& g) { g.server.delay = 1h; }},
+        {"no JSON", [](Gate& g) { g.odd_answer = "<html>"; }},
+        {"no status", [](Gate& g) { g.odd_answer = "{}"; }},
+        {"a status of no shape", [](Gate& g) { g.odd_answer = R"({"status": [true]})"; }},
+    };
+    for (const auto& [name, harm] : cases) {
+        DYNAMIC_SECTION(name) {
+            Gate gate;
+            harm(gate);
+            CHECK(gate.call("good") == AuthResult::unknown);
+            CHECK(gate.call("good") == AuthResult::unknown);
+            // Told once, without the token.
+            CHECK_THAT(gate.log_text, Catch::Contains("cannot review tokens"));
+            CHECK(gate.log_text.find("cannot review") == gate.log_text.rfind("cannot review"));
+            CHECK(gate.log_text.find("good") == std::string::npos);
+
+            gate.trouble.reset();
+            gate.odd_answer.clear();
+            gate.server.delay = 0ms;
+            CHECK(gate.call("good") == AuthResult::admitted);
+            CHECK_THAT(gate.log_text, Catch::Contains("reviews of tokens work again"));
+        }
+    }
+}

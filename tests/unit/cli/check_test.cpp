@@ -1,0 +1,189 @@
+// What `check` prints. That it says what a live API server says,
+// tests/cluster/admission/schemas/test_offline_check.py shows.
+#include "check/check.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "support/printers.hpp"
+#include "support/temporary_directory.hpp"
+
+using api::Json;
+
+namespace {
+
+const std::string plain_runtime = R"(apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata:
+  name: plain
+spec:
+  mlPolicy: {torch: {}}
+  template:
+    spec:
+      replicatedJobs:
+      - name: node
+        template:
+          metadata:
+            labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}
+          spec:
+            template:
+              spec:
+                containers: [{name: node}]
+)";
+
+const std::string job = R"(apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata:
+  name: job
+spec:
+  runtimeRef:
+    name: plain
+  trainer:
+    numNodes: 2
+)";
+
+std::string changed(std::string text, const std::string& from, const std::string& to) {
+    return text.replace(text.find(from), from.size(), to);
+}
+
+struct Desk {
+    test::TemporaryDirectory directory = {};
+    cli::CheckSettings settings = {};
+
+    net::Output check(const std::string& text, const std::string& before = {}) {
+        settings.input.files = {directory.write("in.yaml", text)};
+        settings.before.clear();
+        if (!before.empty()) settings.before = {directory.write("old.yaml", before)};
+        auto output = cli::check(settings);
+        INFO((output ? "" : output.error().message));
+        REQUIRE(output);
+        return {directory.bare(output->out), directory.bare(output->err), output->status};
+    }
+};
+
+}  // namespace
+
+TEST_CASE("what is allowed is said to be", "[check]") {
+    Desk desk;
+    const auto output = desk.check(job + "---\n" + plain_runtime);
+    CHECK(output.out ==
+          "in.yaml:1: TrainJob default/job is allowed\n"
+          "in.yaml:11: ClusterTrainingRuntime plain is allowed\n");
+    CHECK(output.err.empty());
+    CHECK(output.status == 0);
+}
+
+TEST_CASE("findings name the line of their field", "[check]") {
+    struct Case {
+        const char* name;
+        std::string text;
+        std::string old;
+        const char* want;  // the first line
+    };
+    const std::string both = job + "---\n" + plain_runtime;
+    const Case cases[] = {
+        {"the schema", changed(both, "numNodes: 2", "numNodes: two"), "",
+         "in.yaml:9: TrainJob default/job is refused: spec.trainer.numNodes: Invalid value: \"string\": "},
+        {"a format, where the API server names no field",
+         changed(both, "numNodes: 2", "numNodes: 4294967296"), "",
+         "in.yaml:9: TrainJob default/job is refused: <nil>: Invalid value: \"\": Checked value "},
+        {"a rule of the schema", changed(both, "name: job", "name: 1job"), "",
+         "in.yaml:1: TrainJob default/1job is refused: <nil>: Invalid value: metadata.name "},
+        {"the webhook", changed(both, "numNodes: 2", "env: [{name: PET_NNODES}]"), "",
+         "in.yaml:9: TrainJob default/job is refused: spec.trainer.env: Invalid value: \"PET_NNODES\": "},
+        {"a runtime", job + "---\n" + changed(plain_runtime, "[{name: node}]", "[{name: main}]"), "",
+         "in.yaml:1: TrainJob default/job is allowed"},
+        {"an unknown field", changed(both, "numNodes", "nodes"), "",
+         "in.yaml:9: TrainJob default/job is refused: unknown field \"spec.trainer.nodes\""},
+        {"an update", changed(both, "numNodes: 2", "numNodes: 3"), both,
+         "in.yaml:8: TrainJob default/job is refused: spec.trainer: Invalid value: "},
+    };
+    for (const Case& c : cases) {
+        INFO(c.name);
+        Desk desk;
+        const auto output = desk.check(c.text, c.old);
+        INFO(output.out);
+        CHECK(output.out.find(c.want) == 0);
+        CHECK(output.status == 1);
+    }
+}
+
+TEST_CASE("a runtime that is not given does not exist, and the way out is named", "[check]") {
+    Desk desk;
+    const auto output = desk.check(job);
+    CHECK(output.out.find(
+              "in.yaml:6: TrainJob default/job is refused: spec.runtimeRef: Invalid value: \"plain\": "
+              "ClusterTrainingRuntime not found") == 0);
+    CHECK(output.err ==
+          "in.yaml:6: hint: ClusterTrainingRuntime \"plain\" is not among the documents: name its "
+          "file with -f as well\n");
+    CHECK(output.status == 1);
+}
+
+TEST_CASE("a runtime of the other kind or in another namespace is named", "[check]") {
+    const std::string namespaced =
+        "---\n" + changed(plain_runtime, "ClusterTrainingRuntime", "TrainingRuntime");
+    Desk desk;
+    CHECK(desk.check(job + namespaced).err ==
+          "in.yaml:6: hint: there is a TrainingRuntime \"plain\": set spec.runtimeRef.kind to "
+          "TrainingRuntime\n");
+    CHECK(desk.check(changed(job, "runtimeRef:", "runtimeRef:\n    kind: TrainingRuntime") +
+                     changed(namespaced, "metadata:", "metadata:\n  namespace: team"))
+              .err ==
+          "in.yaml:6: hint: TrainingRuntime team/plain is there, but the TrainJob is in namespace "
+          "\"default\"\n");
+}
+
+TEST_CASE("unknown fields are what --validate says", "[check]") {
+    const std::string text = changed(job, "numNodes", "nodes") + "---\n" + plain_runtime;
+    Desk desk;
+    desk.settings.validation = cli::FieldValidation::warn;
+    CHECK(desk.check(text).out.find("in.yaml:1: warning: TrainJob default/job: unknown field "
+                                    "\"spec.trainer.nodes\"\nin.yaml:1: TrainJob default/job is allowed\n") ==
+          0);
+    desk.settings.validation = cli::FieldValidation::ignore;
+    CHECK(desk.check(text).out.find("in.yaml:1: TrainJob default/job is allowed\n") == 0);
+}
+
+TEST_CASE("a runtime may opt out of the webhook as in the cluster", "[check]") {
+    const std::string broken = changed(plain_runtime, "[{name: node}]", "[{name: main}]");
+    const std::string out = changed(
+        broken, "name: plain", "name: plain\n  labels: {trainer.kubeflow.org/webhook-validation: disabled}");
+    Desk desk;
+    CHECK(desk.check(broken).status == 1);
+    CHECK(desk.check(out).status == 0);
+    CHECK(desk.check(out, out).status == 0);
+    // An update is reviewed unless it was opted out before, too.
+    CHECK(desk.check(out, plain_runtime).status == 1);
+}
+
+TEST_CASE("verdicts can be had as JSON", "[check]") {
+    Desk desk;
+    desk.settings.report = cli::Report::json;
+    const auto output =
+        desk.check(changed(job, "numNodes: 2", "env: [{name: PET_NNODES}]") + "---\n" + plain_runtime);
+    const Json verdicts = api::parse_json(output.out).value();
+    REQUIRE(verdicts.items().size() == 2);
+    CHECK(
+        to_json(verdicts[0]["causes"]) ==
+        R"([{"field":"spec.trainer.env","line":9,"message":"Invalid value: \"PET_NNODES\": must not be set: the )"
+        R"(Torch runtime sets these variables","reason":"FieldValueInvalid"}])");
+    CHECK(verdicts[0]["allowed"] == false);
+    CHECK(verdicts[0]["code"] == 422);
+    CHECK(verdicts[0]["message"].as_string().find(
+              "TrainJob.trainer.kubeflow.org \"job\" is invalid: spec.") == 0);
+    CHECK(verdicts[1]["allowed"] == true);
+    CHECK(verdicts[1]["line"] == 11);
+    CHECK_FALSE(verdicts[1].contains("causes"));
+}
+
+TEST_CASE("other kinds are surroundings or passed over", "[check]") {
+    Desk desk;
+    const auto output = desk.check(job + "---\n" + plain_runtime +
+                                   "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"
+                                   "---\n{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}\n");
+    CHECK(output.status == 0);
+    CHECK(output.err == "in.yaml:31: note: Deployment is passed over: no verdict depends on it\n");
+    desk.settings.input.files = {
+        desk.directory.write("in.yaml", "{apiVersion: v1, kind: Secret, metadata: {name: a}}")};
+    CHECK(cli::check(desk.settings).has_error());
+}

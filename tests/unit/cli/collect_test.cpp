@@ -1,0 +1,144 @@
+// What `signalbox-reconciler explain` asks an API server for, and what it makes of refusals.
+#include "explain/collect.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "support/printers.hpp"
+
+namespace {
+
+using api::Json;
+
+constexpr const char* job_path = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/vision/trainjobs/night";
+constexpr const char* job_set_path = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/vision/jobsets/night";
+constexpr const char* pods_query =
+    "/api/v1/namespaces/vision/pods?limit=500&labelSelector=jobset.sigs.k8s.io%2Fjobset-name%3Dnight";
+constexpr const char* own_events =
+    "/api/v1/namespaces/vision/events?limit=500&fieldSelector=involvedObject.name%3Dnight";
+constexpr const char* job_events =
+    "/api/v1/namespaces/vision/events?limit=500&fieldSelector=type%3DWarning%2CinvolvedObject.kind%3DJob";
+constexpr const char* pod_events =
+    "/api/v1/namespaces/vision/events?limit=500&fieldSelector=type%3DWarning%2CinvolvedObject.kind%3DPod";
+
+// Answers by target; what it does not know is not there.
+class Answers final : public kube::ApiServer {
+public:
+    kube::Async<kube::Response> send(kube::Request request) override {
+        if (const auto error = errors.find(request.target); error != errors.end()) co_return error->second;
+        if (const auto body = bodies.find(request.target); body != bodies.end()) {
+            kube::Response response = {.body = body->second};
+            co_return response;
+        }
+        if (request.target.find('?') != std::string::npos) {
+            kube::Response response = {.body = R"({"items": []})"};
+            co_return response;
+        }
+        co_return api::Error{.code = api::Errc::not_found, .message = request.target + " \"?\" not found"};
+    }
+    kube::Async<std::unique_ptr<kube::Watch>> watch(kube::Request) override {
+        co_return api::Error{.message = "nobody watches here"};
+    }
+
+    std::map<std::string, std::string> bodies = {
+        {job_path,
+         R"({"metadata": {"name": "night", "uid": "u1", "creationTimestamp": "2026-01-15T11:00:00Z"}, "spec": {"runtimeRef": {"name": "torch"}}})"},
+        {job_set_path, R"({"metadata": {"name": "night"}, "spec": {"replicatedJobs": [{"name": "node"}]}})"}};
+    std::map<std::string, api::Error> errors = {};
+};
+
+api::Result<cli::RelatedObjects> look(Answers& server) {
+    boost::asio::io_context context;
+    api::Result<cli::RelatedObjects> seen = api::Error{.message = "it has not ended"};
+    boost::asio::co_spawn(context, cli::collect(server, {"vision", "night"}),
+                          [&](std::exception_ptr, auto result) { seen = std::move(result); });
+    context.run();
+    return seen;
+}
+
+std::string names_of(const std::vector<Json>& objects) {
+    std::string names;
+    for (const Json& object : objects) names.append(object["metadata"]["name"].as_string()).append(" ");
+    return names;
+}
+
+std::string event(const std::string& name, const std::string& kind, const std::string& about,
+                  const std::string& uid = "u1", const std::string& created = "2026-01-15T11:00:00Z") {
+    return R"({"metadata": {"name": ")" + name + R"(", "creationTimestamp": ")" + created +
+           R"("}, "involvedObject": {"kind": ")" + kind + R"(", "name": ")" + about + R"(", "uid": ")" + uid +
+           "\"}}";
+}
+
+}  // namespace
+
+TEST_CASE("Pods are read page by page", "[explain]") {
+    Answers server;
+    server.bodies[pods_query] =
+        R"({"metadata": {"continue": "a/b"}, "items": [{"metadata": {"name": "p1"}}]})";
+    server.bodies[pods_query + std::string("&continue=a%2Fb")] =
+        R"({"items": [{"metadata": {"name": "p2"}}]})";
+    const auto seen = look(server);
+    REQUIRE(seen);
+    CHECK(names_of(seen->pods.found) == "p1 p2 ");
+}
+
+TEST_CASE("events are those of the TrainJob and of what it made", "[explain]") {
+    Answers server;
+    server.bodies[pods_query] = R"({"items": [{"metadata": {"name": "night-node-0-0-x"}}]})";
+    server.bodies[own_events] =
+        "{\"items\": [" + event("own", "TrainJob", "night") + "," + event("set", "JobSet", "night") + "," +
+        event("stranger", "Service", "night") + "," + event("namesake", "TrainJob", "night", "u0") + "," +
+        event("earlier", "JobSet", "night", "u0", "2026-01-15T10:00:00Z") + "]}";
+    server.bodies[job_events] = "{\"items\": [" + event("job", "Job", "night-node-0") + "," +
+                                event("other job", "Job", "night-node-0b") + "," +
+                                event("more", "Job", "night-shift-node-0") + "]}";
+    server.bodies[pod_events] = "{\"items\": [" + event("pod", "Pod", "night-node-0-0-x") + "," +
+                                event("other pod", "Pod", "day-node-0-0-x") + "]}";
+    const auto seen = look(server);
+    REQUIRE(seen);
+    CHECK(names_of(seen->events.found) == "own set job pod ");
+}
+
+TEST_CASE("what may not be read is named, and the rest is there", "[explain]") {
+    Answers server;
+    const api::Error forbidden = {.code = api::Errc::forbidden, .message = "no"};
+    for (const char* target : {pods_query, job_events, job_set_path,
+                               "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes/torch",
+                               "/api/v1/namespaces/vision/configmaps/night-runtime-snapshot"})
+        server.errors[target] = forbidden;
+    const auto seen = look(server);
+    REQUIRE(seen);
+    CHECK(seen->job["metadata"]["name"].as_string() == "night");
+    CHECK(seen->pods.unread == "no");
+    CHECK(seen->events.unread == "no");
+    CHECK(seen->job_set.unread == "no");
+    CHECK(seen->runtime.unread == "no");
+    CHECK(seen->snapshot.unread == "no");
+}
+
+TEST_CASE("a TrainJob that cannot be read says why", "[explain]") {
+    struct Row {
+        api::Error error;
+        const char* message;
+    };
+    using enum api::Errc;
+    const Row rows[] = {
+        {{.code = not_found, .message = "trainjobs \"night\" not found"},
+         "there is no TrainJob vision/night; `kubectl get trainjobs -n vision` lists those that there are"},
+        {{.code = not_found, .message = "page not found"},
+         "this cluster has no TrainJobs (page not found): are the CRDs installed?"},
+        {{.code = unauthorized, .message = "Unauthorized"},
+         "Unauthorized: the credentials of the kubeconfig are not accepted; have they expired?"},
+        {{.code = forbidden, .message = "you may not"}, "you may not"},
+    };
+    for (const Row& row : rows) {
+        Answers server;
+        server.errors[job_path] = row.error;
+        const auto seen = look(server);
+        REQUIRE_FALSE(seen);
+        CHECK(seen.error().message == row.message);
+        CHECK(seen.error().code == row.error.code);
+    }
+}

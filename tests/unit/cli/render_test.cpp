@@ -1,0 +1,208 @@
+// What `render` prints. That it is what a live cluster gets, tests/cluster/lifecycle/test_offline_render.py
+// shows.
+#include "render/render.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "api/yaml.hpp"
+#include "support/printers.hpp"
+#include "support/temporary_directory.hpp"
+
+using api::Json;
+
+namespace {
+
+const std::string plain_runtime = R"(apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata:
+  name: plain
+spec:
+  mlPolicy: {numNodes: 2}
+  template:
+    spec:
+      replicatedJobs:
+      - name: node
+        template:
+          metadata:
+            labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}
+          spec:
+            template:
+              spec:
+                containers: [{name: node, image: old}]
+)";
+
+const std::string job = R"(apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata:
+  name: job
+spec:
+  runtimeRef:
+    name: plain
+)";
+
+std::string changed(std::string text, const std::string& from, const std::string& to) {
+    return text.replace(text.find(from), from.size(), to);
+}
+
+struct Desk {
+    net::Output render(const std::string& text) {
+        settings.input.files = {directory.write("in.yaml", text)};
+        auto output = cli::render(settings);
+        INFO((output ? "" : output.error().message));
+        REQUIRE(output);
+        return {output->out, directory.bare(output->err), output->status};
+    }
+    std::string failure(const std::string& text) {
+        settings.input.files = {directory.write("in.yaml", text)};
+        const auto output = cli::render(settings);
+        REQUIRE(output.has_error());
+        return output.error().message;
+    }
+
+    test::TemporaryDirectory directory = {};
+    cli::RenderSettings settings = {};
+};
+
+std::vector<Json> objects(const net::Output& output) { return api::parse_yaml_documents(output.out).value(); }
+
+std::string kinds(const std::vector<Json>& list) {
+    std::string text;
+    for (const Json& object : list) text += std::string(object["kind"].as_string()) + " ";
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("the objects of a TrainJob are printed in the order in which they are applied", "[render]") {
+    Desk desk;
+    const auto output = desk.render(plain_runtime + "---\n" + job);
+    CHECK(output.status == 0);
+    CHECK(output.err.empty());
+    const auto list = objects(output);
+    REQUIRE(kinds(list) == "ConfigMap JobSet ");
+    CHECK(list[0]["metadata"]["name"] == "job-runtime-snapshot");
+    const Json& job_set = list[1];
+    CHECK(job_set["metadata"]["name"] == "job");
+    CHECK(job_set["metadata"]["namespace"] == "default");
+    CHECK(job_set["metadata"]["ownerReferences"][0]["uid"] == "00000000-0000-0000-0000-000000000000");
+    // Nothing that only a request has.
+    CHECK_FALSE(job_set["metadata"].contains("resourceVersion"));
+    CHECK(job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["parallelism"] == 2);
+    CHECK(desk.render(plain_runtime + "---\n" + job).out == output.out);
+}
+
+TEST_CASE("an object that has a UID already keeps it, and what it is not made of is left out", "[render]") {
+    Desk desk;
+    const std::string live =
+        changed(job, "name: job\n",
+                "name: job\n  uid: abc\n  resourceVersion: '17'\n  creationTimestamp: 2001-01-01T00:00:00Z\n"
+                "  deletionTimestamp: 2001-01-01T00:00:00Z\n") +
+        "  activeDeadlineSeconds: 5\nstatus:\n  conditions: [{type: Complete, status: 'True', reason: Done, "
+        "message: m, lastTransitionTime: 2001-01-01T00:00:00Z}]\n";
+    const auto output = desk.render(plain_runtime + "---\n" + live);
+    INFO(output.err);
+    const auto list = objects(output);
+    REQUIRE(kinds(list) == "ConfigMap JobSet ");
+    CHECK(list[1]["metadata"]["ownerReferences"][0]["uid"] == "abc");
+}
+
+TEST_CASE("JSON is one list", "[render]") {
+    Desk desk;
+    desk.settings.format = cli::Format::json;
+    const Json list = api::parse_json(desk.render(plain_runtime + "---\n" + job).out).value();
+    CHECK(list["kind"] == "List");
+    CHECK(kinds(list["items"].items()) == "ConfigMap JobSet ");
+}
+
+TEST_CASE("values of Secrets are masked, and the output is the same every time", "[render]") {
+    Desk desk;
+    const std::string mpi = changed(plain_runtime, "{numNodes: 2}", "{numNodes: 2, mpi: {}}");
+    const auto output = desk.render(mpi + "---\n" + job);
+    INFO(output.err);
+    const auto list = objects(output);
+    REQUIRE(kinds(list) == "ConfigMap Secret ConfigMap JobSet ");
+    for (const auto& [key, value] : list[1]["data"].members()) CHECK(value == "***");
+    CHECK(list[1]["data"].members().size() == 2);
+    CHECK(desk.render(mpi + "---\n" + job).out == output.out);
+}
+
+TEST_CASE("what cannot be built is told with its place, and nothing is printed", "[render]") {
+    struct Case {
+        const char* name;
+        std::string text;
+        const char* want;
+    };
+    const Case cases[] = {
+        {"no runtime", job,
+         "in.yaml:6: TrainJob default/job would not be built: spec.runtimeRef: ClusterTrainingRuntime "
+         "\"plain\" does "
+         "not exist; create it, and this TrainJob goes on; its file is missing among those of -f\n"},
+        {"an unknown job",
+         plain_runtime + "---\n" + job +
+             "  runtimePatches:\n  - manager: a.b/c\n    trainingRuntimeSpec: {template: {spec: "
+             "{replicatedJobs: "
+             "[{name: other}]}}}\n",
+         "in.yaml:28: TrainJob default/job would not be built: spec.runtimePatches[0]"},
+        {"the schema", plain_runtime + "---\n" + changed(job, "name: plain", "name: ''"),
+         "in.yaml:25: TrainJob default/job would not be stored: spec.runtimeRef.name: Invalid value: "},
+        {"another runtime's kind",
+         plain_runtime + "---\n" + changed(job, "name: plain", "kind: Other\n    name: plain"),
+         "in.yaml:19: TrainJob default/job would not be built: "},
+        {"somebody else's JobSet",
+         plain_runtime + "---\n" + job +
+             "---\n{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: job}}\n",
+         "in.yaml:19: TrainJob default/job would not be built: "},
+    };
+    for (const Case& c : cases) {
+        INFO(c.name);
+        Desk desk;
+        const auto output = desk.render(c.text);
+        INFO(output.err);
+        CHECK(output.err.find(c.want) == 0);
+        CHECK(output.out.empty());
+        CHECK(output.status == 1);
+    }
+}
+
+TEST_CASE("what people should know is said besides", "[render]") {
+    Desk desk;
+    const auto others =
+        desk.render(plain_runtime + "---\n" + job + "  managedBy: kueue.x-k8s.io/multikueue\n");
+    CHECK(others.err ==
+          "in.yaml:26: note: TrainJob default/job is managed by somebody else: nothing is applied\n");
+    CHECK(others.out.empty());
+    CHECK(others.status == 0);
+    const auto unknown = desk.render(plain_runtime + "---\n" + job + "  colour: red\n---\n" +
+                                     "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}\n");
+    CHECK(unknown.err ==
+          "in.yaml:28: note: Deployment is passed over: no TrainJob depends on it\n"
+          "in.yaml:26: warning: TrainJob default/job: unknown field \"spec.colour\" is dropped\n");
+    CHECK(unknown.status == 0);
+    CHECK(desk.failure(plain_runtime).find("no TrainJob") != std::string::npos);
+}
+
+TEST_CASE("another version of a runtime is compared object by object", "[render]") {
+    Desk desk;
+    desk.settings.other_version = {
+        desk.directory.write("new.yaml", changed(plain_runtime, "image: old", "image: new"))};
+    const auto output = desk.render(plain_runtime + "---\n" + job);
+    INFO(output.out);
+    CHECK(output.status == 0);
+    CHECK(output.out.find("--- JobSet default/job (-f)\n+++ JobSet default/job (--diff)\n@@ ") == 0);
+    CHECK(output.out.find("\n-            - image: old\n+            - image: new\n") != std::string::npos);
+    CHECK(output.out.find("ConfigMap") == std::string::npos);
+
+    desk.directory.write("new.yaml", plain_runtime);
+    CHECK(desk.render(plain_runtime + "---\n" + job).out.empty());
+    desk.directory.write("new.yaml", changed(plain_runtime, "{numNodes: 2}", "{numNodes: 2, mpi: {}}"));
+    const auto mpi = desk.render(plain_runtime + "---\n" + job);
+    INFO(mpi.out);
+    CHECK(mpi.out.find("--- /dev/null\n+++ Secret default/job-mpi-ssh-auth (--diff)\n") != std::string::npos);
+
+    desk.directory.write("new.yaml", changed(plain_runtime, "name: plain", "name: other"));
+    CHECK(
+        desk.failure(plain_runtime + "---\n" + job).find("ClusterTrainingRuntime other is not among them") !=
+        std::string::npos);
+    desk.settings.format = cli::Format::json;
+    CHECK(desk.failure(plain_runtime + "---\n" + job).find("--diff") != std::string::npos);
+}

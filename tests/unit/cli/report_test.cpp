@@ -1,0 +1,348 @@
+// What `signalbox-reconciler explain` shows of a TrainJob.
+#include "explain/report.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace reconciler {
+namespace {
+
+using api::Json;
+using namespace std::chrono_literals;
+
+const api::Time now = api::parse_time("2026-01-15T12:00:00Z").value();
+
+Json parsed(const std::string& text) { return api::parse_json(text).value(); }
+
+const char* const job_text = R"({
+    "apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob",
+    "metadata": {"name": "night", "namespace": "vision", "uid": "u1", "creationTimestamp": "2026-01-15T11:00:00Z"},
+    "spec": {"runtimeRef": {"name": "torch"}, "activeDeadlineSeconds": 7200,
+             "managedBy": "trainer.kubeflow.org/trainjob-controller"},
+    "status": {"conditions": [{"type": "Created", "status": "True", "reason": "JobsCreationSucceeded", "message": "done",
+                               "lastTransitionTime": "2026-01-15T11:00:05Z"}]}})";
+const char* const runtime_text = R"({
+    "apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "ClusterTrainingRuntime", "metadata": {"name": "torch"},
+    "spec": {"ttlSecondsAfterFinished": 600, "mlPolicy": {"numNodes": 1}}})";
+const char* const job_set_text = R"({
+    "metadata": {"name": "night", "namespace": "vision",
+                 "ownerReferences": [{"controller": true, "uid": "u1", "kind": "TrainJob", "name": "night",
+                                      "apiVersion": "trainer.kubeflow.org/v1alpha1"}]},
+    "status": {"replicatedJobsStatus": [{"name": "node", "active": 1, "ready": 0, "succeeded": 0, "failed": 0, "suspended": 0}]}})";
+
+RelatedObjects running() {
+    RelatedObjects seen;
+    seen.job = parsed(job_text);
+    seen.runtime.found = parsed(runtime_text);
+    seen.job_set.found = parsed(job_set_text);
+    return seen;
+}
+
+void add_snapshot(RelatedObjects& seen) {
+    seen.snapshot.found = parsed(R"({"metadata": {"name": "night-runtime-snapshot", "ownerReferences": [
+        {"controller": true, "uid": "u1", "kind": "TrainJob", "name": "night", "apiVersion": "trainer.kubeflow.org/v1alpha1"}]}})");
+    seen.snapshot.found["data"]["runtime"] = api::to_json(seen.runtime.found);
+}
+
+Json pod(const std::string& name, const std::string& rest) {
+    Json made = parsed(rest);
+    made["metadata"]["name"] = name;
+    return made;
+}
+
+Json condition(const char* type, const char* status, const char* reason, const char* message = "") {
+    return Json::object({{"type", type},
+                         {"status", status},
+                         {"reason", reason},
+                         {"message", message},
+                         {"lastTransitionTime", "2026-01-15T11:30:00Z"}});
+}
+
+std::string screen(const RelatedObjects& seen) { return explain(seen, now, Colours::no); }
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a running job is one screen", "[explain]") {
+    RelatedObjects seen = running();
+    add_snapshot(seen);
+    seen.pods.found.push_back(
+        pod("night-node-0-0-x", R"({"spec": {"nodeName": "n1"}, "status": {"phase": "Running"}})"));
+    seen.events.found.push_back(parsed(
+        R"({"involvedObject": {"kind": "TrainJob"}, "type": "Normal", "reason": "JobsCreationSucceeded",
+        "message": "Succeeded to create Jobs", "lastTimestamp": "2026-01-15T11:00:05Z"})"));
+    CHECK(screen(seen) ==
+          "TrainJob  vision/night, created 1h ago\n"
+          "State     running since 59m 55s (JobsCreationSucceeded)\n"
+          "          done\n"
+          "Deadline  2h since its creation: 1h left\n"
+          "TTL       10m after its end\n"
+          "Runtime   ClusterTrainingRuntime torch\n"
+          "JobSet    runs\n"
+          "            jobs of node: 1 active\n"
+          "Pods      1 Running, on 1 node\n"
+          "            night-node-0-0-x  Running on n1\n"
+          "Events    59m 55s ago  TrainJob  JobsCreationSucceeded: Succeeded to create Jobs\n");
+}
+
+TEST_CASE("each state says what it means", "[explain]") {
+    struct Row {
+        const char* name;
+        void (*change)(RelatedObjects&);
+        const char* text;
+    };
+    const auto set = [](RelatedObjects& seen, Json each) {
+        seen.job["status"]["conditions"] = Json::array({std::move(each)});
+    };
+    static const auto conditions = set;
+    const Row rows[] = {
+        {"new", [](RelatedObjects& s) { s.job.erase("status"); }, "State     not looked at yet\n"},
+        {"blocked",
+         [](RelatedObjects& s) {
+             conditions(s, condition("Created", "False", "JobsBuildFailed", "spec.x: wrong"));
+         },
+         "State     cannot be created since 30m (JobsBuildFailed)\n          spec.x: wrong\n"},
+        {"without a verdict",
+         [](RelatedObjects& s) {
+             conditions(s, condition("Created", "Unknown", "JobsCreationRetrying", "JobSet: webhook down"));
+         },
+         "State     not created yet, retried since 30m (JobsCreationRetrying)\n          JobSet: webhook "
+         "down\n"},
+        {"suspended and blocked",
+         [](RelatedObjects& s) {
+             s.job["spec"]["suspend"] = true;
+             conditions(s, condition("Suspended", "True", "Suspended"));
+             s.job["status"]["conditions"].push_back(
+                 condition("Created", "False", "JobsBuildFailed", "spec.x: wrong"));
+         },
+         "State     suspended since 30m (Suspended)\n          Created=False (JobsBuildFailed) spec.x: "
+         "wrong\n"},
+        {"suspended",
+         [](RelatedObjects& s) {
+             s.job["spec"]["suspend"] = true;
+             conditions(s, condition("Suspended", "True", "Suspended"));
+         },
+         "State     suspended since 30m (Suspended)\nDeadline  2h from the next resume on; it does not run "
+         "while suspended\n"},
+        {"resumed",
+         [](RelatedObjects& s) {
+             s.job["status"]["conditions"].push_back(condition("Suspended", "False", "Resumed"));
+         },
+         "Deadline  2h since the last resume: 1h 30m left\n"},
+        {"to be suspended", [](RelatedObjects& s) { s.job["spec"]["suspend"] = true; }, "is to be suspended\n"},
+        {"late", [](RelatedObjects& s) { s.job["spec"]["activeDeadlineSeconds"] = 60; },
+         "Deadline  1m since its creation: passed 59m ago\n"},
+        {"without a deadline", [](RelatedObjects& s) { s.job["spec"].erase("activeDeadlineSeconds"); },
+         "Deadline  none\n"},
+        {"failed", [](RelatedObjects& s) { conditions(s, condition("Failed", "True", "DeadlineExceeded")); },
+         "State     failed since 30m (DeadlineExceeded)\nDeadline  2h; the job has ended\nTTL       10m "
+         "after its end: deleted in 0s\n"},
+        {"complete, without a TTL",
+         [](RelatedObjects& s) {
+             conditions(s, condition("Complete", "True", "AllJobsCompleted"));
+             s.runtime.found["spec"].erase("ttlSecondsAfterFinished");
+         },
+         "TTL       none: it stays until somebody deletes it\n"},
+        {"somebody else's", [](RelatedObjects& s) { s.job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue"; },
+         "State     managed by somebody else: kueue.x-k8s.io/multikueue"},
+        {"being deleted",
+         [](RelatedObjects& s) { s.job["metadata"]["deletionTimestamp"] = "2026-01-15T11:59:00Z"; },
+         "is being deleted, since 1m\n"},
+        {"a plugin's condition",
+         [](RelatedObjects& s) {
+             s.job["status"]["conditions"].push_back(condition("Quota", "False", "Full", "no room"));
+         },
+         "          Quota=False (Full) no room\n"},
+        {"no runtime", [](RelatedObjects& s) { s.runtime.found = Json(); },
+         "Runtime   ClusterTrainingRuntime torch, which does not exist\n"},
+        {"no JobSet", [](RelatedObjects& s) { s.job_set.found = Json(); }, "JobSet    none\n"},
+        {"a foreign JobSet", [](RelatedObjects& s) { s.job_set.found["metadata"].erase("ownerReferences"); },
+         "JobSet    the one of that name belongs to somebody else; rename or delete either\n"},
+        {"a suspended JobSet", [](RelatedObjects& s) { s.job_set.found["spec"]["suspend"] = true; },
+         "JobSet    suspended\n"},
+        {"a JobSet that was started over", [](RelatedObjects& s) { s.job_set.found["status"]["restarts"] = 2; },
+         "JobSet    runs, restarted 2 times\n"},
+        {"a JobSet that has ended",
+         [](RelatedObjects& s) {
+             s.job_set.found["status"]["conditions"] =
+                 Json::array({condition("Completed", "True", "AllJobsCompleted")});
+         },
+         "JobSet    Completed (AllJobsCompleted)\n"},
+        {"no Pods, no events", [](RelatedObjects&) {}, "Pods      none\nEvents    none, or none any more\n"},
+        {"Pods that all wait",
+         [](RelatedObjects& s) { s.pods.found = {pod("p", R"({"status": {"phase": "Pending"}})")}; },
+         "State     waits for its Pods since"},
+        {"in a queue of Kueue",
+         [](RelatedObjects& s) {
+             s.job["spec"]["suspend"] = true;
+             s.job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "team";
+             conditions(s, condition("Suspended", "True", "Suspended"));
+         },
+         "          Kueue decides when it runs; it waits in the queue team\n"},
+        {"to run again", [](RelatedObjects& s) { conditions(s, condition("Suspended", "True", "Suspended")); },
+         "          is to run again\n"},
+        {"an unread runtime", [](RelatedObjects& s) { s.runtime = {.found = Json(), .unread = "forbidden"}; },
+         "TTL       not known: the runtime says it, which could not be read\nRuntime   "
+         "ClusterTrainingRuntime torch, which could not be read: forbidden\n"},
+        {"an unread snapshot", [](RelatedObjects& s) { s.snapshot.unread = "forbidden"; },
+         "          whether the job runs by it as it is now is not known: forbidden\n"},
+        {"an unread JobSet", [](RelatedObjects& s) { s.job_set = {.found = Json(), .unread = "forbidden"}; },
+         "JobSet    could not be read: forbidden\n"},
+        {"unread Pods", [](RelatedObjects& s) { s.pods.unread = "forbidden"; },
+         "Pods      could not be read: forbidden\n"},
+        {"unread events", [](RelatedObjects& s) { s.events.unread = "forbidden"; },
+         "Events    could not be read: forbidden\n"},
+    };
+    for (const Row& row : rows) {
+        INFO(row.name);
+        RelatedObjects seen = running();
+        row.change(seen);
+        INFO(screen(seen));
+        CHECK(has(screen(seen), row.text));
+    }
+}
+
+TEST_CASE("what has changed of the runtime since the job began is listed by its path", "[explain]") {
+    RelatedObjects seen = running();
+    seen.runtime.found["spec"]["template"]["spec"]["replicatedJobs"] =
+        parsed(R"([{"name": "node", "image": "a"}])");
+    add_snapshot(seen);
+    CHECK(has(screen(seen), "Runtime   ClusterTrainingRuntime torch\n"));
+    seen.runtime.found["spec"]["mlPolicy"]["numNodes"] = 4;
+    seen.runtime.found["spec"]["mlPolicy"]["torch"] = Json::object();
+    seen.runtime.found["spec"]["template"]["spec"]["replicatedJobs"].items()[0]["image"] =
+        std::string(100, 'b');
+    CHECK(has(
+        screen(seen),
+        "Runtime   ClusterTrainingRuntime torch, changed since the job began; the job keeps its snapshot:\n"
+        "            mlPolicy.numNodes: 1 -> 4\n"
+        "            mlPolicy.torch: nothing -> {}\n"
+        "            template.spec.replicatedJobs[node].image: \"a\" -> \"" +
+            std::string(36, 'b') + "...\n"));
+    for (int i = 0; i < 20; ++i) seen.runtime.found["spec"]["label-" + std::to_string(i)] = i;
+    CHECK(has(screen(seen), "            and 15 more\n"));
+    seen.runtime.found = Json();
+    CHECK(has(screen(seen), "which is gone; the job keeps its snapshot\n"));
+    seen.snapshot.found["metadata"].erase("ownerReferences");
+    CHECK(has(screen(seen), "its snapshot cannot be used: "));
+}
+
+TEST_CASE("a Pod's problem is told in a line, and comes first", "[explain]") {
+    struct Row {
+        const char* pod;
+        const char* text;
+    };
+    const Row rows[] = {
+        {R"({"status": {"phase": "Running"}})", "Running\n"},
+        {R"({"status": {"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+            "message": "0/4 nodes are available: 4 Insufficient nvidia.com/gpu."}]}})",
+         "Pending; no node: 0/4 nodes are available: 4 Insufficient nvidia.com/gpu.\n"},
+        {R"({"spec": {"schedulingGates": [{"name": "kueue"}, {"name": "b"}]}, "status": {"phase": "Pending", "conditions": [
+            {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}]}})",
+         "Pending; waits for scheduling gates: kueue, b\n"},
+        {R"({"spec": {"nodeName": "n1"}, "status": {"phase": "Pending", "containerStatuses": [{"name": "node", "state": {"waiting":
+            {"reason": "ImagePullBackOff", "message": "Back-off pulling image"}}}]}})",
+         "Pending on n1; container node: ImagePullBackOff: Back-off pulling image\n"},
+        {R"({"status": {"phase": "Pending", "containerStatuses": [{"name": "node", "state": {"waiting": {"reason": "ContainerCreating"}}}]}})",
+         "Pending\n"},
+        {R"({"status": {"phase": "Running", "containerStatuses": [{"name": "node", "restartCount": 3, "state": {"waiting":
+            {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}}]}})",
+         "Running; container node: CrashLoopBackOff; before: OOMKilled, exit code 137 (restarted 3 times)\n"},
+        {R"({"status": {"phase": "Running", "containerStatuses": [{"name": "node", "restartCount": 1, "state": {"running": {}},
+            "lastState": {"terminated": {"exitCode": 1, "reason": "Error"}}}]}})",
+         "Running; container node: ended with exit code 1 (restarted once)\n"},
+        {R"({"status": {"phase": "Failed", "initContainerStatuses": [{"name": "fetch", "state": {"terminated":
+            {"exitCode": 2, "reason": "Error", "message": "no such bucket"}}}]}})",
+         "Failed; container fetch: exit code 2: no such bucket\n"},
+        {R"({"status": {"phase": "Failed", "reason": "Evicted", "message": "The node was low on memory"}})",
+         "Failed; Evicted: The node was low on memory\n"},
+        {R"({"metadata": {"deletionTimestamp": "2026-01-15T11:50:00Z"}, "spec": {"nodeName": "n9"}, "status": {"phase": "Running"}})",
+         "Terminating on n9; should have ended 10m ago; its node n9 does not let go of it\n"},
+    };
+    for (const Row& row : rows) {
+        INFO(row.pod);
+        RelatedObjects seen = running();
+        seen.pods.found = {pod("p", row.pod)};
+        CHECK(has(screen(seen), std::string("            p  ") + row.text));
+    }
+
+    RelatedObjects seen = running();
+    for (int i = 0; i < 40; ++i)
+        seen.pods.found.push_back(pod("a" + std::to_string(i), R"({"status": {"phase": "Running"}})"));
+    seen.pods.found.push_back(pod("z", rows[1].pod));
+    const std::string text = screen(seen);
+    CHECK(has(text, "Pods      1 Pending, 40 Running\n            z  Pending; no node"));
+    CHECK(has(text, "            and 25 more\n"));
+}
+
+TEST_CASE("the latest events come last, and only a few of them", "[explain]") {
+    RelatedObjects seen = running();
+    for (int i = 20; i > 0; --i)
+        seen.events.found.push_back(
+            Json::object({{"reason", "R" + std::to_string(i)},
+                          {"type", "Warning"},
+                          {"message", "m"},
+                          {"count", i},
+                          {"lastTimestamp", api::format_time(now - std::chrono::minutes(i))}}));
+    const std::string text = screen(seen);
+    CHECK(has(text, "Events    8m ago    R8 (8 times): m\n"));
+    CHECK(has(text, "          1m ago    R1: m\n"));
+    CHECK_FALSE(has(text, "R9"));
+}
+
+TEST_CASE("what is said of many Pods in the same words is said once", "[explain]") {
+    RelatedObjects seen = running();
+    for (const char* name : {"a", "b", "c"})
+        seen.events.found.push_back(
+            Json::object({{"reason", "FailedMount"},
+                          {"type", "Warning"},
+                          {"message", "no volume"},
+                          {"involvedObject", Json::object({{"kind", "Pod"}, {"name", name}})},
+                          {"lastTimestamp", "2026-01-15T11:59:00Z"}}));
+    CHECK(has(screen(seen), "Events    1m ago  Pod a  FailedMount (3 times): no volume\n"));
+}
+
+TEST_CASE("Pods come by their Job and number", "[explain]") {
+    RelatedObjects seen = running();
+    for (const char* index : {"10", "9", "0"}) {
+        Json each = pod(std::string("night-node-0-") + index,
+                        R"({"spec": {"nodeName": "n1"}, "status": {"phase": "Running"}})");
+        each["metadata"]["labels"]["batch.kubernetes.io/job-name"] = "night-node-0";
+        each["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"] = index;
+        seen.pods.found.push_back(each);
+    }
+    CHECK(has(screen(seen),
+              "Pods      3 Running, on 1 node\n"
+              "            night-node-0-0  Running on n1\n"
+              "            night-node-0-9  Running on n1\n"
+              "            night-node-0-10  Running on n1\n"));
+}
+
+TEST_CASE("no object can send a terminal control characters", "[explain]") {
+    RelatedObjects seen = running();
+    seen.pods.found = {
+        pod("p\x1b[31m", "{\"status\": {\"phase\": \"Failed\", \"message\": \"a\\u009bb\\nc\\u007f\"}}")};
+    const std::string text = screen(seen);
+    CHECK(has(text, "p [31m  Failed; a b c "));
+    CHECK(explain(seen, now, Colours::yes).find("\x1b[31m") != std::string::npos);
+}
+
+TEST_CASE("any shape of an object makes a screen", "[explain]") {
+    for (const char* text : {"null", "[]", "{}", "7", R"({"metadata": 1, "spec": [], "status": "x"})"}) {
+        RelatedObjects seen;
+        seen.job = seen.runtime.found = seen.snapshot.found = seen.job_set.found = parsed(text);
+        seen.pods.found = seen.events.found = {parsed(text)};
+        CHECK_FALSE(screen(seen).empty());
+    }
+}
+
+TEST_CASE("times are told in their two largest units", "[explain]") {
+    CHECK(format_duration(0s) == "0s");
+    CHECK(format_duration(59s) == "59s");
+    CHECK(format_duration(61s) == "1m 1s");
+    CHECK(format_duration(3600s) == "1h");
+    CHECK(format_duration(90061s) == "1d 1h");
+    CHECK(format_duration(86401s) == "1d");
+}
+
+}  // namespace reconciler

@@ -1,0 +1,196 @@
+// The objects besides the JobSet and the snapshot.
+#include "reconcile/apply_objects.hpp"
+#include "life.hpp"
+
+namespace controller {
+namespace {
+
+using runtime::ApplyPolicy;
+
+const std::string map_path = config_maps_path + "/job-map";
+const api::ObjectKey map_key = {"ns", "job-map"};
+
+Json config_map(const char* text) {
+    return Json::object({{"apiVersion", "v1"},
+                         {"kind", "ConfigMap"},
+                         {"metadata", Json::object({{"name", "job-map"}, {"namespace", "ns"}})},
+                         {"data", Json::object({{"key", text}})}});
+}
+
+// A server with at most one such ConfigMap on it, and what applying one comes to.
+struct OneMap {
+    ModelServer server = {};
+    boost::asio::io_context context = {};
+    Failure result = {};
+
+    Writes apply(const char* text, ApplyPolicy when, Beside beside) {
+        runtime::Built built;
+        built.objects.push_back({config_map(text), when});
+        built.objects.push_back({Json::object({{"kind", "JobSet"}}), ApplyPolicy::with_job_set});
+        NeededObjects found;
+        if (const Json* live = server.find(config_maps, map_key)) found.observed.push_back(*live);
+        return apply(built, found, beside);
+    }
+
+    Writes apply(const runtime::Built& built, const NeededObjects& found, Beside beside) {
+        server.take_writes();
+        const auto run = [&]() -> kube::Task<> {
+            result = co_await apply_objects(server, built, found, beside);
+        };
+        boost::asio::co_spawn(context, run(), boost::asio::detached);
+        context.restart();
+        context.run();
+        return server.take_writes();
+    }
+
+    std::string text() {
+        const Json* live = server.find(config_maps, map_key);
+        return live ? std::string((*live)["data"]["key"].as_string()) : "none";
+    }
+};
+
+TEST_CASE("each object is applied when its time is", "[object-writer]") {
+    struct Case {
+        const char* name;
+        const char* before;  // nullptr: there is none
+        const char* wanted;
+        ApplyPolicy when;
+        Beside beside;
+        const char* after;
+        std::size_t writes;
+    };
+    const Case cases[] = {
+        {"once: created while absent", nullptr, "a", ApplyPolicy::once, Beside::new_job_set, "a", 1},
+        {"once: not created beside a running JobSet", nullptr, "a", ApplyPolicy::once, Beside::own_job_set,
+         "none", 0},
+        {"once: created beside a JobSet of an older controller", nullptr, "a", ApplyPolicy::once,
+         Beside::other_job_set, "a", 1},
+        {"once: left alone", "a", "b", ApplyPolicy::once, Beside::new_job_set, "a", 0},
+        {"every pass: created while absent", nullptr, "a", ApplyPolicy::every_pass, Beside::own_job_set, "a", 1},
+        {"every pass: changed beside a running JobSet", "a", "b", ApplyPolicy::every_pass, Beside::own_job_set,
+         "b", 1},
+        {"every pass: what is as it should be is not written", "a", "a", ApplyPolicy::every_pass,
+         Beside::new_job_set, "a", 0},
+        {"with the JobSet: not while that is left alone", nullptr, "a", ApplyPolicy::with_job_set,
+         Beside::own_job_set, "none", 0},
+        {"with the JobSet: not changed while that is left alone", "a", "b", ApplyPolicy::with_job_set,
+         Beside::own_job_set, "a", 0},
+        {"with the JobSet: created", nullptr, "a", ApplyPolicy::with_job_set, Beside::new_job_set, "a", 1},
+        {"with the JobSet: changed", "a", "b", ApplyPolicy::with_job_set, Beside::new_job_set, "b", 1},
+        {"with the JobSet: what is as it should be is not written", "a", "a", ApplyPolicy::with_job_set,
+         Beside::new_job_set, "a", 0},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            OneMap one;
+            if (c.before) one.apply(c.before, ApplyPolicy::with_job_set, Beside::new_job_set);
+            const Writes writes = one.apply(c.wanted, c.when, c.beside);
+            CHECK(one.text() == c.after);
+            CHECK(writes == Writes(c.writes, c.before ? "PUT " + map_path : "POST " + config_maps_path));
+            CHECK(std::holds_alternative<lifecycle::Done>(one.result));
+        }
+    }
+}
+
+TEST_CASE("what somebody edited in an object of ours is put right", "[object-writer]") {
+    OneMap one;
+    one.apply("ours", ApplyPolicy::every_pass, Beside::own_job_set);
+    one.server.edit(config_maps, map_key, [](Json& map) { map["data"]["key"] = "theirs"; });
+    CHECK(one.apply("ours", ApplyPolicy::every_pass, Beside::own_job_set) == Writes{"PUT " + map_path});
+    CHECK(one.text() == "ours");
+}
+
+TEST_CASE("an object that has appeared since it was looked for is not overwritten", "[object-writer]") {
+    OneMap one;
+    one.apply("theirs", ApplyPolicy::every_pass, Beside::new_job_set);
+    runtime::Built built;
+    built.objects.push_back({config_map("ours"), ApplyPolicy::every_pass});
+    built.objects.push_back({});
+    one.apply(built, NeededObjects(), Beside::new_job_set);
+    const auto* failed = std::get_if<lifecycle::WriteFailed>(&one.result);
+    REQUIRE(failed);
+    CHECK(failed->object == "ConfigMap ns/job-map");
+    CHECK(failed->error.code == api::Errc::conflict);
+    CHECK(one.text() == "theirs");
+}
+
+TEST_CASE("what is made once touches nothing that has appeared since it was looked for", "[object-writer]") {
+    OneMap one;
+    one.apply("theirs", ApplyPolicy::every_pass, Beside::new_job_set);
+    runtime::Built built;
+    built.objects.push_back({config_map("ours"), ApplyPolicy::once});
+    built.objects.push_back({});
+    one.apply(built, NeededObjects(), Beside::new_job_set);
+    const auto* failed = std::get_if<lifecycle::WriteFailed>(&one.result);
+    REQUIRE(failed);
+    CHECK(failed->error.code == api::Errc::conflict);
+    CHECK(one.text() == "theirs");
+}
+
+TEST_CASE("a change of an object carries what it was decided on", "[object-writer]") {
+    OneMap one;
+    one.apply("a", ApplyPolicy::every_pass, Beside::new_job_set);
+    Json body;
+    one.server.refuse = [&body](const kube::Request& request) -> std::optional<api::Error> {
+        body = api::parse_json(request.body).value();
+        return std::nullopt;
+    };
+    const Json before = *one.server.find(config_maps, map_key);
+    one.apply("b", ApplyPolicy::every_pass, Beside::new_job_set);
+    CHECK(body["metadata"]["uid"] == before["metadata"]["uid"]);
+    CHECK(body["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]);
+}
+
+TEST_CASE("what is withdrawn from an object goes, and what others put into its metadata stays",
+          "[object-writer]") {
+    OneMap one;
+    one.apply("a", ApplyPolicy::every_pass, Beside::new_job_set);
+    one.server.edit(config_maps, map_key, [](Json& live) {
+        live["data"]["withdrawn"] = "yes";
+        live["metadata"]["labels"]["theirs"] = "kept";
+    });
+    one.apply("b", ApplyPolicy::every_pass, Beside::new_job_set);
+    const Json& after = *one.server.find(config_maps, map_key);
+    CHECK(after["data"] == Json::object({{"key", "b"}}));
+    CHECK(after["metadata"]["labels"]["theirs"] == Json("kept"));
+    CHECK(after["metadata"]["annotations"].members().size() == 1);
+    CHECK(one.apply("b", ApplyPolicy::every_pass, Beside::new_job_set) == Writes{});
+}
+
+TEST_CASE("a custom resource is created by an apply that only creates", "[object-writer]") {
+    OneMap one;
+    runtime::Built built;
+    Json group = Json::object({{"apiVersion", "scheduling.x-k8s.io/v1alpha1"},
+                               {"kind", "PodGroup"},
+                               {"metadata", Json::object({{"name", "job"}, {"namespace", "ns"}})},
+                               {"spec", Json::object({{"minMember", 2}})}});
+    built.objects.push_back({group, ApplyPolicy::with_job_set});
+    built.objects.push_back({});
+    const std::string path = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/ns/podgroups/job";
+    CHECK(one.apply(built, NeededObjects(), Beside::new_job_set) == Writes{"PATCH " + path});
+    CHECK(std::holds_alternative<lifecycle::Done>(one.result));
+    // The same again, of somebody who has not seen it: late, or a second reconciler.
+    built.objects.front().object["spec"]["minMember"] = 3;
+    one.apply(built, NeededObjects(), Beside::new_job_set);
+    REQUIRE(std::holds_alternative<lifecycle::WriteFailed>(one.result));
+    CHECK(std::get<lifecycle::WriteFailed>(one.result).error.code == api::Errc::conflict);
+    CHECK((*one.server.find(kube::resources::pod_groups, {"ns", "job"}))["spec"]["minMember"] == Json(2));
+}
+
+TEST_CASE("the first object that fails ends the pass", "[object-writer]") {
+    OneMap one;
+    runtime::Built built;
+    built.objects.push_back({config_map("a"), ApplyPolicy::every_pass});
+    Json second = config_map("b");
+    second["metadata"]["name"] = "job-other";
+    built.objects.push_back({second, ApplyPolicy::every_pass});
+    built.objects.push_back({});
+    one.server.refuse = [](const kube::Request&) -> std::optional<api::Error> {
+        return api::Error{.code = api::Errc::forbidden, .message = "quota", .http_status = 403};
+    };
+    CHECK(one.apply(built, NeededObjects(), Beside::new_job_set) == Writes{"POST " + config_maps_path});
+    CHECK(std::get_if<lifecycle::WriteFailed>(&one.result)->error.message == "quota");
+}
+
+}  // namespace
+}  // namespace controller

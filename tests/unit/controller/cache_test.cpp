@@ -1,0 +1,495 @@
+#include "controller/cache/cache.hpp"
+
+#include <catch2/catch.hpp>
+#include <ctime>
+
+#include "support/printers.hpp"
+
+using api::Json;
+
+namespace {
+
+Json object(std::string_view text) { return api::parse_json(text).value(); }
+
+Json train_job(std::string_view kind, std::string_view runtime) {
+    Json job = object(R"({"metadata":{"name":"job","namespace":"ns","uid":"u1","resourceVersion":"5"},
+                          "spec":{"runtimeRef":{}}})");
+    job["spec"]["runtimeRef"]["kind"] = kind;
+    job["spec"]["runtimeRef"]["name"] = runtime;
+    return job;
+}
+
+const Json runtime_object =
+    object(R"({"metadata":{"name":"torch","uid":"r1","resourceVersion":"7"},"spec":{}})");
+
+// What brings what is in that namespace.
+template <class Facts>
+kube::Sink& sink(kube::Store<Facts>& store, std::string_view ns = "ns") {
+    for (const kube::Section& section : store.sections())
+        if (kube::covers(section.ns, ns)) return section.sink;
+    throw std::logic_error("no section for " + std::string(ns));
+}
+
+struct Woken {
+    std::vector<std::string> keys = {};
+    kube::Namespaces namespaces = {};
+    controller::Cache cache{
+        [this](const api::ObjectKey& key, const controller::Change&) { keys.push_back(to_string(key)); },
+        namespaces};
+
+    std::vector<std::string> take() { return std::exchange(keys, {}); }
+};
+
+}  // namespace
+
+TEST_CASE("a change of a runtime wakes the TrainJobs that use it, and no others") {
+    Woken woken;
+    sink(woken.cache.train_jobs()).upsert({"ns", "uses"}, "1", train_job("ClusterTrainingRuntime", "torch"));
+    sink(woken.cache.train_jobs()).upsert({"ns", "other"}, "2", train_job("ClusterTrainingRuntime", "jax"));
+    sink(woken.cache.train_jobs()).upsert({"ns", "local"}, "3", train_job("TrainingRuntime", "torch"));
+    CHECK(woken.take() == std::vector<std::string>{"ns/uses", "ns/other", "ns/local"});
+
+    sink(woken.cache.cluster_training_runtimes()).upsert({"", "torch"}, "7", runtime_object);
+    CHECK(woken.take() == std::vector<std::string>{"ns/uses"});
+    sink(woken.cache.training_runtimes()).upsert({"ns", "torch"}, "8", runtime_object);
+    CHECK(woken.take() == std::vector<std::string>{"ns/local"});
+    sink(woken.cache.training_runtimes()).upsert({"elsewhere", "torch"}, "9", runtime_object);
+    CHECK(woken.take().empty());
+}
+
+TEST_CASE("a runtime of which only what no pass reads has changed wakes nothing") {
+    Woken woken;
+    sink(woken.cache.train_jobs()).upsert({"ns", "uses"}, "1", train_job("ClusterTrainingRuntime", "torch"));
+    Json runtime = runtime_object;
+    auto& runtimes = sink(woken.cache.cluster_training_runtimes());
+    runtimes.upsert({"", "torch"}, "7", runtime);
+    woken.take();
+    runtime["metadata"]["labels"]["a"] = "b";
+    runtime["status"]["a"] = 1;
+    runtimes.upsert({"", "torch"}, "8", runtime);
+    CHECK(woken.take().empty());
+    runtime["spec"]["ttlSecondsAfterFinished"] = 60;
+    runtimes.upsert({"", "torch"}, "9", runtime);
+    CHECK(woken.take() == std::vector<std::string>{"ns/uses"});
+    runtime["metadata"]["uid"] = "another";
+    runtimes.upsert({"", "torch"}, "10", runtime);
+    CHECK(woken.take() == std::vector<std::string>{"ns/uses"});
+    runtimes.removed({"", "torch"}, "11");
+    CHECK(woken.take() == std::vector<std::string>{"ns/uses"});
+}
+
+TEST_CASE("a TrainJob that names another runtime, or is gone, is woken by the former one no more") {
+    Woken woken;
+    auto& jobs = sink(woken.cache.train_jobs());
+    auto& runtimes = sink(woken.cache.cluster_training_runtimes());
+    for (const char* name : {"a", "b", "c"})
+        jobs.upsert({"ns", name}, "1", train_job("ClusterTrainingRuntime", "torch"));
+    jobs.upsert({"ns", "b"}, "2", train_job("ClusterTrainingRuntime", "jax"));
+    jobs.upsert({"ns", "c"}, "3", train_job("ClusterTrainingRuntime", "torch"));
+    jobs.removed({"ns", "a"}, "4");
+    woken.take();
+    runtimes.upsert({"", "torch"}, "7", runtime_object);
+    CHECK(woken.take() == std::vector<std::string>{"ns/c"});
+    runtimes.upsert({"", "jax"}, "8", runtime_object);
+    CHECK(woken.take() == std::vector<std::string>{"ns/b"});
+}
+
+TEST_CASE("what an event of a runtime takes does not grow with the TrainJobs of others") {
+    const auto seconds_with = [](int jobs) {
+        Woken woken;
+        for (int i = 0; i < jobs; ++i) {
+            const std::string number = std::to_string(i);
+            sink(woken.cache.train_jobs())
+                .upsert({"ns", "job-" + number}, "1", train_job("TrainingRuntime", "of-" + number));
+        }
+        const std::clock_t began = std::clock();
+        for (int i = 0; i < 3'000; ++i)
+            sink(woken.cache.training_runtimes())
+                .upsert({"elsewhere", "r-" + std::to_string(i)}, "7", runtime_object);
+        return static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
+    };
+    const double few = seconds_with(10);
+    CHECK(seconds_with(6'000) < 2 * few + 0.05);
+}
+
+TEST_CASE("of a JobSet that no TrainJob controls only its identity is shown, and it wakes nobody else") {
+    Woken woken;
+    Json job_set = object(R"({"metadata":{"name":"job","namespace":"ns","uid":"j1","resourceVersion":"5"}})");
+    sink(woken.cache.job_sets()).upsert({"ns", "job"}, "5", job_set);
+    CHECK(woken.take().empty());
+    const auto shown = woken.cache.job_set({"ns", "job"});
+    REQUIRE(shown);
+    CHECK(shown->meta.uid == "j1");
+    CHECK(shown->meta.resource_version == "5");
+    CHECK(shown->meta.controller_uid.empty());
+
+    job_set["metadata"]["ownerReferences"] = Json::array({object(
+        R"({"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"job","uid":"u1","controller":true})")});
+    sink(woken.cache.job_sets()).upsert({"ns", "job"}, "6", job_set);
+    CHECK(woken.take() == std::vector<std::string>{"ns/job"});
+    REQUIRE(woken.cache.job_set({"ns", "job"}));
+    CHECK(woken.cache.job_set({"ns", "job"})->meta.controller_uid == "u1");
+}
+
+TEST_CASE("what is kept of a JobSet is all that decisions need, and little of the rest") {
+    const Json whole = object(R"({
+        "apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet",
+        "metadata":{"name":"job","namespace":"ns","uid":"j1","resourceVersion":"50","generation":3,
+            "creationTimestamp":"2026-01-15T10:00:00Z","deletionTimestamp":"2026-01-15T11:00:00Z",
+            "finalizers":["foregroundDeletion"],"annotations":{"team":"vision"},"labels":{"a":"b"},
+            "ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"x","uid":"n1"},
+                {"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"job","uid":"u1",
+                 "controller":true,"blockOwnerDeletion":true}]},
+        "spec":{"suspend":true,"replicatedJobs":[{"name":"node","template":{}}]},
+        "status":{"restarts":2,"terminalState":"Failed",
+            "conditions":[{"type":"StartupPolicyCompleted","status":"True"},
+                {"type":"Failed","status":"True","reason":"FailedJobs","message":"node failed",
+                 "lastTransitionTime":"2026-01-15T10:30:00Z"}],
+            "replicatedJobsStatus":[{"name":"node","ready":1,"succeeded":2,"failed":3,"active":4,"suspended":5}]}})");
+    Woken woken;
+    sink(woken.cache.job_sets()).upsert({"ns", "job"}, "50", whole);
+    const auto kept = woken.cache.job_set({"ns", "job"});
+    REQUIRE(kept);
+    const api::JobSet want = api::parse_job_set(whole);
+    const auto told = [](const api::ObjectMeta& meta) {
+        return std::tuple(meta.name, meta.ns, meta.uid, meta.resource_version, meta.generation, meta.creation,
+                          meta.deletion, meta.controller_uid, meta.finalizers);
+    };
+    CHECK(told(kept->meta) == told(want.meta));
+    CHECK(kept->suspend);
+    CHECK(kept->finished == want.finished);
+    CHECK(kept->replicated_jobs == want.replicated_jobs);
+    const auto bytes = woken.cache.job_sets().find({"ns", "job"})->object.bytes();
+    for (const char* part : {"replicatedJobs\"", "team", "labels", "terminalState", "Node", "\"u2\""})
+        CHECK(bytes.find(part) == bytes.npos);
+}
+
+TEST_CASE(
+    "what is kept of a TrainJob is all that a pass needs, and not what others wrote into its metadata") {
+    const Json whole = object(R"({
+        "apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob",
+        "metadata":{"name":"job","namespace":"ns","uid":"u1","resourceVersion":"7","generation":3,
+            "creationTimestamp":"2026-01-15T10:00:00Z","deletionTimestamp":"2026-01-15T11:00:00Z",
+            "finalizers":["foregroundDeletion"],"labels":{"a":"b"},
+            "annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{as long as the rest}"}},
+        "spec":{"suspend":true,"activeDeadlineSeconds":60,"runtimeRef":{"name":"torch"},
+            "trainer":{"args":["x"]},"unknown":1},
+        "status":{"conditions":[{"type":"Created","status":"True","reason":"r","message":"m"}],
+            "jobsStatus":[{"name":"node","ready":1}],"trainerStatus":{"progressPercentage":3}}})");
+    Woken woken;
+    sink(woken.cache.train_jobs()).upsert({"ns", "job"}, "7", whole);
+    const auto kept = woken.cache.train_job({"ns", "job"});
+    REQUIRE(kept);
+    const api::TrainJob want = api::parse_train_job(whole);
+    const auto told = [](const api::TrainJob& job) {
+        const api::ObjectMeta& meta = job.meta;
+        return std::tuple(meta.name, meta.ns, meta.uid, meta.resource_version, meta.generation, meta.creation,
+                          meta.deletion, meta.controller_uid, meta.finalizers, job.runtime_ref.name,
+                          job.runtime_ref.kind, job.suspend, job.active_deadline_seconds, job.managed_by);
+    };
+    CHECK(told(*kept) == told(want));
+    CHECK(kept->spec == want.spec);
+    CHECK(kept->conditions == want.conditions);
+    CHECK(kept->jobs_status == want.jobs_status);
+    const auto bytes = woken.cache.train_jobs().find({"ns", "job"})->object.bytes();
+    CHECK(bytes.find("last-applied") == bytes.npos);
+}
+
+TEST_CASE("of a TrainJob that has ended, or is managed by others, little is kept however large it is") {
+    Json job = object(R"({
+        "metadata":{"name":"job","namespace":"ns","uid":"u1","resourceVersion":"7"},
+        "spec":{"suspend":true,"activeDeadlineSeconds":60,"runtimeRef":{"name":"torch","kind":"TrainingRuntime"},
+            "labels":{"a":"b"}}})");
+    job["spec"]["trainer"]["args"].push_back(std::string(1'400'000, 'x'));
+    SECTION("ended") { job["status"] = object(R"({"conditions":[{"type":"Complete","status":"True"}]})"); }
+    SECTION("managed by others") { job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue"; }
+    Woken woken;
+    sink(woken.cache.train_jobs()).upsert({"ns", "job"}, "7", job);
+    const auto* entry = woken.cache.train_jobs().find({"ns", "job"});
+    CHECK(entry->object.bytes().size() < 300);
+    CHECK(entry->object.bytes().find("labels") == std::string_view::npos);
+    const auto kept = woken.cache.train_job({"ns", "job"});
+    const api::TrainJob want = api::parse_train_job(job);
+    CHECK(kept->runtime_ref == want.runtime_ref);
+    CHECK(kept->suspend);
+    CHECK(kept->active_deadline_seconds == 60);
+    CHECK(kept->managed_by == want.managed_by);
+    CHECK(kept->conditions == want.conditions);
+
+    // Should it go on after all, the watch brings it as a whole.
+    job["spec"].erase("managedBy");
+    job.erase("status");
+    sink(woken.cache.train_jobs()).upsert({"ns", "job"}, "8", job);
+    CHECK(woken.cache.train_job({"ns", "job"})->spec == job["spec"]);
+}
+
+TEST_CASE("what a pass may read is as large as its TrainJob, the runtime that this names, and its JobSet") {
+    Woken woken;
+    const api::ObjectKey key = {"ns", "job"};
+    const auto bytes = [&] { return woken.cache.bytes_of(key); };
+    CHECK(bytes() == 0);
+    sink(woken.cache.train_jobs()).upsert(key, "1", train_job("ClusterTrainingRuntime", "torch"), 1'000);
+    CHECK(bytes() == 1'000);
+    sink(woken.cache.training_runtimes()).upsert({"ns", "torch"}, "7", runtime_object, 70'000);
+    CHECK(bytes() == 1'000);
+    sink(woken.cache.cluster_training_runtimes()).upsert({"", "torch"}, "8", runtime_object, 50'000);
+    CHECK(bytes() == 51'000);
+    // Others can make a JobSet large; not all of that is kept.
+    sink(woken.cache.job_sets()).upsert(key, "9", object(R"({"metadata":{"uid":"j1"}})"), 300'000);
+    CHECK(bytes() == 351'000);
+    sink(woken.cache.cluster_training_runtimes()).removed({"", "torch"}, "10");
+    CHECK(bytes() == 301'000);
+}
+
+TEST_CASE("a JobSet of somebody else wakes the TrainJob of its name when it comes and when it goes") {
+    Woken woken;
+    sink(woken.cache.train_jobs()).upsert({"ns", "job"}, "1", train_job("ClusterTrainingRuntime", "torch"));
+    woken.take();
+    Json job_set = object(R"({"metadata":{"name":"job","namespace":"ns","uid":"j1","resourceVersion":"5"}})");
+    sink(woken.cache.job_sets()).upsert({"ns", "job"}, "5", job_set);
+    CHECK(woken.take() == std::vector<std::string>{"ns/job"});
+    CHECK(woken.cache.job_set({"ns", "job"})->meta.controller_uid.empty());
+    CHECK(woken.cache.job_sets().find({"ns", "job"})->object.bytes().empty());
+    CHECK(!woken.cache.job_sets().find({"ns", "job"})->index.ours);
+
+    // What becomes of it meanwhile is of no interest.
+    sink(woken.cache.job_sets()).upsert({"ns", "job"}, "6", job_set);
+    CHECK(woken.take().empty());
+    sink(woken.cache.job_sets()).removed({"ns", "job"}, "7");
+    CHECK(woken.take() == std::vector<std::string>{"ns/job"});
+}
+
+TEST_CASE("each TrainJob sees its runtime as it is now") {
+    Woken woken;
+    const auto text = [&](std::string_view kind, std::string_view name) {
+        const auto runtime = woken.cache.runtime(api::parse_train_job(train_job(kind, name)));
+        return runtime ? api::to_json((*runtime)["spec"]) : "none";
+    };
+    Json runtime = runtime_object;
+    sink(woken.cache.cluster_training_runtimes()).upsert({"", "torch"}, "7", runtime);
+    sink(woken.cache.training_runtimes())
+        .upsert({"ns", "torch"}, "7", object(R"({"metadata":{"uid":"r2"},"spec":{"local":1}})"));
+    CHECK(text("ClusterTrainingRuntime", "torch") == "{}");
+    CHECK(text("TrainingRuntime", "torch") == R"({"local":1})");
+    CHECK(text("ClusterTrainingRuntime", "torch") == "{}");
+    runtime["spec"]["new"] = 1;
+    sink(woken.cache.cluster_training_runtimes()).upsert({"", "torch"}, "8", runtime);
+    CHECK(text("ClusterTrainingRuntime", "torch") == R"({"new":1})");
+    sink(woken.cache.cluster_training_runtimes()).removed({"", "torch"}, "9");
+    CHECK(text("ClusterTrainingRuntime", "torch") == "none");
+}
+
+TEST_CASE("a JobSet that loses its owner wakes the TrainJob, which takes it for gone") {
+    Woken woken;
+    sink(woken.cache.train_jobs()).upsert({"ns", "job"}, "1", train_job("ClusterTrainingRuntime", "torch"));
+    Json job_set = object(R"({"metadata":{"name":"job","namespace":"ns","uid":"j1","ownerReferences":[
+        {"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","uid":"u1","controller":true}]}})");
+    sink(woken.cache.job_sets()).upsert({"ns", "job"}, "5", job_set);
+    REQUIRE(woken.cache.job_set({"ns", "job"}));
+    woken.take();
+    job_set["metadata"].erase("ownerReferences");
+    sink(woken.cache.job_sets()).upsert({"ns", "job"}, "6", job_set);
+    CHECK(woken.take() == std::vector<std::string>{"ns/job"});
+    CHECK(woken.cache.job_set({"ns", "job"})->meta.controller_uid.empty());
+}
+
+TEST_CASE("a list of JobSets wakes the unfinished TrainJobs whose own is not in it") {
+    Woken woken;
+    const auto submit = [&](const char* name, const char* status) {
+        Json job = train_job("ClusterTrainingRuntime", "torch");
+        job["metadata"]["name"] = name;
+        job["status"] = object(status);
+        sink(woken.cache.train_jobs()).upsert({"ns", name}, "1", job);
+    };
+    const char* const created = R"({"conditions":[{"type":"Created","status":"True"}]})";
+    submit("gone", created);
+    submit("there", created);
+    submit("refused", R"({"conditions":[{"type":"Created","status":"False"}]})");
+    submit("ended",
+           R"({"conditions":[{"type":"Created","status":"True"},{"type":"Failed","status":"True"}]})");
+    woken.take();
+    const auto list = [&](const char* version) {
+        sink(woken.cache.job_sets()).listing();
+        sink(woken.cache.job_sets())
+            .upsert({"ns", "there"}, "3",
+                    object(R"({"metadata":{"name":"there","namespace":"ns","uid":"j1","ownerReferences":[
+            {"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","uid":"u2","controller":true}]}})"));
+        sink(woken.cache.job_sets()).synced(version);
+    };
+    list("4");
+    CHECK(woken.take() == std::vector<std::string>{"ns/there", "ns/gone"});
+    list("9");
+    CHECK(woken.take() == std::vector<std::string>{"ns/gone"});
+}
+
+TEST_CASE("a list of PodGroups wakes the suspended TrainJobs that have none in it") {
+    Woken woken;
+    const auto submit = [&](const char* name, bool suspend, const char* condition) {
+        Json job = train_job("ClusterTrainingRuntime", "torch");
+        job["metadata"]["name"] = name;
+        job["spec"]["suspend"] = suspend;
+        job["status"]["conditions"] = Json::array({Json::object({{"type", condition}, {"status", "True"}})});
+        sink(woken.cache.train_jobs()).upsert({"ns", name}, "1", job);
+    };
+    submit("robbed", true, "Suspended");
+    submit("complete", true, "Suspended");
+    submit("running", false, "Created");
+    submit("ended", true, "Failed");
+    woken.take();
+    for (auto* groups : {&woken.cache.pod_groups(), &woken.cache.volcano_pod_groups()}) {
+        sink(*groups).listing();
+        sink(*groups).upsert(
+            {"ns", "complete"}, "3",
+            object(R"({"metadata":{"name":"complete","namespace":"ns","uid":"p1","ownerReferences":[
+            {"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","uid":"u1","controller":true}]}})"));
+        CHECK(woken.take() == std::vector<std::string>{"ns/complete"});
+        sink(*groups).synced("4");
+        CHECK(woken.take() == std::vector<std::string>{"ns/robbed"});
+    }
+}
+
+TEST_CASE("a list of PodGroups wakes no suspended TrainJob whose runtime wants none of that kind") {
+    Woken woken;
+    const std::pair<const char*, const char*> policies[] = {
+        {"coscheduled", R"({"coscheduling":{}})"}, {"volcanic", R"({"volcano":{}})"}, {"plain", "null"}};
+    for (const auto& [name, policy] : policies) {
+        Json made =
+            object(R"({"metadata":{"uid":"r1"},"spec":{"podGroupPolicy":)" + std::string(policy) + "}}");
+        made["metadata"]["name"] = name;
+        sink(woken.cache.cluster_training_runtimes()).upsert({"", name}, "1", made);
+        Json job = train_job("ClusterTrainingRuntime", name);
+        job["metadata"]["name"] = name;
+        job["spec"]["suspend"] = true;
+        sink(woken.cache.train_jobs()).upsert({"ns", name}, "1", job);
+    }
+    woken.take();
+    sink(woken.cache.pod_groups()).listing();
+    sink(woken.cache.pod_groups()).synced("4");
+    CHECK(woken.take() == std::vector<std::string>{"ns/coscheduled"});
+    sink(woken.cache.volcano_pod_groups()).listing();
+    sink(woken.cache.volcano_pod_groups()).synced("5");
+    CHECK(woken.take() == std::vector<std::string>{"ns/volcanic"});
+}
+
+TEST_CASE("nothing is concluded from an absence before every list is complete") {
+    Woken woken;
+    CHECK(!woken.cache.synced("ns"));
+    for (kube::Sink* part :
+         std::initializer_list<kube::Sink*>{&sink(woken.cache.train_jobs()), &sink(woken.cache.job_sets()),
+                                            &sink(woken.cache.training_runtimes())}) {
+        part->listing();
+        part->synced("1");
+        CHECK(!woken.cache.synced("ns"));
+        CHECK(!woken.cache.synced_somewhere());
+    }
+    sink(woken.cache.cluster_training_runtimes()).listing();
+    sink(woken.cache.cluster_training_runtimes()).synced("1");
+    CHECK(woken.cache.synced("ns"));
+    CHECK(woken.cache.synced_somewhere());
+}
+
+TEST_CASE("caches of some namespaces know of each by itself") {
+    Woken woken{.namespaces = kube::Namespaces({"a", "b"})};
+    controller::Cache& cache = woken.cache;
+    const auto list = [](kube::Sink& of) {
+        of.listing();
+        of.synced("1");
+    };
+    SECTION("what may be concluded in one does not wait for another") {
+        list(sink(cache.cluster_training_runtimes()));
+        list(sink(cache.train_jobs(), "a"));
+        list(sink(cache.job_sets(), "a"));
+        list(sink(cache.training_runtimes(), "b"));
+        CHECK(!cache.synced_somewhere());
+        list(sink(cache.training_runtimes(), "a"));
+        CHECK(cache.synced_somewhere());
+        CHECK(cache.synced("a"));
+        CHECK(!cache.synced("b"));
+        CHECK(!cache.synced("c"));
+    }
+    SECTION("a list wakes those of its namespace") {
+        Json job = train_job("ClusterTrainingRuntime", "torch");
+        job["spec"]["suspend"] = true;
+        job["status"] = object(R"({"conditions":[{"type":"Created","status":"True"}]})");
+        for (const char* ns : {"a", "b"}) sink(cache.train_jobs(), ns).upsert({ns, "job"}, "1", job);
+        woken.take();
+        list(sink(cache.job_sets(), "b"));
+        CHECK(woken.take() == std::vector<std::string>{"b/job"});
+        list(sink(cache.pod_groups(), "a"));
+        CHECK(woken.take() == std::vector<std::string>{"a/job"});
+        list(sink(cache.volcano_pod_groups(), "b"));
+        CHECK(woken.take() == std::vector<std::string>{"b/job"});
+    }
+    SECTION("a cluster's runtime wakes those of all") {
+        const Json job = train_job("ClusterTrainingRuntime", "torch");
+        for (const char* ns : {"a", "b"}) sink(cache.train_jobs(), ns).upsert({ns, "job"}, "1", job);
+        woken.take();
+        sink(cache.cluster_training_runtimes()).upsert({"", "torch"}, "7", runtime_object);
+        CHECK(woken.take() == std::vector<std::string>{"a/job", "b/job"});
+    }
+}
+
+TEST_CASE("what happens to the PodGroup of a TrainJob wakes it, but not what its scheduler says of it") {
+    Woken woken;
+    const char* const group_text =
+        R"({"metadata":{"name":"job","namespace":"ns","uid":"g1","generation":1,"ownerReferences":[
+        {"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"job","uid":"u1","controller":true}]}})";
+    for (auto* store : {&woken.cache.pod_groups(), &woken.cache.volcano_pod_groups()}) {
+        const auto wakes = [&](const char* version, void (*change)(Json & metadata)) {
+            Json group = object(group_text);
+            change(group["metadata"]);
+            sink(*store).upsert({"ns", "job"}, version, group);
+            return !woken.take().empty();
+        };
+        CHECK(wakes("5", [](Json&) {}));
+        CHECK_FALSE(wakes("6", [](Json& metadata) { metadata["resourceVersion"] = "6"; }));  // its status
+        CHECK(wakes("7", [](Json& metadata) { metadata["generation"] = 2; }));
+        CHECK(wakes("8", [](Json& metadata) { metadata["uid"] = "g2"; }));
+        CHECK(wakes("9", [](Json& metadata) { metadata.erase("ownerReferences"); }));
+        CHECK_FALSE(wakes("10", [](Json& metadata) { metadata.erase("ownerReferences"); }));
+        CHECK(wakes("11", [](Json&) {}));
+        CHECK(store->find({"ns", "job"})->object.bytes().empty());
+        sink(*store).removed({"ns", "job"}, "12");
+        CHECK(woken.take() == std::vector<std::string>{"ns/job"});
+    }
+}
+
+TEST_CASE("TrainJobs are counted by their state as they come, change and go") {
+    using lifecycle::State;
+    Woken woken;
+    const auto counts = [&] {
+        std::vector<std::size_t> all;
+        for (std::size_t state = 0; state < lifecycle::state_count; ++state)
+            all.push_back(woken.cache.count(static_cast<State>(state)));
+        return all;
+    };
+    Json job = train_job("ClusterTrainingRuntime", "torch");
+    sink(woken.cache.train_jobs()).upsert({"ns", "a"}, "1", job);
+    sink(woken.cache.train_jobs()).upsert({"ns", "b"}, "2", job);
+    CHECK(counts() == std::vector<std::size_t>{2, 0, 0, 0, 0, 0, 0});
+
+    job["status"]["conditions"] = Json::array({object(R"({"type":"Complete","status":"True"})")});
+    sink(woken.cache.train_jobs()).upsert({"ns", "a"}, "3", job);
+    CHECK(counts() == std::vector<std::size_t>{1, 0, 0, 0, 1, 0, 0});
+
+    job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue";
+    sink(woken.cache.train_jobs()).upsert({"ns", "c"}, "4", job);
+    std::vector<std::string> gone;
+    woken.cache.on_delete([&](const api::ObjectKey& key, std::string_view uid) {
+        gone.push_back(to_string(key) + " " + std::string(uid));
+    });
+    sink(woken.cache.train_jobs()).removed({"ns", "b"}, "5");
+    CHECK(gone == std::vector<std::string>{"ns/b u1"});
+    job["metadata"]["uid"] = "u2";
+    sink(woken.cache.train_jobs()).upsert({"ns", "a"}, "6", job);
+    CHECK(gone.back() == "ns/a u1");
+    gone.clear();
+    job["metadata"]["uid"] = "u1";
+    sink(woken.cache.train_jobs()).upsert({"ns", "a"}, "7", job);
+    CHECK(gone == std::vector<std::string>{"ns/a u2"});
+    CHECK(counts() == std::vector<std::size_t>{0, 0, 0, 0, 0, 0, 2});
+
+    sink(woken.cache.train_jobs()).listing();
+    sink(woken.cache.train_jobs()).synced("9");
+    CHECK(counts() == std::vector<std::size_t>(lifecycle::state_count));
+}

@@ -1,0 +1,464 @@
+#include "shop.hpp"
+
+TEST_CASE("many TrainJobs are worked on, each to its JobSet") {
+    Shop shop;
+    for (int i = 0; i < 20; ++i) shop.submit("job-" + std::to_string(i));
+    shop.server.show(shop.cache);
+    shop.settle();
+    for (int i = 0; i < 20; ++i) CHECK(shop.server.find(job_sets, {"ns", "job-" + std::to_string(i)}));
+}
+
+TEST_CASE("no more TrainJobs are worked on at a time than the limit says, and the metrics tell how many") {
+    Shop shop;
+    shop.delay = 5s;
+    for (int i = 0; i < 5; ++i) shop.submit("job-" + std::to_string(i));
+    shop.server.show(shop.cache);
+    shop.settle();
+    CHECK(shop.in_flight == 2);
+    const auto told = [&](const std::string& line) {
+        return shop.metrics.expose().find(line) != std::string::npos;
+    };
+    CHECK(told("signalbox_passes_running 2\n"));
+    CHECK(told("signalbox_queue_depth 3\n"));
+    shop.delay = 0s;
+    shop.time.run_for(1min);
+    CHECK(told("signalbox_passes_running 0\n"));
+    CHECK(told("signalbox_queue_depth 0\n"));
+}
+
+TEST_CASE("nothing starts before the caches are complete, and everything once they are") {
+    Shop shop;
+    shop.submit("job");
+    shop.controller->enqueue({"ns", "job"});
+    shop.settle();
+    CHECK(shop.server.take_writes().empty());
+    shop.server.show(shop.cache);
+    shop.settle();
+    CHECK(shop.server.find(job_sets, {"ns", "job"}));
+}
+
+TEST_CASE("a namespace whose lists do not come keeps no other one waiting") {
+    Shop shop(kube::Namespaces({"ns", "late"}));
+    shop.submit("job");
+    shop.submit("job", "late");
+    shop.server.show(shop.cache, "ns");
+    // Of the late one there are TrainJobs, and nobody knows yet of what JobSets.
+    for (const kube::Section& section : shop.cache.train_jobs().sections())
+        if (section.ns == "late")
+            section.sink.upsert({"late", "job"}, "1", *shop.server.find(train_jobs, {"late", "job"}));
+    shop.time.run_for(1min);
+    CHECK(shop.server.find(job_sets, {"ns", "job"}));
+    CHECK(!shop.server.find(job_sets, {"late", "job"}));
+    shop.server.show(shop.cache, "late");
+    shop.time.run_for(1s);
+    CHECK(shop.server.find(job_sets, {"late", "job"}));
+}
+
+TEST_CASE("nothing starts without the lease, and everything with it") {
+    Shop shop;
+    shop.allowed = false;
+    shop.submit("job");
+    shop.server.show(shop.cache);
+    shop.settle();
+    CHECK(shop.server.take_writes().empty());
+    shop.allowed = true;
+    shop.controller->notify();
+    shop.settle();
+    CHECK(shop.server.find(job_sets, {"ns", "job"}));
+}
+
+TEST_CASE("who only stands by has no queue, and forgets what is gone before anybody works on it") {
+    Shop shop;
+    shop.allowed = false;
+    for (int i = 0; i < 5; ++i) shop.submit("job-" + std::to_string(i));
+    shop.server.show(shop.cache);
+    CHECK(shop.metrics.expose().find("signalbox_queue_depth 0\n") != std::string::npos);
+    for (int i = 0; i < 4; ++i) shop.server.erase(train_jobs, {"ns", "job-" + std::to_string(i)});
+    shop.server.show(shop.cache);
+    shop.settle();
+    shop.allowed = true;
+    CHECK(shop.metrics.expose().find("signalbox_queue_depth 1\n") != std::string::npos);
+    shop.controller->notify();
+    shop.settle();
+    CHECK(shop.controller->passes() == 1);
+}
+
+TEST_CASE("a pass is held back until the caches show what the last one wrote") {
+    Shop shop;
+    shop.submit("job");
+    shop.server.show(shop.cache);
+    shop.settle();
+    REQUIRE(shop.server.find(job_sets, {"ns", "job"}));
+    shop.server.take_writes();
+
+    // An old event comes late: on the caches' view there would be no JobSet and no status.
+    shop.controller->enqueue({"ns", "job"});
+    shop.settle();
+    CHECK(shop.server.take_writes().empty());
+
+    shop.server.show(shop.cache);
+    shop.settle();
+    CHECK(shop.server.take_writes().empty());
+}
+
+TEST_CASE("what a pass has written brings no other pass, and what others do brings one") {
+    struct Row {
+        const char* name;
+        void (*act)(Shop& shop);
+        std::uint64_t passes;  // that follow
+    };
+    const auto change = [](Shop& shop, const kube::Resource& resource, const api::ObjectKey& key) {
+        shop.server.edit(resource, key,
+                         [](Json& object) { object["metadata"]["annotations"]["changed"] = "yes"; });
+    };
+    static const auto& do_change = change;
+    const Row rows[] = {
+        {"nobody does anything", [](Shop&) {}, 0},
+        {"the TrainJob changes",
+         [](Shop& shop) {
+             do_change(shop, train_jobs, {"ns", "job"});
+         },
+         1},
+        {"the JobSet changes",
+         [](Shop& shop) {
+             do_change(shop, job_sets, {"ns", "job"});
+         },
+         1},
+        {"the runtime changes",
+         [](Shop& shop) {
+             shop.server.edit(cluster_training_runtimes, {"", "plain"},
+                              [](Json& runtime) { runtime["spec"]["ttlSecondsAfterFinished"] = 60; });
+         },
+         1},
+        {"annotations of the runtime change",
+         [](Shop& shop) {
+             do_change(shop, cluster_training_runtimes, {"", "plain"});
+         },
+         0},
+        {"the JobSet goes",
+         [](Shop& shop) {
+             shop.server.erase(job_sets, {"ns", "job"});
+         },
+         1},
+    };
+    for (const Row& row : rows) {
+        DYNAMIC_SECTION("after the pass: " << row.name) {
+            Shop shop;
+            shop.submit("job");
+            shop.server.show(shop.cache);
+            shop.settle();
+            REQUIRE(shop.has_job_set("job"));
+            row.act(shop);
+            shop.server.show(shop.cache);
+            shop.settle();
+            CHECK(shop.controller->passes() == 1 + row.passes);
+        }
+        DYNAMIC_SECTION("after it was shown: " << row.name) {
+            Shop shop;
+            shop.submit("job");
+            shop.server.show(shop.cache);
+            shop.settle();
+            shop.server.show(shop.cache);
+            shop.settle();
+            CHECK(shop.controller->passes() == 1);
+            row.act(shop);
+            shop.server.show(shop.cache);
+            shop.settle();
+            CHECK(shop.controller->passes() == 1 + row.passes);
+        }
+        DYNAMIC_SECTION("before its end: " << row.name) {
+            Shop shop;
+            shop.delay = 5s;
+            shop.submit("job");
+            shop.server.show(shop.cache);
+            while (!shop.has_job_set("job")) shop.time.run_for(1s);
+            CHECK(shop.in_flight == 1);  // the status
+            row.act(shop);
+            shop.server.show(shop.cache);
+            shop.delay = 0s;
+            shop.time.run_for(5s);
+            shop.server.show(shop.cache);
+            shop.time.run_for(1s);  // a pass that is held back looks again before
+            CHECK((shop.controller->passes() > 1) == (row.passes > 0));
+        }
+    }
+}
+
+TEST_CASE("an end that the JobSet tells of takes one pass") {
+    Shop shop;
+    shop.submit("job");
+    shop.server.show(shop.cache);
+    shop.settle();
+    shop.server.edit(job_sets, {"ns", "job"}, [](Json& job_set) {
+        job_set["status"]["conditions"] =
+            Json::array({Json::object({{"type", "Completed"}, {"status", "True"}})});
+    });
+    shop.server.show(shop.cache);
+    shop.settle();
+    shop.server.show(shop.cache);
+    shop.time.run_for(1min);
+    CHECK(shop.controller->passes() == 2);
+}
+
+TEST_CASE("the deadline is kept although nothing but a job's own writes has been seen") {
+    Shop shop;
+    shop.submit("job");
+    shop.server.edit(train_jobs, {"ns", "job"}, [](Json& job) { job["spec"]["activeDeadlineSeconds"] = 60; });
+    shop.server.show(shop.cache);
+    shop.settle();
+    shop.server.show(shop.cache);
+    shop.settle();
+    CHECK(shop.controller->passes() == 1);
+    shop.server.now += 61s;
+    shop.time.run_for(61s);
+    const Json& status = std::as_const(*shop.server.find(train_jobs, {"ns", "job"}))["status"];
+    CHECK(api::to_json(status).find("DeadlineExceeded") != std::string::npos);
+}
+
+TEST_CASE("a pass whose status was refused is followed by another one") {
+    Shop shop;
+    shop.submit("job");
+    shop.server.refuse = [](const kube::Request& request) -> std::optional<api::Error> {
+        if (!request.target.ends_with("/status")) return std::nullopt;
+        return api::Error{.code = api::Errc::conflict, .message = "look again", .http_status = 409};
+    };
+    shop.server.show(shop.cache);
+    shop.settle();
+    shop.server.refuse = {};
+    CHECK(shop.controller->passes() == 1);
+    shop.server.show(shop.cache);
+    shop.settle();
+    CHECK(shop.controller->passes() == 2);
+}
+
+TEST_CASE("a TrainJob of which the server says that it is gone is looked at again while the cache has it") {
+    Shop shop;
+    shop.submit("job");
+    shop.server.refuse_read = [](const kube::Request& request) -> std::optional<api::Error> {
+        if (!request.target.ends_with("/trainjobs/job")) return std::nullopt;
+        return api::Error{
+            .code = api::Errc::not_found, .message = "what an old server knows", .http_status = 404};
+    };
+    shop.server.show(shop.cache);
+    shop.settle();
+    CHECK(shop.controller->passes() == 1);
+    CHECK_FALSE(shop.has_job_set("job"));
+    shop.time.run_for(9s);
+    CHECK(shop.controller->passes() == 2);
+    CHECK_FALSE(shop.has_job_set("job"));
+
+    SECTION("and comes to its JobSet although no watch tells of it") {
+        shop.server.refuse_read = {};
+        shop.time.run_for(5s);
+        CHECK(shop.has_job_set("job"));
+    }
+    SECTION("and is forgotten once the cache has lost it as well") {
+        shop.server.erase(train_jobs, {"ns", "job"});
+        shop.server.show(shop.cache);
+        shop.time.run_for(1min);
+        CHECK(shop.controller->passes() == 2);
+        CHECK(shop.metrics.expose().find("signalbox_queue_timers 0\n") != std::string::npos);
+    }
+}
+
+TEST_CASE("a lease that lapsed and came back without a word is noticed within a second") {
+    Shop shop;
+    shop.allowed = false;
+    shop.submit("job");
+    shop.server.show(shop.cache);
+    shop.settle();
+    shop.allowed = true;  // and nobody calls notify()
+    shop.time.run_for(999ms);
+    CHECK(!shop.has_job_set("job"));
+    shop.time.run_for(1ms);
+    CHECK(shop.has_job_set("job"));
+}
+
+TEST_CASE("an exception in a pass is counted, logged and followed by another try") {
+    Shop shop;
+    int passes = 0;
+    SECTION("in the middle of it") {
+        shop.on_pass = [&] {
+            if (++passes == 1) throw std::runtime_error("out of luck");
+        };
+    }
+    SECTION("that is no std::exception") {
+        shop.on_pass = [&] {
+            if (++passes == 1) throw 42;
+        };
+    }
+    SECTION("when its result is taken down") {
+        shop.on_pass = [&] { ++passes; };
+        // The last request of a pass; what follows is the worker's look at the clock.
+        shop.server.refuse = [&](const kube::Request& request) -> std::optional<api::Error> {
+            const bool is_first = shop.clock.broken_down == 0;
+            if (is_first && request.target.find("/status") != std::string::npos) shop.clock.breakdowns = 1;
+            return std::nullopt;
+        };
+    }
+    shop.submit("job");
+    shop.server.show(shop.cache);
+    shop.settle();
+    CHECK_THAT(shop.lines, Catch::Contains("pass failed with an exception") && Catch::Contains("ns/job"));
+    CHECK_THAT(shop.metrics.expose(), Catch::Contains("signalbox_passes_total{result=\"exception\"} 1"));
+    CHECK(!shop.ended);
+    const int before = passes;
+    shop.server.show(shop.cache);
+    shop.time.run_for(1s);
+    CHECK(passes > before);
+    CHECK(shop.has_job_set("job"));
+}
+
+TEST_CASE("a new TrainJob does not inherit the backoff of another one that had its name") {
+    Shop shop;
+    int tries = 0;
+    bool bug = false;
+    SECTION("after errors") {}
+    SECTION("after exceptions") { bug = true; }
+    const api::Error no = {.code = api::Errc::invalid, .message = "no", .http_status = 422};
+    shop.server.refuse = [&](const kube::Request& request) -> std::optional<api::Error> {
+        if (request.target.find("/jobsets/") == std::string::npos) return std::nullopt;
+        ++tries;
+        if (bug) throw std::runtime_error("out of luck");
+        return no;
+    };
+    shop.submit("job");
+    shop.server.show(shop.cache);
+    // It is about to be tried every minute or two.
+    for (int second = 0; second < 120; ++second) {
+        shop.time.run_for(1s);
+        shop.server.now += 1s;
+        shop.server.show(shop.cache);
+    }
+    CHECK(tries < 12);
+
+    shop.server.erase(train_jobs, {"ns", "job"});
+    shop.server.erase(kube::resources::config_maps, {"ns", "job-runtime-snapshot"});
+    shop.submit("job");
+    tries = 0;
+    // Its deletion and its successor are seen at once, so that no pass finds the name free.
+    for (int second = 0; second < 8; ++second) {
+        shop.server.show(shop.cache);
+        shop.time.run_for(1s);
+    }
+    CHECK(tries >= 4);  // at once, and then after 1, 2 and 4 s
+}
+
+TEST_CASE("what not even the end of a pass can handle ends the worker, loudly") {
+    Shop shop;
+    shop.on_pass = [&] { shop.clock.breakdowns = 2; };
+    shop.submit("job");
+    shop.server.show(shop.cache);
+    shop.settle();
+    CHECK(shop.ended == "the clock is broken");
+}
+
+TEST_CASE("draining starts nothing, and waits for as long as it is patient") {
+    Shop shop;
+    shop.delay = 24h;
+    shop.submit("stuck");
+    shop.server.show(shop.cache);
+    shop.settle();
+    shop.drain(20s);
+    shop.submit("late");
+    shop.server.show(shop.cache);
+    shop.time.run_for(19'999ms);
+    CHECK(!shop.cut);
+    shop.time.run_for(1ms);
+    CHECK(shop.cut == 1);
+    CHECK(shop.lines.empty());  // to be cut is no bug of the pass
+    shop.time.run_for(24h);
+    CHECK(!shop.has_job_set("stuck"));
+    CHECK(!shop.has_job_set("late"));
+}
+
+TEST_CASE("draining ends with the last pass") {
+    Shop shop;
+    SECTION("at once without any") {
+        shop.drain(20s);
+        CHECK(shop.cut == 0);
+    }
+    SECTION("or when it is through") {
+        shop.delay = 5s;
+        shop.submit("job");
+        shop.server.show(shop.cache);
+        shop.settle();
+        shop.drain(20s);
+        shop.time.run_for(4s);
+        CHECK(!shop.cut);
+        shop.delay = 0s;
+        shop.time.run_for(1s);
+        CHECK(shop.cut == 0);
+        CHECK(shop.has_job_set("job"));
+    }
+}
+
+TEST_CASE("draining waits for no pass once the lease is lost: none of them can write any more") {
+    Shop shop;
+    shop.delay = 24h;
+    shop.submit("stuck");
+    shop.server.show(shop.cache);
+    shop.settle();
+    SECTION("before") {
+        shop.allowed = false;
+        shop.drain(20s);
+        CHECK(shop.cut == 1);
+    }
+    SECTION("meanwhile") {
+        shop.drain(20s);
+        shop.time.run_for(3s);
+        CHECK(!shop.cut);
+        shop.allowed = false;
+        shop.time.run_for(1s);
+        CHECK(shop.cut == 1);
+    }
+}
+
+TEST_CASE("no pass outlives the worker") {
+    Shop shop;
+    shop.delay = 24h;
+    shop.submit("stuck");
+    shop.server.show(shop.cache);
+    shop.settle();
+    REQUIRE(shop.in_flight == 1);
+    SECTION("that is cancelled without having been drained") { shop.stop(); }
+    SECTION("that breaks down") {
+        shop.delay = 0s;
+        shop.on_pass = [&] { shop.clock.breakdowns = 2; };
+        shop.submit("other");
+        shop.server.show(shop.cache);
+        shop.settle();
+    }
+    CHECK(shop.ended);
+    CHECK(shop.in_flight == 0);
+}
+
+TEST_CASE("what passes bring about, and why there will be more of them, is counted") {
+    Shop shop;
+    const auto told = [&](const std::string& line) {
+        return shop.metrics.expose().find("\n" + line + "\n") != std::string::npos;
+    };
+    CHECK(told("signalbox_time_to_job_set_seconds_count 0"));
+    CHECK(told(R"(signalbox_train_jobs_ended_total{end="deadline"} 0)"));
+    shop.submit("job");
+    shop.server.show(shop.cache);
+    shop.settle();
+    CHECK(told("signalbox_time_to_job_set_seconds_count 1"));
+    CHECK(told(R"(signalbox_passes_total{result="done"} 1)"));
+    CHECK(told(R"(signalbox_requeues_total{reason="stale_cache"} 0)"));
+
+    // The caches have not seen what was written.
+    shop.controller->enqueue({"ns", "job"});
+    shop.settle();
+    CHECK(told(R"(signalbox_requeues_total{reason="stale_cache"} 1)"));
+
+    shop.server.edit(train_jobs, {"ns", "job"}, [](Json& job) { job["spec"]["activeDeadlineSeconds"] = 60; });
+    shop.server.show(shop.cache);
+    shop.settle();
+    CHECK(told(R"(signalbox_requeues_total{reason="deadline"} 1)"));
+    CHECK(told("signalbox_queue_timers 1"));
+    shop.server.now += 70s;
+    shop.time.run_for(61s);
+    CHECK(told(R"(signalbox_train_jobs_ended_total{end="deadline"} 1)"));
+    CHECK(told("signalbox_deadline_lateness_seconds_count 1"));
+}

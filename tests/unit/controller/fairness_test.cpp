@@ -1,0 +1,120 @@
+#include <set>
+
+#include "shop.hpp"
+
+namespace {
+
+// Answers take so long that passes over the jobs of one namespace last for many minutes.
+struct Crowd : Shop {
+    Crowd() : Shop({}, 16) {
+        delay = 100ms;
+        for (int i = 0; i < 10'000; ++i) submit("job-" + std::to_string(i), "crowded");
+        server.show(cache);
+    }
+};
+
+}  // namespace
+
+TEST_CASE(
+    "ten thousand TrainJobs of one namespace keep the first JobSet of another one waiting for less than two "
+    "seconds") {
+    Crowd shop;
+    shop.time.run_for(10s);
+    REQUIRE(shop.metrics.expose().find("signalbox_queue_depth 0\n") == std::string::npos);
+    shop.submit("job", "quiet");
+    shop.server.show(shop.cache);
+    shop.time.run_for(2s);
+    CHECK(shop.server.find(job_sets, {"quiet", "job"}));
+    CHECK(shop.metrics.expose().find("signalbox_queue_depth 0\n") == std::string::npos);
+}
+
+TEST_CASE("passes whose requests hang keep no other namespace waiting") {
+    Shop shop({}, 16);
+    shop.hangs = [](const kube::Request& request) {
+        return request.target.find("/namespaces/stuck/") != std::string::npos;
+    };
+    for (int i = 0; i < 100; ++i) shop.submit("job-" + std::to_string(i), "stuck");
+    shop.server.show(shop.cache);
+    shop.settle();
+    shop.submit("job", "quiet");
+    shop.server.show(shop.cache);
+    shop.time.run_for(2s);
+    CHECK(shop.server.find(job_sets, {"quiet", "job"}));
+}
+
+TEST_CASE("a TrainJob that is patched in a loop gets a pass a second, and what it wants in the end is done") {
+    Shop shop;
+    shop.submit("job");
+    shop.server.show(shop.cache);
+    shop.settle();
+    int number = 0;
+    for (; number < 3000; ++number) {
+        shop.server.edit(train_jobs, {"ns", "job"},
+                         [&](Json& job) { job["spec"]["trainer"]["env"] = number; });
+        shop.server.show(shop.cache);
+        shop.time.run_for(10ms);
+        shop.server.show(shop.cache);
+    }
+    CHECK(shop.controller->passes() <= 45);
+    CHECK(shop.controller->passes() >= 30);
+    shop.server.edit(train_jobs, {"ns", "job"}, [](Json& job) { job["spec"]["suspend"] = true; });
+    shop.server.show(shop.cache);
+    for (int second = 0; second < 4; ++second) {
+        shop.time.run_for(1s);
+        shop.server.show(shop.cache);
+    }
+    CHECK(std::as_const(*shop.server.find(job_sets, {"ns", "job"}))["spec"]["suspend"].bool_or(false));
+}
+
+TEST_CASE("large TrainJobs are worked on one after the other, and small ones meanwhile") {
+    Shop shop({}, 16);
+    shop.delay = 1s;
+    for (int i = 0; i < 4; ++i) {
+        const std::string ns = "large-" + std::to_string(i);
+        shop.submit("job", ns);
+        shop.server.edit(train_jobs, {ns, "job"}, [](Json& job) {
+            job["spec"]["trainer"]["args"].push_back(std::string(1'400'000, 'x'));
+        });
+    }
+    for (int i = 0; i < 3; ++i) shop.submit("job-" + std::to_string(i));
+    shop.server.show(shop.cache);
+    shop.settle();
+    CHECK(shop.in_flight == 1 + 3);
+}
+
+TEST_CASE("of passes that read large snapshots one at a time holds them, and each is done in the end") {
+    Shop shop({}, 16);
+    const auto ns_of = [](int i) { return "tenant-" + std::to_string(i); };
+    for (int i = 0; i < 4; ++i) shop.submit("job", ns_of(i));
+    shop.server.show(shop.cache);
+    shop.settle();
+    for (int i = 0; i < 4; ++i) {
+        const api::ObjectKey name = {ns_of(i), "job-runtime-snapshot"};
+        Json snapshot = *shop.server.find(kube::resources::config_maps, name);
+        Json runtime = api::parse_json(std::as_const(snapshot)["data"]["runtime"].as_string()).value();
+        runtime["x"] = std::string(600'000, 'x');
+        snapshot["data"]["runtime"] = to_json(runtime);
+        shop.server.erase(kube::resources::config_maps, name);
+        shop.server.put(kube::resources::config_maps, snapshot);
+    }
+    std::set<std::string> holding;
+    std::size_t most = 0;
+    shop.on_answer = [&](const kube::Request& request, const kube::Response& answer) {
+        for (int i = 0; i < 4; ++i) {
+            if (request.target.find("/namespaces/" + ns_of(i) + "/") == std::string::npos) continue;
+            if (request.method == "GET" && answer.body.size() > 500'000) holding.insert(ns_of(i));
+            if (request.method != "GET" && request.target.find("/jobsets/") != std::string::npos)
+                holding.erase(ns_of(i));
+        }
+        most = std::max(most, holding.size());
+    };
+    shop.delay = 100ms;
+    for (int i = 0; i < 4; ++i) shop.server.erase(job_sets, {ns_of(i), "job"});
+    shop.server.show(shop.cache);
+    for (int second = 0; second < 30; ++second) {
+        shop.time.run_for(1s);
+        shop.server.show(shop.cache);
+    }
+    CHECK(most == 1);
+    for (int i = 0; i < 4; ++i) CHECK(shop.server.find(job_sets, {ns_of(i), "job"}));
+}

@@ -1,0 +1,381 @@
+// How a suspended JobSet takes a change.
+#include "api/names.hpp"
+#include "api/notes.hpp"
+#include "kube/client/job_requests.hpp"
+#include "life.hpp"
+#include "runtime/info.hpp"
+
+namespace controller {
+namespace {
+
+const char* const claims = R"([{"templates": [{"metadata": {"name": "data"}, "spec": {"resources":
+    {"requests": {"storage": "1Gi"}}}}]}])";
+
+// As the API server and JobSet's webhook fill it in.
+const char* const claims_with_defaults = R"([{"retentionPolicy": {"whenDeleted": "Delete"}, "templates": [
+    {"metadata": {"name": "data", "creationTimestamp": null}, "spec": {"resources": {"requests": {"storage": "1Gi"}}},
+     "status": {}}]}])";
+
+// A suspended job with volume claims, of which a JobSet takes no others.
+struct WithClaims : Life {
+    WithClaims() {
+        server.edit(cluster_training_runtimes, torch, [](Json& runtime) {
+            runtime["spec"]["template"]["spec"]["volumeClaimPolicies"] = api::parse_json(claims).value();
+        });
+        set_suspend(true);
+        pass();
+        Json filled = job_set();
+        filled["spec"]["volumeClaimPolicies"] = api::parse_json(claims_with_defaults).value();
+        server.restore(job_sets, std::move(filled));
+        server.take_writes();
+    }
+
+    // The job's own idea of them changes, which no JobSet can follow.
+    void ask_for_more() {
+        set_in_job("runtimePatches", api::parse_json(R"([{"manager": "test", "trainingRuntimeSpec": {
+            "template": {"spec": {"volumeClaimPolicies": [{"templates": [{"metadata": {"name": "other"}}]}]}}}}])")
+                                         .value());
+    }
+};
+
+// A suspended job whose JobSet has a label that we did not put there.
+struct WithForeignLabel : Life {
+    std::string uid = {};
+
+    WithForeignLabel() {
+        set_suspend(true);
+        set_in_job("runtimePatches", label_patch());
+        pass();
+        server.edit(job_sets, key, [](Json& job_set) {
+            labels(job_set)["foreign"] = "x";
+            job_set["status"]["replicatedJobsStatus"] =
+                api::parse_json(R"([{"name": "node", "suspended": 1}])").value();
+        });
+        server.take_writes();
+        uid = api::parse_meta(job_set()).uid;
+    }
+
+    // What JobSet has made of it.
+    Json child(const std::string& labels_of_pods) const {
+        Json job = api::parse_json(R"({"apiVersion": "batch/v1", "kind": "Job", "metadata": {
+            "name": "job-node-0", "namespace": "ns", "labels": {
+            "jobset.sigs.k8s.io/jobset-name": "job", "jobset.sigs.k8s.io/replicatedjob-name": "node"}},
+            "spec": {"suspend": true}})")
+                       .value();
+        job["metadata"]["ownerReferences"] = Json::array(
+            {Json::object({{"kind", "JobSet"}, {"name", "job"}, {"uid", uid}, {"controller", true}})});
+        job["spec"]["template"]["metadata"]["labels"] = api::parse_json(labels_of_pods).value();
+        return job;
+    }
+
+    static Json label_patch() {
+        return api::parse_json(
+                   R"([{"manager": "test", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [
+            {"name": "node", "template": {"spec": {"template": {"metadata": {"labels": {"ours": "y"}}}}}}]}}}}])")
+            .value();
+    }
+    static Json& labels(Json& job_set) {
+        Json& job = job_set["spec"]["replicatedJobs"].items().front();
+        return job["template"]["spec"]["template"]["metadata"]["labels"];
+    }
+};
+
+using kube::resources::jobs;
+const api::ObjectKey child_key = {"ns", "job-node-0"};
+
+Json template_of(const Life& life) {
+    return (*life.server.find(cluster_training_runtimes, torch))["spec"]["template"];
+}
+Json with_rule(const Life& life) {
+    Json changed = template_of(life);
+    changed["spec"]["failurePolicy"] =
+        api::parse_json(R"({"rules": [{"name": "", "action": "FailJobSet"}]})").value();
+    return changed;
+}
+const Json& rule_of(const Json& job_set) { return job_set["spec"]["failurePolicy"]["rules"][std::size_t{0}]; }
+Json with_backoff_limit(const Life& life) {
+    Json changed = template_of(life);
+    changed["spec"]["replicatedJobs"].items().front()["template"]["spec"]["backoffLimit"] = 2;
+    return changed;
+}
+
+}  // namespace
+
+TEST_CASE("a job whose volume claims were given defaults can be resumed") {
+    WithClaims life;
+    life.set_suspend(false);
+    CHECK_FALSE(life.pass().trouble);
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+    CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+    CHECK(life.job_set()["spec"]["volumeClaimPolicies"] == api::parse_json(claims_with_defaults).value());
+}
+
+TEST_CASE("a JobSet that never ran is made anew although its volume claims go with it") {
+    WithClaims life;
+    life.ask_for_more();
+    life.set_suspend(false);
+    life.pass();
+    life.server.collect_garbage();
+    CHECK_FALSE(life.server.find(job_sets, key));
+    life.pass();
+    REQUIRE(life.server.find(job_sets, key));
+    CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+}
+
+TEST_CASE("a JobSet that has run keeps its volume claims, and the TrainJob says what stands in the way") {
+    WithClaims life;
+    life.set_suspend(false);
+    life.pass();
+    life.set_suspend(true);
+    life.pass();
+    life.ask_for_more();
+    life.set_suspend(false);
+    life.pass();
+    REQUIRE(life.server.find(job_sets, key));
+    CHECK(life.job_set()["spec"]["suspend"] == Json(true));
+    CHECK(life.condition("Created") == "False/JobsCreationFailed");
+}
+
+TEST_CASE(
+    "a JobSet that the original suspended keeps its volume claims, whatever it has taken from us since") {
+    for (const bool after_a_change : {false, true}) {
+        INFO(after_a_change);
+        WithClaims life;
+        Json theirs = life.job_set();
+        theirs["metadata"]["annotations"].erase(api::applied_hash_annotation);
+        theirs["spec"]["suspend"] = false;
+        life.server.erase(job_sets, key);
+        life.server.put(job_sets, theirs);
+        // It suspends what runs by an apply under our name.
+        theirs["spec"] = Json::object({{"suspend", true}});
+        life.server.apply(job_sets, theirs);
+        if (after_a_change) {
+            life.server.edit(train_jobs, key, [](Json& job) { job["metadata"]["labels"]["team"] = "a"; });
+            life.pass();
+            CHECK(life.server.take_writes() == Writes{"PATCH " + job_set_path});
+            CHECK(api::is_applied_by_us(life.job_set()));
+        }
+        life.ask_for_more();
+        life.pass();
+        life.server.collect_garbage();
+        life.pass();
+        REQUIRE(life.server.find(job_sets, key));
+        CHECK(life.condition("Created") == "False/JobsCreationFailed");
+    }
+}
+
+TEST_CASE("a JobSet that was resumed meanwhile is not suspended again by a change that was decided before") {
+    WithClaims life;
+    life.server.edit(train_jobs, key, [](Json& job) { job["metadata"]["labels"]["team"] = "a"; });
+    life.server.show(life.cache);
+    life.frozen = true;
+    life.set_suspend(false);
+    life.server.edit(job_sets, key, [](Json& job_set) { job_set["spec"]["suspend"] = false; });
+    life.pass();
+    for (const std::string& write : life.server.take_writes()) CHECK(write != "PATCH " + job_set_path);
+    CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+}
+
+TEST_CASE("a label that somebody else put on a suspended JobSet is no reason to make it anew") {
+    WithForeignLabel life;
+    life.set_suspend(false);
+    life.pass();
+    for (const std::string& write : life.server.take_writes()) CHECK(write != "DELETE " + job_set_path);
+    REQUIRE(life.server.find(job_sets, key));
+    CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+}
+
+TEST_CASE("a label of ours that is withdrawn is one, also next to somebody else's") {
+    WithForeignLabel life;
+    life.server.put(jobs, life.child(R"({"ours": "y", "foreign": "x"})"));
+    life.server.edit(train_jobs, key, [](Json& job) {
+        job["spec"].erase("runtimePatches");
+        job["spec"]["suspend"] = false;
+    });
+    life.pass();
+    REQUIRE(life.server.find(job_sets, key));
+    CHECK(life.job_set()["spec"]["suspend"] == Json(true));
+    CHECK((*life.server.find(jobs, child_key))["metadata"].contains("deletionTimestamp"));
+    // Once its Pods are gone; and JobSet's answer to that.
+    life.server.erase(jobs, child_key);
+    life.server.put(jobs, life.child(R"({"foreign": "x"})"));
+    life.pass();
+    CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+    Json stored = life.job_set();
+    CHECK(WithForeignLabel::labels(stored) == Json::object({{"foreign", "x"}}));
+    CHECK_FALSE(stored["metadata"]["annotations"].contains(api::withdrawn_annotation));
+    CHECK(life.server.find(jobs, child_key));
+}
+
+TEST_CASE("a Job that runs or has changed since is not deleted for what was withdrawn") {
+    WithForeignLabel life;
+    life.server.put(jobs, life.child(R"({"ours": "y"})"));
+    life.server.edit(jobs, child_key, [](Json& job) { job["spec"]["suspend"] = false; });
+    life.set_in_job("runtimePatches", Json::array());
+    life.pass();
+    CHECK(life.server.find(jobs, child_key));
+    CHECK(api::parse_meta(life.job_set()).uid == life.uid);
+}
+
+TEST_CASE("a JobSet that the webhook has changed is ours as it is") {
+    Life life;
+    life.set_in_runtime("template", with_rule(life));
+    life.set_suspend(true);
+    life.pass();
+    const std::string uid = api::parse_meta(life.job_set()).uid;
+    CHECK(rule_of(life.job_set())["name"] == Json("failurePolicyRule0"));
+    life.server.take_writes();
+    life.pass();
+    CHECK(life.server.take_writes() == Writes{});
+    life.set_in_job("runtimePatches", WithForeignLabel::label_patch());
+    life.set_suspend(false);
+    life.pass();
+    CHECK(api::parse_meta(life.job_set()).uid == uid);
+    CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+}
+
+TEST_CASE("a JobSet of which the cluster always makes something else is made anew three times") {
+    Life life;
+    life.set_suspend(true);
+    life.server.mutate_create = [](const faults::Kind& kind, Json& object) {
+        if (kind.kind != "JobSet") return;
+        object["metadata"].erase("annotations");
+        object["spec"]["replicatedJobs"].items().front()["template"]["spec"]["backoffLimit"] = 9;
+    };
+    int deletions = 0;
+    life.server.refuse = [&](const kube::Request& request) -> std::optional<api::Error> {
+        deletions += request.method == "DELETE" && request.target == job_set_path;
+        return std::nullopt;
+    };
+    life.set_in_runtime("template", with_backoff_limit(life));
+    for (int i = 0; i < 20; ++i) {
+        life.pass();
+        life.server.collect_garbage();
+    }
+    CHECK(deletions == 3);
+    CHECK(life.condition("Created") == "False/JobsCreationFailed");
+    CHECK(life.message("Created").find(
+              "spec.replicatedJobs[0].template.spec.backoffLimit: must not change") != std::string::npos);
+    CHECK(life.message("Created").find("3 times") != std::string::npos);
+}
+
+TEST_CASE("a JobSet stays while a new one would be refused") {
+    Life life;
+    life.set_suspend(true);
+    life.pass();
+    life.server.admit_create = [](const faults::Kind& kind, const Json&) -> std::optional<faults::Reply> {
+        if (kind.kind != "JobSet") return std::nullopt;
+        return faults::failure(403, "Forbidden", "exceeded quota: few");
+    };
+    life.set_in_job("trainer", api::parse_json(R"({"image": "second"})").value());
+    life.pass();
+    REQUIRE(life.server.find(job_sets, key));
+    CHECK_FALSE(life.job_set()["metadata"].contains("deletionTimestamp"));
+    CHECK(life.condition("Created") == "False/JobsCreationFailed");
+    CHECK(life.message("Created").find("which would be refused: exceeded quota") != std::string::npos);
+    life.server.admit_create = {};
+    life.pass();
+    CHECK(life.job_set()["metadata"].contains("deletionTimestamp"));
+}
+
+TEST_CASE("a JobSet is made anew where the quota of JobSets is exactly full, as it makes the room itself") {
+    Life life;
+    life.set_suspend(true);
+    life.pass();
+    const std::string old = api::parse_meta(life.job_set()).uid;
+    life.server.admit_create = [&](const faults::Kind& kind, const Json&) -> std::optional<faults::Reply> {
+        if (kind.kind != "JobSet" || !life.server.find(job_sets, key)) return std::nullopt;
+        return faults::failure(
+            403, "Forbidden",
+            "jobsets.jobset.x-k8s.io \"jox\" is forbidden: exceeded quota: few, requested: "
+            "count/jobsets.jobset.x-k8s.io=1, used: count/jobsets.jobset.x-k8s.io=1, limited: "
+            "count/jobsets.jobset.x-k8s.io=1");
+    };
+    life.set_in_job("trainer", api::parse_json(R"({"image": "second"})").value());
+    life.pass();
+    CHECK(life.job_set()["metadata"].contains("deletionTimestamp"));
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+    life.server.erase(job_sets, key);
+    life.pass();
+    REQUIRE(life.server.find(job_sets, key));
+    CHECK(api::parse_meta(life.job_set()).uid != old);
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+}
+
+TEST_CASE("a JobSet of which Jobs have finished is not made anew") {
+    Life life;
+    life.set_suspend(true);
+    life.pass();
+    life.server.edit(job_sets, key, [](Json& job_set) {
+        job_set["status"]["replicatedJobsStatus"] =
+            api::parse_json(R"([{"name": "node", "succeeded": 1}])").value();
+    });
+    life.set_in_job("trainer", api::parse_json(R"({"image": "second"})").value());
+    life.pass();
+    REQUIRE(life.server.find(job_sets, key));
+    CHECK_FALSE(life.job_set()["metadata"].contains("deletionTimestamp"));
+    CHECK(life.message("Created").find("containers[0].image: must not change in a JobSet: it cannot be had "
+                                       "without a new JobSet, and that would run again what has finished") !=
+          std::string::npos);
+}
+
+TEST_CASE("a JobSet that is gone is built with the claims that it has left") {
+    for (const bool of_another : {false, true}) {
+        INFO(of_another);
+        Life life;
+        life.server.edit(cluster_training_runtimes, torch, [](Json& runtime) {
+            runtime["spec"]["template"]["spec"]["volumeClaimPolicies"] =
+                api::parse_json(R"([{"retentionPolicy": {"whenDeleted": "Retain"}, "templates": [
+                    {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}]}])")
+                    .value();
+        });
+        Json claim = api::parse_json(R"({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {
+            "name": "data-job", "namespace": "ns", "labels": {"jobset.sigs.k8s.io/jobset-name": "job"}},
+            "spec": {"accessModes": ["ReadWriteOnce"], "volumeName": "pv-1"}, "status": {"phase": "Bound"}})")
+                         .value();
+        if (of_another) claim["metadata"].erase("labels");
+        life.server.put(kube::resources::volume_claims, claim);
+        life.pass();
+        CHECK(life.condition("Created") ==
+              (of_another ? "False/JobsCreationFailed" : "True/JobsCreationSucceeded"));
+        if (of_another) continue;
+        const Json& policy = life.job_set()["spec"]["volumeClaimPolicies"][std::size_t{0}];
+        CHECK(policy["templates"][std::size_t{0}]["spec"]["volumeName"] == Json("pv-1"));
+        life.set_suspend(true);
+        life.pass();
+        life.set_suspend(false);
+        life.pass();
+        CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+    }
+}
+
+TEST_CASE("what another release builds of the same is no reason for a new JobSet") {
+    struct Later final : runtime::Plugin {
+        std::string_view name() const override { return "later"; }
+        api::Result<> enforce_pod_spec(const runtime::Inputs&, runtime::Info& info) const override {
+            Json& job = info.spec["replicatedJobs"].items().front();
+            Json& pod = job["template"]["spec"]["template"]["spec"];
+            pod["containers"].items().front()["env"].push_back(
+                Json::object({{"name", "LATER"}, {"value", "yes"}}));
+            return {};
+        }
+    };
+    Life life;
+    life.set_suspend(true);
+    life.pass();
+    const std::string uid = api::parse_meta(life.job_set()).uid;
+    life.pipeline.insert(life.pipeline.begin(), std::make_unique<Later>());
+    life.pass();
+    life.set_suspend(false);
+    life.pass();
+    CHECK(api::parse_meta(life.job_set()).uid == uid);
+    CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+    // A new JobSet of it is of the new release.
+    life.server.erase(job_sets, key);
+    life.pass();
+    CHECK(to_json(life.job_set()).find("LATER") != std::string::npos);
+}
+
+}  // namespace controller

@@ -1,0 +1,168 @@
+// A job whose Pods are scheduled as a gang, and what its build has to see.
+#include "life.hpp"
+
+namespace controller {
+namespace {
+
+using kube::resources::limit_ranges;
+using kube::resources::pod_groups;
+
+const std::string group_path = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/ns/podgroups/job";
+const std::string limit_ranges_path = "/api/v1/namespaces/ns/limitranges";
+
+struct Gang : Life {
+    Gang() { set_in_runtime("podGroupPolicy", Json::object({{"coscheduling", Json::object()}})); }
+    Json group() { return server.find(pod_groups, key) ? *server.find(pod_groups, key) : Json(); }
+    void set_default_memory(const char* memory) {
+        Json range = api::parse_json(R"({"metadata": {"name": "range", "namespace": "ns"},
+            "spec": {"limits": [{"type": "Container", "defaultRequest": {}}]}})")
+                         .value();
+        range["spec"]["limits"].items()[0]["defaultRequest"]["memory"] = memory;
+        server.put(limit_ranges, std::move(range));
+    }
+    static Json& pod_of(Json& runtime) {
+        Json& job = runtime["spec"]["template"]["spec"]["replicatedJobs"].items()[0];
+        return job["template"]["spec"]["template"]["spec"];
+    }
+};
+
+TEST_CASE("the PodGroup is there before the JobSet, and belongs to the TrainJob", "[pass]") {
+    Gang life;
+    life.pass();
+    CHECK(life.server.take_writes() == Writes{"POST " + config_maps_path, "PATCH " + group_path,
+                                              "PATCH " + job_set_path, "PATCH " + status_path});
+    CHECK(life.group()["spec"]["minMember"].int_or(0) == 2);
+    CHECK(api::parse_meta(life.group()).controller_uid == api::parse_meta(life.job()).uid);
+}
+
+TEST_CASE("a gang that is settled is not written again", "[pass]") {
+    for (const bool suspended : {false, true}) {
+        CAPTURE(suspended);
+        Gang life;
+        life.set_suspend(suspended);
+        life.pass();
+        life.pass();
+        life.server.take_writes();
+        life.pass();
+        CHECK(life.server.take_writes() == Writes{});
+    }
+}
+
+TEST_CASE("a PodGroup of somebody else stops the job before the first write", "[pass]") {
+    Gang life;
+    life.server.put(pod_groups,
+                    api::parse_json(R"({"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup",
+        "metadata": {"name": "job", "namespace": "ns"}, "spec": {"minMember": 9}})")
+                        .value());
+    life.pass();
+    CHECK(life.condition("Created") == "False/JobsCreationFailed");
+    CHECK(life.message("Created") == "PodGroup ns/job exists already and does not belong to this TrainJob");
+    CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
+    CHECK(life.group()["spec"]["minMember"].int_or(0) == 9);
+}
+
+TEST_CASE("the PodGroup of a job that runs is left alone, whatever becomes of it", "[pass]") {
+    Gang life;
+    life.pass();
+    life.server.erase(pod_groups, key);
+    life.server.take_writes();
+    life.pass();
+    CHECK(life.server.take_writes() == Writes{});
+}
+
+TEST_CASE("the PodGroup of a suspended job is made again and computed anew", "[pass]") {
+    Gang life;
+    life.set_suspend(true);
+    life.pass();
+    life.pass();
+
+    SECTION("when it was deleted") {
+        life.server.erase(pod_groups, key);
+        life.server.take_writes();
+        life.pass();
+        CHECK(life.server.take_writes() == Writes{"PATCH " + group_path});
+        CHECK(life.group()["spec"]["minMember"].int_or(0) == 2);
+    }
+    SECTION("when it was edited") {
+        Json edited = life.group();
+        edited["spec"]["minMember"] = 1;
+        life.server.put(pod_groups, edited);
+        life.pass();
+        CHECK(life.group()["spec"]["minMember"].int_or(0) == 2);
+    }
+    SECTION("when a LimitRange has changed, in the pass that resumes the job") {
+        life.set_default_memory("1Mi");
+        life.set_suspend(false);
+        life.pass();
+        CHECK(life.group()["spec"]["minResources"]["memory"] == Json("2097152"));
+        // From now on it runs, and nothing changes any more.
+        life.set_default_memory("2Mi");
+        life.pass();
+        CHECK(life.group()["spec"]["minResources"]["memory"] == Json("2097152"));
+    }
+}
+
+TEST_CASE("what a RuntimeClass adds is computed anew in the pass that resumes the job", "[pass]") {
+    Gang life;
+    life.server.edit(cluster_training_runtimes, torch,
+                     [](Json& runtime) { Gang::pod_of(runtime)["runtimeClassName"] = "sandboxed"; });
+    const auto set_overhead = [&](const char* memory) {
+        Json made = api::parse_json(R"({"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass",
+            "metadata": {"name": "sandboxed"}, "handler": "sandbox"})")
+                        .value();
+        made["overhead"]["podFixed"]["memory"] = memory;
+        life.server.put(kube::resources::runtime_classes, std::move(made));
+    };
+    set_overhead("1Mi");
+    life.set_suspend(true);
+    life.pass();
+    CHECK(life.group()["spec"]["minResources"]["memory"] == Json("2097152"));
+    set_overhead("3Mi");
+    life.set_suspend(false);
+    life.pass();
+    CHECK(life.group()["spec"]["minResources"]["memory"] == Json("6291456"));
+}
+
+TEST_CASE("LimitRanges are listed, and what cannot be read ends the pass without a verdict", "[pass]") {
+    Gang life;
+    std::vector<std::string> reads;
+    int status = 500;
+    life.server.refuse_read = [&](const kube::Request& request) -> std::optional<api::Error> {
+        reads.push_back(request.target);
+        if (request.target != limit_ranges_path) return std::nullopt;
+        return api::Error{.code = api::Errc::unavailable, .message = "try later", .http_status = status};
+    };
+    for (const int code : {500, 403}) {
+        status = code;
+        const ReconcileResult report = life.pass();
+        CHECK(std::count(reads.begin(), reads.end(), limit_ranges_path) > 0);
+        REQUIRE(report.trouble);
+        CHECK(report.trouble->message == "try later");
+        CHECK(life.condition("Created").empty());
+        CHECK(life.group().is_null());
+    }
+}
+
+TEST_CASE("GPUs behind claims that may not be read are unknown, and the job runs", "[pass]") {
+    Life life;
+    life.set_in_runtime("mlPolicy", api::parse_json(R"({"numNodes": 2, "xgboost": {}})").value());
+    life.server.edit(cluster_training_runtimes, torch, [](Json& runtime) {
+        Json& pod = Gang::pod_of(runtime);
+        pod["resourceClaims"] =
+            api::parse_json(R"([{"name": "gpus", "resourceClaimTemplateName": "gpus"}])").value();
+        pod["containers"].items()[0]["resources"]["claims"] =
+            api::parse_json(R"([{"name": "gpus"}])").value();
+    });
+    life.server.refuse_read = [](const kube::Request& request) -> std::optional<api::Error> {
+        if (request.target.find("resource.k8s.io") == request.target.npos) return std::nullopt;
+        return api::Error{.code = api::Errc::forbidden, .message = "no", .http_status = 403};
+    };
+    life.pass();
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+    bool told = false;
+    for (const std::string& line : life.log_lines) told = told || line.find("GPUCountUnknown") != line.npos;
+    CHECK(told);
+}
+
+}  // namespace
+}  // namespace controller

@@ -1,0 +1,221 @@
+#include "kube/manager/leader_elector.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <catch2/catch.hpp>
+
+#include "fake_api_server.hpp"
+#include "fake_lease.hpp"
+
+using namespace std::chrono_literals;
+using api::Errc;
+using Told = std::vector<std::string>;
+
+namespace {
+
+struct World {
+    boost::asio::io_context context;
+    VirtualClock clock{context};
+    FakeLease lease;
+};
+
+// One process that stands for election.
+struct Process {
+    World& world;
+    std::string name;
+    Told told;
+    FakeApiServer server{world.clock};
+    kube::LeaderElector elector;
+    boost::asio::cancellation_signal stop;
+    bool ended = false;
+
+    Process(World& in, std::string called)
+        : world(in),
+          name(std::move(called)),
+          elector(server, world.clock, {"ns", "lease"}, name,
+                  {.started = [this] { told.push_back("started"); },
+                   .stopped = [this] { told.push_back("stopped"); },
+                   .observed = [this](const std::string& holder) { told.push_back("holder " + holder); },
+                   .trouble =
+                       [this](const api::Error* error) {
+                           told.push_back(error ? "trouble " + error->message : "trouble is over");
+                       }}) {
+        server.answer = [this](const kube::Request& request) -> api::Result<kube::Response> {
+            const auto lease = world.lease.handle(request);
+            if (!lease) return lease.error();
+            return kube::Response{.body = api::to_json(*lease)};
+        };
+        boost::asio::co_spawn(
+            world.context, elector.run(),
+            boost::asio::bind_cancellation_slot(stop.slot(), [this](std::exception_ptr) { ended = true; }));
+    }
+    ~Process() { cancel(); }
+    void cancel() {
+        stop.emit(boost::asio::cancellation_type::terminal);
+        world.clock.run();
+        CHECK(ended);
+    }
+    void release() {
+        bool released = false;
+        boost::asio::co_spawn(world.context, elector.release(), [&](std::exception_ptr) { released = true; });
+        world.clock.run_for(11s);
+        CHECK(released);
+    }
+    void break_network(const std::string& why) {
+        server.answer = [why](const kube::Request&) {
+            return api::Result<kube::Response>(refusal(0, Errc::unavailable, why));
+        };
+    }
+    Told take() { return std::exchange(told, {}); }
+};
+
+}  // namespace
+
+TEST_CASE("an elector leads, and hands over on a clean stop", "[kube]") {
+    World world;
+    Process a(world, "a");
+    world.clock.run();
+    CHECK(a.elector.leading());
+    CHECK(a.take() == Told{"started", "holder a"});
+    Process b(world, "b");
+    world.clock.run_for(60s);
+    CHECK(b.take() == Told{"holder a"});
+    a.cancel();
+    bool released = false;
+    boost::asio::co_spawn(world.context, a.elector.release(), [&](std::exception_ptr) { released = true; });
+    world.clock.run_for(3s);
+    CHECK(released);
+    CHECK(!a.elector.leading());
+    CHECK(b.elector.leading());
+    CHECK(b.take() == Told{"holder ", "started", "holder b"});
+    CHECK(a.take().empty());  // a clean stop is no loss
+}
+
+TEST_CASE("an elector takes over from one that vanished", "[kube]") {
+    World world;
+    auto a = std::make_unique<Process>(world, "a");
+    world.clock.run();
+    Process b(world, "b");
+    world.clock.run_for(10s);
+    a.reset();
+    world.clock.run_for(12s);
+    CHECK(!b.elector.leading());
+    world.clock.run_for(8s);
+    CHECK(b.elector.leading());
+}
+
+TEST_CASE("an elector that cannot renew stops in time", "[kube]") {
+    World world;
+    Process a(world, "a");
+    world.clock.run();
+    a.take();
+    SECTION("refused") {
+        a.break_network("refused");
+        world.clock.run_for(9s);
+        CHECK(a.elector.leading());
+        world.clock.run_for(3s);
+        CHECK(!a.elector.leading());
+        CHECK(a.take() == Told{"trouble refused", "stopped"});
+    }
+    SECTION("unanswered") {
+        a.server.delay = 1h;
+        world.clock.run_for(9999ms);
+        CHECK(a.elector.leading());
+        CHECK(a.told.empty());
+        world.clock.run_for(1ms);
+        CHECK(!a.elector.leading());
+        CHECK(a.told.front() == "stopped");
+    }
+    SECTION("a stopped process knows at once") {
+        world.clock.freeze_for(10s);
+        CHECK(!a.elector.leading());
+        Process b(world, "b");
+        world.lease.set("holderIdentity", "b");
+        world.clock.run_for(1s);
+        CHECK(a.take() == Told{"stopped", "holder b"});
+    }
+}
+
+TEST_CASE("a lapse that is over when it is noticed is told all the same", "[kube]") {
+    World world;
+    Process a(world, "a");
+    world.clock.run();
+    CHECK(a.take() == Told{"started", "holder a"});
+    const auto good = a.server.answer;
+    a.break_network("refused");
+    world.clock.run_for(7s);
+    CHECK(a.take() == Told{"trouble refused"});
+    // The renewal of second 8 is answered in second 9, but the process sleeps until second 11. It did not
+    // lead from second 10 on, and does again with that answer.
+    a.server.answer = good;
+    a.server.delay = 1s;
+    world.clock.run_for(1s);
+    world.clock.freeze_for(3s);
+    CHECK(!a.elector.leading());
+    world.clock.run();
+    CHECK(a.elector.leading());
+    CHECK(a.take() == Told{"stopped", "started", "trouble is over"});
+}
+
+TEST_CASE("trouble is reported once, and its end", "[kube]") {
+    World world;
+    Process a(world, "a");
+    const auto good = a.server.answer;
+    a.server.answer = [](const kube::Request&) {
+        return api::Result<kube::Response>(refusal(403, Errc::forbidden, "may not"));
+    };
+    world.clock.run_for(30s);
+    CHECK(a.take() == Told{"trouble may not"});
+    a.break_network("nobody there");
+    world.clock.run_for(7s);
+    a.server.answer = [](const kube::Request&) {
+        return api::Result<kube::Response>(refusal(503, Errc::unavailable, "starting"));
+    };
+    world.clock.run_for(5s);
+    CHECK(a.take() == Told{"trouble nobody there"});
+    a.server.answer = good;
+    world.clock.run_for(5s);
+    CHECK(a.take() == Told{"started", "holder a", "trouble is over"});
+
+    a.server.answer = [](const kube::Request& request) {
+        return api::Result<kube::Response>(request.method == "GET"
+                                               ? refusal(404, Errc::not_found, "no lease")
+                                               : refusal(404, Errc::not_found, "no namespace"));
+    };
+    world.clock.run_for(5s);
+    const Told told = a.take();
+    CHECK(std::count(told.begin(), told.end(), "trouble no namespace") == 1);
+}
+
+TEST_CASE("giving the lease back survives what a cancelled renewal left behind", "[kube]") {
+    World world;
+    Process a(world, "a");
+    world.clock.run();
+    SECTION("an edit in between") {
+        a.cancel();
+        world.lease.touch();
+        a.release();
+        CHECK(world.lease.spec("holderIdentity").empty());
+    }
+    SECTION("the lease is somebody else's") {
+        a.cancel();
+        world.lease.set("holderIdentity", "b");
+        a.release();
+        CHECK(world.lease.spec("holderIdentity") == "b");
+    }
+    SECTION("the API server is gone") {
+        a.cancel();
+        a.server.delay = 1h;
+        a.release();
+        CHECK(world.lease.spec("holderIdentity") == "a");
+    }
+    SECTION("a renewal was under way") {
+        a.server.delay = 1s;
+        world.clock.run_for(2500ms);
+        a.cancel();
+        a.server.delay = 0s;
+        a.release();
+        CHECK(world.lease.spec("holderIdentity").empty());
+    }
+}

@@ -1,0 +1,97 @@
+#include "lifecycle/measurements.hpp"
+
+#include "concluding.hpp"
+
+namespace lifecycle {
+namespace {
+
+// As a pass that begins and ends at that time.
+Measurements after(const Observed& observed, std::chrono::seconds elapsed, const Outcome& outcome = {},
+                 bool status_stored = true) {
+    const Decision decision = decide(observed, start + elapsed);
+    const Conclusion conclusion = conclude(observed, decision, outcome, start + elapsed);
+    return measurements(observed, decision, outcome, conclusion, status_stored, start + elapsed);
+}
+
+Outcome written() {
+    Outcome outcome;
+    outcome.job_set_written = true;
+    return outcome;
+}
+
+Observed with_ttl(Observed observed, std::int64_t ttl) {
+    observed.ttl = ttl;
+    return observed;
+}
+
+}  // namespace
+
+TEST_CASE("how long the first JobSet took is measured once", "[milestones]") {
+    CHECK(after(submitted(), 7s, written()).to_job_set == 7s);
+    CHECK(after(submitted(), -7s, written()).to_job_set == 0s);
+    CHECK(!after(submitted(), 7s, build_failed()).to_job_set);
+    Observed lost = running();
+    lost.job_set.reset();
+    CHECK(!after(lost, 1h, written()).to_job_set);
+    CHECK(!after(suspended(), 1h, written()).to_job_set);
+    CHECK(!after(running(), 1h).to_job_set);
+}
+
+TEST_CASE("an end counts when the status says it, by who ended the job", "[milestones]") {
+    const Measurements complete = after(completed_unseen(), 33s);
+    CHECK(complete.end == End::complete);
+    CHECK(complete.to_terminal == 3s);
+    CHECK(!complete.deadline_late);
+    CHECK(!after(completed_unseen(), 33s, {}, false).end);
+    CHECK(!after(completed_unseen(), 33s, {}, false).to_terminal);
+    CHECK(after(completed_unseen(api::Time()), 33s).end == End::complete);
+    CHECK(!after(completed_unseen(api::Time()), 33s).to_terminal);
+
+    Observed broken = completed_unseen();
+    broken.job_set->finished->type = "Failed";
+    CHECK(after(broken, 31s).end == End::failed);
+
+    const Measurements late = after(with_deadline(running(), 60s), 64s);
+    CHECK(late.end == End::deadline);
+    CHECK(late.deadline_late == 4s);
+    CHECK(!late.to_terminal);
+
+    Observed strange = submitted();
+    strange.job->runtime_ref.kind = "Other";
+    CHECK(after(strange, 1s).end == End::unsupported_runtime);
+    CHECK(!after(completed(), 1h).end);
+}
+
+TEST_CASE("how late a TTL was is measured when the TrainJob is deleted", "[milestones]") {
+    const Observed expired = with_ttl(completed(), 60);
+    CHECK(after(expired, 95s).ttl_late == 5s);
+    CHECK(!after(expired, 95s, refused(lost_connection, Write::remove)).ttl_late);
+    CHECK(!after(expired, 80s).ttl_late);
+}
+
+TEST_CASE("a DELETE that fails is a failure of the clean-up unless there was nothing to do", "[milestones]") {
+    const auto failed = [](const Observed& observed, api::Error error) {
+        return after(observed, 95s, refused(std::move(error), Write::remove)).clean_up_failed;
+    };
+    const Observed expired = with_ttl(completed(), 60);
+    CHECK(failed(failed_by_deadline(), server_error(403, "kept for the audit")));
+    CHECK(failed(expired, lost_connection));
+    CHECK(!failed(failed_by_deadline(), server_error(404, "gone", api::Errc::not_found)));
+    CHECK(!failed(expired, server_error(409, "changed", api::Errc::conflict)));
+    CHECK(!failed(submitted(), server_error(403, "no")));
+    CHECK(!after(failed_by_deadline(), 95s).clean_up_failed);
+}
+
+TEST_CASE("a pass that asks for another one says why", "[milestones]") {
+    CHECK(after(with_deadline(running()), 1s).requeue == RequeueReason::deadline);
+    CHECK(after(with_deadline(running()), 90s).requeue == RequeueReason::clean_up);
+    CHECK(after(completed_unseen(), 33s).requeue == std::nullopt);
+    CHECK(after(with_ttl(completed(), 60), 40s).requeue == RequeueReason::ttl);
+    CHECK(after(submitted(), 1s, build_failed()).requeue == RequeueReason::failure);
+    CHECK(after(with_deadline(submitted()), 1s, refused(lost_connection)).requeue == RequeueReason::failure);
+    CHECK(after(failed_by_deadline(), 95s, refused(server_error(409, "changed", api::Errc::conflict)))
+              .requeue == RequeueReason::clean_up);
+    CHECK(!after(running(), 1s).requeue);
+}
+
+}  // namespace lifecycle

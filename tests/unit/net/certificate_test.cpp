@@ -1,0 +1,88 @@
+#include "net/tls/certificate.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "api/base64.hpp"
+#include "server_fixture.hpp"
+#include "support/printers.hpp"
+
+using namespace std::chrono_literals;
+
+namespace {
+
+net::CertificateFacts facts() {
+    const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    return {.not_before = now - 1h, .not_after = now + 1h, .dns_names = {"localhost", "a.b.svc"}};
+}
+
+// The serial number of a certificate as it is encoded: behind two headers and the version.
+std::string encoded_serial(const std::string& pem) {
+    std::string text = pem.substr(pem.find('\n'));
+    text.resize(text.find("-----"));
+    std::erase(text, '\n');
+    const std::string der = api::from_base64(text).value();
+    constexpr std::size_t tag = 13;
+    REQUIRE(der.at(tag) == 2);
+    return der.substr(tag + 2, static_cast<unsigned char>(der.at(tag + 1)));
+}
+
+}  // namespace
+
+TEST_CASE("serial numbers are positive and in their shortest form, as parsers insist on",
+          "[net][self-signed]") {
+    for (int i = 0; i < 16; ++i) {
+        const auto made = net::make_self_signed(facts());
+        for (const auto& pem : {made.ca_pem, made.identity.cert_pem}) {
+            const auto first = static_cast<unsigned char>(encoded_serial(pem).at(0));
+            CHECK(first >= 0x40);
+            CHECK(first < 0x80);
+        }
+    }
+}
+
+TEST_CASE("a self-signed certificate says what it was told to", "[net][self-signed]") {
+    const auto wanted = facts();
+    const auto made = net::make_self_signed(wanted);
+    for (const auto& pem : {made.ca_pem, made.identity.cert_pem}) {
+        const auto said = net::certificate_facts(pem);
+        REQUIRE(said);
+        CHECK(said->not_before == wanted.not_before);
+        CHECK(said->not_after == wanted.not_after);
+    }
+    CHECK(net::certificate_facts(made.identity.cert_pem)->dns_names == wanted.dns_names);
+    CHECK_FALSE(net::certificate_facts("hello"));
+}
+
+TEST_CASE("a self-signed certificate belongs to its own CA only", "[net][self-signed]") {
+    const auto made = net::make_self_signed(facts());
+    const auto other = net::make_self_signed(facts());
+    CHECK(net::is_issued_by(made.identity.cert_pem, made.ca_pem));
+    CHECK_FALSE(net::is_issued_by(made.identity.cert_pem, other.ca_pem));
+    CHECK_FALSE(net::is_issued_by(made.identity.cert_pem, "hello"));
+    CHECK(made.identity.key_pem != other.identity.key_pem);
+}
+
+TEST_CASE("the certificates of a bundle can be told apart", "[net][self-signed]") {
+    const auto one = net::make_self_signed(facts()).ca_pem;
+    const auto two = net::make_self_signed(facts()).ca_pem;
+    const auto split = net::split_certificates(one + "\n" + two);
+    REQUIRE(split);
+    CHECK(*split == std::vector{one, two});
+}
+
+TEST_CASE("a client that trusts both CAs is served before and after a rotation", "[net][self-signed]") {
+    test::TestServer server({.tls = true});
+    const auto old = net::make_self_signed(facts());
+    const auto renewed = net::make_self_signed(facts());
+    for (const auto* made : {&old, &renewed}) {
+        REQUIRE(server.tls->replace(made->identity));
+        server.run([&]() -> net::Task<> {
+            test::PeerTls options;
+            options.ca = renewed.ca_pem + old.ca_pem;
+            options.server_name = "a.b.svc";
+            const auto peer = co_await test::connect(server.port, std::move(options));
+            const auto response = co_await peer->ask("GET /echo HTTP/1.1\r\nHost: test\r\n\r\n");
+            CHECK(test::status_of(response) == 200);
+        });
+    }
+}

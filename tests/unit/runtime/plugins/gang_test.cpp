@@ -1,0 +1,237 @@
+// What both ways of gang scheduling have in common: who is in a gang, and what it requests.
+#include "gang_objects.hpp"
+
+using api::Json;
+
+namespace {
+
+const Json kata = tree(
+    "{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: kata}, overhead: {podFixed: {cpu: "
+    "250m}}}");
+
+}  // namespace
+
+TEST_CASE("a gang of two nodes needs what both Pods request", "[gang]") {
+    struct Case {
+        const char* name;
+        const char* pod_spec;
+        const char* want;
+    };
+    const Case cases[] = {
+        {"nothing requested", "{containers: [{name: node}]}", ""},
+        {"requests", "{containers: [{name: node, resources: {requests: {cpu: 500m, memory: 1Gi}}}]}",
+         "cpu=1 memory=2147483648"},
+        {"a limit stands for a missing request",
+         "{containers: [{name: node, resources: {requests: {cpu: 1}, limits: {cpu: 4, nvidia.com/gpu: 2}}}]}",
+         "cpu=2 nvidia.com/gpu=4"},
+        {"containers add up",
+         "{containers: [{name: node, resources: {requests: {cpu: 1}}}, {name: log, resources: {requests: "
+         "{cpu: "
+         "200m}}}]}",
+         "cpu=2400m"},
+        {"an init container that takes more than the containers",
+         "{initContainers: [{name: get, resources: {requests: {cpu: 4}}}], containers: [{name: node, "
+         "resources: "
+         "{requests: {cpu: 1}}}]}",
+         "cpu=8"},
+        {"an init container that takes less",
+         "{initContainers: [{name: get, resources: {requests: {cpu: 500m}}}], containers: [{name: node, "
+         "resources: {requests: {cpu: 1}}}]}",
+         "cpu=2"},
+        {"a sidecar adds to the containers and to the init containers after it",
+         "{initContainers: [{name: side, restartPolicy: Always, resources: {requests: {cpu: 200m}}}, {name: "
+         "get, "
+         "resources: {requests: {cpu: 4}}}], containers: [{name: node, resources: {requests: {cpu: "
+         "1500m}}}]}",
+         "cpu=8400m"},
+        {"a sidecar does not add to the init containers before it",
+         "{initContainers: [{name: get, resources: {requests: {cpu: 4}}}, {name: side, restartPolicy: "
+         "Always, "
+         "resources: {requests: {cpu: 200m}}}], containers: [{name: node, resources: {requests: {cpu: "
+         "1500m}}}]}",
+         "cpu=8"},
+        {"what the Pod itself requests replaces cpu, memory and huge pages, and nothing else",
+         "{resources: {requests: {cpu: 3, hugepages-2Mi: 4Mi, nvidia.com/gpu: 9}}, containers: [{name: node, "
+         "resources: {requests: {cpu: 1, nvidia.com/gpu: 1}}}]}",
+         "cpu=6 hugepages-2Mi=8388608 nvidia.com/gpu=2"},
+        {"overhead comes on top",
+         "{overhead: {cpu: 100m, memory: 10M}, containers: [{name: node, resources: {requests: {cpu: 1}}}]}",
+         "cpu=2200m memory=20000000"},
+        {"the overhead of the RuntimeClass",
+         "{runtimeClassName: kata, containers: [{name: node, resources: {requests: {cpu: 1}}}]}",
+         "cpu=2500m"},
+        {"the template's own overhead goes before the RuntimeClass's",
+         "{runtimeClassName: kata, overhead: {cpu: 1}, containers: [{name: node, resources: {requests: {cpu: "
+         "1}}}]}",
+         "cpu=4"},
+        {"a RuntimeClass that does not exist has no overhead",
+         "{runtimeClassName: other, containers: [{name: node, resources: {requests: {cpu: 1}}}]}", "cpu=2"},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            const Json group = pod_group(with_pod("coscheduling", c.pod_spec), {kata});
+            CHECK(resources_of(group) == c.want);
+            CHECK(group["spec"]["minMember"].int_or(0) == 2);
+        }
+    }
+}
+
+TEST_CASE("containers without requests get those of the namespace's LimitRanges", "[gang]") {
+    struct Case {
+        const char* name;
+        const char* limits;
+        const char* want;
+    };
+    const Case cases[] = {
+        {"for what has neither request nor limit",
+         "[{type: Container, defaultRequest: {cpu: 100m, memory: 1Mi, nvidia.com/gpu: 1}}]",
+         "cpu=2 memory=2097152 nvidia.com/gpu=4"},
+        {"not those for Pods", "[{type: Pod, defaultRequest: {memory: 1Mi}}]", "cpu=2 nvidia.com/gpu=4"},
+    };
+    const Json runtime = with_pod(
+        "volcano",
+        "{containers: [{name: node, resources: {requests: {cpu: 1}, limits: {nvidia.com/gpu: 2}}}]}");
+    for (const Case& c : cases) DYNAMIC_SECTION(c.name) {
+            CHECK(resources_of(pod_group(runtime, {limit_range("range", c.limits)})) == c.want);
+        }
+    const Objects two = {limit_range("b", "[{type: Container, defaultRequest: {memory: 2Mi}}]"),
+                         limit_range("a", "[{type: Container, defaultRequest: {memory: 1Mi}}]")};
+    CHECK(resources_of(pod_group(runtime, two)) == "cpu=2 memory=2097152 nvidia.com/gpu=4");
+}
+
+TEST_CASE("a gang is those Pods that can exist at the same time", "[gang]") {
+    struct Case {
+        const char* name;
+        const char* jobs;
+        const char* startup;
+        const char* members;
+        std::int64_t min_member;
+    };
+#define POD "spec: {template: {spec: {containers: [{name: node}]}}}"
+#define TRAINER "metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}, " POD
+    const Case cases[] = {
+        {"all, where nobody waits", "[{name: a, template: {" POD "}}, {name: node, template: {" TRAINER "}}]",
+         "", "a node", 3},
+        {"not the initializers that nodes wait for",
+         "[{name: init, template: {" POD
+         "}}, {name: node, dependsOn: [{name: init, status: Complete}], template: {" TRAINER "}}]",
+         "", "node", 2},
+        {"not the launcher that waits for nodes",
+         "[{name: node, template: {" TRAINER "}}, {name: launcher, dependsOn: [{name: node, status: Ready}], "
+         "template: {" POD "}}]",
+         "", "node", 2},
+        {"dependencies of dependencies count",
+         "[{name: a, template: {" POD
+         "}}, {name: b, dependsOn: [{name: a, status: Complete}], template: {" POD
+         "}}, {name: c, dependsOn: [{name: b, status: Complete}], template: {" POD
+         "}}, {name: node, dependsOn: [{name: a, status: Complete}, {name: b, status: Complete}], template: "
+         "{" TRAINER "}}]",
+         "", "c node", 3},
+        {"one by one", "[{name: a, template: {" POD "}}, {name: node, template: {" TRAINER "}}]",
+         "{startupPolicyOrder: InOrder}", "node", 2},
+        {"the job that trains, without one called node",
+         "[{name: a, template: {" POD
+         "}}, {name: work, dependsOn: [{name: a, status: Ready}], template: {" TRAINER "}}]",
+         "", "work", 2},
+        {"equal company on different ways",
+         "[{name: a, template: {" POD "}}, {name: b, template: {" POD
+         "}}, {name: c, dependsOn: [{name: a, status: Ready}], template: {" POD
+         "}}, {name: d, dependsOn: [{name: c, status: Ready}], template: {" POD
+         "}}, {name: e, dependsOn: [{name: b, status: Ready}, {name: c, status: Ready}], template: {" POD
+         "}}, {name: f, dependsOn: [{name: a, status: Ready}, {name: c, status: Ready}], template: {" POD
+         "}}, {name: node, dependsOn: [{name: c, status: Ready}], template: {" TRAINER "}}]",
+         "", "d f node", 4},
+        {"replicas count",
+         "[{name: a, replicas: 3, template: {" POD "}}, {name: node, template: {" TRAINER "}}]", "", "a node",
+         5},
+    };
+#undef POD
+#undef TRAINER
+    for (const char* policy : {"coscheduling", "volcano"})
+        for (const Case& c : cases) {
+            DYNAMIC_SECTION(policy << ": " << c.name) {
+                Json runtime = gang_runtime(policy);
+                at(runtime, "spec.template.spec.replicatedJobs") = tree(c.jobs);
+                if (*c.startup) at(runtime, "spec.template.spec.startupPolicy") = tree(c.startup);
+                CHECK(pod_group(runtime)["spec"]["minMember"].int_or(0) == c.min_member);
+                CHECK(marked(build_gang(runtime)->objects.back().object) == c.members);
+            }
+        }
+}
+
+TEST_CASE("a gang of more Pods than can be counted is refused", "[gang]") {
+    Json runtime = gang_runtime("coscheduling");
+    for (int index = 0; index < 3; ++index) {
+        Json job = tree("{replicas: 2147483647, template: {spec: {parallelism: 2147483647, template: {}}}}");
+        job["name"] = "a" + std::to_string(index);
+        at(runtime, "spec.template.spec.replicatedJobs").push_back(std::move(job));
+    }
+    const auto built = build_gang(runtime);
+    REQUIRE_FALSE(built);
+    CHECK(built.error().field == "spec.trainer.numNodes");
+}
+
+// With a set of names for each job, these took gigabytes.
+TEST_CASE("thousands of jobs, each after the one before, are no burden", "[gang]") {
+    Json jobs = Json::array();
+    for (int index = 0; index < 8'000; ++index) {
+        Json job = tree("{template: {spec: {template: {}}}}");
+        job["name"] = "a" + std::to_string(index);
+        jobs.push_back(std::move(job));
+    }
+    Json runtime = gang_runtime("coscheduling");
+    SECTION("by the startup policy") {
+        at(runtime, "spec.template.spec.startupPolicy.startupPolicyOrder") = "InOrder";
+    }
+    SECTION("by what they name") {
+        for (std::size_t index = 1; index < jobs.items().size(); ++index) {
+            Json dependency = Json::object({{"status", "Complete"}});
+            dependency["name"] = "a" + std::to_string(index - 1);
+            jobs.items()[index]["dependsOn"].push_back(std::move(dependency));
+        }
+    }
+    at(runtime, "spec.template.spec.replicatedJobs") = std::move(jobs);
+    const auto built = build_gang(runtime);
+    if (!built) FAIL(built.error());
+    CHECK(marked(built->objects.back().object) == "a0");
+}
+
+TEST_CASE("a gang needs to see its PodGroup, LimitRanges and RuntimeClasses", "[gang]") {
+    const Json runtime = with_pod("volcano", "{runtimeClassName: kata, containers: [{name: node}]}");
+    const runtime::Needs needs = runtime::needs(api::parse_train_job(train_job()), runtime);
+    const std::vector<runtime::Need> want = {
+        {"scheduling.volcano.sh/v1beta1", "PodGroup", {"ns", "job"}, runtime::ApplyPolicy::with_job_set},
+        {"v1", "LimitRange", {"ns", ""}, {}},
+        {"node.k8s.io/v1", "RuntimeClass", {"", "kata"}, {}}};
+    CHECK(needs.objects == want);
+    CHECK(runtime::needs(api::parse_train_job(train_job()), plain_runtime()).objects.empty());
+}
+
+TEST_CASE("a gang of more RuntimeClasses than anybody has is refused, and none of them is read", "[gang]") {
+    const auto needs_of = [](const Json& runtime) {
+        return runtime::needs(api::parse_train_job(train_job()), runtime).objects.size();
+    };
+    const Json most = with_classes("coscheduling", "runtimeClassName", 32);
+    CHECK(build_gang(most).has_value());
+    CHECK(needs_of(most) == 2 + 32);  // with the PodGroup and the LimitRanges
+    const Json more = with_classes("coscheduling", "runtimeClassName", 33);
+    const auto built = build_gang(more);
+    REQUIRE_FALSE(built);
+    CHECK(built.error().field ==
+          "spec.template.spec.replicatedJobs[32].template.spec.template.spec.runtimeClassName");
+    CHECK(needs_of(more) == 2);
+}
+
+TEST_CASE("a gang that cannot be is refused with the field", "[gang]") {
+    Json both = gang_runtime("volcano");
+    both["spec"]["podGroupPolicy"]["coscheduling"] = Json::object();
+    const auto built = build_gang(both);
+    REQUIRE_FALSE(built);
+    CHECK(describe(built.error()) == "spec.podGroupPolicy: coscheduling and volcano exclude each other");
+    const auto unreadable =
+        build_gang(with_pod("volcano", "{containers: [{name: node, resources: {requests: {cpu: much}}}]}"));
+    REQUIRE_FALSE(unreadable);
+    CHECK(describe(unreadable.error())
+              .starts_with("spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]."
+                           "resources.requests.cpu: \"much\" is not a quantity"));
+}

@@ -1,0 +1,444 @@
+// A valid TrainJob and one change: what admission says. Numbers are those of the rules.
+#include "fixtures.hpp"
+#include "runtime/validation.hpp"
+
+using api::Json;
+
+namespace {
+
+// "Invalid spec.x, Forbidden spec.y": type and field of each error, in order.
+std::string text(const api::FieldErrors& errors) {
+    std::string line;
+    for (const api::FieldError& error : errors) {
+        const std::string_view type = api::cause_reason(error.type);
+        line += (line.empty() ? "" : ", ") + std::string(type.substr(std::string_view("FieldValue").size())) +
+                " " + error.field;
+    }
+    return line;
+}
+
+std::string one_patch(const char* pod_spec) {
+    return std::string(
+               "[{manager: a.io/x, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, "
+               "template: {spec: {template: {spec: ") +
+           pod_spec + "}}}}]}}}}]";
+}
+
+std::string patches(int count) {
+    std::string list = "[";
+    for (int i = 0; i < count; ++i) list += "{manager: a.io/x" + std::to_string(i) + "}, ";
+    return list + "]";
+}
+
+constexpr const char* patched_pod =
+    "spec.runtimePatches[0].trainingRuntimeSpec.template.spec.replicatedJobs[0]."
+    "template.spec.template.spec.";
+
+}  // namespace
+
+TEST_CASE("a new TrainJob is admitted unless a rule says no", "[admission]") {
+    struct Case {
+        const char* name;
+        std::vector<Change> job;
+        std::vector<Change> runtime;
+        std::string want;
+    };
+    const std::string env_patch = one_patch("{containers: [{name: node, env: [{name: A, value: b}]}]}");
+    const std::string ghost_patch =
+        one_patch("{containers: [{name: ghost}], initContainers: [{name: node}]}");
+    const std::string directive_patch = one_patch("{nodeSelector: {$patch: replace}}");
+    const std::string nameless_patch = one_patch("{imagePullSecrets: [{}]}");
+    const char* secrets = "spec.template.spec.replicatedJobs[0].template.spec.template.spec.imagePullSecrets";
+    const char* parallelism = "spec.mlPolicy.numNodes";
+    const std::string patches16 = patches(16), patches17 = patches(17);
+    const std::string name48(48, 'a'), name49(49, 'a'), name47(47, 'a');
+    const Case cases[] = {
+        {"valid", {}, {}, ""},
+        {"J1: another kind", {{"spec.runtimeRef.kind", "Other"}}, {}, "Invalid spec.runtimeRef"},
+        {"J1: another group", {{"spec.runtimeRef.apiGroup", "other.io"}}, {}, "Invalid spec.runtimeRef"},
+        {"J3: a patch that cannot be merged",
+         {{"spec.runtimePatches", nameless_patch.c_str()}},
+         {{secrets, "[{name: a}]"}},
+         "Invalid spec.runtimePatches[0]"},
+        {"J3: without a list there is nothing to merge with",
+         {{"spec.runtimePatches", nameless_patch.c_str()}},
+         {},
+         ""},
+        {"J4: the longest name", {{"metadata.name", name48.c_str()}}, {}, ""},
+        {"J4: one more", {{"metadata.name", name49.c_str()}}, {}, "Invalid metadata.name"},
+        {"J4: ten nodes", {{"metadata.name", name48.c_str()}}, {{parallelism, "10"}}, ""},
+        {"J4: eleven nodes",
+         {{"metadata.name", name48.c_str()}},
+         {{parallelism, "11"}},
+         "Invalid metadata.name"},
+        {"J4: the TrainJob's nodes count",
+         {{"metadata.name", name48.c_str()}, {"spec.trainer.numNodes", "100"}},
+         {},
+         "Invalid metadata.name"},
+        {"J4: no node has an index of two characters",
+         {{"metadata.name", name48.c_str()}, {"spec.trainer.numNodes", "0"}},
+         {},
+         "Invalid metadata.name"},
+        {"J4: that many fit", {{"metadata.name", name47.c_str()}, {"spec.trainer.numNodes", "0"}}, {}, ""},
+        {"J4: Jobs without indices have longer names",
+         {{"metadata.name", "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffff"}},
+         {{"spec.template.spec.replicatedJobs[0].template.spec.completionMode", "NonIndexed"}},
+         ""},
+        {"J4: a coordinator's name counts twice",
+         {{"metadata.name", "aaaaaaaaaabbbbbbbbbbccccccc"}},
+         {{"spec.template.spec.coordinator", "{replicatedJob: node}"}},
+         "Invalid metadata.name"},
+        {"J4: unless the subdomain has its own",
+         {{"metadata.name", "aaaaaaaaaabbbbbbbbbbccccccc"}},
+         {{"spec.template.spec.coordinator", "{replicatedJob: node}"},
+          {"spec.template.spec.network.subdomain", "s"}},
+         ""},
+        {"J4: a subdomain counts beside the coordinator",
+         {{"metadata.name", "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeee"}},
+         {{"spec.template.spec.coordinator", "{replicatedJob: node}"},
+          {"spec.template.spec.network.subdomain", "ssssssssss"}},
+         ""},
+        {"J4: one more beside the subdomain",
+         {{"metadata.name", "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeee"}},
+         {{"spec.template.spec.coordinator", "{replicatedJob: node}"},
+          {"spec.template.spec.network.subdomain", "ssssssssss"}},
+         "Invalid metadata.name"},
+        {"J5, J6: no jobs for the initializers",
+         {{"spec.initializer", "{dataset: {}, model: {}}"}},
+         {},
+         "Invalid spec.runtimeRef, Invalid spec.runtimeRef"},
+        {"J5: no container",
+         {{"spec.initializer", "{dataset: {}}"}},
+         {{"spec.template.spec.replicatedJobs[1]", "{name: dataset-initializer}"}},
+         "Invalid spec.runtimeRef"},
+        {"J5: no mount",
+         {{"spec.initializer", "{dataset: {}}"}},
+         {{"spec.template.spec.replicatedJobs[1]",
+           "{name: dataset-initializer, template: {spec: {template: {spec: {containers: [{name: "
+           "dataset-initializer}]}}}}}"}},
+         "Invalid spec.runtimeRef"},
+        {"J5: all there",
+         {{"spec.initializer", "{dataset: {}}"}},
+         {{"spec.template.spec.replicatedJobs[1]",
+           "{name: dataset-initializer, template: {spec: {template: {spec: {containers: [{name: "
+           "dataset-initializer, volumeMounts: [{name: initializer, mountPath: /w}]}]}}}}}"}},
+         ""},
+        {"J7: environment of the node container",
+         {{"spec.runtimePatches", env_patch.c_str()}},
+         {},
+         std::string("Invalid ") + patched_pod + "containers[0].env"},
+        {"J7: unknown containers, each kind on its own",
+         {{"spec.runtimePatches", ghost_patch.c_str()}},
+         {},
+         std::string("Invalid ") + patched_pod + "initContainers[0].name, Invalid " + patched_pod +
+             "containers[0].name"},
+        {"J7: an unknown job",
+         {{"spec.runtimePatches",
+           "[{manager: a.io/x, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: "
+           "ghost}]}}}}]"}},
+         {},
+         "Invalid spec.runtimePatches[0].trainingRuntimeSpec.template.spec.replicatedJobs[0].name"},
+        {"J7: the environment of a container in an unknown job",
+         {{"spec.runtimePatches",
+           "[{manager: a.io/x, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: ghost, "
+           "template: "
+           "{spec: {template: {spec: {containers: [{name: node, env: [{name: A}]}, {name: b}]}}}}}]}}}}]"}},
+         {},
+         std::string(
+             "Invalid "
+             "spec.runtimePatches[0].trainingRuntimeSpec.template.spec.replicatedJobs[0].name, Invalid ") +
+             patched_pod + "containers[0].env"},
+        {"J7: directives",
+         {{"spec.runtimePatches", directive_patch.c_str()}},
+         {},
+         "Invalid spec.runtimePatches[0]"},
+        {"J7: our own labels",
+         {{"spec.runtimePatches",
+           "[{manager: a.io/x, trainingRuntimeSpec: {template: {metadata: {annotations: "
+           "{trainer.kubeflow.org/a: "
+           "b}}}}}]"}},
+         {},
+         "Invalid spec.runtimePatches[0]"},
+        {"J8: no manager",
+         {{"spec.runtimePatches", "[{manager: \"\"}]"}},
+         {},
+         "Required spec.runtimePatches[0].manager"},
+        {"J8: no path",
+         {{"spec.runtimePatches", "[{manager: a.io/x}, {manager: nodomain}]"}},
+         {},
+         "Invalid spec.runtimePatches[1].manager"},
+        {"J8: an empty path",
+         {{"spec.runtimePatches", "[{manager: a.io/}]"}},
+         {},
+         "Invalid spec.runtimePatches[0].manager"},
+        {"J8: no domain",
+         {{"spec.runtimePatches", "[{manager: A_b/x}]"}},
+         {},
+         "Invalid spec.runtimePatches[0].manager"},
+        {"J8: a label that ends with a hyphen",
+         {{"spec.runtimePatches", "[{manager: a-.io/x}]"}},
+         {},
+         "Invalid spec.runtimePatches[0].manager"},
+        {"J8: a character that no path has",
+         {{"spec.runtimePatches", "[{manager: \"a.io/x y\"}]"}},
+         {},
+         "Invalid spec.runtimePatches[0].manager"},
+        {"J8: neither a domain nor a path",
+         {{"spec.runtimePatches", "[{manager: \"A/x y\"}]"}},
+         {},
+         "Invalid spec.runtimePatches[0].manager, Invalid spec.runtimePatches[0].manager"},
+        {"J8: a deep path", {{"spec.runtimePatches", "[{manager: \"a-1.b.io/x/y-z_(1)%20\"}]"}}, {}, ""},
+        {"J12: torch's variables",
+         {{"spec.trainer.env", "[{name: PET_NNODES, value: a}, {name: PET_MASTER_ADDR, value: a}]"}},
+         {{"spec.mlPolicy.torch", "{}"}},
+         "Invalid spec.trainer.env"},
+        {"J12: not without torch", {{"spec.trainer.env", "[{name: PET_NNODES, value: a}]"}}, {}, ""},
+        {"J13: no such target",
+         {},
+         {{"spec.mlPolicy.torch.envInjection.targets", "[{jobName: ghost, containerNames: [a]}]"}},
+         "Invalid spec.runtimeRef"},
+        {"J16: XGBoost's variables",
+         {{"spec.trainer.env",
+           "[{name: A}, {name: DMLC_TASK_ID, value: a}, {name: DMLC_NUM_WORKER, value: a}]"}},
+         {{"spec.mlPolicy.xgboost", "{}"}},
+         "Forbidden spec.trainer.env[1], Forbidden spec.trainer.env[2]"},
+        {"all at once, in order",
+         {{"metadata.name", name49.c_str()},
+          {"spec.runtimePatches",
+           "[{manager: nodomain, trainingRuntimeSpec: {template: {spec: {replicatedJobs: "
+           "[{name: ghost}]}}}}]"},
+          {"spec.initializer", "{model: {}}"},
+          {"spec.trainer.env", "[{name: PET_NNODES, value: a}]"}},
+         {{"spec.mlPolicy.torch", "{}"}},
+         "Invalid metadata.name, Invalid spec.runtimeRef, Invalid "
+         "spec.runtimePatches[0].trainingRuntimeSpec.template.spec.replicatedJobs[0].name, Invalid "
+         "spec.runtimePatches[0].manager, Invalid spec.trainer.env"},
+        {"as many patches as the schema admits", {{"spec.runtimePatches", patches16.c_str()}}, {}, ""},
+        {"one more", {{"spec.runtimePatches", patches17.c_str()}}, {}, "Invalid spec.runtimePatches"},
+        {"an odd shape", {{"spec.trainer", "{env: foo}"}}, {}, "Invalid spec.trainer.env"},
+        {"an odd runtime", {}, {{"spec.template.spec.replicatedJobs", "foo"}}, "Invalid spec.runtimeRef"},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            const Json job = changed(train_job(), c.job);
+            const Json runtime = changed(plain_runtime(), c.runtime);
+            const auto findings =
+                runtime::validate_train_job({.object = job, .old_object = Json(), .runtime = &runtime});
+            CHECK(text(findings.errors) == c.want);
+            for (const api::FieldError& error : findings.errors) CHECK_FALSE(error.detail.empty());
+        }
+    }
+}
+
+TEST_CASE("J2: a TrainJob without its runtime is refused", "[admission]") {
+    const Json job = changed(train_job(), {{"spec.runtimePatches", "[{manager: nodomain}]"}});
+    const auto findings = runtime::validate_train_job({.object = job, .old_object = Json()});
+    CHECK(text(findings.errors) == "Invalid spec.runtimeRef, Invalid spec.runtimePatches[0].manager");
+}
+
+TEST_CASE("an update is judged by what it changes", "[admission]") {
+    struct Case {
+        const char* name;
+        std::vector<Change> before;
+        std::vector<Change> after;  // besides those before
+        const char* job_set;        // replicatedJobsStatus; nullptr: there is none
+        std::string want;
+    };
+    const char* patches = "spec.runtimePatches";
+    const char* one = "[{manager: a.io/x, time: t}]";
+    const char* two = "[{manager: a.io/x, time: t}, {manager: a.io/y}]";
+    const Change suspended = {"spec.suspend", "true"};
+    const Case cases[] = {
+        {"nothing", {}, {}, nullptr, ""},
+        {"a label", {}, {{"metadata.labels", "{a: b}"}}, nullptr, ""},
+        {"suspend", {}, {suspended}, nullptr, ""},
+        {"resume", {suspended}, {{"spec.suspend", "false"}}, nullptr, ""},
+        {"J9: a patch while it runs", {}, {{patches, one}}, nullptr, "Forbidden spec.runtimePatches"},
+        {"J9: a patch taken away while it runs",
+         {{patches, one}},
+         {{patches, "[]"}},
+         nullptr,
+         "Forbidden spec.runtimePatches"},
+        {"J9: another manager while it runs",
+         {{patches, one}},
+         {{patches, two}},
+         nullptr,
+         "Forbidden spec.runtimePatches"},
+        {"J9: time and order are no change",
+         {{patches, two}},
+         {{patches, "[{manager: a.io/y}, {manager: a.io/x, time: u}]"}},
+         nullptr,
+         ""},
+        {"J9: a patch while suspended", {suspended}, {{patches, one}}, nullptr, ""},
+        {"J9: a patch and suspend at once", {}, {suspended, {patches, one}}, nullptr, ""},
+        {"J9: a patch and resume at once",
+         {suspended},
+         {{"spec.suspend", "false"}, {patches, one}},
+         nullptr,
+         ""},
+        {"J9: Pods still active",
+         {suspended},
+         {{patches, one}},
+         "[{name: node, active: 1}]",
+         "Forbidden spec.runtimePatches"},
+        {"J9: Pods gone", {suspended}, {{patches, one}}, "[{name: node, active: 0, suspended: 1}]", ""},
+        {"J10: deadline changed",
+         {{"spec.activeDeadlineSeconds", "60"}},
+         {{"spec.activeDeadlineSeconds", "61"}},
+         nullptr,
+         "Invalid spec.activeDeadlineSeconds"},
+        {"J10: deadline added",
+         {},
+         {{"spec.activeDeadlineSeconds", "61"}},
+         nullptr,
+         "Invalid spec.activeDeadlineSeconds"},
+        {"J10: deadline removed",
+         {{"spec.activeDeadlineSeconds", "60"}},
+         {{"spec.activeDeadlineSeconds", "null"}},
+         nullptr,
+         "Invalid spec.activeDeadlineSeconds"},
+        {"J10: even while it is being deleted",
+         {},
+         {{"metadata.deletionTimestamp", "\"2026-01-15T10:00:00Z\""},
+          {"spec.activeDeadlineSeconds", "61"},
+          {patches, one}},
+         nullptr,
+         "Invalid spec.activeDeadlineSeconds"},
+        {"J4 is for new ones",
+         {},
+         {{"metadata.name", "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeee"},
+          {"spec.trainer.image", "i"}},
+         nullptr,
+         ""},
+        {"J4: a trainer that comes later has a number of nodes",
+         {{"metadata.name", "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeee"}, {"spec.trainer", "-"}},
+         {{"spec.trainer.numNodes", "1000"}},
+         nullptr,
+         "Invalid spec.trainer.numNodes"},
+        {"J4: a trainer that comes later has as many as fit",
+         {{"metadata.name", "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeee"}, {"spec.trainer", "-"}},
+         {{"spec.trainer.numNodes", "2"}},
+         nullptr,
+         ""},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            const Json before = changed(train_job(), c.before);
+            const Json after = changed(before, c.after);
+            const Json runtime = plain_runtime();
+            api::JobSet job_set;
+            job_set.meta.controller_uid = "job-uid";
+            if (c.job_set) job_set.replicated_jobs = api::parse_jobs_status(tree(c.job_set));
+            const auto review = [&](const api::JobSet& found) {
+                return text(runtime::validate_train_job({.object = after,
+                                                       .old_object = before,
+                                                       .runtime = &runtime,
+                                                       .job_set = c.job_set ? &found : nullptr})
+                                .errors);
+            };
+            CHECK(review(job_set) == c.want);
+            job_set.meta.controller_uid = "somebody-else";
+            if (c.job_set) CHECK(review(job_set).empty());
+        }
+    }
+}
+
+TEST_CASE("an update that changes nothing that matters needs no lookup and passes without its runtime",
+          "[admission]") {
+    struct Case {
+        const char* name;
+        std::vector<Change> after;
+        bool harmless;
+    };
+    const Case cases[] = {
+        {"nothing", {}, true},
+        {"a label", {{"metadata.labels", "{a: b}"}}, true},
+        {"a finalizer", {{"metadata.finalizers", "[a]"}}, true},
+        {"suspend", {{"spec.suspend", "true"}}, true},
+        {"an empty list", {{"spec.runtimePatches", "[]"}}, true},
+        {"a quantity in other words", {{"spec.trainer.resourcesPerNode.limits.cpu", "1000m"}}, true},
+        {"anything while it is being deleted",
+         {{"metadata.deletionTimestamp", "\"2026-01-15T10:00:00Z\""}, {"spec.trainer.image", "i"}},
+         true},
+        {"an image", {{"spec.trainer.image", "i"}}, false},
+        {"a patch", {{"spec.runtimePatches", "[{manager: a.io/x}]"}}, false},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            const Json before = changed(train_job(), {{"spec.trainer.resourcesPerNode.limits.cpu", "1"}});
+            const Json after = changed(before, c.after);
+            CHECK(runtime::lookups_for(after, before).runtime == !c.harmless);
+            const auto findings = runtime::validate_train_job({.object = after, .old_object = before});
+            CHECK(findings.errors.empty() == c.harmless);
+            CHECK(findings.warnings.empty());
+        }
+    }
+}
+
+TEST_CASE("what must be looked up", "[admission]") {
+    using runtime::RequiredInputs;
+    const Json job = train_job();
+    CHECK(runtime::lookups_for(job, Json()) == RequiredInputs{.runtime = true, .job_set = false});
+    CHECK(runtime::lookups_for(changed(job, {{"spec.runtimeRef.kind", "Other"}}), Json()) == RequiredInputs{});
+    CHECK(runtime::lookups_for(changed(job, {{"spec.trainer.image", "i"}}), job) ==
+          RequiredInputs{.runtime = true, .job_set = false});
+    CHECK(runtime::lookups_for(changed(job, {{"spec.runtimePatches", "[{manager: a.io/x}]"}}), job) ==
+          RequiredInputs{.runtime = true, .job_set = true});
+}
+
+TEST_CASE("warnings tell what will not work as hoped", "[admission]") {
+    struct Case {
+        const char* name;
+        std::vector<Change> job;
+        std::vector<Change> runtime;
+        const char* want;  // a part of the one warning; empty: none
+    };
+    const char* claims = "spec.template.spec.replicatedJobs[0].template.spec.template.spec.resourceClaims";
+    const Case cases[] = {
+        {"nothing to say", {}, {}, ""},
+        {"W2: a deprecated runtime",
+         {},
+         {{"metadata.labels", "{trainer.kubeflow.org/support: deprecated}"}},
+         "ClusterTrainingRuntime \"runtime\" is deprecated: see https://"},
+        {"W2: only that word", {}, {{"metadata.labels", "{trainer.kubeflow.org/support: Deprecated}"}}, ""},
+        {"W3: devices that nobody counts",
+         {},
+         {{claims, "[{name: a, resourceClaimName: x}]"}},
+         "spec.trainer.numProcPerNode is unset"},
+        {"W3: unless the user does",
+         {{"spec.trainer.numProcPerNode", "2"}},
+         {{claims, "[{name: a, resourceClaimName: x}]"}},
+         ""},
+        {"W4: a deadline in the runtime",
+         {},
+         {{"spec.template.spec.ttlSecondsAfterFinished", "1"}},
+         "is ignored"},
+        {"W6: resources without a policy",
+         {{"spec.trainer.resourcesPerNode", "{limits: {cpu: 1}}"}},
+         {},
+         "no effect"},
+        {"W19: a Service for all TrainJobs of the runtime",
+         {},
+         {{"spec.template.spec.network", "{subdomain: team}"}},
+         "the runtime has a network.subdomain: TrainJobs share the first one's Service"},
+        {"W6: with a policy",
+         {{"spec.trainer.resourcesPerNode", "{limits: {cpu: 1}}"}},
+         {{"spec.mlPolicy", "{}"}},
+         ""},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.name) {
+            const Json job = changed(train_job(), c.job);
+            const Json runtime = changed(plain_runtime(), c.runtime);
+            const auto findings =
+                runtime::validate_train_job({.object = job, .old_object = Json(), .runtime = &runtime});
+            CHECK(findings.errors.empty());
+            REQUIRE(findings.warnings.size() == (std::string_view(c.want).empty() ? 0 : 1));
+            for (const auto& [text, rule] : findings.warnings) {
+                CHECK(text.find(c.want) != std::string::npos);
+                CHECK(text.size() <= (text.find("https://") == std::string::npos ? 120 : 256));
+                CHECK(std::string(c.name).starts_with(std::string(rule) + ": "));
+            }
+        }
+    }
+}
