@@ -1,15 +1,32 @@
-# add_module(name SOURCES ... USES ... PRIVATE_USES ... [PRECOMPILED headers])
+# add_module(name [SOURCES ...] [USES ...] [PRIVATE_USES ...] [PRECOMPILED headers])
 #
-# A static library with a public include/ and a private src/. Its include path has only the headers of the modules in USES, so
-# that an include against the dependency arrows does not compile.
+# A static library of all sources below its private src/, and of generated SOURCES, with a public include/. Its include path has only
+# the headers of the modules in USES, so that an include against the dependency arrows does not compile.
 function(add_module name)
     cmake_parse_arguments(ARG "" "PRECOMPILED" "SOURCES;USES;PRIVATE_USES" ${ARGN})
-    add_library(${name} STATIC ${ARG_SOURCES})
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS src/*.cpp)
+    add_library(${name} STATIC ${sources} ${ARG_SOURCES})
     target_include_directories(${name} PUBLIC include PRIVATE src)
     target_link_libraries(${name} PUBLIC ${ARG_USES} PRIVATE project_options ${ARG_PRIVATE_USES})
     if(ARG_PRECOMPILED)
         share_precompiled(${name} ${ARG_PRECOMPILED})
     endif()
+endfunction()
+
+# add_program(name app USES ...)
+#
+# The program `name` of an apps/ folder: main.cpp, and all its other sources as the library `app`, which unit tests link.
+function(add_program name app)
+    cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS src/*.cpp)
+    list(REMOVE_ITEM sources ${CMAKE_CURRENT_SOURCE_DIR}/src/main.cpp)
+    add_library(${app} STATIC ${sources})
+    target_include_directories(${app} PUBLIC src)
+    target_link_libraries(${app} PUBLIC ${ARG_USES} Boost::headers PRIVATE project_options)
+    share_precompiled(${app} asio)
+    add_executable(${name} src/main.cpp)
+    target_compile_definitions(${name} PRIVATE SIGNALBOX_VERSION="${PROJECT_VERSION}")
+    target_link_libraries(${name} PRIVATE ${app} project_options)
 endfunction()
 
 # describe_test(name PART... [NEEDS preset/target|control-plane|kueue ...] [MINUTES n])

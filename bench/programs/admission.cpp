@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "admission/handler.hpp"
 #include "allocations.hpp"
 #include "api/yaml.hpp"
 #include "kube/client/clock.hpp"
-#include "admission/handler.hpp"
 
 namespace {
 

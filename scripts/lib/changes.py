@@ -5,15 +5,16 @@ import re
 import subprocess
 
 # The library of each program, and the tests of that program.
-PROGRAMS = {"webhook": r"programs\.(webhook|limits)", "reconciler_app": r"programs\.reconciler"}
+PROGRAMS = {"webhook_app": r"programs\.(webhook|limits)", "reconciler_app": r"programs\.reconciler", "cli_app": r"programs\.cli"}
 # Nearest first.
 ORDER = ("unit", "guard", "threads", "fuzz", "model", "programs", "cluster", "bed")
 # Names of tests, as regular expressions, for the path of a changed file. The first match counts.
 PLACES = [
     (r"tests/unit/support/", r"unit\.|model|cluster\.lifecycle"),
-    (r"tests/unit/kube/", r"unit\.(kube|webhook)$"),
-    (r"tests/unit/(net|webhook)/", r"unit\.\1$|threads\.\1$"),
-    (r"tests/unit/reconciler/", r"unit\.reconciler_app"),
+    (r"tests/unit/kube/", r"unit\.(kube|admission|webhook_app)$"),
+    (r"tests/unit/net/", r"unit\.net$|threads\.net$"),
+    (r"tests/unit/webhook/", r"unit\.webhook_app|threads\.webhook"),
+    (r"tests/unit/(reconciler|cli)/", r"unit\.\1_app"),
     (r"tests/unit/(\w+)/", r"unit\.\1$"),
     (r"tests/model/", r"model|cluster\.lifecycle|guard\.mutations"),
     (r"tests/programs/(\w+)/", r"programs\.\1"),
@@ -24,7 +25,7 @@ PLACES = [
     (r"tests/bed/", r"cluster\.|programs\.|bed$"),
     (r"tests/fuzz/", r"fuzz\."),
     (r"tests/guards/", r"guard\."),
-    (r"tests/data/", r"unit\.(runtime|webhook|reconciler_app)|cluster\.(admission|operations|manifests|lifecycle)|guard\."),
+    (r"tests/data/", r"unit\.(runtime|admission|controller)|cluster\.(admission|operations|manifests|lifecycle)|guard\."),
     (r"manifests/examples/", r"cluster\.docs|guard\."),
     (r"manifests/(base/crds|crds-source)/", r"unit\.|guard\.|fuzz\.|programs\.|cluster\."),
     (r"manifests/runtimes/", r"guard\.|cluster\.|programs\.cli"),
@@ -57,7 +58,7 @@ def rooms_above(root):
     """Maps the folder of each library and application to its name and the names of its dependents, the nearest first."""
     folders, uses = {}, {}
     for file in (*root.glob("libs/*/CMakeLists.txt"), *root.glob("apps/*/CMakeLists.txt")):
-        for name, words in re.findall(r"(?:add_module|target_link_libraries)\((\w+)\s(.*?)\)", file.read_text(), re.S):
+        for name, words in re.findall(r"(?:add_module|target_link_libraries|add_program\(\S+)[( ](\w+)\s(.*?)\)", file.read_text(), re.S):
             folders[file.parent.relative_to(root).as_posix()] = name
             uses[name] = set(words.split())
     found = {}
@@ -73,9 +74,9 @@ def patterns_for(file, rooms):
     place = "/".join(pathlib.PurePosixPath(file).parts[:2])
     if place in rooms:
         found = [rf"unit\.{name}$" for name in rooms[place]] + [PROGRAMS[name] for name in rooms[place] if name in PROGRAMS]
-        found += ["guard", "cluster", r"programs\.cli"]
-        found += ["model"] if "reconciler_app" in rooms[place] else []
-        found += ["threads"] if {"net", "webhook"} & set(rooms[place]) else []
+        found += ["guard", "cluster"]
+        found += ["model"] if "controller" in rooms[place] else []
+        found += ["threads"] if {"net", "webhook_app"} & set(rooms[place]) else []
         found += ["fuzz"] if {"runtime", "crd"} & set(rooms[place]) else []
         found += [r"unit\.runtime$"] if "crd" in rooms[place] else []  # it has the tests of crd
         return found

@@ -101,9 +101,9 @@ def show_programs_at_work():
         for job in (good, bad):
             name = job["metadata"]["name"]
             (pathlib.Path(directory) / f"{name}.json").write_text(json.dumps(job))
-            print(indented(output_of(directory, f"signalbox-webhook check -f {name}.json -f torch-distributed.yaml")))
+            print(indented(output_of(directory, f"kubectl trainjob check -f {name}.json -f torch-distributed.yaml")))
         print(paint("  (torchrun's own variables are set by the runtime's plugin: a value of the user's would contradict them)", DIM))
-        rendered = output_of(directory, "signalbox-reconciler render -o json -f mnist.json -f torch-distributed.yaml")
+        rendered = output_of(directory, "kubectl trainjob render -o json -f mnist.json -f torch-distributed.yaml")
     print(indented("\n".join(outline(rendered))))
     print(paint("  (the API server gets the JobSet; the ConfigMap keeps the runtime as it is now, so that later edits do not reach the job)\n",
                 DIM), flush=True)
@@ -111,8 +111,8 @@ def show_programs_at_work():
 
 def output_of(directory, command):
     print(paint(f"  $ {command}", DIM))
-    program, *arguments = command.split()
-    done = subprocess.run([PROGRAMS / program, *arguments], cwd=directory, capture_output=True, text=True, check=False)
+    _, _, *arguments = command.split()
+    done = subprocess.run([PROGRAMS / "kubectl-trainjob", *arguments], cwd=directory, capture_output=True, text=True, check=False)
     return done.stdout + done.stderr
 
 
@@ -136,7 +136,7 @@ def main():
     there = (PROGRAMS / "signalbox-reconciler").exists()
     subprocess.run(["cmake", "--preset", "release"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     ours = Build("our programs", ["cmake", "--build", "--preset", "release", "-j", str(os.cpu_count()), "--target",
-                                  "signalbox-webhook", "signalbox-reconciler"], share_of_files)
+                                  "signalbox-webhook", "signalbox-reconciler", "kubectl-trainjob"], share_of_files)
     # Signalbox's programs are ready first, so that there is something to show.
     plane = Build("the control plane's", [ROOT / "scripts" / "cluster", "build"], share_of_packages, nice=5)
     try:

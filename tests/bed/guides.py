@@ -14,8 +14,8 @@ import subprocess
 from rest import wait_for
 
 BLOCK = re.compile(r"^```(\S*)\n(.*?)^```$", re.M | re.S)
-IN_A_CLUSTER = re.compile(r"(kubectl|signalbox-reconciler explain)\b")
-LOOKS = re.compile(r"(kubectl (-n \S+ )?(get|describe|wait|auth|explain|api-resources)|signalbox-reconciler explain)\b")
+IN_A_CLUSTER = re.compile(r"kubectl (?!trainjob (check|render))")
+LOOKS = re.compile(r"(kubectl (-n \S+ )?(get|describe|wait|auth|explain|api-resources|trainjob explain)\b)")
 DEFAULT = re.compile(r"\bdefault(?=/| namespace\b)|(?<=-n )default\b")
 FILE = re.compile(r"# (\S+\.yaml)\n")
 
@@ -84,7 +84,7 @@ class Reader:
         self._namespace = namespace
         tools = directory / "bin"
         tools.mkdir()
-        for program in (plane.kubectl_path, *programs.glob("signalbox-*")):
+        for program in (plane.kubectl_path, programs / "kubectl-trainjob", *programs.glob("signalbox-*")):
             (tools / program.name).symlink_to(program)
         self._environment = {**os.environ, "KUBECONFIG": str(kubeconfig), "HOME": str(directory),
                              "PATH": f"{tools}:{os.environ['PATH']}"}

@@ -2,9 +2,9 @@
 // build, or an error with a field.
 #include "cost.hpp"
 #include "input.hpp"
-#include "runtime/validation.hpp"
 #include "runtime/applied_hash.hpp"
 #include "runtime/build.hpp"
+#include "runtime/validation.hpp"
 
 namespace {
 

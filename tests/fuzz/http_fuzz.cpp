@@ -10,9 +10,9 @@
 #include "api/admission_review.hpp"
 #include "cost.hpp"
 #include "http/http_text.hpp"
-#include "input.hpp"
 #include "http/message_parser.hpp"
 #include "http/request_reader.hpp"
+#include "input.hpp"
 #include "runtime/validation.hpp"
 
 namespace {

@@ -76,11 +76,11 @@ std::string check_job(const Input& input, const runtime::Pipeline& pipeline, Sch
     const auto review = [&](const Json& older, const Json* runtime) {
         const auto wanted = runtime::lookups_for(input.job, older);
         return runtime::validate_train_job({.object = input.job,
-                                          .old_object = older,
-                                          .runtime = wanted.runtime ? runtime : nullptr,
-                                          .job_set = wanted.job_set && job_set ? &*job_set : nullptr,
-                                          .observed = shown},
-                                         pipeline);
+                                            .old_object = older,
+                                            .runtime = wanted.runtime ? runtime : nullptr,
+                                            .job_set = wanted.job_set && job_set ? &*job_set : nullptr,
+                                            .observed = shown},
+                                           pipeline);
     };
     const Findings created = review(Json(), &input.runtime);
     const Findings updated = review(input.older_job, &input.runtime);

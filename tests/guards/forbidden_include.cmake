@@ -2,13 +2,15 @@
 # path and the upper library's header must fail, and must pass with the upper library's own path.
 #
 #   cmake -DCOMPILER=g++ -DROOT=<source> -DBOOST=<include> -P forbidden_include.cmake
-set(pairs "merge:runtime/build.hpp" "lifecycle:runtime/build.hpp" "runtime:kube/request.hpp" "net:kube/request.hpp"
-    "kube:offline/documents.hpp")
+set(pairs "merge:runtime/build.hpp" "lifecycle:runtime/build.hpp" "runtime:kube/client/request.hpp" "net:kube/client/request.hpp"
+    "kube:offline/documents.hpp" "kube:controller/cache/cache.hpp" "admission:controller/cache/cache.hpp")
 set(includes_of_merge api merge)
 set(includes_of_lifecycle api lifecycle)
 set(includes_of_runtime api merge runtime)
 set(includes_of_net api net)
 set(includes_of_kube api net kube)
+set(includes_of_controller api merge lifecycle runtime net kube controller)
+set(includes_of_admission api merge lifecycle runtime net kube admission)
 set(includes_of_offline api net kube offline)
 
 function(compiles header result)

@@ -18,7 +18,7 @@ RULES = [
     ("yaml-cpp", r'#include\s*[<"]yaml-cpp', ("libs/api/src",)),
     ("Beast", r'#include\s*<boost/beast|boost::beast', ("libs/net/src", "tests/unit/net", "bench")),
     ("OpenSSL", r'#include\s*<openssl', ("libs/net/src", "tests/unit/net", "tests/unit/support", "bench")),
-    ("Asio", r'boost/asio|boost::asio|\basio::', ("libs/net", "libs/kube", "libs/offline", "libs/progress", "apps", "tests", "bench")),
+    ("Asio", r'boost/asio|boost::asio|\basio::', ("libs/net", "libs/kube", "libs/offline", "libs/progress", "libs/controller", "libs/admission", "apps", "tests", "bench")),
     ("a clock", r'_clock::now\(|::now\(\)|\btime\(nullptr\)', ("libs/net", "libs/kube", "apps", "tests", "bench")),
     ("a stream to the terminal", r'std::(cout|cerr|clog)\b', ("libs/net/src", "apps", "tests", "bench")),
     ("a sleep", r'this_thread::sleep|\busleep\(|\bsleep\(\d', ("libs/net/src/process/poll_pacer.cpp",)),  # it exists to pause

@@ -195,7 +195,9 @@ Action make_foreign_snapshot() {
     };
 }
 
-Action change_job_set(const std::string& merge_patch) { return patch(job_sets, the_job, parsed(merge_patch)); }
+Action change_job_set(const std::string& merge_patch) {
+    return patch(job_sets, the_job, parsed(merge_patch));
+}
 Action remove_job_set(const char* propagation) { return remove(job_sets, the_job, propagation); }
 
 Action make_late_job_set() {

@@ -92,7 +92,7 @@ std::optional<api::TrainJob> Invariants::train_job_of(const std::string& uid) co
 }
 
 void Invariants::changed(const Kind& kind, const api::ObjectKey& key, const Json& before, const Json& after,
-                    bool by_reconciler) {
+                         bool by_reconciler) {
     if (kind.resource == train_jobs_name) judge_train_job(key, before, after, by_reconciler);
     if (is_runtime(kind)) {
         auto& policies = policies_[{std::string(kind.resource), key}];
@@ -121,7 +121,8 @@ void Invariants::changed(const Kind& kind, const api::ObjectKey& key, const Json
 
 // A delayed write must neither meet another object than the intended one, nor undo later changes of it. An
 // unfinished JobSet or a snapshot may be deleted whatever it holds.
-void Invariants::judge_aim(const Kind& kind, const api::ObjectKey& key, const Json& before, const Json& after) {
+void Invariants::judge_aim(const Kind& kind, const api::ObjectKey& key, const Json& before,
+                           const Json& after) {
     if (before.is_null()) return;
     const std::string name = std::string(kind.kind) + " " + text(key);
     const api::ObjectMeta there = api::parse_meta(before);
@@ -135,7 +136,7 @@ void Invariants::judge_aim(const Kind& kind, const api::ObjectKey& key, const Js
 }
 
 void Invariants::judge_train_job(const api::ObjectKey& key, const Json& before, const Json& after,
-                            bool by_reconciler) {
+                                 bool by_reconciler) {
     const Json& there = after.is_null() ? before : after;
     const api::ObjectMeta meta = api::parse_meta(there);
     Life& life = lives_[meta.uid];
@@ -354,7 +355,8 @@ void Invariants::judge_suspension(const api::ObjectKey& key, const Json& before,
         complain("JobSet " + text(key) + " was created without a snapshot");
 }
 
-void Invariants::judge_owned(const Kind& kind, const api::ObjectKey& key, const Json& before, const Json& after) {
+void Invariants::judge_owned(const Kind& kind, const api::ObjectKey& key, const Json& before,
+                             const Json& after) {
     const std::string name = std::string(kind.kind) + " " + text(key);
     for (const Json* object : {&before, &after}) {
         if (object->is_null()) continue;

@@ -149,8 +149,9 @@ TEST_CASE("the judge objects to a write that is meant for what was there before"
         Trial trial;
         trial.ask(kube::apply_new(kube::resources::job_sets, job_set("job")));
         const Stored* there = trial.world.api.find("jobsets.jobset.x-k8s.io", {"ns", "job"});
-        const Invariants::Meant meant = {.uid = row.uid == "known"sv ? there->uid() : row.uid,
-                                    .version = row.version == "known"sv ? there->version() : row.version};
+        const Invariants::Meant meant = {
+            .uid = row.uid == "known"sv ? there->uid() : row.uid,
+            .version = row.version == "known"sv ? there->version() : row.version};
         const kube::Request request = kube::merge_patch(kube::resources::job_sets, {"ns", "job"},
                                                         parsed(R"({"metadata":{"labels":{"a":"b"}}})"));
         trial.judge.asked(0, request, true, meant);

@@ -129,13 +129,15 @@ Process::Process(World& world, int number, std::chrono::seconds clock_skew)
            [this](std::string_view line) { world_.judge.logged(line); }),
       leader_only_(*this, [this] { return leading(); }),
       events_(context_.get_executor(), *this, clock_, Leadership::identity(number)),
-      cache_([this](const api::ObjectKey& key, const controller::Change& change) { controller_.enqueue(key, change); }),
+      cache_([this](const api::ObjectKey& key, const controller::Change& change) {
+          controller_.enqueue(key, change);
+      }),
       shared_(clock_),
       reconciler_(leader_only_, cache_, events_, log_,
-            [this, clock_skew] { return world_.agenda.wall_seconds() + clock_skew; }, {},
-            {runtime::default_pipeline(), shared_}),
-      controller_(context_.get_executor(), clock_, cache_, reconciler_, metrics_, log_, [this] { return leading(); },
-              {}),
+                  [this, clock_skew] { return world_.agenda.wall_seconds() + clock_skew; }, {},
+                  {runtime::default_pipeline(), shared_}),
+      controller_(context_.get_executor(), clock_, cache_, reconciler_, metrics_, log_,
+                  [this] { return leading(); }, {}),
       loops_(context_.get_executor()) {
     follow(kube::resources::train_jobs, cache_.train_jobs().sections());
     follow(kube::resources::job_sets, cache_.job_sets().sections());
@@ -190,7 +192,8 @@ Process::~Process() {
 
 void Process::notify() {
     if (!alive_) return;
-    cache_.train_jobs().for_each([this](const api::ObjectKey& key, const auto&) { controller_.enqueue(key); });
+    cache_.train_jobs().for_each(
+        [this](const api::ObjectKey& key, const auto&) { controller_.enqueue(key); });
     poll();
 }
 

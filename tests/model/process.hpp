@@ -4,16 +4,16 @@
 #include <memory>
 #include <set>
 
+#include "controller/reconcile/controller.hpp"
+#include "controller/reconcile/reconciler.hpp"
+#include "controller/reconcile/shared_objects.hpp"
 #include "knowledge.hpp"
 #include "kube/manager/event_recorder.hpp"
 #include "kube/manager/leader_elector.hpp"
-#include "kube/watch/reflector.hpp"
 #include "kube/manager/leader_only.hpp"
+#include "kube/watch/reflector.hpp"
 #include "net/process/task_group.hpp"
-#include "controller/reconcile/reconciler.hpp"
-#include "controller/reconcile/shared_objects.hpp"
 #include "watching.hpp"
-#include "controller/reconcile/controller.hpp"
 #include "world.hpp"
 
 namespace faults {
@@ -104,7 +104,7 @@ private:
     ProcessClock clock_;
     net::Log log_;
     net::Metrics metrics_;
-    controller::LeaderOnly leader_only_;
+    kube::LeaderOnly leader_only_;
     kube::EventRecorder events_;
     controller::Cache cache_;
     controller::SharedObjects shared_;

@@ -98,7 +98,8 @@ Reply World::as_user(const kube::Request& request, const std::string& user) {
 }
 
 void World::note(const std::string& line) {
-    const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(agenda.now() - VirtualTime::start);
+    const auto since =
+        std::chrono::duration_cast<std::chrono::milliseconds>(agenda.now() - VirtualTime::start);
     std::string time = std::to_string(since.count() + 100'000'000);
     log.push_back(time.substr(1, 5) + "." + time.substr(6) + " " + line);
 }

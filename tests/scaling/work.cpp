@@ -11,12 +11,12 @@
 #include "api/admission_review.hpp"
 #include "api/yaml.hpp"
 #include "merge/json_patch.hpp"
-#include "runtime/validation.hpp"
 #include "runtime/applied_hash.hpp"
 #include "runtime/compare.hpp"
 #include "runtime/live_defaults.hpp"
 #include "runtime/plugin.hpp"
 #include "runtime/snapshot.hpp"
+#include "runtime/validation.hpp"
 
 namespace {
 
@@ -172,11 +172,11 @@ void review(const Objects& objects, Order order, const runtime::Pipeline& pipeli
     const auto judge = [&](const Json& older) {
         const auto wanted = runtime::lookups_for(objects.job, older);
         return answers(runtime::validate_train_job({.object = objects.job,
-                                                  .old_object = older,
-                                                  .runtime = wanted.runtime ? &objects.runtime : nullptr,
-                                                  .job_set = wanted.job_set ? &job_set : nullptr,
-                                                  .observed = &objects.observed},
-                                                 pipeline));
+                                                    .old_object = older,
+                                                    .runtime = wanted.runtime ? &objects.runtime : nullptr,
+                                                    .job_set = wanted.job_set ? &job_set : nullptr,
+                                                    .observed = &objects.observed},
+                                                   pipeline));
     };
     watch.measure("the review of a new TrainJob", [&] { return judge(Json()); });
     watch.measure("the review of an update", [&] { return judge(objects.older_job); });

@@ -18,10 +18,10 @@
 
 #include "api/json_reader.hpp"
 #include "controller/cache/cache.hpp"
+#include "controller/reconcile/reconciler.hpp"
 #include "kube/manager/event_recorder.hpp"
 #include "kube/watch/watch_decoder.hpp"
 #include "net/process/next_turn.hpp"
-#include "controller/reconcile/reconciler.hpp"
 #include "runtime/size.hpp"
 
 namespace {

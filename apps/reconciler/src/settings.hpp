@@ -3,11 +3,11 @@
 #include <string>
 
 #include "api/object_key.hpp"
+#include "controller/build_settings.hpp"
 #include "kube/client/namespaces.hpp"
 #include "lifecycle/conditions.hpp"
 #include "net/process/option_types.hpp"
 #include "net/process/options.hpp"
-#include "runtime/pipeline.hpp"
 
 namespace reconciler {
 
@@ -22,9 +22,7 @@ struct Settings {
     double qps = 0;             ///< requests a second; 0 = the API server's flow control decides
     int burst = 0;
     lifecycle::CreatedCondition created_condition = lifecycle::CreatedCondition::always;
-    net::FeatureGates feature_gates = {};
-    std::string status_url = {};  ///< empty, as the next: see status_server_of()
-    api::ObjectKey status_ca_secret = {};
+    controller::BuildSettings build = {};
     net::LogLevel log_level = net::LogLevel::info;
     net::LogFormat log_format = net::LogFormat::json;
 };
@@ -32,15 +30,8 @@ struct Settings {
 /// The table of options; `settings` must outlive it.
 void add_options(net::Options& options, Settings& settings);
 
-/// Those of them that change what TrainJobs become.
-void add_build_options(net::Options& options, Settings& settings);
-
 /// What the types of the options cannot say.
 api::Result<> check(const Settings& settings);
-
-/// Where trainers report to; nullopt while the gate TrainJobStatus is off. `pod_namespace` as in lease_of().
-std::optional<runtime::StatusServer> status_server_of(const Settings& settings,
-                                                      const std::string& pod_namespace);
 
 /// The lease to hold. `pod_namespace` is empty outside of a pod: a kubeconfig's namespace is where its owner
 /// happens to work, and two reconcilers must not fail to meet because of that.

@@ -3,10 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "kube/manager/api_metrics.hpp"
 #include "kube/client/config.hpp"
+#include "kube/manager/manager.hpp"
 #include "net/server/http_server.hpp"
-#include "net/process/loop_gaps.hpp"
 #include "settings.hpp"
 
 namespace webhook {
@@ -18,6 +17,10 @@ struct ProgressTools {
     net::LoopGaps& loop_gaps;
     kube::ApiMetrics& api_metrics;
 };
+
+inline ProgressTools tools_of(kube::Manager& manager) {
+    return {manager.log(), manager.metrics(), manager.loop_gaps(), manager.api_metrics()};
+}
 
 /// The server of progress reports (libs/progress) with a listener, a thread, connections and API clients of
 /// its own. Thread rule: one thread, unless a member says otherwise. Settings and tools must outlive it.

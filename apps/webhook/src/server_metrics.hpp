@@ -2,8 +2,8 @@
 #include <functional>
 
 #include "api/time.hpp"
-#include "net/server/http_server.hpp"
 #include "net/process/metrics.hpp"
+#include "net/server/http_server.hpp"
 
 namespace webhook {
 

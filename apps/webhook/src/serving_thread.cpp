@@ -28,8 +28,8 @@ std::size_t part_of(std::size_t connections, std::size_t divisor) {
 
 }  // namespace
 
-ServingThread::ServingThread(boost::asio::any_io_executor executor, std::unique_ptr<kube::Clock> clock, ApiClients upstream,
-           net::ServerConfig config, SharedServices tools)
+ServingThread::ServingThread(boost::asio::any_io_executor executor, std::unique_ptr<kube::Clock> clock,
+                             ApiClients upstream, net::ServerConfig config, SharedServices tools)
     : executor_(executor),
       clock_(std::move(clock)),
       upstream_(std::move(upstream)),
@@ -61,7 +61,7 @@ net::Answer ServingThread::receive(net::HttpRequest& request) {
 }
 
 net::Task<net::HttpResponse> ServingThread::ask_and_admit(net::HttpRequest& request, std::string token,
-                                                 std::optional<admission::Limiter::Permit> place) {
+                                                          std::optional<admission::Limiter::Permit> place) {
     // Half of the time is for the review itself.
     const kube::SteadyTime came = clock_->now();
     const auto deadline = came + admission::lookup_timeout(request.target) / 2;
@@ -94,7 +94,8 @@ net::HttpResponse ServingThread::turn_away(admission::AuthResult standing) {
 // A body is at most as large as the server allows, but its trees can be forty times that.
 net::Answer ServingThread::admit(net::HttpRequest& request, kube::SteadyTime came) {
     // A small body cannot hold so many; counting takes a twentieth of a review's time.
-    if (request.body.size() > admission::max_review_values && count_values(request.body) > admission::max_review_values) {
+    if (request.body.size() > admission::max_review_values &&
+        api::count_values(request.body) > admission::max_review_values) {
         metrics_.count_refused(admission::Outcome::too_large);
         return no_verdict(413, "the body holds too many values");
     }

@@ -32,7 +32,8 @@ ServingThreads::~ServingThreads() {
     }
 }
 
-api::Result<std::uint16_t> ServingThreads::start(int count, const net::ServerConfig& wanted, const Connect& connect) {
+api::Result<std::uint16_t> ServingThreads::start(int count, const net::ServerConfig& wanted,
+                                                 const Connect& connect) {
     net::ServerConfig config = wanted;
     if (count > 1) {
         const auto port = claim_port(first_, config, tools_.log);
@@ -46,8 +47,8 @@ api::Result<std::uint16_t> ServingThreads::start(int count, const net::ServerCon
         auto clock = kube::make_clock(executor);
         auto upstream = connect(executor, *clock);
         if (!upstream) return upstream.error();
-        serving_threads_.push_back(
-            std::make_unique<ServingThread>(executor, std::move(clock), std::move(*upstream), config, tools_));
+        serving_threads_.push_back(std::make_unique<ServingThread>(executor, std::move(clock),
+                                                                   std::move(*upstream), config, tools_));
         const auto port = serving_threads_.back()->start();
         if (!port) return port.error();
         config.port = *port;

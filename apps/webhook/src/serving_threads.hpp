@@ -8,20 +8,21 @@
 
 namespace webhook {
 
-/// All lanes of the process. The first one runs on the caller's executor, each other on a thread of its own.
-/// Thread rule: that of the caller's executor.
+/// All serving threads of the process. The first one runs on the caller's executor, each other on a thread of
+/// its own. Thread rule: that of the caller's executor.
 class ServingThreads {
 public:
-    /// Called once per lane, with its executor.
+    /// Called once per thread, with its executor.
     using Connect =
         std::function<api::Result<ApiClients>(boost::asio::any_io_executor executor, kube::Clock& clock)>;
 
-    ServingThreads(boost::asio::any_io_executor first, SharedServices tools) : first_(std::move(first)), tools_(tools) {}
+    ServingThreads(boost::asio::any_io_executor first, SharedServices tools)
+        : first_(std::move(first)), tools_(tools) {}
     ~ServingThreads();
     ServingThreads(const ServingThreads&) = delete;
     ServingThreads& operator=(const ServingThreads&) = delete;
 
-    /// Starts `count` lanes on one port, which it returns. Errors name the address and how to mend it.
+    /// Starts `count` threads on one port, which it returns. Errors name the address and how to mend it.
     api::Result<std::uint16_t> start(int count, const net::ServerConfig& config, const Connect& connect);
 
     void update(const api::ObjectKey& key, const admission::RuntimeTextPtr& runtime);
@@ -30,7 +31,7 @@ public:
     /// Drains all at the same time. Nothing is served afterwards.
     net::Task<> drain(std::chrono::milliseconds grace);
 
-    /// The sum over all lanes of one of their counters.
+    /// Returns the sum of a counter over all threads.
     double total(const std::function<double(const net::ServerStats&)>& counter) const;
 
 private:
@@ -41,7 +42,7 @@ private:
 
     boost::asio::any_io_executor first_;
     SharedServices tools_;
-    std::vector<std::unique_ptr<Thread>> threads_ = {};  // of all lanes but the first
+    std::vector<std::unique_ptr<Thread>> threads_ = {};  // of all but the first
     std::vector<std::unique_ptr<ServingThread>> serving_threads_ = {};
 };
 

@@ -54,12 +54,6 @@ Settings default_settings() {
     return settings;
 }
 
-runtime::Features features_of(const Settings& settings) {
-    runtime::Features features;
-    if (runtime::has_status_gate(settings.feature_gates)) features.status_server.emplace();
-    return features;
-}
-
 void add_options(net::Options& options, Settings& settings) {
     options.add("kubeconfig", "FILE", settings.kubeconfig,
                 "how to reach the API server: the current context of this file; without it, the pod's "
@@ -167,16 +161,18 @@ admission::AuthPolicy auth_policy(const Settings& settings) {
 }
 
 admission::ReviewPolicy review_policy(const Settings& settings) {
-    admission::ReviewPolicy policy = {.kueue_types =
-                               kueue_types(settings.kueue_types).value_or(runtime::KueueTypes::none)};
+    admission::ReviewPolicy policy = {
+        .kueue_types = kueue_types(settings.kueue_types).value_or(runtime::KueueTypes::none)};
     for_each_name(settings.lossy_clients, [&](std::string_view name) { policy.lossy_clients.emplace(name); });
     return policy;
 }
 
-net::ShutdownLimits end_limits(const Settings& settings) {
-    net::ShutdownLimits limits;
-    limits.end += settings.shutdown_delay;
-    return limits;
+kube::ManagerOptions manager_options(const Settings& settings) {
+    kube::ManagerOptions options = {.log_level = settings.log_level,
+                                    .log_format = settings.log_format,
+                                    .admin_listen = settings.admin_listen};
+    options.shutdown.end += settings.shutdown_delay;
+    return options;
 }
 
 net::ServerLimits share(const net::ServerLimits& limits, int threads) {

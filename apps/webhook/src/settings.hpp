@@ -1,13 +1,13 @@
 #pragma once
 #include <string>
 
-#include "admission/token_authenticator.hpp"
 #include "admission/reviews.hpp"
+#include "admission/token_authenticator.hpp"
 #include "kube/client/namespaces.hpp"
-#include "net/server/http_server.hpp"
+#include "kube/manager/manager.hpp"
 #include "net/process/option_types.hpp"
 #include "net/process/options.hpp"
-#include "net/process/supervisor.hpp"
+#include "net/server/http_server.hpp"
 #include "progress_settings.hpp"
 #include "runtime/pipeline.hpp"
 
@@ -46,9 +46,6 @@ struct Settings {
 /// What is used where nobody says otherwise; as many threads as this process has cores.
 Settings default_settings();
 
-/// What is tried out. Of the status server only that there is one: reviews need no more.
-runtime::Features features_of(const Settings& settings);
-
 /// The table of options; `settings` must outlive it.
 void add_options(net::Options& options, Settings& settings);
 
@@ -62,8 +59,8 @@ admission::AuthPolicy auth_policy(const Settings& settings);
 /// What reviews depend on. Needs settings that check() passes.
 admission::ReviewPolicy review_policy(const Settings& settings);
 
-/// The limits of the process's end: the time to go on serving is no part of them.
-net::ShutdownLimits end_limits(const Settings& settings);
+/// The options of the process. The time to go on serving is no part of the limits of its shutdown.
+kube::ManagerOptions manager_options(const Settings& settings);
 
 /// What the types of the options cannot say.
 api::Result<> check(const Settings& settings);

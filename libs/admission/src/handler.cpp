@@ -65,13 +65,13 @@ std::string uid_of(const api::AdmissionRequest& request) {
 
 // What can be said before looking at the object; nullopt: it has to be judged.
 std::optional<api::Verdict> precheck(const api::AdmissionRequest& request, const Route& route,
-                                                const kube::Namespaces& namespaces) {
+                                     const kube::Namespaces& namespaces) {
     const std::string_view kind = route.kind;
     const bool is_update = request.operation == "UPDATE";
     const bool is_write = is_update || request.operation == "CREATE";
     if (!is_write && request.operation != "DELETE" && request.operation != "CONNECT")
         return api::bad_request("unknown operation " + quoted(request.operation) +
-                                  ": this webhook knows CREATE, UPDATE, DELETE and CONNECT");
+                                ": this webhook knows CREATE, UPDATE, DELETE and CONNECT");
     const bool is_deletion = request.operation == "DELETE" && route.reviews_deletions;
     if ((!is_write && !is_deletion) || !request.sub_resource.empty()) return api::allowed();
     // Nothing stands in the way of a deletion.
@@ -81,19 +81,19 @@ std::optional<api::Verdict> precheck(const api::AdmissionRequest& request, const
     if (is_deletion) return std::nullopt;
     if (!is_ours(request, kind))
         return api::bad_request("this path reviews " + std::string(kind) + " of " +
-                                  std::string(api::trainer_api_version) + ", not " + request.kind + " of " +
-                                  request.group + "/" + request.version +
-                                  ": check the rules of the webhook configuration");
+                                std::string(api::trainer_api_version) + ", not " + request.kind + " of " +
+                                request.group + "/" + request.version +
+                                ": check the rules of the webhook configuration");
     if (!request.ns.empty() && !namespaces.contains(request.ns))
-        return api::bad_request("this webhook looks after " + to_string(namespaces) +
-                                  " and cannot read in " + quoted(request.ns) +
-                                  ": whoever runs it adds that namespace to its --namespaces and gives it a "
-                                  "role there, or takes it "
-                                  "out of the namespaceSelector of the webhook configurations");
+        return api::bad_request("this webhook looks after " + to_string(namespaces) + " and cannot read in " +
+                                quoted(request.ns) +
+                                ": whoever runs it adds that namespace to its --namespaces and gives it a "
+                                "role there, or takes it "
+                                "out of the namespaceSelector of the webhook configurations");
     if (!is_of_kind(request.object, kind) || (is_update && !is_of_kind(request.old_object, kind)))
         return api::bad_request("request." +
-                                  std::string(is_of_kind(request.object, kind) ? "oldObject" : "object") +
-                                  " is not a " + std::string(kind));
+                                std::string(is_of_kind(request.object, kind) ? "oldObject" : "object") +
+                                " is not a " + std::string(kind));
     return std::nullopt;
 }
 
@@ -108,8 +108,8 @@ std::size_t values_of_runtime(const ReviewInputs& inputs) {
     return inputs.runtime ? count_tree_values(*inputs.runtime) : 0;
 }
 
-net::Task<LookUp> look_up_inputs(const InputReader& finder, const Subject& subject, InputReader::Runtime runtime,
-                          MaybeTurn& large) {
+net::Task<LookUp> look_up_inputs(const InputReader& finder, const Subject& subject,
+                                 InputReader::Runtime runtime, MaybeTurn& large) {
     LookUp outcome;
     try {
         outcome.inputs = co_await finder.look_up_inputs(subject, runtime, large);

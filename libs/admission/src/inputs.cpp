@@ -1,10 +1,10 @@
 #include "admission/inputs.hpp"
 
+#include "admission/limiter.hpp"
 #include "api/dns_label.hpp"
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
 #include "lifecycle/snapshot.hpp"
-#include "admission/limiter.hpp"
 #include "runtime/snapshot.hpp"
 
 namespace admission {
@@ -123,7 +123,7 @@ std::size_t InputReader::cached_values(const api::AdmissionRequest& request,
 }
 
 std::optional<ReviewInputs> InputReader::from_cache(const api::AdmissionRequest& request,
-                                         const runtime::RequiredInputs& wanted) const {
+                                                    const runtime::RequiredInputs& wanted) const {
     if (wanted == runtime::RequiredInputs()) return ReviewInputs();
     // Whatever is wrong with it: it has to pass.
     if (wanted.runtime_for_warnings) {
@@ -163,7 +163,7 @@ net::Async<std::string> InputReader::read_text(kube::Request request, MaybeTurn&
 
 // nullptr if there is none. What waits for a turn meanwhile is bytes.
 net::Async<InputReader::Tree> InputReader::read(kube::Resource resource, api::ObjectKey key, Kept kept,
-                                              MaybeTurn& large, MaybeTurn& expensive) const {
+                                                MaybeTurn& large, MaybeTurn& expensive) const {
     // Such a name exists nowhere, and asking for an empty one would list the collection.
     if (!api::is_dns_subdomain(key.name) || (resource.namespaced && !api::is_dns_label(key.ns)))
         co_return Tree();
@@ -271,7 +271,8 @@ net::Async<runtime::QueuedJobs> InputReader::queued_jobs(const Subject& subject)
     co_return found;
 }
 
-net::Async<ReviewInputs> InputReader::look_up_inputs(const Subject& subject, Runtime runtime, MaybeTurn& large) const {
+net::Async<ReviewInputs> InputReader::look_up_inputs(const Subject& subject, Runtime runtime,
+                                                     MaybeTurn& large) const {
     const runtime::RequiredInputs& wanted = subject.lookups;
     ReviewInputs inputs;
     if (subject.is_large)

@@ -16,6 +16,12 @@ api::Verdict to_verdict(const api::AdmissionRequest& request, runtime::Findings 
 
 }  // namespace
 
+runtime::Features features_of(const runtime::FeatureGates& gates) {
+    runtime::Features features;
+    if (runtime::has_status_gate(gates)) features.status_server.emplace();
+    return features;
+}
+
 runtime::RequiredInputs lookups_of_train_job(const api::AdmissionRequest& request) {
     return runtime::lookups_for(request.object, request.old_object);
 }
@@ -37,11 +43,10 @@ api::Verdict default_train_job(api::AdmissionRequest& request, const ReviewConte
 api::Verdict validate_train_job(api::AdmissionRequest& request, const ReviewContext& with) {
     const ReviewInputs& inputs = with.inputs;
     if (inputs.runtime_refused)
-        return api::validated(request,
-                                      {{.field = inputs.runtime_refused->field,
-                                        .value = std::as_const(request.object)["spec"]["runtimeRef"]["name"],
-                                        .detail = inputs.runtime_refused->message,
-                                        .rule = "J2"}});
+        return api::validated(request, {{.field = inputs.runtime_refused->field,
+                                         .value = std::as_const(request.object)["spec"]["runtimeRef"]["name"],
+                                         .detail = inputs.runtime_refused->message,
+                                         .rule = "J2"}});
     runtime::TrainJobReview review = {.object = std::move(request.object),
                                       .old_object = std::move(request.old_object),
                                       .runtime = inputs.runtime.get(),
@@ -57,9 +62,9 @@ api::Verdict validate_runtime(api::AdmissionRequest& request, const ReviewContex
         const std::size_t values = count_tree_values(request.object);
         if (values > max_runtime_values && count_tree_values(request.old_object) <= max_runtime_values)
             return api::validated(request, {{.type = api::FieldErrorType::forbidden,
-                                                     .field = "spec",
-                                                     .detail = "the runtime " + too_large_text(values),
-                                                     .rule = "T4"}});
+                                             .field = "spec",
+                                             .detail = "the runtime " + too_large_text(values),
+                                             .rule = "T4"}});
         findings = runtime::validate_runtime(request.object, request.old_object, with.pipeline);
     }
     if (auto warning = runtime::warning_of_queued_jobs(request.object, with.inputs.queued); !warning.empty())

@@ -13,8 +13,8 @@ RuntimeTextPtr take_text(api::Json& object) {
 }  // namespace
 
 RuntimeInformer::RuntimeInformer(kube::ApiServer& server, kube::Clock& clock, OnRuntime on_runtime,
-                           kube::Reflector::OnChange on_change, const kube::Namespaces& namespaces,
-                           OnNoRoom on_no_room)
+                                 kube::Reflector::OnChange on_change, const kube::Namespaces& namespaces,
+                                 OnNoRoom on_no_room)
     : on_runtime_(std::move(on_runtime)),
       on_no_room_(std::move(on_no_room)),
       namespaced_([this](api::Json& object) { return take_namespaced(object); },

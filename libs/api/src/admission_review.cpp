@@ -96,9 +96,7 @@ Verdict allowed() { return {}; }
 
 Verdict bad_request(std::string message) { return denied(400, "BadRequest", std::move(message)); }
 
-Verdict unavailable(std::string message) {
-    return denied(503, "ServiceUnavailable", std::move(message));
-}
+Verdict unavailable(std::string message) { return denied(503, "ServiceUnavailable", std::move(message)); }
 
 Verdict validated(const AdmissionRequest& request, FieldErrors errors) {
     if (errors.empty()) return allowed();

@@ -189,7 +189,8 @@ private:
     // No watch tells of what it waits for.
     void look_again() {
         conclusion_.retry_state = one_more_failure(observed_.retry_state, now_);
-        conclusion_.requeue_after = sooner(conclusion_.requeue_after, backoff(conclusion_.retry_state.failures));
+        conclusion_.requeue_after =
+            sooner(conclusion_.requeue_after, backoff(conclusion_.retry_state.failures));
     }
 
     // Nothing while the job is being deleted, or waits for an old JobSet to go or for pods to end.

@@ -92,12 +92,13 @@ Run run(const Observed& observed) {
     if (observed.job->meta.deletion)
         return {.suspend_job_set = suspend_first, .build = false, .runtime = runtime_source(observed)};
     const JobSetAction step = job_set_step(observed, suspend_first);
-    return {.suspend_job_set = suspend_first,
-            .build = step != JobSetAction::refuse,
-            .job_set = step,
-            .runtime = runtime_source(observed),
-            .rebuilds = step == JobSetAction::create && !observed.job->suspend && has_lost_work(*observed.job),
-            .adopts = step == JobSetAction::leave && !observed.job->suspend && !job_set->applied_by_us};
+    return {
+        .suspend_job_set = suspend_first,
+        .build = step != JobSetAction::refuse,
+        .job_set = step,
+        .runtime = runtime_source(observed),
+        .rebuilds = step == JobSetAction::create && !observed.job->suspend && has_lost_work(*observed.job),
+        .adopts = step == JobSetAction::leave && !observed.job->suspend && !job_set->applied_by_us};
 }
 
 Live all_if(bool needed) { return needed ? Live::all : Live::nothing; }

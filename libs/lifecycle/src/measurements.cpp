@@ -45,7 +45,7 @@ std::optional<RequeueReason> requeue_reason(const Observed& observed, const Deci
 }  // namespace
 
 Measurements measurements(const Observed& observed, const Decision& decision, const Outcome& outcome,
-                      const Conclusion& conclusion, bool status_stored, api::Time now) {
+                          const Conclusion& conclusion, bool status_stored, api::Time now) {
     Measurements made;
     if (!observed.job) return made;
     const api::TrainJob& job = *observed.job;

@@ -79,7 +79,7 @@ api::Error recreated_in_vain(const api::Error& refusal) {
 // Of JobSet's webhook and of the CEL rules of its CRD, in this order.
 bool refuses_immutable_field(const api::Error& error) {
     return is_rejection(error) && (error.message.find("field is immutable") != std::string::npos ||
-                                     error.message.find("Value is immutable") != std::string::npos);
+                                   error.message.find("Value is immutable") != std::string::npos);
 }
 
 bool may_have_run(const api::Json& live) {

@@ -19,7 +19,8 @@ constexpr std::chrono::minutes warned_again{30};
 api::Time next_warning(const RetryState& retry_state) {
     const api::Time since = *retry_state.trouble_since;
     if (!retry_state.warned) return since + lasting;
-    return *retry_state.warned < since + second_warning ? since + second_warning : *retry_state.warned + warned_again;
+    return *retry_state.warned < since + second_warning ? since + second_warning
+                                                        : *retry_state.warned + warned_again;
 }
 
 }  // namespace
@@ -38,12 +39,12 @@ void retry(Conclusion& conclusion, const RetryState& before, const api::Error& e
     conclusion.retry_state.trouble_since = before.trouble_since.value_or(before.began.value_or(now));
     conclusion.retry_state.warned = before.warned;
     conclusion.retry_state.stated = before.stated;
-    conclusion.requeue_after =
-        sooner(conclusion.requeue_after, error.retry_after.value_or(backoff(conclusion.retry_state.failures)));
+    conclusion.requeue_after = sooner(conclusion.requeue_after,
+                                      error.retry_after.value_or(backoff(conclusion.retry_state.failures)));
 }
 
 void report_error(Conclusion& conclusion, const RetryState& before, const std::string& object,
-                    const api::Error& error, api::Time now) {
+                  const api::Error& error, api::Time now) {
     retry(conclusion, before, error, now);
     RetryState& retry_state = conclusion.retry_state;
     if (now >= next_warning(retry_state)) {
@@ -65,8 +66,8 @@ bool has_lasted(const RetryState& before, api::Time now) {
     return before.obstructed_since && now - *before.obstructed_since >= lasting;
 }
 
-bool may_state_again(const RetryState& retry_state, const api::Condition& stored, const api::Condition& wanted,
-                     api::Time now) {
+bool may_state_again(const RetryState& retry_state, const api::Condition& stored,
+                     const api::Condition& wanted, api::Time now) {
     if (!retry_state.stated || !tells_of_trouble(stored)) return true;
     const bool same = stored.status == wanted.status && stored.reason == wanted.reason;
     return now >= *retry_state.stated + (same ? std::chrono::seconds(text_lasts) : lasting);

@@ -19,12 +19,12 @@ bool has_lasted(const RetryState& before, api::Time now);
 /// Whether a condition of a job in such a series may be written again: another text once a minute, as each
 /// failure may have another one, and another reason every 15 s. Each status that is written wakes all
 /// watchers and brings another pass.
-bool may_state_again(const RetryState& retry_state, const api::Condition& stored, const api::Condition& wanted,
-                     api::Time now);
+bool may_state_again(const RetryState& retry_state, const api::Condition& stored,
+                     const api::Condition& wanted, api::Time now);
 
 /// retry(), and a Warning event of failures that have lasted: at once, 5 min after they began, and every
 /// half an hour from then on.
 void report_error(Conclusion& conclusion, const RetryState& before, const std::string& object,
-                    const api::Error& error, api::Time now);
+                  const api::Error& error, api::Time now);
 
 }  // namespace lifecycle

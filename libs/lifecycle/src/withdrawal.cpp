@@ -60,7 +60,8 @@ std::vector<Withdrawn> withdrawn(const api::Json& live, const api::Json& wanted)
         if (!job) continue;
         const api::Json& before = pod_template(live_jobs[i]);
         const api::Json& after = pod_template(*job);
-        const ManagedFields ours = jobs_of_ours.item(name).member("template").member("spec").member("template");
+        const ManagedFields ours =
+            jobs_of_ours.item(name).member("template").member("spec").member("template");
         Comparison comparison(name, "spec.replicatedJobs[" + std::to_string(i) + "].template.spec.template.",
                               found);
         for (const char* field : {"labels", "annotations"}) {

@@ -1,4 +1,4 @@
-"""`signalbox-reconciler explain` on the real control plane: its output for users, with their permissions."""
+"""`kubectl trainjob explain` on the real control plane: its output for users, with their permissions."""
 
 import os
 import pathlib
@@ -10,14 +10,14 @@ import pytest
 from jobs import runtime, train_job
 from rest import conditions, true_conditions, wait_for
 
-RECONCILER = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "signalbox-reconciler"
+PROGRAM = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "kubectl-trainjob"
 
 
 @pytest.fixture
 def ask(kubeconfig, signalbox):
     """Returns a function that runs the command and returns its result."""
     def run(*arguments, kubeconfig=kubeconfig):
-        return subprocess.run([RECONCILER, "explain", *arguments], capture_output=True, text=True, timeout=60, check=False,
+        return subprocess.run([PROGRAM, "explain", *arguments], capture_output=True, text=True, timeout=60, check=False,
                               env={**os.environ, "KUBECONFIG": str(kubeconfig)})
     return run
 
@@ -164,7 +164,7 @@ def test_an_error_is_one_line_with_its_reason(ask):
         done = ask(*arguments)
         assert (done.returncode, done.stdout) == (status, ""), arguments
         (line,) = done.stderr.splitlines()
-        assert line.startswith("signalbox-reconciler explain: ") and words in line, arguments
+        assert line.startswith("kubectl trainjob explain: ") and words in line, arguments
 
 
 def test_a_cluster_that_cannot_be_reached_is_named(ask, tmp_path, cluster):
@@ -182,15 +182,15 @@ def test_kubectl_proxy_replaces_a_kubeconfig_with_a_credential_plugin(cluster, s
     plugin.write_text("{kind: Config, current-context: a, contexts: [{name: a, context: {cluster: a, user: a}}], clusters: [{name: a, cluster: "
                       "{server: 'https://127.0.0.1:1'}}], users: [{name: a, user: {exec: {command: aws}}}]}")
     alone = {**os.environ, "KUBECONFIG": str(plugin), "HOME": str(tmp_path)}
-    refused = subprocess.run([RECONCILER, "explain", "seen"], capture_output=True, text=True, timeout=60, check=False, env=alone)
+    refused = subprocess.run([PROGRAM, "explain", "seen"], capture_output=True, text=True, timeout=60, check=False, env=alone)
     assert refused.returncode == 2 and "credential plugin" in refused.stderr and "`kubectl proxy` and --server URL" in refused.stderr
     proxy = subprocess.Popen([cluster.kubectl_path, "--kubeconfig", cluster.kubeconfig, "proxy", "--port=0"], stdout=subprocess.PIPE, text=True)
     try:
         address = proxy.stdout.readline().split()[-1]
-        done = subprocess.run([RECONCILER, "explain", f"{namespace}/seen", "--server", f"http://{address}"], capture_output=True, text=True,
+        done = subprocess.run([PROGRAM, "explain", f"{namespace}/seen", "--server", f"http://{address}"], capture_output=True, text=True,
                               timeout=60, check=False, env=alone)
         assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith(f"TrainJob  {namespace}/seen, ")
-        wrong = subprocess.run([RECONCILER, "explain", "seen", "--server=ftp://x"], capture_output=True, text=True, timeout=60,
+        wrong = subprocess.run([PROGRAM, "explain", "seen", "--server=ftp://x"], capture_output=True, text=True, timeout=60,
                                check=False, env=alone)
         assert wrong.returncode == 2 and "--server" in wrong.stderr
     finally:
@@ -202,7 +202,7 @@ def test_watching_shows_each_change_and_ends_with_the_job(signalbox, kubeconfig,
     rest.create(runtime())
     rest.create(train_job("watched", suspend=True))
     wait_for("it to be suspended", lambda: "Suspended" in true_conditions(rest.get("trainjobs", "watched")))
-    watching = subprocess.Popen([RECONCILER, "explain", "watched", "--watch", "--interval=100ms"], stdout=subprocess.PIPE,
+    watching = subprocess.Popen([PROGRAM, "explain", "watched", "--watch", "--interval=100ms"], stdout=subprocess.PIPE,
                                 text=True, env={**os.environ, "KUBECONFIG": str(kubeconfig)})
     try:
         first = [watching.stdout.readline() for _ in range(2)]
@@ -228,7 +228,7 @@ def test_colours_are_for_terminals_and_can_be_turned_off(signalbox, kubeconfig, 
     def on_a_terminal(**environment):
         ours, theirs = pty.openpty()
         with os.fdopen(ours, "rb", buffering=0) as screen:
-            subprocess.run([RECONCILER, "explain", "painted"], stdout=theirs, timeout=60, check=True,
+            subprocess.run([PROGRAM, "explain", "painted"], stdout=theirs, timeout=60, check=True,
                            env={**os.environ, "KUBECONFIG": str(kubeconfig), **environment})
             os.close(theirs)
             return screen.read(65536).decode()

@@ -1,4 +1,4 @@
-"""`signalbox-reconciler render` prints the objects that a live reconciler applies: compares both for every shipped runtime and some odd
+"""`kubectl trainjob render` prints the objects that a live reconciler applies: compares both for every shipped runtime and some odd
 inputs.
 
 A ConfigMap or a Secret is created once: the live one equals the printed one, except for metadata of the API server and the values of
@@ -18,7 +18,7 @@ from jobs import runtime, train_job
 from paths import ROOT
 from rest import conditions, path_of, wait_for
 
-PROGRAM = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "signalbox-reconciler"
+PROGRAM = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "kubectl-trainjob"
 SHIPPED = {path.stem: path for path in (ROOT / "manifests" / "runtimes").glob("*.yaml") if path.stem != "kustomization"}
 ADDED_BY_THE_API_SERVER = ("uid", "resourceVersion", "creationTimestamp", "managedFields")
 PLACEHOLDER = "00000000-0000-0000-0000-000000000000"

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from paths import ROOT
 
 BINARIES = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"])
-COMMANDS = [("signalbox-webhook", "check"), ("signalbox-reconciler", "render")]
+COMMANDS = ["check", "render"]
 GUIDE = (ROOT / "docs" / "offline-tools.md").read_text()
 RUNTIME = ROOT / "manifests" / "runtimes" / "plain.yaml"
 JOB = """apiVersion: trainer.kubeflow.org/v1alpha1
@@ -20,21 +21,21 @@ spec: {runtimeRef: {name: plain}}
 """
 
 
-def run(program, *arguments, input="", cwd=None):
-    return subprocess.run([BINARIES / program, *map(str, arguments)], input=input, capture_output=True, text=True, timeout=60, cwd=cwd)
+def run(*arguments, input="", cwd=None):
+    return subprocess.run([BINARIES / "kubectl-trainjob", *map(str, arguments)], input=input, capture_output=True, text=True, timeout=60, cwd=cwd)
 
 
-@pytest.mark.parametrize("program, command", COMMANDS)
-def test_help_names_the_options_and_the_program_the_command(program, command):
-    said = run(program, command, "--help")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_names_the_options_and_the_program_the_command(command):
+    said = run(command, "--help")
     assert said.returncode == 0 and said.stderr == ""
     for option in ("-f, --filename FILE", "-n, --namespace NAMESPACE", "-o, --output", "--feature-gates"):
         assert option in said.stdout
-    assert f"{program} {command} [options]" in said.stdout
-    assert f"{program} {command} [options]" in run(program, "--help").stdout
+    assert f"kubectl trainjob {command} [options]" in said.stdout
+    assert f"kubectl trainjob {command} [options]" in run("--help").stdout
 
 
-@pytest.mark.parametrize("program, command", COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("arguments, words", [
     ([], "-f"),
     (["-f", "/no/such/file"], "/no/such/file does not exist"),
@@ -45,27 +46,47 @@ def test_help_names_the_options_and_the_program_the_command(program, command):
     (["-f", "BROKEN"], "broken.yaml: line 2, column 1: duplicate key"),
     (["-f", "EMPTY"], "among the documents"),
 ])
-def test_bad_usage_and_unreadable_input_end_with_2_and_one_line(tmp_path, program, command, arguments, words):
+def test_bad_usage_and_unreadable_input_end_with_2_and_one_line(tmp_path, command, arguments, words):
     (tmp_path / "broken.yaml").write_text("kind: X\nkind: Y\n")
     (tmp_path / "empty.yaml").write_text("")
     files = {"BROKEN": tmp_path / "broken.yaml", "EMPTY": tmp_path / "empty.yaml"}
-    said = run(program, command, *(files.get(argument, argument) for argument in arguments))
+    said = run(command, *(files.get(argument, argument) for argument in arguments))
     assert (said.returncode, said.stdout) == (2, "")
     (line,) = said.stderr.splitlines()
-    assert line.startswith(f"{program} {command}: ") and words in line, line
+    assert line.startswith(f"kubectl trainjob {command}: ") and words in line, line
 
 
-@pytest.mark.parametrize("program, command", COMMANDS)
-def test_documents_come_from_several_files_and_from_standard_input(program, command):
-    good = run(program, command, "-f", RUNTIME, "-f", "-", input=JOB)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_documents_come_from_several_files_and_from_standard_input(command):
+    good = run(command, "-f", RUNTIME, "-f", "-", input=JOB)
     assert good.returncode == 0, good.stderr
-    missing = run(program, command, "-f", "-", input="---\n" + JOB)
+    missing = run(command, "-f", "-", input="---\n" + JOB)
     assert missing.returncode == 1
     assert "stdin:5: TrainJob default/job " in missing.stdout + missing.stderr
 
 
+@pytest.mark.parametrize("server, command", [("signalbox-webhook", "check"), ("signalbox-reconciler", "render"), ("signalbox-reconciler", "explain")])
+def test_the_servers_execute_the_commands_that_they_had_and_name_the_new_one(server, command):
+    said = subprocess.run([BINARIES / server, command, "--help"], capture_output=True, text=True, timeout=60, check=False)
+    assert said.stdout == run(command, "--help").stdout != ""
+    assert said.stderr == f"{server} {command} is kubectl trainjob {command} now, and goes with the next release\n"
+
+
+def test_a_server_without_the_plugin_beside_it_names_the_file_that_is_missing(tmp_path):
+    (copy := tmp_path / "copy").mkdir()
+    shutil.copy(BINARIES / "signalbox-webhook", copy)
+    said = subprocess.run([copy / "signalbox-webhook", "check"], capture_output=True, text=True, timeout=60, check=False)
+    assert said.returncode == 127 and f"cannot execute {copy}/kubectl-trainjob: No such file" in said.stderr
+
+
+def test_a_call_without_a_command_says_so():
+    said = run()
+    assert said.returncode == 2 and "a command is missing" in said.stderr
+    assert all(f"{command} [options]" in run("--help").stdout for command in ("check", "explain", "render"))
+
+
 def test_rendered_twice_is_the_same_and_in_its_namespace():
-    first, second = (run("signalbox-reconciler", "render", "-n", "team", "-f", RUNTIME, "-f", "-", input=JOB) for _ in range(2))
+    first, second = (run("render", "-n", "team", "-f", RUNTIME, "-f", "-", input=JOB) for _ in range(2))
     assert first.stdout == second.stdout
     assert re.findall(r"(?m)^kind: (.*)$", first.stdout) == ["ConfigMap", "JobSet"]
     assert re.findall(r"(?m)^  namespace: (.*)$", first.stdout) == ["team", "team"]
@@ -73,7 +94,7 @@ def test_rendered_twice_is_the_same_and_in_its_namespace():
 
 
 def test_output_that_cannot_be_written_is_no_success():
-    command = f"'{BINARIES}/signalbox-reconciler' render -f '{RUNTIME}' -f - > /dev/full"
+    command = f"'{BINARIES}/kubectl-trainjob' render -f '{RUNTIME}' -f - > /dev/full"
     said = subprocess.run(["bash", "-c", command], input=JOB, capture_output=True, text=True, check=False)
     assert said.returncode == 1 and "cannot be written" in said.stderr
 
@@ -95,7 +116,8 @@ def test_the_guides_commands_print_what_it_says(tmp_path):
     (tmp_path / "job.yaml").write_text(job)
     environment = {**os.environ, "PATH": f"{BINARIES}:{os.environ['PATH']}"}
     for command, printed in rest:
-        said = subprocess.run(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=tmp_path,
+        # By its own name, since no kubectl is here that would find it.
+        said = subprocess.run(["bash", "-c", command.replace("kubectl trainjob ", "kubectl-trainjob ")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=tmp_path,
                               env=environment, check=False).stdout
         # "..." stands for any lines.
         pattern = re.escape(printed).replace(re.escape("...\n"), "(?:.*\n)*")

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "admission/handler.hpp"
 #include "admission/inputs.hpp"
 #include "fake_api_server.hpp"
-#include "admission/handler.hpp"
 #include "runtime/plugin.hpp"
 #include "support/virtual_clock.hpp"
 

@@ -31,7 +31,8 @@ std::string end_of_list(const char* version) {
 
 // The loops of all its watches.
 struct Running {
-    Running(boost::asio::io_context& context, admission::RuntimeInformer& cache) : stops(cache.watches().size()) {
+    Running(boost::asio::io_context& context, admission::RuntimeInformer& cache)
+        : stops(cache.watches().size()) {
         for (std::size_t i = 0; i < stops.size(); ++i)
             boost::asio::co_spawn(context, cache.watches()[i]->run(),
                                   boost::asio::bind_cancellation_slot(

@@ -5,8 +5,8 @@
 #include "reviews.hpp"
 #include "support/printers.hpp"
 
-using api::Json;
 using admission::RuntimeLister;
+using api::Json;
 
 namespace {
 

@@ -7,10 +7,10 @@
 #include "support/printers.hpp"
 #include "support/virtual_clock.hpp"
 
-using api::Json;
-using admission::TokenAuthenticator;
 using admission::AuthPolicy;
 using admission::AuthResult;
+using admission::TokenAuthenticator;
+using api::Json;
 using namespace std::chrono_literals;
 
 namespace {
@@ -135,7 +135,8 @@ TEST_CASE("who is let in no more is refused when the memory has ended", "[caller
 TEST_CASE("strangers with ever new tokens do not drive out those who may call", "[callers]") {
     Gate gate;
     CHECK(gate.call("good") == AuthResult::admitted);
-    for (std::size_t i = 0; i < 2 * TokenAuthenticator::most_remembered; ++i) gate.start("bad-" + std::to_string(i));
+    for (std::size_t i = 0; i < 2 * TokenAuthenticator::most_remembered; ++i)
+        gate.start("bad-" + std::to_string(i));
     gate.clock.run();
     CHECK(gate.check.from_cache("good") == AuthResult::admitted);
     CHECK(gate.check.from_cache("bad-0") == std::nullopt);
@@ -150,7 +151,8 @@ TEST_CASE("many calls with one token make one request", "[callers]") {
         std::vector<std::shared_ptr<std::optional<AuthResult>>> calls;
         for (int i = 0; i < 5; ++i) calls.push_back(gate.start("good"));
         gate.clock.run_for(4s);
-        for (const auto& call : calls) CHECK(*call == (late < 4s ? AuthResult::admitted : AuthResult::unknown));
+        for (const auto& call : calls)
+            CHECK(*call == (late < 4s ? AuthResult::admitted : AuthResult::unknown));
         CHECK(gate.asked() == 1);
     }
 }

@@ -1,4 +1,4 @@
-// What `signalbox-reconciler explain` asks an API server for, and what it makes of refusals.
+// What `kubectl trainjob explain` asks an API server for, and what it makes of refusals.
 #include "explain/collect.hpp"
 
 #include <boost/asio/co_spawn.hpp>

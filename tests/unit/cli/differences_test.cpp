@@ -39,6 +39,6 @@ TEST_CASE("two trees differ in places that people find", "[explain]") {
     for (const Row& row : rows) {
         INFO(row.name);
         CHECK(cli::field_differences(api::parse_json(row.before).value(),
-                                            api::parse_json(row.after).value()) == row.lines);
+                                     api::parse_json(row.after).value()) == row.lines);
     }
 }

@@ -22,8 +22,7 @@ TEST_CASE("objects are printed as documents or as one list", "[render]") {
 }
 
 TEST_CASE("of a Secret only the names of its values are shown", "[render]") {
-    CHECK(cli::masked(
-              json(R"({"kind":"Secret","data":{"a":"c2VjcmV0"},"stringData":{"b":"secret"}})")) ==
+    CHECK(cli::masked(json(R"({"kind":"Secret","data":{"a":"c2VjcmV0"},"stringData":{"b":"secret"}})")) ==
           json(R"({"kind":"Secret","data":{"a":"***"},"stringData":{"b":"***"}})"));
     CHECK(cli::masked(json(R"({"kind":"Secret","data":"odd"})")) ==
           json(R"({"kind":"Secret","data":"***"})"));
@@ -35,6 +34,5 @@ TEST_CASE("differences are unified diffs", "[render]") {
     CHECK(cli::difference("a", "1\n2\n", "b", "1\n2\n").empty());
     CHECK(cli::difference("a", "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "b", "1\n2\n3\n4\nfive\n6\n7\n8\n9\n") ==
           "--- a\n+++ b\n@@ -2,8 +2,8 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n 9\n");
-    CHECK(cli::difference("/dev/null", "", "b", "1\n") ==
-          "--- /dev/null\n+++ b\n@@ -1,0 +1,1 @@\n+1\n");
+    CHECK(cli::difference("/dev/null", "", "b", "1\n") == "--- /dev/null\n+++ b\n@@ -1,0 +1,1 @@\n+1\n");
 }

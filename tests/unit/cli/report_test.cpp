@@ -1,9 +1,9 @@
-// What `signalbox-reconciler explain` shows of a TrainJob.
+// What `kubectl trainjob explain` shows of a TrainJob.
 #include "explain/report.hpp"
 
 #include <catch2/catch.hpp>
 
-namespace reconciler {
+namespace cli {
 namespace {
 
 using api::Json;
@@ -129,7 +129,8 @@ TEST_CASE("each state says what it means", "[explain]") {
              s.job["status"]["conditions"].push_back(condition("Suspended", "False", "Resumed"));
          },
          "Deadline  2h since the last resume: 1h 30m left\n"},
-        {"to be suspended", [](RelatedObjects& s) { s.job["spec"]["suspend"] = true; }, "is to be suspended\n"},
+        {"to be suspended", [](RelatedObjects& s) { s.job["spec"]["suspend"] = true; },
+         "is to be suspended\n"},
         {"late", [](RelatedObjects& s) { s.job["spec"]["activeDeadlineSeconds"] = 60; },
          "Deadline  1m since its creation: passed 59m ago\n"},
         {"without a deadline", [](RelatedObjects& s) { s.job["spec"].erase("activeDeadlineSeconds"); },
@@ -143,7 +144,8 @@ TEST_CASE("each state says what it means", "[explain]") {
              s.runtime.found["spec"].erase("ttlSecondsAfterFinished");
          },
          "TTL       none: it stays until somebody deletes it\n"},
-        {"somebody else's", [](RelatedObjects& s) { s.job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue"; },
+        {"somebody else's",
+         [](RelatedObjects& s) { s.job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue"; },
          "State     managed by somebody else: kueue.x-k8s.io/multikueue"},
         {"being deleted",
          [](RelatedObjects& s) { s.job["metadata"]["deletionTimestamp"] = "2026-01-15T11:59:00Z"; },
@@ -160,7 +162,8 @@ TEST_CASE("each state says what it means", "[explain]") {
          "JobSet    the one of that name belongs to somebody else; rename or delete either\n"},
         {"a suspended JobSet", [](RelatedObjects& s) { s.job_set.found["spec"]["suspend"] = true; },
          "JobSet    suspended\n"},
-        {"a JobSet that was started over", [](RelatedObjects& s) { s.job_set.found["status"]["restarts"] = 2; },
+        {"a JobSet that was started over",
+         [](RelatedObjects& s) { s.job_set.found["status"]["restarts"] = 2; },
          "JobSet    runs, restarted 2 times\n"},
         {"a JobSet that has ended",
          [](RelatedObjects& s) {
@@ -179,7 +182,8 @@ TEST_CASE("each state says what it means", "[explain]") {
              conditions(s, condition("Suspended", "True", "Suspended"));
          },
          "          Kueue decides when it runs; it waits in the queue team\n"},
-        {"to run again", [](RelatedObjects& s) { conditions(s, condition("Suspended", "True", "Suspended")); },
+        {"to run again",
+         [](RelatedObjects& s) { conditions(s, condition("Suspended", "True", "Suspended")); },
          "          is to run again\n"},
         {"an unread runtime", [](RelatedObjects& s) { s.runtime = {.found = Json(), .unread = "forbidden"}; },
          "TTL       not known: the runtime says it, which could not be read\nRuntime   "
@@ -345,4 +349,4 @@ TEST_CASE("times are told in their two largest units", "[explain]") {
     CHECK(format_duration(86401s) == "1d");
 }
 
-}  // namespace reconciler
+}  // namespace cli

@@ -21,7 +21,7 @@ Json config_map(const char* text) {
 struct OneMap {
     ModelServer server = {};
     boost::asio::io_context context = {};
-    Failure result = {};
+    StepFailure result = {};
 
     Writes apply(const char* text, ApplyPolicy when, Beside beside) {
         runtime::Built built;
@@ -66,9 +66,10 @@ TEST_CASE("each object is applied when its time is", "[object-writer]") {
         {"once: created beside a JobSet of an older controller", nullptr, "a", ApplyPolicy::once,
          Beside::other_job_set, "a", 1},
         {"once: left alone", "a", "b", ApplyPolicy::once, Beside::new_job_set, "a", 0},
-        {"every pass: created while absent", nullptr, "a", ApplyPolicy::every_pass, Beside::own_job_set, "a", 1},
-        {"every pass: changed beside a running JobSet", "a", "b", ApplyPolicy::every_pass, Beside::own_job_set,
-         "b", 1},
+        {"every pass: created while absent", nullptr, "a", ApplyPolicy::every_pass, Beside::own_job_set, "a",
+         1},
+        {"every pass: changed beside a running JobSet", "a", "b", ApplyPolicy::every_pass,
+         Beside::own_job_set, "b", 1},
         {"every pass: what is as it should be is not written", "a", "a", ApplyPolicy::every_pass,
          Beside::new_job_set, "a", 0},
         {"with the JobSet: not while that is left alone", nullptr, "a", ApplyPolicy::with_job_set,

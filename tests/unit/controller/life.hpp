@@ -4,8 +4,8 @@
 #include <boost/asio/io_context.hpp>
 #include <catch2/catch.hpp>
 
-#include "model_server.hpp"
 #include "controller/reconcile/reconciler.hpp"
+#include "model_server.hpp"
 #include "runtime/plugin.hpp"
 #include "support/printers.hpp"
 #include "support/virtual_clock.hpp"

@@ -5,10 +5,10 @@
 #include <boost/asio/io_context.hpp>
 #include <catch2/catch.hpp>
 
+#include "controller/reconcile/controller.hpp"
 #include "model_server.hpp"
 #include "support/printers.hpp"
 #include "support/virtual_clock.hpp"
-#include "controller/reconcile/controller.hpp"
 
 using namespace std::chrono_literals;
 using api::Json;
@@ -59,21 +59,22 @@ struct Shop {
     net::Metrics metrics = {};
     std::unique_ptr<controller::Controller> controller = {};
     kube::Namespaces namespaces;
-    controller::Cache cache{
-        [this](const api::ObjectKey& key, const controller::Change& change) { controller->enqueue(key, change); },
-        namespaces};
+    controller::Cache cache{[this](const api::ObjectKey& key, const controller::Change& change) {
+                                controller->enqueue(key, change);
+                            },
+                            namespaces};
     std::function<void()> on_pass = [] {};
     controller::SharedObjects shared_{time};
     controller::Reconciler pass{gate_,
-                          cache,
-                          events,
-                          log,
-                          [this] {
-                              on_pass();
-                              return server.now;
-                          },
-                          {},
-                          {runtime::default_pipeline(), shared_}};
+                                cache,
+                                events,
+                                log,
+                                [this] {
+                                    on_pass();
+                                    return server.now;
+                                },
+                                {},
+                                {runtime::default_pipeline(), shared_}};
     bool allowed = true;
     bool draining = false;
     std::optional<std::size_t> cut = {};    // passes, by a drain that is over

@@ -8,7 +8,7 @@ TEST_CASE("how far the clock is off is in the metrics at once, and in the log on
     std::string lines;
     net::Log log(net::LogLevel::info, net::LogFormat::json, [&](std::string_view line) { lines += line; });
     net::Metrics metrics;
-    reconciler::ClockWatch watch(log, metrics);
+    kube::ClockWatch watch(log, metrics);
     CHECK_THAT(metrics.expose(), Catch::Contains("\nsignalbox_clock_skew_seconds 0\n"));
 
     kube::SteadyTime came(1000h);

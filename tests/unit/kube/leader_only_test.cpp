@@ -39,7 +39,7 @@ std::optional<api::Result<kube::Response>> send(kube::ApiServer& server, std::st
 TEST_CASE("a process that lost its lease still reads, but writes nothing") {
     Recorder recorder;
     bool leading = true;
-    reconciler::LeaderOnly guard(recorder, [&] { return leading; });
+    kube::LeaderOnly guard(recorder, [&] { return leading; });
     CHECK(send(guard, "PATCH")->has_value());
     leading = false;
     CHECK(send(guard, "GET")->has_value());

@@ -242,7 +242,8 @@ TEST_CASE("a status that could not be written counts as a failed pass", "[conclu
     const Conclusion failed = after_failed_status_write(deleted, observed, lost_connection, start + 90s);
     CHECK(text(failed.events) == "Normal JobSetDeleted");
     CHECK(failed.requeue_after == 1s);
-    CHECK(failed.retry_state == RetryState{.failures = 1, .trouble_since = start + 90s, .waits_until = start + 91s});
+    CHECK(failed.retry_state ==
+          RetryState{.failures = 1, .trouble_since = start + 90s, .waits_until = start + 91s});
 
     Observed to_suspend = running();
     to_suspend.job->suspend = true;
@@ -252,8 +253,9 @@ TEST_CASE("a status that could not be written counts as a failed pass", "[conclu
     CHECK_FALSE(transition.decide_again);
     CHECK(text(transition.events) == "Warning ReconcileError");
     CHECK(transition.events[0].note == "TrainJob default/job status: connection reset");
-    CHECK(transition.retry_state ==
-          RetryState{.failures = 4, .trouble_since = start, .warned = start + 90s, .waits_until = start + 98s});
+    CHECK(
+        transition.retry_state ==
+        RetryState{.failures = 4, .trouble_since = start, .warned = start + 90s, .waits_until = start + 98s});
     CHECK(transition.requeue_after == 8s);
 
     // An end that waits to be written is no reason to hurry a server that asked for a pause.

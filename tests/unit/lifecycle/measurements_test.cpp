@@ -7,7 +7,7 @@ namespace {
 
 // As a pass that begins and ends at that time.
 Measurements after(const Observed& observed, std::chrono::seconds elapsed, const Outcome& outcome = {},
-                 bool status_stored = true) {
+                   bool status_stored = true) {
     const Decision decision = decide(observed, start + elapsed);
     const Conclusion conclusion = conclude(observed, decision, outcome, start + elapsed);
     return measurements(observed, decision, outcome, conclusion, status_stored, start + elapsed);

@@ -209,7 +209,8 @@ TEST_CASE("a status that could not be written does not begin the 15 s anew", "[t
     const Observed before = submitted();
     const Conclusion first = conclude_after(before, 0s, refused(webhook_down));
     Observed later = before;
-    later.retry_state = after_failed_status_write(first, before, server_error(409, "modified"), start).retry_state;
+    later.retry_state =
+        after_failed_status_write(first, before, server_error(409, "modified"), start).retry_state;
     const Conclusion second = conclude_after(later, 15s, refused(webhook_down));
     CHECK(text(second.conditions) == "Created=Unknown/JobsCreationRetrying");
 }

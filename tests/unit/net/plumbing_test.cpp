@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include "loop.hpp"
-#include "net/process/file.hpp"
 #include "net/http/http.hpp"
+#include "net/process/file.hpp"
 #include "net/process/options.hpp"
 #include "net/process/run_main.hpp"
 #include "net/process/signals.hpp"

@@ -5,8 +5,8 @@
 
 #include "certificates.hpp"
 #include "loop.hpp"
-#include "net/server/http_server.hpp"
 #include "net/process/timer.hpp"
+#include "net/server/http_server.hpp"
 #include "peer.hpp"
 
 namespace test {

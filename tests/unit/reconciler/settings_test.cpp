@@ -10,7 +10,7 @@ struct CommandLine {
     reconciler::Settings settings = {};
     net::Options options{"signalbox-reconciler", "summary", "0"};
 
-    api::Result<> controller::read(const std::vector<const char*>& words) {
+    api::Result<> read(const std::vector<const char*>& words) {
         reconciler::add_options(options, settings);
         if (const auto parsed = options.parse(words); !parsed) return parsed.error();
         return reconciler::check(settings);
@@ -109,6 +109,6 @@ TEST_CASE("the status server is the original's unless the options say otherwise"
         INFO(c.name);
         CommandLine line;
         REQUIRE(line.read(c.words));
-        CHECK(reconciler::status_server_of(line.settings, c.pod_namespace) == c.want);
+        CHECK(controller::status_server_of(line.settings.build, c.pod_namespace) == c.want);
     }
 }

@@ -3,8 +3,8 @@
 #include <random>
 
 #include "fixtures.hpp"
-#include "runtime/validation.hpp"
 #include "runtime/snapshot.hpp"
+#include "runtime/validation.hpp"
 
 using api::Json;
 

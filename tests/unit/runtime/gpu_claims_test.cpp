@@ -54,7 +54,8 @@ std::string counted(const Json& runtime, Objects observed, const Json& job = tra
     std::string text;
     for (const Json& entry : node_container(built->objects.back().object)["env"].items())
         if (entry["name"].as_string() == "DMLC_NUM_WORKER") text = entry["value"].as_string();
-    for (const runtime::BuildWarning& notice : built->warnings) text += " " + notice.reason + ": " + notice.note;
+    for (const runtime::BuildWarning& notice : built->warnings)
+        text += " " + notice.reason + ": " + notice.note;
     return text;
 }
 

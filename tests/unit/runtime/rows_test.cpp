@@ -10,8 +10,8 @@
 
 #include "fixtures.hpp"
 #include "merge/json_patch.hpp"
-#include "runtime/validation.hpp"
 #include "runtime/plugin.hpp"
+#include "runtime/validation.hpp"
 #include "support/places.hpp"
 
 using api::Json;

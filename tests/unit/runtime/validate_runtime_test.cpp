@@ -174,7 +174,7 @@ TEST_CASE("a runtime's warnings come when there is news", "[admission]") {
 TEST_CASE("a subdomain is shared where it is fixed and Pods have host names", "[admission]") {
     const auto warnings = [](const char* network) {
         return runtime::validate_runtime(changed(plain_runtime(), {{"spec.template.spec.network", network}}),
-                                       {})
+                                         {})
             .warnings.size();
     };
     CHECK(warnings("{subdomain: team, enableDNSHostnames: true}") == 1);

@@ -331,9 +331,9 @@ TEST_CASE("an update is judged by what it changes", "[admission]") {
             if (c.job_set) job_set.replicated_jobs = api::parse_jobs_status(tree(c.job_set));
             const auto review = [&](const api::JobSet& found) {
                 return text(runtime::validate_train_job({.object = after,
-                                                       .old_object = before,
-                                                       .runtime = &runtime,
-                                                       .job_set = c.job_set ? &found : nullptr})
+                                                         .old_object = before,
+                                                         .runtime = &runtime,
+                                                         .job_set = c.job_set ? &found : nullptr})
                                 .errors);
             };
             CHECK(review(job_set) == c.want);
@@ -379,7 +379,8 @@ TEST_CASE("what must be looked up", "[admission]") {
     using runtime::RequiredInputs;
     const Json job = train_job();
     CHECK(runtime::lookups_for(job, Json()) == RequiredInputs{.runtime = true, .job_set = false});
-    CHECK(runtime::lookups_for(changed(job, {{"spec.runtimeRef.kind", "Other"}}), Json()) == RequiredInputs{});
+    CHECK(runtime::lookups_for(changed(job, {{"spec.runtimeRef.kind", "Other"}}), Json()) ==
+          RequiredInputs{});
     CHECK(runtime::lookups_for(changed(job, {{"spec.trainer.image", "i"}}), job) ==
           RequiredInputs{.runtime = true, .job_set = false});
     CHECK(runtime::lookups_for(changed(job, {{"spec.runtimePatches", "[{manager: a.io/x}]"}}), job) ==

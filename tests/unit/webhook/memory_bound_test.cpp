@@ -5,11 +5,12 @@
 #include <regex>
 #include <sstream>
 
-#include "net/server/http_server.hpp"
 #include "admission/rationed_server.hpp"
+#include "net/server/http_server.hpp"
 #include "settings.hpp"
 #include "support/places.hpp"
 
+using namespace admission;
 using namespace webhook;
 
 namespace {
@@ -53,9 +54,11 @@ TEST_CASE("the documented limits are those that are compiled in", "[limits]") {
             number(static_cast<std::size_t>(ration.per_second)) + " a second, " +
             number(static_cast<std::size_t>(ration.at_once)) + " saved up |",
         "| objects that lookups read | | " + kibibytes(admission::lookup_limits::usual_object) + " over " +
-            number(admission::lookup_limits::connections) + " connections of each thread; larger ones one at a time, " +
-            "up to " + mebibytes(admission::lookup_limits::largest_object) + " |",
-        "one at a time, of 1,000 jobs at most, and " + mebibytes(admission::lookup_limits::largest_page) + " a page |",
+            number(admission::lookup_limits::connections) +
+            " connections of each thread; larger ones one at a time, " + "up to " +
+            mebibytes(admission::lookup_limits::largest_object) + " |",
+        "one at a time, of 1,000 jobs at most, and " + mebibytes(admission::lookup_limits::largest_page) +
+            " a page |",
         "| one body | | " + std::to_string(server.body_bytes >> 20) + " MiB | 413 |",
         "| request line and headers; their number | | " + std::to_string(server.header_bytes >> 10) + " KiB;",
         "Small bodies (" + std::to_string(net::ServerLimits::uncounted_bytes >> 10) + " KiB",

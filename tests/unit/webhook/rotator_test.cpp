@@ -10,8 +10,8 @@
 
 #include "api/base64.hpp"
 #include "fake_api_server.hpp"
-#include "net/tls/certificate.hpp"
 #include "net/process/task_group.hpp"
+#include "net/tls/certificate.hpp"
 #include "support/printers.hpp"
 
 using api::Json;

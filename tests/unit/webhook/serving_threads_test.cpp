@@ -35,12 +35,12 @@ struct Fixture {
     boost::asio::io_context context{1};
     net::Log log{net::LogLevel::error, net::LogFormat::text, [](std::string_view) {}};
     net::Metrics metrics;
-    webhook::ReviewMetrics review_metrics{metrics};
+    admission::ReviewMetrics review_metrics{metrics};
     net::ServerConfig config{.host = "127.0.0.1"};
 
-    webhook::AuthPolicy callers;
+    admission::AuthPolicy callers;
     kube::Namespaces namespaces;
-    webhook::ReviewPolicy policy;
+    admission::ReviewPolicy policy;
     net::LoopGaps loop_gaps;
 
     webhook::SharedServices tools() {
@@ -96,7 +96,7 @@ TEST_CASE("lanes share a port and learn what runtimes there are", "[lanes][threa
             fixture.run(ask_often(*port, 20, before));
             CHECK(before.denied == 20);
 
-            lanes.update({"", "plain"}, webhook::make_runtime_text(test::cluster_runtime()));
+            lanes.update({"", "plain"}, admission::make_runtime_text(test::cluster_runtime()));
             Answers after;
             fixture.run(ask_often(*port, 20, after));
             CHECK(after.allowed == 20);

@@ -138,8 +138,8 @@ TEST_CASE("every option sets what it names", "[settings]") {
     CHECK(settings.kueue_types == "2.3");
     CHECK(settings.log_level == net::LogLevel::debug);
     CHECK(settings.log_format == net::LogFormat::text);
-    CHECK(features_of(settings).status_server);
-    CHECK_FALSE(webhook::features_of({}).status_server);
+    CHECK(admission::features_of(settings.feature_gates).status_server);
+    CHECK_FALSE(admission::features_of({}).status_server);
 }
 
 TEST_CASE("threads share the limits of the process", "[settings]") {
@@ -180,7 +180,7 @@ TEST_CASE("Kueue's releases are told by those of its types", "[settings]") {
         settings.kueue_types = text;
         CHECK(webhook::review_policy(settings).kueue_types == want);
     }
-    const webhook::ReviewPolicy policy = webhook::review_policy({});
+    const admission::ReviewPolicy policy = webhook::review_policy({});
     CHECK(policy.kueue_types == KueueTypes::v2_2);
     CHECK(policy.lossy_clients.contains("system:serviceaccount:kueue-system:kueue-controller-manager"));
 }

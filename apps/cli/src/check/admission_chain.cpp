@@ -122,7 +122,8 @@ Json OfflineAdmission::ask(std::string_view path, const Json& request) {
     return body["response"];
 }
 
-AdmissionAnswer OfflineAdmission::judge(const offline::InputObject& known, const offline::InputObject* before) {
+AdmissionAnswer OfflineAdmission::judge(const offline::InputObject& known,
+                                        const offline::InputObject* before) {
     AdmissionAnswer answer;
     if (!known.unknown_fields.empty()) {
         if (validation_ == FieldValidation::strict) {

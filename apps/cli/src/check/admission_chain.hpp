@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "admission/handler.hpp"
 #include "admission/inputs.hpp"
 #include "offline/document_server.hpp"
 #include "offline/input.hpp"
-#include "admission/handler.hpp"
 
 namespace cli {
 

@@ -53,7 +53,8 @@ Json json_of(const InputObject& known, const AdmissionAnswer& answer) {
 }
 
 // A cluster has its runtimes already; files often do not.
-std::string hint(const InputObject& known, const offline::DocumentServer& server, const std::vector<InputObject>& all) {
+std::string hint(const InputObject& known, const offline::DocumentServer& server,
+                 const std::vector<InputObject>& all) {
     if (known.kind != api::train_job_kind) return "";
     const api::RuntimeRef ref = api::parse_runtime_ref(known.object["spec"]);
     const bool namespaced = ref.kind == api::training_runtime_kind;
@@ -66,7 +67,8 @@ std::string hint(const InputObject& known, const offline::DocumentServer& server
     return line(known.document->place("spec.runtimeRef"), "hint: " + advice);
 }
 
-api::Result<offline::Input> load_input(const std::vector<Document>& documents, const CheckSettings& settings) {
+api::Result<offline::Input> load_input(const std::vector<Document>& documents,
+                                       const CheckSettings& settings) {
     return offline::load_input(documents, settings.input.ns);
 }
 
@@ -86,12 +88,12 @@ void add_options(net::Options& options, CheckSettings& settings) {
     options.add_choice("output", settings.report, {{"text", Report::text}, {"json", Report::json}},
                        "one line per finding for people, or a JSON list of verdicts");
     options.shorten("output", 'o');
-    options.add_list("feature-gates", "LIST", settings.process.feature_gates,
+    options.add_list("feature-gates", "LIST", settings.feature_gates,
                      "as the webhook in the cluster has them");
 }
 
 api::Result<net::Output> check(const CheckSettings& settings) {
-    if (auto gates = runtime::check_gates(settings.process.feature_gates); !gates) return gates.error();
+    if (auto gates = runtime::check_gates(settings.feature_gates); !gates) return gates.error();
     const auto documents = offline::read_documents(settings.input.files);
     if (!documents) return documents.error();
     std::vector<Document> old_documents;
@@ -113,7 +115,7 @@ api::Result<net::Output> check(const CheckSettings& settings) {
     for (const Document* other : input->others)
         output.err += line(other->place(), "note: " + std::string(other->object()["kind"].as_string()) +
                                                " is passed over: no verdict depends on it");
-    const runtime::Pipeline pipeline = runtime::make_pipeline(features_of(settings.process));
+    const runtime::Pipeline pipeline = runtime::make_pipeline(admission::features_of(settings.feature_gates));
     OfflineAdmission admission(server, pipeline, settings.validation);
     Json verdicts = Json::array();
     for (const InputObject& known : input->known) {

@@ -1,10 +1,9 @@
 #pragma once
+#include "check/admission_chain.hpp"
 #include "net/process/run_main.hpp"
 #include "offline/documents.hpp"
-#include "check/admission_chain.hpp"
-#include "settings.hpp"
 
-/// `signalbox-webhook check`: what admission would say to TrainJobs and runtimes in files, without a cluster.
+/// `kubectl trainjob check`: what admission would say to TrainJobs and runtimes in files, without a cluster.
 namespace cli {
 
 enum class Report { text, json };
@@ -14,7 +13,7 @@ struct CheckSettings {
     std::vector<std::string> before = {};  ///< what is stored now
     FieldValidation validation = FieldValidation::strict;
     Report report = Report::text;
-    Settings process = {};  ///< of which only what changes the rules matters
+    net::FeatureGates feature_gates = {};  ///< of which only what changes the rules matters
 };
 
 /// `settings` must outlive the options.

@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "kube/client/https_api_server.hpp"
 #include "explain/collect.hpp"
+#include "kube/client/https_api_server.hpp"
 
 namespace cli {
 namespace {
@@ -128,7 +128,7 @@ kube::Async<> show(kube::ApiServer& server, kube::Clock& clock, api::ObjectKey k
         } else if (!again || seen.error().code != api::Errc::unavailable) {
             co_return seen.error();
         } else if (std::exchange(trouble, api::describe(seen.error())) != api::describe(seen.error())) {
-            std::fprintf(stderr, "signalbox-reconciler explain: %s; trying again\n", trouble.c_str());
+            std::fprintf(stderr, "kubectl trainjob explain: %s; trying again\n", trouble.c_str());
         }
         if (!settings.watch) co_return api::Result<>();
         co_await clock.sleep_until(clock.now() + settings.interval);
@@ -179,7 +179,7 @@ api::Result<net::Output> explain(const ExplainSettings& settings) {
     context.run();
     if (thrown) std::rethrow_exception(thrown);
     if (outcome) return net::Output{};
-    return net::Output{.err = "signalbox-reconciler explain: " + api::describe(outcome.error()) + "\n",
+    return net::Output{.err = "kubectl trainjob explain: " + api::describe(outcome.error()) + "\n",
                        .status = 1};
 }
 

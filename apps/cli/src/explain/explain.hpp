@@ -4,7 +4,7 @@
 
 #include "net/process/run_main.hpp"
 
-/// `signalbox-reconciler explain`: what there is to say of one TrainJob in a cluster, read as the user who
+/// `kubectl trainjob explain`: what there is to say of one TrainJob in a cluster, read as the user who
 /// asks.
 namespace cli {
 

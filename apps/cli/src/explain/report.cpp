@@ -8,12 +8,12 @@
 #include "api/job_set.hpp"
 #include "api/names.hpp"
 #include "explain/differences.hpp"
+#include "explain/pod_problems.hpp"
 #include "lifecycle/conditions.hpp"
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/observed.hpp"
 #include "lifecycle/state.hpp"
 #include "lifecycle/ttl.hpp"
-#include "explain/pod_problems.hpp"
 
 #include "runtime/snapshot.hpp"
 
@@ -160,8 +160,8 @@ void tell_deadline(const api::TrainJob& job, api::Time now, Screen& screen) {
     screen.line("Deadline", limit + since + ": " + format_duration(*at - now) + " left");
 }
 
-void tell_time_to_live(const api::TrainJob& job, const ReadResult<Json>& live, const Json* snapshot, api::Time now,
-                       Screen& screen) {
+void tell_time_to_live(const api::TrainJob& job, const ReadResult<Json>& live, const Json* snapshot,
+                       api::Time now, Screen& screen) {
     if (live.is_unread())
         return screen.line("TTL", "not known: the runtime says it, which could not be read", Tone::held);
     const Json* runtime = live.found.is_null() ? nullptr : &live.found;
@@ -179,7 +179,8 @@ void tell_some(const Items& items, std::size_t most, Screen& screen, Tell tell) 
     if (items.size() > most) screen.line("", "  and " + std::to_string(items.size() - most) + " more");
 }
 
-void tell_runtime(const api::TrainJob& job, const ReadResult<Json>& live, const Json* snapshot, Screen& screen) {
+void tell_runtime(const api::TrainJob& job, const ReadResult<Json>& live, const Json* snapshot,
+                  Screen& screen) {
     const std::string name = job.runtime_ref.kind + " " + job.runtime_ref.name;
     if (live.is_unread())
         return screen.line("Runtime", name + ", which could not be read: " + live.unread, Tone::held);

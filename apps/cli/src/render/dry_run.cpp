@@ -3,9 +3,9 @@
 #include <boost/asio/io_context.hpp>
 
 #include "api/names.hpp"
-#include "offline/input.hpp"
 #include "controller/reconcile/reconciler.hpp"
 #include "controller/reconcile/shared_objects.hpp"
+#include "offline/input.hpp"
 
 namespace cli {
 namespace {

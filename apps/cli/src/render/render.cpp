@@ -41,7 +41,8 @@ void look_at_schema(const InputObject& known, Rendered& rendered) {
                       " would not be stored: " + fault.field + ": " + fault.message);
 }
 
-std::string hint(const InputObject& job, const offline::DocumentServer& server, const std::vector<InputObject>& all) {
+std::string hint(const InputObject& job, const offline::DocumentServer& server,
+                 const std::vector<InputObject>& all) {
     const api::TrainJob parsed = api::parse_train_job(job.object);
     const api::ObjectKey key = controller::runtime_key(parsed);
     const auto& resource =
@@ -156,15 +157,16 @@ void add_options(net::Options& options, RenderSettings& settings) {
         "diff", "FILE", settings.other_version,
         "print what would change if the documents of this file stood in the place of those of the same "
         "kind and name: another version of a runtime; may be given several times");
-    add_build_options(options, settings.process);
+    controller::add_options(options, settings.build);
 }
 
 api::Result<net::Output> render(const RenderSettings& settings) {
-    if (auto valid = check(settings.process); !valid) return valid.error();
+    if (auto valid = controller::check(settings.build); !valid) return valid.error();
     const bool compares = !settings.other_version.empty();
     if (compares && settings.format == Format::json)
         return api::invalid("", "--diff compares YAML: leave out --output");
-    const auto pipeline = runtime::make_pipeline({.status_server = status_server_of(settings.process, "")});
+    const auto pipeline =
+        runtime::make_pipeline({.status_server = controller::status_server_of(settings.build, "")});
     const auto documents = offline::read_documents(settings.input.files);
     if (!documents) return documents.error();
     const auto input = offline::load_input(*documents, settings.input.ns);

@@ -1,17 +1,17 @@
 #pragma once
+#include "controller/build_settings.hpp"
 #include "net/process/run_main.hpp"
 #include "offline/documents.hpp"
 #include "render/print.hpp"
-#include "settings.hpp"
 
-/// `signalbox-reconciler render`: what would be applied for TrainJobs in files, without a cluster.
+/// `kubectl trainjob render`: what would be applied for TrainJobs in files, without a cluster.
 namespace cli {
 
 struct RenderSettings {
     offline::InputSettings input = {};
     std::vector<std::string> other_version = {};  ///< --diff; empty: print the objects
     Format format = Format::yaml;
-    Settings process = {};  ///< of which only what changes the objects matters
+    controller::BuildSettings build = {};  ///< of which only what changes the objects matters
 };
 
 /// `settings` must outlive the options.

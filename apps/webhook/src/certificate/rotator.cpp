@@ -58,8 +58,8 @@ bool same(const net::TlsIdentity& a, const net::TlsIdentity& b) {
 
 }  // namespace
 
-CertificateRotator::CertificateRotator(kube::ApiServer& server, kube::Clock& clock, Options options, net::Tls& tls,
-                       net::Log& log)
+CertificateRotator::CertificateRotator(kube::ApiServer& server, kube::Clock& clock, Options options,
+                                       net::Tls& tls, net::Log& log)
     : server_(server),
       clock_(clock),
       options_(std::move(options)),
@@ -166,7 +166,8 @@ bool CertificateRotator::others_may_add_theirs(const ServingCertificate& stored)
     return clock_.now() < known_since_ + 2 * interval_;
 }
 
-net::Async<> CertificateRotator::write_certificate(api::Json secret, ServingCertificate made, std::string_view what) {
+net::Async<> CertificateRotator::write_certificate(api::Json secret, ServingCertificate made,
+                                                   std::string_view what) {
     const bool missing = secret.is_null();
     kube::Request request;
     if (missing) {

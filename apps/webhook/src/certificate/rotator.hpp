@@ -3,10 +3,10 @@
 #include <optional>
 #include <string>
 
+#include "certificate/serving_certificate.hpp"
 #include "kube/client/api_server.hpp"
 #include "kube/client/clock.hpp"
 #include "net/process/log.hpp"
-#include "certificate/serving_certificate.hpp"
 
 namespace webhook {
 
@@ -30,7 +30,8 @@ public:
     };
 
     /// All but the options must outlive it.
-    CertificateRotator(kube::ApiServer& server, kube::Clock& clock, Options options, net::Tls& tls, net::Log& log);
+    CertificateRotator(kube::ApiServer& server, kube::Clock& clock, Options options, net::Tls& tls,
+                       net::Log& log);
 
     /// Ends by cancellation only.
     net::Task<> run();

@@ -2,16 +2,16 @@
 #include <string_view>
 
 #include "admission/inputs.hpp"
-#include "kube/client/clock.hpp"
-#include "kube/client/namespaces.hpp"
-#include "net/server/http_server.hpp"
-#include "net/process/log.hpp"
-#include "admission/rare_log.hpp"
-#include "admission/rereads.hpp"
 #include "admission/limiter.hpp"
 #include "admission/metrics.hpp"
+#include "admission/rare_log.hpp"
+#include "admission/rereads.hpp"
 #include "admission/review_turns.hpp"
 #include "admission/routes.hpp"
+#include "kube/client/clock.hpp"
+#include "kube/client/namespaces.hpp"
+#include "net/process/log.hpp"
+#include "net/server/http_server.hpp"
 
 namespace admission {
 

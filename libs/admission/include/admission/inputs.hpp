@@ -1,9 +1,9 @@
 #pragma once
+#include "admission/review_turns.hpp"
 #include "admission/reviews.hpp"
+#include "admission/runtime_lister.hpp"
 #include "kube/client/api_server.hpp"
 #include "kube/client/namespaces.hpp"
-#include "admission/review_turns.hpp"
-#include "admission/runtime_lister.hpp"
 
 namespace admission {
 
@@ -28,8 +28,8 @@ public:
     /// Jobs are counted in `namespaces`. `turns` bound what lookups hold and for how long they keep the
     /// thread; nullptr: no bound.
     InputReader(RuntimeLister& runtimes, kube::ApiServer& server,
-               const runtime::Pipeline& pipeline = runtime::default_pipeline(),
-               kube::Namespaces namespaces = {}, ReviewTurns* turns = nullptr)
+                const runtime::Pipeline& pipeline = runtime::default_pipeline(),
+                kube::Namespaces namespaces = {}, ReviewTurns* turns = nullptr)
         : runtimes_(runtimes),
           server_(server),
           pipeline_(pipeline),
@@ -37,10 +37,12 @@ public:
           turns_(turns) {}
 
     /// How many values the runtime has that the request is judged by; 0 if it is not here, or none is wanted.
-    std::size_t cached_values(const api::AdmissionRequest& request, const runtime::RequiredInputs& wanted) const;
+    std::size_t cached_values(const api::AdmissionRequest& request,
+                              const runtime::RequiredInputs& wanted) const;
 
     /// Without asking anybody; nullopt if that is not possible.
-    std::optional<ReviewInputs> from_cache(const api::AdmissionRequest& request, const runtime::RequiredInputs& wanted) const;
+    std::optional<ReviewInputs> from_cache(const api::AdmissionRequest& request,
+                                           const runtime::RequiredInputs& wanted) const;
 
     enum class Runtime : std::uint8_t {
         known,  ///< from the watch, if it has one

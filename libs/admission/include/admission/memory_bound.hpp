@@ -4,8 +4,8 @@
 #include "admission/limiter.hpp"
 #include "admission/review_turns.hpp"
 #include "admission/runtime_informer.hpp"
-#include "admission/runtime_text.hpp"
 #include "admission/runtime_lister.hpp"
+#include "admission/runtime_text.hpp"
 
 namespace admission {
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "admission/routes.hpp"
 #include "api/admission_review.hpp"
 #include "net/process/metrics.hpp"
-#include "admission/routes.hpp"
 
 namespace admission {
 

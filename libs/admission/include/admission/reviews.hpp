@@ -8,6 +8,7 @@
 #include "api/job_set.hpp"
 #include "api/object_key.hpp"
 #include "api/time.hpp"
+#include "runtime/pipeline.hpp"
 #include "runtime/validation.hpp"
 
 namespace admission {
@@ -18,6 +19,9 @@ struct ReviewPolicy {
     std::set<std::string, std::less<>> lossy_clients = {};
     runtime::KueueTypes kueue_types = runtime::KueueTypes::v2_2;
 };
+
+/// What the feature gates turn on. Of the status server only that there is one: reviews need no more.
+runtime::Features features_of(const runtime::FeatureGates& gates);
 
 /// What was found in the cluster for one review; what was not asked for is absent, like what does not exist.
 struct ReviewInputs {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "admission/runtime_text.hpp"
 #include "kube/watch/reflector.hpp"
 #include "kube/watch/store.hpp"
-#include "admission/runtime_text.hpp"
 
 namespace admission {
 

@@ -3,9 +3,9 @@
 #include <memory>
 #include <unordered_map>
 
+#include "admission/runtime_text.hpp"
 #include "api/json.hpp"
 #include "api/object_key.hpp"
-#include "admission/runtime_text.hpp"
 
 namespace admission {
 

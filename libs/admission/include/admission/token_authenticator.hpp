@@ -8,9 +8,9 @@
 
 #include "kube/client/api_server.hpp"
 #include "kube/client/clock.hpp"
-#include "net/tls/digest.hpp"
 #include "net/http/http.hpp"
 #include "net/process/log.hpp"
+#include "net/tls/digest.hpp"
 
 namespace admission {
 

@@ -6,8 +6,8 @@
 #include "api/hash.hpp"
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
-#include "lifecycle/observed.hpp"
 #include "cache/owner.hpp"
+#include "lifecycle/observed.hpp"
 
 namespace controller {
 namespace {
@@ -69,9 +69,9 @@ std::optional<Cache::TrainJobIndex> transform_train_job(Json& object) {
     keep_what_decisions_need(object);
     keep_only(object.find("status"), {"conditions", "jobsStatus"});
     return Cache::TrainJobIndex{.runtime_hash = std::hash<api::ObjectKey>()(runtime_key(job)),
-                                 .expects_job_set = goes_on && lifecycle::had_job_set(job),
-                                 .is_held = goes_on && job.suspend,
-                                 .state = state};
+                                .expects_job_set = goes_on && lifecycle::had_job_set(job),
+                                .is_held = goes_on && job.suspend,
+                                .state = state};
 }
 
 // Volcano makes PodGroups for everybody's Pods.
@@ -93,9 +93,9 @@ std::optional<Cache::RuntimeIndex> transform_runtime(Json& object) {
     const Json& policy = std::as_const(object)["spec"]["podGroupPolicy"];
     const std::uint64_t spec_hash = api::keyed_hash(api::to_json(std::as_const(object)["spec"]));
     return Cache::RuntimeIndex{.spec_hash = spec_hash,
-                                .has_legacy_finalizer = held,
-                                .coscheduling = policy["coscheduling"].is_object(),
-                                .volcano = policy["volcano"].is_object()};
+                               .has_legacy_finalizer = held,
+                               .coscheduling = policy["coscheduling"].is_object(),
+                               .volcano = policy["volcano"].is_object()};
 }
 
 // That an object is gone has no version that anybody could have made.
@@ -133,17 +133,20 @@ Cache::Cache(OnChange enqueue, kube::Namespaces namespaces)
           transform_runtime,
           [this](const auto& key, auto* before, auto* after) { note_runtime(key, before, after); },
           namespaces_),
-      cluster_training_runtimes_(transform_runtime, [this](const auto& key, auto* before,
-                                                        auto* after) { note_runtime(key, before, after); }),
+      cluster_training_runtimes_(
+          transform_runtime,
+          [this](const auto& key, auto* before, auto* after) { note_runtime(key, before, after); }),
       pod_groups_(
           transform_pod_group,
-          [this](const auto& key, auto* before, auto* after) { enqueue_gang(key, before, after); }, namespaces_,
+          [this](const auto& key, auto* before, auto* after) { enqueue_gang(key, before, after); },
+          namespaces_,
           [this](const auto& section) {
               enqueue_suspended_without(pod_groups_, &RuntimeIndex::coscheduling, section);
           }),
       volcano_pod_groups_(
           transform_pod_group,
-          [this](const auto& key, auto* before, auto* after) { enqueue_gang(key, before, after); }, namespaces_,
+          [this](const auto& key, auto* before, auto* after) { enqueue_gang(key, before, after); },
+          namespaces_,
           [this](const auto& section) {
               enqueue_suspended_without(volcano_pod_groups_, &RuntimeIndex::volcano, section);
           }) {}
@@ -208,7 +211,7 @@ void Cache::note(const api::ObjectKey& train_job, const TrainJobEntry* before, c
 }
 
 void Cache::enqueue_owner(const api::ObjectKey& job_set, const JobSetEntry* before,
-                           const JobSetEntry* after) {
+                          const JobSetEntry* after) {
     const bool ours = (before && before->index.ours) || (after && after->index.ours);
     const bool comes_or_goes = !before || !after;
     // A cluster may be full of JobSets that have nothing to do with TrainJobs.
@@ -225,8 +228,8 @@ void Cache::enqueue_jobs_without_job_set(const std::string& section) {
 // Only of suspended jobs a PodGroup is made again. Queues hold back thousands that want none, and lists of
 // PodGroups come when an API server has begun anew and has better things to do. Where the runtime is unknown,
 // a pass finds out.
-void Cache::enqueue_suspended_without(const kube::Store<PodGroupIndex>& pod_groups, bool RuntimeIndex::*wanted,
-                               const std::string& section) {
+void Cache::enqueue_suspended_without(const kube::Store<PodGroupIndex>& pod_groups,
+                                      bool RuntimeIndex::*wanted, const std::string& section) {
     std::unordered_set<std::size_t> without;
     const auto note = [&](const api::ObjectKey& runtime, const auto& entry) {
         if (!(entry.index.*wanted)) without.insert(std::hash<api::ObjectKey>()(runtime));
@@ -241,7 +244,7 @@ void Cache::enqueue_suspended_without(const kube::Store<PodGroupIndex>& pod_grou
 
 // Its scheduler writes the status of a gang all the time.
 void Cache::enqueue_gang(const api::ObjectKey& pod_group, const PodGroupEntry* before,
-                       const PodGroupEntry* after) {
+                         const PodGroupEntry* after) {
     const bool same = before && after && before->object.uid() == after->object.uid() &&
                       before->index.generation == after->index.generation;
     if (!same) on_change_(pod_group, {});
@@ -249,7 +252,7 @@ void Cache::enqueue_gang(const api::ObjectKey& pod_group, const PodGroupEntry* b
 
 // Tenants may have as many runtimes as TrainJobs, and change them as often.
 void Cache::note_runtime(const api::ObjectKey& runtime, const RuntimeEntry* before,
-                          const RuntimeEntry* after) {
+                         const RuntimeEntry* after) {
     const std::size_t hash = std::hash<api::ObjectKey>()(runtime);
     if (after)
         runtime_bytes_[hash] = after->size;

@@ -67,7 +67,7 @@ std::optional<kube::Request> request_for(const runtime::BuiltObject& built, cons
 }  // namespace
 
 kube::Task<StepFailure> apply_objects(kube::ApiServer& server, const runtime::Built& built,
-                                  const NeededObjects& found, Beside beside) {
+                                      const NeededObjects& found, Beside beside) {
     for (std::size_t i = 0; i + 1 < built.objects.size(); ++i) {
         const runtime::BuiltObject& each = built.objects[i];
         if (each.when == ApplyPolicy::with_job_set && beside != Beside::new_job_set) continue;

@@ -14,7 +14,7 @@ enum class Beside {
 /// What is as it should be is not written again. However late a request arrives, it changes nothing that has
 /// come or changed since we looked. References must live until the coroutine ends.
 kube::Task<StepFailure> apply_objects(kube::ApiServer& server, const runtime::Built& built,
-                                  const NeededObjects& found, Beside beside);
+                                      const NeededObjects& found, Beside beside);
 
 /// Those that are made once, and are not there: beside a JobSet whose Pods have mounted them, others would
 /// keep the Pods that restart from those that do not.

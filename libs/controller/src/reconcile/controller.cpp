@@ -34,8 +34,8 @@ constexpr std::size_t growth_of_grants = 4;
 
 }  // namespace
 
-Controller::Controller(boost::asio::any_io_executor executor, kube::Clock& clock, Cache& cache, Reconciler& pass,
-               net::Metrics& metrics, net::Log& log, Allowed allowed, Limits limits)
+Controller::Controller(boost::asio::any_io_executor executor, kube::Clock& clock, Cache& cache,
+                       Reconciler& pass, net::Metrics& metrics, net::Log& log, Allowed allowed, Limits limits)
     : clock_(clock),
       cache_(cache),
       reconciler_(pass),
@@ -153,7 +153,8 @@ net::Task<std::size_t> Controller::drain(std::chrono::milliseconds patience) {
     stopping_ = true;
     const kube::SteadyTime until = clock_.now() + patience;
     while (!running_.empty() && clock_.now() < until && allowed_())
-        co_await (reconcile_ended_.wait() || clock_.sleep_until(std::min(until, clock_.now() + poll_interval)));
+        co_await (reconcile_ended_.wait() ||
+                  clock_.sleep_until(std::min(until, clock_.now() + poll_interval)));
     const std::size_t cut = queue_.running();
     cutting_ = true;
     co_await running_.join();
@@ -263,13 +264,14 @@ void Controller::finish(const api::ObjectKey& key, const std::string& uid, const
     if (report.requeue_after) queue_.add_after(key, now + *report.requeue_after);
 }
 
-void Controller::note_written(const api::ObjectKey& key, const ReconcileResult& report, kube::SteadyTime now) {
+void Controller::note_written(const api::ObjectKey& key, const ReconcileResult& report,
+                              kube::SteadyTime now) {
     if (report.written.train_job.empty() && report.written.job_set.empty()) return;
     expectations_[key] = {.written = report.written,
-                     .settled = report.settled,
-                     .train_job_lists = cache_.train_jobs().lists(key.ns),
-                     .job_set_lists = cache_.job_sets().lists(key.ns),
-                     .until = now + longest_deferral};
+                          .settled = report.settled,
+                          .train_job_lists = cache_.train_jobs().lists(key.ns),
+                          .job_set_lists = cache_.job_sets().lists(key.ns),
+                          .until = now + longest_deferral};
 }
 
 // What it has read was more than it was charged for: it begins anew when there is room for a dearer one.
@@ -291,8 +293,9 @@ bool Controller::expectations_met(const api::ObjectKey& key, kube::SteadyTime no
         return version.empty() || store.has_seen(key.ns, version) || store.lists(key.ns) != lists;
     };
     const Expectations& expectations = at->second;
-    const bool expectations_met = seen(cache_.train_jobs(), expectations.written.train_job, expectations.train_job_lists) &&
-                           seen(cache_.job_sets(), expectations.written.job_set, expectations.job_set_lists);
+    const bool expectations_met =
+        seen(cache_.train_jobs(), expectations.written.train_job, expectations.train_job_lists) &&
+        seen(cache_.job_sets(), expectations.written.job_set, expectations.job_set_lists);
     if (!expectations_met && now < expectations.until) return false;
     expectations_.erase(at);
     return true;

@@ -1,6 +1,5 @@
 #include "reconcile/job_set_writer.hpp"
 
-#include "reconcile/kept_claims.hpp"
 #include "kube/client/job_requests.hpp"
 #include "kube/client/without_object.hpp"
 #include "lifecycle/quota.hpp"
@@ -9,6 +8,7 @@
 #include "lifecycle/withdrawal.hpp"
 #include "net/process/next_turn.hpp"
 #include "reconcile/apply_objects.hpp"
+#include "reconcile/kept_claims.hpp"
 #include "runtime/applied_hash.hpp"
 #include "runtime/live_defaults.hpp"
 

@@ -1,9 +1,9 @@
 #pragma once
-#include "kube/client/api_server.hpp"
-#include "lifecycle/outcome.hpp"
 #include "controller/reconcile/needs.hpp"
 #include "controller/reconcile/observe.hpp"
 #include "controller/reconcile/written_versions.hpp"
+#include "kube/client/api_server.hpp"
+#include "lifecycle/outcome.hpp"
 
 namespace controller {
 

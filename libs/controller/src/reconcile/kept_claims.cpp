@@ -2,8 +2,8 @@
 
 #include "api/names.hpp"
 #include "api/notes.hpp"
-#include "kube/client/job_requests.hpp"
 #include "controller/reconcile/observe.hpp"
+#include "kube/client/job_requests.hpp"
 #include "runtime/compare.hpp"
 
 namespace controller {

@@ -4,8 +4,8 @@
 #include <unordered_set>
 
 #include "api/hash.hpp"
-#include "kube/client/kinds.hpp"
 #include "cache/owner.hpp"
+#include "kube/client/kinds.hpp"
 
 namespace controller {
 namespace {
@@ -60,7 +60,7 @@ const kube::Resource& known_resource_of(const Need& need) {
 
 // Why an object that we were to make is not ours; nullopt if it is, or does not exist.
 std::optional<StepFailure> taken_by_others(const Need& need, const api::TrainJob& job,
-                                       const std::vector<Json>& observed) {
+                                           const std::vector<Json>& observed) {
     const Json* there = need.ours ? runtime::find_observed(observed, need) : nullptr;
     if (!there || api::parse_meta(*there).controller_uid == job.meta.uid) return std::nullopt;
     return lifecycle::ForeignObject{described(need), is_leftover(*there, job)};
@@ -71,8 +71,9 @@ std::optional<StepFailure> taken_by_others(const Need& need, const api::TrainJob
 std::string described(const Need& need) { return need.kind + " " + to_string(need.key); }
 
 kube::Task<std::variant<NeededObjects, StepFailure>> observe_needs(kube::ApiServer& server,
-                                                               const api::TrainJob& job, const Json& runtime,
-                                                               BuildContext build_context) {
+                                                                   const api::TrainJob& job,
+                                                                   const Json& runtime,
+                                                                   BuildContext build_context) {
     NeededObjects found;
     std::unordered_set<std::string, api::KeyedHash>
         asked;  // a job may name many objects, and is asked again and again
@@ -93,8 +94,8 @@ kube::Task<std::variant<NeededObjects, StepFailure>> observe_needs(kube::ApiServ
 }
 
 kube::Task<std::variant<std::vector<Json>, StepFailure>> read_objects(kube::ApiServer& server,
-                                                                  std::vector<Need> needs,
-                                                                  BuildContext build_context) {
+                                                                      std::vector<Need> needs,
+                                                                      BuildContext build_context) {
     std::vector<Json> observed;
     for (const Need& need : needs) {
         const auto read = co_await observe(server, need, known_resource_of(need), build_context, observed);

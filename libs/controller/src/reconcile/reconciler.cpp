@@ -28,18 +28,20 @@ bool has_conditions(const lifecycle::Decision& decision) {
 
 // Why they cannot say anything, which holds up nothing but their conditions.
 kube::Task<std::optional<lifecycle::ReadFailed>> Reconciler::ask_plugins(const View& view,
-                                                                   lifecycle::Outcome& outcome) {
+                                                                         lifecycle::Outcome& outcome) {
     const api::TrainJob& job = *view.observed.job;
     auto needs = runtime::condition_needs(job, build_context_.pipeline);
     auto read = co_await read_objects(server_, std::move(needs), build_context_);
     if (auto* failure = std::get_if<StepFailure>(&read)) co_return std::get<lifecycle::ReadFailed>(*failure);
     const api::JobSet* job_set = view.observed.job_set ? &*view.observed.job_set : nullptr;
     const auto& observed = std::get<std::vector<api::Json>>(read);
-    outcome.plugin_conditions = runtime::conditions_of_plugins({job, job_set, observed}, build_context_.pipeline);
+    outcome.plugin_conditions =
+        runtime::conditions_of_plugins({job, job_set, observed}, build_context_.pipeline);
     co_return std::nullopt;
 }
 
-kube::Task<ReconcileResult> Reconciler::run(api::ObjectKey key, lifecycle::RetryState retry_state, std::size_t allowed) {
+kube::Task<ReconcileResult> Reconciler::run(api::ObjectKey key, lifecycle::RetryState retry_state,
+                                            std::size_t allowed) {
     MeteredReads server(server_, allowed);
     Reconciler metered(server, cache_, events_, log_, now_, options_, build_context_);
     metered.runtime_reads_ = runtime_reads_;
@@ -54,7 +56,8 @@ kube::Task<ReconcileResult> Reconciler::run(api::ObjectKey key, lifecycle::Retry
     co_return report;
 }
 
-kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle::RetryState retry_state, WrittenVersions& written) {
+kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle::RetryState retry_state,
+                                                   WrittenVersions& written) {
     View view = cached_view(cache_, key);
     retry_state.began = now_();
     view.observed.retry_state = retry_state;
@@ -96,7 +99,8 @@ kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle
 
 // Whether a stored transition asks for another decision; then the server's answer is the TrainJob in `view`.
 kube::Task<bool> Reconciler::conclude(View& view, const lifecycle::Decision& decision,
-                                const lifecycle::Outcome& outcome, WrittenVersions& written, ReconcileResult& report) {
+                                      const lifecycle::Outcome& outcome, WrittenVersions& written,
+                                      ReconcileResult& report) {
     api::TrainJob& job = *view.observed.job;
     if (const api::Error* trouble = trouble_of(outcome)) report.trouble = *trouble;
 
@@ -130,7 +134,7 @@ kube::Task<bool> Reconciler::conclude(View& view, const lifecycle::Decision& dec
 }
 
 kube::Async<Reconciler::Stored> Reconciler::write_status(const api::TrainJob& job,
-                                             const lifecycle::Conclusion& conclusion) {
+                                                         const lifecycle::Conclusion& conclusion) {
     api::Json patch = lifecycle::status_patch(job, conclusion);
     const kube::Preconditions as_seen = {.uid = job.meta.uid, .resource_version = job.meta.resource_version};
     kube::Request request =

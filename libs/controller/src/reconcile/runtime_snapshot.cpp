@@ -58,8 +58,9 @@ kube::Task<StepFailure> see_that_it_may_go(kube::ApiServer& server, const View& 
 }
 
 // By the snapshot that is there.
-kube::Task<std::variant<ChosenRuntime, StepFailure>> look_and_choose(kube::ApiServer& server, const View& view,
-                                                                 lifecycle::RuntimeSource source) {
+kube::Task<std::variant<ChosenRuntime, StepFailure>> look_and_choose(kube::ApiServer& server,
+                                                                     const View& view,
+                                                                     lifecycle::RuntimeSource source) {
     const api::TrainJob& job = *view.observed.job;
     const api::ObjectKey key = snapshot_key(job.meta.key());
     auto config_map = co_await read(server, kube::resources::config_maps, key);
@@ -92,7 +93,7 @@ kube::Task<std::variant<ChosenRuntime, StepFailure>> look_and_choose(kube::ApiSe
 }
 
 kube::Task<StepFailure> create_snapshot(kube::ApiServer& server, const api::TrainJob& job,
-                                    const api::Json& runtime) {
+                                        const api::Json& runtime) {
     const api::Json wanted = runtime::make_snapshot(job, runtime);
     kube::Request creation = kube::create(kube::resources::config_maps, wanted);
     const auto created = co_await server.send(std::move(creation));
@@ -103,7 +104,7 @@ kube::Task<StepFailure> create_snapshot(kube::ApiServer& server, const api::Trai
 }  // namespace
 
 kube::Task<std::variant<ChosenRuntime, StepFailure>> choose_runtime(kube::ApiServer& server, const View& view,
-                                                                lifecycle::RuntimeSource source) {
+                                                                    lifecycle::RuntimeSource source) {
     // Most jobs are new and have no snapshot: trying to create it tells as much as a look. One that is there
     // already shows that somebody came as far before, perhaps as far as a JobSet.
     if (source == lifecycle::RuntimeSource::live && view.runtime &&
@@ -113,7 +114,8 @@ kube::Task<std::variant<ChosenRuntime, StepFailure>> choose_runtime(kube::ApiSer
     co_return co_await look_and_choose(server, view, source);
 }
 
-kube::Task<StepFailure> store_snapshot(kube::ApiServer& server, const View& view, const ChosenRuntime& chosen) {
+kube::Task<StepFailure> store_snapshot(kube::ApiServer& server, const View& view,
+                                       const ChosenRuntime& chosen) {
     const api::TrainJob& job = *view.observed.job;
     if (chosen.plan.store == SnapshotPlan::Store::replace) {
         if (auto may_go = co_await see_that_it_may_go(server, view);

@@ -1,10 +1,10 @@
 #pragma once
 #include <variant>
 
+#include "controller/reconcile/observe.hpp"
 #include "controller/reconcile/step_failure.hpp"
 #include "kube/client/api_server.hpp"
 #include "lifecycle/snapshot.hpp"
-#include "controller/reconcile/observe.hpp"
 
 namespace controller {
 
@@ -18,9 +18,10 @@ struct ChosenRuntime {
 
 /// Chooses, by the snapshot where it matters. The failure is ReadFailed, BuildFailed or ForeignObject.
 kube::Task<std::variant<ChosenRuntime, StepFailure>> choose_runtime(kube::ApiServer& server, const View& view,
-                                                                lifecycle::RuntimeSource source);
+                                                                    lifecycle::RuntimeSource source);
 
 /// Creates or replaces the snapshot as planned. Done, or why not.
-kube::Task<StepFailure> store_snapshot(kube::ApiServer& server, const View& view, const ChosenRuntime& chosen);
+kube::Task<StepFailure> store_snapshot(kube::ApiServer& server, const View& view,
+                                       const ChosenRuntime& chosen);
 
 }  // namespace controller

@@ -1,15 +1,15 @@
 #include "controller/reconcile/writer.hpp"
 
 #include "api/names.hpp"
-#include "reconcile/job_set_writer.hpp"
-#include "reconcile/keys.hpp"
 #include "kube/client/status.hpp"
 #include "kube/client/without_object.hpp"
 #include "lifecycle/event.hpp"
 #include "net/process/next_turn.hpp"
 #include "reconcile/apply_objects.hpp"
-#include "runtime/source.hpp"
+#include "reconcile/job_set_writer.hpp"
+#include "reconcile/keys.hpp"
 #include "reconcile/runtime_snapshot.hpp"
+#include "runtime/source.hpp"
 
 namespace controller {
 namespace {

@@ -6,8 +6,8 @@
 #include "api/base64.hpp"
 #include "api/json.hpp"
 #include "api/yaml.hpp"
-#include "net/process/file.hpp"
 #include "client/server_url.hpp"
+#include "net/process/file.hpp"
 
 namespace kube {
 namespace {

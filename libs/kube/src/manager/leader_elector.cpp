@@ -83,7 +83,8 @@ void LeaderElector::report_error(const api::Result<api::Json>& answer, bool is_r
     const bool fine = answer || answer.error().code == api::Errc::conflict;
     const api::Error error = fine ? api::Error() : answer.error();
     const api::Error* trouble = fine ? nullptr : &error;
-    if (news_->note(trouble) != ErrorTransitions::News::none && callbacks_.trouble) callbacks_.trouble(trouble);
+    if (news_->note(trouble) != ErrorTransitions::News::none && callbacks_.trouble)
+        callbacks_.trouble(trouble);
 }
 
 }  // namespace kube

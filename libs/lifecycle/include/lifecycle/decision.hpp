@@ -24,7 +24,7 @@ struct StoreTransition {
 struct Finish {
     api::Condition condition = {};  ///< `Complete` or `Failed`; last_transition is when it ended
     bool settle = true;             ///< bring `Suspended` and `Created` up to date in the same write
-    bool from_job_set = false;   ///< else it is our own verdict
+    bool from_job_set = false;      ///< else it is our own verdict
 
     bool operator==(const Finish&) const = default;
 };

@@ -26,6 +26,6 @@ struct Measurements {
 
 /// `status_stored`: whether the conclusion's status is in the cluster now. `now` is after the writes.
 Measurements measurements(const Observed& observed, const Decision& decision, const Outcome& outcome,
-                      const Conclusion& conclusion, bool status_stored, api::Time now);
+                          const Conclusion& conclusion, bool status_stored, api::Time now);
 
 }  // namespace lifecycle

@@ -24,7 +24,8 @@ RoundClock make_round_clock() {
     return {.pause = [](PollPacer::Duration time) { std::this_thread::sleep_for(time); }};
 }
 
-void run_paced(boost::asio::io_context& context, const ExpectedCompletions& awaited, const RoundClock& clock) {
+void run_paced(boost::asio::io_context& context, const ExpectedCompletions& awaited,
+               const RoundClock& clock) {
     PollPacer pacer;
     while (context.run_one() > 0) {
         const std::size_t handled = 1 + context.poll();

@@ -73,7 +73,7 @@ bool is_stranger(const Connection& connection, Phase phase) {
 }  // namespace
 
 ConnectionTable::ConnectionTable(asio::any_io_executor executor, ServerConfig the_config, Handler the_handler,
-                       Log& the_log)
+                                 Log& the_log)
     : config(std::move(the_config)),
       handler(std::move(the_handler)),
       log(the_log),

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "http/request_reader.hpp"
 #include "net/server/http_server.hpp"
 #include "net/server/source_rate.hpp"
-#include "http/request_reader.hpp"
 
 namespace net {
 

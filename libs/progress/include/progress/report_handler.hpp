@@ -6,8 +6,8 @@
 
 #include "kube/client/clock.hpp"
 #include "kube/client/namespaces.hpp"
-#include "net/server/http_server.hpp"
 #include "net/process/log.hpp"
+#include "net/server/http_server.hpp"
 #include "progress/metrics.hpp"
 #include "progress/pod_authenticator.hpp"
 #include "progress/refusal_log.hpp"

@@ -14,11 +14,11 @@ namespace progress {
 struct StoredStatus {
     std::string uid = {};
     std::string resource_version = {};
-    std::size_t bytes = 0;                     ///< of the whole TrainJob as JSON
-    std::optional<api::Time> updated = {};     ///< trainerStatus.lastUpdatedTime
+    std::size_t bytes = 0;                   ///< of the whole TrainJob as JSON
+    std::optional<api::Time> updated = {};   ///< trainerStatus.lastUpdatedTime
     std::optional<api::Time> bookmark = {};  ///< trainerStatus.lastProgressTime
-    std::uint64_t progress = 0;                ///< progress_hash() of what is stored
-    bool is_complete = false;                  ///< it says 100 percent
+    std::uint64_t progress = 0;              ///< progress_hash() of what is stored
+    bool is_complete = false;                ///< it says 100 percent
 };
 
 /// `bytes`: the length of the text that `train_job` was read from.

@@ -81,7 +81,7 @@ Findings validate_train_job(TrainJobReview review, const Pipeline& pipeline = de
 /// Either kind of runtime: T1 to T4, W1, W5, W19. `old_object` is null on CREATE; on UPDATE only what the old
 /// object did not already violate is reported.
 Findings validate_runtime(const api::Json& object, const api::Json& old_object,
-                        const Pipeline& pipeline = default_pipeline());
+                          const Pipeline& pipeline = default_pipeline());
 
 /// The writer of an object, as far as it matters what a writer leaves out.
 struct Writer {
@@ -103,6 +103,6 @@ struct Mutation {
 /// in nothing but what Go's encoder drops, what is stored stays; and so do the patches of other managers that
 /// a manifest has never had when that is applied again.
 Mutation default_train_job(const api::Json& object, const api::Json& old_object, api::Time now,
-                          const Writer& writer = {});
+                           const Writer& writer = {});
 
 }  // namespace runtime

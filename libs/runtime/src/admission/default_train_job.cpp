@@ -6,8 +6,8 @@
 #include "admission/restore.hpp"
 #include "api/names.hpp"
 #include "merge/json_patch.hpp"
-#include "runtime/validation.hpp"
 #include "runtime/compare.hpp"
+#include "runtime/validation.hpp"
 #include "template/shape.hpp"
 
 namespace runtime {

@@ -4,11 +4,11 @@
 
 #include "admission/validation_context.hpp"
 #include "api/names.hpp"
-#include "template/edit.hpp"
 #include "build/template_rules.hpp"
 #include "merge/strategic_merge.hpp"
 #include "resources/pod_requests.hpp"
 #include "resources/resources.hpp"
+#include "template/edit.hpp"
 
 namespace runtime {
 namespace {
@@ -20,7 +20,8 @@ bool is_trainer(const Json& job) {
 }
 
 // Of the container that trains; nullopt: as in the template.
-std::optional<Json> counted_by_kueue(const Json& job, const Json& of_container, const ValidationContext& review) {
+std::optional<Json> counted_by_kueue(const Json& job, const Json& of_container,
+                                     const ValidationContext& review) {
     const Json& per_node = review.job.spec["trainer"]["resourcesPerNode"];
     const Json& policy = review.runtime["spec"]["mlPolicy"];
     const bool launcher_trains = policy["mpi"]["runLauncherAsNode"].bool_or(false);

@@ -1,7 +1,7 @@
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
-#include "runtime/validation.hpp"
 #include "runtime/compare.hpp"
+#include "runtime/validation.hpp"
 
 namespace runtime {
 

@@ -5,8 +5,8 @@
 #include "admission/validation_context.hpp"
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
-#include "template/limits.hpp"
 #include "runtime/compare.hpp"
+#include "template/limits.hpp"
 #include "template/shape.hpp"
 
 namespace runtime {

@@ -5,12 +5,12 @@
 #include "admission/validation_context.hpp"
 #include "api/dns_label.hpp"
 #include "api/names.hpp"
-#include "template/edit.hpp"
-#include "build/template_rules.hpp"
-#include "template/forbidden_fields.hpp"
 #include "build/pod_sets.hpp"
-#include "template/replicated_jobs.hpp"
+#include "build/template_rules.hpp"
 #include "runtime/plugin.hpp"
+#include "template/edit.hpp"
+#include "template/forbidden_fields.hpp"
+#include "template/replicated_jobs.hpp"
 #include "template/shape.hpp"
 
 namespace runtime {

@@ -3,8 +3,8 @@
 #include "admission/validation_context.hpp"
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
-#include "template/limits.hpp"
 #include "runtime/plugin.hpp"
+#include "template/limits.hpp"
 #include "template/shape.hpp"
 
 namespace runtime {
@@ -104,10 +104,10 @@ void warn_of_queues(const api::TrainJob& job, const api::TrainJob& old_job, cons
     auto patched = patched_template(runtime, job.spec);
     const Json merged = patched ? std::move(patched->spec) : Json();
     const ValidationContext facts = {.job = job,
-                              .old_job = &old_job,
-                              .runtime = runtime,
-                              .merged_spec = merged,
-                              .kueue_types = kueue_types};
+                                     .old_job = &old_job,
+                                     .runtime = runtime,
+                                     .merged_spec = merged,
+                                     .kueue_types = kueue_types};
     warn(warnings_of_queues, facts, found);
 }
 
@@ -164,11 +164,11 @@ Findings validate_train_job(TrainJobReview review, const Pipeline& pipeline) {
     }
 
     const ValidationContext facts = {.job = job,
-                              .old_job = old_job ? &*old_job : nullptr,
-                              .runtime = runtime ? *runtime : nothing,
-                              .merged_spec = merged,
-                              .job_set = review.job_set,
-                              .kueue_types = review.kueue_types};
+                                     .old_job = old_job ? &*old_job : nullptr,
+                                     .runtime = runtime ? *runtime : nothing,
+                                     .merged_spec = merged,
+                                     .job_set = review.job_set,
+                                     .kueue_types = review.kueue_types};
     for (const RuleRow& row : rules) {
         const std::size_t before = findings.errors.size();
         if (has_what_it_wants(facts, row.wants)) row.rule(facts, findings.errors);

@@ -3,8 +3,8 @@
 
 #include "api/named_items.hpp"
 #include "api/names.hpp"
-#include "template/open_fields.hpp"
 #include "runtime/live_defaults.hpp"
+#include "template/open_fields.hpp"
 
 namespace runtime {
 namespace {

@@ -1,8 +1,8 @@
 #include "runtime/live_defaults.hpp"
 
+#include "runtime/compare.hpp"
 #include "template/edit.hpp"
 #include "template/open_fields.hpp"
-#include "runtime/compare.hpp"
 
 namespace runtime {
 namespace {

@@ -4,17 +4,17 @@
 
 #include "api/json_reader.hpp"
 #include "api/names.hpp"
-#include "resources/claims.hpp"
-#include "build/template_rules.hpp"
-#include "template/forbidden_fields.hpp"
-#include "resources/gpu_claims.hpp"
-#include "template/patch_check.hpp"
 #include "build/pod_sets.hpp"
+#include "build/steps.hpp"
+#include "build/template_rules.hpp"
+#include "resources/claims.hpp"
+#include "resources/gpu_claims.hpp"
 #include "resources/resources.hpp"
 #include "runtime/plugin.hpp"
 #include "runtime/size.hpp"
+#include "template/forbidden_fields.hpp"
+#include "template/patch_check.hpp"
 #include "template/shape.hpp"
-#include "build/steps.hpp"
 #include "template/template.hpp"
 
 namespace runtime {
@@ -29,8 +29,8 @@ api::Result<> check(const Inputs& inputs) {
         return api::invalid("spec.runtimeRef", "the runtime " + too_large_text(values));
     if (auto shape = check_runtime_shape(inputs.runtime); !shape) return shape;
     if (auto shape = check_train_job_shape(inputs.job.spec); !shape) return shape;
-    for (const api::FieldErrors& errors :
-         {validate_template(inputs.runtime), check_patches(inputs.runtime, inputs.job.spec, PatchCheck::build)})
+    for (const api::FieldErrors& errors : {validate_template(inputs.runtime),
+                                           check_patches(inputs.runtime, inputs.job.spec, PatchCheck::build)})
         if (!errors.empty()) return to_error(errors.front());
     return {};
 }

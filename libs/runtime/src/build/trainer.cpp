@@ -1,7 +1,7 @@
 #include "api/names.hpp"
-#include "template/edit.hpp"
 #include "build/pod_sets.hpp"
 #include "build/steps.hpp"
+#include "template/edit.hpp"
 
 namespace runtime {
 namespace {

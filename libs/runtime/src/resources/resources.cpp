@@ -6,8 +6,8 @@
 
 #include "api/names.hpp"
 #include "api/quantity.hpp"
-#include "template/edit.hpp"
 #include "merge/strategic_merge.hpp"
+#include "template/edit.hpp"
 
 namespace runtime {
 namespace {

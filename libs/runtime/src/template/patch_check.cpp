@@ -1,8 +1,8 @@
 #include "template/patch_check.hpp"
 
 #include "api/names.hpp"
-#include "template/edit.hpp"
 #include "merge/place.hpp"
+#include "template/edit.hpp"
 
 namespace runtime {
 namespace {

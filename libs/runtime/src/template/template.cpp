@@ -5,9 +5,9 @@
 #include <set>
 
 #include "api/names.hpp"
+#include "merge/strategic_merge.hpp"
 #include "template/edit.hpp"
 #include "template/forbidden_fields.hpp"
-#include "merge/strategic_merge.hpp"
 
 namespace runtime {
 namespace {

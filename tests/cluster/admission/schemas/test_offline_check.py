@@ -1,4 +1,4 @@
-"""`signalbox-webhook check` gives the same results as a live API server with the CRDs and both webhooks: every row of
+"""`kubectl trainjob check` gives the same results as a live API server with the CRDs and both webhooks: every row of
 tests/data/rows is sent to both. Two things are not compared: the name of the webhook, and the order of the schema's causes, as an
 API server iterates over maps."""
 
@@ -16,7 +16,7 @@ from rest import ApiError, path_of, wait_for
 from schema_server import ROOT, WebhookAlone
 from rows import tables
 
-PROGRAM = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "signalbox-webhook"
+PROGRAM = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "kubectl-trainjob"
 GATES = "--feature-gates=TrainJobStatus=true"  # the rows need it
 PATIENCE = 2  # seconds
 SPEAKER = re.compile(r'^admission webhook "[^"]+" denied the request: ')

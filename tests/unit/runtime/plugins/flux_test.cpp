@@ -7,8 +7,8 @@
 #include "api/base64.hpp"
 #include "fixtures.hpp"
 #include "flux_objects.hpp"
-#include "runtime/validation.hpp"
 #include "plugins/flux/z85.hpp"
+#include "runtime/validation.hpp"
 
 using api::Json;
 

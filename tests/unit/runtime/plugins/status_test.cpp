@@ -1,8 +1,8 @@
 // Feature gate TrainJobStatus: what Pods get to report their progress with.
 #include "api/base64.hpp"
 #include "fixtures.hpp"
-#include "runtime/validation.hpp"
 #include "runtime/plugin.hpp"
+#include "runtime/validation.hpp"
 
 using api::Json;
 
@@ -102,7 +102,8 @@ TEST_CASE("names of the status server are reserved while the gate is on", "[stat
         std::string text;
         const runtime::Pipeline pipeline = runtime::make_pipeline(features);
         for (const api::FieldError& error :
-             runtime::validate_train_job({.object = job, .old_object = Json(), .runtime = &blueprint}, pipeline)
+             runtime::validate_train_job({.object = job, .old_object = Json(), .runtime = &blueprint},
+                                         pipeline)
                  .errors)
             text += error.field + (error.type == api::FieldErrorType::forbidden ? " forbidden\n" : "\n");
         return text;

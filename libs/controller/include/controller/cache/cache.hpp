@@ -101,12 +101,13 @@ private:
     using TrainJobEntry = kube::Store<TrainJobIndex>::Entry;
     void note(const api::ObjectKey& train_job, const TrainJobEntry* before, const TrainJobEntry* after);
     void enqueue_owner(const api::ObjectKey& job_set, const JobSetEntry* before, const JobSetEntry* after);
-    void enqueue_gang(const api::ObjectKey& pod_group, const PodGroupEntry* before, const PodGroupEntry* after);
+    void enqueue_gang(const api::ObjectKey& pod_group, const PodGroupEntry* before,
+                      const PodGroupEntry* after);
     using RuntimeEntry = kube::Store<RuntimeIndex>::Entry;
     void note_runtime(const api::ObjectKey& runtime, const RuntimeEntry* before, const RuntimeEntry* after);
     void enqueue_jobs_without_job_set(const std::string& section);
     void enqueue_suspended_without(const kube::Store<PodGroupIndex>& pod_groups, bool RuntimeIndex::*wanted,
-                           const std::string& section);
+                                   const std::string& section);
 
     // Many TrainJobs use the same runtime, one after the other.
     struct LastRuntime {

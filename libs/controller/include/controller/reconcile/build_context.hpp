@@ -1,6 +1,6 @@
 #pragma once
-#include "runtime/pipeline.hpp"
 #include "controller/reconcile/shared_objects.hpp"
+#include "runtime/pipeline.hpp"
 
 namespace controller {
 

@@ -2,10 +2,10 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <unordered_map>
 
+#include "controller/reconcile/metrics.hpp"
+#include "controller/reconcile/reconciler.hpp"
 #include "kube/manager/work_queue.hpp"
 #include "net/process/task_group.hpp"
-#include "controller/reconcile/reconciler.hpp"
-#include "controller/reconcile/metrics.hpp"
 
 namespace controller {
 
@@ -20,7 +20,7 @@ public:
     using Allowed = std::function<bool()>;
 
     Controller(boost::asio::any_io_executor executor, kube::Clock& clock, Cache& cache, Reconciler& pass,
-           net::Metrics& metrics, net::Log& log, Allowed allowed, Limits limits);
+               net::Metrics& metrics, net::Log& log, Allowed allowed, Limits limits);
 
     /// Something happened to this TrainJob: a pass, unless it is what a pass has just done.
     void enqueue(const api::ObjectKey& train_job, const Change& change = {});

@@ -21,13 +21,14 @@ std::string described(const runtime::Need& need);
 /// Reads until nothing new is asked for. The failure is ReadFailed, or ForeignObject for an object of ours
 /// that somebody else has. References must live until the coroutine ends.
 kube::Task<std::variant<NeededObjects, StepFailure>> observe_needs(kube::ApiServer& server,
-                                                               const api::TrainJob& job,
-                                                               const api::Json& runtime, BuildContext build_context);
+                                                                   const api::TrainJob& job,
+                                                                   const api::Json& runtime,
+                                                                   BuildContext build_context);
 
 /// Those of `needs` that exist, or ReadFailed.
 kube::Task<std::variant<std::vector<api::Json>, StepFailure>> read_objects(kube::ApiServer& server,
-                                                                       std::vector<runtime::Need> needs,
-                                                                       BuildContext build_context);
+                                                                           std::vector<runtime::Need> needs,
+                                                                           BuildContext build_context);
 
 /// Whether there is anything to write although the JobSet is left alone.
 bool keeps_objects(const runtime::Needs& needs);

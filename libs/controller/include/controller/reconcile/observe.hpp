@@ -2,11 +2,11 @@
 #include <optional>
 
 #include "controller/cache/cache.hpp"
+#include "controller/reconcile/runtime_reads.hpp"
 #include "kube/client/api_server.hpp"
 #include "lifecycle/decision.hpp"
 #include "lifecycle/observed.hpp"
 #include "lifecycle/outcome.hpp"
-#include "controller/reconcile/runtime_reads.hpp"
 
 namespace controller {
 

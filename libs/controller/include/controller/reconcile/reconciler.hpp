@@ -5,12 +5,12 @@
 #include <optional>
 
 #include "controller/cache/cache.hpp"
+#include "controller/reconcile/runtime_reads.hpp"
+#include "controller/reconcile/writer.hpp"
 #include "kube/manager/event_recorder.hpp"
 #include "lifecycle/conclusion.hpp"
 #include "lifecycle/measurements.hpp"
-#include "controller/reconcile/runtime_reads.hpp"
 #include "net/process/log.hpp"
-#include "controller/reconcile/writer.hpp"
 
 namespace controller {
 
@@ -19,8 +19,8 @@ struct ReconcileResult {
     bool gone = false;  ///< there is no such TrainJob: forget it
     std::optional<std::chrono::seconds> requeue_after = {};
     lifecycle::RetryState retry_state = {};  ///< to be handed in with the next pass of this job
-    WrittenVersions written = {};             ///< hold the next pass back until the caches have seen these
-    bool settled = false;             ///< that they have is no reason for one
+    WrittenVersions written = {};            ///< hold the next pass back until the caches have seen these
+    bool settled = false;                    ///< that they have is no reason for one
     std::optional<api::Error> trouble = {};
     lifecycle::Measurements measurements = {};
     std::size_t weight = 0;   ///< of what it has read, as MeteredReads counts
@@ -33,8 +33,8 @@ class Reconciler {
 public:
     using Now = std::function<api::Time()>;
 
-    Reconciler(kube::ApiServer& server, const Cache& cache, kube::EventRecorder& events, net::Log& log, Now now,
-         lifecycle::Options options, BuildContext build_context)
+    Reconciler(kube::ApiServer& server, const Cache& cache, kube::EventRecorder& events, net::Log& log,
+               Now now, lifecycle::Options options, BuildContext build_context)
         : server_(server),
           cache_(cache),
           events_(events),
@@ -45,15 +45,17 @@ public:
 
     /// What is read may weigh `allowed` (MeteredReads).
     kube::Task<ReconcileResult> run(api::ObjectKey key, lifecycle::RetryState retry_state,
-                               std::size_t allowed = std::numeric_limits<std::size_t>::max());
+                                    std::size_t allowed = std::numeric_limits<std::size_t>::max());
 
 private:
     // Before its report is there, `written` tells what has been written.
-    kube::Task<ReconcileResult> run_to_end(api::ObjectKey key, lifecycle::RetryState retry_state, WrittenVersions& written);
+    kube::Task<ReconcileResult> run_to_end(api::ObjectKey key, lifecycle::RetryState retry_state,
+                                           WrittenVersions& written);
     kube::Task<std::optional<lifecycle::ReadFailed>> ask_plugins(const View& view,
                                                                  lifecycle::Outcome& outcome);
     kube::Task<bool> conclude(View& view, const lifecycle::Decision& decision,
-                              const lifecycle::Outcome& outcome, WrittenVersions& written, ReconcileResult& report);
+                              const lifecycle::Outcome& outcome, WrittenVersions& written,
+                              ReconcileResult& report);
     /// What the API server has made of a status.
     struct Stored {
         std::string version = {};

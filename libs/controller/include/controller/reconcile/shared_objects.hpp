@@ -3,10 +3,10 @@
 #include <list>
 #include <optional>
 
+#include "controller/reconcile/wait_list.hpp"
 #include "kube/client/api_server.hpp"
 #include "kube/client/clock.hpp"
 #include "runtime/build.hpp"
-#include "controller/reconcile/wait_list.hpp"
 
 namespace controller {
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "net/process/async.hpp"
 #include "net/http/http.hpp"
+#include "net/process/async.hpp"
 
 namespace net {
 

@@ -48,6 +48,6 @@ RoundClock make_round_clock();
 /// timer or a signal, may run later by up to the longest pause. Thread rule: only one thread may run
 /// `context`.
 void run_paced(boost::asio::io_context& context, const ExpectedCompletions& awaited,
-                   const RoundClock& clock = make_round_clock());
+               const RoundClock& clock = make_round_clock());
 
 }  // namespace net

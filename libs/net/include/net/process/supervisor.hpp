@@ -31,7 +31,8 @@ public:
     using End = std::function<Task<>(bool immediate)>;
 
     /// Handles SIGTERM and SIGINT from now on. A signal before run() is not lost.
-    Supervisor(boost::asio::io_context& context, Log& log, ShutdownLimits limits = {}, Leave leave = std::_Exit);
+    Supervisor(boost::asio::io_context& context, Log& log, ShutdownLimits limits = {},
+               Leave leave = std::_Exit);
 
     /// Runs `loop` until stop_loops(). The log and the error of run() give `name` if the loop ends by itself.
     void start(std::string name, Task<> loop);

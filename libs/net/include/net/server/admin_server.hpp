@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "net/server/http_server.hpp"
 #include "net/process/metrics.hpp"
 #include "net/process/options.hpp"
+#include "net/server/http_server.hpp"
 
 namespace net {
 

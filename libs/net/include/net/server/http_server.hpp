@@ -11,8 +11,8 @@
 #include <string_view>
 #include <variant>
 
-#include "net/process/async.hpp"
 #include "net/http/http.hpp"
+#include "net/process/async.hpp"
 #include "net/process/log.hpp"
 #include "net/tls/tls.hpp"
 

@@ -2,12 +2,12 @@
 
 #include "api/base64.hpp"
 #include "api/names.hpp"
-#include "template/edit.hpp"
+#include "build/pod_sets.hpp"
 #include "build/template_rules.hpp"
 #include "plugins/flux/flux_settings.hpp"
 #include "plugins/plugins.hpp"
-#include "build/pod_sets.hpp"
 #include "resources/resources.hpp"
+#include "template/edit.hpp"
 
 namespace runtime {
 namespace {
@@ -195,7 +195,8 @@ public:
         const FluxSettings settings = settings_of(inputs, info, errors);
         if (!errors.empty()) return to_error(errors.front());
         if (inputs.curve_key_pair)
-            built.objects.push_back({certificate_secret(info.job, *inputs.curve_key_pair), ApplyPolicy::once});
+            built.objects.push_back(
+                {certificate_secret(info.job, *inputs.curve_key_pair), ApplyPolicy::once});
         built.objects.push_back({scripts_map(info.job, settings), ApplyPolicy::every_pass});
         return {};
     }

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "api/names.hpp"
-#include "template/edit.hpp"
 #include "plugins/plugins.hpp"
+#include "template/edit.hpp"
 
 namespace runtime {
 namespace {

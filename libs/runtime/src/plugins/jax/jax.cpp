@@ -1,6 +1,6 @@
 #include "api/names.hpp"
-#include "template/edit.hpp"
 #include "plugins/plugins.hpp"
+#include "template/edit.hpp"
 
 namespace runtime {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "api/base64.hpp"
 #include "api/names.hpp"
-#include "template/edit.hpp"
 #include "plugins/plugins.hpp"
+#include "template/edit.hpp"
 
 namespace runtime {
 namespace {

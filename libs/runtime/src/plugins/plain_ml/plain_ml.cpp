@@ -1,6 +1,6 @@
 #include "api/names.hpp"
-#include "plugins/plugins.hpp"
 #include "build/steps.hpp"
+#include "plugins/plugins.hpp"
 
 namespace runtime {
 namespace {

@@ -1,11 +1,11 @@
 #include <algorithm>
 
 #include "api/names.hpp"
-#include "template/edit.hpp"
+#include "build/pod_sets.hpp"
 #include "plugins/plugins.hpp"
 #include "plugins/torch/torch_tune.hpp"
-#include "build/pod_sets.hpp"
 #include "resources/resources.hpp"
+#include "template/edit.hpp"
 
 namespace runtime {
 namespace {

@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "api/names.hpp"
-#include "template/edit.hpp"
 #include "plugins/plugins.hpp"
+#include "template/edit.hpp"
 
 namespace runtime {
 namespace {

@@ -1,0 +1,29 @@
+#include "cache_metrics.hpp"
+
+namespace reconciler {
+
+void add_cache_metrics(net::Metrics& metrics, controller::Cache& cache) {
+    using lifecycle::State;
+    static constexpr std::pair<const char*, State> states[] = {
+        {"pending", State::pending},     {"blocked", State::blocked},   {"running", State::running},
+        {"suspended", State::suspended}, {"complete", State::complete}, {"failed", State::failed},
+        {"elsewhere", State::elsewhere}};
+    static_assert(std::size(states) == lifecycle::state_count);
+    for (const auto& [name, state] : states)
+        metrics.read_gauge("signalbox_train_jobs", "TrainJobs by their state.",
+                           [&cache, state = state] { return static_cast<double>(cache.count(state)); },
+                           {{"state", name}});
+    const auto add = [&metrics](const kube::Resource& resource, const auto& store) {
+        metrics.read_gauge("signalbox_store_objects", "Objects in the caches.",
+                           [&store] { return static_cast<double>(store.size()); },
+                           {{"resource", kube::to_string(resource)}});
+    };
+    add(kube::resources::train_jobs, cache.train_jobs());
+    add(kube::resources::job_sets, cache.job_sets());
+    add(kube::resources::training_runtimes, cache.training_runtimes());
+    add(kube::resources::cluster_training_runtimes, cache.cluster_training_runtimes());
+    add(kube::resources::pod_groups, cache.pod_groups());
+    add(kube::resources::volcano_pod_groups, cache.volcano_pod_groups());
+}
+
+}  // namespace reconciler

@@ -1,0 +1,59 @@
+#include "controller/build_settings.hpp"
+
+namespace controller {
+namespace {
+
+// The original's names.
+constexpr const char* status_service = "kubeflow-trainer-controller-manager";
+constexpr const char* status_port = "10443";
+constexpr const char* status_ca_secret = "kubeflow-trainer-webhook-cert";
+
+api::Error usage(const char* what) { return {.code = api::Errc::invalid, .message = what}; }
+
+api::Result<> check_status_server(const BuildSettings& settings) {
+    const std::string& url = settings.status_url;
+    const bool on = runtime::has_status_gate(settings.feature_gates);
+    if (!on && !url.empty())
+        return usage("--status-url has no effect without --feature-gates TrainJobStatus=true");
+    if (!on && settings.status_ca_secret != api::ObjectKey())
+        return usage("--status-ca-secret has no effect without --feature-gates TrainJobStatus=true");
+    // Pods send their tokens there.
+    constexpr std::string_view scheme = "https://";
+    if (!url.empty() && (!url.starts_with(scheme) || url.size() == scheme.size() ||
+                         url.find_first_of("?# \t\n$") != url.npos))
+        return usage("--status-url must be https://HOST:PORT");
+    return {};
+}
+
+}  // namespace
+
+void add_options(net::Options& options, BuildSettings& settings) {
+    options.add_list("feature-gates", "LIST", settings.feature_gates,
+                     "what to try out: TrainJobStatus=true tells trainers where to report their progress");
+    options.add("status-url", "URL", settings.status_url,
+                "where they report to; default: https://kubeflow-trainer-controller-manager.<the lease's "
+                "default namespace>.svc:10443");
+    options.add("status-ca-secret", "NAMESPACE/NAME", settings.status_ca_secret,
+                "the Secret with the CA (ca.crt) of that server's certificate; default: "
+                "kubeflow-trainer-webhook-cert in the same namespace");
+}
+
+api::Result<> check(const BuildSettings& settings) {
+    if (auto gates = runtime::check_gates(settings.feature_gates); !gates) return gates;
+    return check_status_server(settings);
+}
+
+std::optional<runtime::StatusServer> status_server_of(const BuildSettings& settings,
+                                                      const std::string& pod_namespace) {
+    if (!runtime::has_status_gate(settings.feature_gates)) return std::nullopt;
+    const std::string ns = pod_namespace.empty() ? default_namespace : pod_namespace;
+    runtime::StatusServer server = {.url = settings.status_url, .ca_secret = settings.status_ca_secret};
+    if (server.url.empty())
+        server.url = "https://" + std::string(status_service) + "." + ns + ".svc:" + status_port;
+    while (server.url.ends_with('/')) server.url.pop_back();
+    if (server.ca_secret.ns.empty()) server.ca_secret.ns = ns;
+    if (server.ca_secret.name.empty()) server.ca_secret.name = status_ca_secret;
+    return server;
+}
+
+}  // namespace controller
