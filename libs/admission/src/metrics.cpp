@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "rule_codes.hpp"
+
 namespace admission {
 namespace {
 
@@ -104,7 +106,9 @@ void ReviewMetrics::count_causes(const Route& route, const api::FieldErrors& cau
         metrics_
             .counter("signalbox_admission_rejections_total",
                      "Denied reviews by the rule that their object breaks, once for each of several.",
-                     {{"path", std::string(route.path)}, {"rule", std::string(rule)}})
+                     {{"path", std::string(route.path)},
+                      {"rule", std::string(rule)},
+                      {"code", std::string(code_of(rule))}})
             .add();
 }
 
@@ -113,7 +117,9 @@ void ReviewMetrics::count_warnings(const Route& route, const api::Warnings& warn
         metrics_
             .counter("signalbox_admission_warnings_total",
                      "Reviews that warned, by the rule of the warning, once for each of several.",
-                     {{"path", std::string(route.path)}, {"rule", std::string(rule)}})
+                     {{"path", std::string(route.path)},
+                      {"rule", std::string(rule)},
+                      {"code", std::string(code_of(rule))}})
             .add();
 }
 

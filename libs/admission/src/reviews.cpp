@@ -46,7 +46,7 @@ api::Verdict validate_train_job(api::AdmissionRequest& request, const ReviewCont
         return api::validated(request, {{.field = inputs.runtime_refused->field,
                                          .value = std::as_const(request.object)["spec"]["runtimeRef"]["name"],
                                          .detail = inputs.runtime_refused->message,
-                                         .rule = "J2"}});
+                                         .rule = "runtime_exists"}});
     runtime::TrainJobReview review = {.object = std::move(request.object),
                                       .old_object = std::move(request.old_object),
                                       .runtime = inputs.runtime.get(),
@@ -64,11 +64,11 @@ api::Verdict validate_runtime(api::AdmissionRequest& request, const ReviewContex
             return api::validated(request, {{.type = api::FieldErrorType::forbidden,
                                              .field = "spec",
                                              .detail = "the runtime " + too_large_text(values),
-                                             .rule = "T4"}});
+                                             .rule = "template_unbuildable"}});
         findings = runtime::validate_runtime(request.object, request.old_object, with.pipeline);
     }
     if (auto warning = runtime::warning_of_queued_jobs(request.object, with.inputs.queued); !warning.empty())
-        findings.warnings.push_back({.text = std::move(warning), .rule = "W20"});
+        findings.warnings.push_back({.text = std::move(warning), .rule = "queued_jobs_affected"});
     return to_verdict(request, std::move(findings));
 }
 

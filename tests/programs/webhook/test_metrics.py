@@ -30,7 +30,7 @@ def requests(webhook, path, verdict, code):
 
 def rejections(webhook, path=RUNTIME_PATH):
     """Returns rejections by rule; later ones are the difference of two results."""
-    pattern = re.compile(r'signalbox_admission_rejections_total\{path="([^"]+)",rule="([^"]+)"\} (\d+)')
+    pattern = re.compile(r'signalbox_admission_rejections_total\{code="[A-Z]?[0-9a-z]+",path="([^"]+)",rule="([^"]+)"\} (\d+)')
     return collections.Counter({rule: int(count) for where, rule, count in pattern.findall(webhook.admin("/metrics")[1]) if where == path})
 
 
@@ -74,20 +74,22 @@ def test_rejections_are_counted_by_rule_once_for_each_review(webhook):
     before, of_jobs = rejections(webhook), rejections(webhook, TRAIN_JOB_PATH)
     offender = runtime(replicas=2)
     webhook.post(RUNTIME_PATH, review(offender))
-    assert rejections(webhook) - before == {"T1": 1}
+    assert rejections(webhook) - before == {"role_replicas": 1}
+    # The name of the release before.
+    assert f'{{code="T1",path="{RUNTIME_PATH}",rule="role_replicas"}}' in webhook.admin("/metrics")[1]
     spec = offender["spec"]["template"]["spec"]
     spec["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"][0]["name"] = "other"
     spec["replicatedJobs"].append(json.loads(json.dumps({**spec["replicatedJobs"][0], "name": "second"})))
     causes = webhook.post(RUNTIME_PATH, review(offender))[2]["response"]["status"]["details"]["causes"]
     assert len(causes) == 5
-    assert rejections(webhook) - before == {"T1": 2, "T2": 1, "T4": 1}
+    assert rejections(webhook) - before == {"role_replicas": 2, "role_container": 1, "template_unbuildable": 1}
     webhook.post(TRAIN_JOB_PATH, review(train_job("missing")))
-    assert rejections(webhook, TRAIN_JOB_PATH) - of_jobs == {"J2": 1}
+    assert rejections(webhook, TRAIN_JOB_PATH) - of_jobs == {"runtime_exists": 1}
 
 
 def warnings(webhook, path):
     """Returns warnings by rule, so far."""
-    pattern = re.compile(r'signalbox_admission_warnings_total\{path="([^"]+)",rule="([^"]+)"\} (\d+)')
+    pattern = re.compile(r'signalbox_admission_warnings_total\{code="W[0-9]+",path="([^"]+)",rule="([^"]+)"\} (\d+)')
     return collections.Counter({rule: int(count) for where, rule, count in pattern.findall(webhook.admin("/metrics")[1]) if where == path})
 
 
@@ -99,9 +101,9 @@ def test_warnings_are_counted_by_rule_once_for_each_review(webhook):
         odd["spec"]["template"]["spec"]["network"] = {"subdomain": name}
         texts = webhook.post(RUNTIME_PATH, review(odd))[2]["response"]["warnings"]
         assert ["is deprecated" in texts[0], "network.subdomain" in texts[1]] == [True, True]
-    assert warnings(webhook, RUNTIME_PATH) - before == {"W1": 2, "W19": 2}
+    assert warnings(webhook, RUNTIME_PATH) - before == {"runtime_deprecated": 2, "shared_subdomain": 2}
     webhook.post(RUNTIME_PATH, review(runtime()))
-    assert warnings(webhook, RUNTIME_PATH) - before == {"W1": 2, "W19": 2}
+    assert warnings(webhook, RUNTIME_PATH) - before == {"runtime_deprecated": 2, "shared_subdomain": 2}
 
 
 def restored(webhook):
@@ -195,6 +197,6 @@ def test_no_input_makes_more_than_a_series_for_each_rule(webhook):
     lines = webhook.admin("/metrics")[1].count("\n")
     for number in range(1, 11):
         send(number)
-    assert rejections(webhook) - before == {"T1": 10}
+    assert rejections(webhook) - before == {"role_replicas": 10}
     assert requests(webhook, "other", "none", 404) == elsewhere + 10
     assert webhook.admin("/metrics")[1].count("\n") == lines

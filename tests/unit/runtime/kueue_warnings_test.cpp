@@ -23,7 +23,7 @@ std::vector<std::string> warnings(const Json& job, const Json& runtime, KueueTyp
     for (const auto& [text, rule] : findings.warnings) {
         CHECK(text.size() <= 120);
         const bool of_kueue = text.find("Kueue") != std::string::npos;
-        CHECK(of_kueue == (rule == "W16" || rule == "W17"));
+        CHECK(of_kueue == (rule == "kueue_counts_differ" || rule == "kueue_cannot_build"));
         if (of_kueue) found.push_back(text);
     }
     return found;
@@ -184,7 +184,7 @@ TEST_CASE("a warning tells which fields a client has lost", "[admission]") {
         for (const auto& [text, rule] :
              runtime::validate_train_job({.object = after, .old_object = before, .runtime = &runtime})
                  .warnings) {
-            CHECK(rule == "W18");
+            CHECK(rule == "lost_fields");
             texts.push_back(text);
         }
         return texts;

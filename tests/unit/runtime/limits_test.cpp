@@ -115,7 +115,7 @@ TEST_CASE("a list or map that is too long, or a key that is there twice, is said
             REQUIRE(errors.size() == 1);
             CHECK(errors[0].field == c.field);
             CHECK(errors[0].detail == c.detail);
-            CHECK(errors[0].rule == "shape");
+            CHECK(errors[0].rule == "malformed");
         }
     }
     CHECK(errors_of(job_with("spec.trainer.env", list_of(128))).empty());

@@ -150,9 +150,11 @@ TEST_CASE("a runtime's warnings come when there is news", "[admission]") {
         const char* want;
     };
     const Case cases[] = {
-        {"W1", {{"metadata.labels", "{trainer.kubeflow.org/support: deprecated}"}}, "is deprecated"},
-        {"W5", {{deadline.c_str(), "1"}}, "regardless of the TrainJob's deadline"},
-        {"W19",
+        {"runtime_deprecated",
+         {{"metadata.labels", "{trainer.kubeflow.org/support: deprecated}"}},
+         "is deprecated"},
+        {"pod_deadline", {{deadline.c_str(), "1"}}, "regardless of the TrainJob's deadline"},
+        {"shared_subdomain",
          {{"spec.template.spec.network", "{subdomain: team}"}},
          "spec.template.spec.network.subdomain: TrainJobs share the first one's Service"},
     };

@@ -19,7 +19,7 @@ struct FieldError {
     Json value = {};          ///< shown for invalid, not_supported and duplicate; keep it short
     std::string detail = {};  ///< says what the rule is
     std::vector<std::string> supported = {};  ///< for not_supported
-    std::string_view rule = {};               ///< which rule it breaks, such as "J7"; a literal, for metrics
+    std::string_view rule = {};  ///< which rule it breaks, such as "patch_targets"; a literal, for metrics
 
     bool operator==(const FieldError&) const = default;
 };

@@ -10,8 +10,8 @@
 #include "api/warnings.hpp"
 #include "runtime/build.hpp"
 
-/// What is admitted, and what is said about it. J7, T1, W2 and so on name the rules: J judges TrainJobs, T
-/// runtimes, W warns.
+/// What is admitted, and what is said about it. `patch_targets`, `role_replicas`, `deprecated_runtime_used`
+/// and so on name the rules: J judges TrainJobs, T runtimes, W warns.
 namespace runtime {
 
 /// All that is wrong with an object, in a fixed order, and what its author should know.
@@ -57,7 +57,7 @@ struct QueuedJobs {
 /// Adds those of a page of TrainJobs. `kind` and `name` are the runtime's.
 void count_queued_jobs(const api::Json& page, std::string_view kind, std::string_view name,
                        QueuedJobs& found);
-/// W20. Empty if there is nothing to say. Null as `object`: the runtime is being deleted.
+/// `queued_jobs_affected`. Empty if there is nothing to say. Null as `object`: the runtime is being deleted.
 std::string warning_of_queued_jobs(const api::Json& object, const QueuedJobs& jobs);
 
 /// What else is to be looked up once the runtime is known: by name, from the API server.
@@ -74,12 +74,15 @@ struct TrainJobReview {
     KueueTypes kueue_types = KueueTypes::v2_2;
 };
 
-/// J1 to J19, W2 to W4, W6, W16 to W19. Without a runtime where lookups_for() asks for one, the verdict is
-/// that it does not exist. Move the review in: its objects are taken apart.
+/// `runtime_ref` to `status_reserved_env`, `deprecated_runtime_used` to `ignored_time_limits`,
+/// `resources_without_policy`, `kueue_counts_differ` to `shared_subdomain`. Without a runtime where
+/// lookups_for() asks for one, the verdict is that it does not exist. Move the review in: its objects are
+/// taken apart.
 Findings validate_train_job(TrainJobReview review, const Pipeline& pipeline = default_pipeline());
 
-/// Either kind of runtime: T1 to T4, W1, W5, W19. `old_object` is null on CREATE; on UPDATE only what the old
-/// object did not already violate is reported.
+/// Either kind of runtime: `role_replicas` to `template_unbuildable`, `runtime_deprecated`, `pod_deadline`,
+/// `shared_subdomain`. `old_object` is null on CREATE; on UPDATE only what the old object did not already
+/// violate is reported.
 Findings validate_runtime(const api::Json& object, const api::Json& old_object,
                           const Pipeline& pipeline = default_pipeline());
 

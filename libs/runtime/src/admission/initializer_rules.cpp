@@ -37,8 +37,8 @@ void initializers_have_jobs(const ValidationContext& review, api::FieldErrors& e
         std::string_view name;
         std::string_view rule;
     };
-    constexpr Step steps[] = {{"dataset", api::ancestor_dataset_initializer, "J5"},
-                              {"model", api::ancestor_model_initializer, "J6"}};
+    constexpr Step steps[] = {{"dataset", api::ancestor_dataset_initializer, "dataset_initializer"},
+                              {"model", api::ancestor_model_initializer, "model_initializer"}};
     for (const auto& [member, name, rule] : steps) {
         if (!review.job.spec["initializer"][member].is_object()) continue;
         const std::string missing = missing_for(name, review.merged_spec);

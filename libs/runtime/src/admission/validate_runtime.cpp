@@ -38,7 +38,12 @@ void check_job_name(const Json& job, const PodSet& pods, const Violated& found) 
         "must be shorter by " + std::to_string(1 - left) +
         " characters at least: no TrainJob's name is short enough for its Pods to have valid names";
     add(found,
-        {FieldErrorType::invalid, replicated_job_path(pods.index) + ".name", pods.name, rule, {}, "T4"},
+        {FieldErrorType::invalid,
+         replicated_job_path(pods.index) + ".name",
+         pods.name,
+         rule,
+         {},
+         "template_unbuildable"},
         pods.name, "name");
 }
 
@@ -60,7 +65,7 @@ void check_job(const Json& job, std::size_t index, const Violated& found) {
              replicas,
              "must be 1 for a job with the label " + std::string(api::ancestor_label) + ": " + ancestor,
              {},
-             "T1"},
+             "role_replicas"},
             name, "replicas");
     const std::string container(ancestor == api::ancestor_trainer ? api::node_container
                                                                   : std::string_view(ancestor));
@@ -72,7 +77,7 @@ void check_job(const Json& job, std::size_t index, const Violated& found) {
                "must have a container \"" + container + "\" in a job with the label " +
                    std::string(api::ancestor_label) + ": " + ancestor,
                {},
-               "T2"},
+               "role_container"},
               // Whatever containers there are instead.
               std::string(name) + "|container " + container);
 }
@@ -87,7 +92,7 @@ void check_mpi(const Json& runtime, const Violated& found) {
              implementation,
              "must not be empty: leave it out for OpenMPI",
              {},
-             "T4"},
+             "template_unbuildable"},
             {}, "mpiImplementation");
 }
 
@@ -101,7 +106,7 @@ void check_forbidden_fields(const Json& job_set_spec, const Violated& found) {
              deadline ? "set spec.activeDeadlineSeconds of the TrainJob instead"
                       : "set spec.ttlSecondsAfterFinished of the runtime instead",
              {},
-             "T3"},
+             "template_time_limits"},
             field.job, field.member);
     }
 }
@@ -117,7 +122,7 @@ std::size_t for_each_violation(const Json& runtime, const Pipeline& pipeline, co
     check_mpi(runtime, found);
     FieldErrors faults = validate_template(runtime);
     for (const auto& plugin : pipeline) plugin->validate_runtime(runtime, faults);
-    name_rule(faults, 0, "T4");
+    name_rule(faults, 0, "template_unbuildable");
     for (const FieldError& fault : faults) add(found, fault, {}, fault.detail);
     return faults.more();
 }
@@ -157,13 +162,15 @@ Findings validate_runtime(const Json& object, const Json& old_object, const Pipe
         findings.warnings.push_back({.text = std::move(text), .rule = rule});
     };
     if (is_deprecated(object) && !is_deprecated(before))
-        warn("W1", deprecation_warning(object["kind"].as_string(), object["metadata"]["name"].as_string()));
+        warn("runtime_deprecated",
+             deprecation_warning(object["kind"].as_string(), object["metadata"]["name"].as_string()));
     if (const auto deadlines = pod_deadlines(object);
         !deadlines.empty() && deadlines != pod_deadlines(before))
-        warn("W5", "activeDeadlineSeconds of a Pod template ends Pods regardless of the TrainJob's deadline");
+        warn("pod_deadline",
+             "activeDeadlineSeconds of a Pod template ends Pods regardless of the TrainJob's deadline");
     if (const std::string shared = shared_subdomain(object);
         !shared.empty() && shared != shared_subdomain(before))
-        warn("W19", subdomain_warning("spec.template.spec.network.subdomain"));
+        warn("shared_subdomain", subdomain_warning("spec.template.spec.network.subdomain"));
     return findings;
 }
 

@@ -17,7 +17,7 @@ using api::Json;
 const Json nothing;
 
 // It holds where no other rule is asked as well.
-constexpr std::string_view immutable_deadline = "J10";
+constexpr std::string_view immutable_deadline = "deadline_immutable";
 
 // What a rule looks at besides the TrainJob itself.
 enum class Wants { job, runtime, merged_template };
@@ -30,13 +30,13 @@ struct RuleRow {
 
 // In the order in which errors are reported.
 constexpr RuleRow rules[] = {
-    {"J4", names_fit, Wants::merged_template},
-    {"J5", initializers_have_jobs, Wants::merged_template},
-    {"J7", patches_name_what_exists, Wants::runtime},
-    {"J8", managers_are_paths, Wants::job},
-    {"J9", patches_wait_for_pods, Wants::job},
+    {"name_length", names_fit, Wants::merged_template},
+    {"dataset_initializer", initializers_have_jobs, Wants::merged_template},
+    {"patch_targets", patches_name_what_exists, Wants::runtime},
+    {"patch_manager", managers_are_paths, Wants::job},
+    {"patch_while_active", patches_wait_for_pods, Wants::job},
     {immutable_deadline, deadline_is_immutable, Wants::job},
-    {"J11", claims_are_there, Wants::merged_template},
+    {"resource_claims", claims_are_there, Wants::merged_template},
 };
 
 struct WarningRow {
@@ -46,20 +46,20 @@ struct WarningRow {
 };
 
 constexpr WarningRow warnings[] = {
-    {"W2", warn_of_deprecated_runtime, Wants::runtime},
-    {"W3", warn_of_uncounted_devices, Wants::merged_template},
-    {"W4", warn_of_ignored_fields, Wants::runtime},
-    {"W6", warn_of_resources_without_policy, Wants::runtime},
-    {"W19", warn_of_shared_subdomain, Wants::runtime},
-    {"W16", warn_of_other_counts, Wants::merged_template},
-    {"W17", warn_of_what_kueue_cannot_build, Wants::runtime},
-    {"W18", warn_of_lost_fields, Wants::job},
+    {"deprecated_runtime_used", warn_of_deprecated_runtime, Wants::runtime},
+    {"uncounted_devices", warn_of_uncounted_devices, Wants::merged_template},
+    {"ignored_time_limits", warn_of_ignored_fields, Wants::runtime},
+    {"resources_without_policy", warn_of_resources_without_policy, Wants::runtime},
+    {"shared_subdomain", warn_of_shared_subdomain, Wants::runtime},
+    {"kueue_counts_differ", warn_of_other_counts, Wants::merged_template},
+    {"kueue_cannot_build", warn_of_what_kueue_cannot_build, Wants::runtime},
+    {"lost_fields", warn_of_lost_fields, Wants::job},
 };
 
 // Of an update that has to pass, these are the only ones that can have become true.
 constexpr WarningRow warnings_of_queues[] = {
-    {"W16", warn_of_other_counts, Wants::merged_template},
-    {"W17", warn_of_what_kueue_cannot_build, Wants::runtime},
+    {"kueue_counts_differ", warn_of_other_counts, Wants::merged_template},
+    {"kueue_cannot_build", warn_of_what_kueue_cannot_build, Wants::runtime},
 };
 
 bool has_what_it_wants(const ValidationContext& review, Wants wants) {
@@ -67,7 +67,7 @@ bool has_what_it_wants(const ValidationContext& review, Wants wants) {
            (wants == Wants::merged_template && !review.merged_spec.is_null());
 }
 
-// J1, J2: an error if there is no runtime to go on with.
+// `runtime_ref`, `runtime_exists`: an error if there is no runtime to go on with.
 void find_runtime(const api::TrainJob& job, const Json* runtime, FieldErrors& errors) {
     const api::RuntimeRef& ref = job.runtime_ref;
     if (!is_supported(ref))
@@ -77,7 +77,7 @@ void find_runtime(const api::TrainJob& job, const Json* runtime, FieldErrors& er
                           "unsupported runtime: must be a ClusterTrainingRuntime or TrainingRuntime of "
                           "trainer.kubeflow.org",
                           {},
-                          "J1"});
+                          "runtime_ref"});
     else if (!runtime)
         errors.push_back(
             {FieldErrorType::invalid,
@@ -87,7 +87,7 @@ void find_runtime(const api::TrainJob& job, const Json* runtime, FieldErrors& er
                  (ref.kind == api::training_runtime_kind ? " in namespace \"" + job.meta.ns + "\"" : "") +
                  ": it must be created before the TrainJob",
              {},
-             "J2"});
+             "runtime_exists"});
 }
 
 void warn(std::span<const WarningRow> rows, const ValidationContext& review, api::Warnings& found) {
@@ -159,7 +159,7 @@ Findings validate_train_job(TrainJobReview review, const Pipeline& pipeline) {
         } else if (auto patched = patched_template(*runtime, job.spec)) {
             merged = std::move(patched->spec);
         } else {
-            add_error("J3", patched.error(), findings.errors);
+            add_error("patches_merge", patched.error(), findings.errors);
         }
     }
 

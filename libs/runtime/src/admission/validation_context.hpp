@@ -31,7 +31,7 @@ bool patches_differ(const api::Json& left, const api::Json& right);
 bool is_harmless_update(const api::Json& object, const api::Json& old_object);
 
 /// Objects of a shape that the schema would refuse: the webhook may be asked before it is.
-inline constexpr std::string_view shape_rule = "shape";
+inline constexpr std::string_view shape_rule = "malformed";
 
 /// Says of the errors from position `begin` on which rule they are of, unless they say so themselves.
 void name_rule(api::FieldErrors& errors, std::size_t begin, std::string_view rule);
@@ -46,14 +46,20 @@ void deadline_is_immutable(const ValidationContext& review, api::FieldErrors& er
 void claims_are_there(const ValidationContext& review, api::FieldErrors& errors);
 
 using Warn = void (*)(const ValidationContext&, api::Warnings&);
-void warn_of_deprecated_runtime(const ValidationContext& review, api::Warnings& warnings);        // W2
-void warn_of_uncounted_devices(const ValidationContext& review, api::Warnings& warnings);         // W3
-void warn_of_ignored_fields(const ValidationContext& review, api::Warnings& warnings);            // W4
-void warn_of_resources_without_policy(const ValidationContext& review, api::Warnings& warnings);  // W6
-void warn_of_shared_subdomain(const ValidationContext& review, api::Warnings& warnings);          // W19
-void warn_of_other_counts(const ValidationContext& review, api::Warnings& warnings);              // W16
-void warn_of_what_kueue_cannot_build(const ValidationContext& review, api::Warnings& warnings);   // W17
-void warn_of_lost_fields(const ValidationContext& review, api::Warnings& warnings);               // W18
+void warn_of_deprecated_runtime(const ValidationContext& review,
+                                api::Warnings& warnings);  // `deprecated_runtime_used`
+void warn_of_uncounted_devices(const ValidationContext& review,
+                               api::Warnings& warnings);  // `uncounted_devices`
+void warn_of_ignored_fields(const ValidationContext& review,
+                            api::Warnings& warnings);  // `ignored_time_limits`
+void warn_of_resources_without_policy(const ValidationContext& review,
+                                      api::Warnings& warnings);  // `resources_without_policy`
+void warn_of_shared_subdomain(const ValidationContext& review,
+                              api::Warnings& warnings);                               // `shared_subdomain`
+void warn_of_other_counts(const ValidationContext& review, api::Warnings& warnings);  // `kueue_counts_differ`
+void warn_of_what_kueue_cannot_build(const ValidationContext& review,
+                                     api::Warnings& warnings);                       // `kueue_cannot_build`
+void warn_of_lost_fields(const ValidationContext& review, api::Warnings& warnings);  // `lost_fields`
 
 /// A name that the runtime gives to the headless Service of each of its JobSets; empty if each has its own.
 std::string shared_subdomain(const api::Json& runtime);

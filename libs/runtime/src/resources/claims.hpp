@@ -8,8 +8,8 @@
 
 namespace runtime {
 
-/// J11: a claim of a Pod that has no source or two, and a container's reference to a claim that its Pod does
-/// not have. `job_set_spec` is a template's with patches and, where they are to be written,
+/// `resource_claims`: a claim of a Pod that has no source or two, and a container's reference to a claim that
+/// its Pod does not have. `job_set_spec` is a template's with patches and, where they are to be written,
 /// `resourcesPerNode`; paths are below "spec.template.spec", as the API server would have them.
 api::FieldErrors validate_claims(const api::Json& job_set_spec);
 

@@ -96,9 +96,9 @@ def test_counters_match_the_jobs_of_the_shift(observed):
     assert values("signalbox_time_to_terminal_seconds_count", "") == {None: 2}
     assert values("signalbox_deadline_lateness_seconds_count", "") == {None: 1}
     assert values("signalbox_ttl_lateness_seconds_count", "") == {None: 1}
-    assert values("signalbox_admission_rejections_total", "rule") == {"J1": 1} or \
-        values("signalbox_admission_rejections_total", "rule") == {"J2": 1}
-    assert values("signalbox_admission_warnings_total", "rule") == {"W1": 1, "W2": 1}
+    assert values("signalbox_admission_rejections_total", "rule") == {"runtime_ref": 1} or \
+        values("signalbox_admission_rejections_total", "rule") == {"runtime_exists": 1}
+    assert values("signalbox_admission_warnings_total", "rule") == {"runtime_deprecated": 1, "deprecated_runtime_used": 1}
     assert values('signalbox_store_objects{resource="trainjobs.trainer.kubeflow.org"}', "") == {None: 5}
     assert values("signalbox_leader", "") == {None: 1}
     assert values("signalbox_passes_total", "result")["exception"] == 0

@@ -57,7 +57,7 @@ TEST_CASE("of many priority classes, which are refused anyway, few are looked up
         runtime::validate_train_job({.object = train_job(), .runtime = &runtime, .observed = &observed});
     std::string of_volcano;
     for (const api::FieldError& error : findings.errors)
-        if (error.rule == "J17") of_volcano += error.detail;
+        if (error.rule == "volcano") of_volcano += error.detail;
     CHECK(of_volcano ==
           "its jobs have different priority classes, \"class-0\" and \"class-1\": under Volcano all have the "
           "same");

@@ -116,7 +116,7 @@ class Flux final : public Plugin {
 public:
     std::string_view name() const override { return "flux"; }
     bool counts_gpus(const Json& ml_policy) const override { return ml_policy["flux"].is_object(); }
-    std::string_view rule() const override { return "J18"; }
+    std::string_view rule() const override { return "flux"; }
 
     void add_needs(const NeedsContext& context, Needs& needs) const override {
         const api::TrainJob& job = context.job;

@@ -17,8 +17,8 @@ struct FluxSources {
 inline constexpr std::string_view flux_job = "node";
 inline constexpr std::string_view flux_installer = "flux-installer";
 
-/// Adds an error for each setting that Flux could not start with (J18); what is returned may be used if there
-/// is none.
+/// Adds an error for each setting that Flux could not start with (`flux`); what is returned may be used if
+/// there is none.
 FluxSettings flux_settings(const FluxSources& sources, api::FieldErrors& errors);
 
 }  // namespace runtime

@@ -164,7 +164,7 @@ class Mpi final : public Plugin {
 public:
     std::string_view name() const override { return "mpi"; }
     bool counts_gpus(const Json& ml_policy) const override { return ml_policy["mpi"].is_object(); }
-    std::string_view rule() const override { return "J15"; }
+    std::string_view rule() const override { return "mpi"; }
 
     void add_needs(const NeedsContext& context, Needs& needs) const override {
         const api::TrainJob& job = context.job;

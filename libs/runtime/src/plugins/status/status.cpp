@@ -52,7 +52,7 @@ public:
     explicit Status(StatusServer server) : server_(std::move(server)) {}
 
     std::string_view name() const override { return "status"; }
-    std::string_view rule() const override { return "J19"; }
+    std::string_view rule() const override { return "status_reserved_env"; }
 
     void add_needs(const NeedsContext& context, Needs& needs) const override {
         needs.objects.push_back(ca_need());

@@ -99,7 +99,7 @@ class Torch final : public Plugin {
 public:
     std::string_view name() const override { return "torch"; }
     bool counts_gpus(const Json& ml_policy) const override { return ml_policy["torch"].is_object(); }
-    std::string_view rule() const override { return "J12"; }
+    std::string_view rule() const override { return "torch_reserved_env"; }
 
     void validate(const ValidationInputs& review, FieldErrors& errors) const override {
         const Json& torch = review.runtime["spec"]["mlPolicy"]["torch"];
@@ -124,7 +124,7 @@ public:
                      review.job.runtime_ref.name,
                      "the runtime wants torch's environment in " + target.what + ", which does not exist",
                      {},
-                     "J13"});
+                     "torch_env_targets"});
         if (is_torch_tune(review.job.spec["trainer"])) validate_torch_tune(review, errors);
     }
 

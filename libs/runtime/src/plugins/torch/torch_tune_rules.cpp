@@ -1,4 +1,4 @@
-// J14: what torchtune can train, by the recipes and configurations of torchtune 0.6.
+// `torchtune_recipe`: what torchtune can train, by the recipes and configurations of torchtune 0.6.
 #include <algorithm>
 
 #include "plugins/torch/torch_tune.hpp"
@@ -66,8 +66,12 @@ public:
 
 private:
     void refuse(std::string field, Json value, std::string rule) {
-        errors_.push_back(
-            {FieldErrorType::invalid, std::move(field), std::move(value), std::move(rule), {}, "J14"});
+        errors_.push_back({FieldErrorType::invalid,
+                           std::move(field),
+                           std::move(value),
+                           std::move(rule),
+                           {},
+                           "torchtune_recipe"});
     }
 
     const api::TrainJob& job_;

@@ -68,7 +68,7 @@ api::Result<std::string> priority_class(const Json& job_set_spec) {
 class Volcano final : public Plugin {
 public:
     std::string_view name() const override { return "volcano"; }
-    std::string_view rule() const override { return "J17"; }
+    std::string_view rule() const override { return "volcano"; }
 
     void add_needs(const NeedsContext& context, Needs& needs) const override {
         if (context.runtime["spec"]["podGroupPolicy"]["volcano"].is_object())

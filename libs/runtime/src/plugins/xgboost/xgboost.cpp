@@ -21,7 +21,7 @@ class XgBoost final : public Plugin {
 public:
     std::string_view name() const override { return "xgboost"; }
     bool counts_gpus(const Json& ml_policy) const override { return ml_policy["xgboost"].is_object(); }
-    std::string_view rule() const override { return "J16"; }
+    std::string_view rule() const override { return "xgboost_reserved_env"; }
 
     void validate(const ValidationInputs& review, api::FieldErrors& errors) const override {
         if (!review.runtime["spec"]["mlPolicy"]["xgboost"].is_object()) return;
