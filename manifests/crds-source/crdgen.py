@@ -150,6 +150,7 @@ def crd(kind, builder):
                 "listKind": kind["kind"] + "List",
                 "plural": kind["plural"],
                 "singular": kind["kind"].lower(),
+                **{names: kind[names] for names in ("shortNames", "categories") if names in kind},
             },
             "scope": kind["scope"],
             "versions": [version],

@@ -91,8 +91,9 @@ void add_options(net::Options& options, Settings& settings) {
                 "how much memory large request bodies may take together; at least one body per thread");
     for (const DeadlineRow& row : deadlines)
         options.add(row.option, "DURATION", settings.limits.*row.deadline, row.help);
-    options.add("shutdown-delay", "DURATION", settings.shutdown_delay,
-                "how long to go on serving after SIGTERM, not ready, until nobody is sent here any more");
+    options.add(
+        "shutdown-delay", "DURATION", settings.shutdown_delay,
+        "how long to go on serving after SIGTERM, not ready, until the Service sends no more requests");
     options.add_list(
         "lossy-clients", "LIST", settings.lossy_clients,
         "users whose clients write TrainJobs back by types that lack some of our fields, as Kueue's "
@@ -135,7 +136,7 @@ api::Result<> check(const Settings& settings) {
     if (settings.token_audience.empty() && !settings.token_users.empty())
         return usage("--token-audience is missing: --token-users says whose tokens for it are taken");
     if (!settings.token_users.empty() && auth_policy(settings).users.empty())
-        return usage("--token-users names nobody: leave it away, or give names separated by commas");
+        return usage("--token-users names no user: omit it, or give names separated by commas");
     if (settings.threads < 1 || settings.threads > max_threads)
         return usage("--threads must be from 1 to " + std::to_string(max_threads));
     if (settings.limits.max_connections < std::size_t(settings.threads))

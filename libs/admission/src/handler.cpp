@@ -85,10 +85,9 @@ std::optional<api::Verdict> precheck(const api::AdmissionRequest& request, const
                                 request.group + "/" + request.version +
                                 ": check the rules of the webhook configuration");
     if (!request.ns.empty() && !namespaces.contains(request.ns))
-        return api::bad_request("this webhook looks after " + to_string(namespaces) + " and cannot read in " +
+        return api::bad_request("this webhook watches " + to_string(namespaces) + " and cannot read in " +
                                 quoted(request.ns) +
-                                ": whoever runs it adds that namespace to its --namespaces and gives it a "
-                                "role there, or takes it "
+                                ": add that namespace to its --namespaces, with a role there, or take it "
                                 "out of the namespaceSelector of the webhook configurations");
     if (!is_of_kind(request.object, kind) || (is_update && !is_of_kind(request.old_object, kind)))
         return api::bad_request("request." +

@@ -162,7 +162,7 @@ void TokenAuthenticator::remember(const net::Digest& digest, AuthResult standing
 void TokenAuthenticator::note(const api::Error* error) {
     if (std::exchange(fails_, error != nullptr) == (error != nullptr)) return;
     if (error)
-        log_.warn("cannot review tokens; refusing whoever calls", {{"error", *error}});
+        log_.warn("cannot review tokens; refusing unreviewed callers", {{"error", *error}});
     else
         log_.info("reviews of tokens work again");
 }

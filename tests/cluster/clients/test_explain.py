@@ -126,8 +126,8 @@ def test_the_error_that_keeps_jobs_from_making_pods_is_shown(explain, rest):
 
 
 def test_objects_that_the_user_may_not_read_are_named(ask, explain, cluster, kubectl, rest, namespace):
-    rest.create(runtime())
-    rest.create(train_job("seen", seconds="never"))
+    rest.create(runtime("of-the-team", "TrainingRuntime"))
+    rest.create(train_job("seen", "of-the-team", "TrainingRuntime", seconds="never"))
     wait_for("its JobSet", lambda: rest.get("jobsets", "seen"))
     kubectl("create", "serviceaccount", "reader")
     kubeconfig = cluster.service_account_kubeconfig(namespace, "reader")
@@ -139,7 +139,7 @@ def test_objects_that_the_user_may_not_read_are_named(ask, explain, cluster, kub
     wait_for("the role to count", lambda: ask(f"{namespace}/seen", kubeconfig=kubeconfig).returncode == 0)
     text = explain(f"{namespace}/seen", kubeconfig=kubeconfig)
     assert "State     has its JobSet since " in text and "JobSet    runs" in text
-    for part in ("Pods      could not be read: ", "Events    could not be read: ", "plain-test, which could not be read: ",
+    for part in ("Pods      could not be read: ", "Events    could not be read: ", "of-the-team, which could not be read: ",
                  "TTL       not known: "):
         assert part in text
     assert 'cannot list resource "pods"' in text

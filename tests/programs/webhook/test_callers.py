@@ -127,7 +127,7 @@ def test_no_call_is_accepted_when_the_api_server_cannot_review_tokens(place):
         assert call(webhook, token)[0] == 200, code
     assert turned_away(webhook, 503) == before + 3 * len(codes)
     # At most one for each change and thread; unit tests check how often a change is logged.
-    assert 1 <= len(webhook.logged("cannot review tokens; refusing whoever calls")) <= 2 * len(codes)
+    assert 1 <= len(webhook.logged("cannot review tokens; refusing unreviewed callers")) <= 2 * len(codes)
 
 
 def test_no_call_is_accepted_when_the_api_server_is_gone(tmp_path):

@@ -182,7 +182,7 @@ TEST_CASE("what is written outside of our namespaces is denied, with what to men
             const Reply reply = ask(path, object, "c", operation);
             CHECK(reply.denial_code() == 400);
             CHECK_THAT(reply.message(),
-                       Catch::StartsWith("this webhook looks after a, b and cannot read in \"c\": ") &&
+                       Catch::StartsWith("this webhook watches a, b and cannot read in \"c\": ") &&
                            Catch::Contains("--namespaces") && Catch::Contains("namespaceSelector"));
         }
     CHECK(desk.server.requests.empty());

@@ -126,7 +126,7 @@ TEST_CASE("a TrainJob that cannot be read says why", "[explain]") {
     using enum api::Errc;
     const Row rows[] = {
         {{.code = not_found, .message = "trainjobs \"night\" not found"},
-         "there is no TrainJob vision/night; `kubectl get trainjobs -n vision` lists those that there are"},
+         "there is no TrainJob vision/night; `kubectl get trainjobs -n vision` lists the existing ones"},
         {{.code = not_found, .message = "page not found"},
          "this cluster has no TrainJobs (page not found): are the CRDs installed?"},
         {{.code = unauthorized, .message = "Unauthorized"},

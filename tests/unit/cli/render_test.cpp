@@ -169,7 +169,7 @@ TEST_CASE("what people should know is said besides", "[render]") {
     const auto others =
         desk.render(plain_runtime + "---\n" + job + "  managedBy: kueue.x-k8s.io/multikueue\n");
     CHECK(others.err ==
-          "in.yaml:26: note: TrainJob default/job is managed by somebody else: nothing is applied\n");
+          "in.yaml:26: note: TrainJob default/job is managed by another controller: nothing is applied\n");
     CHECK(others.out.empty());
     CHECK(others.status == 0);
     const auto unknown = desk.render(plain_runtime + "---\n" + job + "  colour: red\n---\n" +

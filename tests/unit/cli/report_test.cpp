@@ -143,10 +143,10 @@ TEST_CASE("each state says what it means", "[explain]") {
              conditions(s, condition("Complete", "True", "AllJobsCompleted"));
              s.runtime.found["spec"].erase("ttlSecondsAfterFinished");
          },
-         "TTL       none: it stays until somebody deletes it\n"},
-        {"somebody else's",
+         "TTL       none: it stays until it is deleted\n"},
+        {"of another controller",
          [](RelatedObjects& s) { s.job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue"; },
-         "State     managed by somebody else: kueue.x-k8s.io/multikueue"},
+         "State     managed by another controller: kueue.x-k8s.io/multikueue"},
         {"being deleted",
          [](RelatedObjects& s) { s.job["metadata"]["deletionTimestamp"] = "2026-01-15T11:59:00Z"; },
          "is being deleted, since 1m\n"},
@@ -159,7 +159,7 @@ TEST_CASE("each state says what it means", "[explain]") {
          "Runtime   ClusterTrainingRuntime torch, which does not exist\n"},
         {"no JobSet", [](RelatedObjects& s) { s.job_set.found = Json(); }, "JobSet    none\n"},
         {"a foreign JobSet", [](RelatedObjects& s) { s.job_set.found["metadata"].erase("ownerReferences"); },
-         "JobSet    the one of that name belongs to somebody else; rename or delete either\n"},
+         "JobSet    the one of that name belongs to another owner; rename or delete either\n"},
         {"a suspended JobSet", [](RelatedObjects& s) { s.job_set.found["spec"]["suspend"] = true; },
          "JobSet    suspended\n"},
         {"a JobSet that was started over",
@@ -171,7 +171,8 @@ TEST_CASE("each state says what it means", "[explain]") {
                  Json::array({condition("Completed", "True", "AllJobsCompleted")});
          },
          "JobSet    Completed (AllJobsCompleted)\n"},
-        {"no Pods, no events", [](RelatedObjects&) {}, "Pods      none\nEvents    none, or none any more\n"},
+        {"no Pods, no events", [](RelatedObjects&) {},
+         "Pods      none\nEvents    none (they may have expired)\n"},
         {"Pods that all wait",
          [](RelatedObjects& s) { s.pods.found = {pod("p", R"({"status": {"phase": "Pending"}})")}; },
          "State     waits for its Pods since"},

@@ -526,7 +526,7 @@ TEST_CASE("a fight over the CA bundle is fought slowly, and told once", "[self-s
     world.clock.run_for(10min);
     CHECK(std::ranges::count(world.cluster.writes, "PUT defaulter.trainer.kubeflow.org") > 10);
     CHECK(std::ranges::count(world.cluster.writes, "PUT defaulter.trainer.kubeflow.org") < 40);
-    const std::string complaint = "somebody else keeps changing the CA bundle";
+    const std::string complaint = "another writer keeps changing the CA bundle";
     CHECK(holds(replica.lines, complaint));
     CHECK(replica.lines.find(complaint) == replica.lines.rfind(complaint));
     CHECK(std::ranges::count(replica.lines, '\n') < 12);

@@ -67,7 +67,7 @@ TEST_CASE("settings that make no sense are refused with the option's name", "[se
              s.token_audience = "webhook";
              s.token_users = ",";
          },
-         "--token-users names nobody"},
+         "--token-users names no user"},
         {"a release that Kueue does not have", [](auto& s) { s.kueue_types = "2.1"; }, "--kueue-types"},
         {"too many threads", [](auto& s) { s.threads = 257; }, "--threads"},
     };

@@ -23,7 +23,7 @@ api::Error not_there(const api::Error& error, const api::ObjectKey& key) {
     if (error.message.find('"' + key.name + '"') != std::string::npos)
         told.message =
             "there is no TrainJob " + to_string(key) + "; `kubectl get trainjobs -n " + key.ns +
-            "` lists those that there are" +
+            "` lists the existing ones" +
             (key.ns.starts_with("trainjob") ? "; what is asked for is NAMESPACE/NAME, not KIND/NAME" : "");
     else
         told.message = "this cluster has no TrainJobs (" + error.message + "): are the CRDs installed?";

@@ -100,7 +100,7 @@ Standing standing_of(const api::TrainJob& job, const ReadResult<std::vector<Json
         case lifecycle::State::suspended: return {"suspended", Tone::held};
         case lifecycle::State::complete: return {"complete", Tone::good};
         case lifecycle::State::failed: return {"failed", Tone::bad};
-        case lifecycle::State::elsewhere: return {"managed by somebody else", Tone::held};
+        case lifecycle::State::elsewhere: return {"managed by another controller", Tone::held};
     }
     return {"?", Tone::plain};
 }
@@ -166,7 +166,7 @@ void tell_time_to_live(const api::TrainJob& job, const ReadResult<Json>& live, c
         return screen.line("TTL", "not known: the runtime says it, which could not be read", Tone::held);
     const Json* runtime = live.found.is_null() ? nullptr : &live.found;
     const auto ttl = lifecycle::ttl_policy(runtime, snapshot);
-    if (!ttl) return screen.line("TTL", "none: it stays until somebody deletes it");
+    if (!ttl) return screen.line("TTL", "none: it stays until it is deleted");
     const std::string limit = format_duration(seconds(*ttl)) + " after its end";
     const auto left = lifecycle::time_to_live(job, ttl, now);
     screen.line("TTL", left ? limit + ": deleted in " + format_duration(*left) : limit);
@@ -221,7 +221,7 @@ void tell_job_set(const api::TrainJob& job, const ReadResult<Json>& seen, Screen
     }
     const api::JobSet job_set = api::parse_job_set(object);
     if (!job_set.belongs_to(job))
-        return screen.line("JobSet", "the one of that name belongs to somebody else; rename or delete either",
+        return screen.line("JobSet", "the one of that name belongs to another owner; rename or delete either",
                            Tone::bad);
     if (job_set.meta.deletion) return screen.line("JobSet", "is being deleted", Tone::held);
     std::string state = job_set.finished  ? job_set.finished->type + " (" + job_set.finished->reason + ")"
@@ -325,7 +325,7 @@ std::vector<Happening> happenings_of(const std::vector<Json>& events) {
 void tell_events(const ReadResult<std::vector<Json>>& seen, api::Time now, Screen& screen) {
     if (seen.is_unread()) return screen.line("Events", "could not be read: " + seen.unread, Tone::held);
     const auto all = happenings_of(seen.found);
-    if (all.empty()) return screen.line("Events", "none, or none any more");
+    if (all.empty()) return screen.line("Events", "none (they may have expired)");
     const std::size_t first = all.size() - std::min(all.size(), most_events);
     for (std::size_t i = first; i < all.size(); ++i)
         screen.line(i == first ? "Events" : "", ago(all[i].last, now) + "  " + all[i].text,

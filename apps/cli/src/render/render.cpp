@@ -62,7 +62,7 @@ void add(const InputObject& job, const offline::DocumentServer& server, const st
         rendered.remarks += job.document->place() + ": warning: " + job.name() + ": " + warning + "\n";
     if (one.is_managed_by_others)
         rendered.remarks += job.document->place("spec.managedBy") + ": note: " + job.name() +
-                            " is managed by somebody else: nothing is applied\n";
+                            " is managed by another controller: nothing is applied\n";
     for (Json& object : one.objects) rendered.objects.push_back(masked(std::move(object)));
 }
 

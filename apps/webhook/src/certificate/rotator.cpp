@@ -247,7 +247,7 @@ CertificateRotator::Wait CertificateRotator::time_after_telling(const std::strin
     // For those who have learnt of it, and unlearnt it.
     trusted_cert_.clear();
     if (times_told_ == told_too_often)
-        log_.warn("somebody else keeps changing the CA bundle; filling it in more slowly",
+        log_.warn("another writer keeps changing the CA bundle; filling it in more slowly",
                   {{"service", options_.service}});
     return std::min<Wait>(soon * (1 << std::min(times_told_ - 1, 10)), interval_);
 }

@@ -51,8 +51,8 @@ std::string show_option(const Namespaces& value) { return joined(value, ","); }
 
 void add_namespaces(net::Options& options, Namespaces& target) {
     options.add_list("namespaces", "LIST", target,
-                     "look after these namespaces only, and ask for no more than roles in them allow; "
-                     "without it, after all");
+                     "watch these namespaces only, which needs roles in them and a few cluster-wide reads; "
+                     "without it, watch all namespaces");
 }
 
 }  // namespace kube

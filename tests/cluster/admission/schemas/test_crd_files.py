@@ -77,7 +77,8 @@ def test_both_runtime_kinds_share_one_spec():
 def test_names(plural):
     spec = crd(plural)["spec"]
     kind = spec["names"]["kind"]
-    assert spec["names"] == {"kind": kind, "listKind": kind + "List", "plural": plural, "singular": kind.lower()}
+    for_users = {"shortNames": ["tj"], "categories": ["all", "kubeflow"]} if plural == "trainjobs" else {"categories": ["kubeflow"]}
+    assert spec["names"] == {"kind": kind, "listKind": kind + "List", "plural": plural, "singular": kind.lower(), **for_users}
     assert spec["scope"] == ("Cluster" if plural.startswith("cluster") else "Namespaced")
     (version,) = spec["versions"]
     assert (spec["group"], version["name"], version["served"], version["storage"]) == (

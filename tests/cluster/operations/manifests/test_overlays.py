@@ -176,15 +176,18 @@ def test_policies_allow_egress_to_the_ports_of_api_servers(overlay, name, more):
         assert [each["port"] for each in rule["ports"]] == [53, 53, 443, 6443, *more]
 
 
-def test_every_user_may_read_the_version_and_nothing_else(rest, plane, installed):
+def test_every_user_may_read_the_version_and_runtimes_for_all_namespaces_and_nothing_else(rest, plane, installed):
     read = rest.get("configmaps", "kubeflow-trainer-public", namespace="kubeflow-system")
     assert read["data"]["kubeflow_trainer_version"].startswith("v2.")
     asked = [plane.kubectl_path, "--kubeconfig", plane.kubeconfig, "auth", "can-i", "-n", "kubeflow-system", "--as", "tenant",
              "--as-group", "system:authenticated"]
-    for verb, name, answer in (("get", "kubeflow-trainer-public", "yes"), ("get", "other", "no"), ("list", "", "no"),
-                               ("update", "kubeflow-trainer-public", "no")):
-        run = subprocess.run([*asked, verb, f"configmaps/{name}" if name else "configmaps"], capture_output=True, text=True)
-        assert run.stdout.strip() == answer, (verb, name)
+    ours = "trainer.kubeflow.org"
+    for verb, what, answer in (("get", "configmaps/kubeflow-trainer-public", "yes"), ("get", "configmaps/other", "no"),
+                               ("list", "configmaps", "no"), ("update", "configmaps/kubeflow-trainer-public", "no"),
+                               ("list", f"clustertrainingruntimes.{ours}", "yes"), ("create", f"clustertrainingruntimes.{ours}", "no"),
+                               ("list", f"trainingruntimes.{ours}", "no"), ("list", f"trainjobs.{ours}", "no")):
+        run = subprocess.run([*asked, verb, what], capture_output=True, text=True)
+        assert run.stdout.strip() == answer, (verb, what)
 
 
 def test_the_policy_of_our_accounts_is_left_out_as_the_guide_says(plane, overlay, tmp_path):

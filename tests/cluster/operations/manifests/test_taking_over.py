@@ -50,6 +50,26 @@ def role(name, cluster=""):
              "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:authenticated"}]}]
 
 
+def roles_of_the_platform():
+    """Returns the roles for users of Kubeflow Trainer's overlay kubeflow-platform, each with one of its rules."""
+    def aggregated(name):
+        return {f"rbac.authorization.kubeflow.org/aggregate-to-kubeflow-{name}": "true"}
+
+    def of_users(name, labels, resource="trainjobs", **rest):
+        rules = [{"apiGroups": ["trainer.kubeflow.org"], "resources": [resource], "verbs": ["get", "list", "watch"]}]
+        return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+                "metadata": {"name": f"kubeflow-trainer-{name}", "labels": labels}, "rules": rules, **rest}
+    everywhere = of_users("view-cluster-runtimes", {}, "clustertrainingruntimes")
+    return [of_users("view", {**aggregated("view"), **aggregated("trainer-view")}),
+            of_users("edit", {**aggregated("edit"), **aggregated("trainer-admin")}),
+            of_users("admin", aggregated("admin"), rules=[],
+                     aggregationRule={"clusterRoleSelectors": [{"matchLabels": aggregated("trainer-admin")}]}),
+            everywhere,
+            {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": everywhere["metadata"]["name"]},
+             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": everywhere["metadata"]["name"]},
+             "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:authenticated"}]}]
+
+
 def objects_of_the_original(namespace, by_helm):
     def plain(kind, name, **rest):
         return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "labels": LABELS}, **rest}
@@ -70,6 +90,8 @@ def objects_of_the_original(namespace, by_helm):
                       for kind in ("clustertrainingruntime", "trainingruntime", "trainjob")]}]
     if by_helm:
         objects += [plain("ConfigMap", INSTALLER), plain("ServiceAccount", INSTALLER), *role(INSTALLER, cluster="Cluster")]
+    if namespace == "kubeflow":  # where the overlay kubeflow-platform installs it
+        objects += roles_of_the_platform()
     for each in objects:
         if "Cluster" not in each["kind"] and "Webhook" not in each["kind"]:
             each["metadata"]["namespace"] = namespace
@@ -188,6 +210,14 @@ def test_the_guide_takes_over_from_the_original(bare_plane, helm, chart, tmp_pat
                        ("RoleBinding", "/apis/rbac.authorization.k8s.io/v1/namespaces/kubeflow-system/rolebindings/")):
         stored = site.rest.request("GET", path + PUBLIC)
         assert {part: stored.get(part) for part in PARTS} == {part: wanted[kind, PUBLIC].get(part) for part in PARTS}
+    for_users = {(kind, None, name) for kind, name in wanted if kind.startswith("Cluster") and name.startswith("kubeflow-trainer-")}
+    assert len(for_users) == 6
+    for kind, _, name in for_users:
+        stored = site.rest.request("GET", f"/apis/rbac.authorization.k8s.io/v1/{kind.lower()}s/{name}")
+        labels = wanted[kind, name]["metadata"]["labels"].items()
+        assert stored["metadata"]["labels"].items() >= labels and (stored.get("rules") or []) == wanted[kind, name].get("rules", [])
+        assert [stored.get(part) for part in ("aggregationRule", "subjects", "roleRef")] == [
+            wanted[kind, name].get(part) for part in ("aggregationRule", "subjects", "roleRef")]
     for kind in KINDS:
         stored = site.rest.request("GET", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{kind}.trainer.kubeflow.org")
         assert stored["spec"]["versions"][0]["schema"] == ours(kind)["spec"]["versions"][0]["schema"]
@@ -195,7 +225,7 @@ def test_the_guide_takes_over_from_the_original(bare_plane, helm, chart, tmp_pat
     # Of Kubeflow Trainer only the objects remain that the guide names, such as JobSet.
     left = {each for each in site.names() if "signalbox" not in each[2]}
     public = {(kind, at, PUBLIC) for kind in ("ConfigMap", "Role", "RoleBinding") for at in {namespace, "kubeflow-system"}}
-    assert left == public | {("Deployment", namespace, JOBSET), ("MutatingWebhookConfiguration", None, CONFIGURATIONS["mutatingwebhookconfigurations"]),
+    assert left == public | for_users | {("Deployment", namespace, JOBSET), ("MutatingWebhookConfiguration", None, CONFIGURATIONS["mutatingwebhookconfigurations"]),
                              ("ValidatingWebhookConfiguration", None, CONFIGURATIONS["validatingwebhookconfigurations"])}
     # Helm neither restores Kubeflow Trainer's objects nor deletes Signalbox's.
     assert [each["name"] for each in json.loads(site.helm("list", "-A", "-o", "json"))] == (["signalbox"] if ours_by == "helm" else [])

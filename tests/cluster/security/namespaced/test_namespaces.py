@@ -147,7 +147,7 @@ def test_a_review_for_another_namespace_is_answered_with_the_settings_to_correct
         wide["webhooks"] = configuration["webhooks"]
         admin.request("PUT", CONFIGURATION, wide)
     assert error.code == 400
-    assert 'this webhook looks after team-a, team-b and cannot read in "team-c"' in str(error)
+    assert 'this webhook watches team-a, team-b and cannot read in "team-c"' in str(error)
 
 
 def test_another_replica_takes_over(signalbox, admin, another):

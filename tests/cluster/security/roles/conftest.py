@@ -10,7 +10,7 @@ from controlplane import ControlPlane
 from gangs import install_pod_groups
 from paths import ROOT
 from rest import ApiError, Rest, wait_for
-from schema_server import add_job_set, installed, namespaces, rest  # noqa: F401
+from schema_server import add_job_set, installed as everything, namespaces, rest  # noqa: F401
 
 
 @pytest.fixture(scope="session")
@@ -34,6 +34,14 @@ def plane(token_file):
         add_job_set(lean)
         install_pod_groups(Rest(lean.kubeconfig))
         yield lean
+
+
+@pytest.fixture(scope="session")
+def installed(plane, everything):
+    """Everything, without the binding by which every account reads ClusterTrainingRuntimes. It would hide what the programs' own roles
+    allow."""
+    plane.kubectl("delete", "clusterrolebinding", "kubeflow-trainer-view-cluster-runtimes")
+    return everything
 
 
 # For the kinds that the accounts may change and not delete.

@@ -7,14 +7,15 @@ import yaml
 from deployment import write_overlay
 
 PUBLIC = "kubeflow-trainer-public"  # every account has it: tests/cluster/operations/manifests/test_overlays.py
+OF_USERS = "kubeflow-trainer-"  # the beginning of the names of that role and of the roles of tests/cluster/security/test_users.py
 
 
 def accounts_and_roles(plane, directory, namespaces=()):
-    """Returns those of every component, with their bindings, in these namespaces or everywhere."""
+    """Returns the programs' own of every component, with their bindings, in these namespaces or everywhere."""
     overlay = write_overlay(directory, ["self-signed", "bearer-tokens"], namespaces, base="base")
     found = yaml.load_all(plane.kubectl("kustomize", overlay), Loader=yaml.CSafeLoader)
     return [each for each in found if each["kind"] == "ServiceAccount"
-            or "Role" in each["kind"] and each["metadata"]["name"] != PUBLIC]
+            or "Role" in each["kind"] and not each["metadata"]["name"].startswith(OF_USERS)]
 
 
 def elsewhere(obj, name, spaces):
