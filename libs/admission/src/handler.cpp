@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "api/dns_label.hpp"
 #include "api/names.hpp"
 #include "net/process/option_types.hpp"
 
@@ -326,8 +327,10 @@ bool ReviewHandler::may_be_stale(const api::Verdict& verdict, const ReviewInputs
     return verdict.denial && inputs.watched && rereads_.take(*inputs.watched, clock_.now());
 }
 
-// Each count is a list.
+// Each count is a list, and no TrainJob uses a runtime that cannot exist.
 bool ReviewHandler::may_count_jobs(const api::AdmissionRequest& request, kube::SteadyTime now) {
+    if (!api::is_dns_subdomain(request.name)) return false;
+    if (!request.ns.empty() && !api::is_dns_label(request.ns)) return false;
     return counts_of_jobs_.take({request.ns, request.name}, now) && all_counts_of_jobs_.take({}, now);
 }
 

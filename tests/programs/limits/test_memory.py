@@ -25,6 +25,7 @@ ATTACKERS = CONNECTIONS + 32
 WIDE = Wide(2_700)
 CLIENTS = 2  # senders of the largest reviews: one of two threads has room for that many
 UPDATES = 64
+LONG_NAME = 6_900_000  # almost a body
 DEEP = {
     "400,000 arrays": (sized(deep(400_000, "[", "]")), 400),
     "200,000 objects": (sized(deep(200_000, '{"a":', "}")), 400),
@@ -166,6 +167,17 @@ def test_the_largest_reviews_take_no_more_memory_and_time_than_documented(place)
     with honest_calls(webhook), concurrent.futures.ThreadPoolExecutor() as clients:
         for done in [clients.submit(client) for _ in range(CLIENTS)]:
             done.result()
+
+
+@pytest.mark.parametrize("place", [1], indirect=True, ids=["one thread"])
+def test_reviews_of_runtimes_with_long_names_leave_nothing_behind(place):
+    """More bytes of names than the bound, over one connection."""
+    _, webhook = place
+    with honest_calls(webhook), contextlib.closing(webhook.connect()) as connection:
+        for number in range(stated_bound(1) // LONG_NAME + 1):
+            deletion = review(None, "DELETE", runtime(), name=f"{number}-".ljust(LONG_NAME, "x"))
+            status, _, answer = webhook.post(RUNTIME_PATH, deletion, connection=connection)
+            assert status == 200 and answer["response"]["allowed"]
 
 
 def many_runtimes():

@@ -108,6 +108,22 @@ TEST_CASE("of two runtimes that are edited at the same time each tells", "[facts
     CHECK(desk.server.requests.size() == 5);
 }
 
+TEST_CASE("of a runtime that cannot exist no jobs are counted", "[facts]") {
+    Desk desk;
+    serve_pages(desk, {1});
+    const std::string names[] = {"", "Torch", "a/b", std::string(254, 'a'), std::string(1'000'000, 'a')};
+    for (const std::string& name : names) {
+        Json of_name = review("DELETE", Json(), test::cluster_runtime());
+        of_name["request"]["name"] = name;
+        CHECK(desk.ask(post(test::cluster_runtime_path, of_name)).allowed());
+        Json of_namespace = review("DELETE", Json(), test::namespaced_runtime());
+        of_namespace["request"]["namespace"] = name.empty() ? "." : name;
+        CHECK(desk.ask(post(test::runtime_path, of_namespace)).allowed());
+    }
+    CHECK(desk.server.requests.empty());
+    CHECK_FALSE(warning(desk.ask(deletion())).empty());
+}
+
 TEST_CASE("a count that cannot be had holds up no edit and no deletion", "[facts]") {
     for (const auto& request : {edit, deletion}) {
         Desk desk;

@@ -112,16 +112,28 @@ TEST_CASE("a runtime is read again ten times a second, whatever is refused", "[f
     CHECK(desk.server.requests.size() == 11);
 }
 
-TEST_CASE("the seconds of very many runtimes are forgotten once they are over", "[facts]") {
-    constexpr int per_second = 3;
-    admission::Rereads rereads(per_second);
+TEST_CASE("a runtime has so many rereads in each second") {
+    admission::Rereads rereads(3);
     kube::SteadyTime now{};
-    for (int second = 0; second < 3; ++second, now += 1s)
-        for (int i = 0; i < 1000; ++i) {
+    for (int second = 0; second < 3; ++second, now += 1s) {
+        for (int i = 0; i < 3; ++i) REQUIRE(rereads.take({"ns", "torch"}, now));
+        CHECK_FALSE(rereads.take({"ns", "torch"}, now + 999ms));
+        CHECK(rereads.take({"other", "torch"}, now + 999ms));
+    }
+}
+
+TEST_CASE("of very many runtimes in a second only so many are kept, and none after it") {
+    admission::Rereads rereads(2);
+    const std::size_t most = admission::Rereads::most_runtimes;
+    kube::SteadyTime now{};
+    for (int second = 0; second < 3; ++second, now += 1s) {
+        for (std::size_t i = 0; i < 3 * most; ++i) {
             CAPTURE(second, i);
-            REQUIRE(rereads.take({"", std::to_string(i)}, now));
+            REQUIRE(rereads.take({"", std::to_string(i)}, now) == (i < most));
         }
-    for (int i = 1; i < per_second; ++i) REQUIRE(rereads.take({"", "999"}, now - 1s));
-    CHECK_FALSE(rereads.take({"", "999"}, now - 1s));
-    CHECK(rereads.take({"", "999"}, now));
+        CHECK(rereads.size() == most);
+        CHECK(rereads.take({"", "0"}, now));
+    }
+    CHECK(rereads.take({"", "0"}, now));
+    CHECK(rereads.size() == 1);
 }

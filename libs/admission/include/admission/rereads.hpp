@@ -1,4 +1,6 @@
 #pragma once
+#include <chrono>
+#include <cstdint>
 #include <unordered_map>
 
 #include "api/object_key.hpp"
@@ -7,32 +9,35 @@
 namespace admission {
 
 /// How often the API server is asked about one runtime without need: reviews, which any client may send, must
-/// not load it without bound. Thread rule: one thread.
+/// not load it without bound. Keeps no names, which may be long, but their hashes, and those of at most
+/// `most_runtimes` until the second is over. Thread rule: one thread.
 class Rereads {
 public:
+    static constexpr std::size_t most_runtimes = 1024;
+
     explicit Rereads(int per_second) : per_second_(per_second) {}
 
-    /// Takes one of those of the current second; false: there is none left.
+    /// Takes one of those of the current second; false: there is none left, or too many runtimes have taken
+    /// some.
     bool take(const api::ObjectKey& runtime, kube::SteadyTime now) {
-        if (seconds_.size() >= max_seconds)
-            std::erase_if(seconds_, [now](const auto& entry) { return is_over(entry.second, now); });
-        Second& second = seconds_[runtime];
-        if (is_over(second, now)) second = {.began = now, .taken = 0};
-        return second.taken < per_second_ && ++second.taken > 0;
+        if (now - began_ >= std::chrono::seconds(1)) {
+            began_ = now;
+            taken_.clear();
+        }
+        const std::uint64_t id = std::hash<api::ObjectKey>()(runtime);
+        if (taken_.size() >= most_runtimes && !taken_.contains(id)) return false;
+        int& taken = taken_[id];
+        if (taken >= per_second_) return false;
+        ++taken;
+        return true;
     }
+    /// How many runtimes it keeps.
+    std::size_t size() const { return taken_.size(); }
 
 private:
-    static constexpr std::size_t max_seconds = 256;
-    struct Second {
-        kube::SteadyTime began = {};
-        int taken = 0;
-    };
-    static bool is_over(const Second& second, kube::SteadyTime now) {
-        return second.taken == 0 || now - second.began >= std::chrono::seconds(1);
-    }
-
     const int per_second_;
-    std::unordered_map<api::ObjectKey, Second> seconds_ = {};
+    kube::SteadyTime began_ = {};
+    std::unordered_map<std::uint64_t, int> taken_ = {};
 };
 
 }  // namespace admission
