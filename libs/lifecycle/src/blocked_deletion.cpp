@@ -40,10 +40,10 @@ std::string note(const api::JobSet& job_set) {
 void report_blocked_deletion(Conclusion& conclusion, const Observed& observed, api::Time now) {
     const api::JobSet* job_set = own_job_set(observed);
     if (!job_set || !job_set->meta.deletion || !observed.job->meta.deletion) return;
-    const auto& told = observed.retry_state.deletion_told;
+    const auto& reported = observed.retry_state.deletion_told;
     const api::Time due =
-        told ? *told + again_after : std::max(*observed.job->meta.deletion, *job_set->meta.deletion) + usual;
-    conclusion.retry_state.deletion_told = told;
+        reported ? *reported + again_after : std::max(*observed.job->meta.deletion, *job_set->meta.deletion) + usual;
+    conclusion.retry_state.deletion_told = reported;
     if (now < due) {
         conclusion.requeue_after = sooner(conclusion.requeue_after, due - now);
         return;

@@ -267,7 +267,7 @@ TEST_CASE("a lease that lapsed and came back without a word is noticed within a 
     shop.submit("job");
     shop.server.show(shop.cache);
     shop.settle();
-    shop.allowed = true;  // and nobody calls notify()
+    shop.allowed = true;  // without a call of notify()
     shop.time.run_for(999ms);
     CHECK(!shop.has_job_set("job"));
     shop.time.run_for(1ms);

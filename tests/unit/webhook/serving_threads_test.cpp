@@ -27,7 +27,7 @@ public:
     }
 };
 
-api::Result<webhook::ApiClients> nobody(boost::asio::any_io_executor, kube::Clock&) {
+api::Result<webhook::ApiClients> no_cluster(boost::asio::any_io_executor, kube::Clock&) {
     return webhook::ApiClients{.lookups = std::make_unique<EmptyApiServer>()};
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("lanes share a port and learn what runtimes there are", "[lanes][threa
         DYNAMIC_SECTION(count << " threads") {
             Fixture fixture;
             webhook::ServingThreads lanes(fixture.context.get_executor(), fixture.tools());
-            const auto port = lanes.start(count, fixture.config, nobody);
+            const auto port = lanes.start(count, fixture.config, no_cluster);
             REQUIRE(port);
 
             Answers before;
@@ -152,11 +152,11 @@ TEST_CASE("a port that is taken is refused, also by another webhook", "[lanes][t
         DYNAMIC_SECTION(count << " threads") {
             Fixture fixture;
             webhook::ServingThreads first(fixture.context.get_executor(), fixture.tools());
-            const auto port = first.start(count, fixture.config, nobody);
+            const auto port = first.start(count, fixture.config, no_cluster);
             REQUIRE(port);
             fixture.config.port = *port;
             webhook::ServingThreads second(fixture.context.get_executor(), fixture.tools());
-            const auto refused = second.start(count, fixture.config, nobody);
+            const auto refused = second.start(count, fixture.config, no_cluster);
             REQUIRE_FALSE(refused);
             CHECK_THAT(refused.error().message,
                        Catch::Contains("127.0.0.1:" + std::to_string(*port)) && Catch::Contains("in use"));
@@ -167,5 +167,5 @@ TEST_CASE("a port that is taken is refused, also by another webhook", "[lanes][t
 TEST_CASE("lanes that were not drained end as well", "[lanes][threads]") {
     Fixture fixture;
     webhook::ServingThreads lanes(fixture.context.get_executor(), fixture.tools());
-    CHECK(lanes.start(2, fixture.config, nobody));
+    CHECK(lanes.start(2, fixture.config, no_cluster));
 }

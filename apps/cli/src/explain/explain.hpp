@@ -4,8 +4,7 @@
 
 #include "net/process/run_main.hpp"
 
-/// `kubectl trainjob explain`: what there is to say of one TrainJob in a cluster, read as the user who
-/// asks.
+/// `kubectl trainjob explain`: describes one TrainJob of a cluster, with the permissions of the kubeconfig's user.
 namespace cli {
 
 struct ExplainSettings {

@@ -21,7 +21,7 @@ struct RelatedObjects {
     api::Json job = {};
     ReadResult<api::Json> runtime = {};   ///< the live one
     ReadResult<api::Json> snapshot = {};  ///< the ConfigMap
-    ReadResult<api::Json> job_set = {};   ///< of that name, whoever owns it
+    ReadResult<api::Json> job_set = {};   ///< of that name, with any owner
     ReadResult<std::vector<api::Json>> pods = {};
     ReadResult<std::vector<api::Json>> events = {};  ///< of the TrainJob and what it made, in any order
 };

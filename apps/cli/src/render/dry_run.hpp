@@ -19,7 +19,7 @@ struct Rendering {
 };
 
 /// Runs the pass of production over a TrainJob that is on the server as a user would have created it just
-/// now. RelatedObjects are what else is on the server, which is a copy: nothing is changed for anybody else.
+/// now. RelatedObjects are what else is on the server, which is a copy: the original stays as it is.
 Rendering render_train_job(offline::DocumentServer server, const api::ObjectKey& train_job,
                            const runtime::Pipeline& pipeline);
 

@@ -141,7 +141,7 @@ void Manager::elect(ApiServer& server, api::ObjectKey lease, std::string identit
         on_change();
     };
     callbacks.observed = [this, lease](const std::string& holder) {
-        log_.info("the lease is held", {{"lease", lease}, {"holder", holder.empty() ? "nobody" : holder}});
+        log_.info("the lease is held", {{"lease", lease}, {"holder", holder.empty() ? "none" : holder}});
     };
     callbacks.trouble = [this, lease](const api::Error* trouble) {
         if (trouble)

@@ -37,7 +37,7 @@ bool sets_runtime_path(std::string_view word);
 /// the runtime's name says, and the paths that the runtime's own command sets.
 api::Json torch_tune_command(Info& info, const TuneDevices& devices);
 
-/// `torchtune_recipe`. `devices` is nullptr where they cannot be told; then nothing is said about them.
+/// `torchtune_recipe`. `devices` is nullptr if they are not known; then they are not checked.
 void check_torch_tune(const api::TrainJob& job, std::int64_t nodes, const TuneDevices* devices,
                       api::FieldErrors& errors);
 
