@@ -41,8 +41,8 @@ void report_blocked_deletion(Conclusion& conclusion, const Observed& observed, a
     const api::JobSet* job_set = own_job_set(observed);
     if (!job_set || !job_set->meta.deletion || !observed.job->meta.deletion) return;
     const auto& reported = observed.retry_state.deletion_told;
-    const api::Time due =
-        reported ? *reported + again_after : std::max(*observed.job->meta.deletion, *job_set->meta.deletion) + usual;
+    const api::Time due = reported ? *reported + again_after
+                                   : std::max(*observed.job->meta.deletion, *job_set->meta.deletion) + usual;
     conclusion.retry_state.deletion_told = reported;
     if (now < due) {
         conclusion.requeue_after = sooner(conclusion.requeue_after, due - now);

@@ -211,7 +211,8 @@ TEST_CASE("torch counts processes by itself where claims do not tell", "[claims]
     CHECK(processes(runtime, others) == "3");
 }
 
-TEST_CASE("torchtune takes an unknown number for several GPUs, unless it is configured to run one process", "[claims]") {
+TEST_CASE("torchtune takes an unknown number for several GPUs, unless it is configured to run one process",
+          "[claims]") {
     Json job = train_job();
     job["spec"]["trainer"]["command"] = tree("[tune, run]");
     const auto recipe = [&](const Objects& observed) {
@@ -396,9 +397,9 @@ TEST_CASE("GPUs are unknown where resourcesPerNode asks for a claim that another
             std::string notes;
             for (const runtime::BuildWarning& notice : built->warnings) notes += notice.note;
             CHECK(notes == (node_first
-                               ? "GPUs of a Pod cannot be counted: claim \"gpus\": their Pod has no such "
-                                 "claim"
-                               : ""));
+                                ? "GPUs of a Pod cannot be counted: claim \"gpus\": their Pod has no such "
+                                  "claim"
+                                : ""));
         }
     }
 }

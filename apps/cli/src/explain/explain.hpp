@@ -4,7 +4,8 @@
 
 #include "net/process/run_main.hpp"
 
-/// `kubectl trainjob explain`: describes one TrainJob of a cluster, with the permissions of the kubeconfig's user.
+/// `kubectl trainjob explain`: describes one TrainJob of a cluster, with the permissions of the kubeconfig's
+/// user.
 namespace cli {
 
 struct ExplainSettings {

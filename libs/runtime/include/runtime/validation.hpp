@@ -10,8 +10,8 @@
 #include "api/warnings.hpp"
 #include "runtime/build.hpp"
 
-/// What is admitted, and what is said about it. `patch_targets`, `role_replicas`, `deprecated_runtime_used`
-/// and so on name the rules: J judges TrainJobs, T runtimes, W warns.
+/// The rules of admission. Each denial and each warning carries the name of its rule, such as
+/// `patch_targets`; docs/webhook-limits.md lists them.
 namespace runtime {
 
 /// All that is wrong with an object, in a fixed order, and what its author should know.
@@ -74,15 +74,12 @@ struct TrainJobReview {
     KueueTypes kueue_types = KueueTypes::v2_2;
 };
 
-/// `runtime_ref` to `status_reserved_env`, `deprecated_runtime_used` to `ignored_time_limits`,
-/// `resources_without_policy`, `kueue_counts_differ` to `shared_subdomain`. Without a runtime where
-/// lookups_for() asks for one, the verdict is that it does not exist. Move the review in: its objects are
-/// taken apart.
+/// Applies the rules of TrainJobs. Without a runtime where lookups_for() asks for one, the verdict is that it
+/// does not exist. Move the review in: its objects are taken apart.
 Findings validate_train_job(TrainJobReview review, const Pipeline& pipeline = default_pipeline());
 
-/// Either kind of runtime: `role_replicas` to `template_unbuildable`, `runtime_deprecated`, `pod_deadline`,
-/// `shared_subdomain`. `old_object` is null on CREATE; on UPDATE only what the old object did not already
-/// violate is reported.
+/// Applies the rules of either kind of runtime. `old_object` is null on CREATE; on UPDATE only what the old
+/// object did not already violate is reported.
 Findings validate_runtime(const api::Json& object, const api::Json& old_object,
                           const Pipeline& pipeline = default_pipeline());
 
