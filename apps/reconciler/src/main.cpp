@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <set>
 #include <string_view>
 
@@ -8,20 +7,16 @@
 
 namespace {
 
-// Commands of the release before; kubectl-trainjob has them now.
+// Commands of the release before, which the plugin has now.
 const std::set<std::string_view> moved_commands = {"explain", "render"};
 
-int execute_moved(char** argv) {
-    std::fprintf(stderr,
-                 "signalbox-reconciler %s is kubectl trainjob %s now, and goes with the next release\n",
-                 argv[1], argv[1]);
-    return net::execute_sibling("kubectl-trainjob", argv + 1);
-}
+constexpr net::Sibling plugin = {.file = "kubectl-trainjob", .call = "kubectl trainjob"};
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc > 1 && moved_commands.contains(argv[1])) return execute_moved(argv);
+    if (argc > 1 && moved_commands.contains(argv[1]))
+        return net::execute_moved_command("signalbox-reconciler", plugin, argv + 1);
     reconciler::Settings settings;
     net::Options options(
         "signalbox-reconciler",

@@ -67,11 +67,9 @@ private:
 };
 
 api::Result<> Process::connect(const kube::ClusterConfig& config) {
-    manager_.log().info(
-        "starting", {{"cluster", config.source},
-                     {"identity", identity_},
-                     {"namespaces", settings_.namespaces.is_limited() ? kube::to_string(settings_.namespaces)
-                                                                      : std::string("all")}});
+    manager_.log().info("starting", {{"cluster", config.source},
+                                     {"identity", identity_},
+                                     {"namespaces", kube::to_string(settings_.namespaces)}});
     // Each watch keeps a connection, and each reconcile may want one at the same time; the others are for
     // events and for the lease, which does not wait in line.
     const std::size_t connections = watched_kinds * settings_.namespaces.sections().size() +

@@ -165,11 +165,9 @@ api::Result<> Process::serve_admission(const kube::ClusterConfig& config) {
         });
     if (!port) return port.error();
     if (auto started = manager_.start_admin_server(); !started) return started.error();
-    manager_.log().info(
-        "starting", {{"cluster", config.source},
-                     {"threads", settings_.threads},
-                     {"namespaces", settings_.namespaces.is_limited() ? kube::to_string(settings_.namespaces)
-                                                                      : std::string("all")}});
+    manager_.log().info("starting", {{"cluster", config.source},
+                                     {"threads", settings_.threads},
+                                     {"namespaces", kube::to_string(settings_.namespaces)}});
     const net::HostPort address = {settings_.listen.host, *port};
     manager_.log().info("listening", {{"what", "admission"}, {"address", to_string(address)}});
     if (!certificate_is_valid())

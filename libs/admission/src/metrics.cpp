@@ -101,22 +101,23 @@ void ReviewMetrics::count(const Route* route, Outcome outcome, double seconds) {
 
 void ReviewMetrics::count_causes(const Route& route, const api::FieldErrors& causes) {
     for (const api::FieldError& cause : causes) of(&route).causes[index(cause.type)].add();
-    // Found by their names: denials are rare, and rules are known where they are implemented only.
-    for (const std::string_view rule : rules_of(causes, [](const auto& cause) { return cause.rule; }))
-        metrics_
-            .counter("signalbox_admission_rejections_total",
-                     "Denied reviews by the rule that their object breaks, once for each of several.",
-                     {{"path", std::string(route.path)},
-                      {"rule", std::string(rule)},
-                      {"code", std::string(code_of(rule))}})
-            .add();
+    count_rules("signalbox_admission_rejections_total",
+                "Denied reviews by the rule that their object breaks, once for each of several.", route,
+                rules_of(causes, [](const auto& cause) { return cause.rule; }));
 }
 
 void ReviewMetrics::count_warnings(const Route& route, const api::Warnings& warnings) {
-    for (const std::string_view rule : rules_of(warnings, [](const auto& warning) { return warning.rule; }))
+    count_rules("signalbox_admission_warnings_total",
+                "Reviews that warned, by the rule of the warning, once for each of several.", route,
+                rules_of(warnings, [](const auto& warning) { return warning.rule; }));
+}
+
+// Found by their names: denials are rare, and rules are known where they are implemented only.
+void ReviewMetrics::count_rules(const char* name, const char* help, const Route& route,
+                                const std::vector<std::string_view>& rules) {
+    for (const std::string_view rule : rules)
         metrics_
-            .counter("signalbox_admission_warnings_total",
-                     "Reviews that warned, by the rule of the warning, once for each of several.",
+            .counter(name, help,
                      {{"path", std::string(route.path)},
                       {"rule", std::string(rule)},
                       {"code", std::string(code_of(rule))}})

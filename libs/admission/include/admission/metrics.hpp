@@ -57,6 +57,8 @@ private:
         net::Histogram seconds = {};
     };
     Series& of(const Route* route);
+    void count_rules(const char* name, const char* help, const Route& route,
+                     const std::vector<std::string_view>& rules);
 
     net::Metrics& metrics_;
     std::map<std::string_view, net::Counter> restored_;

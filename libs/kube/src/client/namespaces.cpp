@@ -22,7 +22,9 @@ bool Namespaces::contains(std::string_view ns) const {
                        [&](const std::string& section) { return covers(section, ns); });
 }
 
-std::string to_string(const Namespaces& namespaces) { return joined(namespaces, ", "); }
+std::string to_string(const Namespaces& namespaces) {
+    return namespaces.is_limited() ? joined(namespaces, ", ") : "all";
+}
 
 api::Result<> read_option(std::string_view text, Namespaces& target) {
     // An empty list, for example of a template, must not become all namespaces.

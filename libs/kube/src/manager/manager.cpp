@@ -52,17 +52,15 @@ Manager::~Manager() = default;
 api::Result<std::unique_ptr<ApiServer>> Manager::connect(
     const ClusterConfig& config, std::size_t max_connections,
     std::function<void(const DatedAnswer& answer)> on_dated_answer) {
+    return connect(executor(), *clock_, config, max_connections, std::move(on_dated_answer));
+}
+
+api::Result<std::unique_ptr<ApiServer>> Manager::connect(
+    boost::asio::any_io_executor executor, Clock& clock, const ClusterConfig& config,
+    std::size_t max_connections, std::function<void(const DatedAnswer& answer)> on_dated_answer) {
     auto options = api_metrics_.options();
     options.max_connections = max_connections;
     options.on_dated_answer = std::move(on_dated_answer);
-    return make_https_api_server(executor(), *clock_, config, std::move(options));
-}
-
-api::Result<std::unique_ptr<ApiServer>> Manager::connect(boost::asio::any_io_executor executor, Clock& clock,
-                                                         const ClusterConfig& config,
-                                                         std::size_t max_connections) {
-    auto options = api_metrics_.options();
-    options.max_connections = max_connections;
     return make_https_api_server(std::move(executor), clock, config, std::move(options));
 }
 

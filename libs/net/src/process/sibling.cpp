@@ -21,16 +21,18 @@ std::string folder_of_this_executable() {
 
 }  // namespace
 
-int execute_sibling(const char* program, const char* const* arguments) noexcept {
+int execute_moved_command(const char* server, const Sibling& sibling, const char* const* arguments) noexcept {
+    std::fprintf(stderr, "%s %s is %s %s now, and goes with the next release\n", server, *arguments,
+                 sibling.call, *arguments);
     try {
-        const std::string path = folder_of_this_executable() + program;
-        std::vector<char*> all = {const_cast<char*>(program)};
+        const std::string path = folder_of_this_executable() + sibling.file;
+        std::vector<char*> all = {const_cast<char*>(sibling.file)};
         for (; *arguments; ++arguments) all.push_back(const_cast<char*>(*arguments));
         all.push_back(nullptr);
         ::execv(path.c_str(), all.data());
         std::fprintf(stderr, "cannot execute %s: %s\n", path.c_str(), std::strerror(errno));
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "cannot execute %s: %s\n", program, error.what());
+        std::fprintf(stderr, "cannot execute %s: %s\n", sibling.file, error.what());
     }
     return not_found;
 }

@@ -33,7 +33,7 @@ private:
 /// Returns whether objects of that namespace belong to that section.
 inline bool covers(std::string_view section, std::string_view ns) { return section.empty() || section == ns; }
 
-/// Returns "a, b", for messages.
+/// Returns "a, b" or "all", for messages.
 std::string to_string(const Namespaces& namespaces);
 
 /// Functions for net/option_types.hpp: valid names of namespaces, each once, separated by commas.

@@ -50,8 +50,9 @@ public:
     api::Result<std::unique_ptr<ApiServer>> connect(
         const ClusterConfig& config, std::size_t max_connections,
         std::function<void(const DatedAnswer& answer)> on_dated_answer = {});
-    api::Result<std::unique_ptr<ApiServer>> connect(boost::asio::any_io_executor executor, Clock& clock,
-                                                    const ClusterConfig& config, std::size_t max_connections);
+    api::Result<std::unique_ptr<ApiServer>> connect(
+        boost::asio::any_io_executor executor, Clock& clock, const ClusterConfig& config,
+        std::size_t max_connections, std::function<void(const DatedAnswer& answer)> on_dated_answer = {});
 
     /// Watches a collection into `sink` from run() on. The process is not ready before the first list.
     /// Problems are logged; `on_change` is called after that. Server and sink must outlive run().

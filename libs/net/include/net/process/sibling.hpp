@@ -2,9 +2,15 @@
 
 namespace net {
 
-/// Replaces this process by the program of that name in the folder of this executable. `arguments` are those
-/// after the program's name; they end with a null pointer. Returns only on failure, with the exit status 127,
-/// after a line on stderr that names the missing file.
-int execute_sibling(const char* program, const char* const* arguments) noexcept;
+/// A program in the folder of this executable, and the words with which users call it.
+struct Sibling {
+    const char* file;
+    const char* call;
+};
+
+/// For a command of `server` that the sibling has now: says so on stderr, and replaces this process by the
+/// sibling. `arguments` begin with the command and end with a null pointer. Returns only on failure, with the
+/// exit status 127, after a line on stderr that names the missing file.
+int execute_moved_command(const char* server, const Sibling& sibling, const char* const* arguments) noexcept;
 
 }  // namespace net
