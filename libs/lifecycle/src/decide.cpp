@@ -152,7 +152,8 @@ Decision decide(const Observed& observed, api::Time now) {
 
 Live needs_live(const Decision& decision, const Observed& observed) {
     const bool writes = !std::holds_alternative<Ignore>(decision);
-    return writes && reports_no_active_pods(observed) ? Live::all : std::visit(NeedsLive(), decision);
+    if (writes && (observed.is_abridged || reports_no_active_pods(observed))) return Live::all;
+    return std::visit(NeedsLive(), decision);
 }
 
 bool may_come_of_unseen_job_set(const Outcome& outcome) {

@@ -184,8 +184,8 @@ TEST_CASE(
     const auto told = [](const api::TrainJob& job) {
         const api::ObjectMeta& meta = job.meta;
         return std::tuple(meta.name, meta.ns, meta.uid, meta.resource_version, meta.generation, meta.creation,
-                          meta.deletion, meta.controller_uid, meta.finalizers, job.runtime_ref.name,
-                          job.runtime_ref.kind, job.suspend, job.active_deadline_seconds, job.managed_by);
+                          meta.deletion, job.runtime_ref.name, job.runtime_ref.kind, job.suspend,
+                          job.active_deadline_seconds, job.managed_by);
     };
     CHECK(told(*kept) == told(want));
     CHECK(kept->spec == want.spec);
@@ -216,11 +216,80 @@ TEST_CASE("of a TrainJob that has ended, or is managed by others, little is kept
     CHECK(kept->managed_by == want.managed_by);
     CHECK(kept->conditions == want.conditions);
 
+    CHECK_FALSE(woken.cache.is_abridged({"ns", "job"}));
+
     // Should it go on after all, the watch brings it as a whole.
     job["spec"].erase("managedBy");
     job.erase("status");
     sink(woken.cache.train_jobs()).upsert({"ns", "job"}, "8", job);
     CHECK(woken.cache.train_job({"ns", "job"})->spec == job["spec"]);
+}
+
+TEST_CASE("of a TrainJob that has ended, or is managed by others, no list takes much") {
+    const bool has_ended = GENERATE(true, false);
+    Json job = train_job("TrainingRuntime", "torch");
+    Json& status = job["status"];
+    const auto add_condition = [&](std::string_view type, std::string message) {
+        status["conditions"].push_back(Json::object({{"type", type},
+                                                     {"status", "True"},
+                                                     {"reason", "Because"},
+                                                     {"message", std::move(message)},
+                                                     {"lastTransitionTime", "2026-01-15T10:30:00Z"}}));
+    };
+    if (has_ended) add_condition("Failed", "failed");
+    if (!has_ended) job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue";
+    bool is_abridged = false;
+    SECTION("owners") {
+        for (int i = 0; i < 4'500; ++i)
+            job["metadata"]["ownerReferences"].push_back(Json::object({{"apiVersion", "v1"},
+                                                                       {"kind", "ConfigMap"},
+                                                                       {"name", std::string(200, 'n')},
+                                                                       {"uid", std::to_string(i)}}));
+    }
+    SECTION("finalizers") {
+        for (int i = 0; i < 4'500; ++i)
+            job["metadata"]["finalizers"].push_back("a.io/" + std::string(200, 'f') + std::to_string(i));
+    }
+    SECTION("conditions") {
+        add_condition(has_ended ? "Complete" : "Failed", std::string(32'768, 'm'));
+        for (int i = 0; i < 6; ++i) add_condition("a.io/" + std::to_string(i), std::string(32'768, 'm'));
+        is_abridged = true;
+    }
+    SECTION("counts") {
+        for (int i = 0; i < 100; ++i)
+            status["jobsStatus"].push_back(
+                Json::object({{"name", std::string(250, 'n') + std::to_string(i)}, {"succeeded", 1}}));
+        is_abridged = true;
+    }
+    Woken woken;
+    sink(woken.cache.train_jobs()).upsert({"ns", "job"}, "7", job);
+    const auto* entry = woken.cache.train_jobs().find({"ns", "job"});
+    CHECK(entry->object.bytes().size() < 400);
+    CHECK(woken.cache.is_abridged({"ns", "job"}) == is_abridged);
+
+    const auto kept = woken.cache.train_job({"ns", "job"});
+    const api::TrainJob want = api::parse_train_job(job);
+    CHECK(kept->managed_by == want.managed_by);
+    const api::Condition* ended = api::terminal_condition(*kept);
+    REQUIRE((ended != nullptr) == (api::terminal_condition(want) != nullptr));
+    if (ended) CHECK(ended->last_transition == api::terminal_condition(want)->last_transition);
+}
+
+TEST_CASE("of the owners and finalizers of a JobSet few are kept") {
+    Json job_set = object(R"({"metadata":{"name":"job","namespace":"ns","uid":"j1"}})");
+    Json& metadata = job_set["metadata"];
+    for (int i = 0; i < 4'500; ++i) {
+        metadata["finalizers"].push_back("a.io/f-" + std::to_string(i));
+        metadata["ownerReferences"].push_back(
+            Json::object({{"kind", "ConfigMap"}, {"uid", std::to_string(i)}}));
+    }
+    metadata["ownerReferences"].push_back(object(
+        R"({"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","uid":"u1","controller":true})"));
+    Woken woken;
+    sink(woken.cache.job_sets()).upsert({"ns", "job"}, "7", job_set);
+    CHECK(woken.cache.job_sets().find({"ns", "job"})->object.bytes().size() < 400);
+    CHECK(woken.cache.job_set({"ns", "job"})->meta.controller_uid == "u1");
+    CHECK(woken.cache.job_set({"ns", "job"})->meta.finalizers.front() == "a.io/f-0");
 }
 
 TEST_CASE("what a pass may read is as large as its TrainJob, the runtime that this names, and its JobSet") {

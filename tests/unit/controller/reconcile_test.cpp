@@ -55,6 +55,28 @@ TEST_CASE("the JobSet's end becomes the TrainJob's") {
     CHECK(life.server.take_writes().empty());
 }
 
+TEST_CASE("a status that is too long for the cache is written again as a whole") {
+    Life life;
+    life.pass();
+    const std::string message(5'000, 'm');
+    life.finish_job_set();
+    life.server.edit(job_sets, key, [&](Json& job_set) {
+        job_set["status"]["conditions"].items().front()["message"] = message;
+    });
+    life.pass();
+    REQUIRE(life.message("Complete") == message);
+    life.set_suspend(true);  // a new generation
+    life.pass();
+    CHECK(life.cache.is_abridged(key));
+    const api::TrainJob job = api::parse_train_job(life.job());
+    CHECK(api::terminal_condition(job)->observed_generation == job.meta.generation);
+    CHECK(life.message("Complete") == message);
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+    life.server.take_writes();
+    life.pass();
+    CHECK(life.server.take_writes().empty());
+}
+
 TEST_CASE("after the deadline the status comes first and the JobSet goes in the next pass") {
     Life life;
     life.set_in_job("activeDeadlineSeconds", 60);

@@ -310,6 +310,11 @@ TEST_CASE("what cannot be undone needs a live view", "[decide]") {
     for (const Row& row : rows) {
         INFO(row.name);
         CHECK(needs_live(row.decision, submitted()) == row.want);
+        // What is not known of the TrainJob would be lost.
+        Observed abridged = submitted();
+        abridged.is_abridged = true;
+        const bool writes = !std::holds_alternative<Ignore>(row.decision);
+        CHECK(needs_live(row.decision, abridged) == (writes ? Live::all : Live::nothing));
     }
 }
 

@@ -21,11 +21,39 @@ void keep_only(Json* tree, std::initializer_list<std::string_view> names) {
     });
 }
 
-// Key and entry have the rest of the metadata: identify() puts it back.
-void keep_what_decisions_need(Json& object) {
+template <class Predicate>
+void keep_items(Json* list, Predicate wanted) {
+    if (list && list->is_array()) std::erase_if(list->items(), std::not_fn(wanted));
+}
+
+// Key and entry have the rest of the metadata: identify() puts it back. What is in lists may be as long as an
+// object: it is named where decisions ask for it.
+void keep_what_decisions_need(Json& object, std::initializer_list<std::string_view> metadata) {
     keep_only(&object, {"metadata", "spec", "status"});
-    keep_only(object.find("metadata"),
-              {"generation", "creationTimestamp", "deletionTimestamp", "finalizers", "ownerReferences"});
+    keep_only(object.find("metadata"), metadata);
+}
+
+// For a message, which has room for a few names.
+constexpr std::size_t max_finalizers = 8;
+// Of conditions and counts, as JSON. Hardly any have more.
+constexpr std::size_t usual_status_bytes = 1024;
+
+bool ends_a_job(const Json& condition) {
+    const std::string_view type = condition["type"].as_string();
+    return type == api::condition::complete || type == api::condition::failed;
+}
+
+// Keeps of a status that is unusually large what is decided on. Returns whether it is.
+bool abridge_status(Json& object) {
+    Json* const status = object.find("status");
+    if (!status || api::to_json(*status).size() <= usual_status_bytes) return false;
+    keep_only(status, {"conditions"});
+    Json* const conditions = status->find("conditions");
+    keep_items(conditions, ends_a_job);
+    if (conditions && conditions->is_array())
+        for (Json& condition : conditions->items())
+            keep_only(&condition, {"type", "status", "lastTransitionTime"});
+    return true;
 }
 
 void identify(api::ObjectMeta& meta, const api::ObjectKey& key, const kube::StoredObject& object) {
@@ -44,9 +72,14 @@ std::optional<Cache::JobSetIndex> transform_job_set(Json& object) {
         return Cache::JobSetIndex{};
     }
     const bool applied_by_us = api::is_applied_by_us(object);
-    keep_what_decisions_need(object);
-    for (Json& owner : object["metadata"]["ownerReferences"].items())
-        keep_only(&owner, {"controller", "uid"});
+    keep_what_decisions_need(
+        object, {"generation", "creationTimestamp", "deletionTimestamp", "finalizers", "ownerReferences"});
+    Json& metadata = object["metadata"];
+    keep_items(metadata.find("ownerReferences"),
+               [](const Json& owner) { return owner["controller"].bool_or(false); });
+    for (Json& owner : metadata["ownerReferences"].items()) keep_only(&owner, {"controller", "uid"});
+    if (Json* finalizers = metadata.find("finalizers"); finalizers && finalizers->is_array())
+        finalizers->items().resize(std::min(finalizers->items().size(), max_finalizers));
     keep_only(object.find("spec"), {"suspend"});
     keep_only(object.find("status"), {"conditions", "replicatedJobsStatus"});
     return Cache::JobSetIndex{.ours = true, .applied_by_us = applied_by_us};
@@ -63,14 +96,16 @@ std::optional<Cache::TrainJobIndex> transform_train_job(Json& object) {
     const lifecycle::State state = lifecycle::state_of(job);
     const bool goes_on = !api::terminal_condition(job);
     // Nothing is built of what has ended or is others' to look after, and it may be there for months.
-    if (!goes_on || state == lifecycle::State::elsewhere)
-        keep_only(&spec, {"runtimeRef", "suspend", "activeDeadlineSeconds", "managedBy"});
+    const bool at_rest = !goes_on || state == lifecycle::State::elsewhere;
+    if (at_rest) keep_only(&spec, {"runtimeRef", "suspend", "activeDeadlineSeconds", "managedBy"});
     if (spec_in_object) *spec_in_object = std::move(spec);
-    keep_what_decisions_need(object);
+    keep_what_decisions_need(object, {"generation", "creationTimestamp", "deletionTimestamp"});
     keep_only(object.find("status"), {"conditions", "jobsStatus"});
+    const bool is_abridged = at_rest && abridge_status(object);
     return Cache::TrainJobIndex{.runtime_hash = std::hash<api::ObjectKey>()(runtime_key(job)),
                                 .expects_job_set = goes_on && lifecycle::had_job_set(job),
                                 .is_held = goes_on && job.suspend,
+                                .is_abridged = is_abridged,
                                 .state = state};
 }
 
@@ -157,6 +192,11 @@ std::optional<api::TrainJob> Cache::train_job(const api::ObjectKey& key) const {
     api::TrainJob job = api::take_train_job(tree_of(entry->object));
     identify(job.meta, key, entry->object);
     return job;
+}
+
+bool Cache::is_abridged(const api::ObjectKey& train_job) const {
+    const auto* entry = train_jobs_.find(train_job);
+    return entry && entry->index.is_abridged;
 }
 
 std::optional<api::JobSet> Cache::job_set(const api::ObjectKey& key) const {

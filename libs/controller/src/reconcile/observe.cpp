@@ -36,6 +36,7 @@ View cached_view(const Cache& cache, const api::ObjectKey& key) {
     View view;
     view.observed.job = cache.train_job(key);
     if (!view.observed.job) return view;
+    view.observed.is_abridged = cache.is_abridged(key);
     view.observed.job_set = cache.job_set(key);
     view.runtime = cache.runtime(*view.observed.job);
     return view;

@@ -33,6 +33,9 @@ struct Observed {
     std::optional<api::JobSet> job_set = {};  ///< the one of that namespace and name, whoever owns it
     std::optional<std::int64_t> ttl = {};     ///< ttl_policy(); needed only if ttl_matters()
     RetryState retry_state = {};
+    /// `job` has ended, or is managed by others, and lacks a part of its status: before anything is written,
+    /// it has to be read live.
+    bool is_abridged = false;
     /// first_resume() of the TrainJob, where it is may_have_been_resumed() and was read live.
     std::optional<api::Time> first_resume = {};
 };

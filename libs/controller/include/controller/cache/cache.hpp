@@ -43,7 +43,12 @@ public:
     explicit Cache(OnChange enqueue, kube::Namespaces namespaces = {});
     void on_delete(OnDelete gone) { on_delete_ = std::move(gone); }
 
+    /// Without labels, owner references and finalizers, which no decision rests on. Of the `spec` of one that
+    /// has ended, or that others manage, a few fields.
     std::optional<api::TrainJob> train_job(const api::ObjectKey& key) const;
+    /// Whether train_job() lacks a part of the status, too: that of one that has ended, or that others
+    /// manage, is cut if it is unusually large. Do not write what follows from such a status.
+    bool is_abridged(const api::ObjectKey& train_job) const;
     /// The JobSet of that name; one that no TrainJob controls with nothing but its identity.
     std::optional<api::JobSet> job_set(const api::ObjectKey& key) const;
     /// The live runtime that the TrainJob names; nullptr if there is none.
@@ -67,6 +72,7 @@ public:
         std::size_t runtime_hash = 0;
         bool expects_job_set = false;  ///< it goes on, and has had one
         bool is_held = false;          ///< it goes on, and is suspended
+        bool is_abridged = false;      ///< as in Cache::is_abridged()
         lifecycle::State state = lifecycle::State::pending;
     };
     struct JobSetIndex {
