@@ -168,9 +168,9 @@ class Webhook:
             context.load_cert_chain(*client)
         return context
 
-    def connect(self, client=None):
-        """Returns a connection for several requests; the caller closes it."""
-        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=40, context=self.tls(client))
+    def connect(self, client=None, address="127.0.0.1"):
+        """Returns a connection for several requests, from that address; the caller closes it."""
+        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=40, context=self.tls(client), source_address=(address, 0))
 
     def socket(self):
         plain = socket.create_connection(("127.0.0.1", self.port), timeout=40)

@@ -9,9 +9,9 @@ constexpr std::string_view admission = "admission";
 constexpr std::string_view progress = "progress";
 
 constexpr const char* admission_options[] = {
-    "listen",        "tls-cert",    "tls-key",        "self-signed", "cert-secret", "service",
-    "cert-lifetime", "client-ca",   "token-audience", "token-users", "threads",     "max-bytes-in-flight",
-    "lossy-clients", "kueue-types", "feature-gates"};
+    "listen",        "tls-cert",      "tls-key",        "self-signed",  "cert-secret", "service",
+    "cert-lifetime", "client-ca",     "token-audience", "token-users",  "threads",     "max-bytes-in-flight",
+    "source-rate",   "lossy-clients", "kueue-types",    "feature-gates"};
 constexpr const char* progress_options[] = {
     "progress-listen",   "progress-tls-cert",          "progress-tls-key",
     "progress-interval", "progress-writes-per-second", "progress-bytes-per-second",

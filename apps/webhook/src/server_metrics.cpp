@@ -18,6 +18,8 @@ void add_server_metrics(net::Metrics& metrics, const TotalOf& total) {
          [](const net::ServerStats& s) { return double(s.accepted); }},
         {"signalbox_connections_refused_total", "Connections turned or sent away for lack of room.", true,
          [](const net::ServerStats& s) { return double(s.refused); }},
+        {"signalbox_connections_limited_total", "Connections closed since their address makes too many.",
+         true, [](const net::ServerStats& s) { return double(s.limited); }},
         {"signalbox_tls_handshake_errors_total", "TLS handshakes that failed.", true,
          [](const net::ServerStats& s) { return double(s.handshake_errors); }},
         {"signalbox_http_timeouts_total", "Connections ended for being slow or idle.", true,

@@ -87,6 +87,9 @@ void add_options(net::Options& options, Settings& settings) {
     options.add(
         "max-connections", "N", settings.limits.max_connections,
         "how many connections are held at a time; beyond it the slowest or longest idle one makes room");
+    options.add("source-rate", "N", settings.limits.connections_per_source,
+                "how many new connections a second to take from one IP address; 0 where all API servers "
+                "have the same one and make very many: any number");
     options.add("max-bytes-in-flight", "BYTES", settings.limits.total_bytes,
                 "how much memory large request bodies may take together; at least one body per thread");
     for (const DeadlineRow& row : deadlines)
@@ -181,6 +184,10 @@ net::ServerLimits share(const net::ServerLimits& limits, int threads) {
     const auto count = static_cast<std::size_t>(threads);
     part.max_connections = limits.max_connections / count;
     part.total_bytes = std::max(limits.total_bytes / count, limits.body_bytes);
+    part.connections_per_source = limits.connections_per_source / threads;
+    part.connections_at_once =
+        std::max(limits.connections_at_once,
+                 static_cast<int>(part.connections_per_source * static_cast<double>(source_pause.count())));
     return part;
 }
 

@@ -31,9 +31,10 @@ struct Settings {
     std::string token_users = {};     ///< comma-separated; empty = all that have one
     net::HostPort admin_listen{"0.0.0.0", 8080};
     int threads = 1;
-    /// Enough for five API servers; with it the process stays below the limit of our Deployment.
-    net::ServerLimits limits = {.total_bytes = 32 * 1024 * 1024,
-                                .max_connections = 512};  ///< of the whole process; see share()
+    /// Of the whole process; see share(). Enough for five API servers; with it the process stays below the
+    /// limit of our Deployment.
+    net::ServerLimits limits = {
+        .total_bytes = 32 * 1024 * 1024, .max_connections = 512, .connections_per_source = 100};
     /// From SIGTERM on, while Services and load balancers learn that we are not ready.
     std::chrono::milliseconds shutdown_delay{5'000};
     std::string lossy_clients = "system:serviceaccount:kueue-system:kueue-controller-manager";
@@ -49,8 +50,11 @@ Settings default_settings();
 /// The table of options; `settings` must outlive it.
 void add_options(net::Options& options, Settings& settings);
 
+/// Permits to connect are saved up for so long.
+inline constexpr std::chrono::seconds source_pause{5};
+
 /// What one of so many threads grants, so that all of them together keep to the limits; room for one body at
-/// least.
+/// least. The kernel does not spread connections evenly: so many at once as ServerLimits has, at least.
 net::ServerLimits share(const net::ServerLimits& limits, int threads);
 
 /// Who may call.

@@ -12,6 +12,7 @@ from webhook_program import MUTATE_PATH, RUNTIME_PATH, TRAIN_JOB_PATH, ApiServer
 
 LIMIT = 7 * 1024 * 1024  # bytes of a body
 HONEST_TIMEOUT = 10  # seconds, the API server's timeout
+HONEST_ADDRESS = "127.0.0.2"  # of honest clients; hostile ones have 127.0.0.1
 PAUSE = 0.005  # seconds between honest calls
 DENIED, ALLOWED = False, True
 CONFIG_MAP = 1_000_000  # bytes that a ConfigMap can hold
@@ -39,14 +40,14 @@ class Honest:
 
     def __init__(self, webhook):
         self.webhook = webhook
-        self.kept = webhook.connect()
+        self.kept = webhook.connect(address=HONEST_ADDRESS)
         self.answered = 0
         self.slowest = 0.0  # seconds
 
     def call(self):
         uid = f"honest-{self.answered}"
         once = self.answered % 5 == 4
-        connection = self.webhook.connect() if once else self.kept
+        connection = self.webhook.connect(address=HONEST_ADDRESS) if once else self.kept
         connection.timeout = HONEST_TIMEOUT
         began = time.monotonic()
         status, _, body = self.webhook.post(TRAIN_JOB_PATH, review(train_job(), uid=uid), connection=connection)

@@ -1,6 +1,7 @@
 """Hostile clients over real sockets, against the sanitized program. While each of them is at work, honest calls on old and new
 connections get their answers. Afterwards the process is alive."""
 
+import collections
 import contextlib
 import http.client
 import json
@@ -23,7 +24,8 @@ IN_FLIGHT = 16 * 1024 * 1024
 def place(request, tmp_path_factory):
     directory = tmp_path_factory.mktemp("hostile")
     options = [f"--threads={request.param}", f"--max-connections={CONNECTIONS}", f"--max-bytes-in-flight={IN_FLIGHT}",
-               "--handshake-timeout=3s", "--header-timeout=3s", "--body-timeout=3s", "--write-timeout=3s"]
+               "--handshake-timeout=3s", "--header-timeout=3s", "--body-timeout=3s", "--write-timeout=3s",
+               "--source-rate=0"]  # as if clients had many addresses
     with KnowsRuntimes(runtime()) as api, Webhook(directory, api.port, *options) as webhook:
         webhook.wait_until_ready()
         wait_for("the runtime", lambda: webhook.metric("signalbox_runtimes") == 1)
@@ -140,6 +142,41 @@ def test_connections_without_a_tls_handshake_are_closed(webhook):
         for name, plain in sockets:
             # The answer is an alert at most, never plain text.
             assert b"HTTP" not in rest_of(plain), name
+
+
+def ready_made_hello():
+    """Returns what a client sends first, which it may send again and again without any work."""
+    received, sent = ssl.MemoryBIO(), ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        ssl.create_default_context().wrap_bio(received, sent, server_hostname="127.0.0.1").do_handshake()
+    return sent.read()
+
+
+def send_hellos(port, hello, over):
+    pending = collections.deque(maxlen=100)  # the oldest one is closed
+    while not over.is_set():
+        with contextlib.suppress(OSError):
+            pending.append(socket.create_connection(("127.0.0.1", port)))
+            pending[-1].sendall(hello)
+
+
+def test_ready_made_hellos_of_one_address_delay_no_connection_of_another_one(tmp_path):
+    over = threading.Event()
+    with KnowsRuntimes(runtime()) as api, Webhook(tmp_path, api.port, "--threads=2") as webhook:
+        webhook.wait_until_ready()
+        threads = [threading.Thread(target=send_hellos, args=(webhook.port, ready_made_hello(), over)) for _ in range(2)]
+        with honest_calls(webhook, at_least=100) as honest:
+            for thread in threads:
+                thread.start()
+            try:
+                wait_for("many hellos", lambda: webhook.metric("signalbox_connections_accepted_total") > 5_000)
+            finally:
+                over.set()
+                for thread in threads:
+                    thread.join()
+        assert honest.slowest < 2
+        assert webhook.metric("signalbox_connections_limited_total") > 1_000
+        assert webhook.end() == 0
 
 
 def test_renegotiation_is_refused(webhook):

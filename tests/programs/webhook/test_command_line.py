@@ -125,7 +125,7 @@ def test_help_names_every_option(files):
     result = run("--help")
     assert result.returncode == 0 and result.stderr == ""
     for option in ("kubeconfig", "listen", "tls-cert", "tls-key", "client-ca", "token-audience", "token-users", "lossy-clients", "kueue-types", "admin-listen", "threads", "log-level",
-                   "self-signed", "cert-secret", "service", "cert-lifetime", "max-connections", "max-bytes-in-flight",
+                   "self-signed", "cert-secret", "service", "cert-lifetime", "max-connections", "source-rate", "max-bytes-in-flight",
                    "header-timeout", "shutdown-delay", "log-format", "config", "version", "help"):
         assert f"--{option} " in result.stdout or f"--{option}\n" in result.stdout
     assert run("--version").stdout.startswith("signalbox-webhook ")

@@ -39,6 +39,8 @@ std::string megabytes(std::size_t bytes) { return std::to_string((bytes + 500'00
 TEST_CASE("the documented limits are those that are compiled in", "[limits]") {
     const std::string page = text_of("docs/webhook-limits.md");
     const net::ServerLimits server;
+    const Settings settings = default_settings();
+    const int at_once = share(settings.limits, 1).connections_at_once;
     const admission::RuntimeInformer::Room room;
     const admission::Ration ration;
     const std::string expected[] = {
@@ -59,6 +61,9 @@ TEST_CASE("the documented limits are those that are compiled in", "[limits]") {
             mebibytes(admission::lookup_limits::largest_object) + " |",
         "one at a time, of 1,000 jobs at most, and " + mebibytes(admission::lookup_limits::largest_page) +
             " a page |",
+        "| `--source-rate` | " + number(static_cast<std::size_t>(settings.limits.connections_per_source)) +
+            " a second, " + number(static_cast<std::size_t>(at_once)) + " saved up | ",
+        "beyond " + number(net::SourceRate::most_sources) + " addresses at a time",
         "| one body | | " + std::to_string(server.body_bytes >> 20) + " MiB | 413 |",
         "| request line and headers; their number | | " + std::to_string(server.header_bytes >> 10) + " KiB;",
         "Small bodies (" + std::to_string(net::ServerLimits::uncounted_bytes >> 10) + " KiB",

@@ -60,6 +60,8 @@ TEST_CASE("options of a service that is not served are errors", "[settings]") {
          "--tls-cert is for admission, which --serve leaves out"},
         {{"--serve=progress", progress_cert, progress_key, "--threads=2"},
          "--threads is for admission, which --serve leaves out"},
+        {{"--serve=progress", progress_cert, progress_key, "--source-rate=2"},
+         "--source-rate is for admission, which --serve leaves out"},
         {{"--serve=admission,progress", cert, key, progress_cert, progress_key}, "ok"},
     };
     for (const auto& [arguments, wanted] : rows) CHECK(start_with(arguments) == wanted);

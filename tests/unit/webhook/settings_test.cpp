@@ -99,6 +99,7 @@ TEST_CASE("every option sets what it names", "[settings]") {
                                      "--log-format=text",
                                      "--max-connections=7",
                                      "--max-bytes-in-flight=9",
+                                     "--source-rate=8",
                                      "--handshake-timeout=1s",
                                      "--header-timeout=2s",
                                      "--body-timeout=3s",
@@ -124,6 +125,7 @@ TEST_CASE("every option sets what it names", "[settings]") {
     CHECK(settings.threads == 3);
     CHECK(settings.limits.max_connections == 7);
     CHECK(settings.limits.total_bytes == 9);
+    CHECK(settings.limits.connections_per_source == 8);
     CHECK(settings.limits.handshake_timeout == std::chrono::seconds(1));
     CHECK(settings.limits.header_timeout == std::chrono::seconds(2));
     CHECK(settings.limits.body_timeout == std::chrono::seconds(3));
@@ -151,6 +153,15 @@ TEST_CASE("threads share the limits of the process", "[settings]") {
     CHECK(webhook::share(limits, 2).total_bytes == 8 * 1024 * 1024);
     // Every thread can take the largest body.
     CHECK(webhook::share(limits, 4).total_bytes == limits.body_bytes);
+
+    limits = webhook::default_settings().limits;
+    CHECK(webhook::share(limits, 1).connections_per_source == 100);
+    CHECK(webhook::share(limits, 1).connections_at_once == 500);
+    CHECK(webhook::share(limits, 4).connections_per_source == 25);
+    CHECK(webhook::share(limits, 4).connections_at_once == 125);
+    CHECK(webhook::share(limits, 50).connections_at_once == 50);
+    limits.connections_per_source = 0;
+    CHECK(webhook::share(limits, 2).connections_per_source == 0);
 }
 
 TEST_CASE("users are separated by commas", "[settings]") {

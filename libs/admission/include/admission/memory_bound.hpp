@@ -6,6 +6,7 @@
 #include "admission/runtime_informer.hpp"
 #include "admission/runtime_lister.hpp"
 #include "admission/runtime_text.hpp"
+#include "net/server/source_rate.hpp"
 
 namespace admission {
 
@@ -23,11 +24,12 @@ inline constexpr std::size_t of_value = 80;
 inline constexpr std::size_t of_lookups = lookup_limits::connections * of_connection +
                                           2 * (lookup_limits::largest_object + lookup_limits::largest_page) +
                                           max_runtime_values * of_value;
+inline constexpr std::size_t of_source = 48;  ///< an address that has made new connections
 /// A review and what is made of it, the largest snapshot while it is read, the runtimes that are kept as
-/// trees, and the lookups.
+/// trees, the lookups, and the addresses.
 inline constexpr std::size_t of_thread =
     (2 * max_review_values + runtime::max_runtime_values + RuntimeLister::most_kept_values) * of_value +
-    of_lookups;
+    of_lookups + net::SourceRate::most_sources * of_source;
 
 constexpr std::size_t of_process(std::size_t threads, std::size_t connections, std::size_t bytes_in_flight) {
     return base + of_connection * connections + bytes_in_flight + of_runtimes + of_thread * threads;
