@@ -2,10 +2,12 @@
 
 #include <catch2/catch.hpp>
 #include <ctime>
+#include <set>
 
 #include "support/printers.hpp"
 
 using api::Json;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -38,48 +40,121 @@ struct Woken {
         namespaces};
 
     std::vector<std::string> take() { return std::exchange(keys, {}); }
+    /// As if each runtime that changed had its turn at once.
+    std::vector<std::string> take_users() {
+        for (kube::SteadyTime now{}; const auto next = cache.enqueue_users(now);) now = std::max(now, *next);
+        return take();
+    }
 };
+
+// What runtimes were there before is of no interest then.
+void list_runtimes(Woken& woken) {
+    for (auto* store : {&woken.cache.training_runtimes(), &woken.cache.cluster_training_runtimes()})
+        for (const kube::Section& section : store->sections()) {
+            section.sink.listing();
+            section.sink.synced("1");
+        }
+}
 
 }  // namespace
 
 TEST_CASE("a change of a runtime wakes the TrainJobs that use it, and no others") {
     Woken woken;
+    list_runtimes(woken);
     sink(woken.cache.train_jobs()).upsert({"ns", "uses"}, "1", train_job("ClusterTrainingRuntime", "torch"));
     sink(woken.cache.train_jobs()).upsert({"ns", "other"}, "2", train_job("ClusterTrainingRuntime", "jax"));
     sink(woken.cache.train_jobs()).upsert({"ns", "local"}, "3", train_job("TrainingRuntime", "torch"));
     CHECK(woken.take() == std::vector<std::string>{"ns/uses", "ns/other", "ns/local"});
 
     sink(woken.cache.cluster_training_runtimes()).upsert({"", "torch"}, "7", runtime_object);
-    CHECK(woken.take() == std::vector<std::string>{"ns/uses"});
-    sink(woken.cache.training_runtimes()).upsert({"ns", "torch"}, "8", runtime_object);
-    CHECK(woken.take() == std::vector<std::string>{"ns/local"});
-    sink(woken.cache.training_runtimes()).upsert({"elsewhere", "torch"}, "9", runtime_object);
     CHECK(woken.take().empty());
+    CHECK(woken.take_users() == std::vector<std::string>{"ns/uses"});
+    sink(woken.cache.training_runtimes()).upsert({"ns", "torch"}, "8", runtime_object);
+    CHECK(woken.take_users() == std::vector<std::string>{"ns/local"});
+    sink(woken.cache.training_runtimes()).upsert({"elsewhere", "torch"}, "9", runtime_object);
+    CHECK(woken.take_users().empty());
+}
+
+TEST_CASE("runtimes of the first list wake nothing, since nothing was built before") {
+    Woken woken;
+    sink(woken.cache.train_jobs()).upsert({"ns", "job"}, "1", train_job("ClusterTrainingRuntime", "torch"));
+    woken.take();
+    auto& runtimes = sink(woken.cache.cluster_training_runtimes());
+    runtimes.listing();
+    runtimes.upsert({"", "torch"}, "7", runtime_object);
+    runtimes.synced("7");
+    CHECK(woken.take_users().empty());
+    runtimes.listing();
+    runtimes.synced("8");
+    CHECK(woken.take_users() == std::vector<std::string>{"ns/job"});
+}
+
+TEST_CASE("a changed runtime wakes some of ten thousand users at a time, and each of them once") {
+    Woken woken;
+    list_runtimes(woken);
+    int told = 0;
+    woken.cache.on_runtime([&] { ++told; });
+    for (int i = 0; i < 10'000; ++i)
+        sink(woken.cache.train_jobs())
+            .upsert({"ns", "job-" + std::to_string(i)}, "1", train_job("TrainingRuntime", "torch"));
+    woken.take();
+    Json runtime = runtime_object;
+    for (int i = 0; i < 64; ++i) {
+        runtime["spec"]["ttlSecondsAfterFinished"] = i;
+        sink(woken.cache.training_runtimes()).upsert({"ns", "torch"}, std::to_string(i + 7), runtime);
+    }
+    CHECK(told == 64);
+    CHECK(woken.take().empty());
+    std::size_t turns = 0;
+    std::set<std::string> all;
+    kube::SteadyTime now{};
+    for (bool more = true; more; ++turns) {
+        const auto next = woken.cache.enqueue_users(now);
+        const auto some = woken.take();
+        CHECK(some.size() <= controller::Cache::users_in_a_row);
+        for (const std::string& key : some) CHECK(all.insert(key).second);
+        if (next) now = std::max(now, *next);
+        more = next.has_value();
+    }
+    CHECK(turns == 40);
+    CHECK(all.size() == 10'000);
+    CHECK(now > kube::SteadyTime(8s));
+    // One that is deleted in between does not end it.
+    runtime["spec"]["ttlSecondsAfterFinished"] = 100;
+    sink(woken.cache.training_runtimes()).upsert({"ns", "torch"}, "100", runtime);
+    now += 1h;
+    woken.cache.enqueue_users(now);
+    for (const std::string& key : woken.take())
+        sink(woken.cache.train_jobs()).removed({"ns", key.substr(3)}, "101");
+    woken.take();
+    CHECK(woken.take_users().size() == 10'000 - controller::Cache::users_in_a_row);
 }
 
 TEST_CASE("a runtime of which only what no pass reads has changed wakes nothing") {
     Woken woken;
+    list_runtimes(woken);
     sink(woken.cache.train_jobs()).upsert({"ns", "uses"}, "1", train_job("ClusterTrainingRuntime", "torch"));
     Json runtime = runtime_object;
     auto& runtimes = sink(woken.cache.cluster_training_runtimes());
     runtimes.upsert({"", "torch"}, "7", runtime);
-    woken.take();
+    woken.take_users();
     runtime["metadata"]["labels"]["a"] = "b";
     runtime["status"]["a"] = 1;
     runtimes.upsert({"", "torch"}, "8", runtime);
-    CHECK(woken.take().empty());
+    CHECK(woken.take_users().empty());
     runtime["spec"]["ttlSecondsAfterFinished"] = 60;
     runtimes.upsert({"", "torch"}, "9", runtime);
-    CHECK(woken.take() == std::vector<std::string>{"ns/uses"});
+    CHECK(woken.take_users() == std::vector<std::string>{"ns/uses"});
     runtime["metadata"]["uid"] = "another";
     runtimes.upsert({"", "torch"}, "10", runtime);
-    CHECK(woken.take() == std::vector<std::string>{"ns/uses"});
+    CHECK(woken.take_users() == std::vector<std::string>{"ns/uses"});
     runtimes.removed({"", "torch"}, "11");
-    CHECK(woken.take() == std::vector<std::string>{"ns/uses"});
+    CHECK(woken.take_users() == std::vector<std::string>{"ns/uses"});
 }
 
 TEST_CASE("a TrainJob that names another runtime, or is gone, is woken by the former one no more") {
     Woken woken;
+    list_runtimes(woken);
     auto& jobs = sink(woken.cache.train_jobs());
     auto& runtimes = sink(woken.cache.cluster_training_runtimes());
     for (const char* name : {"a", "b", "c"})
@@ -89,9 +164,9 @@ TEST_CASE("a TrainJob that names another runtime, or is gone, is woken by the fo
     jobs.removed({"ns", "a"}, "4");
     woken.take();
     runtimes.upsert({"", "torch"}, "7", runtime_object);
-    CHECK(woken.take() == std::vector<std::string>{"ns/c"});
+    CHECK(woken.take_users() == std::vector<std::string>{"ns/c"});
     runtimes.upsert({"", "jax"}, "8", runtime_object);
-    CHECK(woken.take() == std::vector<std::string>{"ns/b"});
+    CHECK(woken.take_users() == std::vector<std::string>{"ns/b"});
 }
 
 TEST_CASE("what an event of a runtime takes does not grow with the TrainJobs of others") {
@@ -493,8 +568,9 @@ TEST_CASE("caches of some namespaces know of each by itself") {
         const Json job = train_job("ClusterTrainingRuntime", "torch");
         for (const char* ns : {"a", "b"}) sink(cache.train_jobs(), ns).upsert({ns, "job"}, "1", job);
         woken.take();
+        list_runtimes(woken);
         sink(cache.cluster_training_runtimes()).upsert({"", "torch"}, "7", runtime_object);
-        CHECK(woken.take() == std::vector<std::string>{"a/job", "b/job"});
+        CHECK(woken.take_users() == std::vector<std::string>{"a/job", "b/job"});
     }
 }
 

@@ -66,6 +66,35 @@ TEST_CASE("a TrainJob that is patched in a loop gets a pass a second, and what i
     CHECK(std::as_const(*shop.server.find(job_sets, {"ns", "job"}))["spec"]["suspend"].bool_or(false));
 }
 
+// Of TrainJobs that others manage a pass costs nothing but itself.
+TEST_CASE("a runtime that is changed in a loop causes a thousand passes a second, however many use it") {
+    constexpr int users = 1'000;
+    Shop shop({}, 16);
+    for (int i = 0; i < users; ++i) {
+        const api::ObjectKey name = {"crowded", "job-" + std::to_string(i)};
+        shop.submit(name.name, name.ns);
+        shop.server.edit(train_jobs, name,
+                         [](Json& job) { job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue"; });
+    }
+    shop.server.show(shop.cache);
+    shop.settle();
+    REQUIRE(shop.controller->passes() == users);
+    shop.time.run_for(1min);
+    Json runtime = *shop.server.find(cluster_training_runtimes, {"", "plain"});
+    for (int change = 0; change < 100; ++change) {
+        runtime["spec"]["ttlSecondsAfterFinished"] = 1'000 + change;
+        shop.cache.cluster_training_runtimes().sections()[0].sink.upsert(
+            {"", "plain"}, std::to_string(1'000'000 + change), runtime, 500);
+        shop.time.run_for(50ms);
+    }
+    CHECK(shop.controller->passes() > users + 5'000);
+    CHECK(shop.controller->passes() < users + 6'500);
+    shop.submit("job", "quiet");
+    shop.server.show(shop.cache);
+    shop.settle();
+    CHECK(shop.server.find(job_sets, {"quiet", "job"}));
+}
+
 TEST_CASE("large TrainJobs are worked on one after the other, and small ones meanwhile") {
     Shop shop({}, 16);
     shop.delay = 1s;

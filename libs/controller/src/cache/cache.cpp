@@ -300,10 +300,28 @@ void Cache::note_runtime(const api::ObjectKey& runtime, const RuntimeEntry* befo
         runtime_bytes_.erase(hash);
     const bool same = before && after && before->object.uid() == after->object.uid() &&
                       before->index.spec_hash == after->index.spec_hash;
-    if (same) return;
-    for (auto at = users_of_runtimes_.lower_bound({hash, nullptr});
-         at != users_of_runtimes_.end() && at->first == hash; ++at)
-        on_change_(*at->second, {});
+    // Before the first list of runtimes nothing was built of any.
+    const bool listed = runtime.ns.empty() ? cluster_training_runtimes_.is_synced("")
+                                           : training_runtimes_.is_synced(runtime.ns);
+    if (same || !listed) return;
+    const auto user = users_of_runtimes_.lower_bound({hash, nullptr});
+    if (user == users_of_runtimes_.end() || user->first != hash) return;
+    changed_runtimes_.note(runtime.ns, hash);
+    if (on_runtime_) on_runtime_();
+}
+
+std::optional<kube::SteadyTime> Cache::enqueue_users(kube::SteadyTime now) {
+    if (auto turn = changed_runtimes_.next(now)) {
+        auto at = users_of_runtimes_.upper_bound({turn->runtime, turn->last});
+        const auto is_user = [&] { return at != users_of_runtimes_.end() && at->first == turn->runtime; };
+        std::size_t users = 0;
+        for (; is_user() && users < users_in_a_row; ++at, ++users) {
+            turn->last = at->second;
+            on_change_(*at->second, {});
+        }
+        changed_runtimes_.ended(*turn, users, !is_user(), now);
+    }
+    return changed_runtimes_.next_at();
 }
 
 }  // namespace controller

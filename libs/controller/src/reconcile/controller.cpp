@@ -3,6 +3,7 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include "net/process/next_turn.hpp"
 #include "reconcile/metered_reads.hpp"
 
 namespace controller {
@@ -31,6 +32,14 @@ constexpr std::size_t free_weight = 16 * 1024;
 // A pass for which that is not enough begins anew, and counts as dear.
 constexpr std::size_t first_grant = 64 * 1024;
 constexpr std::size_t growth_of_grants = 4;
+// Those that wait for nothing end within the turn that starts them.
+constexpr int starts_in_a_row = 16;
+
+std::optional<kube::SteadyTime> earliest(std::optional<kube::SteadyTime> one,
+                                         std::optional<kube::SteadyTime> other) {
+    if (!one || !other) return one ? one : other;
+    return std::min(*one, *other);
+}
 
 }  // namespace
 
@@ -57,6 +66,10 @@ Controller::Controller(boost::asio::any_io_executor executor, kube::Clock& clock
                        [this] { return static_cast<double>(queue_.waiting()); });
     metrics.read_gauge("signalbox_passes_running", "Passes that are under way.",
                        [this] { return static_cast<double>(running_.size()); });
+    cache.on_runtime([this] {
+        users_at_ = kube::SteadyTime();
+        wakeup_.notify();
+    });
 }
 
 void Controller::enqueue(const api::ObjectKey& train_job, const Change& change) {
@@ -134,13 +147,15 @@ net::Task<> Controller::run() {
 net::Task<> Controller::start_reconciles() {
     for (;;) {
         if (fault_) std::rethrow_exception(fault_);
-        if (may_start()) start_due_reconciles();
-        co_await wait_for_work();
+        if (may_start() && start_due_reconciles())
+            co_await net::next_turn();
+        else
+            co_await wait_for_work();
     }
 }
 
 net::Task<> Controller::wait_for_work() {
-    const auto next = queue_.next_wakeup();
+    const auto next = earliest(queue_.next_wakeup(), users_at_);
     if (!next || stopping_) {
         co_await wakeup_.wait();
     } else {
@@ -161,9 +176,13 @@ net::Task<std::size_t> Controller::drain(std::chrono::milliseconds patience) {
     co_return cut;
 }
 
-void Controller::start_due_reconciles() {
+// Returns whether there is more to start, after a turn of all other work.
+bool Controller::start_due_reconciles() {
     const kube::SteadyTime now = clock_.now();
-    while (const auto key = queue_.next(now)) {
+    users_at_ = cache_.enqueue_users(now);
+    for (int started = 0; started < starts_in_a_row; ++started) {
+        const auto key = queue_.next(now);
+        if (!key) return users_at_ && *users_at_ <= now;
         // Other namespaces do not wait for one whose lists are late, or are refused.
         if (!cache_.synced(key->ns)) {
             queue_.postpone(*key, now + poll_interval);
@@ -182,6 +201,7 @@ void Controller::start_due_reconciles() {
             reconcile_ended_.notify();
         });
     }
+    return true;
 }
 
 // Leaves the queue in order whatever happens; if not even that works, it throws.

@@ -11,6 +11,7 @@
 
 #include "api/job_set.hpp"
 #include "api/train_job.hpp"
+#include "controller/cache/changed_runtimes.hpp"
 #include "kube/watch/store.hpp"
 #include "lifecycle/state.hpp"
 
@@ -31,9 +32,10 @@ struct Change {
 /// Thread rule: one thread.
 class Cache {
 public:
-    /// Called for every TrainJob that something has happened to, or to its JobSet, its PodGroup or its
-    /// runtime; also when a JobSet of somebody else takes its name or gives it back, and when JobSets were
-    /// listed anew and its own is not among them: it may have come and gone unseen.
+    /// Called for every TrainJob that something has happened to, or to its JobSet or its PodGroup, and by
+    /// enqueue_users() where it has happened to its runtime; also when a JobSet of somebody else takes its
+    /// name or gives it back, and when JobSets were listed anew and its own is not among them: it may have
+    /// come and gone unseen.
     using OnChange = std::function<void(const api::ObjectKey& train_job, const Change& change)>;
 
     /// Called for every TrainJob that was there and is no more, before the call of Wake.
@@ -45,6 +47,15 @@ public:
 
     /// Without labels, owner references and finalizers, which no decision rests on. Of the `spec` of one that
     /// has ended, or that others manage, a few fields.
+    /// Called when a runtime has changed that TrainJobs use: enqueue_users() has to be called.
+    void on_runtime(std::function<void()> changed) { on_runtime_ = std::move(changed); }
+
+    /// Calls OnChange for some of the TrainJobs whose runtimes have changed, at most `users_in_a_row`. To be
+    /// called again at the returned time, or when other work has had its turn if that has passed; nullopt:
+    /// not before on_runtime().
+    std::optional<kube::SteadyTime> enqueue_users(kube::SteadyTime now);
+    static constexpr std::size_t users_in_a_row = 256;
+
     std::optional<api::TrainJob> train_job(const api::ObjectKey& key) const;
     /// Whether train_job() lacks a part of the status, too: that of one that has ended, or that others
     /// manage, is cut if it is unusually large. Do not write what follows from such a status.
@@ -125,10 +136,12 @@ private:
     kube::Namespaces namespaces_;
     OnChange on_change_;
     OnDelete on_delete_;
+    std::function<void()> on_runtime_;
     std::array<std::size_t, lifecycle::state_count> states_ = {};
     std::unordered_map<std::size_t, std::size_t> runtime_bytes_;  // by TrainJobIndex::runtime_hash
     // Which TrainJobs name it; the keys are those of the store.
     std::set<std::pair<std::size_t, const api::ObjectKey*>> users_of_runtimes_;
+    ChangedRuntimes changed_runtimes_;
     kube::Store<TrainJobIndex> train_jobs_;
     kube::Store<JobSetIndex> job_sets_;
     kube::Store<RuntimeIndex> training_runtimes_;

@@ -67,7 +67,7 @@ private:
 
     bool may_start() const { return !stopping_ && allowed_() && cache_.synced_somewhere(); }
     net::Task<> start_reconciles();
-    void start_due_reconciles();
+    bool start_due_reconciles();
     net::Task<> wait_for_work();
     net::Task<> reconcile_one(api::ObjectKey key);
     std::string uid_of(const api::ObjectKey& key) const;
@@ -92,6 +92,7 @@ private:
     net::Wakeup reconcile_ended_;
     net::TaskGroup running_;
     std::uint64_t reconciles_started_ = 0;
+    std::optional<kube::SteadyTime> users_at_;  // when users of changed runtimes are to be enqueued
     bool stopping_ = false;
     bool cutting_ = false;  // what passes throw now is how they are cut
     std::exception_ptr fault_;
