@@ -122,7 +122,7 @@ TEST_CASE("events are sent without waiting, and trouble with them is harmless", 
         REQUIRE(server.requests.size() == 20);
         CHECK(server.requests.back().body.find("R20") != std::string::npos);
         record(16);
-        record(1030);
+        record(518);
         CHECK(dropped.size() == 6);
         CHECK(told == std::vector<std::string>{"too many events are waiting for the API server"});
         clock.run_for(10s);
@@ -132,5 +132,26 @@ TEST_CASE("events are sent without waiting, and trouble with them is harmless", 
         CHECK(server.requests.size() > sent);
         CHECK(server.requests.back().body.find("later") != std::string::npos);
         CHECK(dropped.size() == 6);
+    }
+    SECTION("one namespace leaves places for others") {
+        server.delay = 10s;
+        server.answer = [](const kube::Request&) { return kube::Response{.status = 201}; };
+        int recorded = 0;
+        const auto record = [&](const std::string& ns, int count) {
+            kube::Regarding other = job;
+            other.key.ns = ns;
+            for (int i = 0; i < count; ++i)
+                recorder.record(other, {.reason = "R" + std::to_string(++recorded)});
+            clock.run();
+            return std::exchange(dropped, {}).size();
+        };
+        CHECK(record("loud", 16) == 0);  // in flight
+        CHECK(record("louder", 600) == 600 - 512);
+        CHECK(record("quiet", 1) == 0);
+        CHECK(record("loud", 600) == 600 - 511);
+        CHECK(record("third", 1) == 1);
+        clock.run_for(10s);
+        CHECK(record("third", 1) == 0);
+        clock.run_for(1h);  // what sleeps must not outlive the clock
     }
 }

@@ -4,6 +4,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <deque>
+#include <unordered_map>
 #include <utility>
 
 #include "kube/client/status.hpp"
@@ -14,6 +15,8 @@ namespace {
 // Each request takes a connection. Events must leave connections for reconciles.
 constexpr int max_in_flight = 16;
 constexpr std::size_t max_waiting = 1024;
+// So that one whose objects cause many leaves places for those of others.
+constexpr std::size_t max_waiting_of_namespace = max_waiting / 2;
 // Trouble is over after this time without a failure. If every other event fails, it lasts.
 constexpr std::chrono::seconds calm_time{30};
 // Limit of the server's Retry-After. The refused event is dropped anyway.
@@ -34,6 +37,7 @@ struct EventRecorder::State {
     EventSeries folder;
     EventCallbacks callbacks;
     std::deque<Item> waiting = {};
+    std::unordered_map<std::string, std::size_t> waiting_of = {};  // by namespace
     int in_flight = 0;
     bool in_trouble = false;
     SteadyTime failed_at = {};
@@ -42,8 +46,7 @@ struct EventRecorder::State {
     static Task<> send_all(std::shared_ptr<State> state) {
         const Place place(*state);
         while (!state->waiting.empty()) {
-            const Item item = std::move(state->waiting.front());
-            state->waiting.pop_front();
+            const Item item = state->take_first();
             const auto sent = co_await state->server.send(item.request);
             if (sent) {
                 state->note_success();
@@ -55,6 +58,25 @@ struct EventRecorder::State {
                 co_await state->clock.sleep_until(state->clock.now() +
                                                   std::min<std::chrono::seconds>(*wait, longest_wait));
         }
+    }
+
+    bool is_full(const std::string& ns) const {
+        const auto of_it = waiting_of.find(ns);
+        return waiting.size() >= max_waiting ||
+               (of_it != waiting_of.end() && of_it->second >= max_waiting_of_namespace);
+    }
+
+    void add(Item item) {
+        ++waiting_of[item.regarding.key.ns];
+        waiting.push_back(std::move(item));
+    }
+
+    Item take_first() {
+        Item item = std::move(waiting.front());
+        waiting.pop_front();
+        const auto of_it = waiting_of.find(item.regarding.key.ns);
+        if (--of_it->second == 0) waiting_of.erase(of_it);
+        return item;
     }
 
     void refused(const Item& item, const api::Error& error) {
@@ -94,7 +116,7 @@ EventRecorder::EventRecorder(boost::asio::any_io_executor executor, ApiServer& s
                                            .callbacks = std::move(callbacks)})) {}
 
 void EventRecorder::record(const Regarding& regarding, const EventText& text) {
-    if (state_->waiting.size() >= max_waiting) {
+    if (state_->is_full(regarding.key.ns)) {
         const api::Error error = {.code = api::Errc::unavailable,
                                   .message = "too many events are waiting for the API server"};
         state_->drop(regarding, text, error, false);
@@ -102,7 +124,7 @@ void EventRecorder::record(const Regarding& regarding, const EventText& text) {
     }
     auto request = state_->folder.fold(regarding, text, state_->clock.now(), state_->clock.wall());
     if (!request) return;
-    state_->waiting.push_back({std::move(*request), regarding, text});
+    state_->add({std::move(*request), regarding, text});
     if (state_->in_flight >= max_in_flight) return;
     ++state_->in_flight;
     boost::asio::co_spawn(state_->executor, State::send_all(state_), boost::asio::detached);

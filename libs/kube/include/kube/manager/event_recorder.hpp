@@ -72,8 +72,8 @@ struct EventCallbacks {
 };
 
 /// Sends events, best effort: it never waits and drops what fails. At most 16 requests are in flight and 1024
-/// are queued; further events are dropped. The server must outlive the executor's work. Thread rule: the one
-/// thread that runs `executor`.
+/// are queued, half of them for one namespace; further events are dropped. The server must outlive the
+/// executor's work. Thread rule: the one thread that runs `executor`.
 class EventRecorder {
 public:
     EventRecorder(boost::asio::any_io_executor executor, ApiServer& server, Clock& clock,
