@@ -141,6 +141,19 @@ TEST_CASE("that a runtime does not exist, or cannot be read, is told to all who 
     }
 }
 
+TEST_CASE("that a runtime is too large for the one who reads it is told to nobody else") {
+    Readers readers;
+    readers.ask("first");
+    readers.ask("second");
+    readers.server.refuse = api::Error{.code = api::Errc::too_large, .message = "no room"};
+    readers.ask("third");
+    readers.ask("fourth");
+    readers.clock.run_for(1s);
+    readers.server.refuse.reset();
+    readers.clock.run_for(2s);
+    CHECK(readers.told == Told{"first: 0", "second: 1", "third: no room", "fourth: 3"});
+}
+
 TEST_CASE("when one who reads is cut, another reads for those who wait") {
     Readers readers;
     readers.ask("first");

@@ -8,7 +8,8 @@ namespace controller {
 
 /// Reads runtimes as they are now, each once for all passes that ask at about the same time: whoever asks
 /// while one is being read twice gets the next reading, which begins after the question, together with all
-/// others who asked meanwhile. So nobody is told of a time before the question. Thread rule: one thread.
+/// others who asked meanwhile; an answer that is too large for the one who read is no answer for them. So
+/// nobody is told of a time before the question. Thread rule: one thread.
 class RuntimeReads {
 public:
     /// nullptr: it does not exist. Without managedFields.
