@@ -69,6 +69,25 @@ TEST_CASE("jobs of the three steps have one replica, others as many as they say"
     CHECK(built({{ancestor, "eval"}}).is_null());
 }
 
+TEST_CASE("what JobSet refuses empty is left out where it is empty", "[runtime]") {
+    const auto built = [](const char* group, const char* needed, const char* manager) {
+        return build_job_set(
+                   train_job(),
+                   changed(plain_runtime(), {{"spec.template.spec.managedBy", manager},
+                                             {"spec.template.spec.replicatedJobs[0].groupName", group},
+                                             {"spec.template.spec.replicatedJobs[0].dependsOn", needed}}))
+            .value()["spec"];
+    };
+    const Json empty = built("\"\"", "[]", "\"\"");
+    CHECK_FALSE(empty.contains("managedBy"));
+    CHECK_FALSE(empty["replicatedJobs"][0].contains("groupName"));
+    CHECK_FALSE(empty["replicatedJobs"][0].contains("dependsOn"));
+    const Json full = built("g", "[{name: other, status: Ready}]", "example.com/x");
+    CHECK(full["managedBy"] == "example.com/x");
+    CHECK(full["replicatedJobs"][0]["groupName"] == "g");
+    CHECK(full["replicatedJobs"][0]["dependsOn"].items().size() == 1);
+}
+
 TEST_CASE("a Job's completions follow its parallelism", "[runtime]") {
     const Json runtime =
         changed(plain_runtime(), {{ancestor, "eval"},

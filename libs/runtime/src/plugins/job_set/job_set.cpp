@@ -6,6 +6,18 @@ namespace {
 
 using api::Json;
 
+// Go clients leave these out where they are empty, and JobSet refuses them empty.
+void drop_what_is_empty(Json& spec) {
+    const auto drop = [](Json& object, const char* member) {
+        if (std::as_const(object)[member].empty()) object.erase(member);
+    };
+    drop(spec, "managedBy");
+    Json* jobs = spec.find("replicatedJobs");
+    if (!jobs) return;
+    for (Json& job : jobs->items())
+        for (const char* member : {"dependsOn", "groupName"}) drop(job, member);
+}
+
 // The template, by now complete, becomes the JobSet.
 class JobSetPlugin final : public Plugin {
 public:
@@ -17,6 +29,7 @@ public:
         if (!info.labels.empty()) metadata["labels"] = std::move(info.labels);
         if (!info.annotations.empty()) metadata["annotations"] = std::move(info.annotations);
         info.spec["suspend"] = info.job.suspend;
+        drop_what_is_empty(info.spec);
         Json job_set = Json::object({{"apiVersion", api::job_set_api_version}, {"kind", "JobSet"}});
         job_set["metadata"] = std::move(metadata);
         job_set["spec"] = std::move(info.spec);
