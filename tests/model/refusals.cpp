@@ -1,5 +1,6 @@
 // Errors of the API server, and objects of others, that block a job for a while.
 #include "acts.hpp"
+#include "kube/client/job_requests.hpp"
 #include "scenario_lists.hpp"
 
 namespace faults {
@@ -128,6 +129,18 @@ std::vector<Scenario> reuse() {
           {80s, release(job_sets)}},
          {completed},
          {"JobsCreationFailed", "AllJobsCompleted", "JobsCreationSucceeded"}},
+        refusable({"a name is used again while the claim of the old job is held",
+                   {{1s, make_runtime(volume_claims())},
+                    {2s, make_job(with(pods_that("never")))},
+                    {15s, hold(kube::resources::volume_claims, {"ns", "data-job"})},
+                    {20s, remove_job("Background")},
+                    {40s, make_job()},
+                    {80s, release(kube::resources::volume_claims, {"ns", "data-job"})}},
+                   {completed},
+                   {"AllJobsCompleted", "JobsCreationSucceeded", "WaitingForDeletion"},
+                   600s,
+                   {},
+                   never_refused()}),
         refusable({"a name is used again as the deadline passes",
                    {{1s, make_runtime()},
                     {2s, make_job(with(pods_that("never")), set("activeDeadlineSeconds", "40"))},

@@ -148,7 +148,8 @@ private:
     }
 
     void done(const Run& run) {
-        if (run.job_set == JobSetAction::refuse) return taken({name_of("JobSet", job_)});
+        if (run.job_set == JobSetAction::refuse)
+            return taken({name_of("JobSet", job_), observed_.is_leftover});
         if (run.build && run.job_set == JobSetAction::wait_until_gone)
             conclusion_.events.push_back(
                 normal_event(event_reason::waiting_for_deletion,

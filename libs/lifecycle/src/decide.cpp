@@ -135,6 +135,8 @@ struct MayComeOfUnseenJobSet {
     }
     bool operator()(const BuildFailed&) const { return true; }
     bool operator()(const ForeignObject&) const { return true; }
+    // It may be that JobSet's.
+    bool operator()(const WaitingForClaim&) const { return true; }
     bool operator()(const auto&) const { return false; }
 };
 

@@ -99,6 +99,18 @@ TEST_CASE("what an earlier job of the name has left is looked at every other sec
     CHECK(conclude_after(observed, 10s, leftover).requeue_after == 2s);
 }
 
+TEST_CASE("a JobSet that an earlier job of the name has left is said to go", "[conclude]") {
+    Observed observed = running();
+    observed.job->conditions = {};
+    observed.job->jobs_status = {};
+    observed.job_set->meta.controller_uid = "earlier";
+    const auto told = [&] { return conclude_after(observed, 10s).conditions.at(0).message; };
+    CHECK(told() == "JobSet default/job exists already and does not belong to this TrainJob");
+    observed.is_leftover = true;
+    CHECK(told().ends_with("but to an earlier one of this name; it will be collected"));
+    CHECK(conclude_after(observed, 10s).requeue_after == 2s);
+}
+
 TEST_CASE("a job that cannot be created is tried again ever more slowly", "[conclude]") {
     Observed observed = submitted();
     std::vector<std::int64_t> delays;

@@ -377,6 +377,7 @@ TEST_CASE("what a JobSet that nobody has seen may have caused asks for a look at
         {"an object was refused", {.result = WriteFailed{"ConfigMap ns/job", refused}}, true},
         {"nothing can be built", {.result = BuildFailed{api::invalid("spec", "x")}}, true},
         {"an object is somebody else's", {.result = ForeignObject{"PodGroup ns/job"}}, true},
+        {"a claim is there", {.result = WaitingForClaim{"PersistentVolumeClaim ns/data-job"}}, true},
     };
     for (const Row& row : rows) {
         INFO(row.name);

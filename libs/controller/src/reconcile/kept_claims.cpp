@@ -1,5 +1,7 @@
 #include "reconcile/kept_claims.hpp"
 
+#include <algorithm>
+
 #include "api/names.hpp"
 #include "api/notes.hpp"
 #include "controller/reconcile/observe.hpp"
@@ -25,6 +27,15 @@ std::string_view volume_of(const Json& claim) { return claim["spec"]["volumeName
 // Binding takes a moment, in which it names the volume already.
 bool is_bound(const Json& claim) { return claim["status"]["phase"].as_string() == "Bound"; }
 
+// Where there is no JobSet of that name: garbage is deleted before long.
+bool is_going(const Json& claim, const std::string& job_set) {
+    const auto& owners = claim["metadata"]["ownerReferences"].items();
+    return claim["metadata"].contains("deletionTimestamp") ||
+           std::any_of(owners.begin(), owners.end(), [&](const Json& owner) {
+               return owner["kind"].as_string() == "JobSet" && owner["name"].as_string() == job_set;
+           });
+}
+
 api::Error invalid(std::string message) {
     return {.code = api::Errc::invalid, .message = std::move(message), .http_status = 422};
 }
@@ -38,14 +49,13 @@ kube::Async<ClaimedJobSet> with_kept_claims(kube::ApiServer& server, const api::
     const bool had_one = lifecycle::had_job_set(job);
     for (Json& policy : policies->items()) {
         const bool kept = is_kept(policy);
-        if (!kept && !had_one) continue;
         for (Json& each : policy["templates"].items()) {
             const api::ObjectKey key = claim_key(each, job.meta.key());
             const auto claim = co_await read(server, kube::resources::volume_claims, key);
             if (!claim) co_return claim.error();
             if (!*claim) continue;
             const Json& live = **claim;
-            if (live["metadata"].contains("deletionTimestamp")) {
+            if (is_going(live, job.meta.name)) {
                 made.going = described(key);
                 co_return made;
             }

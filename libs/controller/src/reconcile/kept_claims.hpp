@@ -10,7 +10,7 @@ namespace controller {
 /// A JobSet that is to be created, as the volume claims allow that are there.
 struct ClaimedJobSet {
     api::Json job_set = {};
-    /// A claim that is being deleted, and will be gone: to be waited for.
+    /// A claim that will be gone, of a JobSet that is gone: to be waited for.
     std::string going = {};
     /// Why there can be none: a claim names a volume that it does not have.
     std::optional<api::Error> refusal = {};

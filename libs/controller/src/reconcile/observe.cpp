@@ -2,6 +2,7 @@
 
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
+#include "cache/owner.hpp"
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/ttl.hpp"
 #include "runtime/snapshot.hpp"
@@ -80,7 +81,10 @@ kube::Async<View> live_view(kube::ApiServer& server, RuntimeReads& runtimes, api
     if (what == lifecycle::Live::all) {
         const auto job_set = co_await read(server, kube::resources::job_sets, key, rest_of_job_set);
         if (!job_set) co_return job_set.error();
-        if (*job_set) view.observed.job_set = api::parse_job_set(**job_set);
+        if (*job_set) {
+            view.observed.job_set = api::parse_job_set(**job_set);
+            view.observed.is_leftover = is_leftover(**job_set, *view.observed.job);
+        }
     }
     if (api::is_supported(view.observed.job->runtime_ref)) {
         const api::ObjectKey name = runtime_key(*view.observed.job);

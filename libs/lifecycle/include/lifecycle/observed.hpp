@@ -32,6 +32,8 @@ struct Observed {
     std::optional<api::TrainJob> job = {};    ///< empty: there is none (any more)
     std::optional<api::JobSet> job_set = {};  ///< the one of that namespace and name, whoever owns it
     std::optional<std::int64_t> ttl = {};     ///< ttl_policy(); needed only if ttl_matters()
+    /// Of has_foreign_job_set(), where it was read live: it is of an earlier TrainJob of this name.
+    bool is_leftover = false;
     RetryState retry_state = {};
     /// `job` has ended, or is managed by others, and lacks a part of its status: before anything is written,
     /// it has to be read live.
