@@ -39,6 +39,16 @@ Json runtime_patch(const char* manager, Json pod_template) {
     return patch;
 }
 
+// Adds a job that must complete before the only one.
+void initialize(Json& replicated_jobs) {
+    Json trains = replicated_jobs.items().front();
+    trains["dependsOn"] = parsed(R"([{"name":"init","status":"Complete"}])");
+    replicated_jobs = Json::array({parsed(R"({"name":"init","template":{"spec":{"template":{
+        "metadata":{"labels":{"signalbox.test/run-seconds":"3"}},
+        "spec":{"containers":[{"name":"init","image":"first"}]}}}}})"),
+                                   std::move(trains)});
+}
+
 // Removes what Kubeflow Trainer 2.2's types lose: fields that they lack, and empty lists.
 void forget_what_go_lacks(Json& tree) {
     if (tree.is_array())
@@ -95,14 +105,14 @@ Tweak volume_claims(const char* when_deleted) {
     };
 }
 Tweak initializer() {
-    return [](Json& runtime) {
-        Json& jobs = runtime["spec"]["template"]["spec"]["replicatedJobs"];
-        Json trains = jobs.items().front();
-        trains["dependsOn"] = parsed(R"([{"name":"init","status":"Complete"}])");
-        jobs = Json::array({parsed(R"({"name":"init","template":{"spec":{"template":{
-            "metadata":{"labels":{"signalbox.test/run-seconds":"3"}},
-            "spec":{"containers":[{"name":"init","image":"first"}]}}}}})"),
-                            std::move(trains)});
+    return [](Json& runtime) { initialize(runtime["spec"]["template"]["spec"]["replicatedJobs"]); };
+}
+Tweak initialized() {
+    return [](Json& job_set) { initialize(job_set["spec"]["replicatedJobs"]); };
+}
+Tweak built_alike() {
+    return [](Json& job_set) {
+        job_set["spec"]["replicatedJobs"].items().back()["template"]["spec"].erase("backoffLimit");
     };
 }
 Tweak nameless_rule() {
@@ -220,7 +230,7 @@ Action apply_original_job_set(Tweak tweak) {
         Json job_set = parsed(R"({"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet",
             "metadata":{"name":"job","namespace":"ns"},"spec":{"suspend":false,"replicatedJobs":[{"name":"node",
             "replicas":1,"template":{"metadata":{"labels":{"trainer.kubeflow.org/trainjob-ancestor-step":"trainer"}},
-            "spec":{"parallelism":1,"completions":1,"template":{
+            "spec":{"backoffLimit":3,"parallelism":1,"completions":1,"template":{
             "metadata":{"labels":{"signalbox.test/run-seconds":"never"}},
             "spec":{"containers":[{"name":"node","image":"first"}]}}}}}]}})");
         job_set["metadata"]["ownerReferences"] =

@@ -51,8 +51,13 @@ Action remove_job_set(const char* propagation);
 /// Creates a JobSet like a reconciler with an old view.
 Action make_late_job_set();
 /// Applies a JobSet like Kubeflow Trainer's controller manager: with the field manager of Signalbox, without
-/// Signalbox's annotations, and without a snapshot. The second time, it changes.
+/// Signalbox's annotations, and without a snapshot. The second time, it changes. A field that must not change
+/// is not as Signalbox builds it.
 Action apply_original_job_set(Tweak tweak = {});
+/// The same field as Signalbox builds it.
+Tweak built_alike();
+/// An initializer like initializer(), in the original's JobSet.
+Tweak initialized();
 /// Writes the job's conditions like Kubeflow Trainer.
 Action set_conditions(const std::string& conditions);
 /// Adds another controller's finalizer to the job's object of that kind.

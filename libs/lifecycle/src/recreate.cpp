@@ -19,11 +19,6 @@ api::Error unapplied(const api::Error& refusal, const std::string& why) {
             .http_status = 422};
 }
 
-bool is_taken_over(const api::Json& live) {
-    return !api::is_applied_by_us(live) ||
-           live["metadata"]["annotations"].contains(api::taken_over_annotation);
-}
-
 }  // namespace
 
 Recreation recreation(const RefusedChange& change) {
@@ -33,12 +28,35 @@ Recreation recreation(const RefusedChange& change) {
     return change.any_active ? Recreation::wait : Recreation::recreate;
 }
 
+RefusedChange refused_change(const api::Json& live) {
+    const api::JobSet index = api::parse_job_set(live);
+    return {.any_active = index.any_active(),
+            .has_run = may_have_run(live),
+            .deletes_claims = deletes_volume_claims(live["spec"]),
+            .has_finished = has_finished_jobs(index)};
+}
+
+// What differs there may be no more than how each of us builds the same: nothing tells, and there is nothing
+// that a user could take back.
+bool keeps_template_of_others(const api::Json& live) {
+    return !api::is_applied_by_us(live) && loses_something(recreation(refused_change(live)));
+}
+
+Event template_kept(std::string_view field) {
+    return warning_event(event_reason::job_set_kept,
+                         "The JobSet keeps what the controller before us has built, since a new one would "
+                         "lose what has finished or its volume claims: " +
+                             std::string(field) +
+                             " is not as this controller builds it. Delete the JobSet to begin anew");
+}
+
 api::Error cannot_take(Recreation why, const api::Error& refusal) {
     const bool claims = why == Recreation::loses_claims;
     return unapplied(refusal, std::string("it cannot be had without a new JobSet, and that would ") +
                                   (claims ? "delete its volume claims with what they hold"
                                           : "run again what has finished") +
-                                  "; take the change back, or delete the JobSet to begin anew");
+                                  "; take the change back, or delete the JobSet to begin anew (the only way "
+                                  "where the snapshot of the runtime was deleted after the runtime changed)");
 }
 
 api::Error changed_by_cluster(const api::Error& refusal, std::string field) {
@@ -86,13 +104,14 @@ bool may_have_run(const api::Json& live) {
     if (!live["spec"]["suspend"].bool_or(false)) return true;
     // It counts the changes of a spec, and nobody can write it.
     if (api::parse_meta(live).generation == 1) return false;
-    return is_taken_over(live) || !only_our_applies_set(live, "suspend");
+    return api::is_taken_over(live) || !only_our_applies_set(live, "suspend");
 }
 
-api::Json with_mark_of_takeover(api::Json wanted, const api::Json& live) {
+api::Json with_mark_of_takeover(api::Json wanted, const api::Json& live, bool keeps_template) {
     const bool stays_suspended = std::as_const(wanted)["spec"]["suspend"].bool_or(false);
-    const bool matters = stays_suspended && deletes_volume_claims(live["spec"]);
-    if (matters && is_taken_over(live) && api::parse_meta(live).generation != 1)
+    const bool claims_matter =
+        stays_suspended && deletes_volume_claims(live["spec"]) && api::parse_meta(live).generation != 1;
+    if (api::is_taken_over(live) && (keeps_template || claims_matter))
         wanted["metadata"]["annotations"][api::taken_over_annotation] = "true";
     return wanted;
 }

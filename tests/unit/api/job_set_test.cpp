@@ -39,6 +39,18 @@ TEST_CASE("a JobSet that has just been created is neither finished nor active", 
     }
 }
 
+TEST_CASE("a JobSet is another controller's without our hash, or with our note that it was", "[api]") {
+    const auto taken_over = [](const char* annotations) {
+        return parse_job_set(
+                   *parse_json(R"({"metadata": {"annotations": )" + std::string(annotations) + "}}"))
+            .taken_over;
+    };
+    CHECK(taken_over("{}"));
+    CHECK_FALSE(taken_over(R"({"trainer.kubeflow.org/applied-hash": "1"})"));
+    CHECK(taken_over(
+        R"({"trainer.kubeflow.org/applied-hash": "1", "trainer.kubeflow.org/taken-over": "true"})"));
+}
+
 TEST_CASE("a JobSet belongs to the TrainJob whose uid controls it", "[api]") {
     JobSet job_set;
     TrainJob job;

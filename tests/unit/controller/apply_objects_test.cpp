@@ -23,19 +23,20 @@ struct OneMap {
     boost::asio::io_context context = {};
     StepFailure result = {};
 
-    Writes apply(const char* text, ApplyPolicy when, Beside beside) {
+    Writes apply(const char* text, ApplyPolicy when, Beside beside, Template pods = Template::ours) {
         runtime::Built built;
         built.objects.push_back({config_map(text), when});
         built.objects.push_back({Json::object({{"kind", "JobSet"}}), ApplyPolicy::with_job_set});
         NeededObjects found;
         if (const Json* live = server.find(config_maps, map_key)) found.observed.push_back(*live);
-        return apply(built, found, beside);
+        return apply(built, found, beside, pods);
     }
 
-    Writes apply(const runtime::Built& built, const NeededObjects& found, Beside beside) {
+    Writes apply(const runtime::Built& built, const NeededObjects& found, Beside beside,
+                 Template pods = Template::ours) {
         server.take_writes();
         const auto run = [&]() -> kube::Task<> {
-            result = co_await apply_objects(server, built, found, beside);
+            result = co_await apply_objects(server, built, found, beside, pods);
         };
         boost::asio::co_spawn(context, run(), boost::asio::detached);
         context.restart();
@@ -90,6 +91,19 @@ TEST_CASE("each object is applied when its time is", "[object-writer]") {
             CHECK(writes == Writes(c.writes, c.before ? "PUT " + map_path : "POST " + config_maps_path));
             CHECK(std::holds_alternative<lifecycle::Done>(one.result));
         }
+    }
+}
+
+TEST_CASE("what the Pods of another controller have mounted stays, and is made where it is missing",
+          "[object-writer]") {
+    for (const Beside beside : {Beside::new_job_set, Beside::own_job_set, Beside::other_job_set}) {
+        OneMap one;
+        one.apply("theirs", ApplyPolicy::with_job_set, Beside::new_job_set);
+        CHECK(one.apply("ours", ApplyPolicy::every_pass, beside, Template::of_others) == Writes{});
+        CHECK(one.text() == "theirs");
+        one.server.erase(config_maps, map_key);
+        CHECK(one.apply("ours", ApplyPolicy::every_pass, beside, Template::of_others) ==
+              Writes{"POST " + config_maps_path});
     }
 }
 

@@ -232,6 +232,7 @@ TEST_CASE("what is kept of a JobSet is all that decisions need, and little of th
     };
     CHECK(told(kept->meta) == told(want.meta));
     CHECK(kept->suspend);
+    CHECK(kept->taken_over == want.taken_over);
     CHECK(kept->finished == want.finished);
     CHECK(kept->replicated_jobs == want.replicated_jobs);
     const auto bytes = woken.cache.job_sets().find({"ns", "job"})->object.bytes();

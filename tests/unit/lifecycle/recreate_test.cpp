@@ -35,6 +35,35 @@ TEST_CASE("when a suspended JobSet is made anew", "[recreate]") {
     }
 }
 
+TEST_CASE("a JobSet of another controller keeps its template where a new one would lose something",
+          "[recreate]") {
+    struct Row {
+        const char* name;
+        const char* live;
+        bool want;
+    };
+    const Row rows[] = {
+        {"its initializers have finished",
+         R"({"metadata":{"generation":2},"spec":{"suspend":true},
+             "status":{"replicatedJobsStatus":[{"name":"init","succeeded":1}]}})",
+         true},
+        {"its claims may hold something",
+         R"({"metadata":{"generation":2},"spec":{"suspend":true,"volumeClaimPolicies":[{}]}})", true},
+        {"its claims hold nothing",
+         R"({"metadata":{"generation":1},"spec":{"suspend":true,"volumeClaimPolicies":[{}]}})", false},
+        {"nothing is lost", R"({"metadata":{"generation":2},"spec":{"suspend":true}})", false},
+    };
+    for (const Row& row : rows) {
+        INFO(row.name);
+        api::Json live = *api::parse_json(row.live);
+        CHECK(keeps_template_of_others(live) == row.want);
+        // From our first apply on, our note of what it was built from counts.
+        live["metadata"]["annotations"][api::applied_hash_annotation] = "1";
+        CHECK_FALSE(keeps_template_of_others(live));
+    }
+    CHECK(template_kept("spec.network").note.find("spec.network is not as") != std::string::npos);
+}
+
 TEST_CASE("how often a JobSet was made anew is noted for each generation of its TrainJob", "[recreate]") {
     api::Json snapshot = api::Json::object();
     CHECK(recreations(snapshot, 5) == 0);
@@ -59,7 +88,8 @@ TEST_CASE("a change that a JobSet cannot take names the field and the way out", 
     CHECK(api::describe(cannot_take(Recreation::loses_claims, refusal)) ==
           "spec.replicatedJobs[0].replicas: must not change in a JobSet: it cannot be had without a new "
           "JobSet, and that would delete its volume claims with what they hold; take the change back, or "
-          "delete the JobSet to begin anew");
+          "delete the JobSet to begin anew (the only way where the snapshot of the runtime was deleted after "
+          "the runtime changed)");
     CHECK(cannot_take(Recreation::loses_work, refusal).message.find("run again what has finished") !=
           std::string::npos);
     CHECK(is_rejection(recreated_in_vain(refusal)));
@@ -110,17 +140,20 @@ TEST_CASE("a JobSet has certainly not run if it is as created, or only our appli
     auto taken_over = with_writers({ours});
     taken_over["metadata"].erase("annotations");
     CHECK(may_have_run(taken_over));
-    auto marked = with_mark_of_takeover(with_writers({ours}), taken_over);
+    auto marked = with_mark_of_takeover(with_writers({ours}), taken_over, false);
     CHECK(may_have_run(marked));
-    CHECK(may_have_run(with_mark_of_takeover(with_writers({ours}), marked)));
-    CHECK_FALSE(may_have_run(with_mark_of_takeover(with_writers({ours}), with_writers({ours}))));
+    CHECK(may_have_run(with_mark_of_takeover(with_writers({ours}), marked, false)));
+    CHECK_FALSE(may_have_run(with_mark_of_takeover(with_writers({ours}), with_writers({ours}), false)));
     // Once it runs, we suspend it ourselves, and that leaves a mark of its own.
     auto resumed = with_writers({ours});
     resumed["spec"]["suspend"] = false;
-    CHECK(with_mark_of_takeover(resumed, marked) == resumed);
+    CHECK(with_mark_of_takeover(resumed, marked, false) == resumed);
+    // But for the template, which stays as it is.
+    CHECK(api::is_taken_over(with_mark_of_takeover(resumed, marked, true)));
+    CHECK_FALSE(api::is_taken_over(with_mark_of_takeover(resumed, resumed, true)));
     taken_over["metadata"]["generation"] = 1;
     CHECK_FALSE(may_have_run(taken_over));
-    CHECK_FALSE(may_have_run(with_mark_of_takeover(with_writers({ours}), taken_over)));
+    CHECK_FALSE(may_have_run(with_mark_of_takeover(with_writers({ours}), taken_over, false)));
 }
 
 TEST_CASE("volume claims are deleted unless they are retained", "[recreate]") {

@@ -14,6 +14,7 @@ struct JobSet {
     ObjectMeta meta = {};
     bool suspend = false;
     bool applied_by_us = false;              ///< see is_applied_by_us()
+    bool taken_over = false;                 ///< see is_taken_over()
     std::optional<Condition> finished = {};  ///< its Completed or Failed condition, once True
     std::vector<JobStatus> replicated_jobs = {};
 
@@ -25,6 +26,10 @@ struct JobSet {
 
 /// Whether an object carries api::applied_hash_annotation.
 bool is_applied_by_us(const Json& object);
+
+/// Whether what the Pods of a JobSet are made from may be another controller's: it does not carry that
+/// annotation, or carries api::taken_over_annotation.
+bool is_taken_over(const Json& job_set);
 
 JobSet parse_job_set(const Json& object);
 

@@ -26,8 +26,8 @@ inline constexpr std::string_view ancestor_dataset_initializer = "dataset-initia
 inline constexpr std::string_view ancestor_model_initializer = "model-initializer";
 
 inline constexpr std::string_view applied_hash_annotation = "trainer.kubeflow.org/applied-hash";
-/// On a JobSet that somebody else suspended by applies before we took it over: nothing tells whether it has
-/// run.
+/// On a JobSet that another controller made, and suspended by applies before we took it over: nothing tells
+/// whether it has run. It stays as long as that controller's template does, whose Pods need its objects.
 inline constexpr std::string_view taken_over_annotation = "trainer.kubeflow.org/taken-over";
 inline constexpr std::string_view support_label = "trainer.kubeflow.org/support";
 /// Finalizer that older controllers left on runtimes; only ever removed.

@@ -71,7 +71,9 @@ std::optional<Cache::JobSetIndex> transform_job_set(Json& object) {
         object = Json();
         return Cache::JobSetIndex{};
     }
-    const bool applied_by_us = api::is_applied_by_us(object);
+    const Cache::JobSetIndex index = {.ours = true,
+                                      .applied_by_us = api::is_applied_by_us(object),
+                                      .taken_over = api::is_taken_over(object)};
     keep_what_decisions_need(
         object, {"generation", "creationTimestamp", "deletionTimestamp", "finalizers", "ownerReferences"});
     Json& metadata = object["metadata"];
@@ -82,7 +84,7 @@ std::optional<Cache::JobSetIndex> transform_job_set(Json& object) {
         finalizers->items().resize(std::min(finalizers->items().size(), max_finalizers));
     keep_only(object.find("spec"), {"suspend"});
     keep_only(object.find("status"), {"conditions", "replicatedJobsStatus"});
-    return Cache::JobSetIndex{.ours = true, .applied_by_us = applied_by_us};
+    return index;
 }
 
 std::optional<Cache::TrainJobIndex> transform_train_job(Json& object) {
@@ -206,6 +208,7 @@ std::optional<api::JobSet> Cache::job_set(const api::ObjectKey& key) const {
     if (entry->index.ours) job_set = api::parse_job_set(tree_of(entry->object));
     identify(job_set.meta, key, entry->object);
     job_set.applied_by_us = entry->index.applied_by_us;
+    job_set.taken_over = entry->index.taken_over;
     return job_set;
 }
 

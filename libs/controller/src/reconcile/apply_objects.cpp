@@ -67,13 +67,15 @@ std::optional<kube::Request> request_for(const runtime::BuiltObject& built, cons
 }  // namespace
 
 kube::Task<StepFailure> apply_objects(kube::ApiServer& server, const runtime::Built& built,
-                                      const NeededObjects& found, Beside beside) {
+                                      const NeededObjects& found, Beside beside, Template pods) {
     for (std::size_t i = 0; i + 1 < built.objects.size(); ++i) {
         const runtime::BuiltObject& each = built.objects[i];
         if (each.when == ApplyPolicy::with_job_set && beside != Beside::new_job_set) continue;
         if (each.when == ApplyPolicy::once && beside == Beside::own_job_set) continue;
         const runtime::Need name = need_of(each.object);
-        auto request = request_for(each, name, runtime::find_observed(found.observed, name));
+        const Json* const live = runtime::find_observed(found.observed, name);
+        if (live && each.when == ApplyPolicy::every_pass && pods == Template::of_others) continue;
+        auto request = request_for(each, name, live);
         if (!request) continue;
         const auto written = co_await server.send(std::move(*request));
         if (!written) co_return WriteFailed{described(name), written.error()};

@@ -37,7 +37,7 @@ api::Error meanwhile(const char* what) { return {.code = api::Errc::conflict, .m
 // What is wanted is there but for what others have added, or as the cluster has made it.
 Json as_it_fits(const Json& ours, const Json& live, bool keeps) {
     Json wanted = lifecycle::with_entries_of_others(ours, live);
-    wanted = lifecycle::with_mark_of_takeover(std::move(wanted), live);
+    wanted = lifecycle::with_mark_of_takeover(std::move(wanted), live, keeps);
     return keeps ? runtime::with_live_template(wanted, live) : wanted;
 }
 
@@ -45,14 +45,6 @@ Json as_it_fits(const Json& ours, const Json& live, bool keeps) {
 std::vector<std::string> withdrawn_by(const Json& ours, const Json& live) {
     if (runtime::differs_in_suspend_only(ours, live)) return {};
     return lifecycle::withdrawn_fields(live, ours);
-}
-
-lifecycle::RefusedChange facts_of(const Json& live) {
-    const api::JobSet index = api::parse_job_set(live);
-    return {.any_active = index.any_active(),
-            .has_run = lifecycle::may_have_run(live),
-            .deletes_claims = lifecycle::deletes_volume_claims(live["spec"]),
-            .has_finished = lifecycle::has_finished_jobs(index)};
 }
 
 // Long enough for what is too long for `name`, and mostly the name of nothing.
@@ -74,7 +66,7 @@ Outcome JobSetWriter::failed(api::Error error) const {
 }
 
 kube::Task<Outcome> JobSetWriter::create(const runtime::Built& built, const NeededObjects& found) {
-    auto others = co_await apply_objects(server_, built, found, Beside::new_job_set);
+    auto others = co_await apply_objects(server_, built, found, Beside::new_job_set, Template::ours);
     if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
     Json as_built = runtime::with_applied_hash(built.objects.back().object, source_);
     auto wanted = co_await with_kept_claims(server_, job(), std::move(as_built));
@@ -104,7 +96,8 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
     }
     co_await net::next_turn();
     const Json ours = runtime::with_applied_hash(built.objects.back().object, source_);
-    const bool keeps = runtime::keeps_template(ours, live);
+    const bool keeps_others = lifecycle::keeps_template_of_others(live);
+    const bool keeps = keeps_others || runtime::keeps_template(ours, live);
     const Json wanted = as_it_fits(ours, live, keeps);
     co_await net::next_turn();
     const bool noted = lifecycle::has_withdrawn(live);
@@ -121,7 +114,8 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
         wants_live_view_ = true;
         co_return Outcome();
     }
-    auto others = co_await apply_objects(server_, built, found, Beside::new_job_set);
+    const Template pods = keeps && api::is_taken_over(live) ? Template::of_others : Template::ours;
+    auto others = co_await apply_objects(server_, built, found, Beside::new_job_set, pods);
     if (!std::holds_alternative<Done>(others)) co_return ended(std::move(others));
     auto lost = co_await lost_volume(server_, ours, live);
     if (!lost) co_return ended(lifecycle::ReadFailed{"volume claims", lost.error()});
@@ -134,6 +128,9 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
     co_await net::next_turn();
     const Json* const kept = keeps ? &ours : nullptr;
     Outcome outcome = written();
+    if (keeps_others)
+        if (const std::string field = runtime::changed_fixed_field(ours, live); !field.empty())
+            outcome.remarks.push_back(lifecycle::template_kept(field));
     if (Json noting = lifecycle::with_withdrawn(wanted, live, !withdrawn.empty());
         lifecycle::has_withdrawn(noting)) {
         if (!runtime::is_applied(noting, live)) {
@@ -143,7 +140,7 @@ kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const Need
         }
         Outcome replaced = co_await replace_jobs(std::move(noting), live, kept, std::move(why));
         if (!std::holds_alternative<Done>(replaced.result)) co_return replaced;
-        outcome.remarks = std::move(replaced.remarks);
+        for (lifecycle::Event& remark : replaced.remarks) outcome.remarks.push_back(std::move(remark));
     }
     const auto applied = co_await apply(wanted, live, kept);
     if (applied) co_return outcome;
@@ -206,7 +203,7 @@ kube::Task<Outcome> JobSetWriter::refused(const runtime::Built& built, const Jso
     } else if (kept) {
         refusal = lifecycle::changed_by_cluster(refusal, runtime::changed_fixed_field(*kept, live));
         // There is nothing to take back.
-        if (lifecycle::loses_something(lifecycle::recreation(facts_of(live))))
+        if (lifecycle::loses_something(lifecycle::recreation(lifecycle::refused_change(live))))
             co_return failed(std::move(refusal));
     }
     co_return co_await begin_anew(built, live, std::move(refusal));
@@ -215,7 +212,7 @@ kube::Task<Outcome> JobSetWriter::refused(const runtime::Built& built, const Jso
 // If that is possible, and loses nothing.
 kube::Task<Outcome> JobSetWriter::begin_anew(const runtime::Built& built, const Json& live,
                                              api::Error refusal) {
-    const lifecycle::Recreation verdict = lifecycle::recreation(facts_of(live));
+    const lifecycle::Recreation verdict = lifecycle::recreation(lifecycle::refused_change(live));
     switch (verdict) {
         case lifecycle::Recreation::wait: co_return ended(lifecycle::Waiting{api::describe(refusal)});
         case lifecycle::Recreation::recreate: break;

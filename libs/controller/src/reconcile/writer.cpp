@@ -99,12 +99,14 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
         co_return ended(std::move(stored));
 
     Outcome applied;
-    const bool made_by_us = view_.observed.job_set && view_.observed.job_set->applied_by_us;
+    const auto& live = view_.observed.job_set;
+    const bool made_by_us = live && live->applied_by_us;
+    const Template pods = live && live->taken_over ? Template::of_others : Template::ours;
     JobSetWriter job_set(server_, view_, runtime::source_of(inputs), written_);
     switch (step.job_set) {
         case JobSetAction::leave:
-            applied.result = co_await apply_objects(server_, *built, found,
-                                                    made_by_us ? Beside::own_job_set : Beside::other_job_set);
+            applied.result = co_await apply_objects(
+                server_, *built, found, made_by_us ? Beside::own_job_set : Beside::other_job_set, pods);
             if (made_by_us && !job().suspend) outcome.lost = lost_objects(*built, found);
             break;
         case JobSetAction::wait_until_gone: break;

@@ -12,6 +12,7 @@ namespace lifecycle {
 namespace event_reason {
 inline constexpr std::string_view job_set_deleted = "JobSetDeleted";
 inline constexpr std::string_view job_set_deletion_failed = "JobSetDeletionFailed";
+inline constexpr std::string_view job_set_kept = "JobSetKept";
 inline constexpr std::string_view job_set_recreated = "JobSetRecreated";
 inline constexpr std::string_view jobs_replaced = "JobsReplaced";
 inline constexpr std::string_view jobs_not_replaced = "JobsNotReplaced";

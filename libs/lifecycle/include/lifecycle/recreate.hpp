@@ -5,6 +5,7 @@
 #include "api/error.hpp"
 #include "api/job_set.hpp"
 #include "api/json.hpp"
+#include "lifecycle/event.hpp"
 
 namespace lifecycle {
 
@@ -24,11 +25,22 @@ enum class Recreation {
     loses_work     ///< never: what has finished would run again
 };
 
+/// Of the live JobSet.
+RefusedChange refused_change(const api::Json& live);
+
 /// What to do about it.
 Recreation recreation(const RefusedChange& change);
 inline bool loses_something(Recreation verdict) {
     return verdict == Recreation::loses_claims || verdict == Recreation::loses_work;
 }
+
+/// Whether a JobSet that another controller has applied keeps what must not change as that has built it: a
+/// new one would lose something. From our first apply on, that counts as built from what the TrainJob is
+/// then: later changes are refused like those of a JobSet of ours.
+bool keeps_template_of_others(const api::Json& live);
+
+/// Tells of that. `field`: what is not as we would build it.
+Event template_kept(std::string_view field);
 
 /// Why there is no new JobSet, for `loses_claims` and `loses_work`: JobsCreationFailed. `refusal` says what
 /// is refused.
@@ -59,8 +71,9 @@ bool refuses_immutable_field(const api::Error& error);
 bool may_have_run(const api::Json& live);
 
 /// `wanted` with api::taken_over_annotation where our apply would take away what tells that `live` is not
-/// ours from the beginning: it stays suspended, and its volume claims are at stake.
-api::Json with_mark_of_takeover(api::Json wanted, const api::Json& live);
+/// ours from the beginning: it stays suspended, and its volume claims are at stake; or `keeps_template`: what
+/// must not change of it stays as that controller has built it.
+api::Json with_mark_of_takeover(api::Json wanted, const api::Json& live, bool keeps_template);
 
 /// Whether deleting the JobSet also deletes volume claims of its `spec.volumeClaimPolicies`.
 bool deletes_volume_claims(const api::Json& job_set_spec);

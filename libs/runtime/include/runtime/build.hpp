@@ -15,7 +15,7 @@ namespace runtime {
 /// When an object that build() makes is written; by server-side apply unless said otherwise.
 enum class ApplyPolicy {
     once,         ///< created (POST) as `with_job_set` while there is none, and never changed
-    every_pass,   ///< whenever it differs, also while the JobSet runs and is not touched
+    every_pass,   ///< whenever it differs, also beside a JobSet that runs; not what Pods of others mount
     with_job_set  ///< whenever the JobSet may be: while there is none, or it is suspended and has no pods
 };
 

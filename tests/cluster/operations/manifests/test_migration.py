@@ -52,8 +52,8 @@ WRITES = {
     # The counts of its JobSet, which Kubeflow Trainer deleted at the same moment, are those of deleted Pods.
     "deadline": [("patch", "trainjobs/status")],
     "deadline-ahead": CREATED,
-    # The ConfigMap of its hosts gets the hash of its data, by which a later change is recognized.
-    "mpi": [("update", "configmaps"), *CREATED],
+    # The ConfigMap of its hosts stays as it is: its Pods have mounted it.
+    "mpi": CREATED,
     "resumed": CREATED,
     "running": CREATED,
     "runtime-edited": CREATED,

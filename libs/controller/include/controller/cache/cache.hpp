@@ -89,6 +89,7 @@ public:
     struct JobSetIndex {
         bool ours = false;  ///< of others only that they are there
         bool applied_by_us = false;
+        bool taken_over = false;
     };
     struct RuntimeIndex {
         std::uint64_t spec_hash = 0;  ///< passes read nothing else of a runtime but its name

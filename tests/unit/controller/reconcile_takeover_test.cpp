@@ -1,0 +1,171 @@
+// JobSets and ConfigMaps that another controller has built, in part not as we would.
+#include "api/names.hpp"
+#include "life.hpp"
+
+namespace controller {
+namespace {
+
+const char* const claims_that_go = R"([{"templates": [{"metadata": {"name": "data"}}]}])";
+
+// Its JobSet has another backoffLimit than ours, and was applied under our name.
+struct TakenOver : Life {
+    Json theirs = {};
+    std::string uid = {};
+
+    explicit TakenOver(const char* framework = "torch", const char* claims = nullptr) {
+        set_in_runtime("mlPolicy", Json::object({{framework, Json::object()}}));
+        if (claims)
+            server.edit(cluster_training_runtimes, torch, [&](Json& runtime) {
+                runtime["spec"]["template"]["spec"]["volumeClaimPolicies"] = api::parse_json(claims).value();
+            });
+        pass();
+        theirs = job_set();
+        for (const char* name : {"annotations", "managedFields", "generation", "creationTimestamp"})
+            theirs["metadata"].erase(name);
+        theirs.erase("status");
+        theirs["spec"]["replicatedJobs"].items().front()["template"]["spec"]["backoffLimit"] = 7;
+        server.erase(job_sets, key);
+        server.erase(config_maps, snapshot);
+        server.apply(job_sets, theirs);
+        uid = api::parse_meta(job_set()).uid;
+        server.take_writes();
+    }
+
+    // As it does, which we see afterwards.
+    void suspend() {
+        set_suspend(true);
+        theirs["spec"]["suspend"] = true;
+        server.apply(job_sets, theirs);
+    }
+    void finish_some() {
+        server.edit(job_sets, key, [](Json& job_set) {
+            job_set["status"]["replicatedJobsStatus"] =
+                api::parse_json(R"([{"name": "node", "succeeded": 1}])").value();
+        });
+    }
+    std::int64_t backoff_limit() const {
+        const Json& job = job_set()["spec"]["replicatedJobs"][std::size_t{0}];
+        return job["template"]["spec"]["backoffLimit"].int_or(0);
+    }
+    bool has_said(std::string_view text) const {
+        return std::any_of(log_lines.begin(), log_lines.end(),
+                           [&](const std::string& line) { return line.find(text) != line.npos; });
+    }
+    void label_pods() {
+        set_in_job("runtimePatches", api::parse_json(R"([{"manager": "test", "trainingRuntimeSpec": {
+            "template": {"spec": {"replicatedJobs": [{"name": "node", "template": {"spec": {"template": {
+                "metadata": {"labels": {"a": "b"}}}}}}]}}}}])")
+                                         .value());
+    }
+};
+
+struct Mounted {
+    const char* framework;
+    api::ObjectKey map;
+    const char* data_key;
+};
+const Mounted mounted[] = {{"mpi", {"ns", "job-mpi-hostfile"}, "hostfile"},
+                           {"flux", {"ns", "job-flux-entrypoint"}, "entrypoint.sh"}};
+
+// The other controller has put something else into what its Pods mount.
+struct WithMap : TakenOver {
+    api::ObjectKey map;
+    std::string data_key;
+
+    explicit WithMap(const Mounted& of) : TakenOver(of.framework), map(of.map), data_key(of.data_key) {
+        server.edit(config_maps, map, [&](Json& object) {
+            object["metadata"].erase("annotations");
+            object["data"][data_key] = "theirs";
+        });
+        server.take_writes();
+    }
+    bool is_theirs() const {
+        return (*server.find(config_maps, map))["data"][data_key].as_string() == "theirs";
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a JobSet that another controller has built goes on as it is where a new one would lose something",
+          "[takeover]") {
+    for (const bool has_claims : {false, true}) {
+        INFO(has_claims);
+        TakenOver life("torch", has_claims ? claims_that_go : nullptr);
+        life.suspend();
+        if (!has_claims) life.finish_some();
+        life.pass();
+        CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+        CHECK(life.has_said("JobSetKept"));
+        CHECK(life.has_said("spec.replicatedJobs[0].template.spec.backoffLimit"));
+        life.log_lines.clear();
+        life.label_pods();
+        life.pass();
+        life.set_suspend(false);
+        life.pass();
+        life.pass();
+        CHECK(api::parse_meta(life.job_set()).uid == life.uid);
+        CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+        CHECK(life.backoff_limit() == 7);
+        CHECK(to_json(life.job_set()["spec"]).find(R"("a":"b")") != std::string::npos);
+        CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+        CHECK_FALSE(life.has_said("JobSetKept"));
+
+        // What users change from then on is refused, and can be taken back.
+        life.set_suspend(true);
+        life.pass();
+        life.set_in_job("trainer", api::parse_json(R"({"image": "second"})").value());
+        life.pass();
+        CHECK(life.condition("Created") == "False/JobsCreationFailed");
+        life.set_in_job("trainer", Json());
+        life.set_suspend(false);
+        life.pass();
+        CHECK(api::parse_meta(life.job_set()).uid == life.uid);
+        CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+        CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+    }
+}
+
+TEST_CASE("a suspended JobSet that another controller has built otherwise is made anew if nothing is lost",
+          "[takeover]") {
+    TakenOver life;
+    life.suspend();
+    life.pass();
+    life.server.collect_garbage();
+    life.pass();
+    CHECK(api::parse_meta(life.job_set()).uid != life.uid);
+    CHECK(life.backoff_limit() == 0);
+    CHECK_FALSE(api::is_taken_over(life.job_set()));
+}
+
+TEST_CASE("what the Pods of another controller have mounted stays while its template does", "[takeover]") {
+    for (const Mounted& of : mounted) {
+        INFO(of.framework);
+        WithMap life(of);
+        life.pass();
+        CHECK(life.server.take_writes() == Writes{"POST " + config_maps_path});
+        CHECK(life.is_theirs());
+        life.suspend();
+        life.finish_some();
+        life.pass();
+        life.set_suspend(false);
+        life.pass();
+        life.pass();
+        CHECK(life.job_set()["spec"]["suspend"] == Json(false));
+        CHECK(life.is_theirs());
+    }
+}
+
+TEST_CASE("it is replaced with the JobSet", "[takeover]") {
+    for (const Mounted& of : mounted) {
+        INFO(of.framework);
+        WithMap life(of);
+        life.suspend();
+        life.pass();
+        life.server.collect_garbage();
+        life.pass();
+        CHECK(api::parse_meta(life.job_set()).uid != life.uid);
+        CHECK_FALSE(life.is_theirs());
+    }
+}
+
+}  // namespace controller
