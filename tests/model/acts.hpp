@@ -73,7 +73,11 @@ Action remove(const kube::Resource& resource, api::ObjectKey key, const char* pr
 /// Makes the API server reject creates of objects of that kind with this error.
 Action limit(const char* kind, const char* refusal);
 Action limit_nothing();
-inline const char* const quota = "exceeded quota: few, requested: 1, used: 0, limited: 0";
+inline const char* const quota =
+    "exceeded quota: few, requested: count/jobsets.jobset.x-k8s.io=1, used: "
+    "count/jobsets.jobset.x-k8s.io=1, limited: count/jobsets.jobset.x-k8s.io=0";
+/// The same for JobSets while there are as many as that.
+Action limit_job_sets(std::size_t count);
 inline const char* const no_permission =
     R"(User "system:serviceaccount:x:y" cannot create resource in the namespace "ns")";
 /// Makes the API server fail all writes of reconcilers, or all their reads of a resource.

@@ -16,6 +16,22 @@ Action limit(const char* kind, const char* refusal) {
         };
     };
 }
+Action limit_job_sets(std::size_t count) {
+    return [=](World& world) {
+        world.api.admit_create = [=, &world](const Kind& of, const Json& object) -> std::optional<Reply> {
+            const std::size_t used = world.api.all("jobsets.jobset.x-k8s.io").size();
+            if (of.kind != "JobSet" || used < count) return std::nullopt;
+            const auto counted = [](std::size_t amount) {
+                return "count/jobsets.jobset.x-k8s.io=" + std::to_string(amount);
+            };
+            return failure(403, "Forbidden",
+                           "jobsets.jobset.x-k8s.io \"" +
+                               std::string(object["metadata"]["name"].as_string()) +
+                               "\" is forbidden: exceeded quota: few, requested: " + counted(1) +
+                               ", used: " + counted(used) + ", limited: " + counted(count));
+        };
+    };
+}
 Action limit_nothing() {
     return [](World& world) { world.api.admit_create = {}; };
 }
