@@ -100,7 +100,7 @@ def submit(team, name):
     def resumed():
         live = team.rest.get("trainjobs", job["metadata"]["name"])
         return live if live["spec"]["suspend"] is False else None
-    live = wait_for(f"Kueue to resume it with {name}", resumed, timeout=30, interval=1)
+    live = wait_for(f"Kueue to resume it with {name}", resumed, timeout=90, interval=1)
     assert said(live["spec"]) == said(job["spec"])
 
 
