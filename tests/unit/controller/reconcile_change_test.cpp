@@ -161,7 +161,7 @@ TEST_CASE(
         life.server.collect_garbage();
         life.pass();
         REQUIRE(life.server.find(job_sets, key));
-        // What was changed before we have seen it is not told from what the original builds otherwise.
+        // What was changed before we have seen it looks like what the original builds otherwise.
         CHECK(life.condition("Created") ==
               (after_a_change ? "False/JobsCreationFailed" : "True/JobsCreationSucceeded"));
         CHECK(to_json(life.job_set()["spec"]["volumeClaimPolicies"]).find("other") == std::string::npos);

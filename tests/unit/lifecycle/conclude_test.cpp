@@ -104,10 +104,10 @@ TEST_CASE("a JobSet that an earlier job of the name has left is said to go", "[c
     observed.job->conditions = {};
     observed.job->jobs_status = {};
     observed.job_set->meta.controller_uid = "earlier";
-    const auto told = [&] { return conclude_after(observed, 10s).conditions.at(0).message; };
-    CHECK(told() == "JobSet default/job exists already and does not belong to this TrainJob");
+    const auto message = [&] { return conclude_after(observed, 10s).conditions.at(0).message; };
+    CHECK(message() == "JobSet default/job exists already and does not belong to this TrainJob");
     observed.is_leftover = true;
-    CHECK(told().ends_with("but to an earlier one of this name; it will be collected"));
+    CHECK(message().ends_with("but to an earlier one of this name; it will be collected"));
     CHECK(conclude_after(observed, 10s).requeue_after == 2s);
 }
 
