@@ -312,3 +312,68 @@ TEST_CASE("requests end at their deadline", "[net]") {
         }
     }
 }
+
+TEST_CASE("a proxy is asked for the way to the server, and then out of it", "[net]") {
+    std::vector<std::string> seen;
+    Client client({.script = [&](Peer& peer, int) -> net::Task<> {
+        seen.push_back(co_await peer.request());
+        co_await peer.send("HTTP/1.1 200 Connection established\r\nX: y\r\n\r\n");
+        for (;;) {
+            seen.push_back(co_await peer.request());
+            if (seen.back().empty()) co_return;
+            co_await peer.send(ok);
+        }
+    }});
+    client.config.proxy = net::HttpProxy{client.config.host, client.config.port, "Basic YTpi"};
+    client.config.host = "fd00::1";
+    client.config.port = "6443";
+    REQUIRE(client.http->reconfigure(client.config));
+    for (int i = 0; i < 2; ++i) {
+        const auto response = client.send({.target = "/a"});
+        REQUIRE(response.has_value());
+        CHECK(response->body == "ok");
+    }
+    const std::string request = "GET /a HTTP/1.1\r\nHost: [fd00::1]:6443\r\n\r\n";
+    CHECK(seen == std::vector<std::string>{"CONNECT [fd00::1]:6443 HTTP/1.1\r\nHost: [fd00::1]:6443\r\n"
+                                           "Proxy-Authorization: Basic YTpi\r\n\r\n",
+                                           request, request});
+}
+
+TEST_CASE("a proxy that does not connect is an error that names both", "[net]") {
+    struct Case {
+        const char* answer;
+        const char* want;
+    };
+    const Case cases[] = {
+        {"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 5\r\n\r\nlogin",
+         "the proxy wants other credentials (407)"},
+        {"HTTP/1.1 502 Bad Gateway\r\n\r\n", "the proxy does not connect there: it answers 502"},
+        {"HTTP/1.1 200 OK\r\n\r\nmore", "the proxy answers more than it was asked"},
+        {"", "closed the connection without an answer"},
+    };
+    for (const Case& c : cases) {
+        DYNAMIC_SECTION(c.want) {
+            Client client({.script = [&](Peer& peer, int) -> net::Task<> {
+                (void)co_await peer.request();
+                co_await peer.send(c.answer);
+                co_await peer.close();
+            }});
+            const std::string port = client.config.port;
+            client.config.proxy = net::HttpProxy{client.config.host, port, "Basic s3cret"};
+            client.config.host = "kube";
+            REQUIRE(client.http->reconfigure(client.config));
+            const auto response = client.send({});
+            REQUIRE(response.has_error());
+            CHECK(response.error().code == api::Errc::unavailable);
+            CHECK_THAT(response.error().message,
+                       Catch::StartsWith("kube:" + port + " by the proxy 127.0.0.1:" + port) &&
+                           Catch::Contains(c.want) && !Catch::Contains("s3cret"));
+        }
+    }
+}
+
+TEST_CASE("what would break the framing is not sent to a proxy", "[net]") {
+    Client client({.script = always(ok)});
+    client.config.proxy = net::HttpProxy{"127.0.0.1", client.config.port, "Basic a\r\nX: y"};
+    CHECK(client.http->reconfigure(client.config).error().code == api::Errc::invalid);
+}

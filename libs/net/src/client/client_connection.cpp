@@ -18,6 +18,20 @@ constexpr int seconds_between_probes = 5;
 constexpr int probes = 3;
 constexpr int user_timeout_ms = 30'000;
 
+std::string place_of(const std::string& host, const std::string& port) {
+    return (host.find(':') != std::string::npos ? "[" + host + "]" : host) + ":" + port;
+}
+
+// RFC 9110, 9.3.6. request_text() would not take this form of a target.
+api::Result<std::string> connect_request(const ClientConfig& config) {
+    const std::string place = place_of(config.host, config.port);
+    const std::string& authorization = config.proxy->authorization;
+    if ((place + authorization).find_first_of("\r\n") != std::string::npos)
+        return api::invalid("proxy", "a line break in the server's or the proxy's name or password");
+    return "CONNECT " + place + " HTTP/1.1\r\nHost: " + place + "\r\n" +
+           (authorization.empty() ? "" : "Proxy-Authorization: " + authorization + "\r\n") + "\r\n";
+}
+
 }  // namespace
 
 api::Result<std::shared_ptr<const Target>> make_target(ClientConfig config) {
@@ -26,6 +40,11 @@ api::Result<std::shared_ptr<const Target>> make_target(ClientConfig config) {
         auto tls = ClientTls::make(config);
         if (!tls) return tls.error();
         target->tls = std::move(*tls);
+    }
+    if (config.proxy) {
+        auto request = connect_request(config);
+        if (!request) return request.error();
+        target->connect_request = std::move(*request);
     }
     const bool v6 = config.host.find(':') != std::string::npos;
     const bool usual_port = config.port == (config.tls ? "443" : "80");
@@ -81,18 +100,20 @@ api::Error ClientConnection::verdict(const std::string& what, const boost::syste
 
 Async<Endpoints> ClientConnection::resolve(Ptr self, SteadyTime deadline) {
     const auto& config = self->target_->config;
+    const std::string& host = config.proxy ? config.proxy->host : config.host;
+    const std::string& port = config.proxy ? config.proxy->port : config.port;
     boost::system::error_code no_address;
-    const auto address = asio::ip::make_address(config.host, no_address);
+    const auto address = asio::ip::make_address(host, no_address);
     auto lookup = std::make_shared<Lookup>(self->timer_.get_executor());
     self->lookup_ = lookup;
     if (!no_address) {
         // An address needs no resolver thread.
-        const auto port = std::strtoul(config.port.c_str(), nullptr, 10);
-        co_return Endpoints{tcp::endpoint(address, static_cast<unsigned short>(port))};
+        const auto number = std::strtoul(port.c_str(), nullptr, 10);
+        co_return Endpoints{tcp::endpoint(address, static_cast<unsigned short>(number))};
     }
     lookup->finished.expires_at(deadline);
     lookup->resolver.async_resolve(
-        config.host, config.port,
+        host, port,
         [lookup](const boost::system::error_code& error, const tcp::resolver::results_type& found) {
             lookup->error = error;
             for (const auto& entry : found) lookup->found.push_back(entry.endpoint());
@@ -124,7 +145,31 @@ Async<> ClientConnection::connect(Ptr self, SteadyTime deadline) {
     if (failed || !self->usable()) co_return self->verdict("connecting", failed);
     self->tune();
     self->set_deadline(deadline);
+    if (self->target_->config.proxy) {
+        const auto through = co_await ask_proxy(self);
+        if (!through) co_return through.error();
+    }
     if (self->target_->tls) co_return co_await shake_hands(self);
+    co_return api::Result<>();
+}
+
+Async<> ClientConnection::ask_proxy(Ptr self) {
+    const auto sent = co_await write(self, self->target_->connect_request);
+    if (!sent) co_return sent.error();
+    HttpResponse response;
+    ResponseParser parser(response, true);
+    while (!parser.header_done()) {
+        const auto received = co_await read(self, parser);
+        if (!received) co_return received.error();
+    }
+    if (response.status == 407)
+        co_return self->error(
+            "the proxy wants other credentials (407): write http://USER:PASSWORD@HOST:PORT");
+    if (response.status / 100 != 2)
+        co_return self->error("the proxy does not connect there: it answers " +
+                              std::to_string(response.status));
+    // A server speaks second, in TLS and in HTTP.
+    if (self->bad_answer_) co_return self->error("the proxy answers more than it was asked");
     co_return api::Result<>();
 }
 

@@ -19,8 +19,14 @@ struct Target {
     ClientConfig config = {};
     std::shared_ptr<const ClientTls> tls = {};  ///< null: plain HTTP
     std::string host_header = {};
+    std::string connect_request = {};  ///< for the proxy; empty: none
 
-    std::string place() const { return config.host + ":" + config.port; }
+    /// For errors: the server, and how it is reached.
+    std::string place() const {
+        const std::string server = config.host + ":" + config.port;
+        return config.proxy ? server + " by the proxy " + config.proxy->host + ":" + config.proxy->port
+                            : server;
+    }
 };
 
 /// Fails if the PEM texts are broken or do not belong together.
@@ -64,6 +70,7 @@ private:
     struct Lookup;
 
     static Async<std::vector<boost::asio::ip::tcp::endpoint>> resolve(Ptr self, SteadyTime deadline);
+    static Async<> ask_proxy(Ptr self);
     static Async<> shake_hands(Ptr self);
     Io read_into(ResponseParser& parser);
     bool may_wait(const Io& io) const;

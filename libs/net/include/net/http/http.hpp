@@ -26,4 +26,13 @@ struct HttpResponse {
     bool close = false;  ///< closes the connection after this response
 };
 
+/// A proxy that connects clients to servers by CONNECT. It is reached in plain HTTP.
+struct HttpProxy {
+    std::string host = {};  ///< name or address; IPv6 without brackets
+    std::string port = {};
+    std::string authorization = {};  ///< value of Proxy-Authorization; empty: none. Never log it.
+
+    bool operator==(const HttpProxy&) const = default;
+};
+
 }  // namespace net
