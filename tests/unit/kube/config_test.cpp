@@ -110,8 +110,8 @@ TEST_CASE("a broken kubeconfig is explained by file and field", "[kube]") {
     const Case cases[] = {
         {"no server", "", "", "clusters[c].cluster.server is not set"},
         {"a server without scheme", "server: \"10.0.0.1:6443\"", "", "without https:// in front"},
-        {"a proxy", server + ", proxy-url: \"http://p\"", "",
-         "clusters[c].cluster.proxy-url is not supported"},
+        {"a proxy of another kind", server + ", proxy-url: \"socks5://p\"", "",
+         "clusters[c].cluster.proxy-url must begin with http://"},
         {"broken base64", server + ", certificate-authority-data: \"!!\"", "",
          "clusters[c].cluster.certificate-authority-data is not a PEM text in base64"},
         {"no PEM", server + ", certificate-authority-data: aGVsbG8=", "", "is not a PEM text in base64"},
@@ -119,10 +119,12 @@ TEST_CASE("a broken kubeconfig is explained by file and field", "[kube]") {
          server + ", insecure-skip-tls-verify: true, certificate-authority: x", "",
          "contradicts certificate-authority"},
         {"insecure: maybe", server + ", insecure-skip-tls-verify: maybe", "", "must be true or false"},
-        {"an exec plugin", server, "exec: {command: aws}", "users[u].user.exec runs a credential plugin"},
+        {"an exec plugin", server,
+         "exec: {apiVersion: client.authentication.k8s.io/v1, command: aws, interactiveMode: Never}",
+         "exec runs the credential plugin aws, which servers do not"},
         {"an auth provider", server, "auth-provider: {name: gcp}", "users[u].user.auth-provider"},
         {"a password", server, "username: me, password: s3cret", "users[u].user.username is not supported"},
-        {"impersonation", server, "as: root", "users[u].user.as is not supported"},
+        {"a group of no user", server, "as-groups: [masters]", "users[u].user.as is not set"},
         {"a certificate without key", server, "client-certificate: me.pem",
          "users[u].user.client-key is missing"},
         {"a key without certificate", server, "client-key: me.key",
@@ -149,7 +151,7 @@ TEST_CASE("what is no kubeconfig is refused", "[kube]") {
         const char* want;
     };
     const Case cases[] = {
-        {"", "f is not a kubeconfig"},
+        {"", "f: current-context is not set"},
         {"- a", "f is not a kubeconfig"},
         {"kind: Pod", "f is not a kubeconfig"},
         {"a: [", "f is not valid YAML"},

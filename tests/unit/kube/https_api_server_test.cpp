@@ -213,6 +213,93 @@ TEST_CASE("a 401 makes us read the token again", "[kube]") {
     }
 }
 
+namespace {
+
+// A server whose user has a plugin that prints one token after the other; "" fails.
+struct PluginRoom {
+    boost::asio::io_context context;
+    VirtualClock clock{context};
+    Wire wire;
+    std::deque<std::string> tokens = {"t1", "t2"};
+    std::unique_ptr<kube::ApiServer> server;
+
+    PluginRoom() {
+        const kube::ExecPlugin plugin = {.api_version = "client.authentication.k8s.io/v1",
+                                         .command = "login"};
+        kube::Credentials credentials(
+            {.host = "h", .port = "1", .exec = plugin, .as = {.user = "other"}}, {},
+            {.run = [this](const kube::ExecPlugin&, const std::string&, bool) -> api::Result<std::string> {
+                 const std::string token = tokens.empty() ? "" : tokens.front();
+                 if (!tokens.empty()) tokens.pop_front();
+                 if (token.empty()) return api::invalid("", "failed");
+                 return R"({"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential",)"
+                        R"("status":{"token":")" +
+                        token + R"("}})";
+             },
+             .wall = [this] { return clock.wall(); }});
+        REQUIRE(credentials.refresh(clock.now()));
+        server =
+            kube::make_https_api_server(std::make_unique<FakeClient>(wire), std::move(credentials), clock);
+    }
+
+    api::Result<kube::Response> send() {
+        std::optional<api::Result<kube::Response>> response;
+        kube::Request request = {.target = "/x"};
+        boost::asio::co_spawn(
+            context, server->send(std::move(request)),
+            [&](std::exception_ptr, api::Result<kube::Response> got) { response = std::move(got); });
+        clock.run();
+        REQUIRE(response);
+        return std::move(*response);
+    }
+    std::vector<std::string> authorizations() const {
+        std::vector<std::string> sent;
+        for (const auto& request : wire.requests)
+            sent.emplace_back(net::header(request.headers, "Authorization"));
+        return sent;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a 401 makes a plugin run again, once", "[kube]") {
+    PluginRoom room;
+    const auto refused = net::HttpResponse{.status = 401};
+    SECTION("and its new token is tried") {
+        room.wire.answers = {refused};
+        CHECK(room.send());
+        CHECK(room.authorizations() == std::vector<std::string>{"Bearer t1", "Bearer t2"});
+        CHECK(net::header(room.wire.requests.front().headers, "Impersonate-User") == "other");
+    }
+    SECTION("and the answer to that counts") {
+        room.wire.answers = {refused, refused};
+        CHECK(room.send().error().code == Errc::unauthorized);
+        CHECK(room.wire.requests.size() == 2);
+    }
+    SECTION("and not when it gives the same") {
+        room.tokens = {"t1"};
+        room.wire.answers = {refused};
+        CHECK(room.send().error().code == Errc::unauthorized);
+        CHECK(room.wire.requests.size() == 1);
+    }
+    SECTION("and its failure is what users see, as long as it lasts") {
+        room.tokens = {"", "", "t3"};
+        room.wire.answers = {refused};
+        CHECK(room.send().error().message == "the credential plugin login failed");
+        CHECK(room.send().error().message == "the credential plugin login failed");
+        CHECK(room.wire.requests.size() == 1);
+        CHECK(room.send());
+        CHECK(room.authorizations() == std::vector<std::string>{"Bearer t1", "Bearer t3"});
+    }
+    SECTION("and not for a request without an answer") {
+        room.wire.answers = {api::Error{.code = Errc::unavailable, .message = "reset"}};
+        CHECK(!room.send());
+        room.clock.run_for(5s);
+        CHECK(room.send());
+        CHECK(room.authorizations() == std::vector<std::string>{"Bearer t1", "Bearer t1"});
+    }
+}
+
 TEST_CASE("files that change on disk are taken up", "[kube]") {
     Room room;
     room.files["token"] = "t2";

@@ -15,6 +15,7 @@ constexpr std::chrono::seconds between_looks_in_trouble{1};
 net::ClientConfig connection_of(const Credentials& credentials, const HttpsApiServerOptions& options) {
     net::ClientConfig config = credentials.connection();
     config.max_connections = options.max_connections;
+    config.request_timeout = options.request_timeout;
     return config;
 }
 
@@ -50,16 +51,20 @@ public:
 
     Async<Response> send(Request request) override {
         for (bool asked_again = false;; asked_again = true) {
-            refresh(false);
+            refresh();
             if (!client_) co_return closed();
-            const std::string identity = credentials_.authorization();
+            if (credentials_.missing()) co_return *credentials_.missing();
+            const Identity used = identity();
             net::HttpRequest message = to_http(request);
             const SteadyTime sent = clock_.now();
             auto answer = co_await client_->send(std::move(message), request.max_answer);
             unanswered_ = !answer;
             note(request.method, request, answer ? &*answer : nullptr, sent);
             if (!answer) co_return answer.error();
-            if (answer->status == 401 && !asked_again && has_new_identity(identity)) continue;
+            if (answer->status == 401 && !asked_again) {
+                if (has_new_identity(used)) continue;
+                if (credentials_.missing()) co_return *credentials_.missing();
+            }
             if (answer->status < 200 || answer->status > 299) co_return refused(*answer);
             Response response;
             response.status = answer->status;
@@ -70,16 +75,20 @@ public:
 
     Async<std::unique_ptr<Watch>> watch(Request request) override {
         for (bool asked_again = false;; asked_again = true) {
-            refresh(false);
+            refresh();
             if (!client_) co_return closed();
-            const std::string identity = credentials_.authorization();
+            if (credentials_.missing()) co_return *credentials_.missing();
+            const Identity used = identity();
             net::HttpRequest message = to_http(request);
             const SteadyTime sent = clock_.now();
             auto opened = co_await client_->open(std::move(message), request.idle_timeout);
             unanswered_ = !opened;
             note("WATCH", request, opened ? &opened->response : nullptr, sent);
             if (!opened) co_return opened.error();
-            if (opened->response.status == 401 && !asked_again && has_new_identity(identity)) continue;
+            if (opened->response.status == 401 && !asked_again) {
+                if (has_new_identity(used)) continue;
+                if (credentials_.missing()) co_return *credentials_.missing();
+            }
             if (!opened->stream) co_return refused(opened->response);
             std::unique_ptr<Watch> watch = std::make_unique<HttpsWatch>(std::move(opened->stream));
             co_return std::move(watch);
@@ -90,6 +99,16 @@ public:
     void close() override { client_.reset(); }
 
 private:
+    // What the API server has seen of us: two requests with the same one get the same 401.
+    struct Identity {
+        std::string authorization;
+        std::uint64_t reconnects;
+
+        bool operator==(const Identity&) const = default;
+    };
+
+    Identity identity() const { return {credentials_.authorization(), reconnects_}; }
+
     static api::Error closed() {
         return {.code = api::Errc::unavailable, .message = "the client was closed"};
     }
@@ -105,36 +124,37 @@ private:
         if (!request.content_type.empty()) message.headers.emplace_back("Content-Type", request.content_type);
         if (!credentials_.authorization().empty())
             message.headers.emplace_back("Authorization", credentials_.authorization());
+        const net::Headers& as = credentials_.impersonation();
+        message.headers.insert(message.headers.end(), as.begin(), as.end());
         return message;
     }
 
-    // Rereads the credentials. Returns true if certificates have changed. While requests get no response, the
-    // certificates may be the cause, and a lease cannot wait for `max_age`: then it rereads every second. The
-    // same holds while certificates are unusable: perhaps only one of the two files has been replaced so far.
-    bool refresh(bool now_please) {
+    // Rereads the credentials. While requests get no response, the certificates may be the cause, and a lease
+    // cannot wait for `max_age`: then it rereads every second. The same holds while certificates are
+    // unusable: perhaps only one of the two files has been replaced so far.
+    void refresh(bool rejected = false) {
         const SteadyTime now = clock_.now();
         const bool look_soon =
             (unanswered_ || !unusable_.empty()) && now - looked_at_ >= between_looks_in_trouble;
-        if (now_please || look_soon) looked_at_ = now;
-        const auto outcome = credentials_.refresh(now, now_please || look_soon);
+        if (rejected || look_soon) looked_at_ = now;
+        const auto outcome = rejected ? credentials_.renew(now) : credentials_.refresh(now, look_soon);
         std::string problem = outcome ? "" : outcome.error().message;
-        bool reconnect = outcome && *outcome == Credentials::Outcome::connection_changed;
-        if (reconnect && client_) {
+        if (outcome && *outcome == Credentials::Outcome::connection_changed && client_) {
             const auto used = client_->reconfigure(connection_of(credentials_, options_));
             unusable_ = used ? "" : api::describe(used.error());
-            reconnect = static_cast<bool>(used);
+            if (used) ++reconnects_;
         }
         if (problem.empty()) problem = unusable_;
         if (problem != problem_) {
             problem_ = problem;
             if (!problem.empty() && options_.on_problem) options_.on_problem(problem);
         }
-        return reconnect;
     }
 
-    // Called after a 401. Another request may have read a new token after this one was sent with `used`.
-    bool has_new_identity(const std::string& used) {
-        return refresh(true) || credentials_.authorization() != used;
+    // Called after a 401. Another request may have renewed them after this one was sent as `used`.
+    bool has_new_identity(const Identity& used) {
+        if (identity() == used) refresh(true);
+        return identity() != used;
     }
 
     api::Error refused(const net::HttpResponse& answer) const {
@@ -167,6 +187,7 @@ private:
     Credentials credentials_;
     Clock& clock_;
     HttpsApiServerOptions options_;
+    std::uint64_t reconnects_ = 0;
     std::string problem_;
     std::string unusable_;     // why the client still uses the old certificates
     bool unanswered_ = false;  // the last request had no response
@@ -191,7 +212,7 @@ api::Result<std::unique_ptr<ApiServer>> make_https_api_server(boost::asio::any_i
         error.message = source + ": " + error.message;
         return error;
     };
-    Credentials credentials(std::move(config));
+    Credentials credentials(std::move(config), {}, options.plugins);
     if (const auto read = credentials.refresh(clock.now()); !read) return blame(read.error());
     auto client = net::make_http_client(std::move(executor), connection_of(credentials, options));
     if (!client) return blame(client.error());

@@ -1,6 +1,9 @@
 #include "client/server_url.hpp"
 
 #include <charconv>
+#include <optional>
+
+#include "api/base64.hpp"
 
 namespace kube {
 namespace {
@@ -15,6 +18,23 @@ bool is_port(std::string_view text) {
     unsigned value = 0;
     const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
     return failed == std::errc() && end == text.data() + text.size() && value >= 1 && value <= 65535;
+}
+
+std::optional<std::string> percent_decode(std::string_view text) {
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '%') {
+            out += text[i];
+            continue;
+        }
+        unsigned value = 0;
+        if (i + 2 >= text.size()) return std::nullopt;
+        const char* const end = text.data() + i + 3;
+        if (std::from_chars(text.data() + i + 1, end, value, 16).ptr != end) return std::nullopt;
+        out += static_cast<char>(value);
+        i += 2;
+    }
+    return out;
 }
 
 }  // namespace
@@ -63,6 +83,30 @@ api::Result<ServerUrl> parse_server_url(std::string_view text) {
         url.port = port.substr(1);
     }
     return url;
+}
+
+api::Result<net::HttpProxy> parse_proxy_url(std::string_view text) {
+    const auto refused = [](const std::string& why) {
+        return api::Error{.code = api::Errc::invalid,
+                          .message = why + "; write it like http://proxy.example.com:3128"};
+    };
+    if (!text.starts_with("http://"))
+        return refused(
+            "must begin with http://, since proxies of other kinds (https, socks5) are not supported");
+    std::string_view rest = text.substr(7);
+    while (rest.ends_with('/')) rest.remove_suffix(1);
+    net::HttpProxy proxy;
+    if (const auto at = rest.rfind('@'); at != std::string_view::npos) {
+        const auto user = percent_decode(rest.substr(0, at));
+        if (!user) return refused("has a user or password with a % that is not followed by two hex digits");
+        proxy.authorization = "Basic " + api::to_base64(*user);
+        rest.remove_prefix(at + 1);
+    }
+    const auto url = parse_server_url("http://" + std::string(rest));
+    if (!url || !url->path.empty()) return refused("is no address of a proxy");
+    proxy.host = url->host;
+    proxy.port = url->port;
+    return proxy;
 }
 
 }  // namespace kube

@@ -1,9 +1,14 @@
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "api/error.hpp"
+#include "kube/client/exec_credential.hpp"
+#include "net/http/http.hpp"
 
 namespace kube {
 
@@ -15,6 +20,14 @@ struct Material {
     bool empty() const { return text.empty() && file.empty(); }
 };
 
+/// On behalf of which user to act; the credentials need the permission to impersonate.
+struct Impersonation {
+    std::string user = {};  ///< empty: none, and neither are the others
+    std::string uid = {};
+    std::vector<std::string> groups = {};
+    std::vector<std::pair<std::string, std::vector<std::string>>> extra = {};
+};
+
 /// The address of an API server and the credentials of the client.
 struct ClusterConfig {
     std::string host = {};  ///< IPv6 without brackets
@@ -23,10 +36,13 @@ struct ClusterConfig {
     bool tls = true;
     bool verify = true;            ///< false: insecure-skip-tls-verify
     std::string server_name = {};  ///< tls-server-name; empty: `host`
-    Material ca = {};              ///< empty: the system's roots
+    std::optional<net::HttpProxy> proxy = {};
+    Material ca = {};  ///< empty: the system's roots
     Material client_cert = {};
     Material client_key = {};
     Material token = {};
+    std::optional<ExecPlugin> exec = {};  ///< only without the above
+    Impersonation as = {};
     std::string ns = {};  ///< namespace of the context or of the own pod; empty: not set
     /// For log lines: "kubeconfig /x, context \"y\"" or "in-cluster service account".
     std::string source = {};
@@ -37,9 +53,9 @@ using ReadFile = std::function<api::Result<std::string>(const std::string& path)
 /// Returns the value of an environment variable; "" if it is not set.
 using ReadEnv = std::function<std::string(const char* name)>;
 
-/// Returns the cluster and the user of the current context. `file` is the file's name in errors; relative
-/// paths are relative to its folder. Errors name the file and the field and say how to fix it. They never
-/// contain a token or key.
+/// Returns the cluster and the user of the current context, for servers: refuses a user whose credentials a
+/// program gives. `file` is the file's name in errors; relative paths are relative to its folder. Errors name
+/// the file and the field and say how to fix it. They never contain a token or key.
 api::Result<ClusterConfig> parse_kubeconfig(std::string_view yaml, const std::string& file);
 api::Result<ClusterConfig> load_kubeconfig(const std::string& file);
 

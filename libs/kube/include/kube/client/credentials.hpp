@@ -3,25 +3,36 @@
 
 #include "kube/client/clock.hpp"
 #include "kube/client/config.hpp"
+#include "kube/client/credential_plugin.hpp"
 #include "net/client/http_client.hpp"
 
 namespace kube {
 
-/// The current certificates and tokens of a ClusterConfig, whose files may be replaced at any time.
+/// The current certificates and tokens of a ClusterConfig. Its files may be replaced at any time; a plugin
+/// runs when what it gave has expired.
 class Credentials {
 public:
     /// Maximum age of what was read from files. The kubelet rotates them hours before they expire.
     static constexpr std::chrono::seconds max_age{30};
 
-    explicit Credentials(ClusterConfig config, ReadFile read = {});
+    /// `plugins` is needed for a config with `exec` only.
+    explicit Credentials(ClusterConfig config, ReadFile read = {}, PluginHost plugins = {});
 
     enum class Outcome { unchanged, token_changed, connection_changed };
     /// Reads the files if the last read is older than `max_age`, or at once with `now_please`. Fails if a
     /// file cannot be read, and names it; then the values read before stay in use.
     api::Result<Outcome> refresh(SteadyTime now, bool now_please = false);
+    /// The same at once, after the API server has refused the credentials; runs the plugin as well.
+    api::Result<Outcome> renew(SteadyTime now);
+
+    /// Returns why there are no credentials to send: the plugin has failed, and what it gave before is not
+    /// usable any more. Requests without them would get an answer that misleads.
+    const std::optional<api::Error>& missing() const { return missing_; }
 
     /// "Bearer ..."; empty without a token. Never log it.
     const std::string& authorization() const { return authorization_; }
+    /// The headers for another user; mostly none.
+    const net::Headers& impersonation() const { return impersonation_; }
     /// Settings for a connection. Never log them.
     const net::ClientConfig& connection() const { return connection_; }
     const std::string& base_path() const { return config_.base_path; }
@@ -29,6 +40,9 @@ public:
 private:
     ClusterConfig config_;
     ReadFile read_;
+    std::optional<CredentialPlugin> plugin_ = {};
+    std::optional<api::Error> missing_ = {};
+    net::Headers impersonation_;
     std::string authorization_;
     net::ClientConfig connection_;
     bool read_once_ = false;

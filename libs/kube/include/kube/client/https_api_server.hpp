@@ -12,8 +12,10 @@
 namespace kube {
 
 struct HttpsApiServerOptions {
-    std::string user_agent = {};        ///< empty: signalbox/<version>
-    std::size_t max_connections = 128;  ///< further requests wait for a free one
+    std::string user_agent = {};                        ///< empty: signalbox/<version>
+    std::size_t max_connections = 128;                  ///< further requests wait for a free one
+    std::chrono::milliseconds request_timeout{30'000};  ///< of watches: up to the headers
+    PluginHost plugins = {};                            ///< for a config with `exec`
     /// Called for a `Warning:` header of the API server, once per text.
     std::function<void(const std::string& text)> on_warning = {};
     /// Called for an error outside of requests: credential files that cannot be read now. Once per text until
@@ -28,10 +30,10 @@ struct HttpsApiServerOptions {
     std::function<void(const DatedAnswer& answer)> on_dated_answer = {};
 };
 
-/// Makes an API server over net::HttpClient. It adds credentials and rereads tokens and certificates. After a
-/// 401 it rereads them at once, and retries the request once if they have changed. It retries nothing else:
-/// only the caller knows whether a request may be repeated. It must outlive its requests. Thread rule: the
-/// one thread that runs its executor.
+/// Makes an API server over net::HttpClient. It adds credentials, rereads tokens and certificates, and runs a
+/// credential plugin when it is due, which blocks. After a 401 it renews them at once, and retries the
+/// request once if they have changed. It retries nothing else: only the caller knows whether a request may be
+/// repeated. It must outlive its requests. Thread rule: the one thread that runs its executor.
 std::unique_ptr<ApiServer> make_https_api_server(std::unique_ptr<net::HttpClient> client,
                                                  Credentials credentials, Clock& clock,
                                                  HttpsApiServerOptions options = {});

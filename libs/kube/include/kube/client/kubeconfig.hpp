@@ -1,0 +1,36 @@
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kube/client/config.hpp"
+
+namespace kube {
+
+/// One of the files that KUBECONFIG lists.
+struct KubeconfigFile {
+    std::string name = {};  ///< as in KUBECONFIG, for errors and as the origin of relative paths
+    std::string text = {};
+};
+
+/// Which entries to use, and what replaces their values: kubectl's options of these names. Empty: as the
+/// files say.
+struct KubeconfigChoice {
+    std::string context = {};
+    std::string cluster = {};
+    std::string user = {};
+    std::string ns = {};
+    std::string server = {};
+    std::string as = {};
+    std::string as_uid = {};
+    std::vector<std::string> as_groups = {};
+};
+
+/// Merges the files as kubectl does: of entries with the same name, and of current-contexts, that of the
+/// first file counts. Over plain HTTP a user's credentials are not used. nullopt: nothing chooses a cluster.
+/// Errors name file and field, or the option, and say how to fix it; they never contain a token or key.
+api::Result<std::optional<ClusterConfig>> merge_kubeconfigs(std::span<const KubeconfigFile> files,
+                                                            const KubeconfigChoice& choice = {});
+
+}  // namespace kube
