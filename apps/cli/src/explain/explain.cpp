@@ -8,7 +8,6 @@
 #include <cstdlib>
 
 #include "explain/collect.hpp"
-#include "kube/client/https_api_server.hpp"
 
 namespace cli {
 namespace {
@@ -22,44 +21,20 @@ std::string environment(const char* name) {
     return value ? value : "";
 }
 
-// Nobody in particular, at this address.
-api::Result<kube::ClusterConfig> config_of_proxy(const std::string& url) {
-    const std::string server = api::to_json(api::Json(url));
-    return kube::parse_kubeconfig(
-        "{kind: Config, current-context: proxy, contexts: [{name: proxy, context: {cluster: "
-        "proxy}}], clusters: [{name: proxy, cluster: {server: " +
-            server + "}}]}",
-        "--server");
-}
-
-// As kubectl finds it, but for lists of files.
-api::Result<kube::ClusterConfig> config_of(const ExplainSettings& settings) {
-    if (!settings.server.empty()) return config_of_proxy(settings.server);
-    if (!settings.kubeconfig.empty()) return kube::load_kubeconfig(settings.kubeconfig);
-    const std::string file = environment("KUBECONFIG");
-    if (file.find(':') != std::string::npos)
-        return api::invalid(
-            "",
-            "$KUBECONFIG is a list of files, which is not supported: make one of them with `kubectl "
-            "config view --flatten --minify > FILE` and give --kubeconfig FILE");
-    return kube::load_kubeconfig(file.empty() ? environment("HOME") + "/.kube/config" : file);
-}
-
-api::Result<api::ObjectKey> key_of(const ExplainSettings& settings, const std::string& context_ns) {
+api::Result<api::ObjectKey> key_of(const ExplainSettings& settings, const std::string& ns) {
     const std::string& text = settings.train_job;
     const auto slash = text.find('/');
     if (slash != std::string::npos) {
         api::ObjectKey key = {text.substr(0, slash), text.substr(slash + 1)};
         if (key.ns.empty() || key.name.empty() || key.name.find('/') != std::string::npos)
             return api::invalid("", text + ": must be NAMESPACE/NAME, or a NAME");
-        if (!settings.ns.empty() && settings.ns != key.ns)
-            return api::invalid("", text + " is not in the namespace " + settings.ns +
+        if (!settings.cluster.ns.empty() && settings.cluster.ns != key.ns)
+            return api::invalid("", text + " is not in the namespace " + settings.cluster.ns +
                                         " of --namespace: leave out one of them");
         return key;
     }
     if (text.empty()) return api::invalid("", "the name of the TrainJob is empty");
-    if (!settings.ns.empty()) return api::ObjectKey{settings.ns, text};
-    return api::ObjectKey{context_ns.empty() ? "default" : context_ns, text};
+    return api::ObjectKey{ns, text};
 }
 
 // Changes whenever something of it does; the times on a screen always change.
@@ -140,33 +115,22 @@ kube::Async<> show(kube::ApiServer& server, kube::Clock& clock, api::ObjectKey k
 void add_options(net::Options& options, ExplainSettings& settings) {
     options.add_argument("NAMESPACE/NAME", settings.train_job,
                          "which TrainJob; a NAME alone is one of --namespace");
-    options.add("namespace", "NAMESPACE", settings.ns,
-                "of the TrainJob, if that does not say it; else the kubeconfig's");
-    options.shorten("namespace", 'n');
     options.add("watch", settings.watch,
                 "show it again whenever something has changed, until the TrainJob is gone");
     options.shorten("watch", 'w');
     options.add("interval", "DURATION", settings.interval, "how often --watch looks; at least 100ms");
-    options.add("server", "URL", settings.server,
-                "where `kubectl proxy` serves, such as http://127.0.0.1:8001: for a kubeconfig that is not "
-                "enough, because it runs a program for credentials");
-    options.add(
-        "kubeconfig", "FILE", settings.kubeconfig,
-        "which cluster to read, and as whom; without it the file of $KUBECONFIG, else ~/.kube/config");
+    add_options(options, settings.cluster);
 }
 
 api::Result<net::Output> explain(const ExplainSettings& settings) {
     if (settings.interval < shortest_interval) return api::invalid("", "--interval must be at least 100ms");
-    auto config = config_of(settings);
-    if (!config)
-        return api::invalid("",
-                            describe(config.error()) +
-                                "; another way is --kubeconfig FILE, or `kubectl proxy` and --server URL");
+    auto config = find_cluster(settings.cluster);
+    if (!config) return config.error();
     const auto key = key_of(settings, config->ns);
     if (!key) return key.error();
     boost::asio::io_context context{1};
     const auto clock = kube::make_clock(context.get_executor());
-    auto server = kube::make_https_api_server(context.get_executor(), *clock, std::move(*config));
+    const auto server = connect(context.get_executor(), *clock, std::move(*config), settings.cluster);
     if (!server) return server.error();
     api::Result<> outcome;
     std::exception_ptr thrown;

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <string>
 
+#include "cluster/cluster.hpp"
 #include "net/process/run_main.hpp"
 
 /// `kubectl trainjob explain`: describes one TrainJob of a cluster, with the permissions of the kubeconfig's
@@ -10,9 +11,7 @@ namespace cli {
 
 struct ExplainSettings {
     std::string train_job = {};  ///< NAMESPACE/NAME, or a name
-    std::string ns = {};  ///< of a name alone; empty = that of the kubeconfig's context, else "default"
-    std::string kubeconfig = {};  ///< empty = $KUBECONFIG, else ~/.kube/config
-    std::string server = {};      ///< URL of `kubectl proxy`, which needs no kubeconfig; empty = by that
+    ClusterSettings cluster = {};
     bool watch = false;
     std::chrono::milliseconds interval{2'000};  ///< of `watch`
 };

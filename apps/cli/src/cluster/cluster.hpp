@@ -1,0 +1,53 @@
+#pragma once
+#include <boost/asio/any_io_executor.hpp>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kube/client/api_server.hpp"
+#include "kube/client/clock.hpp"
+#include "kube/client/config.hpp"
+#include "net/process/options.hpp"
+
+/// Which cluster a command reads, and as which user: kubectl's options, and what they mean there.
+namespace cli {
+
+/// How long one request may take. Written as a duration, or as a number of seconds; 0 is without a limit.
+struct RequestTimeout {
+    std::chrono::milliseconds time{30'000};
+};
+api::Result<> read_option(std::string_view text, RequestTimeout& target);
+std::string show_option(RequestTimeout value);
+
+struct ClusterSettings {
+    std::string kubeconfig = {};
+    std::string context = {};
+    std::string cluster = {};
+    std::string user = {};
+    std::string ns = {};
+    std::string server = {};
+    std::string as = {};
+    std::string as_uid = {};
+    std::vector<std::string> as_groups = {};
+    RequestTimeout request_timeout = {};
+};
+
+/// `settings` must outlive the options.
+void add_options(net::Options& options, ClusterSettings& settings);
+
+/// Finds the cluster and the user as kubectl does: the file of --kubeconfig, or those that KUBECONFIG lists,
+/// or
+/// ~/.kube/config; where these name none, the service account of this Pod. `ns` of the result is never empty.
+/// Errors are `invalid` or those of reading a file.
+api::Result<kube::ClusterConfig> find_cluster(const ClusterSettings& settings);
+/// The same, for tests.
+api::Result<kube::ClusterConfig> find_cluster(const ClusterSettings& settings, const kube::ReadEnv& env,
+                                              const kube::ReadFile& read);
+
+/// Makes the client, which runs the kubeconfig's credential plugin. Runs it for the first time.
+api::Result<std::unique_ptr<kube::ApiServer>> connect(boost::asio::any_io_executor executor,
+                                                      kube::Clock& clock, kube::ClusterConfig config,
+                                                      const ClusterSettings& settings);
+
+}  // namespace cli
