@@ -8,9 +8,10 @@ import urllib.parse
 
 
 class ScriptedApiServer:
-    """Plain HTTP on loopback, one thread per connection. A derived class answers requests in answer(). A context manager."""
+    """HTTP on loopback, with TLS if `tls` is an SSLContext, one thread per connection. A derived class answers requests in answer(). A
+    context manager."""
 
-    def __init__(self, port=0):
+    def __init__(self, port=0, tls=None):
         self.ended = threading.Event()  # set when the server is stopped; ends answers that hang
         self.seconds_ahead = 0  # offset of its clock, in the header `Date`
         outer = self
@@ -38,6 +39,9 @@ class ScriptedApiServer:
 
         self._server = Server(("127.0.0.1", port), Handler)
         self.port = self._server.server_port
+        if tls:
+            # Each connection's thread does its handshake.
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
 
     def __enter__(self):
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()

@@ -1,5 +1,6 @@
 """`kubectl trainjob explain` on the real control plane: its output for users, with their permissions."""
 
+import datetime
 import os
 import pathlib
 import pty
@@ -7,6 +8,8 @@ import subprocess
 
 import pytest
 
+from controlplane.kubeconfig import write_kubeconfig
+from credential_plugins import CredentialPlugin
 from jobs import runtime, train_job
 from rest import conditions, true_conditions, wait_for
 
@@ -175,15 +178,16 @@ def test_a_cluster_that_cannot_be_reached_is_named(ask, tmp_path, cluster):
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_kubectl_proxy_replaces_a_kubeconfig_with_a_credential_plugin(cluster, signalbox, rest, namespace, tmp_path):
+def test_the_address_of_kubectl_proxy_needs_no_credentials(cluster, signalbox, rest, namespace, tmp_path):
     rest.create(runtime())
     rest.create(train_job("seen", seconds="never"))
     plugin = tmp_path / "plugin"
     plugin.write_text("{kind: Config, current-context: a, contexts: [{name: a, context: {cluster: a, user: a}}], clusters: [{name: a, cluster: "
-                      "{server: 'https://127.0.0.1:1'}}], users: [{name: a, user: {exec: {command: aws}}}]}")
+                      "{server: 'https://127.0.0.1:1'}}], users: [{name: a, user: {exec: {apiVersion: client.authentication.k8s.io/v1beta1, "
+                      "command: no-such-login}}}]}")
     alone = {**os.environ, "KUBECONFIG": str(plugin), "HOME": str(tmp_path)}
     refused = subprocess.run([PROGRAM, "explain", "seen"], capture_output=True, text=True, timeout=60, check=False, env=alone)
-    assert refused.returncode == 2 and "credential plugin" in refused.stderr and "`kubectl proxy` and --server URL" in refused.stderr
+    assert refused.returncode == 2 and "the credential plugin no-such-login was not found" in refused.stderr
     proxy = subprocess.Popen([cluster.kubectl_path, "--kubeconfig", cluster.kubeconfig, "proxy", "--port=0"], stdout=subprocess.PIPE, text=True)
     try:
         address = proxy.stdout.readline().split()[-1]
@@ -196,6 +200,36 @@ def test_kubectl_proxy_replaces_a_kubeconfig_with_a_credential_plugin(cluster, s
     finally:
         proxy.kill()
         proxy.wait()
+
+
+def test_watching_goes_on_when_a_credential_plugins_token_ends_and_when_it_is_refused(ask, cluster, kubectl, rest, namespace, tmp_path):
+    rest.create(runtime())
+    rest.create(train_job("watched", suspend=True))
+    wait_for("it to be suspended", lambda: "Suspended" in true_conditions(rest.get("trainjobs", "watched")))
+    kubectl("create", "serviceaccount", "reader")
+    kubectl("create", "rolebinding", "reader", "--clusterrole=cluster-admin", f"--serviceaccount={namespace}:reader")
+    as_reader = cluster.service_account_kubeconfig(namespace, "reader")
+    wait_for("the role to count", lambda: ask(f"{namespace}/watched", kubeconfig=as_reader).returncode == 0)
+    kubectl("create", "serviceaccount", "former")
+    cluster.service_account_kubeconfig(namespace, "former")
+    kubectl("delete", "serviceaccount", "former")
+    token, refused = ((cluster.directory / f"{namespace}-{account}.token").read_text() for account in ("reader", "former"))
+    end = (datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=2)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    plugin = CredentialPlugin(tmp_path / "plugin", [{"token": token, "expirationTimestamp": end}, {"token": refused}, {"token": token}])
+    path = tmp_path / "kubeconfig"
+    write_kubeconfig(path, cluster.server, cluster.ca_file, plugin.user(), namespace)
+    watching = subprocess.Popen([PROGRAM, "explain", "watched", "--watch", "--interval=100ms"], stdin=subprocess.DEVNULL, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "KUBECONFIG": str(path)})
+    try:
+        assert watching.stdout.readline().startswith(f"TrainJob  {namespace}/watched, ")
+        assert len(plugin.calls()) == 1
+        wait_for("the token's end, and the refusal of the next", lambda: len(plugin.calls()) == 3)
+        rest.delete("trainjobs", "watched")
+        remaining, errors = watching.communicate(timeout=60)
+        assert remaining.splitlines()[-1] == f"TrainJob {namespace}/watched is gone"
+        assert (watching.returncode, errors, len(plugin.calls())) == (0, "", 3)
+    finally:
+        watching.kill()
 
 
 def test_watching_shows_each_change_and_ends_with_the_job(signalbox, kubeconfig, rest, namespace):
