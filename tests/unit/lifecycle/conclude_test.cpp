@@ -104,6 +104,7 @@ TEST_CASE("a JobSet that an earlier job of the name has left is said to go", "[c
     observed.job->conditions = {};
     observed.job->jobs_status = {};
     observed.job_set->meta.controller_uid = "earlier";
+    observed.retry_state.failures = 5;
     const auto message = [&] { return conclude_after(observed, 10s).conditions.at(0).message; };
     CHECK(message() == "JobSet default/job exists already and does not belong to this TrainJob");
     observed.is_leftover = true;

@@ -1,6 +1,7 @@
 #pragma once
 #include <openssl/ssl.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,12 +28,20 @@ public:
     std::string single_bytes(std::string_view data, std::size_t size = 0);
     /// `data` in records as large as they may be.
     std::string records(std::string_view data);
+    /// `count` records that hold nothing, then one with `data` unless that is empty. OpenSSL writes none
+    /// without data, so these are encrypted by hand: a connection sends only such records, or none.
+    std::string empty_records(int count, std::string_view data = {});
 
 private:
+    std::string record(std::string_view data);
+    std::string derived(const char* label, std::size_t size) const;
+
     SSL_CTX* context_;
     SSL* ssl_;
     BIO* in_;
     BIO* out_;
+    std::string secret_;  ///< of what the client sends after the handshake
+    std::uint64_t records_by_hand_ = 0;
 };
 
 }  // namespace test
