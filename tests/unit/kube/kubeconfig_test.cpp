@@ -144,8 +144,8 @@ TEST_CASE("a name that is not in the kubeconfig is an error that names it", "[ku
         {{.as_uid = "1"}, "--as-group and --as-uid need --as"},
     };
     for (const Case& c : cases) CHECK_THAT(error_of({first, second}, c.choice), Catch::Contains(c.want));
-    CHECK(error_of({first, {.name = "/x", .text = "current-context: no"}}) ==
-          "/one/config:/x: current-context names \"no\", which is not in contexts");
+    CHECK(error_of({first, {.name = "/x", .text = "current-context: gone"}}) ==
+          "/one/config:/x: current-context names \"gone\", which is not in contexts");
 }
 
 TEST_CASE("a file that cannot be read is an error although another would do", "[kube]") {
@@ -167,14 +167,15 @@ TEST_CASE("credentials are not used over plain HTTP", "[kube]") {
 }
 
 TEST_CASE("impersonation comes from the user, and options go before it", "[kube]") {
-    const auto files = with_user("{as: a, as-uid: '7', as-groups: [g, h], as-user-extra: {scopes: [x, y]}}");
+    const auto files =
+        with_user("{as: a, as-uid: '7', as-groups: [g, h], as-user-extra: {scopes: [read, write]}}");
     const auto as = merged(files).as;
     CHECK(as.user == "a");
     CHECK(as.uid == "7");
     CHECK(as.groups == std::vector<std::string>{"g", "h"});
     REQUIRE(as.extra.size() == 1);
     CHECK(as.extra[0].first == "scopes");
-    CHECK(as.extra[0].second == std::vector<std::string>{"x", "y"});
+    CHECK(as.extra[0].second == std::vector<std::string>{"read", "write"});
     const auto other = merged(files, {.as = "b", .as_uid = "8", .as_groups = {"i"}}).as;
     CHECK(other.user == "b");
     CHECK(other.uid == "8");
