@@ -100,6 +100,7 @@ std::vector<std::string> run(const Scenario& scenario, World& world) {
     const std::uint64_t changes = world.changes_stored();
     const int writes = world.judge.writes();
     world.kill_reconcilers();
+    world.forgo_fault();
     world.start_reconciler();
     // An elected reconciler waits until the lease of its predecessor has expired.
     world.agenda.run_for(world.fault.elected ? 40s : 20s);

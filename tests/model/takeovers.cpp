@@ -89,8 +89,10 @@ std::vector<Scenario> takeovers() {
                      {17s, set_conditions(suspended_condition)},
                      {60s, change_job(R"({"spec":{"trainer":{"image":"second"}}})")},
                      {90s, change_job(R"({"spec":{"suspend":false}})")}},
-                    {"-Resumed -JobsCreationFailed; suspended; snapshot; 0 active"},
-                    {"JobSetKept", "JobsCreationFailed", "JobsCreationSucceeded", "Resumed"}},
+                    {"-Resumed -JobsCreationFailed; suspended; snapshot; 0 active",
+                     // Taken over after the change: it is not known that a user made it.
+                     resumed_and_running},
+                    {"JobsCreationFailed", "JobsCreationSucceeded", "Resumed"}},
                    30s),
     };
 }

@@ -37,6 +37,8 @@ public:
     /// Kills all running ones, like SIGKILL, whatever they have under way.
     void kill_reconcilers();
 
+    /// From now on, no write and no read gets the fault of the plan.
+    void forgo_fault() { fault.write = fault.read = -1; }
     /// Ends random faults. Returns whether there might have been any.
     bool calm_down() { return std::exchange(chance_.random, false); }
 
