@@ -69,21 +69,25 @@ api::Error changed_by_cluster(const api::Error& refusal, std::string field) {
     return told;
 }
 
-int recreations(const api::Json& snapshot, std::int64_t generation) {
+// The note is "GENERATION/COUNT/UID", with the UID of the last JobSet that counts.
+int recreations(const api::Json& snapshot, std::int64_t generation, std::string_view uid) {
     const std::string_view note =
         snapshot["metadata"]["annotations"][api::recreations_annotation].as_string();
     const std::string of_generation = std::to_string(generation) + "/";
     if (!note.starts_with(of_generation)) return 0;
     int count = 0;
-    const auto read = std::from_chars(note.data() + of_generation.size(), note.data() + note.size(), count);
+    const auto [end, error] =
+        std::from_chars(note.data() + of_generation.size(), note.data() + note.size(), count);
     // One that was edited grants no more of them.
-    return read.ec == std::errc() && count >= 0 ? count : max_recreations;
+    if (error != std::errc() || count < 0) return max_recreations;
+    const std::string_view last(end, note.data() + note.size());
+    return count > 0 && last.starts_with('/') && last.substr(1) == uid ? count - 1 : count;
 }
 
-api::Json with_one_more_recreation(api::Json snapshot, std::int64_t generation) {
-    const int count = recreations(snapshot, generation) + 1;
+api::Json with_recreation(api::Json snapshot, std::int64_t generation, std::string_view uid) {
+    const int count = recreations(snapshot, generation, uid) + 1;
     snapshot["metadata"]["annotations"][api::recreations_annotation] =
-        std::to_string(generation) + "/" + std::to_string(count);
+        std::to_string(generation) + "/" + std::to_string(count) + "/" + std::string(uid);
     return snapshot;
 }
 

@@ -66,20 +66,24 @@ TEST_CASE("a JobSet of another controller keeps its template where a new one wou
 
 TEST_CASE("how often a JobSet was made anew is noted for each generation of its TrainJob", "[recreate]") {
     api::Json snapshot = api::Json::object();
-    CHECK(recreations(snapshot, 5) == 0);
+    CHECK(recreations(snapshot, 5, "live") == 0);
     for (int times = 1; times <= 3; ++times) {
-        snapshot = with_one_more_recreation(std::move(snapshot), 5);
-        CHECK(recreations(snapshot, 5) == times);
+        snapshot = with_recreation(std::move(snapshot), 5, std::to_string(times));
+        CHECK(recreations(snapshot, 5, "live") == times);
     }
-    CHECK(recreations(snapshot, 6) == 0);
-    CHECK(recreations(snapshot, 55) == 0);
-    snapshot = with_one_more_recreation(std::move(snapshot), 6);
-    CHECK(recreations(snapshot, 6) == 1);
+    CHECK(recreations(snapshot, 6, "live") == 0);
+    CHECK(recreations(snapshot, 55, "live") == 0);
+    snapshot = with_recreation(std::move(snapshot), 6, "first");
+    CHECK(recreations(snapshot, 6, "live") == 1);
+    // A deletion that fails is tried again.
+    CHECK(recreations(snapshot, 6, "first") == 0);
+    snapshot = with_recreation(std::move(snapshot), 6, "first");
+    CHECK(recreations(snapshot, 6, "live") == 1);
     // Whatever others write there grants no more of them.
-    for (const char* note : {"7/x", "7/", "7/-1", "7/99999999999999999999"}) {
+    for (const char* note : {"7/x", "7/", "7/-1", "7/-1/live", "7/99999999999999999999"}) {
         INFO(note);
         snapshot["metadata"]["annotations"][api::recreations_annotation] = note;
-        CHECK(recreations(snapshot, 7) >= max_recreations);
+        CHECK(recreations(snapshot, 7, "live") >= max_recreations);
     }
 }
 

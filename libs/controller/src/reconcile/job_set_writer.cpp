@@ -233,17 +233,17 @@ kube::Task<Outcome> JobSetWriter::recreate(const runtime::Built& built, const Js
     if (!map) co_return ended(lifecycle::ReadFailed{map_name, map.error()});
     if (!*map) co_return ended(WriteFailed{map_name, meanwhile("it is gone; looking again")});
     const std::int64_t generation = job().meta.generation;
-    if (lifecycle::recreations(**map, generation) >= lifecycle::max_recreations)
+    const api::ObjectMeta seen = api::parse_meta(live);
+    if (lifecycle::recreations(**map, generation, seen.uid) >= lifecycle::max_recreations)
         co_return failed(lifecycle::recreated_in_vain(refusal));
     const auto tried = co_await try_to_create(built);
     if (!tried) co_return failed(tried.error());
-    const Json counted = lifecycle::with_one_more_recreation(**map, generation);
+    const Json counted = lifecycle::with_recreation(**map, generation, seen.uid);
     kube::Request count = kube::replace(kube::resources::config_maps, counted);
     const auto noted = co_await server_.send(std::move(count));
     if (!noted) co_return ended(WriteFailed{map_name, noted.error()});
 
     // As it was seen: it may have been resumed meanwhile, and what runs is not to be deleted.
-    const api::ObjectMeta seen = api::parse_meta(live);
     const kube::Preconditions as_seen = {.uid = seen.uid, .resource_version = seen.resource_version};
     kube::Request removal =
         kube::remove(kube::resources::job_sets, key(), kube::Propagation::foreground, as_seen);

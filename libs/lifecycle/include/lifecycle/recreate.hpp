@@ -53,10 +53,11 @@ api::Error changed_by_cluster(const api::Error& refusal, std::string field);
 /// However a cluster treats our JobSets: for one generation of a TrainJob, no more are made anew than these.
 inline constexpr int max_recreations = 3;
 
-/// How many there were, by the note on the snapshot of its runtime.
-int recreations(const api::Json& snapshot, std::int64_t generation);
-/// The snapshot with a note of one more.
-api::Json with_one_more_recreation(api::Json snapshot, std::int64_t generation);
+/// How many there were, by the note on the snapshot of its runtime. The JobSet with `uid` does not count,
+/// although it may be noted: it is still there, so its deletion has failed.
+int recreations(const api::Json& snapshot, std::int64_t generation, std::string_view uid);
+/// The snapshot with a note that the JobSet with `uid` is to be made anew. Noted again, it counts once.
+api::Json with_recreation(api::Json snapshot, std::int64_t generation, std::string_view uid);
 /// Why there is none after that.
 api::Error recreated_in_vain(const api::Error& refusal);
 
