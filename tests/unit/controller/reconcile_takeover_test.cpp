@@ -14,10 +14,11 @@ struct TakenOver : Life {
 
     explicit TakenOver(const char* framework = "torch", const char* claims = nullptr) {
         set_in_runtime("mlPolicy", Json::object({{framework, Json::object()}}));
-        if (claims)
-            server.edit(cluster_training_runtimes, torch, [&](Json& runtime) {
-                runtime["spec"]["template"]["spec"]["volumeClaimPolicies"] = api::parse_json(claims).value();
-            });
+        server.edit(cluster_training_runtimes, torch, [&](Json& runtime) {
+            Json& spec = runtime["spec"]["template"]["spec"];
+            spec["replicatedJobs"].items().front()["template"]["spec"]["backoffLimit"] = 3;
+            if (claims) spec["volumeClaimPolicies"] = api::parse_json(claims).value();
+        });
         pass();
         theirs = job_set();
         for (const char* name : {"annotations", "managedFields", "generation", "creationTimestamp"})
@@ -133,7 +134,7 @@ TEST_CASE("a suspended JobSet that another controller has built otherwise is mad
     life.server.collect_garbage();
     life.pass();
     CHECK(api::parse_meta(life.job_set()).uid != life.uid);
-    CHECK(life.backoff_limit() == 0);
+    CHECK(life.backoff_limit() == 3);
     CHECK_FALSE(api::is_taken_over(life.job_set()));
 }
 
