@@ -22,6 +22,7 @@ PLACES = [
     (r"tests/cluster/operations/conftest.py", r"cluster\.(manifests|operations)"),
     (r"tests/cluster/(\w+)/", r"cluster\.\1$"),
     (r"tests/cluster/conftest.py", r"cluster\."),
+    (r"tests/bed/browser.py", r"guard\.site$"),
     (r"tests/bed/", r"cluster\.|programs\.|bed$"),
     (r"tests/fuzz/", r"fuzz\."),
     (r"tests/guards/", r"guard\."),
