@@ -71,7 +71,7 @@ def never_said():
 
 
 def documents():
-    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "certs/README.md", *sorted(ROOT.glob("docs/*.md")),
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "certs/README.md", *sorted(ROOT.glob("docs/**/*.md")),
             *sorted(ROOT.glob("manifests/**/*.md")), *sorted(ROOT.glob("tests/data/*/README.md"))]
 
 

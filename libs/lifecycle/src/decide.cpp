@@ -9,8 +9,8 @@
 namespace lifecycle {
 namespace {
 
-// Step 4. The cascade of a TTL delete takes the JobSet along, so that one that cannot be deleted does not
-// hold it up.
+// Steps 3 and 4 of docs/design/lifecycle.md#the-order-of-decisions. The cascade of a TTL delete takes the
+// JobSet along, so that one that cannot be deleted does not hold it up.
 Decision decide_ended(const Observed& observed, api::Time now) {
     if (time_to_live(*observed.job, observed.ttl, now) == std::chrono::seconds(0)) return Expire{};
     const api::JobSet* job_set = own_job_set(observed);
@@ -18,7 +18,7 @@ Decision decide_ended(const Observed& observed, api::Time now) {
     return CleanUp{.delete_job_set = job_set && !job_set->finished && !job_set->meta.deletion};
 }
 
-// Step 5. It comes before the deadline: finished work is not thrown away.
+// Step 5. It comes before the deadline, step 8: finished work is not thrown away.
 std::optional<Finish> from_job_set(const Observed& observed) {
     const api::JobSet* job_set = own_job_set(observed);
     if (!job_set || !job_set->finished) return std::nullopt;
@@ -36,12 +36,12 @@ Finish fail(std::string_view reason, std::string message, bool settle) {
             .settle = settle};
 }
 
-// Step 6 counts from it.
+// Step 6: the deadline counts from it.
 bool must_store_first_resume(const Observed& observed) {
     return observed.first_resume && !own_job_set(observed) && may_have_been_resumed(*observed.job);
 }
 
-// Step 6.
+// Steps 7 and 8.
 std::optional<Finish> controller_failure(const api::TrainJob& job, api::Time now) {
     const api::RuntimeRef& ref = job.runtime_ref;
     if (!api::is_supported(ref))
@@ -54,7 +54,7 @@ std::optional<Finish> controller_failure(const api::TrainJob& job, api::Time now
     return std::nullopt;
 }
 
-// Step 7.
+// Step 9.
 bool must_store_transition(const Observed& observed) {
     const api::TrainJob& job = *observed.job;
     const bool stored = api::is_true(job.conditions, api::condition::suspended);

@@ -1,4 +1,4 @@
-// When a JobSet is written: runtime.md's table of what exists and what is suspended, and whose names count.
+// docs/design/building.md#when-the-jobset-is-written, and whose names count.
 #include "life.hpp"
 
 namespace controller {

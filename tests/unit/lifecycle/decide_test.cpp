@@ -134,7 +134,7 @@ TEST_CASE("suspend and resume", "[decide]") {
     for (const Case& c : cases) check(c);
 }
 
-// Each stop of section 3, against what the later steps would do.
+// Steps 1 and 2 of docs/design/lifecycle.md#the-order-of-decisions, against what the later ones would do.
 TEST_CASE("what stops a pass wins over everything after it", "[decide]") {
     struct Stop {
         const char* name;

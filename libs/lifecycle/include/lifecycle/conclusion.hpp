@@ -28,7 +28,8 @@ struct Conclusion {
     bool settled = false;
 };
 
-/// Steps 9 and 10: the status, the next look and the events, given how acting on the decision went.
+/// The status, the next look and the events, given how acting on the decision went:
+/// docs/design/lifecycle.md#conditions.
 Conclusion conclude(const Observed& observed, const Decision& decision, const Outcome& outcome, api::Time now,
                     const Options& options = {});
 

@@ -89,8 +89,8 @@ using Decision = std::variant<Ignore, StoreTransition, Finish, CleanUp, Expire, 
 //
 // A failure to read is concluded with as well. Whatever is interrupted is found again by the next pass.
 
-/// Steps 1 to 7: what to do about a TrainJob in this pass. The same input gives the same answer, so a
-/// restart changes nothing.
+/// What to do about a TrainJob in this pass: docs/design/lifecycle.md#the-order-of-decisions. The same input
+/// gives the same answer, so a restart changes nothing.
 Decision decide(const Observed& observed, api::Time now);
 
 /// What of a view comes from the API server and not from the caches; each has what those before it have.

@@ -17,8 +17,8 @@ std::optional<Reply> admit_claims(const ApiModel& api, const api::Json& job_set)
 /// written.
 void restore_for_kueue(const Kind& kind, const api::Json& before, api::Json& after, api::Time now);
 
-/// What may not change: runtime.md's table of JobSet's fields, the containers of a TrainJob's patches, and
-/// immutable ConfigMaps. `before` is null for a create.
+/// What may not change: docs/design/building.md#what-jobset-lets-change, the containers of a TrainJob's
+/// patches, and immutable ConfigMaps. `before` is null for a create.
 std::optional<Reply> admit(const Kind& kind, const api::Json& before, const api::Json& after);
 
 }  // namespace faults
