@@ -28,8 +28,7 @@ struct Conclusion {
     bool settled = false;
 };
 
-/// The status, the next look and the events, given how acting on the decision went:
-/// docs/design/lifecycle.md#conditions.
+/// The status, the next look and the events, by how acting went: docs/design/lifecycle.md#conditions.
 Conclusion conclude(const Observed& observed, const Decision& decision, const Outcome& outcome, api::Time now,
                     const Options& options = {});
 

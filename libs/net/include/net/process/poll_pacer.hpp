@@ -14,7 +14,7 @@ using ExpectedCompletions = std::function<std::size_t()>;
 
 /// Computes how long a busy event loop sleeps between two rounds, so that responses gather. Network cards
 /// moderate interrupts in the same way: a wake-up for one response costs more than the response itself
-/// (docs/performance.md). All counts are of handlers that the loop has run; one job takes about a hundred.
+/// (docs/design/measurements.md). Counts are of handlers that the loop has run: a hundred for a job, or so.
 class PollPacer {
 public:
     using Time = std::chrono::steady_clock::time_point;
