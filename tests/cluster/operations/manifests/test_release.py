@@ -1,5 +1,7 @@
 """The output of scripts/release: one file for each overlay, and a Helm chart with the same objects."""
 
+import json
+import shutil
 import subprocess
 
 import pytest
@@ -57,6 +59,26 @@ def of_overlay(plane, name):
             container, = obj["spec"]["template"]["spec"]["containers"]
             container["image"] = container["image"].replace(":dev", f":{VERSION}")
     return objects
+
+
+def test_a_changed_file_of_a_release_does_not_have_its_checksum(release, tmp_path):
+    copy = shutil.copytree(release, tmp_path / "copy")
+
+    def check():
+        return subprocess.run(["sha256sum", "-c", "--quiet", "SHA256SUMS"], cwd=copy, capture_output=True, text=True, check=False)
+    named = {line.split()[1] for line in (copy / "SHA256SUMS").read_text().splitlines()}
+    assert named == {path.name for path in copy.iterdir()} - {"SHA256SUMS"}
+    assert check().returncode == 0
+    with open(copy / "install.yaml", "a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    assert "install.yaml: FAILED" in check().stdout
+
+
+def test_a_release_names_the_commit_and_the_options_that_it_is_made_from(release):
+    made_from = json.loads((release / "provenance.json").read_text())
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    assert (made_from["version"], made_from["commit"], made_from["images"], made_from["documents"]) == (VERSION, head, "", None)
+    assert made_from["changed"] in (True, False)
 
 
 @pytest.mark.parametrize("name", OVERLAYS)
