@@ -62,7 +62,7 @@ def never_said():
 
 
 def documents():
-    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "certs/README.md", *sorted(ROOT.glob("docs/**/*.md")),
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "CHANGELOG.md", ROOT / "certs/README.md", *sorted(ROOT.glob("docs/**/*.md")),
             *sorted(ROOT.glob("manifests/**/*.md")), *sorted(ROOT.glob("tests/data/*/README.md"))]
 
 
@@ -127,6 +127,13 @@ VERSIONS = [
     ("docs/kueue.md", r"next to Kueue ([\d.]+\d)", "tests/bed/kueue/go.mod", r"sigs\.k8s\.io/kueue v([\d.]+)"),
     ("docs/python-sdk.md", r"kubeflow==([\d.]+)", "tests/bed/clients/requirements.in", r"kubeflow==([\d.]+)"),
     ("docs/python-sdk.md", r"`kubeflow` ([\d.]+\d)", "tests/bed/clients/requirements.in", r"kubeflow==([\d.]+)"),
+    ("docs/tested.md", r"\| Kubernetes \| ([\d.]+)", "tests/bed/go.mod", r"k8s\.io/kubernetes v([\d.]+)"),
+    ("docs/tested.md", r"\| kubectl \| ([\d.]+)", "tests/bed/go.mod", r"k8s\.io/kubernetes v([\d.]+)"),
+    ("docs/tested.md", r"\| JobSet \| ([\d.]+)", "tests/bed/go.mod", r"sigs\.k8s\.io/jobset v([\d.]+)"),
+    ("docs/tested.md", r"\| Kueue \| ([\d.]+)", "tests/bed/kueue/go.mod", r"sigs\.k8s\.io/kueue v([\d.]+)"),
+    ("docs/tested.md", r"Python SDK \| ([\d.]+)", "tests/bed/clients/requirements.in", r"kubeflow==([\d.]+)"),
+    ("docs/tested.md", r"\| Helm \| ([\d.]+)", "tests/bed/helm/go.mod", r"helm\.sh/helm/v4 v([\d.]+)"),
+    ("CHANGELOG.md", r"(?m)^## ([\d.]+)", "CMakeLists.txt", r"(?m)^project\(signalbox VERSION (\S+)"),
 ]
 
 

@@ -11,7 +11,7 @@ from mkdocs.structure.files import File
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 HERE = pathlib.Path(__file__).parent
 # Pages from outside of docs/, under their path in the repository.
-OUTSIDE = ("CONTRIBUTING.md", "SECURITY.md", "certs/README.md", "manifests/README.md")
+OUTSIDE = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "certs/README.md", "manifests/README.md")
 LINK = re.compile(r"(?P<before>!?\[(?P<label>[^\]]*)\]\()(?P<target>[^)#\s]*)(?P<anchor>#[^)]*)?\)")
 FENCE = re.compile(r"(?ms)^( *)```.*?^\1```$")
 MERMAID_ELSEWHERE = re.compile(r'"https://[^"]*/mermaid@[^"]*"')
