@@ -1,4 +1,5 @@
-"""Checks of the documents: docs/troubleshooting.md has an entry for every reason, and quotes only texts that admission has. Every row of
+"""Checks of the documents: docs/troubleshooting.md has an entry for every reason, and quotes only texts that admission has.
+docs/design/lifecycle.md has a row for every reason of a condition. Every row of
 the comparison names its test, and no document has figures of the original. Every path in a document, as a link or in `backticks`, exists,
 and so does the heading of a link."""
 
@@ -11,9 +12,9 @@ REASONS = ["libs/api/include/api/condition.hpp", "libs/lifecycle/include/lifecyc
 PLACES = ("apps/", "bench/", "certs/", "docs/", "libs/", "manifests/", "scripts/", "tests/")
 
 
-def reasons():
+def reasons(files=REASONS):
     """Yields the reasons in the namespaces `reason` and `event_reason`."""
-    for name in REASONS:
+    for name in files:
         text = (ROOT / name).read_text()
         for space in re.findall(r"namespace (?:event_)?reason \{(.*?)\n\}", text, re.S):
             yield from re.findall(r'std::string_view \w+ = "(\w+)"', space)
@@ -25,6 +26,9 @@ def unexplained():
         yield "the reasons were not found"
     entries = re.findall(r"(?m)^### (\w+)$", (ROOT / "docs/troubleshooting.md").read_text())
     yield from (f"docs/troubleshooting.md lacks {reason}" for reason in sorted(wanted - set(entries)))
+    required = (ROOT / "docs/design/lifecycle.md").read_text().split("## Conditions\n")[1].split("\n## ")[0]
+    yield from (f"docs/design/lifecycle.md: no row has the reason {reason}" for reason in sorted(set(reasons(REASONS[:1])))
+                if f"`{reason}`" not in required)
 
 
 def texts_of_admission():

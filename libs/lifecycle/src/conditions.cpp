@@ -52,7 +52,7 @@ bool ends_the_job(std::string_view type) {
     return type == api::condition::complete || type == api::condition::failed;
 }
 
-// Where a condition stands in the list; equal ones keep their order.
+// Where a condition stands in the list: docs/design/lifecycle.md#conditions. Equal ones keep their order.
 int rank(const api::Condition& condition, bool ended) {
     const bool is_true = condition.is_true();
     if (condition.type == api::condition::created) return is_true ? 5 : ended ? 1 : 8;

@@ -7,6 +7,7 @@
 
 namespace lifecycle {
 
+// docs/design/lifecycle.md#the-deadline.
 std::optional<api::Time> deadline(const api::TrainJob& job) {
     // The schema refuses a limit below 1; ending a job for a value that means nothing could not be undone.
     if (!job.active_deadline_seconds || *job.active_deadline_seconds < 1) return std::nullopt;

@@ -35,6 +35,7 @@ bool webhook_misses_something(const api::Error& error) {
 
 }  // namespace
 
+// docs/design/lifecycle.md#failures-and-retries, as is the next one.
 bool is_rejection(const api::Error& error) {
     constexpr std::array transient = {401, 408, 409, 429};
     const int status = error.http_status;

@@ -18,6 +18,7 @@ bool is_usable(SnapshotState snapshot) {
 
 }  // namespace
 
+// docs/design/lifecycle.md#the-snapshot.
 RuntimeSource runtime_source(const Observed& observed) {
     if (own_job_set(observed)) return RuntimeSource::snapshot_else_live;
     return observed.job && had_job_set(*observed.job) ? RuntimeSource::snapshot : RuntimeSource::live;

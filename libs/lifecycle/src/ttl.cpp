@@ -21,6 +21,7 @@ bool ttl_matters(const Observed& observed) {
     return api::terminal_condition(*observed.job) || (job_set && job_set->finished);
 }
 
+// docs/design/lifecycle.md#the-time-to-live.
 std::optional<std::int64_t> ttl_policy(const api::Json* live_runtime, const api::Json* snapshot) {
     const api::Json* runtime = live_runtime ? live_runtime : snapshot;
     if (!runtime) return std::nullopt;

@@ -23,7 +23,8 @@ bool has_status_gate(const FeatureGates& gates) {
 
 Pipeline make_pipeline(const Features& features) {
     Pipeline list;
-    // Frameworks. PlainML first: it also serves those whose variables follow the user's.
+    // The order is that of docs/design/building.md#the-order. Frameworks. PlainML first: it also serves those
+    // whose variables follow the user's.
     list.push_back(make_plain_ml());
     list.push_back(make_torch());
     list.push_back(make_jax());
