@@ -15,6 +15,7 @@ from paths import ROOT
 
 PICTURES = ROOT / "build" / "site-pictures"
 VERSION = re.search(r"(?m)^project\(signalbox VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())[1]
+OLDER = "0.0.9"
 PHONE = (390, 844)
 
 
@@ -26,6 +27,8 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 @pytest.fixture(scope="module", name="out")
 def built_site(tmp_path_factory):
     out = tmp_path_factory.mktemp("site")
+    (out / OLDER).mkdir()
+    (out / OLDER / "index.html").write_text("an older version")
     run = subprocess.run([ROOT / "scripts" / "site", "--out", out], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     assert run.returncode == 0, run.stdout
     return out
@@ -105,10 +108,11 @@ def test_every_page_of_docs_is_in_the_site(out):
     assert {name for name in wanted if not (out / VERSION / name / "index.html").is_file()} == set()
 
 
-def test_the_start_page_leads_to_this_version_and_the_versions_are_listed(browser, address):
+def test_the_start_page_leads_to_this_version_and_older_ones_can_be_chosen(browser, address):
     browser.open(address.removesuffix(f"{VERSION}/"))
     browser.wait_for(f"location.pathname === '/{VERSION}/' && document.readyState === 'complete'")
     assert browser.wait_for("document.querySelector('.md-version__current')?.textContent.trim()") == VERSION
+    assert browser.value("[...document.querySelectorAll('.md-version__link')].map(e => e.textContent.trim())") == [VERSION, OLDER]
 
 
 def test_the_tabs_and_the_menu_lead_to_a_guide(browser, address):
