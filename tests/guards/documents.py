@@ -137,6 +137,7 @@ VERSIONS = [
     ("docs/tested.md", r"\| Kueue \| ([\d.]+)", "tests/bed/kueue/go.mod", r"sigs\.k8s\.io/kueue v([\d.]+)"),
     ("docs/tested.md", r"Python SDK \| ([\d.]+)", "tests/bed/clients/requirements.in", r"kubeflow==([\d.]+)"),
     ("docs/tested.md", r"\| Helm \| ([\d.]+)", "tests/bed/helm/go.mod", r"helm\.sh/helm/v4 v([\d.]+)"),
+    ("docs/tested.md", r"Trainer's controller \| ([\d.]+)", "tests/bed/kueue/go.mod", r"kubeflow/trainer/v2 v([\d.]+)"),
     ("CHANGELOG.md", r"(?m)^## ([\d.]+)", "CMakeLists.txt", r"(?m)^project\(signalbox VERSION (\S+)"),
 ]
 
