@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from jobs import runtime
-from progress import since
-from queues import HOST, MANAGER, SideBySide, flavor
+from jobs import runtime, train_job
+from progress import since, uid, until
+from queues import HOST, MANAGER, QUEUE_LABEL, SideBySide, flavor
 from rest import conditions, true_conditions, wait_for
 
 TOLERATION = {"key": "example.com/spot", "operator": "Equal", "value": "yes", "effect": "NoSchedule"}
@@ -19,6 +19,27 @@ def entries_of(job):
 
 def plain(team, **spec):
     team.rest.create(runtime(kind="TrainingRuntime", **spec))
+
+
+def container_of(made):
+    """Returns the container of a runtime of jobs.runtime()."""
+    (job,) = made["spec"]["template"]["spec"]["replicatedJobs"]
+    return job["template"]["spec"]["template"]["spec"]["containers"][0]
+
+
+def warnings_of(team, method, runtime_object):
+    """Returns what is said of such a request. Of many edits within a second, as those of other tests, some get no warning."""
+    return wait_for("a warning", lambda: team.answer(method, "trainingruntimes", runtime_object, dry_run=True)[2], interval=1)
+
+
+def until_counted(team, name, text):
+    """Waits until Kueue has admitted the job with a Workload that has this text."""
+    def look():
+        # Kueue does not watch runtimes: it reads the job's one when something happens to the TrainJob.
+        team.rest.patch("trainjobs", name, {"metadata": {"annotations": {"example.com/seen": str(time.monotonic())}}})
+        workload = team.workload(name)
+        return workload and text in str(workload["spec"]["podSets"]) and "Admitted" in true_conditions(workload)
+    wait_for("Kueue to count it anew", look, timeout=60, interval=1)
 
 
 def one_runs_and_the_other_after_it(queue):
@@ -98,6 +119,16 @@ def a_time_to_live_takes_the_workload_along(queue):
         team.until_runs("next")
 
 
+def a_copy_from_another_cluster_outlives_its_time_to_live(queue):
+    with queue(flavor("one")) as team:
+        plain(team, ttlSecondsAfterFinished=1)
+        team.submit("copy", labels={"kueue.x-k8s.io/multikueue-origin": "multikueue"})
+        copy = uid(team.until_ends("copy"))
+        team.submit("local")
+        wait_for("the local one to be deleted", lambda: not team.rest.get("trainjobs", "local"), timeout=60)
+        assert uid(team.rest.get("trainjobs", "copy")) == copy
+
+
 def a_job_for_another_cluster_is_left_to_kueue(queue):
     with queue(flavor("one", cpu="2")) as team:
         plain(team)
@@ -136,16 +167,23 @@ def thirty_jobs_pass_through_quota_for_five(queue):
 
 
 def a_topology_request_puts_all_pods_onto_one_node(queue):
-    with queue(flavor("one", topology="hosts", cpu="60")) as team:
+    with queue(flavor("one", topology="hosts", cpu="3")) as team:
         made = runtime(kind="TrainingRuntime")
         template = made["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
         template["metadata"] = {"annotations": {"kueue.x-k8s.io/podset-required-topology": HOST}}
         team.rest.create(made)
+        team.rest.create(runtime("urgent", "TrainingRuntime"))
         # Without the request, the scheduler spreads them.
         team.submit("close", nodes=3, cpu="1", seconds="never")
-        pods = team.until_runs("close")
-        assert len({pod["spec"]["nodeName"] for pod in pods}) == 1
-        assert not any(pod["spec"].get("schedulingGates") for pod in pods)
+        def on_one_node():
+            pods = team.until_runs("close")
+            assert len({pod["spec"]["nodeName"] for pod in pods}) == 1
+            assert not any(pod["spec"].get("schedulingGates") for pod in pods)
+            return {uid(pod) for pod in pods}
+        before = on_one_node()
+        team.submit("urgent", "urgent", urgent=True)
+        team.until_ends("urgent")
+        assert not on_one_node() & before
         (assigned,) = team.workload("close")["status"]["admission"]["podSetAssignments"]
         assert assigned["topologyAssignment"]["levels"] == [HOST]
 
@@ -156,26 +194,72 @@ def an_edited_runtime_is_counted_anew_and_leaves_running_jobs_as_they_were(queue
         team.submit("surprised", seconds="never")
         team.until_runs("surprised")
         live = team.rest.get("trainingruntimes", "plain-test")
-        (job,) = live["spec"]["template"]["spec"]["replicatedJobs"]
-        job["template"]["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "NEW", "value": "yes"}]
+        container_of(live)["env"] = [{"name": "NEW", "value": "yes"}]
         team.rest.replace("trainingruntimes", live)
-
-        def counted_anew():
-            # Kueue does not watch runtimes: it looks at this one when something happens to the TrainJob.
-            team.rest.patch("trainjobs", "surprised", {"metadata": {"annotations": {"example.com/seen": str(time.monotonic())}}})
-            workload = team.workload("surprised")
-            return workload and "NEW" in str(workload["spec"]["podSets"]) and "Admitted" in true_conditions(workload)
-        wait_for("Kueue to count it anew", counted_anew, timeout=60, interval=1)
+        until_counted(team, "surprised", "NEW")
         # It restarts, unless Kueue takes it back before JobSet has seen the suspension. What it was built from is kept.
         (pod,) = team.until_runs("surprised", timeout=60)
         assert "NEW" not in str(pod["spec"])
 
 
+def requests_that_are_edited_in_a_runtime_are_counted_while_its_jobs_keep_the_former_ones(queue):
+    with queue(flavor("one", cpu="2")) as team:
+        made = runtime(kind="TrainingRuntime")
+        container_of(made)["resources"] = {"requests": {"cpu": "500m"}}
+        team.rest.create(made)
+        team.submit("surprised", cpu=None, seconds="never")
+        team.until_runs("surprised")
+        live = team.rest.get("trainingruntimes", "plain-test")
+        container_of(live)["resources"] = {"requests": {"cpu": "1500m"}}
+        assert warnings_of(team, "PUT", live) == [
+            "1 queued TrainJob uses it: Kueue counts by what it is now; those that were built run as before"]
+        team.rest.replace("trainingruntimes", live)
+        until_counted(team, "surprised", "1500m")
+        (pod,) = team.until_runs("surprised", timeout=60)
+        assert pod["spec"]["containers"][0]["resources"] == {"requests": {"cpu": "500m"}}
+
+
+def a_deleted_runtime_leaves_the_quota_of_its_job_reserved_until_the_job_is_deleted(queue):
+    with queue(flavor("one", cpu="2")) as team:
+        team.rest.create(runtime("going", "TrainingRuntime"))
+        plain(team)
+        team.submit("left", "going", seconds="never")
+        team.until_runs("left")
+        assert warnings_of(team, "DELETE", team.rest.get("trainingruntimes", "going")) == [
+            "1 queued TrainJob uses it: Kueue cannot count their Pods any more; delete those first"]
+        team.rest.delete("trainingruntimes", "going")
+        team.finish("left")
+        until(team.rest, "left", "Complete")
+        # By the time the other job has ended for Kueue, it has had the time to act on this one.
+        team.submit("other")
+        team.until_ends("other")
+        assert "QuotaReserved" in true_conditions(team.workload("left")) and "Finished" not in true_conditions(team.workload("left"))
+        team.submit("next", cpu="2")
+        team.until_held("next")
+        team.rest.delete("trainjobs", "left")
+        team.until_runs("next")
+
+
+def a_command_that_kueues_library_changes_reserves_quota_and_never_runs(queue):
+    with queue(flavor("one", **{"cpu": "2", "nvidia.com/gpu": "4"})) as team:
+        plain(team)
+        job = train_job("tune", "torchtune-llama3.2-1b", labels={QUEUE_LABEL: "team"})
+        job["spec"]["trainer"]["command"] = ["tune", "run"]
+        team.rest.create(job)
+        team.until_workload("tune", "Admitted")
+        team.submit("other")
+        team.until_ends("other")
+        assert team.rest.get("trainjobs", "tune")["spec"]["suspend"] and "Admitted" in true_conditions(team.workload("tune"))
+
+
 STORIES = {story.__name__: story for story in (
     one_runs_and_the_other_after_it, pods_are_placed_by_their_flavor, a_flavors_tolerations_join_the_users_own,
     a_deadline_runs_from_the_admission, a_waiting_job_is_deleted_without_leftovers,
-    a_time_to_live_takes_the_workload_along, a_job_for_another_cluster_is_left_to_kueue, thirty_jobs_pass_through_quota_for_five,
-    a_topology_request_puts_all_pods_onto_one_node, an_edited_runtime_is_counted_anew_and_leaves_running_jobs_as_they_were)}
+    a_time_to_live_takes_the_workload_along, a_copy_from_another_cluster_outlives_its_time_to_live, a_job_for_another_cluster_is_left_to_kueue, thirty_jobs_pass_through_quota_for_five,
+    a_topology_request_puts_all_pods_onto_one_node, an_edited_runtime_is_counted_anew_and_leaves_running_jobs_as_they_were,
+    requests_that_are_edited_in_a_runtime_are_counted_while_its_jobs_keep_the_former_ones,
+    a_deleted_runtime_leaves_the_quota_of_its_job_reserved_until_the_job_is_deleted,
+    a_command_that_kueues_library_changes_reserves_quota_and_never_runs)}
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,12 @@
 """Properties of both programs together: no writes when all is settled, and either program may be down for a while."""
 
+import json
+
 import pytest
 
-from jobs import runtime
+from jobs import runtime, train_job
 from progress import since, until_alone
-from queues import flavor
+from queues import MANAGER, QUEUE_LABEL, flavor
 from rest import conditions, wait_for
 
 KINDS = ("trainjobs", "jobsets", "workloads")
@@ -75,6 +77,26 @@ def test_what_the_reconciler_missed_it_makes_up_for(signalbox, team):
     team.until_runs("moved")
     team.finish("moved")
     team.until_ends("moved")
+
+
+def test_a_job_runs_in_its_place_although_its_manifest_is_applied_again(cluster, team):
+    team.submit("first", seconds="never")
+    team.until_runs("first")
+    manifest = train_job("again", "plain-test", "TrainingRuntime", seconds="never", labels={QUEUE_LABEL: "team"})
+    manifest["spec"]["trainer"]["resourcesPerNode"] = {"requests": {"cpu": "1"}}
+
+    def apply(**labels):
+        manifest["metadata"]["labels"] |= labels
+        cluster.kubectl("apply", "-n", team.name, "-f", "-", input=json.dumps(manifest))
+    apply()
+    team.until_held("again")
+    apply(a="b")
+    team.finish("first")
+    (pod,) = team.until_runs("again")
+    apply(a="c")
+    job = team.rest.get("trainjobs", "again")
+    assert [each["manager"] for each in job["spec"]["runtimePatches"]] == ["signalbox.test/nodes", MANAGER]
+    assert pod["spec"]["nodeSelector"] == {"kubernetes.io/os": "linux"} and not job["spec"]["suspend"]
 
 
 @pytest.mark.parametrize("claims", [False, True])
