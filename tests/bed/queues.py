@@ -8,10 +8,11 @@ import socket
 import threading
 import uuid
 
+import rest as client
 from controlplane.kueue import LABEL
 from jobs import ANCESTOR, runtime, train_job
 from progress import uid
-from rest import ApiError, Rest, conditions, true_conditions, wait_for
+from rest import ApiError, Rest, conditions, true_conditions
 
 KUEUE_API = "kueue.x-k8s.io/v1beta2"
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
@@ -19,6 +20,11 @@ PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 MANAGER = "kueue.x-k8s.io/manager"
 HOST = "kubernetes.io/hostname"
 URGENT = "urgent"  # the name of a WorkloadPriorityClass
+
+
+def wait_for(what, probe, timeout=90, interval=0.1):
+    """Calls rest.wait_for() with more patience: a dozen stories at a time share two cores with other tests."""
+    return client.wait_for(what, probe, timeout, interval)
 
 
 def flavor(name, node=None, tolerations=(), topology=None, **quota):
@@ -100,21 +106,21 @@ class Queue:
         assert len(found) < 2, f"{name} has {len(found)} Workloads"
         return found[0] if found else None
 
-    def until_workload(self, name, kind, timeout=30):
+    def until_workload(self, name, kind):
         """Returns the Workload, once its condition `kind` is True."""
         def look():
             found = self.workload(name)
             return found if kind in true_conditions(found) else None
-        return wait_for(f"the Workload of {name} to be {kind}", look, timeout, 0.05)
+        return wait_for(f"the Workload of {name} to be {kind}", look, interval=0.05)
 
-    def until_runs(self, name, timeout=30):
+    def until_runs(self, name):
         """Returns the Pods of its trainer, once all of them run."""
         def look():
             found = self.pods(name)
             wanted = self.rest.get("trainjobs", name)["spec"]["trainer"].get("numNodes", 1)
             running = [pod for pod in found if pod["status"].get("phase") == "Running"]
             return running if len(running) == wanted else None
-        return wait_for(f"running Pods of {name}", look, timeout)
+        return wait_for(f"running Pods of {name}", look)
 
     def finish(self, name, replicated_job="node"):
         """Ends its Pods, which would run for ever."""
@@ -134,20 +140,20 @@ class Queue:
                                                                f"jobset.sigs.k8s.io/replicatedjob-name={replicated_job}")
                 if "deletionTimestamp" not in pod["metadata"]]
 
-    def until_ends(self, name, kind="Complete", timeout=40):
+    def until_ends(self, name, kind="Complete"):
         """Returns the TrainJob, once its condition `kind` is True and its Workload reports the end, too."""
         def look():
             job = self.rest.get("trainjobs", name)
             ended = {"Complete", "Failed"} & set(true_conditions(job))
             return (ended, job) if ended else None
-        ended, job = wait_for(f"{name} to be {kind}", look, timeout)
+        ended, job = wait_for(f"{name} to be {kind}", look)
         assert ended == {kind}, true_conditions(job)
         finished = conditions(self.until_workload(name, "Finished"))["Finished"]
         assert finished["reason"] == {"Complete": "Succeeded", "Failed": "Failed"}[kind]
         assert finished["message"] == conditions(job)[kind]["message"]
         return job
 
-    def until_held(self, name, timeout=30):
+    def until_held(self, name):
         """Returns the TrainJob once it waits: suspended, without Pods that have not ended, its Workload without quota."""
         def look():
             job = self.rest.get("trainjobs", name)
@@ -155,7 +161,7 @@ class Queue:
                     and "QuotaReserved" not in true_conditions(self.workload(name)) and not [
                         pod for pod in self.rest.list("pods", selector=f"jobset.sigs.k8s.io/jobset-name={name}")
                         if pod["status"].get("phase") not in ("Succeeded", "Failed")])
-        return wait_for(f"{name} to wait", look, timeout)
+        return wait_for(f"{name} to wait", look)
 
     def initialized_runtime(self, claims=False):
         """Returns a runtime that fetches a dataset, until finish(), before it trains; claims: onto a volume with the life of the JobSet."""

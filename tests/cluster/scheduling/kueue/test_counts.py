@@ -6,8 +6,7 @@ import pytest
 
 from jobs import ANCESTOR, runtime
 from kubelet import quantity
-from queues import flavor
-from rest import wait_for
+from queues import flavor, wait_for
 
 CPU, MORE = {"requests": {"cpu": "500m"}}, {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "1Gi"}}
 GPUS = {"limits": {"nvidia.com/gpu": "4"}}
@@ -147,13 +146,13 @@ def built(team, name):
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_quota_is_reserved_for_what_is_built(waiting, name):
-    wants = wait_for("the Workload", lambda: reserved(waiting, job_name(name)), timeout=15)
-    assert wants == wait_for("the JobSet", lambda: built(waiting, job_name(name)), timeout=15)
+    wants = wait_for("the Workload", lambda: reserved(waiting, job_name(name)))
+    assert wants == wait_for("the JobSet", lambda: built(waiting, job_name(name)))
 
 
 @pytest.mark.parametrize("name", DIFFERENT)
 def test_quota_is_reserved_for_something_else(waiting, name):
     _, reserves, takes, _ = DIFFERENT[name]
-    counted = wait_for("the Workload", lambda: reserved(waiting, job_name(name)), timeout=15)
-    made = wait_for("the JobSet", lambda: built(waiting, job_name(name)), timeout=15)
+    counted = wait_for("the Workload", lambda: reserved(waiting, job_name(name)))
+    made = wait_for("the JobSet", lambda: built(waiting, job_name(name)))
     assert (counted["node"], made["node"]) == ((1, {"node": reserves}), (1, {"node": takes}))

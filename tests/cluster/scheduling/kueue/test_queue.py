@@ -6,8 +6,8 @@ import pytest
 
 from jobs import runtime, train_job
 from progress import since, uid, until
-from queues import HOST, MANAGER, QUEUE_LABEL, SideBySide, flavor
-from rest import conditions, true_conditions, wait_for
+from queues import HOST, MANAGER, QUEUE_LABEL, SideBySide, flavor, wait_for
+from rest import conditions, true_conditions
 
 TOLERATION = {"key": "example.com/spot", "operator": "Equal", "value": "yes", "effect": "NoSchedule"}
 
@@ -39,7 +39,7 @@ def until_counted(team, name, text):
         team.rest.patch("trainjobs", name, {"metadata": {"annotations": {"example.com/seen": str(time.monotonic())}}})
         workload = team.workload(name)
         return workload and text in str(workload["spec"]["podSets"]) and "Admitted" in true_conditions(workload)
-    wait_for("Kueue to count it anew", look, timeout=60, interval=1)
+    wait_for("Kueue to count it anew", look, interval=1)
 
 
 def one_runs_and_the_other_after_it(queue):
@@ -113,7 +113,7 @@ def a_time_to_live_takes_the_workload_along(queue):
         plain(team, ttlSecondsAfterFinished=1)
         team.submit("brief")
         team.until_workload("brief", "Admitted")
-        wait_for("it to be deleted", lambda: not team.rest.get("trainjobs", "brief"), timeout=60)
+        wait_for("it to be deleted", lambda: not team.rest.get("trainjobs", "brief"))
         wait_for("its objects to be deleted", lambda: not team.rest.list("workloads") and not team.rest.list("jobsets"))
         team.submit("next")
         team.until_runs("next")
@@ -125,7 +125,7 @@ def a_copy_from_another_cluster_outlives_its_time_to_live(queue):
         team.submit("copy", labels={"kueue.x-k8s.io/multikueue-origin": "multikueue"})
         copy = uid(team.until_ends("copy"))
         team.submit("local")
-        wait_for("the local one to be deleted", lambda: not team.rest.get("trainjobs", "local"), timeout=60)
+        wait_for("the local one to be deleted", lambda: not team.rest.get("trainjobs", "local"))
         assert uid(team.rest.get("trainjobs", "copy")) == copy
 
 
@@ -155,7 +155,7 @@ def thirty_jobs_pass_through_quota_for_five(queue):
             running = [pod for pod in team.rest.list("pods") if pod["status"].get("phase") in ("Pending", "Running")]
             most = max(most, len(running))
             return {job["metadata"]["name"] for job in team.rest.list("trainjobs") if "Complete" in true_conditions(job)} == names
-        wait_for("all to end", all_done, timeout=90)
+        wait_for("all to end", all_done)
         assert most <= 5, f"{most} Pods at once"
         wait_for("Kueue to mark them finished", lambda: all("Finished" in true_conditions(each) for each in team.rest.list("workloads")))
         assert [name for name, uids in team.seen.job_sets(*names).items() if len(uids) > 1] == []
@@ -198,7 +198,7 @@ def an_edited_runtime_is_counted_anew_and_leaves_running_jobs_as_they_were(queue
         team.rest.replace("trainingruntimes", live)
         until_counted(team, "surprised", "NEW")
         # It restarts, unless Kueue takes it back before JobSet has seen the suspension. What it was built from is kept.
-        (pod,) = team.until_runs("surprised", timeout=60)
+        (pod,) = team.until_runs("surprised")
         assert "NEW" not in str(pod["spec"])
 
 
@@ -215,7 +215,7 @@ def requests_that_are_edited_in_a_runtime_are_counted_while_its_jobs_keep_the_fo
             "1 queued TrainJob uses it: Kueue counts by what it is now; those that were built run as before"]
         team.rest.replace("trainingruntimes", live)
         until_counted(team, "surprised", "1500m")
-        (pod,) = team.until_runs("surprised", timeout=60)
+        (pod,) = team.until_runs("surprised")
         assert pod["spec"]["containers"][0]["resources"] == {"requests": {"cpu": "500m"}}
 
 

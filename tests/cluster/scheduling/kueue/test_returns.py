@@ -5,8 +5,8 @@ import itertools
 import pytest
 
 from progress import uid
-from queues import HOST, SideBySide, flavor
-from rest import true_conditions, wait_for
+from queues import HOST, SideBySide, flavor, wait_for
+from rest import true_conditions
 
 MOMENTS = ("before", "during", "after")  # of the initializer's run
 PLACES = ("same", "other")               # flavor

@@ -6,8 +6,8 @@ import pytest
 
 from jobs import runtime, train_job
 from progress import since, until_alone
-from queues import MANAGER, QUEUE_LABEL, flavor
-from rest import conditions, wait_for
+from queues import MANAGER, QUEUE_LABEL, flavor, wait_for
+from rest import conditions
 
 KINDS = ("trainjobs", "jobsets", "workloads")
 

@@ -5,8 +5,7 @@ tests/cluster/admission/test_typed_clients.py has them one by one."""
 import pytest
 
 from jobs import ANCESTOR, runtime
-from queues import SideBySide, flavor
-from rest import wait_for
+from queues import SideBySide, flavor, wait_for
 
 EMPTY_VARIABLE = [{"name": "EMPTY", "value": ""}]
 HALF = {"requests": {"cpu": "500m"}}
@@ -100,7 +99,7 @@ def submit(team, name):
     def resumed():
         live = team.rest.get("trainjobs", job["metadata"]["name"])
         return live if live["spec"]["suspend"] is False else None
-    live = wait_for(f"Kueue to resume it with {name}", resumed, timeout=90, interval=1)
+    live = wait_for(f"Kueue to resume it with {name}", resumed, interval=1)
     assert said(live["spec"]) == said(job["spec"])
 
 

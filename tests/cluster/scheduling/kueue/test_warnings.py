@@ -4,8 +4,7 @@ and name what Kueue will count otherwise."""
 import pytest
 
 from jobs import train_job
-from queues import QUEUE_LABEL, flavor
-from rest import wait_for
+from queues import QUEUE_LABEL, flavor, wait_for
 from test_counts import DIFFERENT, LAUNCHED, MPI, shape
 
 REFUSED = {
@@ -34,11 +33,11 @@ def created(team, name, queued):
     """Tries to create the job. Returns (HTTP status, message, warnings about Kueue)."""
     made, spec = ALL[name]
     chosen = (made, "ClusterTrainingRuntime") if isinstance(made, str) else (f"shape-{list(ALL).index(name)}", "TrainingRuntime")
-    job = train_job("tried", *chosen, labels={QUEUE_LABEL: "team"} if queued else {}, **spec)
-    job["spec"] = {field: value for field, value in job["spec"].items() if value is not None}
+    tried = train_job("tried", *chosen, labels={QUEUE_LABEL: "team"} if queued else {}, **spec)
+    tried["spec"] = {field: value for field, value in tried["spec"].items() if value is not None}
 
     def answer():
-        found = team.answer("POST", "trainjobs", job, dry_run=True)
+        found = team.answer("POST", "trainjobs", tried, dry_run=True)
         return None if "not found" in found[1] else found
     return wait_for("the runtime in Kueue's cache", answer)
 
