@@ -64,6 +64,13 @@ TEST_CASE("a warning tells where Kueue counts other resources than Pods request"
          "{}",
          {},
          {"Kueue counts nvidia.com/gpu 1 for job node, its Pods request 4"}},
+        {"empty amounts",
+         "{requests: {cpu: 1}}",
+         "{limits: {}, requests: {}}",
+         "{}",
+         {"Kueue counts cpu 0 for job node, its Pods request 1"},
+         {}},
+        {"no amounts", "{requests: {cpu: 1}}", "{}", "{}", {}, {}},
         {"without a policy",
          "{requests: {cpu: 1}}",
          "{requests: {cpu: 2}}",
@@ -165,6 +172,22 @@ TEST_CASE("a warning tells what Kueue cannot build", "[admission]") {
             CHECK(warnings(changed(train_job(), {trainer}), runtime, KueueTypes::v2_2) == Texts());
         }
     }
+}
+
+TEST_CASE("a warning tells that Kueue 0.19 cannot build a job of JAX in which nothing trains",
+          "[admission]") {
+    const auto found = [](const char* policy, const char* labels, KueueTypes types) {
+        const Json runtime = changed(
+            plain_runtime(), {{"spec.mlPolicy", policy},
+                              {"spec.template.spec.replicatedJobs[0].template.metadata.labels", labels}});
+        return warnings(queued({}), runtime, types);
+    };
+    const char* const trains = "{trainer.kubeflow.org/trainjob-ancestor-step: trainer}";
+    CHECK(found("{jax: {}}", "{}", KueueTypes::v2_2) ==
+          Texts{"Kueue cannot build it: for jax it needs a job with the label of the ancestor step trainer"});
+    CHECK(found("{jax: {}}", "{}", KueueTypes::v2_3) == Texts());
+    CHECK(found("{jax: {}}", trains, KueueTypes::v2_2) == Texts());
+    CHECK(found("{xgboost: {}}", "{}", KueueTypes::v2_2) == Texts());
 }
 
 TEST_CASE("a warning tells which fields a client has lost", "[admission]") {

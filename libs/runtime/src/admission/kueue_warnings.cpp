@@ -29,7 +29,8 @@ std::optional<Json> counted_by_kueue(const Json& job, const Json& of_container,
         is_trainer(job) || (launcher_trains && job["name"].as_string() == api::node_container);
     if (!trains) return std::nullopt;
     if (review.kueue_types == KueueTypes::v2_2) {
-        if (per_node["limits"].empty() && per_node["requests"].empty()) return std::nullopt;
+        // An empty map replaces the template's amounts, too.
+        if (!per_node["limits"].is_object() && !per_node["requests"].is_object()) return std::nullopt;
         return Json::object({{"limits", per_node["limits"]}, {"requests", per_node["requests"]}});
     }
     if (!policy.is_object() || per_node.empty()) return std::nullopt;
@@ -101,6 +102,10 @@ void warn_of_what_kueue_cannot_build(const ValidationContext& review, api::Warni
     if (const auto mpi = policy["mpi"]["mpiImplementation"].as_string(); !mpi.empty() && mpi != "OpenMPI")
         warn("it does not know mpiImplementation " + std::string(mpi.substr(0, 40)));
     if (policy["flux"].is_object() && !trainer.is_object()) warn("for flux it needs spec.trainer");
+    const auto& jobs = review.merged_spec["replicatedJobs"].items();
+    if (review.kueue_types == KueueTypes::v2_2 && policy["jax"].is_object() && !jobs.empty() &&
+        std::none_of(jobs.begin(), jobs.end(), is_trainer))
+        warn("for jax it needs a job with the label of the ancestor step trainer");
     if (policy["torch"].is_object() && trainer["command"] == Json::array({"tune", "run"}))
         warn("it changes the command [tune, run], which is immutable");
 }
