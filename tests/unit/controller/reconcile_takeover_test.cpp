@@ -169,4 +169,56 @@ TEST_CASE("it is replaced with the JobSet", "[takeover]") {
     }
 }
 
+// Kubeflow Trainer gives the label of the gang to the Pods of every Job; only those of the trainer are a
+// gang.
+TEST_CASE("a gang of another controller runs on, and its initializer leaves it while it is suspended",
+          "[takeover]") {
+    const std::string_view label = "scheduling.x-k8s.io/pod-group";
+    const auto pods_of = [](Json& job_set, std::size_t number) -> Json& {
+        return job_set["spec"]["replicatedJobs"].items()[number]["template"]["spec"]["template"];
+    };
+    Life life;
+    life.set_in_runtime("podGroupPolicy", Json::object({{"coscheduling", Json::object()}}));
+    life.server.edit(cluster_training_runtimes, torch, [](Json& runtime) {
+        Json::Array& jobs = runtime["spec"]["template"]["spec"]["replicatedJobs"].items();
+        jobs.insert(jobs.begin(), jobs.front());
+        jobs.front()["name"] = "dataset-initializer";
+        jobs.front()["template"]["metadata"]["labels"]["trainer.kubeflow.org/trainjob-ancestor-step"] =
+            "dataset-initializer";
+        jobs.back()["dependsOn"] =
+            api::parse_json(R"([{"name": "dataset-initializer", "status": "Complete"}])").value();
+    });
+    life.pass();
+    Json theirs = life.job_set();
+    REQUIRE(pods_of(theirs, 0)["metadata"]["labels"].find(label) == nullptr);
+    REQUIRE(pods_of(theirs, 1)["metadata"]["labels"][label].as_string() == "job");
+    for (const char* name : {"annotations", "managedFields", "generation", "creationTimestamp"})
+        theirs["metadata"].erase(name);
+    theirs.erase("status");
+    theirs["spec"].erase("network");
+    pods_of(theirs, 0)["metadata"]["labels"][label] = "job";
+    life.server.erase(job_sets, key);
+    life.server.erase(config_maps, snapshot);
+    life.server.apply(job_sets, theirs);
+    life.server.take_writes();
+
+    life.pass();
+    CHECK(life.server.take_writes() == Writes{"POST " + config_maps_path});
+
+    life.set_suspend(true);
+    theirs["spec"]["suspend"] = true;
+    life.server.apply(job_sets, theirs);
+    for (int i = 0; i < 3; ++i) {
+        life.pass();
+        life.server.collect_garbage();
+    }
+    life.set_suspend(false);
+    for (int i = 0; i < 2; ++i) life.pass();
+    Json now = life.job_set();
+    CHECK(now["spec"]["suspend"] == Json(false));
+    CHECK(pods_of(now, 0)["metadata"]["labels"].find(label) == nullptr);
+    CHECK(pods_of(now, 1)["metadata"]["labels"][label].as_string() == "job");
+    CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
+}
+
 }  // namespace controller
