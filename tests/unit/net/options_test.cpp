@@ -334,6 +334,30 @@ TEST_CASE("one argument may have no name, and then it must be there", "[net]") {
     }
 }
 
+TEST_CASE("there may be any number of arguments without a name, among the options", "[net]") {
+    for (const std::vector<const char*>& given :
+         {std::vector<const char*>{}, {"a"}, {"a", "-q", "b,c"}, {"--quiet", "a", "b", "c"}}) {
+        std::vector<std::string> names;
+        bool quiet = false;
+        net::Options options("prog end", "Ends.", "1.2.3");
+        options.add_arguments("NAME...", names, "what to end");
+        options.add("quiet", quiet, "say less");
+        options.shorten("quiet", 'q');
+        REQUIRE(options.parse(given).has_value());
+        std::vector<std::string> want;
+        for (const std::string argument : given)
+            if (!argument.starts_with('-')) want.push_back(argument);
+        CHECK(names == want);
+        CHECK(options.help().starts_with("Usage: prog end NAME... [options]\n"));
+    }
+}
+
+TEST_CASE("help shows examples, each with what it does", "[net]") {
+    net::Options options("prog end", "Ends.", "1.2.3");
+    options.add_example("prog end a", "Ends a.");
+    CHECK(options.help().find("Ends.\n\nExamples:\n  prog end a\n      Ends a.\n\n") != std::string::npos);
+}
+
 TEST_CASE("a command ends with the status of its output, and with 2 without one", "[net]") {
     const auto status = [](const std::function<api::Result<net::Output>()>& body,
                            std::vector<const char*> arguments = {}) {

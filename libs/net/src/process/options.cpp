@@ -100,6 +100,10 @@ void Options::add_command(std::string name, std::string help, std::string argume
     commands_.push_back({std::move(name), std::move(help), std::move(argument)});
 }
 
+void Options::add_example(std::string command, std::string about) {
+    examples_.emplace_back(std::move(command), std::move(about));
+}
+
 void Options::add_row(Row row) { rows_.push_back(std::move(row)); }
 
 Options::Row* Options::find(std::string_view name) {
@@ -151,7 +155,8 @@ api::Result<Options::Named> Options::read_argument(std::string_view argument) {
         const bool has_letter = argument.size() > 1 && argument[0] == '-' && argument[1] != '-';
         const auto row = has_letter ? std::ranges::find(rows_, argument[1], &Row::letter) : rows_.end();
         if (row == rows_.end()) {
-            if (argument_ && !argument_->given && !argument.starts_with('-')) {
+            const bool is_free = argument_ && (argument_->is_list || !argument_->given);
+            if (is_free && !argument.starts_with('-')) {
                 argument_->given = true;
                 return Named{.row = &*argument_, .text = argument};
             }
@@ -201,7 +206,8 @@ api::Result<std::optional<std::string>> Options::parse(std::span<const char* con
             config = text;
             has_config = true;
         } else {
-            const auto earlier = row->is_list ? std::ranges::find(given, row, &Given::row) : given.end();
+            const bool joins = row->is_list && !row->name.empty();
+            const auto earlier = joins ? std::ranges::find(given, row, &Given::row) : given.end();
             if (earlier == given.end())
                 given.push_back({row, std::string(text)});
             else
@@ -217,7 +223,7 @@ api::Result<std::optional<std::string>> Options::parse(std::span<const char* con
                 "", (row->name.empty() ? text : "--" + row->name + "=" + text) + ": " + read.error().message);
         row->given = true;
     }
-    if (argument_ && !argument_->given)
+    if (argument_ && !argument_->given && !argument_->is_list)
         return api::invalid("", argument_->placeholder + " is missing: " + argument_->help);
     return std::optional<std::string>();
 }
@@ -238,6 +244,12 @@ api::Result<> Options::read_config(const std::string& file) {
         row->given = true;
     }
     return {};
+}
+
+std::vector<Options::Described> Options::described() const {
+    std::vector<Described> all;
+    for (const Row& row : rows_) all.push_back({row.name, row.letter, row.placeholder, row.help});
+    return all;
 }
 
 std::string Options::shown_name(const Row& row) {
@@ -268,6 +280,12 @@ std::string Options::help() const {
     for (const Command& command : commands_)
         line("  " + command.name, command.help + "; it has its own --help");
     if (!commands_.empty()) out += '\n';
+    if (!examples_.empty()) out += "Examples:\n";
+    for (const auto& [command, about] : examples_) {
+        out += "  " + command + "\n";
+        append_wrapped(out += "      ", about, 6, 6);
+    }
+    if (!examples_.empty()) out += '\n';
     if (argument_) line("  " + argument_->placeholder, argument_->help);
     for (const auto& row : rows_)
         line(shown_name(row),

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "net/process/option_types.hpp"
@@ -51,6 +52,15 @@ public:
         argument_ = row_of("", std::move(placeholder), target, std::move(help));
     }
 
+    /// Any number of positional arguments, none as well.
+    void add_arguments(std::string placeholder, std::vector<std::string>& target, std::string help) {
+        add_argument(std::move(placeholder), target, std::move(help));
+        argument_->is_list = true;
+    }
+
+    /// Shows in --help a command line and what it does.
+    void add_example(std::string command, std::string about);
+
     /// Lists a command in --help: a word in place of the options that selects another program. `argument` is
     /// the placeholder of the command's positional argument, if it has one.
     void add_command(std::string name, std::string help, std::string argument = "");
@@ -88,6 +98,15 @@ public:
     /// Sets the variables. Returns a text for --help and --version: the caller prints it and exits with
     /// status 0. Errors name the option, the value and what is allowed; the caller exits with status 2.
     api::Result<std::optional<std::string>> parse(std::span<const char* const> arguments);
+
+    /// An option, for completion in shells.
+    struct Described {
+        std::string name = {};
+        char letter = 0;               ///< 0: it has none
+        std::string placeholder = {};  ///< of its value: "FILE", or its words as "a|b"; empty: a switch
+        std::string help = {};
+    };
+    std::vector<Described> described() const;
 
     /// Returns whether the command line or the file set this option.
     bool given(std::string_view name) const;
@@ -141,6 +160,7 @@ private:
     std::string version_;
     std::vector<Row> rows_ = {};
     std::vector<Command> commands_ = {};
+    std::vector<std::pair<std::string, std::string>> examples_ = {};
     std::optional<Row> argument_ = {};
 };
 
