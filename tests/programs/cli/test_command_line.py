@@ -82,7 +82,7 @@ def test_a_server_without_the_plugin_beside_it_names_the_file_that_is_missing(tm
 def test_a_call_without_a_command_says_so():
     said = run()
     assert said.returncode == 2 and "a command is missing" in said.stderr
-    assert all(f"{command} [options]" in run("--help").stdout for command in ("check", "explain", "render"))
+    assert all(f"{command} [options]" in run("--help").stdout for command in ("check", "explain NAMESPACE/NAME", "render"))
 
 
 def test_rendered_twice_is_the_same_and_in_its_namespace():

@@ -101,6 +101,23 @@ TEST_CASE("events are those of the TrainJob and of what it made", "[explain]") {
     CHECK(names_of(seen->events.found) == "own set job pod ");
 }
 
+TEST_CASE("of a TrainJob in a queue its newest Workload is read, in the version that Kueue serves",
+          "[explain]") {
+    const std::string query =
+        "/namespaces/vision/workloads?limit=500&labelSelector=kueue.x-k8s.io%2Fjob-uid%3Du1";
+    Answers server;
+    server.bodies[job_path] =
+        R"({"metadata": {"name": "night", "uid": "u1", "labels": {"kueue.x-k8s.io/queue-name": "team"}}, "spec": {"runtimeRef": {"name": "torch"}}})";
+    server.errors["/apis/kueue.x-k8s.io/v1beta2" + query] = {.code = api::Errc::not_found,
+                                                             .message = "page not found"};
+    server.bodies["/apis/kueue.x-k8s.io/v1beta1" + query] =
+        R"({"items": [{"metadata": {"name": "new", "creationTimestamp": "2026-01-15T12:00:00Z"}},
+                      {"metadata": {"name": "old", "creationTimestamp": "2026-01-15T11:00:00Z"}}]})";
+    const auto seen = look(server);
+    REQUIRE(seen);
+    CHECK(seen->workload.found["metadata"]["name"].as_string() == "new");
+}
+
 TEST_CASE("what may not be read is named, and the rest is there", "[explain]") {
     Answers server;
     const api::Error forbidden = {.code = api::Errc::forbidden, .message = "no"};
@@ -126,7 +143,7 @@ TEST_CASE("a TrainJob that cannot be read says why", "[explain]") {
     using enum api::Errc;
     const Row rows[] = {
         {{.code = not_found, .message = "trainjobs \"night\" not found"},
-         "there is no TrainJob vision/night; `kubectl get trainjobs -n vision` lists the existing ones"},
+         "there is no TrainJob vision/night; `kubectl trainjob list -n vision` lists the existing ones"},
         {{.code = not_found, .message = "page not found"},
          "this cluster has no TrainJobs (page not found): are the CRDs installed?"},
         {{.code = unauthorized, .message = "Unauthorized"},

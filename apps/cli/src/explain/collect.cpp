@@ -6,6 +6,8 @@
 #include "api/names.hpp"
 #include "api/notes.hpp"
 #include "api/time.hpp"
+#include "cluster/lists.hpp"
+#include "cluster/refusal.hpp"
 #include "controller/reconcile/observe.hpp"
 
 namespace cli {
@@ -14,27 +16,10 @@ namespace {
 using api::Json;
 namespace resources = kube::resources;
 
-// As kubectl pages.
-constexpr std::string_view page_size = "500";
+constexpr std::string_view workload_versions[] = {"v1beta2", "v1beta1"};
 
-// Without a reason it is not the TrainJob that is missing, but its kind.
-api::Error not_there(const api::Error& error, const api::ObjectKey& key) {
-    api::Error told = error;
-    if (error.message.find('"' + key.name + '"') != std::string::npos)
-        told.message =
-            "there is no TrainJob " + to_string(key) + "; `kubectl get trainjobs -n " + key.ns +
-            "` lists the existing ones" +
-            (key.ns.starts_with("trainjob") ? "; what is asked for is NAMESPACE/NAME, not KIND/NAME" : "");
-    else
-        told.message = "this cluster has no TrainJobs (" + error.message + "): are the CRDs installed?";
-    return told;
-}
-
-api::Error unreadable(const api::Error& error) {
-    api::Error told = error;
-    if (error.code == api::Errc::unauthorized)
-        told.message += ": the credentials of the kubeconfig are not accepted; have they expired?";
-    return told;
+std::string_view text_at(const Json& object, std::string_view a, std::string_view b) {
+    return object[a][b].as_string();
 }
 
 kube::Async<Json> read_if_there(kube::ApiServer& server, kube::Resource resource, api::ObjectKey key) {
@@ -43,34 +28,28 @@ kube::Async<Json> read_if_there(kube::ApiServer& server, kube::Resource resource
     co_return *object ? std::move(**object) : Json();
 }
 
-// All of the one namespace; `selector` is a query, such as "labelSelector=a%3Db".
-kube::Async<std::vector<Json>> read_list(kube::ApiServer& server, kube::Resource resource, std::string ns,
-                                         std::string selector) {
-    const std::string target =
-        kube::path(resource, {ns, ""}) + "?limit=" + std::string(page_size) + "&" + selector;
-    std::vector<Json> objects;
-    std::string next;
-    do {
-        kube::Request request;
-        request.target = target + (next.empty() ? "" : "&continue=" + kube::percent_encode(next));
-        auto page = co_await kube::fetch(server, std::move(request));
-        if (!page) co_return page.error();
-        next = std::as_const(*page)["metadata"]["continue"].as_string();
-        Json& items = (*page)["items"];
-        if (items.is_array())
-            std::move(items.items().begin(), items.items().end(), std::back_inserter(objects));
-    } while (!next.empty());
-    co_return objects;
+// The newest of the TrainJob's Workloads; null if there is none.
+kube::Async<Json> read_workload(kube::ApiServer& server, std::string ns, std::string uid) {
+    api::Result<std::vector<Json>> list = std::vector<Json>();
+    // Kueue before 0.15 serves the second version only.
+    for (const std::string_view version : workload_versions) {
+        ListQuery query = {.resource = {"kueue.x-k8s.io", version, "workloads", true},
+                           .ns = ns,
+                           .labels = "kueue.x-k8s.io/job-uid=" + uid};
+        list = co_await read_objects(server, std::move(query));
+        if (list || list.error().code != api::Errc::not_found) break;
+    }
+    if (!list) co_return list.error();
+    const auto newest = std::max_element(list->begin(), list->end(), [](const Json& a, const Json& b) {
+        return text_at(a, "metadata", "creationTimestamp") < text_at(b, "metadata", "creationTimestamp");
+    });
+    co_return newest == list->end() ? Json() : std::move(*newest);
 }
 
 template <class T>
 ReadResult<T> part_of(api::Result<T> result) {
     if (!result) return {.unread = api::describe(result.error())};
     return {.found = std::move(*result)};
-}
-
-std::string_view text_at(const Json& object, std::string_view a, std::string_view b) {
-    return object[a][b].as_string();
 }
 
 // NAME-REPLICATEDJOB-NUMBER, as JobSet names its Jobs; by the name alone it might be another TrainJob's.
@@ -109,8 +88,8 @@ kube::Async<std::vector<Json>> read_events(kube::ApiServer& server, api::ObjectK
                                      "type=Warning,involvedObject.kind=Job",
                                      "type=Warning,involvedObject.kind=Pod"};
     for (const std::string& selector : selectors) {
-        std::string query = "fieldSelector=" + kube::percent_encode(selector);
-        auto found = co_await read_list(server, resources::events, key.ns, std::move(query));
+        ListQuery query = {.resource = resources::events, .ns = key.ns, .fields = selector};
+        auto found = co_await read_objects(server, std::move(query));
         if (!found) co_return found.error();
         std::move(found->begin(), found->end(), std::back_inserter(events));
     }
@@ -123,9 +102,7 @@ kube::Async<RelatedObjects> collect(kube::ApiServer& server, api::ObjectKey key)
     RelatedObjects seen;
     kube::Request request = kube::get(resources::train_jobs, key);
     auto job = co_await kube::fetch(server, std::move(request), controller::managed_fields);
-    if (!job)
-        co_return job.error().code == api::Errc::not_found ? not_there(job.error(), key)
-                                                           : unreadable(job.error());
+    if (!job) co_return advised(job.error(), key);
     seen.job = std::move(*job);
 
     const api::TrainJob parsed = api::parse_train_job(seen.job);
@@ -140,9 +117,14 @@ kube::Async<RelatedObjects> collect(kube::ApiServer& server, api::ObjectKey key)
     seen.snapshot = part_of(std::move(snapshot));
     auto job_set = co_await read_if_there(server, resources::job_sets, key);
     seen.job_set = part_of(std::move(job_set));
-    const std::string of_the_job_set =
-        "labelSelector=" + kube::percent_encode(std::string(api::job_set_name_label) + "=" + key.name);
-    auto pods = co_await read_list(server, resources::pods, key.ns, of_the_job_set);
+    if (!parsed.queue.empty()) {
+        auto workload = co_await read_workload(server, key.ns, parsed.meta.uid);
+        seen.workload = part_of(std::move(workload));
+    }
+    ListQuery of_the_job_set = {.resource = resources::pods,
+                                .ns = key.ns,
+                                .labels = std::string(api::job_set_name_label) + "=" + key.name};
+    auto pods = co_await read_objects(server, std::move(of_the_job_set));
     seen.pods = part_of(std::move(pods));
     auto events = co_await read_events(server, key);
     seen.events = part_of(std::move(events));

@@ -1,13 +1,11 @@
 #include "explain/explain.hpp"
 
-#include <unistd.h>
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
 #include <cstdio>
-#include <cstdlib>
 
+#include "cluster/session.hpp"
 #include "explain/collect.hpp"
+#include "explain/document.hpp"
+#include "text/terminal.hpp"
 
 namespace cli {
 namespace {
@@ -16,27 +14,6 @@ using namespace std::chrono_literals;
 
 constexpr auto shortest_interval = 100ms;
 
-std::string environment(const char* name) {
-    const char* value = std::getenv(name);
-    return value ? value : "";
-}
-
-api::Result<api::ObjectKey> key_of(const ExplainSettings& settings, const std::string& ns) {
-    const std::string& text = settings.train_job;
-    const auto slash = text.find('/');
-    if (slash != std::string::npos) {
-        api::ObjectKey key = {text.substr(0, slash), text.substr(slash + 1)};
-        if (key.ns.empty() || key.name.empty() || key.name.find('/') != std::string::npos)
-            return api::invalid("", text + ": must be NAMESPACE/NAME, or a NAME");
-        if (!settings.cluster.ns.empty() && settings.cluster.ns != key.ns)
-            return api::invalid("", text + " is not in the namespace " + settings.cluster.ns +
-                                        " of --namespace: leave out one of them");
-        return key;
-    }
-    if (text.empty()) return api::invalid("", "the name of the TrainJob is empty");
-    return api::ObjectKey{ns, text};
-}
-
 // Changes whenever something of it does; the times on a screen always change.
 std::string version_of(const RelatedObjects& seen) {
     std::string versions;
@@ -44,7 +21,7 @@ std::string version_of(const RelatedObjects& seen) {
         versions.append(object["metadata"]["resourceVersion"].as_string()).append(" ");
     };
     note(seen.job);
-    for (const ReadResult<api::Json>* part : {&seen.runtime, &seen.snapshot, &seen.job_set}) {
+    for (const ReadResult<api::Json>* part : {&seen.runtime, &seen.snapshot, &seen.job_set, &seen.workload}) {
         note(part->found);
         versions += part->unread;
     }
@@ -55,59 +32,55 @@ std::string version_of(const RelatedObjects& seen) {
     return versions;
 }
 
-// Where screens go. A terminal shows one in the place of the other; elsewhere each that differs is printed
-// below.
-class Show {
+// A terminal shows one screen in the place of the other; elsewhere each that differs is printed below.
+class Printer {
 public:
-    explicit Show(const ExplainSettings& settings)
-        : terminal_(::isatty(STDOUT_FILENO) == 1), watch_(settings.watch) {}
+    explicit Printer(bool watch) : watch_(watch) {}
 
-    // False when nobody reads it any more.
+    /// Returns false if the output cannot be written.
     bool print(const RelatedObjects& seen, api::Time now) {
+        const Terminal shown = terminal();
         std::string version = version_of(seen);
-        if (!terminal_ && version == version_) return true;
-        const bool coloured = terminal_ && environment("NO_COLOR").empty();
-        std::string text = explain(seen, now, coloured ? Colours::yes : Colours::no);
-        if (terminal_ && watch_)
-            text.insert(0, "\x1b[H\x1b[2J");
-        else if (!version_.empty())
-            text.insert(0, "\n");
-        version_ = std::move(version);
-        return print(text);
-    }
-    static bool print(const std::string& text) {
-        std::fwrite(text.data(), 1, text.size(), stdout);
-        return std::fflush(stdout) == 0;
+        if (!shown.is_terminal && version == version_) return true;
+        const bool first = std::exchange(version_, std::move(version)).empty();
+        const std::string text = explain(seen, now, shown.colours);
+        if (shown.is_terminal && watch_) return cli::print((first ? "\x1b[2J" : "") + frame(text, shown));
+        return cli::print((first ? "" : "\n") + text);
     }
 
 private:
-    bool terminal_;
     bool watch_;
     std::string version_ = {};
 };
 
-// Whoever watches waits for the cluster to come back.
-kube::Async<> show(kube::ApiServer& server, kube::Clock& clock, api::ObjectKey key,
-                   const ExplainSettings& settings) {
-    Show output(settings);
+// A watch waits for the cluster to come back.
+kube::Async<net::Output> show(Session& session, api::ObjectKey key, const ExplainSettings& settings) {
+    Printer printer(settings.watch);
     std::string trouble;
     for (bool again = false;; again = true) {
-        const auto seen = co_await collect(server, key);
-        if (seen) {
+        const auto seen = co_await collect(session.server, key);
+        if (seen && settings.format == ExplainFormat::json) {
+            co_return net::Output{.out = api::to_json(explain_document(*seen, session.now())) + "\n"};
+        } else if (seen) {
             trouble.clear();
-            const auto now = std::chrono::floor<std::chrono::seconds>(clock.wall());
-            if (!output.print(*seen, now)) co_return api::Error{.message = "the output cannot be written"};
+            if (!printer.print(*seen, session.now()))
+                co_return api::Error{.message = "the output cannot be written"};
         } else if (again && seen.error().code == api::Errc::not_found) {
-            Show::print("\nTrainJob " + to_string(key) + " is gone\n");
-            co_return api::Result<>();
+            co_return net::Output{.out = "\nTrainJob " + to_string(key) + " is gone\n"};
         } else if (!again || seen.error().code != api::Errc::unavailable) {
             co_return seen.error();
         } else if (std::exchange(trouble, api::describe(seen.error())) != api::describe(seen.error())) {
-            std::fprintf(stderr, "kubectl trainjob explain: %s; trying again\n", trouble.c_str());
+            std::fputs(remark("explain", trouble + "; trying again").c_str(), stderr);
         }
-        if (!settings.watch) co_return api::Result<>();
-        co_await clock.sleep_until(clock.now() + settings.interval);
+        if (!settings.watch) co_return net::Output{};
+        co_await session.clock.sleep_until(session.clock.now() + settings.interval);
     }
+}
+
+kube::Async<net::Output> explain_job(Session& session, const ExplainSettings& settings) {
+    const auto key = key_of(settings.train_job, settings.cluster, session.ns);
+    if (!key) co_return key.error();
+    co_return co_await show(session, *key, settings);
 }
 
 }  // namespace
@@ -115,6 +88,10 @@ kube::Async<> show(kube::ApiServer& server, kube::Clock& clock, api::ObjectKey k
 void add_options(net::Options& options, ExplainSettings& settings) {
     options.add_argument("NAMESPACE/NAME", settings.train_job,
                          "which TrainJob; a NAME alone is one of --namespace");
+    options.add_choice("output", settings.format,
+                       {{"text", ExplainFormat::text}, {"json", ExplainFormat::json}},
+                       "a screen, or a document for programs");
+    options.shorten("output", 'o');
     options.add("watch", settings.watch,
                 "show it again whenever something has changed, until the TrainJob is gone");
     options.shorten("watch", 'w');
@@ -124,27 +101,10 @@ void add_options(net::Options& options, ExplainSettings& settings) {
 
 api::Result<net::Output> explain(const ExplainSettings& settings) {
     if (settings.interval < shortest_interval) return api::invalid("", "--interval must be at least 100ms");
-    auto config = find_cluster(settings.cluster);
-    if (!config) return config.error();
-    const auto key = key_of(settings, config->ns);
-    if (!key) return key.error();
-    boost::asio::io_context context{1};
-    const auto clock = kube::make_clock(context.get_executor());
-    const auto server = connect(context.get_executor(), *clock, std::move(*config), settings.cluster);
-    if (!server) return server.error();
-    api::Result<> outcome;
-    std::exception_ptr thrown;
-    boost::asio::co_spawn(context, show(**server, *clock, *key, settings),
-                          [&](std::exception_ptr failure, api::Result<> result) {
-                              thrown = failure;
-                              outcome = std::move(result);
-                              context.stop();
-                          });
-    context.run();
-    if (thrown) std::rethrow_exception(thrown);
-    if (outcome) return net::Output{};
-    return net::Output{.err = "kubectl trainjob explain: " + api::describe(outcome.error()) + "\n",
-                       .status = 1};
+    if (settings.watch && settings.format == ExplainFormat::json)
+        return api::invalid("", "--watch shows a screen: leave out --output");
+    return with_cluster(settings.cluster, "explain",
+                        [&](Session& session) { return explain_job(session, settings); });
 }
 
 }  // namespace cli

@@ -9,9 +9,12 @@
 /// user.
 namespace cli {
 
+enum class ExplainFormat { text, json };
+
 struct ExplainSettings {
     std::string train_job = {};  ///< NAMESPACE/NAME, or a name
     ClusterSettings cluster = {};
+    ExplainFormat format = ExplainFormat::text;
     bool watch = false;
     std::chrono::milliseconds interval{2'000};  ///< of `watch`
 };

@@ -1,5 +1,6 @@
 #include "explain/pod_problems.hpp"
 
+#include <tuple>
 #include <vector>
 
 #include "api/condition.hpp"
@@ -11,6 +12,13 @@ namespace {
 using api::Json;
 
 std::string text_of(const Json& json) { return std::string(json.as_string()); }
+
+auto rank_of(const Json& pod) {
+    const Json& labels = pod["metadata"]["labels"];
+    const std::string_view index = labels["batch.kubernetes.io/job-completion-index"].as_string();
+    return std::tuple(labels["batch.kubernetes.io/job-name"].as_string(), index.size(), index,
+                      pod["metadata"]["name"].as_string());
+}
 
 // What every Pod goes through.
 bool is_ordinary(std::string_view reason) {
@@ -68,6 +76,8 @@ std::string problem_of_deletion(const Json& pod, api::Time now) {
 }
 
 }  // namespace
+
+bool comes_before(const Json& a, const Json& b) { return rank_of(a) < rank_of(b); }
 
 std::string times(std::int64_t count) { return count == 1 ? "once" : std::to_string(count) + " times"; }
 

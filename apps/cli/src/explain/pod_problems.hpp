@@ -6,6 +6,9 @@
 
 namespace cli {
 
+/// By Job, then by number.
+bool comes_before(const api::Json& a, const api::Json& b);
+
 /// "Running", "Succeeded", ...; "Terminating" for one that is being deleted, as kubectl says.
 std::string phase_of(const api::Json& pod);
 

@@ -8,13 +8,15 @@
 #include "api/job_set.hpp"
 #include "api/names.hpp"
 #include "explain/differences.hpp"
+#include "explain/happenings.hpp"
 #include "explain/pod_problems.hpp"
+#include "explain/workload.hpp"
+#include "job/brief.hpp"
 #include "lifecycle/conditions.hpp"
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/observed.hpp"
 #include "lifecycle/state.hpp"
 #include "lifecycle/ttl.hpp"
-
 #include "runtime/snapshot.hpp"
 
 namespace cli {
@@ -27,20 +29,6 @@ constexpr std::size_t most_pods = 16;
 constexpr std::size_t most_events = 8;
 constexpr std::size_t most_differences = 8;
 
-enum class Tone { plain, good, bad, held, faint };
-
-// For terminals, that obey control characters: C0, DEL, and C1 in UTF-8.
-std::string harmless(std::string_view text) {
-    std::string out;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const auto byte = static_cast<unsigned char>(text[i]);
-        const bool c1 = byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
-        if (c1) ++i;
-        out += byte < 0x20 || byte == 0x7F || c1 ? ' ' : text[i];
-    }
-    return out;
-}
-
 std::string text_of(const Json& json) { return std::string(json.as_string()); }
 
 // The screen, line by line: a heading in the margin, and what there is to say.
@@ -51,76 +39,23 @@ public:
     void line(std::string_view heading, std::string_view text, Tone tone = Tone::plain) {
         std::string margin(heading);
         margin.resize(std::max<std::size_t>(margin.size() + 1, 10), ' ');
-        text_ += painted(margin, Tone::faint) + painted(harmless(text), tone) + "\n";
+        text_ += painted(margin, Tone::faint, colours_) + painted(harmless(text), tone, colours_) + "\n";
     }
     std::string take() && { return std::move(text_); }
 
 private:
-    std::string painted(std::string text, Tone tone) const {
-        if (colours_ == Colours::no || tone == Tone::plain) return text;
-        const char* code = tone == Tone::good   ? "32"
-                           : tone == Tone::bad  ? "31"
-                           : tone == Tone::held ? "33"
-                                                : "2";
-        return "\x1b[" + std::string(code) + "m" + text + "\x1b[0m";
-    }
-
     Colours colours_;
     std::string text_ = {};
 };
 
-struct Standing {
-    std::string_view word;
-    Tone tone;
-};
-
-// A JobSet says little of whether anything runs.
-Standing standing_of(const ReadResult<std::vector<Json>>& pods) {
-    if (pods.is_unread()) return {"has its JobSet", Tone::good};
-    const bool any = std::any_of(pods.found.begin(), pods.found.end(), [](const Json& pod) {
-        const std::string phase = phase_of(pod);
-        return phase != "Pending" && phase != "Failed";
-    });
-    if (any) return {"running", Tone::good};
-    return {"waits for its Pods", Tone::held};
-}
-
-bool lacks_verdict(const api::TrainJob& job) {
-    const api::Condition* created = api::find_condition(job.conditions, api::condition::created);
-    return created && created->status == "Unknown";
-}
-
-Standing standing_of(const api::TrainJob& job, const ReadResult<std::vector<Json>>& pods) {
-    switch (lifecycle::state_of(job)) {
-        case lifecycle::State::pending: return {"not looked at yet", Tone::held};
-        case lifecycle::State::blocked:
-            return lacks_verdict(job) ? Standing{"not created yet, retried", Tone::held}
-                                      : Standing{"cannot be created", Tone::bad};
-        case lifecycle::State::running: return standing_of(pods);
-        case lifecycle::State::suspended: return {"suspended", Tone::held};
-        case lifecycle::State::complete: return {"complete", Tone::good};
-        case lifecycle::State::failed: return {"failed", Tone::bad};
-        case lifecycle::State::elsewhere: return {"managed by another controller", Tone::held};
-    }
-    return {"?", Tone::plain};
-}
-
-std::string span(api::Time then, api::Time now) { return format_duration(std::max(now - then, seconds(0))); }
+std::string span(api::Time then, api::Time now) { return format_duration(since(then, now)); }
 
 std::string ago(api::Time then, api::Time now) { return span(then, now) + " ago"; }
 
-// The condition that the state comes from: the last one, but for a resumed job the one about its objects.
-const api::Condition* telling(const api::TrainJob& job) {
-    if (const api::Condition* end = api::terminal_condition(job)) return end;
-    const bool suspended = api::is_true(job.conditions, api::condition::suspended);
-    return api::find_condition(job.conditions,
-                               suspended ? api::condition::suspended : api::condition::created);
-}
-
 void tell_state(const api::TrainJob& job, const RelatedObjects& seen, api::Time now, Screen& screen) {
     screen.line("TrainJob", to_string(job.meta.key()) + ", created " + ago(job.meta.creation, now));
-    const Standing standing = standing_of(job, seen.pods);
-    const api::Condition* condition = telling(job);
+    const Standing standing = standing_of(job, pods_run(seen.pods));
+    const api::Condition* condition = telling_condition(job);
     std::string text(standing.word);
     if (lifecycle::state_of(job) == lifecycle::State::elsewhere) text += ": " + job.managed_by;
     if (condition) text += " since " + span(condition->last_transition, now) + " (" + condition->reason + ")";
@@ -137,13 +72,34 @@ void tell_state(const api::TrainJob& job, const RelatedObjects& seen, api::Time 
         const bool suspended = api::is_true(job.conditions, api::condition::suspended);
         if (job.suspend != suspended)
             screen.line("", job.suspend ? "is to be suspended" : "is to run again", Tone::held);
-        const Json& queue = seen.job["metadata"]["labels"][api::queue_label];
-        if (job.suspend && !queue.empty())
-            screen.line("", "Kueue decides when it runs; it waits in the queue " + text_of(queue),
-                        Tone::held);
+        if (job.suspend && !job.queue.empty())
+            screen.line("", "Kueue decides when it runs; it waits in the queue " + job.queue, Tone::held);
     }
     if (job.meta.deletion)
         screen.line("", "is being deleted, since " + span(*job.meta.deletion, now), Tone::held);
+}
+
+void tell_queue(const api::TrainJob& job, const ReadResult<Json>& workload, Screen& screen) {
+    if (job.queue.empty() || api::terminal_condition(job)) return;
+    if (workload.is_unread())
+        return screen.line("Queue", job.queue + "; its Workload could not be read: " + workload.unread,
+                           Tone::held);
+    const QueueStanding standing = queue_standing(workload.found);
+    screen.line("Queue", job.queue + ": " + standing.text, standing.tone);
+}
+
+void tell_progress(const Json& job, bool ended, api::Time now, Screen& screen) {
+    const Progress progress = progress_of(job);
+    if (!progress.reported) return;
+    std::string text = progress.percent ? std::to_string(*progress.percent) + "%" : "";
+    const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+    const auto left = remaining_time(progress, now);
+    if (left && !ended) add(format_duration(*left) + " left");
+    for (const Json& metric : job["status"]["trainerStatus"]["metrics"].items())
+        add(text_of(metric["name"]) + " " + text_of(metric["value"]));
+    const bool stale = !ended && now - *progress.reported > stale_report;
+    add((stale ? "nothing reported since " : "reported ") + ago(*progress.reported, now));
+    screen.line("Progress", text, stale ? Tone::held : Tone::plain);
 }
 
 void tell_deadline(const api::TrainJob& job, api::Time now, Screen& screen) {
@@ -234,14 +190,6 @@ void tell_job_set(const api::TrainJob& job, const ReadResult<Json>& seen, Screen
         screen.line("", "  jobs of " + counts_of(each));
 }
 
-// Pods as people count them: by Job, then by number.
-auto rank_of(const Json& pod) {
-    const Json& labels = pod["metadata"]["labels"];
-    const std::string_view index = labels["batch.kubernetes.io/job-completion-index"].as_string();
-    return std::tuple(labels["batch.kubernetes.io/job-name"].as_string(), index.size(), index,
-                      pod["metadata"]["name"].as_string());
-}
-
 void tell_pods(const ReadResult<std::vector<Json>>& seen, api::Time now, Screen& screen) {
     if (seen.is_unread()) return screen.line("Pods", "could not be read: " + seen.unread, Tone::held);
     if (seen.found.empty()) return screen.line("Pods", "none");
@@ -267,8 +215,8 @@ void tell_pods(const ReadResult<std::vector<Json>>& seen, api::Time now, Screen&
 
     // Those with problems first: of a thousand Pods, they are what one looks for.
     std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-        return std::tuple(a.problem.empty(), rank_of(*a.pod)) <
-               std::tuple(b.problem.empty(), rank_of(*b.pod));
+        if (a.problem.empty() != b.problem.empty()) return b.problem.empty();
+        return comes_before(*a.pod, *b.pod);
     });
     tell_some(rows, most_pods, screen, [&](const Row& row) {
         const std::string node = text_of((*row.pod)["spec"]["nodeName"]);
@@ -279,74 +227,26 @@ void tell_pods(const ReadResult<std::vector<Json>>& seen, api::Time now, Screen&
     });
 }
 
-// Of a series its latest time.
-api::Time time_of(const Json& event) {
-    for (const Json* text : {&event["series"]["lastObservedTime"], &event["lastTimestamp"],
-                             &event["eventTime"], &event["metadata"]["creationTimestamp"]})
-        if (const auto time = api::parse_time(text->as_string())) return *time;
-    return {};
-}
-
-struct Happening {
-    api::Time last = {};
-    std::int64_t count = 0;
-    std::string text = {};
-    bool warning = false;
-};
-
-// What was said of many Pods in the same words happened many times.
-std::vector<Happening> happenings_of(const std::vector<Json>& events) {
-    std::map<std::tuple<std::string_view, std::string_view, std::string_view>, Happening> folded;
-    for (const Json& event : events) {
-        const std::string_view kind = event["involvedObject"]["kind"].as_string();
-        const std::string_view reason = event["reason"].as_string();
-        Happening& each = folded[{kind, reason, event["message"].as_string()}];
-        const bool first = each.count == 0;
-        each.count +=
-            std::max({event["series"]["count"].int_or(1), event["count"].int_or(1), std::int64_t(1)});
-        each.last = std::max(each.last, time_of(event));
-        each.warning = event["type"].as_string() == "Warning";
-        const std::string_view name = event["involvedObject"]["name"].as_string();
-        const bool of_a_part = kind == "Pod" || kind == "Job";
-        if (first) each.text = of_a_part ? std::string(kind) + " " + std::string(name) : std::string(kind);
-    }
-    std::vector<Happening> all;
-    for (auto& [key, each] : folded) {
-        each.text += "  " + std::string(std::get<1>(key));
-        if (each.count > 1) each.text += " (" + times(each.count) + ")";
-        each.text += ": " + std::string(std::get<2>(key));
-        all.push_back(std::move(each));
-    }
-    std::stable_sort(all.begin(), all.end(),
-                     [](const Happening& a, const Happening& b) { return a.last < b.last; });
-    return all;
-}
-
 void tell_events(const ReadResult<std::vector<Json>>& seen, api::Time now, Screen& screen) {
     if (seen.is_unread()) return screen.line("Events", "could not be read: " + seen.unread, Tone::held);
     const auto all = happenings_of(seen.found);
     if (all.empty()) return screen.line("Events", "none (they may have expired)");
     const std::size_t first = all.size() - std::min(all.size(), most_events);
     for (std::size_t i = first; i < all.size(); ++i)
-        screen.line(i == first ? "Events" : "", ago(all[i].last, now) + "  " + all[i].text,
+        screen.line(i == first ? "Events" : "", ago(all[i].last, now) + "  " + text_of(all[i]),
                     all[i].warning ? Tone::bad : Tone::plain);
 }
 
 }  // namespace
 
-std::string format_duration(seconds time) {
-    using Unit = std::pair<std::int64_t, const char*>;
-    std::string text;
-    int units = 0;
-    auto left = time.count();
-    for (const auto& [length, word] : {Unit{86400, "d"}, Unit{3600, "h"}, Unit{60, "m"}, Unit{1, "s"}}) {
-        const std::int64_t count = left / length;
-        left %= length;
-        if (count == 0 && units == 0) continue;
-        if (count > 0) text += (text.empty() ? "" : " ") + std::to_string(count) + word;
-        if (++units == 2) break;
-    }
-    return text.empty() ? "0s" : text;
+// A JobSet says little of whether anything runs.
+PodsRun pods_run(const ReadResult<std::vector<Json>>& pods) {
+    if (pods.is_unread()) return PodsRun::unknown;
+    const bool any = std::any_of(pods.found.begin(), pods.found.end(), [](const Json& pod) {
+        const std::string phase = phase_of(pod);
+        return phase != "Pending" && phase != "Failed";
+    });
+    return any ? PodsRun::yes : PodsRun::no;
 }
 
 std::string explain(const RelatedObjects& seen, api::Time now, Colours colours) {
@@ -357,6 +257,8 @@ std::string explain(const RelatedObjects& seen, api::Time now, Colours colours) 
 
     Screen screen(colours);
     tell_state(job, seen, now, screen);
+    tell_queue(job, seen.workload, screen);
+    tell_progress(seen.job, api::terminal_condition(job) != nullptr, now, screen);
     tell_deadline(job, now, screen);
     tell_time_to_live(job, seen.runtime, snapshot, now, screen);
     tell_runtime(job, seen.runtime, snapshot, screen);

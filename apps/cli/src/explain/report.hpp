@@ -4,6 +4,9 @@
 
 #include "api/json.hpp"
 #include "api/time.hpp"
+#include "job/standing.hpp"
+#include "text/duration.hpp"
+#include "text/tone.hpp"
 
 namespace cli {
 
@@ -23,17 +26,16 @@ struct RelatedObjects {
     ReadResult<api::Json> snapshot = {};  ///< the ConfigMap
     ReadResult<api::Json> job_set = {};   ///< of that name, with any owner
     ReadResult<std::vector<api::Json>> pods = {};
+    ReadResult<api::Json> workload = {};             ///< Kueue's; only of a TrainJob in a queue
     ReadResult<std::vector<api::Json>> events = {};  ///< of the TrainJob and what it made, in any order
 };
 
-enum class Colours { no, yes };
+/// Whether Pods run or have ended well, by the Pods themselves: a JobSet says little of that.
+PodsRun pods_run(const ReadResult<std::vector<api::Json>>& pods);
 
-/// One screen for people: state and why, deadline and time to live, runtime and how it has changed since,
+/// One screen for users: state and why, deadline and time to live, runtime and how it has changed since,
 /// JobSet, Pods with their problems, latest events. What objects say comes without control characters, which
 /// terminals would obey.
 std::string explain(const RelatedObjects& seen, api::Time now, Colours colours);
-
-/// "2d 3h", "5m 10s", "0s": the two largest units.
-std::string format_duration(std::chrono::seconds time);
 
 }  // namespace cli

@@ -1,0 +1,29 @@
+#pragma once
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "net/process/options.hpp"
+
+namespace cli {
+
+struct Example {
+    const char* command;  ///< without "kubectl trainjob " in front
+    const char* about;
+};
+
+/// A command of `kubectl trainjob`.
+struct Command {
+    std::string_view name;
+    const char* argument;  ///< placeholder of its positional arguments; empty: it has none
+    const char* about;     ///< a line for the list of commands
+    const char* help;
+    std::span<const Example> examples;
+    int (*run)(net::Options& options, int argc, char** argv);
+    std::vector<net::Options::Described> (*options)();
+};
+
+/// All of them, sorted by name.
+std::span<const Command> commands();
+
+}  // namespace cli

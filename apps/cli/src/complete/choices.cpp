@@ -1,0 +1,77 @@
+#include <algorithm>
+
+#include "complete/complete.hpp"
+
+namespace cli {
+namespace {
+
+using Described = net::Options::Described;
+
+// Of cobra, with which kubectl is made: whether the shell shall offer files.
+constexpr const char* files_too = ":0\n";
+constexpr const char* no_files = ":4\n";
+
+const Described* find(const std::vector<Described>& options, std::string_view word) {
+    const auto at = std::find_if(options.begin(), options.end(), [&](const Described& option) {
+        const bool is_short = word.size() == 2 && option.letter != 0 && word[1] == option.letter;
+        return word == "--" + option.name || is_short;
+    });
+    return at == options.end() || !word.starts_with('-') ? nullptr : &*at;
+}
+
+void add_values(const Described& option, Choices& choices) {
+    using Ask = Choices::Ask;
+    std::string_view rest = option.placeholder;
+    if (rest.find('|') == std::string_view::npos) {
+        choices.ask = rest == "NAMESPACE"        ? Ask::namespaces
+                      : rest == "FILE"           ? Ask::files
+                      : option.name == "runtime" ? Ask::runtimes
+                                                 : Ask::nothing;
+        return;
+    }
+    while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find('|'), rest.size());
+        choices.words.emplace_back(rest.substr(0, end), "");
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+}
+
+}  // namespace
+
+Choices choices_for(std::span<const std::string> words, std::span<const Command> commands) {
+    Choices choices;
+    if (words.size() <= 1) {
+        for (const Command& command : commands) choices.words.emplace_back(command.name, command.about);
+        return choices;
+    }
+    const auto command = std::find_if(commands.begin(), commands.end(),
+                                      [&](const Command& each) { return each.name == words.front(); });
+    if (command == commands.end()) return choices;
+    const std::vector<Described> options = command->options();
+    const std::string& last = words.back();
+    const Described* before = words.size() > 2 ? find(options, words[words.size() - 2]) : nullptr;
+    if (before && !before->placeholder.empty()) {
+        add_values(*before, choices);
+    } else if (const std::size_t equals = last.find('=');
+               last.starts_with("--") && equals != std::string::npos) {
+        choices.prefix = last.substr(0, equals + 1);
+        if (const Described* option = find(options, last.substr(0, equals))) add_values(*option, choices);
+    } else if (last.starts_with('-')) {
+        for (const Described& option : options) choices.words.emplace_back("--" + option.name, option.help);
+    } else if (command->argument[0] != '\0') {
+        choices.ask = Choices::Ask::train_jobs;
+    }
+    return choices;
+}
+
+std::string completion_lines(const Choices& choices, std::string_view last) {
+    std::string text;
+    for (const auto& [word, about] : choices.words) {
+        const std::string whole = choices.prefix + word;
+        if (!whole.starts_with(last)) continue;
+        text += whole + (about.empty() ? "" : "\t" + about) + "\n";
+    }
+    return text + (choices.ask == Choices::Ask::files ? files_too : no_files);
+}
+
+}  // namespace cli

@@ -1,0 +1,68 @@
+#include "complete/complete.hpp"
+
+#include "api/meta.hpp"
+#include "cluster/lists.hpp"
+#include "cluster/session.hpp"
+#include "text/terminal.hpp"
+
+namespace cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr kube::Resource namespaces = {"", "v1", "namespaces", false};
+
+// The shell waits for it.
+constexpr RequestTimeout timeout{3s};
+
+// What of the command line says which cluster it is: options of other kinds are passed over.
+ClusterSettings cluster_of(std::span<const std::string> words) {
+    ClusterSettings settings = {.request_timeout = timeout};
+    net::Options options("", "", "");
+    add_options(options, settings);
+    const auto described = options.described();
+    std::vector<const char*> known;
+    for (std::size_t i = 0; i + 1 < words.size(); ++i)
+        for (const net::Options::Described& option : described) {
+            const bool is_short = option.letter != 0 && words[i] == std::string{'-', option.letter};
+            if (words[i].starts_with("--" + option.name + "=")) known.push_back(words[i].c_str());
+            if (words[i] != "--" + option.name && !is_short) continue;
+            known.push_back(words[i].c_str());
+            known.push_back(words[i + 1].c_str());
+        }
+    if (!options.parse(known)) return {.request_timeout = timeout};
+    return settings;
+}
+
+// The first page has to do.
+kube::Async<> add_names(kube::ApiServer& server, kube::Resource resource, std::string ns, Choices& choices) {
+    ListQuery query = {.resource = resource, .ns = resource.namespaced ? std::move(ns) : ""};
+    auto page = co_await read_page(server, std::move(query), "");
+    if (!page) co_return page.error();
+    for (const api::Json& item : page->items) choices.words.emplace_back(api::parse_meta(item).name, "");
+    co_return api::Result<>();
+}
+
+kube::Async<net::Output> ask(Session& session, Choices& choices) {
+    using Ask = Choices::Ask;
+    const kube::Resource resource = choices.ask == Ask::train_jobs ? kube::resources::train_jobs
+                                    : choices.ask == Ask::namespaces
+                                        ? namespaces
+                                        : kube::resources::cluster_training_runtimes;
+    auto named = co_await add_names(session.server, resource, session.ns, choices);
+    if (choices.ask == Ask::runtimes)
+        named = co_await add_names(session.server, kube::resources::training_runtimes, session.ns, choices);
+    co_return net::Output{};
+}
+
+}  // namespace
+
+int complete(std::span<const std::string> words, std::span<const Command> commands) {
+    Choices choices = choices_for(words, commands);
+    if (choices.ask != Choices::Ask::nothing && choices.ask != Choices::Ask::files)
+        (void)with_cluster(cluster_of(words), "complete",
+                           [&](Session& session) { return ask(session, choices); });
+    return print(completion_lines(choices, words.empty() ? "" : words.back())) ? 0 : 1;
+}
+
+}  // namespace cli

@@ -1,0 +1,135 @@
+#include "job/brief.hpp"
+
+#include <algorithm>
+
+#include "api/names.hpp"
+#include "api/train_job_reader.hpp"
+#include "lifecycle/deadline.hpp"
+#include "lifecycle/state.hpp"
+#include "lifecycle/ttl.hpp"
+
+namespace cli {
+namespace {
+
+using api::Json;
+
+// A list has room for the beginning; `explain` shows all.
+constexpr std::size_t longest_message = 500;
+
+// Not within a character of UTF-8.
+std::string beginning_of(const std::string& text) {
+    std::size_t end = std::min(text.size(), longest_message);
+    while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+    return text.substr(0, end);
+}
+
+// Initializers are no nodes of the training.
+bool trains(const api::JobStatus& job) { return !job.name.ends_with("-initializer"); }
+
+bool has_ended(const api::JobStatus& job) { return job.active == 0 && (job.succeeded > 0 || job.failed > 0); }
+
+// A Job counts as ready once all of its Pods are.
+bool all_ready(const std::vector<api::JobStatus>& jobs) {
+    bool any = false;
+    for (const api::JobStatus& job : jobs) {
+        if (!trains(job) || has_ended(job)) continue;
+        if (job.ready == 0 || job.ready < job.active) return false;
+        any = true;
+    }
+    return any;
+}
+
+bool has_active(const std::vector<api::JobStatus>& jobs) {
+    return std::any_of(jobs.begin(), jobs.end(),
+                       [](const api::JobStatus& job) { return trains(job) && job.active > 0; });
+}
+
+void set_nodes(Brief& brief, const api::TrainJob& job, const RuntimeFacts* runtime) {
+    const Json& trainer = job.spec["trainer"];
+    brief.nodes.wanted = std::max<std::int64_t>(trainer["numNodes"].int_or(runtime ? runtime->nodes : 1), 0);
+    const std::int64_t each =
+        gpus_per_node(runtime ? runtime->resources : Json(), trainer["resourcesPerNode"]);
+    brief.gpus = each * brief.nodes.wanted;
+    if (lifecycle::state_of(job) != lifecycle::State::running) return;
+    if (all_ready(job.jobs_status))
+        brief.nodes.ready = brief.nodes.wanted;
+    else if (brief.nodes.wanted <= 1 || !has_active(job.jobs_status))
+        brief.nodes.ready = 0;
+    else
+        brief.needs_jobs = true;
+}
+
+void set_times(Brief& brief, const api::TrainJob& job, const RuntimeFacts* runtime) {
+    brief.created = job.meta.creation;
+    const api::Condition* end = api::terminal_condition(job);
+    if (!end) {
+        brief.deadline = lifecycle::deadline(job);
+        return;
+    }
+    brief.ended = true;
+    brief.complete = end->type == api::condition::complete;
+    brief.end = end->last_transition;
+    const auto ttl = runtime ? runtime->ttl : std::nullopt;
+    if (const auto left = lifecycle::time_to_live(job, ttl, *brief.end)) brief.expires = *brief.end + *left;
+}
+
+}  // namespace
+
+Progress progress_of(const Json& train_job) {
+    const Json& status = train_job["status"]["trainerStatus"];
+    const auto reported = api::parse_time(status["lastUpdatedTime"].as_string());
+    return {.percent = status["progressPercentage"].as_int(),
+            .remaining = status["estimatedRemainingSeconds"].as_int(),
+            .reported = reported ? std::optional(*reported) : std::nullopt};
+}
+
+std::optional<std::chrono::seconds> remaining_time(const Progress& progress, api::Time now) {
+    if (!progress.remaining) return std::nullopt;
+    const api::Time start = progress.reported.value_or(now);
+    // A bound that no training has, so that the sum cannot overflow.
+    const std::chrono::seconds left(std::clamp<std::int64_t>(*progress.remaining, 0, 1'000'000'000));
+    return std::max(left - std::max(now - start, std::chrono::seconds(0)), std::chrono::seconds(0));
+}
+
+const api::Condition* telling_condition(const api::TrainJob& job) {
+    if (const api::Condition* end = api::terminal_condition(job)) return end;
+    const bool suspended = api::is_true(job.conditions, api::condition::suspended);
+    return api::find_condition(job.conditions,
+                               suspended ? api::condition::suspended : api::condition::created);
+}
+
+PodsRun pods_run(const std::vector<api::JobStatus>& jobs) {
+    const bool any = std::any_of(jobs.begin(), jobs.end(), [](const api::JobStatus& job) {
+        return job.ready > 0 || job.succeeded > 0;
+    });
+    return any ? PodsRun::yes : PodsRun::no;
+}
+
+Brief brief_of(Json train_job, const Runtimes& runtimes) {
+    Brief brief;
+    brief.progress = progress_of(train_job);
+    const api::TrainJob job = api::take_train_job(std::move(train_job));
+    const RuntimeFacts* runtime = find_runtime(runtimes, job);
+    brief.key = job.meta.key();
+    brief.uid = job.meta.uid;
+    brief.standing = activity_of(job, pods_run(job.jobs_status));
+    brief.waits_for_pods = brief.standing.word == standing_of(PodsRun::no).word;
+    if (const api::Condition* condition = telling_condition(job)) {
+        brief.reason = condition->reason;
+        brief.message = beginning_of(condition->message);
+    }
+    brief.suspend = job.suspend;
+    brief.queue = job.queue;
+    brief.runtime_kind = job.runtime_ref.kind;
+    brief.runtime = job.runtime_ref.name;
+    set_times(brief, job, runtime);
+    set_nodes(brief, job, runtime);
+    return brief;
+}
+
+void set_ready_nodes(Brief& brief, std::int64_t ready) {
+    brief.nodes.ready = std::clamp<std::int64_t>(ready, 0, brief.nodes.wanted);
+    if (ready > 0 && brief.waits_for_pods) brief.standing = standing_of(PodsRun::yes);
+}
+
+}  // namespace cli

@@ -1,0 +1,71 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/json.hpp"
+#include "api/time.hpp"
+#include "job/runtimes.hpp"
+#include "job/standing.hpp"
+
+namespace cli {
+
+/// What the training code itself has reported last (`status.trainerStatus`).
+struct Progress {
+    std::optional<std::int64_t> percent = {};
+    std::optional<std::int64_t> remaining = {};  ///< seconds, counted from `reported`
+    std::optional<api::Time> reported = {};
+};
+
+/// Reports that are older than this are stale.
+inline constexpr std::chrono::minutes stale_report{15};
+
+Progress progress_of(const api::Json& train_job);
+
+/// Returns what is left of the training now. Empty: nothing was reported.
+std::optional<std::chrono::seconds> remaining_time(const Progress& progress, api::Time now);
+
+/// Pods of a TrainJob that train.
+struct Nodes {
+    std::int64_t wanted = 0;
+    std::optional<std::int64_t> ready = {};  ///< empty: not known
+};
+
+/// What lists show of one TrainJob, in about a kilobyte.
+struct Brief {
+    api::ObjectKey key = {};
+    std::string uid = {};
+    Standing standing = {};
+    bool ended = false;
+    bool complete = false;
+    bool suspend = false;      ///< `spec.suspend`
+    std::string reason = {};   ///< of the condition that tells most
+    std::string message = {};  ///< the same, at most 500 bytes
+    api::Time created = {};
+    std::optional<api::Time> end = {};
+    std::optional<api::Time> deadline = {};  ///< of a job that has not ended
+    std::optional<api::Time> expires = {};   ///< when it will be deleted
+    Progress progress = {};
+    Nodes nodes = {};
+    std::int64_t gpus = 0;  ///< of all nodes
+    std::string queue = {};
+    std::string runtime_kind = {};
+    std::string runtime = {};
+    /// Of a job of several nodes, its status does not tell how many are ready: its Jobs do.
+    bool needs_jobs = false;
+    bool waits_for_pods = false;  ///< none of its Pods runs, by its status
+};
+
+Brief brief_of(api::Json train_job, const Runtimes& runtimes);
+
+/// Takes over the number of ready nodes that the Jobs of a `needs_jobs` TrainJob tell.
+void set_ready_nodes(Brief& brief, std::int64_t ready);
+
+/// Returns the condition that tells most of a TrainJob's state; nullptr if it has none.
+const api::Condition* telling_condition(const api::TrainJob& job);
+
+/// Returns whether Pods run, by `status.jobsStatus` alone.
+PodsRun pods_run(const std::vector<api::JobStatus>& jobs);
+
+}  // namespace cli

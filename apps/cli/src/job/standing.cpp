@@ -1,0 +1,48 @@
+#include "job/standing.hpp"
+
+#include "lifecycle/state.hpp"
+
+namespace cli {
+namespace {
+
+bool lacks_verdict(const api::TrainJob& job) {
+    const api::Condition* created = api::find_condition(job.conditions, api::condition::created);
+    return created && created->status == "Unknown";
+}
+
+}  // namespace
+
+Standing standing_of(PodsRun pods) {
+    switch (pods) {
+        case PodsRun::unknown: return {"has its JobSet", Tone::good};
+        case PodsRun::no: return {"waits for its Pods", Tone::held};
+        case PodsRun::yes: return {"running", Tone::good};
+    }
+    return {"?", Tone::plain};
+}
+
+Standing standing_of(const api::TrainJob& job, PodsRun pods) {
+    switch (lifecycle::state_of(job)) {
+        case lifecycle::State::pending: return {"not looked at yet", Tone::held};
+        case lifecycle::State::blocked:
+            return lacks_verdict(job) ? Standing{"not created yet, retried", Tone::held}
+                                      : Standing{"cannot be created", Tone::bad};
+        case lifecycle::State::running: return standing_of(pods);
+        case lifecycle::State::suspended: return {"suspended", Tone::held};
+        case lifecycle::State::complete: return {"complete", Tone::good};
+        case lifecycle::State::failed: return {"failed", Tone::bad};
+        case lifecycle::State::elsewhere: return {"managed by another controller", Tone::held};
+    }
+    return {"?", Tone::plain};
+}
+
+Standing activity_of(const api::TrainJob& job, PodsRun pods) {
+    const lifecycle::State state = lifecycle::state_of(job);
+    if (job.meta.deletion) return {"being deleted", Tone::held};
+    if (state == lifecycle::State::suspended && !job.suspend) return {"resuming", Tone::held};
+    if (state == lifecycle::State::suspended && !job.queue.empty()) return {"queued", Tone::held};
+    if (state == lifecycle::State::running && job.suspend) return {"suspending", Tone::held};
+    return standing_of(job, pods);
+}
+
+}  // namespace cli

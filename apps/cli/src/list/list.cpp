@@ -1,0 +1,82 @@
+#include "list/list.hpp"
+
+#include <algorithm>
+
+#include "api/yaml.hpp"
+#include "cluster/session.hpp"
+#include "job/read.hpp"
+#include "list/rows.hpp"
+#include "list/watch.hpp"
+
+namespace cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto shortest_interval = 100ms;
+
+std::string text_of(const ListSettings& settings, std::span<const Brief> jobs, api::Time now) {
+    switch (settings.format) {
+        case ListFormat::json: return api::to_json(list_document(jobs)) + "\n";
+        case ListFormat::yaml: return api::to_yaml(list_document(jobs));
+        case ListFormat::name: return list_names(jobs);
+        default: break;
+    }
+    const TableStyle style = {.terminal = terminal(),
+                              .namespaces = settings.all_namespaces,
+                              .wide = settings.format == ListFormat::wide};
+    return list_table(jobs, now, style);
+}
+
+kube::Async<net::Output> show(Session& session, const ListSettings& settings) {
+    std::vector<std::string> notes;
+    Selection selection = {.ns = settings.all_namespaces ? "" : session.ns, .labels = settings.selector};
+    auto jobs = co_await read_overview(session.server, std::move(selection), notes);
+    if (!jobs) co_return jobs.error();
+    if (!settings.runtime.empty())
+        std::erase_if(*jobs, [&](const Brief& job) { return job.runtime != settings.runtime; });
+    net::Output output;
+    for (const std::string& note : notes) output.err += remark("list", "note: " + note);
+    const bool is_table = settings.format == ListFormat::table || settings.format == ListFormat::wide;
+    if (jobs->empty() && is_table)
+        output.err += settings.all_namespaces ? "No TrainJobs found\n"
+                                              : "No TrainJobs found in the namespace " + session.ns + "\n";
+    else
+        output.out = text_of(settings, *jobs, session.now());
+    co_return std::move(output);
+}
+
+}  // namespace
+
+void add_options(net::Options& options, ListSettings& settings) {
+    options.add("all-namespaces", settings.all_namespaces, "those of all namespaces");
+    options.shorten("all-namespaces", 'A');
+    options.add("selector", "LABELS", settings.selector, "only those with these labels: team=vision,!done");
+    options.shorten("selector", 'l');
+    options.add("runtime", "NAME", settings.runtime, "only those of the runtime with this name");
+    options.add_choice("output", settings.format,
+                       {{"table", ListFormat::table},
+                        {"wide", ListFormat::wide},
+                        {"json", ListFormat::json},
+                        {"yaml", ListFormat::yaml},
+                        {"name", ListFormat::name}},
+                       "a table, one with more columns, documents for programs, or names");
+    options.shorten("output", 'o');
+    options.add("watch", settings.watch,
+                "show them again when something has changed, until it is interrupted");
+    options.shorten("watch", 'w');
+    options.add("interval", "DURATION", settings.interval, "how often --watch shows changes; at least 100ms");
+    add_options(options, settings.cluster);
+}
+
+api::Result<net::Output> list(const ListSettings& settings) {
+    if (settings.interval < shortest_interval) return api::invalid("", "--interval must be at least 100ms");
+    const bool is_table = settings.format == ListFormat::table || settings.format == ListFormat::wide;
+    if (settings.watch && !is_table)
+        return api::invalid("", "--watch shows a table: leave out --output, or use --output=wide");
+    return with_cluster(settings.cluster, "list", [&](Session& session) {
+        return settings.watch ? watch_list(session, settings) : show(session, settings);
+    });
+}
+
+}  // namespace cli

@@ -1,0 +1,27 @@
+#pragma once
+#include "cluster/cluster.hpp"
+#include "net/process/run_main.hpp"
+
+/// `kubectl trainjob list`: the TrainJobs of a namespace or of all, a line for each.
+namespace cli {
+
+enum class ListFormat { table, wide, json, yaml, name };
+
+struct ListSettings {
+    ClusterSettings cluster = {};
+    bool all_namespaces = false;
+    std::string selector = {};
+    std::string runtime = {};  ///< only those of the runtime with this name
+    ListFormat format = ListFormat::table;
+    bool watch = false;
+    std::chrono::milliseconds interval{1'000};  ///< of `watch`
+};
+
+/// `settings` must outlive the options.
+void add_options(net::Options& options, ListSettings& settings);
+
+/// With `watch` it prints by itself until the output cannot be written: on a terminal the table anew, in a
+/// pipe a row for each change.
+api::Result<net::Output> list(const ListSettings& settings);
+
+}  // namespace cli

@@ -1,0 +1,138 @@
+#include "list/rows.hpp"
+
+#include <algorithm>
+
+#include "api/names.hpp"
+#include "text/bar.hpp"
+#include "text/duration.hpp"
+#include "text/table.hpp"
+
+namespace cli {
+namespace {
+
+using api::Json;
+
+constexpr std::size_t bar_columns = 10;
+
+Cell progress_cell(const Brief& job, api::Time now, const Terminal& terminal) {
+    if (!job.progress.percent) return {};
+    const double part = static_cast<double>(*job.progress.percent) / 100;
+    std::string text = terminal.is_terminal ? bar(0, part, bar_columns, terminal.glyphs) + " " : "";
+    text += std::to_string(*job.progress.percent) + "%";
+    const bool stale = !job.ended && job.progress.reported && now - *job.progress.reported > stale_report;
+    return {text + (stale ? " stale" : ""), stale ? Tone::held : Tone::plain};
+}
+
+Cell remaining_cell(const Brief& job, api::Time now) {
+    const auto left = remaining_time(job.progress, now);
+    return {left && !job.ended ? short_duration(*left) : ""};
+}
+
+Cell nodes_cell(const Brief& job) {
+    const std::string wanted = std::to_string(job.nodes.wanted);
+    if (!job.nodes.ready) return {wanted};
+    const bool all = *job.nodes.ready >= job.nodes.wanted;
+    return {std::to_string(*job.nodes.ready) + "/" + wanted, all ? Tone::plain : Tone::held};
+}
+
+Cell left_cell(const std::optional<api::Time>& end, api::Time now) {
+    if (!end) return {};
+    if (*end <= now) return {"passed", Tone::bad};
+    return {short_duration(*end - now)};
+}
+
+struct Column {
+    const char* title;
+    Cell (*cell)(const Brief& job, api::Time now, const Terminal& terminal);
+    bool only_wide = false;
+};
+
+const Column columns[] = {
+    {"NAME", [](const Brief& j, api::Time, const Terminal&) { return Cell{j.key.name}; }},
+    {"STATE",
+     [](const Brief& j, api::Time, const Terminal&) {
+         return Cell{std::string(j.standing.word), j.standing.tone};
+     }},
+    {"PROGRESS", progress_cell},
+    {"ETA", [](const Brief& j, api::Time now, const Terminal&) { return remaining_cell(j, now); }},
+    {"NODES", [](const Brief& j, api::Time, const Terminal&) { return nodes_cell(j); }},
+    {"GPUS", [](const Brief& j, api::Time,
+                const Terminal&) { return Cell{j.gpus > 0 ? std::to_string(j.gpus) : ""}; }},
+    {"AGE", [](const Brief& j, api::Time now,
+               const Terminal&) { return Cell{short_duration(since(j.created, now))}; }},
+    {"DEADLINE", [](const Brief& j, api::Time now, const Terminal&) { return left_cell(j.deadline, now); }},
+    {"TTL", [](const Brief& j, api::Time now, const Terminal&) { return left_cell(j.expires, now); }},
+    {"QUEUE", [](const Brief& j, api::Time, const Terminal&) { return Cell{j.queue}; }},
+    {"RUNTIME", [](const Brief& j, api::Time, const Terminal&) { return Cell{j.runtime}; }, true},
+    {"REASON", [](const Brief& j, api::Time, const Terminal&) { return Cell{j.reason}; }, true},
+    {"MESSAGE", [](const Brief& j, api::Time, const Terminal&) { return Cell{j.message}; }, true},
+};
+
+void set_time(Json& row, const char* name, const std::optional<api::Time>& time) {
+    if (time) row[name] = api::format_time(*time);
+}
+
+void set_text(Json& row, const char* name, const std::string& text) {
+    if (!text.empty()) row[name] = text;
+}
+
+}  // namespace
+
+std::string list_table(std::span<const Brief> jobs, api::Time now, const TableStyle& style) {
+    std::vector<std::string> heading;
+    std::vector<std::vector<Cell>> rows(jobs.size());
+    const auto add = [&](const char* title, const auto& cell_of) {
+        std::vector<Cell> cells;
+        for (const Brief& job : jobs) cells.push_back(cell_of(job));
+        const bool empty =
+            std::all_of(cells.begin(), cells.end(), [](const Cell& c) { return c.text.empty(); });
+        if (style.terminal.is_terminal && empty) return;
+        heading.emplace_back(title);
+        for (std::size_t i = 0; i < rows.size(); ++i) rows[i].push_back(std::move(cells[i]));
+    };
+    if (style.namespaces) add("NAMESPACE", [](const Brief& job) { return Cell{job.key.ns}; });
+    for (const Column& column : columns)
+        if (style.wide || !column.only_wide)
+            add(column.title, [&](const Brief& job) { return column.cell(job, now, style.terminal); });
+    std::string text =
+        table(heading, std::move(rows), style.terminal.colours, style.wide ? 0 : style.terminal.columns);
+    return style.heading ? text : text.substr(text.find('\n') + 1);
+}
+
+Json list_row(const Brief& job) {
+    Json row = Json::object({{"namespace", job.key.ns},
+                             {"name", job.key.name},
+                             {"uid", job.uid},
+                             {"state", job.standing.word},
+                             {"created", api::format_time(job.created)},
+                             {"gpus", job.gpus},
+                             {"nodes", Json::object({{"wanted", job.nodes.wanted}})},
+                             {"runtime", Json::object({{"kind", job.runtime_kind}, {"name", job.runtime}})}});
+    if (job.nodes.ready) row["nodes"]["ready"] = *job.nodes.ready;
+    if (job.progress.percent) row["progress"]["percent"] = *job.progress.percent;
+    if (job.progress.remaining) row["progress"]["remainingSeconds"] = *job.progress.remaining;
+    if (job.progress.reported) row["progress"]["reported"] = api::format_time(*job.progress.reported);
+    set_text(row, "reason", job.reason);
+    set_text(row, "message", job.message);
+    set_text(row, "queue", job.queue);
+    set_time(row, "ended", job.end);
+    set_time(row, "deadline", job.deadline);
+    set_time(row, "expires", job.expires);
+    return row;
+}
+
+Json list_document(std::span<const Brief> jobs) {
+    Json::Array items;
+    items.reserve(jobs.size());
+    for (const Brief& job : jobs) items.push_back(list_row(job));
+    return Json::object({{"items", std::move(items)}});
+}
+
+std::string list_names(std::span<const Brief> jobs) {
+    std::string text;
+    for (const Brief& job : jobs)
+        text.append("trainjob.").append(api::trainer_group).append("/").append(job.key.name).append("\n");
+    return text;
+}
+
+}  // namespace cli

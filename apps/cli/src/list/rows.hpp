@@ -1,0 +1,30 @@
+#pragma once
+#include <span>
+#include <string>
+
+#include "job/brief.hpp"
+#include "text/terminal.hpp"
+
+namespace cli {
+
+struct TableStyle {
+    Terminal terminal = {};
+    bool namespaces = false;  ///< with a column for them
+    bool wide = false;        ///< with runtime, reason and message, and lines of any length
+    bool heading = true;
+};
+
+/// Returns a table. On a terminal, columns without any value are left out, and lines end at its width.
+std::string list_table(std::span<const Brief> jobs, api::Time now, const TableStyle& style);
+
+/// Returns what docs/kubectl-trainjob.md lists, with points in time rather than durations: it stays equal as
+/// long as the TrainJob does.
+api::Json list_row(const Brief& job);
+
+/// Returns `{"items": [...]}` of such rows.
+api::Json list_document(std::span<const Brief> jobs);
+
+/// Returns "trainjob.trainer.kubeflow.org/NAME" in lines, as kubectl does.
+std::string list_names(std::span<const Brief> jobs);
+
+}  // namespace cli

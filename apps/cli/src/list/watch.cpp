@@ -1,0 +1,120 @@
+#include "list/watch.hpp"
+
+#include <algorithm>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <map>
+
+#include "job/read.hpp"
+#include "kube/watch/reflector.hpp"
+#include "kube/watch/store.hpp"
+#include "list/rows.hpp"
+
+namespace cli {
+namespace {
+
+using BriefStore = kube::Store<Brief>;
+
+// A terminal shows one table in the place of the other. Elsewhere, rows that differ are printed below.
+class Printer {
+public:
+    explicit Printer(const ListSettings& settings) : settings_(settings) {}
+
+    /// Returns false if the output cannot be written.
+    bool print(std::vector<Brief> jobs, api::Time now) {
+        TableStyle style = {.terminal = terminal(),
+                            .namespaces = settings_.all_namespaces,
+                            .wide = settings_.format == ListFormat::wide};
+        const bool first = !std::exchange(begun_, true);
+        if (style.terminal.is_terminal) {
+            const std::string clear = first ? "\x1b[2J" : "";
+            return cli::print(clear + frame(list_table(jobs, now, style), style.terminal));
+        }
+        style.heading = first;
+        keep_changes(jobs);
+        return (jobs.empty() && !first) || cli::print(list_table(jobs, now, style));
+    }
+
+private:
+    void keep_changes(std::vector<Brief>& jobs) {
+        std::map<api::ObjectKey, Shown> before = std::exchange(shown_, {});
+        for (const Brief& job : jobs) shown_[job.key] = {job, api::to_json(list_row(job))};
+        std::erase_if(jobs, [&](const Brief& job) {
+            const auto at = before.find(job.key);
+            return at != before.end() && at->second.text == shown_[job.key].text;
+        });
+        for (auto& [key, old] : before) {
+            if (shown_.contains(key)) continue;
+            old.job.standing = {"gone", Tone::faint};
+            jobs.push_back(std::move(old.job));
+        }
+    }
+
+    struct Shown {
+        Brief job = {};
+        std::string text = {};
+    };
+
+    const ListSettings& settings_;
+    bool begun_ = false;
+    std::map<api::ObjectKey, Shown> shown_ = {};
+};
+
+std::vector<Brief> sorted(const BriefStore& store) {
+    std::vector<Brief> jobs;
+    store.for_each(
+        [&](const api::ObjectKey&, const BriefStore::Entry& entry) { jobs.push_back(entry.index); });
+    std::sort(jobs.begin(), jobs.end(), [](const Brief& a, const Brief& b) { return a.key < b.key; });
+    return jobs;
+}
+
+kube::Async<net::Output> print_changes(Session& session, const ListSettings& settings,
+                                       const BriefStore& store, const std::string& ns,
+                                       std::vector<Brief> jobs) {
+    Printer printer(settings);
+    while (printer.print(std::move(jobs), session.now())) {
+        do co_await session.clock.sleep_until(session.clock.now() + settings.interval);
+        while (!store.is_synced(ns));
+        jobs = sorted(store);
+        std::vector<std::string> notes;
+        if (auto read = co_await read_ready_nodes(session.server, jobs, notes); !read) co_return read.error();
+    }
+    co_return api::Error{.message = "the output cannot be written"};
+}
+
+}  // namespace
+
+kube::Async<net::Output> watch_list(Session& session, const ListSettings& settings) {
+    using namespace boost::asio::experimental::awaitable_operators;
+    const std::string ns = settings.all_namespaces ? "" : session.ns;
+    std::vector<std::string> notes;
+    auto runtimes = co_await read_runtimes(session.server, ns, notes);
+    const auto wanted = [&](const Brief& job) {
+        return settings.runtime.empty() || job.runtime == settings.runtime;
+    };
+    // The first table comes from plain lists: their errors end the command, where a watch would go on trying.
+    Selection selection = {.ns = ns, .labels = settings.selector};
+    auto jobs = co_await read_jobs(session.server, std::move(selection), *runtimes);
+    if (!jobs) co_return jobs.error();
+    std::erase_if(*jobs, [&](const Brief& job) { return !wanted(job); });
+    if (auto read = co_await read_ready_nodes(session.server, *jobs, notes); !read) co_return read.error();
+    for (const std::string& note : notes) std::fputs(remark("list", "note: " + note).c_str(), stderr);
+
+    const auto transform = [&](api::Json& object) {
+        Brief brief = brief_of(std::move(object), *runtimes);
+        object = api::Json();
+        return wanted(brief) ? std::optional(std::move(brief)) : std::nullopt;
+    };
+    const auto ignore = [](const api::ObjectKey&, const BriefStore::Entry*, const BriefStore::Entry*) {};
+    const kube::Namespaces sections =
+        ns.empty() ? kube::Namespaces() : kube::Namespaces(std::vector<std::string>{ns});
+    BriefStore store(transform, ignore, sections);
+    kube::Scope scope = {
+        .resource = kube::resources::train_jobs, .ns = ns, .label_selector = settings.selector};
+    kube::Reflector reflector(session.server, session.clock, store.sections().front().sink, std::move(scope));
+    auto printed = print_changes(session, settings, store, ns, std::move(*jobs));
+    // Ends the reflector with the printing.
+    auto ended = co_await (reflector.run() || std::move(printed));
+    co_return std::move(std::get<1>(ended));
+}
+
+}  // namespace cli

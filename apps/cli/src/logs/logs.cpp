@@ -1,0 +1,255 @@
+#include "logs/logs.hpp"
+
+#include <algorithm>
+#include <boost/asio/this_coro.hpp>
+#include <set>
+
+#include "api/notes.hpp"
+#include "api/train_job.hpp"
+#include "cluster/lists.hpp"
+#include "cluster/refusal.hpp"
+#include "cluster/session.hpp"
+#include "logs/sources.hpp"
+#include "net/process/task_group.hpp"
+#include "text/terminal.hpp"
+
+namespace cli {
+namespace {
+
+using namespace std::chrono_literals;
+using api::Json;
+namespace resources = kube::resources;
+
+constexpr auto between_looks = 1s;
+constexpr std::chrono::hours longest_silence{24 * 365};
+constexpr std::size_t buffered = 64 * 1024;
+
+// Every line begins with its time: lines of several Pods can be merged, and no line is empty.
+std::string target_of(const std::string& ns, const LogSource& source) {
+    return kube::path(resources::pods, {ns, source.pod}) +
+           "/log?timestamps=true&container=" + kube::percent_encode(source.container);
+}
+
+// The output of one container, line by line.
+class LogStream {
+public:
+    LogStream(kube::ApiServer& server, std::unique_ptr<kube::Watch> watch, LogSource source,
+              std::string target, std::string prefix)
+        : server_(&server),
+          watch_(std::move(watch)),
+          source_(std::move(source)),
+          target_(std::move(target)),
+          prefix_(std::move(prefix)) {}
+
+    /// Reads the next line. False at the end.
+    kube::Async<bool> advance() {
+        if (!watch_) co_return false;
+        auto line = co_await watch_->next();
+        if (!line) co_return line.error();
+        if (line->empty()) {
+            watch_.reset();
+            co_return co_await read_last();
+        }
+        line_ = log_line(*line);
+        co_return true;
+    }
+    const LogSource& source() const { return source_; }
+    const std::string& stamp() const { return line_.stamp; }
+    std::string printed() const { return prefix_ + line_.text + "\n"; }
+
+private:
+    // A watch drops a last line without its end.
+    kube::Async<bool> read_last() {
+        kube::Request request = {.target = target_ + "&tailLines=1", .accept = "*/*"};
+        auto answer = co_await server_->send(std::move(request));
+        if (!answer || answer->body.empty() || answer->body.ends_with('\n')) co_return false;
+        LogLine last = log_line(answer->body);
+        if (last.stamp <= line_.stamp) co_return false;
+        line_ = std::move(last);
+        co_return true;
+    }
+
+    kube::ApiServer* server_;
+    std::unique_ptr<kube::Watch> watch_;
+    LogSource source_;
+    std::string target_;
+    std::string prefix_;
+    LogLine line_ = {};
+};
+
+class Logs {
+public:
+    Logs(Session& session, const LogsSettings& settings, api::ObjectKey key)
+        : session_(session), settings_(settings), key_(std::move(key)) {}
+
+    kube::Async<net::Output> run() {
+        auto ended = co_await has_ended();
+        if (!ended) co_return ended.error();
+        if (settings_.follow) co_return co_await follow_all();
+        auto sources = co_await look();
+        if (!sources) co_return sources.error();
+        if (sources->empty()) co_return no_pods(*ended);
+        co_return co_await merge_all(std::move(*sources));
+    }
+
+private:
+    kube::Async<bool> has_ended() {
+        kube::Request request = kube::get(resources::train_jobs, key_);
+        auto job = co_await kube::fetch(session_.server, std::move(request));
+        if (!job) co_return advised(job.error(), key_);
+        co_return api::terminal_condition(api::parse_train_job(*job)) != nullptr;
+    }
+
+    kube::Async<std::vector<LogSource>> look() {
+        ListQuery query = {.resource = resources::pods,
+                           .ns = key_.ns,
+                           .labels = std::string(api::job_set_name_label) + "=" + key_.name};
+        auto pods = co_await read_objects(session_.server, std::move(query));
+        if (!pods) co_return advised(pods.error());
+        const auto node = settings_.node < 0 ? std::nullopt : std::optional(settings_.node);
+        auto sources = log_sources(std::move(*pods), node, settings_.container);
+        several_ = several_ || sources.size() > 1;
+        co_return std::move(sources);
+    }
+
+    api::Error no_pods(bool ended) const {
+        const std::string name = settings_.node < 0 ? "no Pods" : "no node " + std::to_string(settings_.node);
+        return {.code = api::Errc::not_found,
+                .message = "TrainJob " + to_string(key_) + " has " + name + (ended ? " any more" : " yet") +
+                           "; `kubectl trainjob explain " + to_string(key_) + "` says why"};
+    }
+
+    std::string prefix_of(const LogSource& source) const {
+        return settings_.prefix || several_ ? source.label + " | " : "";
+    }
+
+    kube::Async<LogStream> open(LogSource source) {
+        std::string target = target_of(key_.ns, source);
+        kube::Request request = {.target = target, .accept = "*/*", .idle_timeout = longest_silence};
+        if (settings_.follow) request.target += "&follow=true";
+        if (settings_.tail >= 0) request.target += "&tailLines=" + std::to_string(settings_.tail);
+        auto watch = co_await session_.server.watch(std::move(request));
+        // A Pod that has gone since is no missing TrainJob.
+        if (!watch && watch.error().code == api::Errc::not_found) co_return watch.error();
+        if (!watch) co_return advised(watch.error());
+        std::string prefix = prefix_of(source);
+        co_return LogStream(session_.server, std::move(*watch), std::move(source), std::move(target),
+                            std::move(prefix));
+    }
+
+    void blame(const LogSource& source, const api::Error& error) {
+        failed_ = true;
+        remarks_ += remark("logs", source.pod + ": " + api::describe(error));
+    }
+
+    // The line with the earliest time of all comes first.
+    kube::Async<net::Output> merge_all(std::vector<LogSource> sources) {
+        std::vector<LogStream> streams;
+        for (const LogSource& source : sources) {
+            auto stream = co_await open(source);
+            if (!stream) {
+                blame(source, stream.error());
+                continue;
+            }
+            auto any = co_await stream->advance();
+            if (!any) blame(source, any.error());
+            if (any && *any) streams.push_back(std::move(*stream));
+        }
+        std::string text;
+        while (!streams.empty()) {
+            const auto first = std::min_element(
+                streams.begin(), streams.end(),
+                [](const LogStream& a, const LogStream& b) { return a.stamp() < b.stamp(); });
+            text += first->printed();
+            if (text.size() > buffered && !print(std::exchange(text, {})))
+                co_return api::Error{.message = "the output cannot be written"};
+            auto more = co_await first->advance();
+            if (!more) blame(first->source(), more.error());
+            if (!more || !*more) streams.erase(first);
+        }
+        net::Output output = {.out = std::move(text), .err = remarks_, .status = failed_ ? 1 : 0};
+        co_return std::move(output);
+    }
+
+    kube::Task<> follow(LogSource source) {
+        auto stream = co_await open(source);
+        while (stream) {
+            auto more = co_await stream->advance();
+            if (!more) {
+                blame(source, more.error());
+                co_return;
+            }
+            if (!*more) co_return;
+            if (!print(stream->printed())) unwritable_ = true;
+        }
+        blame(source, stream.error());
+    }
+
+    kube::Async<net::Output> follow_all() {
+        net::TaskGroup group(co_await boost::asio::this_coro::executor);
+        api::Result<net::Output> outcome = net::Output{};
+        std::set<std::string> begun;
+        std::exception_ptr bug;
+        const auto pass_on = [&bug](const std::exception_ptr& thrown) { bug = thrown ? thrown : bug; };
+        while (!unwritable_) {
+            auto ended = co_await has_ended();
+            auto sources = co_await look();
+            const bool gone = !ended && ended.error().code == api::Errc::not_found;
+            const bool unavailable = !ended && ended.error().code == api::Errc::unavailable;
+            if (!ended && !gone && !unavailable) {
+                outcome = ended.error();
+                break;
+            }
+            if (sources)
+                for (LogSource& source : *sources)
+                    if (!source.waits && begun.insert(source.id).second)
+                        group.start(follow(std::move(source)), pass_on);
+            if ((gone || (ended && *ended)) && sources && group.empty()) break;
+            std::fputs(std::exchange(remarks_, {}).c_str(), stderr);
+            co_await session_.clock.sleep_until(session_.clock.now() + between_looks);
+        }
+        co_await group.join();
+        if (bug) std::rethrow_exception(bug);
+        if (outcome && begun.empty()) outcome = no_pods(true);
+        if (outcome) outcome->err = remarks_;
+        if (outcome && failed_) outcome->status = 1;
+        co_return std::move(outcome);
+    }
+
+    Session& session_;
+    const LogsSettings& settings_;
+    api::ObjectKey key_;
+    bool several_ = false;
+    bool failed_ = false;
+    bool unwritable_ = false;
+    std::string remarks_ = {};
+};
+
+kube::Async<net::Output> show(Session& session, const LogsSettings& settings) {
+    const auto key = key_of(settings.train_job, settings.cluster, session.ns);
+    if (!key) co_return key.error();
+    Logs logs(session, settings, *key);
+    co_return co_await logs.run();
+}
+
+}  // namespace
+
+void add_options(net::Options& options, LogsSettings& settings) {
+    options.add_argument("NAMESPACE/NAME", settings.train_job,
+                         "which TrainJob; a NAME alone is one of --namespace");
+    options.add("node", "NUMBER", settings.node, "only this node, counted from 0; -1 is all");
+    options.add("container", "NAME", settings.container,
+                "which container; else node, else the first of the Pod");
+    options.shorten("container", 'c');
+    options.add("tail", "LINES", settings.tail, "the last lines of each Pod; -1 is all");
+    options.add("follow", settings.follow, "print lines as they come, until the TrainJob has ended");
+    options.shorten("follow", 'f');
+    options.add("prefix", settings.prefix, "name the Pod in front of each line, also if there is only one");
+    add_options(options, settings.cluster);
+}
+
+api::Result<net::Output> logs(const LogsSettings& settings) {
+    return with_cluster(settings.cluster, "logs", [&](Session& session) { return show(session, settings); });
+}
+
+}  // namespace cli

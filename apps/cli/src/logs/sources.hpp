@@ -1,0 +1,34 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/json.hpp"
+
+namespace cli {
+
+/// A container whose output is shown.
+struct LogSource {
+    std::string pod = {};
+    std::string container = {};
+    std::string label = {};  ///< "node-0-1": job, its number, number of the Pod
+    std::string id = {};     ///< another one after each restart
+    bool waits = false;      ///< it has not started yet
+};
+
+/// Returns the containers of a TrainJob's Pods in the order of their Jobs: `container`, or else "node", or
+/// else the first. `node`: only the Pods with that number that train, those of the job "node" if there is
+/// one.
+std::vector<LogSource> log_sources(std::vector<api::Json> pods, std::optional<std::int64_t> node,
+                                   const std::string& container);
+
+/// A line as the API server sends it with `timestamps=true`.
+struct LogLine {
+    std::string stamp = {};  ///< sorts as text
+    std::string text = {};
+};
+
+LogLine log_line(std::string_view line);
+
+}  // namespace cli

@@ -1,0 +1,84 @@
+#include "remove/remove.hpp"
+
+#include "cluster/refusal.hpp"
+#include "cluster/session.hpp"
+#include "job/targets.hpp"
+#include "net/process/option_types.hpp"
+#include "text/duration.hpp"
+
+namespace cli {
+namespace {
+
+kube::Async<net::Output> remove_in(Session& session, const DeleteSettings& settings) {
+    const Runtimes none;
+    Selection selection = {.ns = settings.all_namespaces ? "" : session.ns, .labels = settings.selector};
+    auto jobs = co_await read_jobs(session.server, std::move(selection), none);
+    if (!jobs) co_return jobs.error();
+    net::Output output;
+    for (const Brief& job : *jobs) {
+        if (!has_ended_before(job, settings.older_than, session.now())) continue;
+        const std::string line = printed_name(job) + " in " + job.key.ns + ", " +
+                                 std::string(job.standing.word) + " " +
+                                 format_duration(since(*job.end, session.now())) + " ago";
+        if (settings.dry_run) {
+            output.out += line + ", would be deleted\n";
+            continue;
+        }
+        // Another TrainJob may have got the name since.
+        kube::Request request =
+            kube::remove(kube::resources::train_jobs, job.key, kube::Propagation::background,
+                         {.uid = job.uid, .resource_version = ""});
+        auto done = co_await session.server.send(std::move(request));
+        if (done) {
+            output.out += line + ", deleted\n";
+        } else if (done.error().code != api::Errc::not_found) {
+            output.err += remark("delete", api::describe(advised(done.error(), job.key)));
+            output.status = 1;
+        }
+    }
+    if (output.out.empty() && output.err.empty()) output.err = "No TrainJobs have ended that long ago\n";
+    co_return std::move(output);
+}
+
+}  // namespace
+
+api::Result<> read_option(std::string_view text, Age& target) {
+    const auto of_days = [&](std::string_view digits, std::int64_t days) -> api::Result<> {
+        const auto count = net::read_integer(digits, 0, 36'500);
+        if (!count) return count.error();
+        target.time = std::chrono::hours(24 * days * *count);
+        return {};
+    };
+    if (text.ends_with('d')) return of_days(text.substr(0, text.size() - 1), 1);
+    if (text.ends_with('w')) return of_days(text.substr(0, text.size() - 1), 7);
+    return net::read_option(text, target.time);
+}
+
+std::string show_option(Age value) { return short_duration(value.time); }
+
+bool has_ended_before(const Brief& job, Age age, api::Time now) {
+    return job.ended && job.end && now - *job.end >= age.time && job.standing.word != "being deleted";
+}
+
+void add_options(net::Options& options, DeleteSettings& settings) {
+    options.add("ended", settings.ended, "those that are complete or have failed; nothing else is deleted");
+    options.add("older-than", "AGE", settings.older_than,
+                "only those that ended at least that long ago: 7d, 2w, 36h");
+    options.add("all-namespaces", settings.all_namespaces, "those of all namespaces");
+    options.shorten("all-namespaces", 'A');
+    options.add("selector", "LABELS", settings.selector, "only those with these labels: team=vision,!done");
+    options.shorten("selector", 'l');
+    options.add("dry-run", settings.dry_run, "only print what would be deleted");
+    add_options(options, settings.cluster);
+}
+
+api::Result<net::Output> delete_ended(const DeleteSettings& settings) {
+    if (!settings.ended)
+        return api::invalid("",
+                            "only TrainJobs that have ended are deleted: say so by --ended; `kubectl delete "
+                            "trainjob NAME` deletes any other");
+    return with_cluster(settings.cluster, "delete",
+                        [&](Session& session) { return remove_in(session, settings); });
+}
+
+}  // namespace cli

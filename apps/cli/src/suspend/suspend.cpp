@@ -1,0 +1,83 @@
+#include "suspend/suspend.hpp"
+
+#include "cluster/refusal.hpp"
+
+namespace cli {
+namespace {
+
+using api::Json;
+
+// As this program and not as a controller: the API server notes it in managedFields.
+constexpr const char* field_manager = "kubectl-trainjob";
+
+kube::Request patch_of(const Brief& job, bool suspend) {
+    const Json patch = Json::object(
+        {{"metadata", Json::object({{"uid", job.uid}})}, {"spec", Json::object({{"suspend", suspend}})}});
+    return {.method = "PATCH",
+            .target = kube::path(kube::resources::train_jobs, job.key) + "?fieldManager=" + field_manager,
+            .content_type = "application/merge-patch+json",
+            .body = api::to_json(patch)};
+}
+
+kube::Async<net::Output> change(Session& session, const SuspendSettings& settings, bool suspend) {
+    const std::string command = suspend ? "suspend" : "resume";
+    auto selection = selection_of(settings.targets, settings.cluster, session.ns);
+    if (!selection) co_return selection.error();
+    const Runtimes none;
+    auto jobs = co_await read_jobs(session.server, std::move(*selection), none);
+    if (!jobs) co_return jobs.error();
+    net::Output output;
+    if (jobs->empty()) output.err += "No TrainJobs found in the namespace " + session.ns + "\n";
+    for (const Brief& job : *jobs) {
+        const Suspension what = suspension_of(job, suspend);
+        if (what.step == Suspension::Step::patch) {
+            kube::Request request = patch_of(job, suspend);
+            auto done = co_await session.server.send(std::move(request));
+            if (!done) {
+                output.err += remark(command, api::describe(advised(done.error(), job.key)));
+                output.status = 1;
+                continue;
+            }
+        }
+        if (what.step == Suspension::Step::refuse) {
+            output.err += remark(command, to_string(job.key) + " " + what.text);
+            output.status = 1;
+        } else {
+            output.out += printed_name(job) + " " + what.text + "\n";
+        }
+    }
+    co_return std::move(output);
+}
+
+void add_all(net::Options& options, SuspendSettings& settings, const char* what) {
+    add_options(options, settings.targets, what);
+    add_options(options, settings.cluster);
+}
+
+api::Result<net::Output> run(const SuspendSettings& settings, bool suspend) {
+    if (auto checked = check_targets(settings.targets); !checked) return checked.error();
+    return with_cluster(settings.cluster, suspend ? "suspend" : "resume",
+                        [&](Session& session) { return change(session, settings, suspend); });
+}
+
+}  // namespace
+
+Suspension suspension_of(const Brief& job, bool suspend) {
+    using Step = Suspension::Step;
+    if (job.ended) return {Step::nothing, "has ended, and stays as it is"};
+    // Kueue would undo the change at once.
+    if (!job.queue.empty())
+        return {Step::refuse,
+                "is in the queue " + job.queue +
+                    ": Kueue decides when it runs; `spec.active: false` in its Workload holds it"};
+    if (job.suspend == suspend) return {Step::nothing, suspend ? "is suspended already" : "runs already"};
+    return {Step::patch, suspend ? "suspended" : "resumed"};
+}
+
+void add_options(net::Options& options, SuspendSettings& settings) { add_all(options, settings, "suspend"); }
+void add_options(net::Options& options, ResumeSettings& settings) { add_all(options, settings, "resume"); }
+
+api::Result<net::Output> suspend(const SuspendSettings& settings) { return run(settings, true); }
+api::Result<net::Output> resume(const ResumeSettings& settings) { return run(settings, false); }
+
+}  // namespace cli

@@ -1,0 +1,31 @@
+#pragma once
+#include "job/targets.hpp"
+#include "net/process/run_main.hpp"
+
+/// `kubectl trainjob suspend` and `kubectl trainjob resume`.
+namespace cli {
+
+struct SuspendSettings {
+    ClusterSettings cluster = {};
+    Targets targets = {};
+};
+struct ResumeSettings : SuspendSettings {};
+
+/// `settings` must outlive the options.
+void add_options(net::Options& options, SuspendSettings& settings);
+void add_options(net::Options& options, ResumeSettings& settings);
+
+/// Prints a line for each TrainJob. Status 1 if one of them was not changed and is not as it should be.
+api::Result<net::Output> suspend(const SuspendSettings& settings);
+api::Result<net::Output> resume(const ResumeSettings& settings);
+
+/// What to do with one TrainJob.
+struct Suspension {
+    enum class Step { patch, nothing, refuse };
+    Step step = Step::nothing;
+    std::string text = {};  ///< completes a sentence that begins with its name
+};
+
+Suspension suspension_of(const Brief& job, bool suspend);
+
+}  // namespace cli

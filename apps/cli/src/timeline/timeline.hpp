@@ -1,0 +1,22 @@
+#pragma once
+#include <string>
+
+#include "cluster/cluster.hpp"
+#include "net/process/run_main.hpp"
+
+/// `kubectl trainjob timeline`: what happened to a TrainJob when, and where time was lost.
+namespace cli {
+
+struct TimelineSettings {
+    ClusterSettings cluster = {};
+    std::string train_job = {};  ///< NAMESPACE/NAME, or a name
+    std::string svg = {};        ///< a file for the picture; empty: none
+};
+
+/// `settings` must outlive the options.
+void add_options(net::Options& options, TimelineSettings& settings);
+
+/// Status 1 if the TrainJob cannot be read, or the picture cannot be written.
+api::Result<net::Output> timeline(const TimelineSettings& settings);
+
+}  // namespace cli

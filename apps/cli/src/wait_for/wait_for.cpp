@@ -1,0 +1,161 @@
+#include "wait_for/wait_for.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <set>
+
+#include "text/duration.hpp"
+#include "text/terminal.hpp"
+
+namespace cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto shortest_interval = 100ms;
+
+std::string line_of(const Brief& job, api::Time now) {
+    std::string line = printed_name(job) + " " + std::string(job.standing.word);
+    line += " after " + format_duration(since(job.created, job.end.value_or(now)));
+    if (job.ended && !job.complete) line += " (" + job.reason + "): " + harmless(job.message);
+    return line + "\n";
+}
+
+// Those of `selection`; of keys, those that exist.
+kube::Async<std::vector<Brief>> read_existing(Session& session, const Selection& selection) {
+    const Runtimes none;
+    if (selection.keys.empty()) co_return co_await read_jobs(session.server, selection, none);
+    std::vector<Brief> jobs;
+    for (const api::ObjectKey& key : selection.keys) {
+        Selection one = {.keys = {key}};
+        auto job = co_await read_jobs(session.server, std::move(one), none);
+        if (job)
+            jobs.push_back(std::move(job->front()));
+        else if (job.error().code != api::Errc::not_found)
+            co_return job.error();
+    }
+    co_return std::move(jobs);
+}
+
+class Waiting {
+public:
+    Waiting(Session& session, const WaitSettings& settings)
+        : session_(session),
+          settings_(settings),
+          end_(settings.timeout.count() == 0 ? kube::SteadyTime::max()
+                                             : session.clock.now() + settings.timeout) {}
+
+    kube::Async<net::Output> run(Selection selection) {
+        const Runtimes none;
+        auto first = co_await read_jobs(session_.server, selection, none);
+        if (!first) co_return first.error();
+        if (first->empty())
+            co_return api::Error{.code = api::Errc::not_found, .message = "no TrainJobs match"};
+        for (const Brief& job : *first) waited_.emplace(job.key, job.uid);
+        if (auto counted = co_await take(std::move(*first)); !counted) co_return counted.error();
+        while (!waited_.empty()) {
+            if (session_.clock.now() >= end_) co_return timed_out();
+            const auto next = session_.clock.now() + settings_.interval;
+            co_await session_.clock.sleep_until(std::min(next, end_));
+            auto jobs = co_await read_existing(session_, selection);
+            if (!jobs && jobs.error().code == api::Errc::unavailable) {
+                note(api::describe(jobs.error()));
+                continue;
+            }
+            if (!jobs) co_return jobs.error();
+            trouble_.clear();
+            if (auto counted = co_await take(std::move(*jobs)); !counted) co_return counted.error();
+        }
+        co_return net::Output{.status = static_cast<int>(worst_)};
+    }
+
+private:
+    // Another TrainJob of the same name is not the one that was waited for.
+    kube::Async<> take(std::vector<Brief> jobs) {
+        std::vector<std::string> notes;
+        if (settings_.goal == Goal::running)
+            if (auto read = co_await read_ready_nodes(session_.server, jobs, notes); !read)
+                co_return read.error();
+        std::set<api::ObjectKey> there;
+        for (const Brief& job : jobs) {
+            const auto at = waited_.find(job.key);
+            if (at == waited_.end() || at->second != job.uid) continue;
+            there.insert(job.key);
+            const Outcome outcome = outcome_of(settings_.goal, job);
+            if (outcome == Outcome::waits) continue;
+            decide(job.key, outcome);
+            print(line_of(job, session_.now()));
+        }
+        std::vector<api::ObjectKey> gone;
+        for (const auto& [key, uid] : waited_)
+            if (!there.contains(key)) gone.push_back(key);
+        for (const api::ObjectKey& key : gone) {
+            decide(key, Outcome::gone);
+            print("TrainJob " + to_string(key) + " is gone\n");
+        }
+        co_return api::Result<>();
+    }
+
+    void decide(const api::ObjectKey& key, Outcome outcome) {
+        waited_.erase(key);
+        worst_ = std::max(worst_, outcome);
+    }
+
+    net::Output timed_out() const {
+        std::string names;
+        for (const auto& [key, uid] : waited_) names += (names.empty() ? "" : ", ") + to_string(key);
+        return {.err = remark("wait", "after " + net::show_option(settings_.timeout) +
+                                          " of --timeout, these still wait: " + names),
+                .status = static_cast<int>(Outcome::timeout)};
+    }
+
+    void note(const std::string& trouble) {
+        if (std::exchange(trouble_, trouble) != trouble)
+            std::fputs(remark("wait", trouble + "; trying again").c_str(), stderr);
+    }
+
+    Session& session_;
+    const WaitSettings& settings_;
+    kube::SteadyTime end_;
+    std::map<api::ObjectKey, std::string> waited_ = {};  // with their UIDs
+    Outcome worst_ = Outcome::reached;
+    std::string trouble_ = {};
+};
+
+kube::Async<net::Output> wait_in(Session& session, const WaitSettings& settings) {
+    auto selection = selection_of(settings.targets, settings.cluster, session.ns);
+    if (!selection) co_return selection.error();
+    Waiting waiting(session, settings);
+    co_return co_await waiting.run(std::move(*selection));
+}
+
+}  // namespace
+
+Outcome outcome_of(Goal goal, const Brief& job) {
+    if (!job.ended) {
+        const bool runs = job.standing.word == standing_of(PodsRun::yes).word;
+        return goal == Goal::running && runs ? Outcome::reached : Outcome::waits;
+    }
+    const bool wanted = goal == (job.complete ? Goal::complete : Goal::failed);
+    return wanted ? Outcome::reached : Outcome::other_end;
+}
+
+void add_options(net::Options& options, WaitSettings& settings) {
+    options.add_choice("for", settings.goal,
+                       {{"complete", Goal::complete}, {"failed", Goal::failed}, {"running", Goal::running}},
+                       "what to wait for");
+    options.add("timeout", "DURATION", settings.timeout, "how long to wait; 0s is without a limit");
+    options.add("interval", "DURATION", settings.interval, "how often to look; at least 100ms");
+    add_options(options, settings.targets, "wait for");
+    add_options(options, settings.cluster);
+}
+
+api::Result<net::Output> wait_for(const WaitSettings& settings) {
+    if (auto checked = check_targets(settings.targets); !checked) return checked.error();
+    if (settings.interval < shortest_interval) return api::invalid("", "--interval must be at least 100ms");
+    return with_cluster(settings.cluster, "wait",
+                        [&](Session& session) { return wait_in(session, settings); });
+}
+
+}  // namespace cli

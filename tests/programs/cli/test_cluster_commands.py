@@ -1,0 +1,323 @@
+"""Commands of `kubectl trainjob` that work on a cluster, on a scripted API server."""
+
+import fcntl
+import json
+import os
+import pathlib
+import pty
+import re
+import struct
+import subprocess
+import termios
+import threading
+import time
+import xml.etree.ElementTree
+
+import pytest
+
+from fake_team import EVENTS, JOBS, PODS, Team, condition, ended, pod, running, train_job
+
+PROGRAM = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "kubectl-trainjob"
+COMMANDS = ["check", "delete", "explain", "list", "logs", "render", "resume", "suspend", "timeline", "wait"]
+PROGRESS = {"progressPercentage": 40, "estimatedRemainingSeconds": 600, "lastUpdatedTime": "2099-01-15T10:00:00Z"}
+FORBIDDEN = 'trainjobs.trainer.kubeflow.org is forbidden: User "jane" cannot list resource "trainjobs" in API group ' \
+            '"trainer.kubeflow.org" in the namespace "team"'
+
+
+def environment(**variables):
+    return {**os.environ, "HOME": "/nonexistent", "KUBECONFIG": "/nonexistent/config", **variables}
+
+
+def command(server, *arguments):
+    return [PROGRAM, arguments[0], "--server", f"http://127.0.0.1:{server.port}", "-n", "team", *arguments[1:]]
+
+
+def run(server, *arguments, **variables):
+    return subprocess.run(command(server, *arguments), capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL,
+                          env=environment(**variables))
+
+
+def out(server, *arguments):
+    done = run(server, *arguments)
+    assert (done.returncode, done.stderr) == (0, ""), done
+    return done.stdout
+
+
+class Screen:
+    """Runs a command on a terminal of 60 columns and 6 lines until the context ends, and collects what it writes."""
+
+    def __init__(self, server, *arguments, **variables):
+        self._ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 6, 60, 0, 0))
+        self._process = subprocess.Popen(command(server, *arguments), stdin=theirs, stdout=theirs, stderr=theirs,
+                                         env=environment(TERM="xterm", LANG="C.UTF-8", LC_ALL="", **variables))
+        os.close(theirs)
+        self._written = b""
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        try:
+            while piece := os.read(self._ours, 65536):
+                self._written += piece
+        except OSError:
+            pass  # the command has ended
+
+    def text(self):
+        return self._written.decode()
+
+    def until(self, pattern):
+        end = time.monotonic() + 30
+        while not re.search(pattern, self.text()):
+            assert time.monotonic() < end, self.text()
+            threading.Event().wait(0.02)
+        return self.text()
+
+    def ended(self):
+        return self._process.wait(timeout=60)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._process.kill()
+        self._process.wait()
+        os.close(self._ours)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_each_command_has_examples_that_name_it(name):
+    done = subprocess.run([PROGRAM, name, "--help"], capture_output=True, text=True, timeout=60, check=True)
+    examples = done.stdout.split("Examples:\n")[1].split("\n\n")[0]
+    assert f"  kubectl trainjob {name} " in examples + " " and max(map(len, done.stdout.splitlines())) <= 100
+    assert re.search(rf"(?m)^  {name} +\S", subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, timeout=60, check=True).stdout)
+
+
+def test_a_list_says_what_each_job_does_with_one_request_for_a_page_of_each_kind():
+    jobs = [running("night", progress=PROGRESS, trainer={"numNodes": 2, "resourcesPerNode": {"limits": {"nvidia.com/gpu": 8}}}),
+            running("starts", ready=False, trainer={"numNodes": 4}), train_job("unbuilt", condition("Created", "False", "JobsBuildFailed")),
+            train_job("waits", condition("Suspended"), labels={"kueue.x-k8s.io/queue-name": "gpus"}, suspend=True), ended("old")]
+    with Team(*jobs) as team:
+        team.objects["/apis/batch/v1/namespaces/team/jobs"] = [
+            {"metadata": {"name": "starts-node-0", "namespace": "team", "labels": {"jobset.sigs.k8s.io/jobset-name": "starts"}}, "status": {"ready": 3}}]
+        lines = out(team, "list").splitlines()
+        asked = [line.split("?")[0] for line in team.asked]
+        assert "labelSelector=jobset.sigs.k8s.io/jobset-name in (starts)" in team.asked[-1]
+    assert lines[0].split() == ["NAME", "STATE", "PROGRESS", "ETA", "NODES", "GPUS", "AGE", "DEADLINE", "TTL", "QUEUE"]
+    cells = {row[0]: row for row in (re.split(r" {3,}", line) for line in lines[1:])}
+    assert {name: row[1] for name, row in cells.items()} == {
+        "night": "running", "starts": "running", "unbuilt": "cannot be created", "waits": "queued", "old": "complete"}
+    assert cells["night"][2] == "40%" and cells["night"][4:6] == ["2/2", "16"] and cells["starts"][4] == "3/4"
+    assert cells["waits"][-1] == "gpus" and cells["old"][8] != "-"
+    assert {path: asked.count(path) for path in asked} == {
+        "GET /apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes": 1,
+        "GET /apis/trainer.kubeflow.org/v1alpha1/namespaces/team/trainingruntimes": 1,
+        f"GET {JOBS}": 3, "GET /apis/batch/v1/namespaces/team/jobs": 1}
+
+
+def test_a_list_is_printed_for_programs_in_each_format():
+    with Team(running("night"), ended("old", "Failed")) as team:
+        document = json.loads(out(team, "list", "-o", "json"))
+        assert [(row["name"], row["state"], row["nodes"]) for row in document["items"]] == [
+            ("night", "running", {"ready": 1, "wanted": 1}), ("old", "failed", {"wanted": 1})]
+        assert out(team, "list", "-o", "name") == "trainjob.trainer.kubeflow.org/night\ntrainjob.trainer.kubeflow.org/old\n"
+        assert "\n  name: night\n" in out(team, "list", "-o", "yaml")
+        assert "first failed job: node-0" in out(team, "list", "-o", "wide") and "RUNTIME" in out(team, "list", "-o", "wide")
+        assert "night" in out(team, "list", "--runtime", "torch")
+        assert json.loads(out(team, "list", "--runtime=other", "-o", "json")) == {"items": []}
+        assert run(team, "list", "--runtime=other").stderr == "No TrainJobs found in the namespace team\n"
+        out(team, "list", "-l", "a=b")
+        assert f"GET {JOBS}?limit=500&labelSelector=a=b" in team.asked
+
+
+def test_a_terminal_shows_a_list_that_changes_in_place_within_its_size():
+    with Team(running("a"), *(running(f"job-{i}") for i in range(9))) as team:
+        def watch(request, url, body, plain=team.answer):
+            if "watch=" not in url.query:
+                return plain(request, url, body)
+            team.watch(request, [ended("a"), *team.objects[JOBS][1:]])
+        team.answer = watch
+        with Screen(team, "list", "--watch", "--interval=100ms") as screen:
+            text = screen.until(r"\x1b\[32mcomplete[^J]*\x1b\[J")
+        assert text.startswith("\x1b[2J\x1b[H") and text.count("\x1b[2J") == 1 and text.count("\x1b[H") > 1
+        frames = text.split("\x1b[H")[1:]
+        assert all(frame.count("\r\n") <= 5 for frame in frames)
+        assert all(len(re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", line).strip()) <= 60 for frame in frames for line in frame.split("\r\n"))
+        with Screen(team, "list", NO_COLOR="1") as screen:
+            assert screen.ended() == 0 and "\x1b" not in screen.until("a +running")
+
+
+def test_a_pipe_gets_a_line_for_each_change():
+    with Team(running("night"), running("day")) as team:
+        def watch(request, url, body, plain=team.answer):
+            if "watch=" not in url.query:
+                return plain(request, url, body)
+            team.watch(request, [ended("night")])
+        team.answer = watch
+        watching = subprocess.Popen(command(team, "list", "--watch", "--interval=100ms"), stdout=subprocess.PIPE, text=True, env=environment())
+        try:
+            lines = [re.split(r" {3,}", watching.stdout.readline().strip())[:2] for _ in range(5)]
+        finally:
+            watching.kill()
+            watching.wait()
+            watching.stdout.close()
+        assert lines == [["NAME", "STATE"], ["night", "running"], ["day", "running"], ["night", "complete"], ["day", "gone"]]
+
+
+def test_suspend_and_resume_change_named_ones_and_all_but_no_queued_ones():
+    with Team(running("a"), running("b"), ended("c"), running("q", labels={"kueue.x-k8s.io/queue-name": "gpus"})) as team:
+        name = "trainjob.trainer.kubeflow.org/"
+        assert out(team, "suspend", "a", "team/b") == f"{name}a suspended\n{name}b suspended\n"
+        assert f"PATCH {JOBS}/a?fieldManager=kubectl-trainjob" in team.asked
+        assert team.bodies[0] == {"metadata": {"uid": "uid-a"}, "spec": {"suspend": True}}
+        done = run(team, "resume", "--all")
+        assert done.stdout == f"{name}a resumed\n{name}b resumed\n{name}c has ended, and stays as it is\n" and done.returncode == 1
+        assert done.stderr.startswith("kubectl trainjob resume: team/q is in the queue gpus: Kueue decides when it runs")
+        assert run(team, "suspend").returncode == 2
+        missing = run(team, "suspend", "nowhere")
+        assert missing.returncode == 1 and "there is no TrainJob team/nowhere" in missing.stderr
+
+
+@pytest.mark.parametrize("goal, becomes, status, line", [
+    ("complete", ended("night"), 0, "complete after 1h"),
+    ("complete", ended("night", "Failed"), 3, "failed after 1h (FailedJobs): first failed job: node-0"),
+    ("failed", ended("night", "Failed"), 0, "failed after 1h"),
+    ("running", running("night"), 0, "running after "),
+    ("running", ended("night"), 3, "complete after 1h"),
+    ("complete", None, 4, "TrainJob team/night is gone"),
+])
+def test_the_status_of_wait_tells_the_outcome(goal, becomes, status, line):
+    with Team(running("night", ready=False)) as team:
+        waiting = subprocess.Popen(command(team, "wait", "night", f"--for={goal}", "--interval=100ms"), stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, env=environment())
+        while len(team.asked) < 2:
+            threading.Event().wait(0.02)
+        team.objects[JOBS][:] = [becomes] if becomes else []
+        printed, errors = waiting.communicate(timeout=60)
+        assert (waiting.returncode, errors) == (status, "") and line in printed
+
+
+def test_wait_ends_with_its_own_status_after_its_timeout():
+    with Team(running("night")) as team:
+        done = run(team, "wait", "night", "--timeout=200ms", "--interval=100ms")
+        assert (done.returncode, done.stdout) == (5, "") and "these still wait: team/night" in done.stderr
+
+
+def test_a_timeline_is_drawn_as_text_and_as_a_picture(tmp_path):
+    seen = pod("night-node-0-0-x", 0)
+    seen["status"]["conditions"] = [condition("PodScheduled", time="2026-01-15T10:20:00Z")]
+    seen["status"]["containerStatuses"][0]["state"] = {"terminated": {"startedAt": "2026-01-15T10:30:00Z", "finishedAt": "2026-01-15T11:00:00Z"}}
+    with Team(ended("night")) as team:
+        team.objects[PODS] = [seen]
+        team.objects[EVENTS] = [{"reason": "Pulled", "involvedObject": {"kind": "Pod", "name": "night-node-0-0-x"}, "lastTimestamp": "2026-01-15T10:25:00Z"}]
+        text = out(team, "timeline", "night", "--svg", str(tmp_path / "night.svg"))
+    stages = [line.split()[:-1] for line in text.splitlines() if "#" in line]
+    assert text.startswith("TrainJob team/night, complete, submitted 2026-01-15T10:00:00Z, took 1h\n")
+    assert stages[:4] == [["scheduling", "20m"], ["image", "pulls", "5m"], ["start", "5m"], ["running", "30m"]]
+    assert "^ 33% of the time was lost here" in text
+    picture = xml.etree.ElementTree.parse(tmp_path / "night.svg").getroot()
+    assert picture.tag == "{http://www.w3.org/2000/svg}svg" and len(picture.findall(".//{*}title")) == 8
+    with Team(ended("night")) as team:
+        done = run(team, "timeline", "night", "--svg", "/nonexistent/x.svg")
+        assert done.returncode == 1 and "/nonexistent/x.svg cannot be written" in done.stderr
+
+
+def test_logs_of_all_pods_come_in_the_order_of_their_time():
+    with Team(running("night")) as team:
+        team.objects[PODS] = [pod("a", 0), pod("b", 1)]
+        team.logs = {"a": "2026-01-15T10:00:01Z one\n2026-01-15T10:00:03Z \n2026-01-15T10:00:05Z no end", "b": "2026-01-15T10:00:02Z two\n"}
+        assert out(team, "logs", "night") == "node-0-0 | one\nnode-0-1 | two\nnode-0-0 | \nnode-0-0 | no end\n"
+        assert out(team, "logs", "night", "--node=1") == "two\n"
+        assert out(team, "logs", "night", "--node=1", "--prefix", "--tail=1") == "node-0-1 | two\n"
+        missing = run(team, "logs", "night", "--node=7")
+        assert missing.returncode == 1 and "TrainJob team/night has no node 7 yet; " in missing.stderr
+
+
+def test_followed_logs_end_with_the_job():
+    with Team(running("night")) as team:
+        team.objects[PODS] = [pod("a", 0), pod("b", 1, state="waiting")]
+        team.logs = {"a": "2026-01-15T10:00:01Z one\n", "b": "2026-01-15T10:00:02Z two\n"}
+        following = subprocess.Popen(command(team, "logs", "night", "--follow"), stdout=subprocess.PIPE, text=True, env=environment())
+        assert following.stdout.readline() == "node-0-0 | one\n"
+        team.objects[PODS] = [pod("a", 0, state="terminated"), pod("b", 1, state="terminated")]
+        team.objects[JOBS] = [ended("night")]
+        rest, _ = following.communicate(timeout=60)
+        assert (following.returncode, rest) == (0, "node-0-1 | two\n")
+
+
+def test_delete_takes_only_jobs_that_ended_long_enough_ago():
+    with Team(running("night"), ended("old"), ended("new", time="2099-01-15T10:00:00Z"), ended("older", "Failed")) as team:
+        assert [line.split(",")[0] for line in out(team, "delete", "--ended", "--older-than=7d", "--dry-run").splitlines()] == [
+            "trainjob.trainer.kubeflow.org/old in team", "trainjob.trainer.kubeflow.org/older in team"]
+        assert not [line for line in team.asked if line.startswith("DELETE")]
+        assert out(team, "delete", "--ended", "--older-than=7d").count(", deleted\n") == 2
+        assert team.bodies[0]["preconditions"] == {"uid": "uid-old"}
+        assert [job["metadata"]["name"] for job in team.objects[JOBS]] == ["night", "new"]
+        assert run(team, "delete").returncode == 2
+
+
+def test_explain_prints_a_document_for_programs():
+    with Team(running("night", progress=PROGRESS)) as team:
+        team.objects[PODS] = [pod("a", 0)]
+        document = json.loads(out(team, "explain", "night", "-o", "json"))
+        assert document["state"] == "running" and document["pods"] == [{"name": "a", "phase": "Running"}]
+        assert "Progress  40%, 10m left, reported 0s ago\n" in out(team, "explain", "night")
+        assert run(team, "explain", "night", "-o", "json", "--watch").returncode == 2
+
+
+def test_a_screen_of_explain_changes_in_place():
+    with Team(running("night")) as team:
+        with Screen(team, "explain", "night", "--watch", "--interval=100ms") as screen:
+            screen.until("waits for its Pods")
+            team.objects[JOBS] = [ended("night")]
+            text = screen.until("complete")
+        assert text.count("\x1b[2J") == 1
+
+
+def completed(server, *words):
+    done = subprocess.run([PROGRAM.with_name("kubectl_complete-trainjob"), *words], capture_output=True, text=True, timeout=60, check=True,
+                          env=environment(PATH=f"{PROGRAM.parent}:{os.environ['PATH']}"))
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_a_shell_completes_names_of_the_cluster():
+    with Team(running("night"), running("day")) as team:
+        options = ("--server", f"http://127.0.0.1:{team.port}", "-n", "team")
+        assert completed(team, "explain", *options, "n") == "night\n:4\n"
+        assert completed(team, "wait", *options, "--for=failed", "") == "night\nday\n:4\n"
+        assert completed(team, "list", *options, "--runtime=") == "--runtime=torch\n:4\n"
+    assert completed(team, "explain", *options, "n") == ":4\n"
+    assert completed(team, "lis") == "list\tlist TrainJobs with state, progress, nodes, GPUs and times\n:4\n"
+
+
+@pytest.mark.parametrize("refusal, words", [
+    ((401, "Unauthorized"), "have they expired?"),
+    ((403, FORBIDDEN), "the role view is missing: an administrator binds it by `kubectl create rolebinding"),
+    ((404, "404 page not found"), "this cluster has no TrainJobs (404 page not found): are the CRDs installed?"),
+])
+@pytest.mark.parametrize("arguments", [["list"], ["list", "--watch"], ["suspend", "--all"], ["wait", "--all"], ["delete", "--ended"]])
+def test_an_error_of_the_cluster_is_one_line_with_its_remedy(refusal, words, arguments):
+    with Team() as team:
+        team.refusals = {("GET", JOBS): refusal}
+        done = run(team, *arguments)
+    assert (done.returncode, done.stdout) == (1, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"kubectl trainjob {arguments[0]}: ") and words in line
+
+
+def test_a_cluster_that_is_not_there_is_one_line():
+    with Team() as team:
+        pass
+    done = run(team, "list")
+    assert (done.returncode, done.stdout) == (1, "")
+    (line,) = done.stderr.splitlines()
+    assert line.endswith("; is the cluster of the kubeconfig up, and can it be reached from here?")
+
+
+def test_a_list_without_permission_for_runtimes_says_what_is_missing():
+    with Team(running("night")) as team:
+        team.refusals = {("GET", "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes"): (403, "no")}
+        done = run(team, "list")
+        assert done.returncode == 0 and "night" in done.stdout
+        assert done.stderr == ("kubectl trainjob list: note: clustertrainingruntimes.trainer.kubeflow.org could not be read (no): times to live, "
+                               "and nodes and GPUs that TrainJobs do not say, are missing\n")

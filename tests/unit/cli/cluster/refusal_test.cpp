@@ -1,0 +1,123 @@
+// What users read when a cluster does not answer as they hoped, and how lists are read.
+#include "cluster/refusal.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <catch2/catch.hpp>
+#include <deque>
+
+#include "cluster/lists.hpp"
+
+namespace {
+
+using api::Json;
+
+// Answers one request after the other.
+class Answers final : public kube::ApiServer {
+public:
+    kube::Async<kube::Response> send(kube::Request request) override {
+        asked.push_back(request.target);
+        api::Result<std::string> next = std::move(answers.front());
+        answers.pop_front();
+        if (!next) co_return next.error();
+        kube::Response response = {.body = std::move(*next)};
+        co_return response;
+    }
+    kube::Async<std::unique_ptr<kube::Watch>> watch(kube::Request) override {
+        co_return api::Error{.message = "there are no watches here"};
+    }
+
+    std::deque<api::Result<std::string>> answers = {};
+    std::vector<std::string> asked = {};
+};
+
+api::Result<std::vector<std::string>> names_in(Answers& server, cli::ListQuery query) {
+    boost::asio::io_context context;
+    api::Result<std::vector<std::string>> names = api::Error{.message = "it has not ended"};
+    const auto name_of = [](Json object) {
+        return std::string(std::as_const(object)["metadata"]["name"].as_string());
+    };
+    boost::asio::co_spawn(context, cli::read_list<std::string>(server, std::move(query), name_of),
+                          [&](std::exception_ptr, auto result) { names = std::move(result); });
+    context.run();
+    return names;
+}
+
+std::string page(const std::string& name, const std::string& next = "") {
+    return R"({"metadata": {"continue": ")" + next + R"("}, "items": [{"metadata": {"name": ")" + name +
+           "\"}}]}";
+}
+
+const api::Error expired = {.code = api::Errc::gone, .message = "expired"};
+
+}  // namespace
+
+TEST_CASE("a list is read page by page, with its selectors", "[cluster]") {
+    Answers server;
+    server.answers = {page("a", "x/y"), page("b")};
+    const auto names =
+        names_in(server, {.resource = kube::resources::pods, .ns = "team", .labels = "a=b", .fields = "c=d"});
+    REQUIRE(names.has_value());
+    CHECK(*names == std::vector<std::string>{"a", "b"});
+    const std::string first =
+        "/api/v1/namespaces/team/pods?limit=500&labelSelector=a%3Db&fieldSelector=c%3Dd";
+    CHECK(server.asked == std::vector<std::string>{first, first + "&continue=x%2Fy"});
+}
+
+TEST_CASE("a list that expires in between begins again, once", "[cluster]") {
+    Answers server;
+    server.answers = {page("a", "x"), expired, page("a", "y"), page("b")};
+    const auto names = names_in(server, {.resource = kube::resources::pods});
+    REQUIRE(names.has_value());
+    CHECK(*names == std::vector<std::string>{"a", "b"});
+    server.answers = {page("a", "x"), expired, page("a", "y"), expired};
+    CHECK(names_in(server, {.resource = kube::resources::pods}).has_error());
+}
+
+TEST_CASE("an error of the cluster names its remedy in one line", "[cluster]") {
+    struct Row {
+        api::Error error;
+        api::ObjectKey key;
+        const char* message;
+    };
+    using enum api::Errc;
+    const std::string user = "User \"jane\" cannot ";
+    const std::string in_group = " in API group \"trainer.kubeflow.org\" ";
+    const Row rows[] = {
+        {{.code = unauthorized, .message = "Unauthorized"},
+         {},
+         "Unauthorized: the credentials of the kubeconfig are not accepted; have they expired?"},
+        {{.code = forbidden,
+          .message = user + "list resource \"trainjobs\"" + in_group + "in the namespace \"team\""},
+         {},
+         "User \"jane\" cannot list resource \"trainjobs\" in API group \"trainer.kubeflow.org\" in the "
+         "namespace \"team\"; the role "
+         "view is missing: an administrator binds it by `kubectl create rolebinding NAME --clusterrole=view "
+         "--user=USER -n NAMESPACE`"},
+        {{.code = forbidden,
+          .message = user + "list resource \"trainjobs\"" + in_group + "at the cluster scope"},
+         {},
+         "User \"jane\" cannot list resource \"trainjobs\" in API group \"trainer.kubeflow.org\" at the "
+         "cluster scope; the role view is "
+         "missing in all namespaces: bind it by a ClusterRoleBinding, or name one namespace with -n"},
+        {{.code = forbidden,
+          .message = user + "patch resource \"trainjobs\"" + in_group + "in the namespace \"team\""},
+         {},
+         "User \"jane\" cannot patch resource \"trainjobs\" in API group \"trainer.kubeflow.org\" in the "
+         "namespace \"team\"; the role "
+         "edit is missing: an administrator binds it by `kubectl create rolebinding NAME --clusterrole=edit "
+         "--user=USER -n NAMESPACE`"},
+        {{.code = forbidden, .message = "exceeded quota"}, {}, "exceeded quota"},
+        {{.code = not_found, .message = "trainjobs \"night\" not found"},
+         {"vision", "night"},
+         "there is no TrainJob vision/night; `kubectl trainjob list -n vision` lists the existing ones"},
+        {{.code = not_found, .message = "HTTP status 404: 404 page not found"},
+         {},
+         "this cluster has no TrainJobs (HTTP status 404: 404 page not found): are the CRDs installed?"},
+        {{.code = unavailable, .message = "connection refused"},
+         {},
+         "connection refused; is the cluster of the kubeconfig up, and can it be reached from here?"},
+        {{.code = unavailable, .message = "etcd is slow", .http_status = 503}, {}, "etcd is slow"},
+    };
+    for (const Row& row : rows) CHECK(cli::advised(row.error, row.key).message == row.message);
+}

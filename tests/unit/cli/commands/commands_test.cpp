@@ -1,0 +1,189 @@
+// The table of commands, and the decisions of those that change or wait.
+#include "commands.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "complete/complete.hpp"
+#include "logs/sources.hpp"
+#include "remove/remove.hpp"
+#include "suspend/suspend.hpp"
+#include "wait_for/wait_for.hpp"
+
+namespace cli {
+namespace {
+
+using api::Json;
+using namespace std::chrono_literals;
+
+const api::Time now = api::parse_time("2026-01-15T12:00:00Z").value();
+
+Brief running() {
+    Brief job = {.key = {"vision", "night"}, .standing = standing_of(PodsRun::yes), .created = now - 1h};
+    return job;
+}
+
+Brief ended(bool complete, std::chrono::seconds ago = 1h) {
+    Brief job = running();
+    job.standing.word = complete ? "complete" : "failed";
+    job.ended = true;
+    job.complete = complete;
+    job.end = now - ago;
+    return job;
+}
+
+std::string lines_for(const std::vector<std::string>& words) {
+    return completion_lines(choices_for(words, commands()), words.empty() ? "" : words.back());
+}
+
+Json pod(const std::string& job, const std::string& index, const std::string& container = "node") {
+    Json made = Json::object({{"metadata", Json::object({{"name", "night-" + job + "-0-" + index + "-x"},
+                                                         {"uid", job + index}})}});
+    Json& labels = made["metadata"]["labels"];
+    labels["jobset.sigs.k8s.io/jobset-name"] = "night";
+    labels["jobset.sigs.k8s.io/replicatedjob-name"] = job;
+    labels["batch.kubernetes.io/job-name"] = "night-" + job + "-0";
+    labels["batch.kubernetes.io/job-completion-index"] = index;
+    made["spec"]["containers"] = Json::array({Json::object({{"name", container}})});
+    made["status"]["containerStatuses"] = Json::array({Json::object(
+        {{"name", container}, {"restartCount", 2}, {"state", Json::object({{"running", Json::object()}})}})});
+    return made;
+}
+
+std::string labels_of(const std::vector<LogSource>& sources) {
+    std::string text;
+    for (const LogSource& source : sources) text += source.label + "/" + source.container + " ";
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("commands are sorted by name, and each has examples of itself", "[commands]") {
+    const auto all = commands();
+    CHECK(std::is_sorted(all.begin(), all.end(),
+                         [](const Command& a, const Command& b) { return a.name < b.name; }));
+    for (const Command& command : all) {
+        INFO(command.name);
+        CHECK_FALSE(command.examples.empty());
+        for (const Example& example : command.examples)
+            CHECK(std::string(example.command).starts_with(command.name));
+        CHECK_FALSE(command.options().empty());
+    }
+}
+
+TEST_CASE("only TrainJobs that are not so already, and that no queue holds, are suspended or resumed",
+          "[suspend]") {
+    using Step = Suspension::Step;
+    Brief job = running();
+    CHECK(suspension_of(job, true).step == Step::patch);
+    CHECK(suspension_of(job, false).step == Step::nothing);
+    job.suspend = true;
+    CHECK(suspension_of(job, true).step == Step::nothing);
+    CHECK(suspension_of(job, false).step == Step::patch);
+    job.queue = "team";
+    CHECK(suspension_of(job, false).step == Step::refuse);
+    CHECK(suspension_of(job, false).text.starts_with("is in the queue team: Kueue decides when it runs"));
+    CHECK(suspension_of(ended(true), true).step == Step::nothing);
+}
+
+TEST_CASE("the status of a wait tells an end that was not waited for from one that was", "[wait]") {
+    Brief waits = running();
+    waits.standing = standing_of(PodsRun::no);
+    const std::tuple<Goal, Brief, Outcome> rows[] = {
+        {Goal::complete, running(), Outcome::waits},
+        {Goal::complete, ended(true), Outcome::reached},
+        {Goal::complete, ended(false), Outcome::other_end},
+        {Goal::failed, ended(false), Outcome::reached},
+        {Goal::failed, ended(true), Outcome::other_end},
+        {Goal::running, running(), Outcome::reached},
+        {Goal::running, waits, Outcome::waits},
+        {Goal::running, ended(true), Outcome::other_end},
+    };
+    for (const auto& [goal, job, outcome] : rows) CHECK(outcome_of(goal, job) == outcome);
+}
+
+TEST_CASE("names go without labels, and one of them must be given", "[wait]") {
+    CHECK(check_targets({.names = {"a"}}));
+    CHECK(check_targets({.all = true, .selector = "a=b"}));
+    CHECK_FALSE(check_targets({}));
+    CHECK_FALSE(check_targets({.names = {"a"}, .all = true}));
+    CHECK_FALSE(check_targets({.names = {"a"}, .selector = "a=b"}));
+}
+
+TEST_CASE("an age may be given in days and weeks", "[delete]") {
+    const std::pair<const char*, std::chrono::seconds> rows[] = {
+        {"7d", 168h}, {"2w", 336h}, {"36h", 36h}, {"1h30m", 90min}, {"0d", 0s}};
+    for (const auto& [text, time] : rows) {
+        Age age;
+        REQUIRE(read_option(text, age));
+        CHECK(age.time == time);
+    }
+    for (const char* text : {"", "d", "-1d", "7", "7 d", "99999d"}) {
+        Age age;
+        CHECK_FALSE(read_option(text, age));
+    }
+}
+
+TEST_CASE("only TrainJobs that ended long enough ago are deleted", "[delete]") {
+    CHECK(has_ended_before(ended(true), {1h}, now));
+    CHECK(has_ended_before(ended(false), {0s}, now));
+    CHECK_FALSE(has_ended_before(ended(true, 59min), {1h}, now));
+    CHECK_FALSE(has_ended_before(running(), {0s}, now));
+    Brief leaving = ended(true);
+    leaving.standing.word = "being deleted";
+    CHECK_FALSE(has_ended_before(leaving, {0s}, now));
+}
+
+TEST_CASE("the logs of all Pods come in the order of their Jobs, and a node is one that trains", "[logs]") {
+    const std::vector<Json> pods = {pod("node", "10"), pod("node", "2"), pod("launcher", "0"),
+                                    pod("dataset-initializer", "0", "dataset-initializer")};
+    CHECK(labels_of(log_sources(pods, std::nullopt, "")) ==
+          "dataset-initializer-0-0/dataset-initializer launcher-0-0/node node-0-2/node node-0-10/node ");
+    CHECK(labels_of(log_sources(pods, 2, "")) == "node-0-2/node ");
+    CHECK(labels_of(log_sources(pods, 0, "")).empty());
+    CHECK(labels_of(log_sources({pod("trainer", "0"), pod("model-initializer", "0")}, 0, "side")) ==
+          "trainer-0-0/side ");
+    CHECK(log_sources(pods, 2, "")[0].id == "node2/2");
+    CHECK_FALSE(log_sources(pods, 2, "")[0].waits);
+    CHECK(log_sources(pods, 2, "other")[0].waits);
+}
+
+TEST_CASE("a line of a log is split from its time, and may be empty", "[logs]") {
+    CHECK(log_line("2026-01-15T12:00:00.5Z epoch 1").text == "epoch 1");
+    CHECK(log_line("2026-01-15T12:00:00.5Z ").text.empty());
+    CHECK(log_line("2026-01-15T12:00:00.5Z ").stamp == "2026-01-15T12:00:00.5Z");
+    CHECK(log_line("").text.empty());
+}
+
+TEST_CASE("a shell completes commands, options and their words", "[complete]") {
+    CHECK(lines_for({"sus"}) == "suspend\tsuspend TrainJobs\n:4\n");
+    CHECK(lines_for({""}).find("\nlist\t") != std::string::npos);
+    CHECK(lines_for({"list", "--all-n"}) == "--all-namespaces\tthose of all namespaces\n:4\n");
+    CHECK(lines_for({"list", "-o", "w"}) == "wide\n:4\n");
+    CHECK(lines_for({"list", "--output=j"}) == "--output=json\n:4\n");
+    CHECK(lines_for({"check", "-f", ""}) == ":0\n");
+    CHECK(lines_for({"unknown", ""}) == ":4\n");
+    CHECK(lines_for({}).find("\nlist\t") != std::string::npos);
+}
+
+TEST_CASE("a shell asks the cluster for names", "[complete]") {
+    using Ask = Choices::Ask;
+    const std::pair<std::vector<std::string>, Ask> rows[] = {
+        {{"explain", ""}, Ask::train_jobs},
+        {{"wait", "a", "--for", "failed", "b"}, Ask::train_jobs},
+        {{"list", ""}, Ask::nothing},
+        {{"list", "-n", ""}, Ask::namespaces},
+        {{"list", "--namespace=te"}, Ask::namespaces},
+        {{"list", "--runtime", ""}, Ask::runtimes},
+        {{"render", "-f", ""}, Ask::files},
+        {{"list", "--watch", ""}, Ask::nothing},
+    };
+    for (const auto& [words, ask] : rows) {
+        INFO(words.back());
+        CHECK(choices_for(words, commands()).ask == ask);
+    }
+    CHECK(choices_for(std::vector<std::string>{"list", "--namespace=te"}, commands()).prefix ==
+          "--namespace=");
+}
+
+}  // namespace cli

@@ -1,0 +1,203 @@
+// What lists say of a TrainJob.
+#include "job/brief.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "list/rows.hpp"
+
+namespace cli {
+namespace {
+
+using api::Json;
+using namespace std::chrono_literals;
+
+const api::Time now = api::parse_time("2026-01-15T12:00:00Z").value();
+
+Json parsed(const std::string& text) { return api::parse_json(text).value(); }
+
+Json job_of(const std::string& spec = "{}", const std::string& status = "{}",
+            const std::string& metadata = "{}") {
+    Json job =
+        parsed(R"({"metadata": )" + metadata + R"(, "spec": )" + spec + R"(, "status": )" + status + "}");
+    job["metadata"]["name"] = "night";
+    job["metadata"]["namespace"] = "vision";
+    job["metadata"]["creationTimestamp"] = "2026-01-15T11:00:00Z";
+    job["spec"]["runtimeRef"]["name"] = "torch";
+    return job;
+}
+
+std::string conditions(const std::string& list, const std::string& jobs = "[]") {
+    return R"({"conditions": [)" + list + R"(], "jobsStatus": )" + jobs + "}";
+}
+
+std::string condition(const std::string& type, const std::string& status, const std::string& reason = "R") {
+    return R"({"type": ")" + type + R"(", "status": ")" + status + R"(", "reason": ")" + reason +
+           R"(", "message": "m", "lastTransitionTime": "2026-01-15T11:30:00Z"})";
+}
+
+const std::string created = condition("Created", "True");
+
+Brief brief(const Json& job, const Runtimes& runtimes = {}) { return brief_of(job, runtimes); }
+
+const Runtimes torch = {
+    {{"", "torch"},
+     runtime_facts(parsed(
+         R"({"spec": {"ttlSecondsAfterFinished": 600, "mlPolicy": {"numNodes": 4}, "template": {"spec": {"replicatedJobs": [
+             {"name": "dataset-initializer"},
+             {"name": "node", "template": {"spec": {"template": {"spec": {"containers": [
+                 {"name": "node", "resources": {"limits": {"nvidia.com/gpu": 2, "cpu": "8"}}}]}}}}}]}}}})"))}};
+
+}  // namespace
+
+TEST_CASE("a list says in words what a TrainJob is doing", "[list]") {
+    struct Row {
+        const char* word;
+        std::string spec;
+        std::string status;
+        std::string metadata = "{}";
+    };
+    const std::string active = R"([{"name": "node", "active": 1}])";
+    const std::string ready = R"([{"name": "node", "active": 1, "ready": 1}])";
+    const std::string suspended = condition("Suspended", "True");
+    const Row rows[] = {
+        {"not looked at yet", "{}", "{}"},
+        {"cannot be created", "{}", conditions(condition("Created", "False", "JobsBuildFailed"))},
+        {"not created yet, retried", "{}", conditions(condition("Created", "Unknown"))},
+        {"waits for its Pods", "{}", conditions(created)},
+        {"waits for its Pods", "{}", conditions(created, active)},
+        {"running", "{}", conditions(created, ready)},
+        {"suspended", R"({"suspend": true})", conditions(created + "," + suspended)},
+        {"queued", R"({"suspend": true})", conditions(suspended),
+         R"({"labels": {"kueue.x-k8s.io/queue-name": "team"}})"},
+        {"resuming", "{}", conditions(created + "," + suspended)},
+        {"suspending", R"({"suspend": true})", conditions(created, ready)},
+        {"complete", "{}", conditions(created + "," + condition("Complete", "True"))},
+        {"failed", "{}", conditions(condition("Failed", "True"))},
+        {"managed by another controller", R"({"managedBy": "kueue.x-k8s.io/multikueue"})", "{}"},
+        {"being deleted", "{}", conditions(created, ready),
+         R"({"deletionTimestamp": "2026-01-15T11:59:00Z"})"},
+    };
+    for (const Row& row : rows) {
+        INFO(row.status);
+        CHECK(brief(job_of(row.spec, row.status, row.metadata)).standing.word == row.word);
+    }
+}
+
+TEST_CASE("nodes and GPUs come from the TrainJob, else from its runtime", "[list]") {
+    const std::string two =
+        R"({"trainer": {"numNodes": 2, "resourcesPerNode": {"limits": {"nvidia.com/gpu": "8"}}}})";
+    CHECK(brief(job_of(two)).nodes.wanted == 2);
+    CHECK(brief(job_of(two)).gpus == 16);
+    CHECK(brief(job_of(), torch).nodes.wanted == 4);
+    CHECK(brief(job_of(), torch).gpus == 8);
+    CHECK(brief(job_of(two), torch).gpus == 16);
+    CHECK(brief(job_of()).nodes.wanted == 1);
+    CHECK(brief(job_of()).gpus == 0);
+    CHECK(gpus_per_node(Json(),
+                        parsed(R"({"requests": {"amd.com/gpu": 1, "nvidia.com/gpu": 2, "cpu": 1}})")) == 3);
+    CHECK(gpus_per_node(Json(), parsed(R"({"limits": {"nvidia.com/gpu.shared": 4}})")) == 4);
+    CHECK(gpus_per_node(Json(), parsed(R"({"limits": {"nvidia.com/gpu": "many"}})")) == 0);
+}
+
+TEST_CASE("a runtime of the namespace is not the one for all of the same name", "[list]") {
+    CHECK(brief(job_of(R"({"runtimeRef": {"kind": "TrainingRuntime"}})"), torch).gpus == 0);
+}
+
+TEST_CASE("ready nodes come from the status, and of jobs that begin from their Jobs", "[list]") {
+    struct Row {
+        const char* name;
+        std::string spec;
+        std::string jobs;
+        std::optional<std::int64_t> ready;
+        bool needs_jobs;
+    };
+    const std::string four = R"({"trainer": {"numNodes": 4}})";
+    const Row rows[] = {
+        {"all", four, R"([{"name": "node", "active": 1, "ready": 1}])", 4, false},
+        {"not all", four, R"([{"name": "node", "active": 1}])", {}, true},
+        {"of one node", "{}", R"([{"name": "node", "active": 1}])", 0, false},
+        {"none made yet", four, R"([{"name": "node"}])", 0, false},
+        {"after initializers", four,
+         R"([{"name": "dataset-initializer", "succeeded": 1}, {"name": "node", "active": 1, "ready": 1}])", 4,
+         false},
+        {"beside initializers", four,
+         R"([{"name": "dataset-initializer", "active": 1, "ready": 1}, {"name": "node"}])", 0, false},
+        {"a launcher without its nodes",
+         four,
+         R"([{"name": "launcher", "active": 1, "ready": 1}, {"name": "node", "active": 1}])",
+         {},
+         true},
+    };
+    for (const Row& row : rows) {
+        INFO(row.name);
+        const Brief seen = brief(job_of(row.spec, conditions(created, row.jobs)));
+        CHECK(seen.nodes.ready == row.ready);
+        CHECK(seen.needs_jobs == row.needs_jobs);
+    }
+    CHECK_FALSE(brief(job_of(four)).nodes.ready);
+    Brief begins = brief(job_of(four, conditions(created, R"([{"name": "node", "active": 1}])")));
+    CHECK(begins.standing.word == "waits for its Pods");
+    set_ready_nodes(begins, 3);
+    CHECK(begins.nodes.ready == 3);
+    CHECK(begins.standing.word == "running");
+}
+
+TEST_CASE("the deadline is that of a job that runs, the time to live that of one that has ended", "[list]") {
+    const Brief runs = brief(job_of(R"({"activeDeadlineSeconds": 7200})", conditions(created)), torch);
+    CHECK(runs.deadline == now + 1h);
+    CHECK_FALSE(runs.expires);
+    const Brief ended =
+        brief(job_of(R"({"activeDeadlineSeconds": 7200})", conditions(condition("Failed", "True"))), torch);
+    CHECK_FALSE(ended.deadline);
+    CHECK(ended.end == now - 30min);
+    CHECK(ended.expires == now - 20min);
+}
+
+TEST_CASE("what is left of the training is counted from its report", "[list]") {
+    const Progress progress = progress_of(parsed(
+        R"({"status": {"trainerStatus": {"progressPercentage": 40, "estimatedRemainingSeconds": 600, "lastUpdatedTime": "2026-01-15T11:55:00Z"}}})"));
+    CHECK(progress.percent == 40);
+    CHECK(remaining_time(progress, now) == 5min);
+    CHECK(remaining_time(progress, now + 1h) == 0s);
+    CHECK_FALSE(remaining_time(progress_of(Json()), now));
+}
+
+TEST_CASE("a table for a pipe has all columns, and one for a terminal those with values", "[list]") {
+    Json job = job_of(R"({"trainer": {"numNodes": 2}})",
+                      conditions(created, R"([{"name": "node", "active": 1, "ready": 1}])"));
+    job["status"]["trainerStatus"] = parsed(
+        R"({"progressPercentage": 40, "estimatedRemainingSeconds": 600, "lastUpdatedTime": "2026-01-15T11:55:00Z"})");
+    const std::vector<Brief> jobs = {brief(job)};
+    CHECK(list_table(jobs, now, {.namespaces = true}) ==
+          "NAMESPACE   NAME    STATE     PROGRESS   ETA   NODES   GPUS   AGE   DEADLINE   TTL   QUEUE\n"
+          "vision      night   running   40%        5m    2/2     -      1h    -          -     -\n");
+    const TableStyle screen = {.terminal = {.is_terminal = true, .columns = 80}};
+    CHECK(list_table(jobs, now, screen) ==
+          "NAME    STATE     PROGRESS         ETA   NODES   AGE\n"
+          "night   running   ####...... 40%   5m    2/2     1h\n");
+    CHECK(list_table(jobs, now + 1h, screen).find("40% stale") != std::string::npos);
+    CHECK(list_table(jobs, now, {.wide = true, .heading = false}).ends_with("torch     R        m\n"));
+}
+
+TEST_CASE("a row for programs has points in time, and only what is known", "[list]") {
+    const Brief ended = brief(
+        job_of("{}", conditions(created + "," + condition("Complete", "True", "AllJobsCompleted"))), torch);
+    CHECK(
+        api::to_json(list_row(ended)) ==
+        R"({"created":"2026-01-15T11:00:00Z","ended":"2026-01-15T11:30:00Z","expires":"2026-01-15T11:40:00Z","gpus":8,"message":"m",)"
+        R"("name":"night","namespace":"vision","nodes":{"wanted":4},"reason":"AllJobsCompleted",)"
+        R"("runtime":{"kind":"ClusterTrainingRuntime","name":"torch"},"state":"complete","uid":""})");
+    CHECK(list_names(std::vector<Brief>{ended}) == "trainjob.trainer.kubeflow.org/night\n");
+    CHECK(api::to_json(list_document({})) == R"({"items":[]})");
+}
+
+TEST_CASE("any shape of a TrainJob makes a row, with the beginning of its message", "[list]") {
+    for (const char* text : {"null", "[]", "{}", "7", R"({"metadata": 1, "spec": [], "status": "x"})"})
+        CHECK_FALSE(list_table(std::vector<Brief>{brief(parsed(text))}, now, {}).empty());
+    Json long_one = job_of("{}", conditions(condition("Created", "False")));
+    long_one["status"]["conditions"].items()[0]["message"] =
+        std::string(499, 'x') + "ü" + std::string(99, 'x');
+    CHECK(brief(long_one).message == std::string(499, 'x'));
+}
+
+}  // namespace cli

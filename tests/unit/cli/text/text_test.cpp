@@ -1,0 +1,118 @@
+// How texts are laid out for a terminal or a pipe.
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "text/bar.hpp"
+#include "text/duration.hpp"
+#include "text/table.hpp"
+#include "text/terminal.hpp"
+#include "text/width.hpp"
+
+namespace cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+Terminal on_a_terminal(std::map<std::string, std::string> variables, std::size_t columns = 80) {
+    return terminal_of(true, columns, 24, [variables](const char* name) {
+        const auto at = variables.find(name);
+        return at == variables.end() ? std::string() : at->second;
+    });
+}
+
+}  // namespace
+
+TEST_CASE("the width of a text is that of its characters on a terminal", "[text]") {
+    const std::pair<const char*, std::size_t> rows[] = {
+        {"", 0},        {"night", 5},      {"größe", 5}, {"夜間", 4}, {"한국", 4},
+        {"e\u0301", 1}, {"\U0001F680", 2}, {"…", 1},     {"█░", 2},   {"\xff\xc3", 2},
+    };
+    for (const auto& [text, width] : rows) {
+        INFO(text);
+        CHECK(width_of(text) == width);
+    }
+}
+
+TEST_CASE("a text is cut between its characters and says so", "[text]") {
+    CHECK(cut("night", 5) == "night");
+    CHECK(cut("nights", 5) == "nigh…");
+    CHECK(cut("夜間学習", 6) == "夜間…");
+    CHECK(cut("夜間学習", 5) == "夜間…");
+    CHECK(cut("夜間学習", 4) == "夜…");
+    CHECK(cut("night", 1) == "…");
+    CHECK(cut("night", 0).empty());
+    CHECK(padded("夜", 4) == "夜  ");
+}
+
+TEST_CASE("columns of a table are as wide as their widest cell", "[text]") {
+    const std::vector<std::vector<Cell>> rows = {{{"night"}, {"running", Tone::good}, {"1h"}},
+                                                 {{"夜間"}, {"cannot be created", Tone::bad}, {""}}};
+    CHECK(table({"NAME", "STATE", "AGE"}, rows, Colours::no) ==
+          "NAME    STATE               AGE\n"
+          "night   running             1h\n"
+          "夜間    cannot be created   -\n");
+    CHECK(table({"NAME", "STATE", "AGE"}, rows, Colours::yes).find("\x1b[32mrunning\x1b[0m   ") !=
+          std::string::npos);
+    CHECK(table({"A"}, {{{"x\x1b[31m\n"}}}, Colours::yes).find("x [31m ") != std::string::npos);
+}
+
+TEST_CASE("lines of a table end at the width of the terminal", "[text]") {
+    const std::vector<std::vector<Cell>> rows = {{{"night"}, {"running"}, {"1h"}}};
+    const std::pair<std::size_t, const char*> widths[] = {{80, "night   running   1h\n"},
+                                                          {15, "night   running\n"},
+                                                          {14, "night   runni…\n"},
+                                                          {6, "night\n"},
+                                                          {3, "ni…\n"}};
+    for (const auto& [width, line] : widths) {
+        const std::string text = table({"NAME", "STATE", "AGE"}, rows, Colours::no, width);
+        INFO(width);
+        std::string second = text.substr(text.find('\n') + 1);
+        second.erase(second.find_last_not_of(" \n") + 1);
+        CHECK(second + "\n" == line);
+        CHECK(width_of(text.substr(0, text.find('\n'))) <= width);
+    }
+}
+
+TEST_CASE("a bar fills its part, and never nothing of something", "[text]") {
+    CHECK(bar(0, 0.5, 10, Glyphs::ascii) == "#####.....");
+    CHECK(bar(0, 0, 4, Glyphs::ascii) == "....");
+    CHECK(bar(0, 1, 4, Glyphs::ascii) == "####");
+    CHECK(bar(0, 0.01, 4, Glyphs::ascii) == "#...");
+    CHECK(bar(0.99, 1, 4, Glyphs::ascii) == "...#");
+    CHECK(bar(-1, 2, 4, Glyphs::ascii) == "####");
+    CHECK(bar(0.25, 0.5, 4, Glyphs::unicode) == "░█░░");
+}
+
+TEST_CASE("times are shown in their two largest units", "[text]") {
+    CHECK(format_duration(0s) == "0s");
+    CHECK(format_duration(59s) == "59s");
+    CHECK(format_duration(61s) == "1m 1s");
+    CHECK(format_duration(3600s) == "1h");
+    CHECK(format_duration(90061s) == "1d 1h");
+    CHECK(format_duration(86401s) == "1d");
+    CHECK(short_duration(90061s) == "1d1h");
+}
+
+TEST_CASE("a terminal shows colours unless NO_COLOR is set, and bars in UTF-8", "[text]") {
+    CHECK(on_a_terminal({}).colours == Colours::yes);
+    CHECK(on_a_terminal({{"NO_COLOR", "1"}}).colours == Colours::no);
+    CHECK(on_a_terminal({{"NO_COLOR", ""}}).colours == Colours::yes);
+    CHECK(on_a_terminal({{"TERM", "dumb"}}).colours == Colours::no);
+    CHECK(on_a_terminal({}).glyphs == Glyphs::ascii);
+    CHECK(on_a_terminal({{"LANG", "de_DE.UTF-8"}}).glyphs == Glyphs::unicode);
+    CHECK(on_a_terminal({{"LANG", "de_DE.UTF-8"}, {"LC_ALL", "C"}}).glyphs == Glyphs::ascii);
+    CHECK(on_a_terminal({{"COLUMNS", "100"}}, 0).columns == 100);
+    CHECK(on_a_terminal({{"COLUMNS", "wide"}}, 0).columns == 0);
+    const Terminal pipe = terminal_of(false, 80, 24, [](const char*) { return std::string("C.UTF-8"); });
+    CHECK(pipe.colours == Colours::no);
+    CHECK(pipe.columns == 0);
+}
+
+TEST_CASE("a frame replaces the one before without an empty screen, and does not scroll", "[text]") {
+    Terminal small = {.is_terminal = true, .columns = 6, .lines = 3};
+    CHECK(frame("\x1b[31mlonger line\x1b[0m\nb\nc\nd\n", small) ==
+          "\x1b[H\x1b[31mlonge…\x1b[0m\x1b[K\nb\x1b[K\n\x1b[J");
+    CHECK(frame("", small) == "\x1b[H\x1b[J");
+}
+
+}  // namespace cli

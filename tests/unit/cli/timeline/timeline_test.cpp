@@ -1,0 +1,165 @@
+// What `kubectl trainjob timeline` says of the time of a TrainJob.
+#include <catch2/catch.hpp>
+
+#include "timeline/draw.hpp"
+
+namespace cli {
+namespace {
+
+using api::Json;
+using namespace std::chrono_literals;
+
+Json parsed(const std::string& text) { return api::parse_json(text).value(); }
+
+api::Time at(const std::string& time) { return api::parse_time("2026-01-15T" + time + "Z").value(); }
+std::string stamp(const std::string& time) { return "\"2026-01-15T" + time + "Z\""; }
+
+const api::Time now = at("12:00:00");
+
+Json condition(const std::string& type, const std::string& status, const std::string& time) {
+    return parsed(R"({"type": ")" + type + R"(", "status": ")" + status +
+                  R"(", "reason": "R", "lastTransitionTime": )" + stamp(time) + "}");
+}
+
+TimelineObjects submitted() {
+    TimelineObjects seen;
+    seen.job = parsed(
+        R"({"metadata": {"name": "night", "namespace": "vision", "creationTimestamp": "2026-01-15T11:00:00Z"}})");
+    seen.job["status"]["conditions"] = Json::array({condition("Created", "True", "11:00:01")});
+    return seen;
+}
+
+// Times that are "" have not come yet.
+Json pod(const std::string& name, const std::string& created, const std::string& scheduled,
+         const std::string& started) {
+    Json made =
+        parsed(R"({"metadata": {"name": ")" + name + R"(", "creationTimestamp": )" + stamp(created) + "}}");
+    made["status"]["phase"] = started.empty() ? "Pending" : "Running";
+    if (scheduled.empty())
+        made["status"]["conditions"] = Json::array({parsed(
+            R"({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/4 nodes are available"})")});
+    else
+        made["status"]["conditions"] = Json::array({condition("PodScheduled", "True", scheduled)});
+    if (!started.empty())
+        made["status"]["containerStatuses"] =
+            parsed(R"([{"name": "node", "state": {"running": {"startedAt": )" + stamp(started) + "}}}]");
+    return made;
+}
+
+Json pulled(const std::string& pod_name, const std::string& time) {
+    return parsed(R"({"reason": "Pulled", "involvedObject": {"kind": "Pod", "name": ")" + pod_name +
+                  R"("}, "lastTimestamp": )" + stamp(time) + "}");
+}
+
+std::string stages_of(const Timeline& timeline) {
+    std::string text;
+    for (const Span& stage : timeline.stages)
+        text += stage.name + " " + std::to_string((stage.begin - timeline.begin).count() / 60) + "-" +
+                std::to_string((stage.end - timeline.begin).count() / 60) + (stage.goes_on ? "... " : " ");
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("a stage ends when the last Pod has left it", "[timeline]") {
+    TimelineObjects seen = submitted();
+    seen.pods = {pod("a", "11:01:00", "11:02:00", "11:20:00"), pod("b", "11:05:00", "11:10:00", "11:30:00")};
+    CHECK(stages_of(timeline_of(seen, now)) == "creation 0-5 scheduling 5-10 start 10-30 running 30-60... ");
+    seen.events = {pulled("a", "11:15:00"), pulled("b", "11:12:00"), pulled("b", "11:25:00")};
+    CHECK(stages_of(timeline_of(seen, now)) ==
+          "creation 0-5 scheduling 5-10 image pulls 10-25 start 25-30 running 30-60... ");
+    seen.job["status"]["conditions"].push_back(condition("Complete", "True", "11:50:00"));
+    const Timeline ended = timeline_of(seen, now);
+    CHECK(stages_of(ended).ends_with("running 30-50 "));
+    CHECK(ended.title == "TrainJob vision/night, complete, submitted 2026-01-15T11:00:00Z, took 50m");
+}
+
+TEST_CASE("a stage that a Pod has not left goes on, and says why", "[timeline]") {
+    TimelineObjects seen = submitted();
+    seen.pods = {pod("a", "11:01:00", "11:02:00", "11:20:00"), pod("b", "11:01:00", "", "")};
+    const Timeline timeline = timeline_of(seen, now);
+    CHECK(stages_of(timeline) == "creation 0-1 scheduling 1-60... ");
+    CHECK(timeline.stages.back().note == "98% of the time was lost here: no node: 0/4 nodes are available");
+    CHECK(timeline.stages.front().note.empty());
+}
+
+TEST_CASE("the time in a queue or suspended is a stage", "[timeline]") {
+    TimelineObjects seen = submitted();
+    seen.job["status"]["conditions"].push_back(condition("Suspended", "True", "11:00:01"));
+    seen.job["spec"]["suspend"] = true;
+    CHECK(stages_of(timeline_of(seen, now)) == "suspended 0-60... ");
+    seen.job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "team";
+    CHECK(stages_of(timeline_of(seen, now)) == "queued 0-60... ");
+    seen.job["spec"]["suspend"] = false;
+    seen.job["status"]["conditions"].items()[1] = condition("Suspended", "False", "11:30:00");
+    seen.pods = {pod("a", "11:31:00", "11:32:00", "11:33:00")};
+    const Timeline timeline = timeline_of(seen, now);
+    CHECK(stages_of(timeline) == "queued 0-30 creation 30-31 scheduling 31-32 start 32-33 running 33-60... ");
+    CHECK(timeline.stages.front().note == "50% of the time was lost here");
+    seen.events = {
+        parsed(R"({"reason": "Suspended", "involvedObject": {"kind": "TrainJob"}, "lastTimestamp": )" +
+               stamp("11:20:00") + "}")};
+    CHECK(stages_of(timeline_of(seen, now)).starts_with("before 0-20 queued 20-30 "));
+}
+
+TEST_CASE("time before Pods that replace others belongs to earlier attempts", "[timeline]") {
+    TimelineObjects seen = submitted();
+    seen.pods = {pod("a", "11:30:00", "11:30:00", "11:30:00")};
+    seen.job_set["status"]["restarts"] = 2;
+    const Timeline timeline = timeline_of(seen, now);
+    CHECK(stages_of(timeline) == "earlier attempts 0-30 running 30-60... ");
+    CHECK(timeline.notes ==
+          std::vector<std::string>{"the JobSet was restarted 2 times; Pods are those of the last attempt"});
+}
+
+TEST_CASE("without its Pods a job is known by its Jobs", "[timeline]") {
+    TimelineObjects seen = submitted();
+    seen.jobs = {parsed(R"({"status": {"startTime": )" + stamp("11:10:00") + "}}")};
+    seen.job["status"]["conditions"].push_back(condition("Failed", "True", "11:40:00"));
+    const Timeline timeline = timeline_of(seen, now);
+    CHECK(stages_of(timeline) == "creation 0-10 running 10-40 ");
+    CHECK(timeline.notes == std::vector<std::string>{"its Pods are gone"});
+}
+
+TEST_CASE("any shape of objects makes a timeline", "[timeline]") {
+    for (const char* text : {"null", "[]", "{}", "7", R"({"metadata": 1, "spec": [], "status": "x"})"}) {
+        TimelineObjects seen;
+        seen.job = seen.job_set = parsed(text);
+        seen.jobs = seen.pods = seen.events = {parsed(text)};
+        const Timeline timeline = timeline_of(seen, now);
+        CHECK_FALSE(draw_text(timeline, {}).empty());
+        CHECK(draw_svg(timeline).ends_with("</svg>\n"));
+    }
+}
+
+TEST_CASE("a timeline is drawn as bars as wide as the terminal", "[timeline]") {
+    TimelineObjects seen = submitted();
+    seen.pods = {pod("night-node-0-0-x", "11:00:00", "11:30:00", "11:30:00")};
+    const Terminal narrow = {.is_terminal = true, .columns = 50};
+    CHECK(draw_text(timeline_of(seen, now), narrow) ==
+          "TrainJob vision/night, running, submitted 2026-01-15T11:00:00Z, 1h ago\n"
+          "                            0s                  1h\n"
+          "scheduling        30m       ###########...........\n"
+          "                            ^ 50% of the time was lost here\n"
+          "running           30m...    ...........###########\n"
+          "Pods\n"
+          "night-node-0-0-x  30m...    ...........###########\n");
+    for (int i = 0; i < 20; ++i)
+        seen.pods.push_back(pod("p" + std::to_string(i), "11:00:00", "11:00:00", "11:00:00"));
+    CHECK(draw_text(timeline_of(seen, now), narrow).find("\nand 5 more\n") != std::string::npos);
+}
+
+TEST_CASE("a timeline is drawn as a picture with all Pods, whatever their names hold", "[timeline]") {
+    TimelineObjects seen = submitted();
+    seen.pods = {pod("<script>&", "11:00:00", "11:30:00", "11:30:00")};
+    for (int i = 0; i < 20; ++i)
+        seen.pods.push_back(pod("p" + std::to_string(i), "11:00:00", "11:00:00", "11:00:00"));
+    const std::string svg = draw_svg(timeline_of(seen, now));
+    CHECK(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1000\" "));
+    CHECK(svg.find("&lt;script&gt;&amp;</text>") != std::string::npos);
+    CHECK(svg.find("<script>") == std::string::npos);
+    CHECK(svg.find(">p19</text>") != std::string::npos);
+    CHECK(svg.find("<title>scheduling, 30m</title>") != std::string::npos);
+}
+
+}  // namespace cli
