@@ -149,7 +149,7 @@ def test_objects_that_the_user_may_not_read_are_named(ask, explain, cluster, kub
 
 
 NOT_TO_BE_SHOWN = [
-    (["default/missing"], 1, "there is no TrainJob default/missing; `kubectl get trainjobs -n default` lists"),
+    (["default/missing"], 1, "there is no TrainJob default/missing; `kubectl trainjob list -n default` lists"),
     (["nowhere/missing"], 1, "there is no TrainJob nowhere/missing"),
     (["trainjob/missing"], 1, "; what is asked for is NAMESPACE/NAME, not KIND/NAME"),
     (["a/b/c"], 2, "a/b/c: must be NAMESPACE/NAME, or a NAME"),
