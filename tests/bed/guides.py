@@ -15,7 +15,7 @@ from rest import wait_for
 
 BLOCK = re.compile(r"^```(\S*)\n(.*?)^```$", re.M | re.S)
 IN_A_CLUSTER = re.compile(r"kubectl (?!trainjob (check|render))")
-LOOKS = re.compile(r"(kubectl (-n \S+ )?(get|describe|wait|auth|explain|api-resources|trainjob explain)\b)")
+LOOKS = re.compile(r"(kubectl (-n \S+ )?(get|describe|wait|auth|explain|api-resources|trainjob (explain|list|timeline|wait))\b)")
 DEFAULT = re.compile(r"\bdefault(?=/| namespace\b)|(?<=-n )default\b")
 FILE = re.compile(r"# (\S+\.yaml)\n")
 

@@ -13,7 +13,7 @@ DOCS = ROOT / "docs"
 ELSEWHERE = {"offline-tools.md"}
 GUIDES = sorted({path.name for path in DOCS.glob("*.md") if "```console" in path.read_text()} - ELSEWHERE)
 # The test bed's nodes end a pod after a second. For guides about running jobs, they do not.
-LONG = {"dra.md", "first-minutes-data-scientist.md", "kueue.md", "lifecycle.md", "runtime-patches.md"}
+LONG = {"dra.md", "first-minutes-data-scientist.md", "kubectl-trainjob.md", "kueue.md", "lifecycle.md", "runtime-patches.md"}
 
 
 @pytest.mark.parametrize("name", GUIDES)
