@@ -1,69 +1,9 @@
 // What `kubectl trainjob explain` shows of a TrainJob.
-#include "explain/report.hpp"
-
 #include <catch2/catch.hpp>
 
-#include "explain/document.hpp"
+#include "related_objects.hpp"
 
 namespace cli {
-namespace {
-
-using api::Json;
-using namespace std::chrono_literals;
-
-const api::Time now = api::parse_time("2026-01-15T12:00:00Z").value();
-
-Json parsed(const std::string& text) { return api::parse_json(text).value(); }
-
-const char* const job_text = R"({
-    "apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob",
-    "metadata": {"name": "night", "namespace": "vision", "uid": "u1", "creationTimestamp": "2026-01-15T11:00:00Z"},
-    "spec": {"runtimeRef": {"name": "torch"}, "activeDeadlineSeconds": 7200,
-             "managedBy": "trainer.kubeflow.org/trainjob-controller"},
-    "status": {"conditions": [{"type": "Created", "status": "True", "reason": "JobsCreationSucceeded", "message": "done",
-                               "lastTransitionTime": "2026-01-15T11:00:05Z"}]}})";
-const char* const runtime_text = R"({
-    "apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "ClusterTrainingRuntime", "metadata": {"name": "torch"},
-    "spec": {"ttlSecondsAfterFinished": 600, "mlPolicy": {"numNodes": 1}}})";
-const char* const job_set_text = R"({
-    "metadata": {"name": "night", "namespace": "vision",
-                 "ownerReferences": [{"controller": true, "uid": "u1", "kind": "TrainJob", "name": "night",
-                                      "apiVersion": "trainer.kubeflow.org/v1alpha1"}]},
-    "status": {"replicatedJobsStatus": [{"name": "node", "active": 1, "ready": 0, "succeeded": 0, "failed": 0, "suspended": 0}]}})";
-
-RelatedObjects running() {
-    RelatedObjects seen;
-    seen.job = parsed(job_text);
-    seen.runtime.found = parsed(runtime_text);
-    seen.job_set.found = parsed(job_set_text);
-    return seen;
-}
-
-void add_snapshot(RelatedObjects& seen) {
-    seen.snapshot.found = parsed(R"({"metadata": {"name": "night-runtime-snapshot", "ownerReferences": [
-        {"controller": true, "uid": "u1", "kind": "TrainJob", "name": "night", "apiVersion": "trainer.kubeflow.org/v1alpha1"}]}})");
-    seen.snapshot.found["data"]["runtime"] = api::to_json(seen.runtime.found);
-}
-
-Json pod(const std::string& name, const std::string& rest) {
-    Json made = parsed(rest);
-    made["metadata"]["name"] = name;
-    return made;
-}
-
-Json condition(const char* type, const char* status, const char* reason, const char* message = "") {
-    return Json::object({{"type", type},
-                         {"status", status},
-                         {"reason", reason},
-                         {"message", message},
-                         {"lastTransitionTime", "2026-01-15T11:30:00Z"}});
-}
-
-std::string screen(const RelatedObjects& seen) { return explain(seen, now, Colours::no); }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-}  // namespace
 
 TEST_CASE("a running job is one screen", "[explain]") {
     RelatedObjects seen = running();
@@ -207,79 +147,6 @@ TEST_CASE("each state says what it means", "[explain]") {
         INFO(screen(seen));
         CHECK(has(screen(seen), row.text));
     }
-}
-
-TEST_CASE("a job in a queue says why Kueue lets it wait", "[explain]") {
-    const auto workload = [](const char* status, const char* spec = "{}") {
-        return parsed(std::string(R"({"spec": )") + spec + R"(, "status": )" + status + "}");
-    };
-    const std::pair<Json, const char*> rows[] = {
-        {Json(), "Kueue has made no Workload for it yet"},
-        {workload("{}"), "Kueue has not looked at it yet"},
-        {workload("{}", R"({"active": false})"), "held: spec.active of its Workload is false"},
-        {workload(
-             R"({"conditions": [{"type": "QuotaReserved", "status": "False", "message": "insufficient unused quota for nvidia.com/gpu"}]})"),
-         "waits: insufficient unused quota for nvidia.com/gpu"},
-        {workload(R"({"conditions": [{"type": "QuotaReserved", "status": "True"}]})"),
-         "has its quota, and waits for admission checks"},
-        {workload(R"({"conditions": [{"type": "Evicted", "status": "True", "message": "preempted"}]})"),
-         "evicted: preempted"},
-        {workload(
-             R"({"conditions": [{"type": "Admitted", "status": "True"}], "admission": {"clusterQueue": "gpus"}})"),
-         "admitted by the ClusterQueue gpus"},
-    };
-    RelatedObjects seen = running();
-    CHECK_FALSE(has(screen(seen), "Queue"));
-    seen.job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "team";
-    for (const auto& [object, text] : rows) {
-        seen.workload.found = object;
-        CHECK(has(screen(seen), std::string("Queue     team: ") + text + "\n"));
-        CHECK(explain_document(seen, now)["queueStanding"].as_string() == text);
-    }
-    seen.workload = {.found = {}, .unread = "forbidden"};
-    CHECK(has(screen(seen), "Queue     team; its Workload could not be read: forbidden\n"));
-}
-
-TEST_CASE("progress is shown with what is left, and with the age of a report that is stale", "[explain]") {
-    RelatedObjects seen = running();
-    CHECK_FALSE(has(screen(seen), "Progress"));
-    seen.job["status"]["trainerStatus"] = parsed(
-        R"({"progressPercentage": 40, "estimatedRemainingSeconds": 600, "lastUpdatedTime": "2026-01-15T11:55:00Z",
-            "metrics": [{"name": "loss", "value": "0.3"}]})");
-    CHECK(has(screen(seen), "Progress  40%, 5m left, loss 0.3, reported 5m ago\n"));
-    seen.job["status"]["trainerStatus"]["lastUpdatedTime"] = "2026-01-15T11:10:00Z";
-    CHECK(has(screen(seen), "nothing reported since 50m ago\n"));
-    seen.job["status"]["conditions"].push_back(condition("Complete", "True", "AllJobsCompleted"));
-    CHECK(has(screen(seen), "Progress  40%, loss 0.3, reported 50m ago\n"));
-}
-
-TEST_CASE("the document of a job has the fields of the guide", "[explain]") {
-    RelatedObjects seen = running();
-    add_snapshot(seen);
-    seen.runtime.found["spec"]["mlPolicy"]["numNodes"] = 4;
-    seen.job_set.found["status"]["restarts"] = 1;
-    seen.pods.found = {
-        pod("p", R"({"spec": {"nodeName": "n1"}, "status": {"phase": "Failed", "message": "evicted"}})")};
-    seen.events.found = {parsed(
-        R"({"involvedObject": {"kind": "Pod", "name": "p"}, "type": "Warning", "reason": "R", "message": "m",
-                                    "lastTimestamp": "2026-01-15T11:59:00Z"})")};
-    seen.runtime.unread = "";
-    const std::string text = api::to_json(explain_document(seen, now));
-    for (
-        const char* part :
-        {R"("state":"waits for its Pods")",
-         R"("pods":[{"name":"p","node":"n1","phase":"Failed","problem":"evicted"}])",
-         R"("events":[{"count":1,"last":"2026-01-15T11:59:00Z","message":"m","object":"Pod p","reason":"R","warning":true}])",
-         R"("conditions":[{"message":"done","reason":"JobsCreationSucceeded","since":"2026-01-15T11:00:05Z","status":"True","type":"Created"}])",
-         R"("restarts":1)", R"("changes":["mlPolicy.numNodes: 1 -> 4"])",
-         R"("nodes":{"ready":0,"wanted":4})"}) {
-        INFO(text);
-        INFO(part);
-        CHECK(has(text, part));
-    }
-    CHECK_FALSE(has(text, "unread"));
-    seen.pods = {.found = {}, .unread = "forbidden"};
-    CHECK(has(api::to_json(explain_document(seen, now)), R"("unread":{"pods":"forbidden"})"));
 }
 
 TEST_CASE("what has changed of the runtime since the job began is listed by its path", "[explain]") {

@@ -1,0 +1,83 @@
+// What `kubectl trainjob explain` says of progress and queues, and its document for programs.
+#include "explain/document.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "related_objects.hpp"
+
+namespace cli {
+
+TEST_CASE("a job in a queue says why Kueue lets it wait", "[explain]") {
+    const auto workload = [](const char* status, const char* spec = "{}") {
+        return parsed(std::string(R"({"spec": )") + spec + R"(, "status": )" + status + "}");
+    };
+    const std::pair<Json, const char*> rows[] = {
+        {Json(), "Kueue has made no Workload for it yet"},
+        {workload("{}"), "Kueue has not looked at it yet"},
+        {workload("{}", R"({"active": false})"), "held: spec.active of its Workload is false"},
+        {workload(
+             R"({"conditions": [{"type": "QuotaReserved", "status": "False", "message": "insufficient unused quota for nvidia.com/gpu"}]})"),
+         "waits: insufficient unused quota for nvidia.com/gpu"},
+        {workload(R"({"conditions": [{"type": "QuotaReserved", "status": "True"}]})"),
+         "has its quota, and waits for admission checks"},
+        {workload(R"({"conditions": [{"type": "Evicted", "status": "True", "message": "preempted"}]})"),
+         "evicted: preempted"},
+        {workload(
+             R"({"conditions": [{"type": "Admitted", "status": "True"}], "admission": {"clusterQueue": "gpus"}})"),
+         "admitted by the ClusterQueue gpus"},
+    };
+    RelatedObjects seen = running();
+    CHECK_FALSE(has(screen(seen), "Queue"));
+    seen.job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "team";
+    for (const auto& [object, text] : rows) {
+        seen.workload.found = object;
+        CHECK(has(screen(seen), std::string("Queue     team: ") + text + "\n"));
+        CHECK(explain_document(seen, now)["queueStanding"].as_string() == text);
+    }
+    seen.workload = {.found = {}, .unread = "forbidden"};
+    CHECK(has(screen(seen), "Queue     team; its Workload could not be read: forbidden\n"));
+}
+
+TEST_CASE("progress is shown with what is left, and with the age of a report that is stale", "[explain]") {
+    RelatedObjects seen = running();
+    CHECK_FALSE(has(screen(seen), "Progress"));
+    seen.job["status"]["trainerStatus"] = parsed(
+        R"({"progressPercentage": 40, "estimatedRemainingSeconds": 600, "lastUpdatedTime": "2026-01-15T11:55:00Z",
+            "metrics": [{"name": "loss", "value": "0.3"}]})");
+    CHECK(has(screen(seen), "Progress  40%, 5m left, loss 0.3, reported 5m ago\n"));
+    seen.job["status"]["trainerStatus"]["lastUpdatedTime"] = "2026-01-15T11:10:00Z";
+    CHECK(has(screen(seen), "nothing reported since 50m ago\n"));
+    seen.job["status"]["conditions"].push_back(condition("Complete", "True", "AllJobsCompleted"));
+    CHECK(has(screen(seen), "Progress  40%, loss 0.3, reported 50m ago\n"));
+}
+
+TEST_CASE("the document of a job has the fields of the guide", "[explain]") {
+    RelatedObjects seen = running();
+    add_snapshot(seen);
+    seen.runtime.found["spec"]["mlPolicy"]["numNodes"] = 4;
+    seen.job_set.found["status"]["restarts"] = 1;
+    seen.pods.found = {
+        pod("p", R"({"spec": {"nodeName": "n1"}, "status": {"phase": "Failed", "message": "evicted"}})")};
+    seen.events.found = {parsed(
+        R"({"involvedObject": {"kind": "Pod", "name": "p"}, "type": "Warning", "reason": "R", "message": "m",
+                                    "lastTimestamp": "2026-01-15T11:59:00Z"})")};
+    seen.runtime.unread = "";
+    const std::string text = api::to_json(explain_document(seen, now));
+    for (
+        const char* part :
+        {R"("state":"waits for its Pods")",
+         R"("pods":[{"name":"p","node":"n1","phase":"Failed","problem":"evicted"}])",
+         R"("events":[{"count":1,"last":"2026-01-15T11:59:00Z","message":"m","object":"Pod p","reason":"R","warning":true}])",
+         R"("conditions":[{"message":"done","reason":"JobsCreationSucceeded","since":"2026-01-15T11:00:05Z","status":"True","type":"Created"}])",
+         R"("restarts":1)", R"("changes":["mlPolicy.numNodes: 1 -> 4"])",
+         R"("nodes":{"ready":0,"wanted":4})"}) {
+        INFO(text);
+        INFO(part);
+        CHECK(has(text, part));
+    }
+    CHECK_FALSE(has(text, "unread"));
+    seen.pods = {.found = {}, .unread = "forbidden"};
+    CHECK(has(api::to_json(explain_document(seen, now)), R"("unread":{"pods":"forbidden"})"));
+}
+
+}  // namespace cli

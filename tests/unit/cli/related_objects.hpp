@@ -1,0 +1,64 @@
+#pragma once
+// A TrainJob and what is around it, for tests of `kubectl trainjob explain`.
+#include "explain/report.hpp"
+
+namespace cli {
+
+using api::Json;
+using namespace std::chrono_literals;
+
+inline const api::Time now = api::parse_time("2026-01-15T12:00:00Z").value();
+
+inline Json parsed(const std::string& text) { return api::parse_json(text).value(); }
+
+inline constexpr const char* job_text = R"({
+    "apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob",
+    "metadata": {"name": "night", "namespace": "vision", "uid": "u1", "creationTimestamp": "2026-01-15T11:00:00Z"},
+    "spec": {"runtimeRef": {"name": "torch"}, "activeDeadlineSeconds": 7200,
+             "managedBy": "trainer.kubeflow.org/trainjob-controller"},
+    "status": {"conditions": [{"type": "Created", "status": "True", "reason": "JobsCreationSucceeded", "message": "done",
+                               "lastTransitionTime": "2026-01-15T11:00:05Z"}]}})";
+inline constexpr const char* runtime_text = R"({
+    "apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "ClusterTrainingRuntime", "metadata": {"name": "torch"},
+    "spec": {"ttlSecondsAfterFinished": 600, "mlPolicy": {"numNodes": 1}}})";
+inline constexpr const char* job_set_text = R"({
+    "metadata": {"name": "night", "namespace": "vision",
+                 "ownerReferences": [{"controller": true, "uid": "u1", "kind": "TrainJob", "name": "night",
+                                      "apiVersion": "trainer.kubeflow.org/v1alpha1"}]},
+    "status": {"replicatedJobsStatus": [{"name": "node", "active": 1, "ready": 0, "succeeded": 0, "failed": 0, "suspended": 0}]}})";
+
+inline RelatedObjects running() {
+    RelatedObjects seen;
+    seen.job = parsed(job_text);
+    seen.runtime.found = parsed(runtime_text);
+    seen.job_set.found = parsed(job_set_text);
+    return seen;
+}
+
+inline void add_snapshot(RelatedObjects& seen) {
+    seen.snapshot.found = parsed(R"({"metadata": {"name": "night-runtime-snapshot", "ownerReferences": [
+        {"controller": true, "uid": "u1", "kind": "TrainJob", "name": "night", "apiVersion": "trainer.kubeflow.org/v1alpha1"}]}})");
+    seen.snapshot.found["data"]["runtime"] = api::to_json(seen.runtime.found);
+}
+
+inline Json pod(const std::string& name, const std::string& rest) {
+    Json made = parsed(rest);
+    made["metadata"]["name"] = name;
+    return made;
+}
+
+inline Json condition(const char* type, const char* status, const char* reason, const char* message = "") {
+    return Json::object({{"type", type},
+                         {"status", status},
+                         {"reason", reason},
+                         {"message", message},
+                         {"lastTransitionTime", "2026-01-15T11:30:00Z"}});
+}
+
+inline std::string screen(const RelatedObjects& seen) { return explain(seen, now, Colours::no); }
+
+inline bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+}  // namespace cli
