@@ -115,4 +115,7 @@ net::HttpResponse http_refusal(int status, std::string_view text) {
     return failure(status, reason_of(status), text);
 }
 
+// Bodies are read after the token was accepted.
+bool is_to_pod(const net::HttpResponse& response) { return response.status == 200 || response.status == 422; }
+
 }  // namespace progress

@@ -1,6 +1,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "server_fixture.hpp"
@@ -176,6 +177,71 @@ TEST_CASE("a crowd that begins to ask and does not go on pushes out neither who 
         });
         CHECK(server.stats().refused == 22);
     }
+}
+
+TEST_CASE("connections with nothing but refused requests make room before one that is served", "[net]") {
+    net::ServerLimits limits;
+    limits.max_connections = 10;
+    TestServer server({.limits = limits});
+    server.run([&]() -> net::Task<> {
+        const auto in_use = co_await server.connect();
+        const auto first = co_await in_use->ask(request);
+        CHECK(status_of(first) == 200);
+        std::vector<test::PeerPtr> flood;
+        for (int i = 0; i < 30; ++i) {
+            flood.push_back(co_await server.connect());
+            const auto refused = co_await flood.back()->ask("GET /stranger HTTP/1.1\r\nHost: test\r\n\r\n");
+            CHECK(status_of(refused) == 403);
+        }
+        const auto second = co_await in_use->ask(request);
+        CHECK(status_of(second) == 200);
+        // A later refusal takes nothing away.
+        const auto third = co_await in_use->ask("GET /stranger HTTP/1.1\r\nHost: test\r\n\r\n");
+        CHECK(status_of(third) == 403);
+        flood.push_back(co_await server.connect());
+        while (server.stats().accepted < 32) co_await test::let_others_run();
+        const auto last = co_await in_use->ask(request);
+        CHECK(status_of(last) == 200);
+    });
+    CHECK(server.stats().refused == 22);
+}
+
+TEST_CASE("where clients are more than the connections that are kept, all are served", "[net]") {
+    net::ServerLimits limits;
+    limits.max_connections = 8;
+    limits.kept_connections = 4;
+    TestServer server({.limits = limits});
+    server.run([&]() -> net::Task<> {
+        std::vector<test::PeerPtr> clients(12);
+        for (int round = 0; round < 5; ++round) {
+            for (test::PeerPtr& client : clients) {
+                if (!client) client = co_await server.connect();
+                const auto response = co_await client->ask(request);
+                CHECK(status_of(response) == 200);
+                if (response.find("Connection: close") != response.npos) client.reset();
+                for (int i = 0; i < 5; ++i) co_await test::let_others_run();
+            }
+        }
+        CHECK(std::ranges::count_if(clients, [](const auto& client) { return client != nullptr; }) == 4);
+    });
+    CHECK(server.stats().refused == 0);
+}
+
+TEST_CASE("connections that are not known are not counted among those that are kept", "[net]") {
+    net::ServerLimits limits;
+    limits.kept_connections = 1;
+    TestServer server({.limits = limits});
+    server.run([&]() -> net::Task<> {
+        std::vector<test::PeerPtr> flood;
+        for (int i = 0; i < 10; ++i) {
+            flood.push_back(co_await server.connect());
+            const auto refused = co_await flood.back()->ask("GET /stranger HTTP/1.1\r\nHost: test\r\n\r\n");
+            CHECK(refused.find("Connection: close") == refused.npos);
+        }
+        const auto client = co_await server.connect();
+        const auto response = co_await client->ask(request);
+        CHECK(response.find("Connection: close") == response.npos);
+    });
 }
 
 TEST_CASE("a crowd that never says hello does not push out who has a connection", "[net]") {

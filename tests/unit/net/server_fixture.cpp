@@ -33,6 +33,7 @@ TestServer::TestServer(TestServerOptions options)
     config.host = "127.0.0.1";
     config.limits = options.limits;
     config.refuse = std::move(options.refuse);
+    config.is_to_known = [](const net::HttpResponse& response) { return response.status != 403; };
     if (options.tls) {
         const auto certificate = authority.issue();
         const net::TlsIdentity identity{
@@ -60,6 +61,7 @@ net::Answer TestServer::answer(net::HttpRequest& request) {
         while (std::chrono::steady_clock::now() < end) {
         }
     }
+    if (request.target == "/stranger") return net::HttpResponse{.status = 403};
     if (request.target == "/large") return net::HttpResponse{.body = std::string(2'000'000, 'x')};
     if (request.target == "/slow" || request.target == "/hang" || request.target == "/throw-later")
         return answer_later(request);

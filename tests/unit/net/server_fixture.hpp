@@ -26,8 +26,8 @@ struct TestServerOptions {
 
 /// A server on loopback with a loop of its own. Its handler answers /echo with "METHOD target body", /slow
 /// the same but later, /long after 6 ms of work,
-/// /large with two megabytes, /throw and /throw-later with exceptions, and /hang once
-/// release() was called.
+/// /large with two megabytes, /stranger with a 403, after which a connection is not known, /throw and
+/// /throw-later with exceptions, and /hang once release() was called.
 class TestServer {
 public:
     explicit TestServer(TestServerOptions options = {});

@@ -80,3 +80,14 @@ TEST_CASE("an accepted report is given back as it was read", "[wire]") {
           R"({"trainerStatus":{"lastUpdatedTime":"2026-08-21T10:11:12Z","progressPercentage":5}})");
     CHECK(acceptance(std::nullopt).body == "{}");
 }
+
+TEST_CASE("answers that only a Pod of the TrainJob gets show that it is one", "[wire]") {
+    CHECK(is_to_pod(acceptance(Report())));
+    CHECK(is_to_pod(acceptance(std::nullopt)));
+    CHECK(is_to_pod(invalid_report("job", {"wrong"})));
+    CHECK(is_to_pod(refusal(Outcome::unreadable)));
+    for (const Outcome outcome : {Outcome::not_found, Outcome::forbidden, Outcome::failed, Outcome::limited})
+        CHECK_FALSE(is_to_pod(refusal(outcome)));
+    for (const int status : {400, 408, 411, 413, 431, 500, 503})
+        CHECK_FALSE(is_to_pod(http_refusal(status, "")));
+}

@@ -35,9 +35,16 @@ void Exchange::trim() {
     Headers().swap(request.headers);
 }
 
+void Exchange::free_input() {
+    if (has_unread()) return;
+    begin = end = 0;
+    std::vector<char>().swap(in);
+}
+
 void RequestReader::begin(Exchange& exchange) {
     exchange_ = &exchange;
     exchange.trim();
+    exchange.restore_input();
     exchange.parser.begin(exchange.request, limits_);
     state_ = State::header;
     body_announced_ = false;

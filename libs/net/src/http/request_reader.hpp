@@ -14,13 +14,18 @@ inline void free_text(std::string& text) { std::string().swap(text); }
 /// The buffers of one request. A connection holds them from the first byte of a request to the end of its
 /// response, so that idle connections hold none.
 struct Exchange {
-    explicit Exchange(std::size_t size) : in(size) {}
+    explicit Exchange(std::size_t size) : in(size), in_size(size) {}
 
     bool has_unread() const { return begin < end; }
     /// Frees the memory of one large request or response.
     void trim();
+    /// Frees `in` for as long as the response takes, unless it has the beginning of the next request.
+    void free_input();
+    /// Makes `in` usable again.
+    void restore_input() { in.resize(in_size); }
 
     std::vector<char> in;  ///< bytes [begin, end) are received and not consumed yet
+    std::size_t in_size;
     std::size_t begin = 0;
     std::size_t end = 0;
     RequestParser parser = {};

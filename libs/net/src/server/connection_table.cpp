@@ -54,7 +54,7 @@ milliseconds time_in(Phase phase, const ServerLimits& limits) {
     return forever;
 }
 
-// Returns whether the connection has had no response yet, or gets no other one since it lingers.
+// Returns whether the client is not known yet, or gets no other response since its connection lingers.
 bool is_stranger(const Connection& connection, Phase phase) {
     switch (phase) {
         case Phase::greeting:
@@ -62,7 +62,7 @@ bool is_stranger(const Connection& connection, Phase phase) {
         case Phase::fresh:
         case Phase::linger: return true;
         case Phase::header:
-        case Phase::body: return !connection.served;
+        case Phase::body: return !connection.known;
         case Phase::idle:
         case Phase::handler:
         case Phase::write: return false;
@@ -173,8 +173,9 @@ Connection* ConnectionTable::oldest(std::initializer_list<Phase> phases) {
     return found;
 }
 
-// Returns the oldest unserved connection of the phase that has most of them; nullptr if there are none. So a
-// flood of connections, whichever phase it stops at, evicts its own and not slow clients in other phases.
+// Returns the oldest connection of a stranger in the phase that has most of them; nullptr if there are none.
+// So a flood of connections, whichever phase it stops at, evicts its own and not slow clients in other
+// phases.
 Connection* ConnectionTable::oldest_of_the_crowd() {
     const auto most = std::ranges::max_element(strangers_);
     if (*most == 0) return nullptr;
@@ -182,7 +183,7 @@ Connection* ConnectionTable::oldest_of_the_crowd() {
                                &Connection::counted_);
 }
 
-// Evicts one connection: first a slow one, also one that reads slowly; then an unserved one; then an idle
+// Evicts one connection: first a slow one, also one that reads slowly; then a stranger's; then an idle
 // one; then one that is sending its request. A connection whose request is in the handler stays.
 bool ConnectionTable::make_room() {
     const auto slow_since = std::chrono::steady_clock::now() - config.limits.slow_after;
@@ -203,7 +204,12 @@ void ConnectionTable::opened(Connection& connection) {
     connection.entered = std::chrono::steady_clock::now();
 }
 
+void ConnectionTable::become_known(Connection& connection) {
+    if (!std::exchange(connection.known, true)) ++known_;
+}
+
 void ConnectionTable::closed(Connection& connection) {
+    if (connection.known) --known_;
     if (connection.stop == Stop::none) --active_;
     leave(connection);
     if (--stats.connections == 0) all_gone_.cancel();

@@ -17,7 +17,7 @@
 namespace net {
 
 /// What a connection is doing. Each phase but `handler` has a deadline. `greeting`: TLS, before the
-/// ClientHello; `fresh`: idle, without any request yet.
+/// ClientHello; `fresh`: idle, not known yet.
 enum class Phase { greeting, handshake, fresh, idle, header, body, handler, write, linger };
 inline constexpr std::size_t phase_count = 9;
 
@@ -34,6 +34,7 @@ public:
     SteadyTime entered = {};  ///< when it entered its phase
     Stop stop = Stop::none;
     bool served = false;   ///< has sent at least one request
+    bool known = false;    ///< see ServerConfig::is_to_known
     std::size_t held = 0;  ///< bytes of the body or the response that the core has counted
 
 protected:
@@ -60,6 +61,11 @@ public:
 
     // Called by connections.
     void opened(Connection& connection);
+    void become_known(Connection& connection);
+    /// Returns whether more connections are known than are to be kept.
+    bool keeps_too_many() const {
+        return config.limits.kept_connections > 0 && known_ > config.limits.kept_connections;
+    }
     void closed(Connection& connection);
     void enter(Connection& connection, Phase phase);
     /// Cancels the stop of a connection; enter() must follow.
@@ -101,9 +107,10 @@ private:
     SteadyTime watched_ = SteadyTime::max();
     std::array<std::chrono::milliseconds, phase_count> time_to_live_;
     std::array<List, phase_count> lists_ = {};
-    std::array<std::size_t, phase_count> strangers_ = {};  ///< unserved connections of each list
+    std::array<std::size_t, phase_count> strangers_ = {};  ///< connections of each list that are not known
     List doomed_ = {};                                     ///< connections that must end
     std::size_t active_ = 0;                               ///< connections that are not in `doomed_`
+    std::size_t known_ = 0;
     std::size_t held_bytes_ = 0;
     bool out_of_descriptors_ = false;
     std::optional<SourceRate> sources_ = {};

@@ -111,7 +111,7 @@ Task<> Session::run() {
         if (!has_unread() && !stream_.has_buffered()) {
             in_a_row = 0;
             finish_request();
-            core_->enter(*this, served ? Phase::idle : Phase::fresh);
+            core_->enter(*this, known ? Phase::idle : Phase::fresh);
             if (core_->draining && served && !has_anything()) co_return;
             co_await stream_.wait(IoStatus::want_read);
             // A request that arrived just before the drain is still answered.
@@ -139,15 +139,19 @@ Task<> Session::run() {
             try {
                 exchange_->request.peer = peer_;
                 auto answer = core_->handler(exchange_->request);
-                if (auto* later = std::get_if<Task<HttpResponse>>(&answer))
+                if (auto* later = std::get_if<Task<HttpResponse>>(&answer)) {
+                    exchange_->free_input();
                     response = co_await std::move(*later);
-                else
+                } else {
                     response = std::move(std::get<HttpResponse>(answer));
+                }
             } catch (const std::exception& e) {
                 response = after_exception(e.what());
             } catch (...) {
                 response = after_exception("unknown exception");
             }
+            const IsToKnown& is_to_known = core_->config.is_to_known;
+            if (!is_to_known || is_to_known(response)) core_->become_known(*this);
         }
         const SteadyTime began = entered;
         hold_answer(response);
@@ -198,7 +202,8 @@ void Session::hold_answer(HttpResponse& response) {
 }
 
 void Session::put_together(const HttpResponse& response) {
-    close_after_ = close_after_ || response.close || core_->retired || stopped();
+    close_after_ =
+        close_after_ || response.close || core_->retired || stopped() || (known && core_->keeps_too_many());
     exchange_->out.clear();
     append_response(exchange_->out, response, close_after_, exchange_->request.method == "HEAD");
 }

@@ -42,4 +42,7 @@ net::HttpResponse acceptance(const std::optional<Report>& report);
 /// Returns the answer of the HTTP layer: ServerConfig::refuse.
 net::HttpResponse http_refusal(int status, std::string_view text);
 
+/// Returns whether the response is to a Pod of a TrainJob: ServerConfig::is_to_known.
+bool is_to_pod(const net::HttpResponse& response);
+
 }  // namespace progress

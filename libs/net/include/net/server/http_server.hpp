@@ -36,8 +36,12 @@ struct ServerLimits {
     /// the server closes the slowest connection that sends or reads; if none is slow, it responds with 503.
     std::size_t total_bytes = 64 * 1024 * 1024;
     /// At the limit the server closes one connection for each new one: first a slow one, then one that has
-    /// not sent its TLS ClientHello or any request yet, then an idle one.
+    /// not sent its TLS ClientHello or is not known (ServerConfig::is_to_known), then an idle
+    /// one.
     std::size_t max_connections = 1024;
+    /// Beyond so many known connections, responses carry `Connection: close`: where there are more clients
+    /// than connections, they come and go, and none is closed under a request. 0: as many as there are.
+    std::size_t kept_connections = 0;
     std::chrono::milliseconds handshake_timeout{10'000};  ///< for the ClientHello, and again for the rest
     std::chrono::milliseconds header_timeout{10'000};     ///< from the first byte of a request; else 408
     std::chrono::milliseconds body_timeout{20'000};       ///< from the end of the headers; else 408
@@ -60,6 +64,9 @@ struct ServerLimits {
 /// the status, and closes the connection where it has to. `text` says why.
 using Refuse = std::function<HttpResponse(int status, std::string_view text)>;
 
+/// Returns whether a response of the handler shows that the client is one of those that the server is for.
+using IsToKnown = std::function<bool(const HttpResponse&)>;
+
 struct ServerConfig {
     std::string host = "0.0.0.0";
     std::uint16_t port = 0;         ///< 0: any free port
@@ -67,6 +74,8 @@ struct ServerConfig {
     bool share_port = false;        ///< SO_REUSEPORT, for one server per thread on the same port
     ServerLimits limits = {};
     Refuse refuse = {};  ///< empty: plain text
+    /// After such a response a connection is known. Others make room before it. Empty: after any response.
+    IsToKnown is_to_known = {};
 };
 
 /// Counts the responses that the server made itself, by status.
