@@ -9,6 +9,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <thread>
 
+#include "certificate/progress_rotator.hpp"
+#include "certificate/stand_in.hpp"
 #include "net/process/task_group.hpp"
 #include "net/process/timer.hpp"
 #include "progress/availability.hpp"
@@ -50,6 +52,7 @@ net::ServerLimits server_limits(const Settings& settings) {
     limits.body_bytes = progress::ReportHandler::max_body_bytes;
     limits.body_timeout = std::min<std::chrono::milliseconds>(limits.body_timeout, longest_body);
     limits.connections_per_source = settings.progress.source_rate;
+    limits.kept_connections = limits.max_connections - limits.max_connections / 4;
     return limits;
 }
 
@@ -80,7 +83,7 @@ public:
     std::vector<std::string> not_ready() const;
     net::Task<> end_here(bool immediate);
 
-    api::Time certificate_ends() const { return files_->tls()->not_after(); }
+    api::Time certificate_ends() const { return tls_->not_after(); }
 
     boost::asio::io_context context_{1};
     std::unique_ptr<net::HttpServer> http_ = {};
@@ -89,8 +92,10 @@ public:
 
 private:
     bool certificate_is_valid() const { return certificate_ends() > clock_->wall(); }
+    bool has_certificate() const { return (!rotator_ || rotator_->in_use()) && certificate_is_valid(); }
     api::Result<std::unique_ptr<kube::ApiServer>> connect(const kube::ClusterConfig& config,
                                                           std::size_t connections);
+    api::Result<> open_certificate();
     void start_loop(const char* name, net::Task<> loop);
     net::Task<> keep_in_touch();
     net::Async<> renew_lease();
@@ -99,8 +104,10 @@ private:
     const Settings& settings_;
     ProgressTools tools_;
     std::unique_ptr<kube::Clock> clock_;
+    std::shared_ptr<net::Tls> tls_ = {};
     std::optional<net::TlsFileWatcher> files_ = {};
     std::unique_ptr<kube::ApiServer> server_ = {};
+    std::optional<ProgressCertificateRotator> rotator_ = {};  // or the files
     std::unique_ptr<kube::ApiServer> reviews_ = {};
     api::ObjectKey lease_ = {};  // without a namespace: none
     std::atomic<std::int64_t> answered_at_ = 0;
@@ -127,15 +134,13 @@ api::Result<std::unique_ptr<kube::ApiServer>> ProgressServer::Impl::connect(cons
 }
 
 api::Result<> ProgressServer::Impl::start(const kube::ClusterConfig& config) {
-    auto files = net::TlsFileWatcher::open({settings_.progress.tls_cert, settings_.progress.tls_key, {}});
-    if (!files) return files.error();
-    files_.emplace(std::move(*files));
     auto server = connect(config, api_connections);
     if (!server) return server.error();
     server_ = std::move(*server);
     auto reviews = connect(config, reviews_at_once);
     if (!reviews) return reviews.error();
     reviews_ = std::move(*reviews);
+    if (auto opened = open_certificate(); !opened) return opened.error();
     lease_ = {.ns = config.ns, .name = lease_name};
 
     const auto executor = context_.get_executor();
@@ -147,9 +152,10 @@ api::Result<> ProgressServer::Impl::start(const kube::ClusterConfig& config) {
                      settings_.namespaces);
     net::ServerConfig listen = {.host = settings_.progress.listen.host,
                                 .port = settings_.progress.listen.port,
-                                .tls = files_->tls(),
+                                .tls = tls_,
                                 .limits = server_limits(settings_),
-                                .refuse = progress::http_refusal};
+                                .refuse = progress::http_refusal,
+                                .is_to_known = progress::is_to_pod};
     http_ = net::make_http_server(
         executor, std::move(listen), [this](net::HttpRequest& request) { return handler_->answer(request); },
         tools_.log);
@@ -161,8 +167,11 @@ api::Result<> ProgressServer::Impl::start(const kube::ClusterConfig& config) {
         [this] { return double(http_->stats().limited); }, {{"limit", "connections"}});
 
     start_loop("writes of progress", writer_->run());
-    start_loop("watch of the certificate for progress",
-               net::follow(*files_, certificate_poll_interval, tools_.log));
+    if (rotator_)
+        start_loop("care of the certificate for progress", rotator_->run());
+    else
+        start_loop("watch of the certificate for progress",
+                   net::follow(*files_, certificate_poll_interval, tools_.log));
     start_loop("Lease of progress", keep_in_touch());
     start_loop("gauges of progress", show_gauges());
     start_loop("watch of the event loop of progress", tools_.loop_gaps.watch());
@@ -170,6 +179,27 @@ api::Result<> ProgressServer::Impl::start(const kube::ClusterConfig& config) {
         const auto guard = asio::make_work_guard(context_);
         context_.run();
     });
+    return {};
+}
+
+// One that is made is shown once the thread runs.
+api::Result<> ProgressServer::Impl::open_certificate() {
+    const ProgressSettings& progress = settings_.progress;
+    if (progress.cert_secret.name.empty()) {
+        auto files = net::TlsFileWatcher::open({progress.tls_cert, progress.tls_key, {}});
+        if (!files) return files.error();
+        files_.emplace(std::move(*files));
+        tls_ = files_->tls();
+        return {};
+    }
+    auto tls = make_stand_in({});
+    if (!tls) return tls.error();
+    tls_ = std::move(*tls);
+    ProgressCertificateRotator::Options options = {.secret = progress.cert_secret,
+                                                   .service = progress.service,
+                                                   .lifetime = settings_.cert_lifetime,
+                                                   .instance = instance_name()};
+    rotator_.emplace(*server_, *clock_, std::move(options), *tls_, tools_.log);
     return {};
 }
 
@@ -203,7 +233,7 @@ net::Async<> ProgressServer::Impl::renew_lease() {
     const auto found = co_await kube::fetch(*server_, std::move(read));
     const bool missing = !found && found.error().code == api::Errc::not_found;
     if ((!found && !missing) || lease_.ns.empty()) co_return api::Result<>();
-    if (!vouches_ || !certificate_is_valid() || !writer_->writes_work()) co_return api::Result<>();
+    if (!vouches_ || !has_certificate() || !writer_->writes_work()) co_return api::Result<>();
     const bool reports_wait =
         schedule_.longest_wait(progress::moment_of(*clock_)) > progress::longest_vouched_wait;
     auto write = progress::renewal(lease_, missing ? api::Json() : *found, reports_wait, clock_->wall());
@@ -224,6 +254,7 @@ net::Task<> ProgressServer::Impl::show_gauges() {
 
 std::vector<std::string> ProgressServer::Impl::not_ready() const {
     std::vector<std::string> reasons;
+    if (rotator_ && !rotator_->in_use()) reasons.emplace_back("no certificate for progress is stored yet");
     if (!certificate_is_valid()) reasons.emplace_back("the certificate for progress has expired");
     const auto silence = clock_->now().time_since_epoch() - kube::SteadyTime::duration(answered_at_);
     if (silence > answers_last) reasons.emplace_back("the API server does not answer about progress");

@@ -9,13 +9,13 @@ constexpr std::string_view admission = "admission";
 constexpr std::string_view progress = "progress";
 
 constexpr const char* admission_options[] = {
-    "listen",        "tls-cert",      "tls-key",        "self-signed",  "cert-secret", "service",
-    "cert-lifetime", "client-ca",     "token-audience", "token-users",  "threads",     "max-bytes-in-flight",
-    "source-rate",   "lossy-clients", "kueue-types",    "feature-gates"};
+    "listen",        "tls-cert",       "tls-key",      "self-signed", "cert-secret",         "service",
+    "client-ca",     "token-audience", "token-users",  "threads",     "max-bytes-in-flight", "source-rate",
+    "lossy-clients", "kueue-types",    "feature-gates"};
 constexpr const char* progress_options[] = {
-    "progress-listen",   "progress-tls-cert",          "progress-tls-key",
-    "progress-interval", "progress-writes-per-second", "progress-bytes-per-second",
-    "progress-jobs",     "progress-source-rate"};
+    "progress-listen",  "progress-tls-cert",   "progress-tls-key",           "progress-cert-secret",
+    "progress-service", "progress-interval",   "progress-writes-per-second", "progress-bytes-per-second",
+    "progress-jobs",    "progress-source-rate"};
 
 api::Error usage(std::string what) { return {.code = api::Errc::invalid, .message = std::move(what)}; }
 
@@ -55,6 +55,12 @@ void add_progress_options(net::Options& options, Services& services, ProgressSet
     options.add("progress-tls-cert", "FILE", settings.tls_cert,
                 "certificate chain to show to Pods, in PEM, leaf first; read again when it changes");
     options.add("progress-tls-key", "FILE", settings.tls_key, "its private key, in PEM");
+    options.add(
+        "progress-cert-secret", "NAMESPACE/NAME", settings.cert_secret,
+        "make certificate and CA for Pods, store them in this Secret, which all replicas share, and renew "
+        "both in time; in place of the two files");
+    options.add("progress-service", "NAMESPACE/NAME", settings.service,
+                "the Service that Pods call, which the certificate is for; with --progress-cert-secret");
     options.add("progress-interval", "DURATION", settings.interval,
                 "how long to wait between two writes of one TrainJob's progress; the latest report counts");
     options.add("progress-writes-per-second", "N", settings.writes_per_second,
@@ -77,10 +83,32 @@ api::Result<> check_services(const net::Options& options, const Services& servic
     return {};
 }
 
-api::Result<> check(const ProgressSettings& settings) {
-    if (settings.tls_cert.empty() || settings.tls_key.empty())
+namespace {
+
+api::Result<> check_certificate(const ProgressSettings& settings) {
+    const bool has_files = !settings.tls_cert.empty() || !settings.tls_key.empty();
+    const bool is_made = !settings.cert_secret.name.empty();
+    if (is_made && has_files)
+        return usage(
+            "--progress-cert-secret is for the certificate that is made, which --progress-tls-cert and "
+            "--progress-tls-key would give: leave one of the two away");
+    if (is_made && settings.service.name.empty())
+        return usage(
+            "--progress-service is missing: the certificate in --progress-cert-secret is for its name");
+    if (!is_made && !settings.service.name.empty())
+        return usage(
+            "--progress-cert-secret is missing: the certificate for --progress-service is kept there");
+    if (!is_made && (settings.tls_cert.empty() || settings.tls_key.empty()))
         return usage(std::string(settings.tls_cert.empty() ? "--progress-tls-cert" : "--progress-tls-key") +
-                     " is missing: Pods send reports over TLS only, so give a certificate and its key");
+                     " is missing: Pods send reports over TLS only, so give a certificate and its key, or "
+                     "--progress-cert-secret to have them made");
+    return {};
+}
+
+}  // namespace
+
+api::Result<> check(const ProgressSettings& settings) {
+    if (auto certificate = check_certificate(settings); !certificate) return certificate;
     if (settings.interval < std::chrono::seconds(1)) return usage("--progress-interval must be at least 1s");
     if (settings.writes_per_second <= 0) return usage("--progress-writes-per-second must be more than 0");
     if (settings.bytes_per_second.bytes < 1024)

@@ -22,6 +22,8 @@ struct ProgressSettings {
     net::HostPort listen{"0.0.0.0", 10443};
     std::string tls_cert = {};
     std::string tls_key = {};
+    api::ObjectKey cert_secret = {};  ///< in place of the files, with the next
+    api::ObjectKey service = {};
     std::chrono::milliseconds interval{5'000};
     double writes_per_second = 200;
     net::ByteCount bytes_per_second{512 * 1024};

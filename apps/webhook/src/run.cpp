@@ -1,7 +1,5 @@
 #include "run.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
@@ -30,12 +28,6 @@ constexpr auto drain_time = 22s;
 constexpr auto drain_time_after_bug = 3s;
 // Of the process: of its certificate.
 constexpr std::size_t other_requests_at_once = 8;
-
-std::string instance_name() {
-    char name[256] = {};
-    ::gethostname(name, sizeof name - 1);
-    return "signalbox-webhook-" + std::string(name).substr(0, 80) + "-" + std::to_string(::getpid());
-}
 
 // Everything that lives as long as the process; members are in the order in which they need each other.
 class Process {

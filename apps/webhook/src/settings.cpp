@@ -71,8 +71,10 @@ void add_options(net::Options& options, Settings& settings) {
                 "the Secret that all replicas share; with --self-signed");
     options.add("service", "NAMESPACE/NAME", settings.service,
                 "the Service that API servers call, which the certificate is for; with --self-signed");
-    options.add("cert-lifetime", "DURATION", settings.cert_lifetime,
-                "how long a certificate lasts; it is renewed after two thirds; with --self-signed");
+    options.add(
+        "cert-lifetime", "DURATION", settings.cert_lifetime,
+        "how long a certificate that we make lasts; it is renewed after two thirds; with --self-signed "
+        "or --progress-cert-secret");
     options.add("client-ca", "FILE", settings.client_ca,
                 "demand a client certificate of one of these CAs; without it, everybody may call");
     options.add("token-audience", "AUDIENCE", settings.token_audience,

@@ -23,7 +23,7 @@ struct Settings {
     std::string tls_cert = {};
     std::string tls_key = {};
     bool self_signed = false;
-    api::ObjectKey cert_secret = {};  ///< with self_signed only, like the next two
+    api::ObjectKey cert_secret = {};  ///< with self_signed only, like the next
     api::ObjectKey service = {};
     std::chrono::seconds cert_lifetime{90 * 24 * 3600};
     std::string client_ca = {};       ///< empty = clients need no certificate

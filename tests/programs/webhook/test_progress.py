@@ -1,153 +1,15 @@
 """signalbox-webhook --serve=progress as Pods and operators meet it, on an API server of a few lines."""
 
-import base64
 import contextlib
-import http.client
 import json
 import signal
 import socket
-import ssl
 import subprocess
 import time
 
 import pytest
-from scripted_api_server import ScriptedApiServer
-from webhook_program import BINARY, make_certificate, read_answer, wait_for, write_kubeconfig
-
-REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
-
-
-def path_of(job):
-    return f"/apis/trainer.kubeflow.org/v1alpha1/namespaces/ns/trainjobs/{job}/status"
-
-
-def token_of(job, pod="pod-1", lasts=3600):
-    def part(data):
-        return base64.urlsafe_b64encode(json.dumps(data).encode()).decode().rstrip("=")
-    claims = {"aud": [path_of(job).removeprefix("/apis/")], "exp": int(time.time()) + lasts,
-              "kubernetes.io": {"namespace": "ns", "pod": {"name": pod, "uid": f"uid-{pod}"}}}
-    return f"{part({'alg': 'RS256'})}.{part(claims)}.c2ln"
-
-
-class ApiServer(ScriptedApiServer):
-    """Has any TrainJob with its JobSet and any Pod of it; tokens of Pods whose names begin with "pod" are good."""
-
-    def __init__(self):
-        super().__init__()
-        self.stored = {}  # trainerStatus by job
-        self.versions = {}
-        self.writes = []
-        self.trouble = None  # the status of every write, if set
-        self.delay = 0
-
-    def answer(self, request, url, body):
-        name = url.path.split("/")[-1]
-        if url.path == REVIEWS:
-            return self.send(request, 201, {"status": self.review(json.loads(body)["spec"])})
-        if request.command == "PATCH":
-            return self.write(request, url.path.split("/")[-2], json.loads(body))
-        if "/trainjobs/" in url.path:
-            return self.send(request, 200, self.train_job(name))
-        if "/jobsets/" in url.path:
-            owner = {"kind": "TrainJob", "uid": f"uid-{name}", "controller": True}
-            return self.send(request, 200, {"metadata": {"name": name, "uid": "set", "ownerReferences": [owner]}})
-        if "/pods/" in url.path:
-            owner = {"apiVersion": "batch/v1", "kind": "Job", "uid": "j", "controller": True}
-            return self.send(request, 200, {"metadata": {"name": name, "uid": f"uid-{name}", "ownerReferences": [owner],
-                                                         "creationTimestamp": "2026-01-15T10:00:00Z",
-                                                         "labels": {"jobset.sigs.k8s.io/jobset-uid": "set"}}})
-        return self.send(request, 404, {"kind": "Status", "code": 404, "reason": "NotFound", "message": "not found"})
-
-    def train_job(self, job):
-        metadata = {"name": job, "namespace": "ns", "uid": f"uid-{job}", "resourceVersion": str(self.versions.get(job, 1))}
-        return {"metadata": metadata, "status": {"trainerStatus": self.stored.get(job, {})}}
-
-    def review(self, spec):
-        payload = spec["token"].split(".")[1]
-        pod = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))["kubernetes.io"]["pod"]
-        if not pod["name"].startswith("pod"):
-            return {"authenticated": False}
-        return {"authenticated": True, "audiences": spec["audiences"], "user": {
-            "username": "system:serviceaccount:ns:default", "extra": {
-                "authentication.kubernetes.io/pod-name": [pod["name"]], "authentication.kubernetes.io/pod-uid": [pod["uid"]]}}}
-
-    def write(self, request, job, applied):
-        self.ended.wait(self.delay)
-        if self.trouble:
-            return self.send(request, self.trouble, {"kind": "Status", "code": self.trouble, "message": "no luck"})
-        self.versions[job] = self.versions.get(job, 1) + 1
-        self.stored[job] = applied["status"]["trainerStatus"]
-        self.writes.append((job, self.stored[job]))
-        return self.send(request, 200, self.train_job(job))
-
-
-class Server:
-    """A running process. A context manager that ends it if the test has not."""
-
-    def __init__(self, directory, api, *options):
-        self.cert, self.key = make_certificate(directory)
-        self._log = directory / "progress.log"
-        with open(self._log, "wb") as log:
-            self.process = subprocess.Popen(
-                [BINARY, "--serve=progress", "--kubeconfig", str(write_kubeconfig(directory, api.port)), "--shutdown-delay=0s",
-                 "--progress-listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--progress-tls-cert", str(self.cert),
-                 "--progress-tls-key", str(self.key), *options], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-
-    def __enter__(self):
-        try:
-            self.port, self.admin_port = self._port_of("progress"), self._port_of("admin")
-            return self
-        except BaseException:
-            self.__exit__()
-            raise
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-
-    def log(self):
-        return [json.loads(line) for line in self._log.read_text().splitlines()]
-
-    def _port_of(self, what):
-        def look():
-            assert self.process.poll() is None, self._log.read_text()
-            ports = [line["address"].rpartition(":")[2] for line in self.log() if line["msg"] == "listening" and line["what"] == what]
-            return int(ports[0]) if ports else None
-        return wait_for(f"the port of {what}", look, interval=0.02)
-
-    def admin(self, path):
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.admin_port, timeout=10)) as connection:
-            connection.request("GET", path)
-            answer = connection.getresponse()
-            return answer.status, answer.read().decode()
-
-    def metric(self, series):
-        lines = [line for line in self.admin("/metrics")[1].splitlines() if line.startswith(series + " ")]
-        return float(lines[0].rsplit(" ", 1)[1]) if lines else None
-
-    def connect(self):
-        context = ssl.create_default_context(cafile=self.cert)
-        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=20, context=context)
-
-    def post(self, job, body, token=None, connection=None, headers=None):
-        mine = connection or self.connect()
-        try:
-            text = body if isinstance(body, (str, bytes)) else json.dumps(body)
-            mine.request("POST", path_of(job), text, {"Authorization": f"Bearer {token or token_of(job)}", **(headers or {})})
-            return read_answer(mine.getresponse())
-        finally:
-            if not connection:
-                mine.close()
-
-
-def report(percentage):
-    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    return {"trainerStatus": {"progressPercentage": percentage, "lastUpdatedTime": now}}
-
-
-def failure(code, reason, message):
-    return {"metadata": {}, "status": "Failure", "message": message, "reason": reason, "code": code}
+from progress_program import ApiServer, Server, failure, path_of, report, token_of
+from webhook_program import BINARY, read_answer, wait_for
 
 
 @pytest.fixture(scope="module")

@@ -86,3 +86,22 @@ TEST_CASE("a client that trusts both CAs is served before and after a rotation",
         });
     }
 }
+
+TEST_CASE("a CA that is kept issues one certificate after the other", "[net][self-signed]") {
+    auto lasting = facts();
+    lasting.not_after += 24h * 3650;
+    const net::Authority authority = net::make_authority("ca", lasting);
+    CHECK(net::certificate_facts(authority.cert_pem)->not_after == lasting.not_after);
+    CHECK(net::is_key_of(authority.key_pem, authority.cert_pem));
+    const auto first = net::issue_certificate(authority, "first", facts());
+    const auto second = net::issue_certificate(authority, "second", facts());
+    for (const auto& made : {first, second}) {
+        CHECK(net::is_issued_by(made.cert_pem, authority.cert_pem));
+        CHECK(net::is_key_of(made.key_pem, made.cert_pem));
+        CHECK(net::certificate_facts(made.cert_pem)->dns_names == facts().dns_names);
+    }
+    CHECK_FALSE(net::is_key_of(first.key_pem, second.cert_pem));
+    CHECK_FALSE(net::is_key_of("hello", second.cert_pem));
+    CHECK_FALSE(net::is_key_of(first.key_pem, "hello"));
+    CHECK_THROWS(net::issue_certificate({.cert_pem = "hello", .key_pem = authority.key_pem}, "x", facts()));
+}

@@ -48,6 +48,7 @@ TEST_CASE("options of a service that is not served are errors", "[settings]") {
     using Arguments = std::vector<const char*>;
     const char *cert = "--tls-cert=a", *key = "--tls-key=b";
     const char *progress_cert = "--progress-tls-cert=c", *progress_key = "--progress-tls-key=d";
+    const char *made = "--progress-cert-secret=ns/a", *service = "--progress-service=ns/b";
     const std::pair<Arguments, std::string> rows[] = {
         {{cert, key}, "ok"},
         {{cert, key, "--serve=admission"}, "ok"},
@@ -63,6 +64,9 @@ TEST_CASE("options of a service that is not served are errors", "[settings]") {
         {{"--serve=progress", progress_cert, progress_key, "--source-rate=2"},
          "--source-rate is for admission, which --serve leaves out"},
         {{"--serve=admission,progress", cert, key, progress_cert, progress_key}, "ok"},
+        {{"--serve=progress", made, service, "--cert-lifetime=1h"}, "ok"},
+        {{cert, key, made}, "--progress-cert-secret is for progress, which --serve leaves out"},
+        {{cert, key, service}, "--progress-service is for progress, which --serve leaves out"},
     };
     for (const auto& [arguments, wanted] : rows) CHECK(start_with(arguments) == wanted);
 }
@@ -81,4 +85,22 @@ TEST_CASE("settings of progress that make no sense are refused with the option's
         CHECK_THAT(
             start_with({"--serve=progress", "--progress-tls-cert=c", "--progress-tls-key=d", argument}),
             Catch::StartsWith(wanted));
+}
+
+TEST_CASE("the certificate for progress is given by files, or made and kept in a Secret", "[settings]") {
+    const char *cert = "--progress-tls-cert=c", *key = "--progress-tls-key=d";
+    const char *secret = "--progress-cert-secret=ns/a", *service = "--progress-service=ns/b";
+    const std::pair<std::vector<const char*>, std::string> rows[] = {
+        {{cert, key}, "ok"},
+        {{secret, service}, "ok"},
+        {{secret, service, cert}, "leave one of the two away"},
+        {{secret, service, key}, "leave one of the two away"},
+        {{secret}, "--progress-service is missing"},
+        {{service, cert, key}, "--progress-cert-secret is missing"},
+        {{key}, "--progress-tls-cert is missing"},
+        {{}, "--progress-cert-secret to have them made"}};
+    for (auto [arguments, wanted] : rows) {
+        arguments.push_back("--serve=progress");
+        CHECK_THAT(start_with(arguments), Catch::Contains(wanted));
+    }
 }

@@ -41,16 +41,6 @@ api::Error cannot(std::string what, api::Error error) {
     return error;
 }
 
-// The core puts the manager that all of us share into the target; here it must be one's own, so that of two
-// replicas that find no Secret only one gets to make it.
-kube::Request create_unless_there(const api::Json& secret, const api::ObjectKey& key,
-                                  const std::string& manager) {
-    kube::Request request = kube::apply(kube::resources::secrets, secret, false);
-    request.target = kube::path(kube::resources::secrets, key) +
-                     "?fieldManager=" + kube::percent_encode(manager) + "&force=false";
-    return request;
-}
-
 bool same(const net::TlsIdentity& a, const net::TlsIdentity& b) {
     return std::tie(a.cert_pem, a.key_pem, a.client_ca_pem) ==
            std::tie(b.cert_pem, b.key_pem, b.client_ca_pem);
@@ -65,6 +55,7 @@ CertificateRotator::CertificateRotator(kube::ApiServer& server, kube::Clock& clo
       options_(std::move(options)),
       tls_(tls),
       log_(log),
+      secret_(server, options_.secret, options_.instance),
       wishes_{.dns_names = names_of_service(options_.service), .lifetime = options_.lifetime},
       interval_(std::clamp<milliseconds>(options_.lifetime / 20, shortest, longest_interval)),
       settling_(std::clamp<milliseconds>(options_.lifetime / 10, shortest, longest_settling)) {}
@@ -96,13 +87,9 @@ net::Async<CertificateRotator::Wait> CertificateRotator::pass() {
                                            "\": check --service and the configuration");
         found.push_back(std::move(*configuration));
     }
-    kube::Request request = kube::get(kube::resources::secrets, options_.secret);
-    auto secret = co_await kube::fetch(server_, std::move(request));
-    const bool missing = !secret && secret.error().code == api::Errc::not_found;
-    if (!secret && !missing)
-        co_return cannot("read the secret \"" + to_string(options_.secret) + "\"", secret.error());
-
-    const api::Json existing = missing ? api::Json() : std::move(*secret);
+    auto secret = co_await secret_.read();
+    if (!secret) co_return secret.error();
+    const api::Json& existing = *secret;
     auto stored = read_serving_certificate(existing, wishes_, now);
     if (!stored || is_due(*stored, now)) {
         const auto made =
@@ -168,18 +155,9 @@ bool CertificateRotator::others_may_add_theirs(const ServingCertificate& stored)
 
 net::Async<> CertificateRotator::write_certificate(api::Json secret, ServingCertificate made,
                                                    std::string_view what) {
-    const bool missing = secret.is_null();
-    kube::Request request;
-    if (missing) {
-        request = create_unless_there(new_secret(options_.secret, made), options_.secret, options_.instance);
-    } else {
-        store(made, secret);
-        request = kube::replace(kube::resources::secrets, secret);
-    }
-    const auto written = co_await server_.send(std::move(request));
-    if (!written && written.error().code == api::Errc::conflict) co_return written.error();
-    if (!written)
-        co_return cannot("write the secret \"" + to_string(options_.secret) + "\"", written.error());
+    store(made, secret);
+    const auto written = co_await secret_.write(std::move(secret));
+    if (!written) co_return written.error();
     log_.info(what, {{"secret", options_.secret}, {"not_after", api::format_time(made.not_after)}});
     co_return api::Result<>();
 }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "certificate/serving_certificate.hpp"
+#include "certificate/shared_secret.hpp"
 #include "kube/client/api_server.hpp"
 #include "kube/client/clock.hpp"
 #include "net/process/log.hpp"
@@ -26,7 +27,7 @@ public:
         api::ObjectKey service = {};
         std::chrono::seconds lifetime = {};
         std::string client_ca_file = {};  ///< goes into the identity; empty = none
-        std::string instance = {};  ///< field manager of a Secret that we create; different in each process
+        std::string instance = {};        ///< of SharedSecret
     };
 
     /// All but the options must outlive it.
@@ -62,6 +63,7 @@ private:
     Options options_;
     net::Tls& tls_;
     net::Log& log_;
+    SharedSecret secret_;
     CertificateWishes wishes_;
     Wait interval_;
     Wait settling_;

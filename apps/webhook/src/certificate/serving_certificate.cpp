@@ -5,6 +5,7 @@
 #include <set>
 
 #include "api/base64.hpp"
+#include "certificate/shared_secret.hpp"
 #include "net/process/file.hpp"
 #include "net/tls/certificate.hpp"
 
@@ -66,10 +67,9 @@ std::vector<std::string> names_of_service(const api::ObjectKey& service) {
 
 api::Result<ServingCertificate> read_serving_certificate(const api::Json& secret,
                                                          const CertificateWishes& wishes, api::Time now) {
-    const api::Json& data = secret["data"];
     ServingCertificate certificate = {
-        .identity = {.cert_pem = decoded(data, "tls.crt"), .key_pem = decoded(data, "tls.key")},
-        .ca_bundle = decoded(data, "ca.crt")};
+        .identity = {.cert_pem = member_of(secret, "tls.crt"), .key_pem = member_of(secret, "tls.key")},
+        .ca_bundle = member_of(secret, "ca.crt")};
     const auto facts = net::certificate_facts(certificate.identity.cert_pem);
     if (!facts) return facts.error();
     // Says whether certificate and key are whole, and belong together.
@@ -136,25 +136,9 @@ std::string still_shown(const std::vector<std::string>& bundles, const ServingCe
 }
 
 void store(const ServingCertificate& certificate, api::Json& secret) {
-    api::Json& data = secret["data"];
-    if (!data.is_object()) data = api::Json::object();
-    data["tls.crt"] = api::to_base64(certificate.identity.cert_pem);
-    data["tls.key"] = api::to_base64(certificate.identity.key_pem);
-    data["ca.crt"] = api::to_base64(certificate.ca_bundle);
-}
-
-api::Json new_secret(const api::ObjectKey& key, const ServingCertificate& certificate) {
-    api::Json secret = api::Json::object({
-        {"apiVersion", "v1"},
-        {"kind", "Secret"},
-        {"type", "kubernetes.io/tls"},
-        {"metadata",
-         api::Json::object({{"name", key.name},
-                            {"namespace", key.ns},
-                            {"labels", api::Json::object({{"app.kubernetes.io/part-of", "signalbox"}})}})},
-    });
-    store(certificate, secret);
-    return secret;
+    set_member(secret, "tls.crt", certificate.identity.cert_pem);
+    set_member(secret, "tls.key", certificate.identity.key_pem);
+    set_member(secret, "ca.crt", certificate.ca_bundle);
 }
 
 api::Result<std::string> read_client_ca(const std::string& file) {

@@ -56,7 +56,6 @@ std::string still_shown(const std::vector<std::string>& bundles, const ServingCe
 
 /// Puts it into a Secret, whatever that holds.
 void store(const ServingCertificate& certificate, api::Json& secret);
-api::Json new_secret(const api::ObjectKey& key, const ServingCertificate& certificate);
 
 /// PEM of the CAs whose clients may call; "" without a file, which lets everybody. A file without any is an
 /// error: it must not turn the check off.

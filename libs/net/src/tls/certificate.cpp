@@ -129,31 +129,51 @@ bool is_issued_by(std::string_view certificate_pem, std::string_view authority_p
     return good;
 }
 
-SelfSigned make_self_signed(const CertificateFacts& facts) {
+bool is_key_of(std::string_view key_pem, std::string_view certificate_pem) {
+    const auto key = read_key(key_pem);
+    const auto chain = read_certificates(certificate_pem);
+    const bool good = key && chain && X509_check_private_key(chain->front().get(), key->get()) == 1;
     ERR_clear_error();
-    const KeyPtr ca_key = new_key();
-    // The name contains the start time, so that two CAs in one bundle differ.
-    const auto ca =
-        blank("signalbox-webhook-ca-" + std::to_string(facts.not_before.time_since_epoch().count()), *ca_key,
-              facts);
+    return good;
+}
+
+Authority make_authority(const std::string& common_name, const CertificateFacts& facts) {
+    ERR_clear_error();
+    const KeyPtr key = new_key();
+    const auto ca = blank(common_name, *key, facts);
     must(X509_set_issuer_name(ca.get(), X509_get_subject_name(ca.get())) == 1);
     extend(*ca, *ca, NID_basic_constraints, "critical,CA:TRUE,pathlen:0");
     extend(*ca, *ca, NID_key_usage, "critical,keyCertSign");
     extend(*ca, *ca, NID_subject_key_identifier, "hash");
-    must(X509_sign(ca.get(), ca_key.get(), EVP_sha256()) > 0);
+    must(X509_sign(ca.get(), key.get(), EVP_sha256()) > 0);
+    return {.cert_pem = pem_of(*ca), .key_pem = pem_of(*key)};
+}
 
+TlsIdentity issue_certificate(const Authority& authority, const std::string& common_name,
+                              const CertificateFacts& facts) {
+    const auto authorities = read_certificates(authority.cert_pem);
+    const auto authority_key = read_key(authority.key_pem);
+    must(authorities && authority_key);
+    X509& ca = *authorities->front();
     const KeyPtr key = new_key();
-    const auto leaf = blank("signalbox-webhook", *key, facts);
-    must(X509_set_issuer_name(leaf.get(), X509_get_subject_name(ca.get())) == 1);
+    const auto leaf = blank(common_name, *key, facts);
+    must(X509_set_issuer_name(leaf.get(), X509_get_subject_name(&ca)) == 1);
     std::string names;
     for (const std::string& name : facts.dns_names) names += (names.empty() ? "DNS:" : ",DNS:") + name;
-    extend(*leaf, *ca, NID_basic_constraints, "critical,CA:FALSE");
-    extend(*leaf, *ca, NID_key_usage, "critical,digitalSignature");
-    extend(*leaf, *ca, NID_ext_key_usage, "serverAuth");
-    extend(*leaf, *ca, NID_authority_key_identifier, "keyid:always");
-    extend(*leaf, *ca, NID_subject_alt_name, names);
-    must(X509_sign(leaf.get(), ca_key.get(), EVP_sha256()) > 0);
-    return {.ca_pem = pem_of(*ca), .identity = {.cert_pem = pem_of(*leaf), .key_pem = pem_of(*key)}};
+    extend(*leaf, ca, NID_basic_constraints, "critical,CA:FALSE");
+    extend(*leaf, ca, NID_key_usage, "critical,digitalSignature");
+    extend(*leaf, ca, NID_ext_key_usage, "serverAuth");
+    extend(*leaf, ca, NID_authority_key_identifier, "keyid:always");
+    extend(*leaf, ca, NID_subject_alt_name, names);
+    must(X509_sign(leaf.get(), authority_key->get(), EVP_sha256()) > 0);
+    return {.cert_pem = pem_of(*leaf), .key_pem = pem_of(*key)};
+}
+
+SelfSigned make_self_signed(const CertificateFacts& facts) {
+    // The name contains the start time, so that two CAs in one bundle differ.
+    const Authority ca = make_authority(
+        "signalbox-webhook-ca-" + std::to_string(facts.not_before.time_since_epoch().count()), facts);
+    return {.ca_pem = ca.cert_pem, .identity = issue_certificate(ca, "signalbox-webhook", facts)};
 }
 
 }  // namespace net

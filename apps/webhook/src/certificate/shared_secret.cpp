@@ -1,0 +1,76 @@
+#include "certificate/shared_secret.hpp"
+
+#include <unistd.h>
+
+#include "api/base64.hpp"
+
+namespace webhook {
+namespace {
+
+api::Json new_secret(const api::ObjectKey& key) {
+    return api::Json::object({
+        {"apiVersion", "v1"},
+        {"kind", "Secret"},
+        {"type", "kubernetes.io/tls"},
+        {"metadata",
+         api::Json::object({{"name", key.name},
+                            {"namespace", key.ns},
+                            {"labels", api::Json::object({{"app.kubernetes.io/part-of", "signalbox"}})}})},
+    });
+}
+
+// The core puts the manager that all of us share into the target; here it must be one's own, so that of two
+// replicas that find no Secret only one gets to make it.
+kube::Request create_unless_there(const api::Json& secret, const api::ObjectKey& key,
+                                  const std::string& manager) {
+    kube::Request request = kube::apply(kube::resources::secrets, secret, false);
+    request.target = kube::path(kube::resources::secrets, key) +
+                     "?fieldManager=" + kube::percent_encode(manager) + "&force=false";
+    return request;
+}
+
+}  // namespace
+
+SharedSecret::SharedSecret(kube::ApiServer& server, api::ObjectKey key, std::string instance)
+    : server_(server), key_(std::move(key)), instance_(std::move(instance)) {}
+
+net::Async<api::Json> SharedSecret::read() {
+    kube::Request request = kube::get(kube::resources::secrets, key_);
+    auto secret = co_await kube::fetch(server_, std::move(request));
+    if (secret) co_return std::move(*secret);
+    if (secret.error().code == api::Errc::not_found) co_return new_secret(key_);
+    api::Error error = secret.error();
+    error.message = "cannot read the secret \"" + to_string(key_) + "\": " + error.message;
+    co_return error;
+}
+
+net::Async<> SharedSecret::write(api::Json secret) {
+    const bool is_new = !std::as_const(secret)["metadata"].contains("resourceVersion");
+    kube::Request request = is_new ? create_unless_there(secret, key_, instance_)
+                                   : kube::replace(kube::resources::secrets, secret);
+    const auto written = co_await server_.send(std::move(request));
+    if (written) co_return api::Result<>();
+    api::Error error = written.error();
+    if (error.code != api::Errc::conflict)
+        error.message = "cannot write the secret \"" + to_string(key_) + "\": " + error.message;
+    co_return error;
+}
+
+std::string instance_name() {
+    char name[256] = {};
+    ::gethostname(name, sizeof name - 1);
+    return "signalbox-webhook-" + std::string(name).substr(0, 80) + "-" + std::to_string(::getpid());
+}
+
+std::string member_of(const api::Json& secret, std::string_view name) {
+    auto text = api::from_base64(secret["data"][name].as_string());
+    return text ? std::move(*text) : std::string();
+}
+
+void set_member(api::Json& secret, std::string_view name, const std::string& text) {
+    api::Json& data = secret["data"];
+    if (!data.is_object()) data = api::Json::object();
+    data[name] = api::to_base64(text);
+}
+
+}  // namespace webhook

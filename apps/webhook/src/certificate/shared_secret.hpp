@@ -1,0 +1,38 @@
+#pragma once
+#include <string>
+
+#include "api/json.hpp"
+#include "kube/client/api_server.hpp"
+
+namespace webhook {
+
+/// A Secret of type kubernetes.io/tls that all replicas read and write. A write rests on what was read: it
+/// fails with `conflict` if another replica has written since. Thread rule: one thread.
+class SharedSecret {
+public:
+    /// `instance`: field manager of the Secret if it is created here; different in each process. `server`
+    /// must outlive it and its tasks.
+    SharedSecret(kube::ApiServer& server, api::ObjectKey key, std::string instance);
+
+    /// Returns the Secret; one without data that is not stored yet if there is none.
+    net::Async<api::Json> read();
+    /// `secret`: of read(), with other data.
+    net::Async<> write(api::Json secret);
+
+    const api::ObjectKey& key() const { return key_; }
+
+private:
+    kube::ApiServer& server_;
+    api::ObjectKey key_;
+    std::string instance_;
+};
+
+/// Returns a name of this process for SharedSecret.
+std::string instance_name();
+
+/// Returns a decoded member of a Secret's data; "" if it is missing or broken.
+std::string member_of(const api::Json& secret, std::string_view name);
+/// Encodes a member of a Secret's data.
+void set_member(api::Json& secret, std::string_view name, const std::string& text);
+
+}  // namespace webhook
