@@ -100,6 +100,12 @@ void Schedule::learn(const api::ObjectKey& key, StoredStatus stored, Moment now)
     touch(*job, now.steady);
 }
 
+// Returns whether the API server will take a report of the job, as far as is known. One that waits in line
+// for the budget alone says nothing, however long: then other jobs' writes do.
+bool Schedule::is_healthy(const Job& job, bool is_in_line, SteadyTime now) const {
+    return !job.is_failing && now - (is_in_line ? stored_at_ : job.good_at) <= healthy_for;
+}
+
 void Schedule::forget(const api::ObjectKey& key) {
     if (Job* job = find(key)) erase(*job);
 }
@@ -166,6 +172,7 @@ Schedule::Submitted Schedule::submit(const api::ObjectKey& key, Arrival arrival,
     const bool completes = pending.is_complete && !job.is_complete;
     const Pending latest = {
         .progress = pending.progress, .updated = pending.updated, .is_complete = pending.is_complete};
+    const bool is_in_line = job.pending.has_value();
     if (!keep(job, std::move(pending))) return {.reply = Reply::no_room, .sequence = sequence_};
     ++sequence_;
     job.progress = latest.progress;
@@ -185,8 +192,8 @@ Schedule::Submitted Schedule::submit(const api::ObjectKey& key, Arrival arrival,
     const Submitted submitted = {.reply = Reply::wait, .sequence = sequence_};
     if (job.is_failing && now.steady < job.retry_at)
         return {.reply = Reply::failing, .sequence = submitted.sequence};
-    const bool is_healthy = !job.is_failing && now.steady - job.good_at <= healthy_for;
-    if (is_healthy && !is_urgent) return {.reply = Reply::accepted, .sequence = submitted.sequence};
+    if (is_healthy(job, is_in_line, now.steady) && !is_urgent)
+        return {.reply = Reply::accepted, .sequence = submitted.sequence};
     return submitted;
 }
 

@@ -31,7 +31,7 @@ Schedule::Outcome Schedule::written(const api::ObjectKey& key, std::uint64_t seq
     if (!job) return Outcome::not_found;
     if (job->advanced == job->advanced_sent) job->advanced.reset();
     job->stored = std::move(stored);
-    job->good_at = now.steady;
+    job->good_at = stored_at_ = now.steady;
     job->failures = 0;
     job->is_failing = false;
     job->retry_at = {};

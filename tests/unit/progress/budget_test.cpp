@@ -19,12 +19,16 @@ struct Load : Plan {
         constexpr auto step = 20ms;
         const int turns = int(time / step), per_period = int(5s / step);
         for (int turn = 0; turn < turns; ++turn) {
-            for (int i = turn % per_period; i < count; i += per_period) submit(turn % 100, numbered(i));
+            for (int i = turn % per_period; i < count; i += per_period)
+                waits += submit(turn % 100, numbered(i)) == Reply::wait ? 1 : 0;
             for (auto write = take(); write; write = take()) {
                 sent.push_back(passed);
                 bytes.push_back(stored[write->job].bytes);
                 last[write->job.name].push_back(passed);
-                store(*write);
+                if (is_away)
+                    fail(*write, broken);
+                else
+                    store(*write);
             }
             pass(step);
         }
@@ -48,6 +52,8 @@ struct Load : Plan {
     }
 
     int count;
+    bool is_away = false;  // the API server
+    int waits = 0;         // reports whose answers wait for their write
     std::vector<std::chrono::milliseconds> sent = {};
     std::vector<std::size_t> bytes = {};
     std::map<std::string, std::vector<std::chrono::milliseconds>> last = {};
@@ -151,4 +157,26 @@ TEST_CASE("large reports share a bounded memory", "[schedule]") {
     CHECK(plan.submit({.report = large(250)}, numbered(3)) == Reply::no_room);  // it may be repeated
     plan.store(write);
     CHECK(plan.submit({.report = large(250)}, numbered(3)) == Reply::accepted);
+}
+
+TEST_CASE("a report that waits in line for the budget alone is answered at once", "[schedule]") {
+    Load load(300, 1000, {.writes_per_second = 3});
+    load.run_for(600s);
+    CHECK(load.longest_gap(110s) > Schedule::healthy_for);
+    CHECK(load.waits == 0);
+}
+
+TEST_CASE("a report that waits in line while no write goes well is not promised to be stored", "[schedule]") {
+    Load load(300, 1000, {.writes_per_second = 3});
+    load.run_for(200s);
+    load.is_away = true;
+    load.run_for(Schedule::healthy_for);
+    load.waits = 0;
+    load.run_for(5s);
+    CHECK(load.waits > 250);
+    load.is_away = false;
+    load.run_for(60s);
+    load.waits = 0;
+    load.run_for(300s);
+    CHECK(load.waits < 300);
 }

@@ -158,6 +158,7 @@ private:
     bool keep(Job& job, Pending pending);
     void discard(std::optional<Pending>& pending);
     void settle(Job& job, kube::SteadyTime now);
+    bool is_healthy(const Job& job, bool is_in_line, kube::SteadyTime now) const;
     void retry_later(Job& job, kube::SteadyTime due);
     Outcome give_up(Job& job, Outcome outcome, kube::SteadyTime now);
     Outcome back_off(Job& job, kube::SteadyTime now);
@@ -174,6 +175,7 @@ private:
     Budget writes_ = {};
     Budget bytes_ = {};
     kube::SteadyTime paused_until_ = {};
+    kube::SteadyTime stored_at_ = {};  // when the last write of any job went well
     bool without_progress_time_ = false;
 };
 
