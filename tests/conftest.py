@@ -1,7 +1,7 @@
-"""tests/bed has the helpers that tests share."""
+"""tests/bed has the helpers that tests share, and scripts/lib those of scripts."""
 
 import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests" / "bed"), str(ROOT / "manifests" / "crds-source")]
+sys.path[:0] = [str(ROOT / "tests" / "bed"), str(ROOT / "manifests" / "crds-source"), str(ROOT / "scripts" / "lib")]

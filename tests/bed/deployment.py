@@ -28,17 +28,22 @@ def write_overlay(directory, components=(), namespaces=(), base="overlays/local-
     """Writes a kustomization of `base` with these components of manifests/, limited to these namespaces if there are any, each made
     as manifests/overlays/namespaced describes it. Returns its directory, below `directory`."""
     manifests = ROOT / "manifests"
+    has_progress = "progress" in components
     overlay = pathlib.Path(directory) / "overlay"
     overlay.mkdir(parents=True)
     for name in namespaces:
         text = (manifests / "overlays" / "namespaced" / "team-a" / "kustomization.yaml").read_text()
         (overlay / name).mkdir()
+        if has_progress:
+            text = text.replace("components/namespaced/roles\n",
+                                "components/namespaced/roles\n  - ../../../components/progress/roles\n")
         (overlay / name / "kustomization.yaml").write_text(
             text.replace("team-a", name).replace("../../../", os.path.relpath(manifests, overlay / name) + "/"))
 
     def at(*parts):
         return os.path.relpath(manifests.joinpath(*parts), overlay)
-    parts = [at("components", each) for each in [*components, *(["namespaced"] if namespaces else [])]]
+    limits = ["namespaced", *(["progress/namespaced"] if has_progress else [])] if namespaces else []
+    parts = [at("components", each) for each in [*components, *limits]]
     (overlay / "kustomization.yaml").write_text(json.dumps({
         "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
         "resources": [at(base)], "components": [*parts, *namespaces],

@@ -3,10 +3,10 @@
 namespace controller {
 namespace {
 
-// The original's names.
-constexpr const char* status_service = "kubeflow-trainer-controller-manager";
+// Those of manifests/components/progress.
+constexpr const char* status_service = "signalbox-progress";
 constexpr const char* status_port = "10443";
-constexpr const char* status_ca_secret = "kubeflow-trainer-webhook-cert";
+constexpr const char* status_ca_secret = "signalbox-progress-cert";
 
 api::Error usage(const char* what) { return {.code = api::Errc::invalid, .message = what}; }
 
@@ -31,11 +31,11 @@ void add_options(net::Options& options, BuildSettings& settings) {
     options.add_list("feature-gates", "LIST", settings.feature_gates,
                      "what to try out: TrainJobStatus=true tells trainers where to report their progress");
     options.add("status-url", "URL", settings.status_url,
-                "where they report to; default: https://kubeflow-trainer-controller-manager.<the lease's "
-                "default namespace>.svc:10443");
+                "where they report to; default: https://signalbox-progress.<the lease's default "
+                "namespace>.svc:10443");
     options.add("status-ca-secret", "NAMESPACE/NAME", settings.status_ca_secret,
                 "the Secret with the CA (ca.crt) of that server's certificate; default: "
-                "kubeflow-trainer-webhook-cert in the same namespace");
+                "signalbox-progress-cert in the same namespace");
 }
 
 api::Result<> check(const BuildSettings& settings) {

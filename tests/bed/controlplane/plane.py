@@ -113,8 +113,8 @@ class ControlPlane:
             raise RuntimeError(f"kubectl {' '.join(map(str, arguments))}: {run.stderr.strip()}")
         return run.stdout
 
-    def service_account_kubeconfig(self, namespace, name):
-        """Returns a kubeconfig of that service account, with the token in a file as in a pod."""
+    def service_account_kubeconfig(self, namespace, name, context="default"):
+        """Returns a kubeconfig of that service account, with the token in a file as in a pod, for a context in namespace `context`."""
         request = {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", "metadata": {"name": name},
                    "spec": {"expirationSeconds": _TOKEN_SECONDS}}
         account = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}"
@@ -123,7 +123,7 @@ class ControlPlane:
         token_file.touch(mode=0o600)
         token_file.write_text(token)
         path = self.directory / f"{namespace}-{name}.kubeconfig"
-        write_kubeconfig(path, self.server, self.ca_file, {"tokenFile": str(token_file)})
+        write_kubeconfig(path, self.server, self.ca_file, {"tokenFile": str(token_file)}, context)
         return path
 
     def user_kubeconfig(self, name, user, group=""):

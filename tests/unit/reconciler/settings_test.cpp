@@ -81,7 +81,7 @@ TEST_CASE("bad usage names the option") {
     }
 }
 
-TEST_CASE("the status server is the original's unless the options say otherwise") {
+TEST_CASE("the status server is that of our manifests unless the options say otherwise") {
     struct Case {
         const char* name;
         std::vector<const char*> words;
@@ -95,13 +95,13 @@ TEST_CASE("the status server is the original's unless the options say otherwise"
           Case{"in a pod: in its namespace",
                {on},
                "ops",
-               runtime::StatusServer{"https://kubeflow-trainer-controller-manager.ops.svc:10443",
-                                     {"ops", "kubeflow-trainer-webhook-cert"}}},
+               runtime::StatusServer{"https://signalbox-progress.ops.svc:10443",
+                                     {"ops", "signalbox-progress-cert"}}},
           Case{"with a kubeconfig: where it is installed",
                {on},
                "",
-               runtime::StatusServer{"https://kubeflow-trainer-controller-manager.kubeflow-system.svc:10443",
-                                     {"kubeflow-system", "kubeflow-trainer-webhook-cert"}}},
+               runtime::StatusServer{"https://signalbox-progress.kubeflow-system.svc:10443",
+                                     {"kubeflow-system", "signalbox-progress-cert"}}},
           Case{"as said",
                {on, "--status-url", "https://s.example.com/", "--status-ca-secret", "a/b"},
                "ops",

@@ -76,7 +76,9 @@ def test_the_monitor_sets_the_job_names_of_the_alerts():
     monitor = yaml.safe_load((COMPONENT / "pod-monitor.yaml").read_text())["spec"]
     programs = monitor["selector"]["matchExpressions"][0]["values"]
     for program in programs:
-        deployment = yaml.safe_load((ROOT / "manifests" / "base" / f"{program.removeprefix('signalbox-')}-deployment.yaml").read_text())
+        name = program.removeprefix("signalbox-")
+        file = "components/progress/deployment.yaml" if name == "progress" else f"base/{name}-deployment.yaml"
+        deployment = yaml.safe_load((ROOT / "manifests" / file).read_text())
         template = deployment["spec"]["template"]
         assert template["metadata"]["labels"][monitor["jobLabel"]] == program
         ports = [port["name"] for port in template["spec"]["containers"][0]["ports"]]

@@ -10,6 +10,7 @@ import yaml
 from schema_server import ROOT, build, by_name
 from controlplane.binaries import CRDS_OF_OTHERS, crds_of_others
 from deployment import write_overlay
+from overlays import with_progress
 
 OVERLAYS = ROOT / "manifests" / "overlays"
 NEED_OTHERS = ("cert-manager", "prometheus")  # their CRDs must be installed
@@ -42,6 +43,10 @@ def overlay(plane):
 
 def deployment(objects, program):
     return objects["Deployment", f"signalbox-{program}"]["spec"]
+
+
+def programs_of(objects):
+    return sorted(name.removeprefix("signalbox-") for kind, name in objects if kind == "Deployment")
 
 
 def arguments(objects, program):
@@ -131,6 +136,64 @@ def test_high_availability_requires_different_nodes_and_a_high_priority(overlay)
         assert pod["priorityClassName"] == "system-cluster-critical"
 
 
+def test_the_progress_overlay_adds_the_server_and_its_gate_and_changes_nothing_else(overlay):
+    without, objects = overlay("self-signed"), overlay("progress")
+    assert {key for key in without if objects[key] != without[key]} == {
+        ("Deployment", "signalbox-reconciler"), ("Deployment", "signalbox-webhook")}
+    for program in ("reconciler", "webhook"):
+        assert arguments(objects, program) == [*arguments(without, program), "--feature-gates=TrainJobStatus=true"]
+    assert programs_of(objects) == ["progress", "reconciler", "webhook"]
+
+
+def test_pods_reach_the_service_of_progress_by_the_reconciler_s_defaults(overlay):
+    """Of libs/controller/src/build_settings.cpp; tests/unit/reconciler/settings_test.cpp has the same."""
+    objects = overlay("progress")
+    service = objects["Service", "signalbox-progress"]
+    assert service["metadata"]["namespace"] == "kubeflow-system" and [port["port"] for port in service["spec"]["ports"]] == [10443]
+    assert service["spec"]["selector"].items() <= deployment(objects, "progress")["template"]["metadata"]["labels"].items()
+    assert {"--progress-service=kubeflow-system/signalbox-progress",
+            "--progress-cert-secret=kubeflow-system/signalbox-progress-cert"} <= set(arguments(objects, "progress"))
+    role = objects["Role", "signalbox-progress"]
+    assert {name for rule in role["rules"] for name in rule.get("resourceNames", [])} == {"signalbox-progress", "signalbox-progress-cert"}
+
+
+@pytest.mark.parametrize("name", [name for name in (*INSTALLABLE, *NEED_OTHERS) if name not in ("progress", "namespaced")])
+def test_progress_can_be_added_to_every_overlay(plane, installed, others, overlay, tmp_path, name):
+    objects = by_name(build(plane, with_progress(OVERLAYS / name, tmp_path)))
+    webhook, progress = (deployment(objects, program) for program in ("webhook", "progress"))
+    assert overlay(name).keys() <= objects.keys()
+    # What an overlay changes of Deployments and policies, it changes of this one as well.
+    assert progress["replicas"] == min(webhook["replicas"], 2)
+    assert progress["template"]["spec"].get("priorityClassName") == webhook["template"]["spec"].get("priorityClassName")
+    assert objects["NetworkPolicy", "signalbox-progress"]["spec"]["egress"] == objects["NetworkPolicy", "signalbox-webhook"]["spec"]["egress"]
+    given = {arg.partition("=")[0] for arg in arguments(objects, "progress")}
+    assert ("--progress-cert-secret" in given) != ("--progress-tls-cert" in given)
+    assert ("--progress-tls-cert" in given) == (("Certificate", "signalbox-progress-cert") in objects)
+    run = subprocess.run([plane.kubectl_path, "--kubeconfig", plane.kubeconfig, "apply", "--server-side", "--dry-run=server",
+                          "--force-conflicts", "-f", "-"], capture_output=True, text=True, input=json.dumps({
+                              "apiVersion": "v1", "kind": "List", "items": [obj for key, obj in objects.items() if "progress" in key[1]]}))
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_cert_manager_issues_the_secret_that_the_server_of_progress_mounts(plane, tmp_path):
+    objects = by_name(build(plane, with_progress(OVERLAYS / "cert-manager", tmp_path)))
+    volume, = deployment(objects, "progress")["template"]["spec"]["volumes"]
+    certificate = objects["Certificate", "signalbox-progress-cert"]["spec"]
+    assert certificate["secretName"] == volume["secret"]["secretName"] == "signalbox-progress-cert"
+    assert certificate["dnsNames"][0] == "signalbox-progress.kubeflow-system.svc"
+    rules = objects["Role", "signalbox-progress"]["rules"]
+    assert {resource for rule in rules for resource in rule["resources"]} == {"leases"}
+
+
+def test_progress_is_limited_to_namespaces_as_the_others_are(plane, tmp_path):
+    objects = by_name(build(plane, write_overlay(tmp_path, ["self-signed", "progress"], ["one", "two"], base="base")))
+    assert [arg for arg in arguments(objects, "progress") if arg.startswith("--namespaces")] == ["--namespaces=one", "--namespaces=two"]
+    assert [rule["resources"] for rule in objects["ClusterRole", "signalbox-progress"]["rules"]] == [["tokenreviews"]]
+    for name in ("one", "two"):
+        assert {("Role", f"{name}/signalbox-progress"), ("RoleBinding", f"{name}/signalbox-progress")} <= objects.keys()
+    assert ("Role", "signalbox-reconciler-progress") in objects
+
+
 def test_a_single_node_runs_one_of_each_and_can_be_drained(overlay):
     objects = overlay("single-node")
     for program in ("webhook", "reconciler"):
@@ -147,7 +210,7 @@ def test_the_kubeflow_overlay_writes_created_only_on_failure(overlay):
 @pytest.mark.parametrize("name", ["base", *INSTALLABLE])
 def test_budgets_policies_and_spread_constraints_select_the_pods(overlay, name):
     objects = overlay(name)
-    for program in ("webhook", "reconciler"):
+    for program in programs_of(objects):
         labels = deployment(objects, program)["template"]["metadata"]["labels"]
         selectors = [objects["PodDisruptionBudget", f"signalbox-{program}"]["spec"]["selector"],
                      objects["NetworkPolicy", f"signalbox-{program}"]["spec"]["podSelector"],
@@ -159,8 +222,8 @@ def test_budgets_policies_and_spread_constraints_select_the_pods(overlay, name):
 
 
 def test_policies_open_the_ports_that_the_pods_have_and_no_others(overlay):
-    objects = overlay("base")
-    for program, served in (("webhook", {"webhook", "admin"}), ("reconciler", {"admin"})):
+    objects = overlay("progress")
+    for program, served in (("webhook", {"webhook", "admin"}), ("reconciler", {"admin"}), ("progress", {"progress", "admin"})):
         policy = objects["NetworkPolicy", f"signalbox-{program}"]["spec"]
         assert policy["policyTypes"] == ["Ingress", "Egress"]
         opened = {port["port"] for rule in policy["ingress"] for port in rule["ports"]}

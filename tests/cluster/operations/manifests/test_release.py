@@ -6,6 +6,8 @@ import subprocess
 
 import pytest
 
+from deployment import write_overlay
+from overlays import with_progress
 from schema_server import ROOT, build, by_name, load_all
 from controlplane import binaries
 
@@ -116,16 +118,36 @@ def test_the_chart_s_namespaces_make_the_objects_of_the_overlay_that_names_them(
 def test_namespaces_limit_every_overlay_and_leave_the_rest_of_it_alone(template, overlay):
     everywhere, limited = template("--set", f"overlay={overlay}"), template("--set", f"overlay={overlay},namespaces={{one}}",
                                                                              "--set", "webhook.args={--log-level=debug}")
-    added = {("Role", "one/signalbox-reconciler"), ("Role", "one/signalbox-webhook"),
-             ("RoleBinding", "one/signalbox-reconciler"), ("RoleBinding", "one/signalbox-webhook")}
+    programs = ["reconciler", "webhook", *(["progress"] if overlay == "progress" else [])]
+    added = {(kind, f"one/signalbox-{program}") for kind in ("Role", "RoleBinding") for program in programs}
+    if overlay == "progress":
+        added |= {(kind, "signalbox-reconciler-progress") for kind in ("Role", "RoleBinding")}
     assert limited.keys() - everywhere.keys() == added and everywhere.keys() <= limited.keys()
     assert {kind for kind, name in everywhere if everywhere[kind, name] != limited[kind, name]} == {
         "ClusterRole", "Deployment", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
-    for program in ("webhook", "reconciler"):
+    for program in programs:
         container, = limited["Deployment", f"signalbox-{program}"]["spec"]["template"]["spec"]["containers"]
         was, = everywhere["Deployment", f"signalbox-{program}"]["spec"]["template"]["spec"]["containers"]
         own = ["--log-level=debug"] if program == "webhook" else []
         assert container["args"] == [*was["args"], "--namespaces=one", *own]
+
+
+@pytest.mark.parametrize("name", OVERLAYS)
+def test_the_chart_adds_progress_to_each_overlay(plane, template, tmp_path, name):
+    objects = by_name(build(plane, with_progress(ROOT / "manifests" / "overlays" / name, tmp_path)))
+    made = without_policy(template("--set", f"overlay={name},progress.enabled=true"))
+    for (kind, _), obj in made.items():
+        for container in obj["spec"]["template"]["spec"]["containers"] if kind == "Deployment" else []:
+            container["image"] = container["image"].replace(f":{VERSION}", ":dev")
+    assert made == objects
+
+
+def test_the_chart_s_namespaces_limit_progress_as_the_overlay_does(plane, template, tmp_path):
+    made = template("--set", "progress.enabled=true,namespaces={one,two}")
+    overlay = by_name(build(plane, write_overlay(tmp_path, ["self-signed", "progress"], ["one", "two"], base="base")))
+    for kind in ("Role", "ClusterRole"):
+        assert ({name: obj.get("rules") for (each, name), obj in made.items() if each == kind}
+                == {name: obj.get("rules") for (each, name), obj in overlay.items() if each == kind})
 
 
 def test_helm_lint_accepts_the_chart(helm, chart):
@@ -179,9 +201,10 @@ def test_an_invalid_version_is_rejected(version, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("program, other", [("webhook", "reconciler"), ("reconciler", "webhook")])
-def test_values_change_the_program_that_they_name_and_nothing_else(template, program, other):
-    plain, changed = template(), template(
+@pytest.mark.parametrize("program", ["webhook", "reconciler", "progress"])
+def test_values_change_the_program_that_they_name_and_nothing_else(template, program):
+    plain, changed = template("--set", "progress.enabled=true"), template(
+        "--set", "progress.enabled=true",
         "--set", f"{program}.image=own:1", "--set", f"{program}.replicas=0", "--set", f"{program}.args={{--log-level=debug}}",
         "--set", f"{program}.resources.limits.memory=1Gi", "--set", f"{program}.pod.nodeSelector.disk=ssd",
         "--set", f"{program}.pod.securityContext.runAsUser=1000")
@@ -204,6 +227,7 @@ def test_values_change_the_program_that_they_name_and_nothing_else(template, pro
     ("reconciler.args={log-level=debug}", "does not match pattern"),
     ("webhook.replicas=-1", "minimum"),
     ("webhook.pod.containers={}", "'not' failed"),
+    ("progress.enabled=maybe", "got string, want boolean"),
     ("accountPolicy=no", "got string, want boolean"),
     ("namespaces=team-a", "got string, want array"),
     ("namespaces={team-a,team-a}", "are equal"),

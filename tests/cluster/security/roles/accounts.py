@@ -21,6 +21,7 @@ PATH = {"JobSet": "/apis/jobset.x-k8s.io/v1alpha2/namespaces/{}/jobsets", "Secre
         "PodGroup": "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/{}/podgroups"}
 IN_USE = "trainer.kubeflow.org/resource-in-use"  # the finalizer of older controllers
 BY_POLICY = "ValidatingAdmissionPolicy 'signalbox-accounts'"
+OF_OURS = "ValidatingAdmissionPolicy 'signalbox-(accounts|progress-account)'"
 
 
 def obj(kind, name, owners=(OWNER,), **fields):
@@ -47,7 +48,7 @@ def apply(client, path, what, manager):
 
 
 def refused(act):
-    with pytest.raises(ApiError, match=BY_POLICY) as refusal:
+    with pytest.raises(ApiError, match=OF_OURS) as refusal:
         act()
     assert refusal.value.code == 403, "the code by which the reconciler recognizes a denial"
     return True

@@ -52,7 +52,7 @@ DELETE = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "
 BOUND = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "owners-are-free"},
          "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "owners-are-free"},
          "subjects": [{"kind": "ServiceAccount", "namespace": "kubeflow-system", "name": f"signalbox-{program}"}
-                      for program in ("reconciler", "webhook")]}
+                      for program in ("reconciler", "webhook", "progress")]}
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +88,24 @@ def thief_of_webhook(plane, thief):
     plane.kubectl("apply", "--server-side", "-f", ROOT / "manifests" / "components" / "self-signed" / "rbac.yaml")
     yield Rest(plane.service_account_kubeconfig("kubeflow-system", "signalbox-webhook"))
     plane.kubectl("delete", "-f", ROOT / "manifests" / "components" / "self-signed" / "rbac.yaml")
+
+
+@pytest.fixture(scope="module")
+def thief_of_progress(plane, rest, installed, owners_are_free):
+    """A client with the token of the server of progress, while the policy for its account is in force."""
+    files = [word for name in ("rbac.yaml", "account-policy.yaml") for word in ("-f", ROOT / "manifests" / "components" / "progress" / name)]
+    plane.kubectl("apply", "--server-side", *files)
+    client = Rest(plane.service_account_kubeconfig("kubeflow-system", "signalbox-progress"))
+
+    def in_force():
+        try:
+            create(client, obj("Lease", "any", owners=()), "kubeflow-system")
+        except ApiError as error:
+            return "signalbox-progress-account" in str(error)
+        return False
+    wait_for("the policy to be in force", in_force)
+    yield client
+    plane.kubectl("delete", *files)
 
 
 @pytest.fixture

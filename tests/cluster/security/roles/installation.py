@@ -12,7 +12,7 @@ OF_USERS = "kubeflow-trainer-"  # the beginning of the names of that role and of
 
 def accounts_and_roles(plane, directory, namespaces=()):
     """Returns the programs' own of every component, with their bindings, in these namespaces or everywhere."""
-    overlay = write_overlay(directory, ["self-signed", "bearer-tokens"], namespaces, base="base")
+    overlay = write_overlay(directory, ["self-signed", "bearer-tokens", "progress"], namespaces, base="base")
     found = yaml.load_all(plane.kubectl("kustomize", overlay), Loader=yaml.CSafeLoader)
     return [each for each in found if each["kind"] == "ServiceAccount"
             or "Role" in each["kind"] and not each["metadata"]["name"].startswith(OF_USERS)]

@@ -11,11 +11,13 @@ import ssl
 
 import yaml
 
+import pod_reports as pod_reports_client
 from deployment import ROOT
 from gangs import path_of_pod_group
 from jobs import runtime, train_job
 from rest import ApiError, Rest, true_conditions, wait_for
 
+CA = "-----BEGIN CERTIFICATE-----\nYQ==\n-----END CERTIFICATE-----\n"
 REVIEWS = "/validate-trainer-kubeflow-org-v1alpha1-trainjob"
 
 
@@ -27,6 +29,7 @@ class Tale:
     system: str  # the namespace of the installation
     certificates: object  # directory of the webhook's files, if it does not make its own
     program: object = None
+    token: str = ""  # of a Pod that reports
 
     @property
     def name(self):
@@ -184,6 +187,15 @@ def leads_on(tale):
     return leads(tale)
 
 
+def pods_get_the_ca(tale):
+    """In a limited installation only: elsewhere the role for the keys of Pods allows it."""
+    tale.rest.request("POST", f"/api/v1/namespaces/{tale.system}/secrets", {
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "signalbox-progress-cert"}, "stringData": {"ca.crt": CA}})
+    tale.create_runtime(kind="TrainingRuntime")
+    tale.create_job("told", kind="TrainingRuntime")
+    return lambda: (tale.rest.get("configmaps", "told-tls-config") or {"data": {}})["data"].get("ca.crt") == CA
+
+
 # Stories of the webhook -------------------------------------------------------------------------------------------------------
 
 def webhook_is_ready(tale):
@@ -289,3 +301,39 @@ def token_is_asked_about(tale):
         return tale.review({}, Authorization=f"Bearer {token}")[0] not in (401, 403, 500, 503)
     asked()
     return asked
+
+
+# Stories of the server of progress reports ------------------------------------------------------------------------------------
+
+def report(tale):
+    """A Pod reports. Returns the HTTP status."""
+    secret = tale.rest.request("GET", f"/api/v1/namespaces/{tale.system}/secrets/signalbox-progress-cert")
+    return pod_reports_client.report(tale.program.port_of("progress"), f"signalbox-progress.{tale.system}.svc",
+                                     pod_reports_client.ca_of(secret), tale.name, "reporting", tale.token)[0]
+
+
+def pod_reports(tale):
+    tale.create_runtime()
+    job = tale.create_job("reporting")
+    tale.token = pod_reports_client.make_pod(tale.rest, job)
+    tale.wait_until_ready()
+    report(tale)
+
+    def stored():
+        return tale.rest.get("trainjobs", "reporting").get("status", {}).get("trainerStatus", {}).get("progressPercentage") == 42
+    return lambda: report(tale) == 200 and stored()
+
+
+def reports_are_vouched_for(tale):
+    return lambda: tale.rest.get("leases", "signalbox-progress", tale.system)
+
+
+def reports_are_vouched_for_again(tale):
+    """The Lease exists already."""
+    tale.once(f"/apis/coordination.k8s.io/v1/namespaces/{tale.system}/leases", {
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "signalbox-progress"}, "spec": {}})
+    return lambda: tale.rest.get("leases", "signalbox-progress", tale.system)["spec"].get("renewTime")
+
+
+def certificate_for_pods_is_shown(tale):
+    return webhook_is_ready(tale)

@@ -8,7 +8,8 @@ import re
 import pytest
 import yaml
 
-from accounts import ANOTHER, IN_USE, JOB_SET, MANAGER, OWNER, PATH, POLICY, create, is_allowed, obj, refused
+from accounts import ANOTHER, IN_USE, JOB_SET, MANAGER, OWNER, PATH, POLICY, create, is_allowed, merge_patch, obj, refused
+from jobs import train_job
 from paths import ROOT
 from rest import wait_for
 
@@ -155,3 +156,47 @@ def test_the_policy_covers_every_kind_that_the_roles_allow_to_write_except_train
     own_business = {("trainer.kubeflow.org", "trainjobs", "DELETE"), ("trainer.kubeflow.org", "trainjobs/status", "UPDATE"),
                     ("trainer.kubeflow.org", "trainjobs/finalizers", "UPDATE")}
     assert written - judged == own_business
+
+
+def test_the_server_of_progress_may_change_nothing_of_a_train_job_but_its_progress(rest, thief_of_progress):
+    rest.create(train_job("judged", namespace="default"))
+    path = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/default/trainjobs/judged/status"
+    ended = {"type": "Failed", "status": "True", "reason": "Any", "message": "", "lastTransitionTime": "2026-01-15T10:00:00Z"}
+    counts = {"name": "node", **dict.fromkeys(("ready", "succeeded", "failed", "active", "suspended"), 1)}
+    progress = {"lastUpdatedTime": "2026-01-15T10:00:00Z", "progressPercentage": 1}
+    assert merge_patch(thief_of_progress, path, {"status": {"trainerStatus": progress}})["status"]["trainerStatus"] == progress
+    for status in ({"conditions": [ended]}, {"jobsStatus": [counts]}, {"conditions": [ended], "trainerStatus": progress}):
+        assert refused(lambda: merge_patch(thief_of_progress, path, {"status": status}))
+    merge_patch(rest, path, {"status": {"conditions": [ended]}})
+    assert refused(lambda: merge_patch(thief_of_progress, path, {"status": {"conditions": None}}))
+    assert merge_patch(thief_of_progress, path, {"status": {"trainerStatus": {**progress, "progressPercentage": 2}}})
+    rest.delete("trainjobs", "judged", "default")
+
+
+def test_the_server_of_progress_may_write_only_its_secret_and_its_lease_as_they_are(thief_of_progress):
+    def secret(**fields):
+        path = PATH["Secret"].format("kubeflow-system") + "/signalbox-progress-cert?fieldManager=thief&dryRun=All"
+        data = {"tls.crt": "", "tls.key": ""}
+        return thief_of_progress.request("PATCH", path, {**obj("Secret", "signalbox-progress-cert", owners=()), "data": data, **fields},
+                                         "application/apply-patch+yaml")
+    assert secret(type="kubernetes.io/tls")
+    assert refused(lambda: secret(type="kubernetes.io/service-account-token", metadata={
+        "name": "signalbox-progress-cert", "annotations": {"kubernetes.io/service-account.name": "signalbox-reconciler"}}))
+    assert refused(lambda: secret(type="kubernetes.io/tls", metadata={"name": "signalbox-progress-cert", "finalizers": ["example.com/any"]}))
+    assert refused(lambda: create(thief_of_progress, obj("Lease", "trainer.kubeflow.org", owners=()), "kubeflow-system"))
+    assert refused(lambda: create(thief_of_progress, obj("Lease", "signalbox-progress"), "kubeflow-system"))
+    assert create(thief_of_progress, obj("Lease", "signalbox-progress", owners=()), "kubeflow-system")
+
+
+def test_the_policy_of_progress_covers_all_that_its_roles_allow_to_write():
+    component = ROOT / "manifests" / "components" / "progress"
+    operation = {"create": "CREATE", "update": "UPDATE", "patch": "UPDATE"}
+    written = {(group, resource, operation[verb]) for role in yaml.safe_load_all((component / "rbac.yaml").read_text())
+               for rule in role.get("rules", []) for group in rule["apiGroups"] for resource in rule["resources"]
+               for verb in rule["verbs"] if verb in operation}
+    policy, binding = yaml.safe_load_all((component / "account-policy.yaml").read_text())
+    judged = {(group, resource, verb) for rule in policy["spec"]["matchConstraints"]["resourceRules"] for group in rule["apiGroups"]
+              for resource in rule["resources"] for verb in rule["operations"]}
+    assert written - judged == {("authentication.k8s.io", "tokenreviews", "CREATE")}
+    assert policy["spec"]["failurePolicy"] == "Fail"
+    assert binding["spec"] == {"policyName": policy["metadata"]["name"], "validationActions": ["Deny"]}

@@ -11,7 +11,7 @@ from schema_server import ROOT, build, by_name
 from deployment import write_overlay
 
 MANIFESTS = ROOT / "manifests"
-CLUSTER_SCOPED = {"clustertrainingruntimes", "runtimeclasses", "deviceclasses", "priorityclasses"}
+CLUSTER_SCOPED = {"clustertrainingruntimes", "runtimeclasses", "deviceclasses", "priorityclasses", "tokenreviews"}
 
 
 def roles(*parts):
@@ -25,18 +25,21 @@ def roles(*parts):
     return found
 
 
-@pytest.mark.parametrize("program", ["reconciler", "webhook"])
-def test_a_namespace_s_role_and_the_reduced_cluster_role_together_equal_the_cluster_role(program):
+@pytest.mark.parametrize("program, everywhere, left, here", [
+    ("reconciler", "base/rbac/reconciler.yaml", "rbac.yaml", "namespaced/roles/rbac.yaml"),
+    ("webhook", "base/rbac/webhook.yaml", "rbac.yaml", "namespaced/roles/rbac.yaml"),
+    ("progress", "components/progress/rbac.yaml", "progress.yaml", "progress/roles/rbac.yaml")])
+def test_a_namespace_s_role_and_the_reduced_cluster_role_together_equal_the_cluster_role(program, everywhere, left, here):
     name = f"signalbox-{program}"
-    everywhere = roles("base", "rbac", f"{program}.yaml")["ClusterRole", name]
-    left = roles("components", "namespaced", "rbac.yaml")["ClusterRole", name]
-    here = roles("components", "namespaced", "roles", "rbac.yaml")["Role", name]
+    everywhere = roles(everywhere)["ClusterRole", name]
+    left = roles("components", "namespaced", left)["ClusterRole", name]
+    here = roles("components", here)["Role", name]
     # Cluster-scoped runtimes belong to all namespaces.
     taken_away = {("patch", "trainer.kubeflow.org", "clustertrainingruntimes")} if program == "reconciler" else set()
     assert left | here == everywhere - taken_away
     assert not left & here
     assert {resource for _, _, resource in left} == {each for _, _, each in everywhere if each in CLUSTER_SCOPED}
-    assert {verb for verb, _, _ in left} <= {"get", "list", "watch"}
+    assert {verb for verb, _, resource in left if resource != "tokenreviews"} <= {"get", "list", "watch"}
 
 
 def named(objects):

@@ -18,6 +18,7 @@ OURS = "trainer.kubeflow.org"
 JOBSET = "jobset.x-k8s.io"
 LEASES = "coordination.k8s.io"
 ADMISSION = "admissionregistration.k8s.io"
+ACCOUNTS = ("webhook", "reconciler", "progress")
 # Scope: all namespaces, or those of a limited installation; the programs' namespace; cluster-scoped objects.
 LOOKED_AFTER, OF_PROGRAMS, SHARED = "looked after", "of programs", "shared"
 
@@ -35,6 +36,16 @@ LISTED = [
     ("webhook", "get update", ADMISSION, "mutatingwebhookconfigurations", SHARED, "defaulter.trainer.kubeflow.org"),
     # Component bearer-tokens.
     ("webhook", "create", "authentication.k8s.io", "tokenreviews", SHARED, ""),
+
+    # Component progress.
+    ("progress", "create", "authentication.k8s.io", "tokenreviews", SHARED, ""),
+    ("progress", "get", OURS, "trainjobs", LOOKED_AFTER, ""),
+    ("progress", "patch", OURS, "trainjobs/status", LOOKED_AFTER, ""),
+    ("progress", "get", JOBSET, "jobsets", LOOKED_AFTER, ""),
+    ("progress", "get", "", "pods", LOOKED_AFTER, ""),
+    ("progress", "create", LEASES, "leases", OF_PROGRAMS, ""),
+    ("progress", "get update", LEASES, "leases", OF_PROGRAMS, "signalbox-progress"),
+    ("progress", "get create patch update", "", "secrets", OF_PROGRAMS, "signalbox-progress-cert"),
 
     ("reconciler", "get list watch delete", OURS, "trainjobs", LOOKED_AFTER, ""),
     ("reconciler", "patch", OURS, "trainjobs/status", LOOKED_AFTER, ""),
@@ -58,14 +69,17 @@ LISTED = [
 ]
 # A reconciler that is limited to namespaces changes no cluster-scoped object.
 NOT_IF_LIMITED = {("patch", OURS, "clustertrainingruntimes", "")}
+# A reconciler that is limited reads one Secret of the programs' namespace: component progress/namespaced.
+ONLY_IF_LIMITED = {("get", "", "secrets", "signalbox-progress-cert")}
 # The permissions that would help an attacker most; they must not be listed above. test_account_policy.py has what roles cannot deny.
 NEVER = [
-    *[(account, verb, "", resource) for account in ("webhook", "reconciler") for resource in ("secrets", "configmaps")
+    *[(account, verb, "", resource) for account in ACCOUNTS for resource in ("secrets", "configmaps")
       for verb in ("list", "watch")],
     *[("reconciler", verb, "", "secrets") for verb in ("update", "patch", "delete", "deletecollection")],
     *[(account, verb, "", "pods") for account in ("webhook", "reconciler") for verb in ("create", "get", "delete")],
-    *[(account, "create", "", "serviceaccounts/token") for account in ("webhook", "reconciler")],
-    *[("webhook", verb, OURS, "trainjobs") for verb in ("create", "update", "patch", "delete")],
+    *[("progress", verb, "", "pods") for verb in ("list", "watch", "create", "update", "patch", "delete")],
+    *[(account, "create", "", "serviceaccounts/token") for account in ACCOUNTS],
+    *[(account, verb, OURS, "trainjobs") for account in ("webhook", "progress") for verb in ("create", "update", "patch", "delete")],
     *[("reconciler", verb, "batch", "jobs") for verb in ("get", "watch", "create", "update", "patch", "deletecollection")],
     *[("reconciler", verb, OURS, "trainjobs") for verb in ("create", "update", "patch", "deletecollection")],
 ]
@@ -137,7 +151,7 @@ def granted(plane, rest, namespaces, tmp_path_factory):
     apply(LIMITED, *TEAMS)
     rest.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "any", "namespace": "default"}})
     clients = {(account, installation): Rest(plane.service_account_kubeconfig(system_of(installation), f"signalbox-{account}"))
-               for account in ("webhook", "reconciler") for installation in (WIDE, LIMITED)}
+               for account in ACCOUNTS for installation in (WIDE, LIMITED)}
     newcomer = Rest(plane.service_account_kubeconfig("default", "any"))
     return lambda account, installation, namespace: (
         rules(clients[account, installation], namespace) - rules(newcomer, namespace))
@@ -153,10 +167,12 @@ def rules(client, namespace):
                            for url in rule["nonResourceURLs"]}
 
 
-@pytest.mark.parametrize("account", ["webhook", "reconciler"])
+@pytest.mark.parametrize("account", ACCOUNTS)
 @pytest.mark.parametrize("installation, namespace, places", QUESTIONS, ids=[f"{each[0]}-in-{each[1]}" for each in QUESTIONS])
 def test_exactly_the_listed_permissions_are_granted(granted, account, installation, namespace, places):
     want = listed(account, *places) - (NOT_IF_LIMITED if installation == LIMITED else set())
+    if installation == LIMITED and account == "reconciler" and OF_PROGRAMS in places:
+        want |= ONLY_IF_LIMITED
     # The authorizer watches roles, so changes take a moment.
     with contextlib.suppress(AssertionError):
         wait_for("the applied roles to be in force", lambda: granted(account, installation, namespace) == want, timeout=5)
@@ -168,7 +184,8 @@ def test_no_dangerous_permission_is_listed():
         assert tuple(permission) not in {each[:3] for each in listed(account, LOOKED_AFTER, SHARED)}, (account, permission)
     assert {name for _, group, _, name in listed("reconciler", OF_PROGRAMS) - {("create", LEASES, "leases", "")}} == {OURS}
     assert {(resource, name) for _, _, resource, name in listed("webhook", OF_PROGRAMS)} == {("secrets", "signalbox-webhook-cert")}
-    assert "secrets" not in {resource for _, _, resource, _ in listed("webhook", LOOKED_AFTER)}
+    for account in ("webhook", "progress"):
+        assert "secrets" not in {resource for _, _, resource, _ in listed(account, LOOKED_AFTER)}
 
 
 def test_every_account_may_read_the_version():

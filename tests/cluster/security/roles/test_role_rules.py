@@ -41,7 +41,7 @@ class Story:
 
     @property
     def program(self):
-        return "webhook" if self.role.startswith("webhook") else "reconciler"
+        return self.role.partition("-")[0]
 
     def is_about(self, role, rule):
         resource, _, verb = self.what.partition(" ")
@@ -50,6 +50,9 @@ class Story:
 
 
 SELF_SIGNED = ("--self-signed", f"--cert-secret={NAMESPACE}/signalbox-webhook-cert", f"--service={NAMESPACE}/signalbox-webhook")
+PROGRESS = ("--serve=progress", "--progress-listen=127.0.0.1:0", f"--progress-cert-secret={NAMESPACE}/signalbox-progress-cert",
+            f"--progress-service={NAMESPACE}/signalbox-progress", "--progress-source-rate=0")
+GATE = ("--feature-gates=TrainJobStatus=true", f"--status-ca-secret={NAMESPACE}/signalbox-progress-cert")
 STORIES = [
     Story("reconciler", "trainjobs", stories.job_is_seen),
     Story("reconciler", "trainjobs/status", stories.job_is_seen),
@@ -75,6 +78,15 @@ STORIES = [
     Story("webhook-certificate", "validatingwebhookconfigurations", stories.certificate_is_shown, SELF_SIGNED),
     Story("webhook", "priorityclasses", stories.priority_of_a_volcano_gang),
     Story("webhook-callers", "tokenreviews", stories.token_is_asked_about, ("--token-audience=signalbox-webhook",)),
+    Story("progress", "tokenreviews", stories.pod_reports, PROGRESS),
+    Story("progress", "trainjobs", stories.pod_reports, PROGRESS),
+    Story("progress", "trainjobs/status", stories.pod_reports, PROGRESS),
+    Story("progress", "jobsets", stories.pod_reports, PROGRESS),
+    Story("progress", "pods", stories.pod_reports, PROGRESS),
+    Story("progress", "leases create", stories.reports_are_vouched_for, PROGRESS),
+    Story("progress", "leases get", stories.reports_are_vouched_for_again, PROGRESS),
+    Story("progress", "secrets", stories.certificate_for_pods_is_shown, PROGRESS),
+    Story("reconciler-progress", "secrets", stories.pods_get_the_ca, GATE, limited=True),
     # Rules that are split into a Role and a ClusterRole.
     Story("reconciler", "clustertrainingruntimes", stories.job_is_seen, limited=True),
     Story("reconciler", "trainingruntimes", stories.job_of_the_namespaces_runtime_is_seen, limited=True),
@@ -168,6 +180,8 @@ class Telling:
             options += ["--listen", "127.0.0.1:0", "--shutdown-delay=0s"]
             if "--self-signed" not in options:
                 options += [f"--tls-{part}={self._tale.certificates}/tls.{suffix}" for part, suffix in (("cert", "crt"), ("key", "key"))]
+        elif self.story.program == "progress":
+            options += ["--shutdown-delay=0s"]
         else:
             options += [f"--lease={self.system}/trainer.kubeflow.org"]
         # A reconciler must leave the jobs of other stories alone, also if its roles are not limited.
@@ -175,8 +189,9 @@ class Telling:
             options += [f"--namespaces={self.name}"]
         if self.story.limited:
             options += [f"--namespaces={self.another}"]
-        self._tale.program = Program(BINARIES / f"signalbox-{self.story.program}", self._plane.directory / f"{self.name}.log", [
-            "--kubeconfig", self._plane.service_account_kubeconfig(self.system, f"signalbox-{self.story.program}"),
+        self._tale.program = Program(BINARIES / f"signalbox-{'reconciler' if self.story.program == 'reconciler' else 'webhook'}", self._plane.directory / f"{self.name}.log", [
+            "--kubeconfig", self._plane.service_account_kubeconfig(
+                self.system, f"signalbox-{self.story.program}", self.system if self.story.program == "progress" else "default"),
             "--admin-listen", "127.0.0.1:0", *options])
         return self._tale.program
 

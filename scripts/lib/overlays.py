@@ -1,0 +1,26 @@
+"""Kustomizations that combine the overlays of manifests/ with a component."""
+
+import json
+import os
+import pathlib
+
+import yaml
+
+MANIFESTS = pathlib.Path(__file__).resolve().parents[2] / "manifests"
+
+
+def with_progress(overlay, directory):
+    """Writes the overlay with component progress, behind the one for certificates, so that the others change its objects as well.
+    Returns its folder, below `directory`. Limits to namespaces are not included."""
+    made = pathlib.Path(directory) / f"{overlay.name}-with-progress"
+    made.mkdir()
+    kustomization = yaml.safe_load((overlay / "kustomization.yaml").read_text())
+    certificates, *others = [(overlay / each).resolve() for each in kustomization["components"]]
+    progress = [MANIFESTS / "components" / "progress"]
+    if certificates.name == "cert-manager":
+        progress.append(MANIFESTS / "components" / "progress-cert-manager")
+    wanted = [certificates, *progress, *(each for each in others if each not in progress)]
+    kustomization["components"] = [os.path.relpath(each, made) for each in wanted]
+    kustomization["resources"] = [os.path.relpath((overlay / each).resolve(), made) for each in kustomization["resources"]]
+    (made / "kustomization.yaml").write_text(json.dumps(kustomization))
+    return made
