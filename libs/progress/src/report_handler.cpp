@@ -108,8 +108,9 @@ net::Task<ReportHandler::Verdict> ReportHandler::wait_for_write(api::ObjectKey t
     const auto result = co_await writer_.wait(train_job, waiting.sequence);
     Verdict accepted = {.outcome = Outcome::accepted, .response = std::move(waiting.acceptance)};
     if (!result) {
-        // In line; what was sent and has no answer yet may never be stored.
-        if (schedule_.is_sent(train_job, waiting.sequence)) co_return refused(Outcome::failed);
+        // In line; what was sent and has no answer yet may never be stored, nor what follows a failure.
+        if (schedule_.is_sent(train_job, waiting.sequence) || schedule_.is_failing(train_job))
+            co_return refused(Outcome::failed);
         co_return accepted;
     }
     switch (result->outcome) {

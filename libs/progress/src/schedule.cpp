@@ -239,6 +239,11 @@ bool Schedule::is_sent(const api::ObjectKey& key, std::uint64_t sequence) const 
     return job && job->sent && job->sent->sequence >= sequence;
 }
 
+bool Schedule::is_failing(const api::ObjectKey& key) const {
+    const Job* job = find(key);
+    return job && job->is_failing;
+}
+
 void Schedule::hurry(double factor, Moment now) {
     writes_.per_second *= factor;
     bytes_.per_second *= factor;

@@ -122,6 +122,19 @@ def test_a_server_without_an_api_server_is_not_ready_and_promises_nothing(tmp_pa
         wait_for("the last report", lambda: api.stored["away"]["progressPercentage"] == 3, timeout=40)
 
 
+def test_after_a_refused_write_no_report_is_promised_until_one_is_stored(shared):
+    api, server = shared
+    token = token_of("denied")
+    api.trouble = 403
+    try:
+        # The second one waits for the next write, which is due later than its answer.
+        assert [server.post("denied", report(percentage), token)[0] for percentage in (1, 2)] == [500, 500]
+    finally:
+        api.trouble = None
+    wait_for("a write", lambda: server.post("denied", report(3), token)[0] == 200, interval=0.1)
+    assert api.stored["denied"]["progressPercentage"] == 3
+
+
 def test_one_address_gets_so_many_new_connections(tmp_path):
     with ApiServer() as api, Server(tmp_path, api, "--progress-source-rate=1") as server:
         refused = 0

@@ -315,3 +315,15 @@ TEST_CASE("the log has the first refusal of a job and reason, and no token", "[r
     }
     CHECK(lines() == 60);
 }
+
+TEST_CASE("after a refused write no report is promised until one is stored", "[reports]") {
+    Cluster cluster;
+    cluster.trouble[write_status] = refusal(403, api::Errc::forbidden);
+    CHECK(cluster.send(cluster.token(), cluster.report(1)) == 500);
+    // It waits for the next write, which is due later than its answer.
+    CHECK(cluster.send(cluster.token(), cluster.report(2)) == 500);
+    cluster.trouble.clear();
+    cluster.clock.run_for(10s);
+    CHECK(cluster.send(cluster.token(), cluster.report(3)) == 200);
+    CHECK(cluster.trainer_status()["progressPercentage"] == Json(3));
+}

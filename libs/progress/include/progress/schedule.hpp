@@ -107,6 +107,9 @@ public:
     /// Returns whether a write with that report, or a later one, was sent and is not answered yet.
     bool is_sent(const api::ObjectKey& job, std::uint64_t sequence) const;
 
+    /// Returns whether the last write of the job failed.
+    bool is_failing(const api::ObjectKey& job) const;
+
     /// For the end of the process: everything that is pending is due, and the budget is `factor` times what
     /// it was.
     void hurry(double factor, Moment now);
