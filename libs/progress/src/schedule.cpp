@@ -100,10 +100,11 @@ void Schedule::learn(const api::ObjectKey& key, StoredStatus stored, Moment now)
     touch(*job, now.steady);
 }
 
-// Returns whether the API server will take a report of the job, as far as is known. One that waits in line
-// for the budget alone says nothing, however long: then other jobs' writes do.
+// Returns whether the API server will take a report of the job, as far as is known. While one waits in line
+// for the budget, the writes of other jobs say so as well.
 bool Schedule::is_healthy(const Job& job, bool is_in_line, SteadyTime now) const {
-    return !job.is_failing && now - (is_in_line ? stored_at_ : job.good_at) <= healthy_for;
+    const SteadyTime good_at = is_in_line ? std::max(job.good_at, stored_at_) : job.good_at;
+    return !job.is_failing && now - good_at <= healthy_for;
 }
 
 void Schedule::forget(const api::ObjectKey& key) {

@@ -321,9 +321,10 @@ TEST_CASE("after a refused write no report is promised until one is stored", "[r
     cluster.trouble[write_status] = refusal(403, api::Errc::forbidden);
     CHECK(cluster.send(cluster.token(), cluster.report(1)) == 500);
     // It waits for the next write, which is due later than its answer.
-    CHECK(cluster.send(cluster.token(), cluster.report(2)) == 500);
+    CHECK(cluster.send(cluster.token(), cluster.report(2), 5s) == 500);
     cluster.trouble.clear();
     cluster.clock.run_for(10s);
     CHECK(cluster.send(cluster.token(), cluster.report(3)) == 200);
+    cluster.clock.run_for(10s);
     CHECK(cluster.trainer_status()["progressPercentage"] == Json(3));
 }
