@@ -92,8 +92,8 @@ TEST_CASE("runtimes of the first list wake nothing, since nothing was built befo
 TEST_CASE("a changed runtime wakes some of ten thousand users at a time, and each of them once") {
     Woken woken;
     list_runtimes(woken);
-    int told = 0;
-    woken.cache.on_runtime([&] { ++told; });
+    int calls = 0;
+    woken.cache.on_runtime([&] { ++calls; });
     for (int i = 0; i < 10'000; ++i)
         sink(woken.cache.train_jobs())
             .upsert({"ns", "job-" + std::to_string(i)}, "1", train_job("TrainingRuntime", "torch"));
@@ -103,7 +103,7 @@ TEST_CASE("a changed runtime wakes some of ten thousand users at a time, and eac
         runtime["spec"]["ttlSecondsAfterFinished"] = i;
         sink(woken.cache.training_runtimes()).upsert({"ns", "torch"}, std::to_string(i + 7), runtime);
     }
-    CHECK(told == 64);
+    CHECK(calls == 64);
     CHECK(woken.take().empty());
     std::size_t turns = 0;
     std::set<std::string> all;

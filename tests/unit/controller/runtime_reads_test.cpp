@@ -141,7 +141,7 @@ TEST_CASE("that a runtime does not exist, or cannot be read, is told to all who 
     }
 }
 
-TEST_CASE("that a runtime is too large for the one who reads it is told to nobody else") {
+TEST_CASE("that a runtime is too large for one reconcile is no answer for the others") {
     Readers readers;
     readers.ask("first");
     readers.ask("second");

@@ -192,8 +192,8 @@ def pods_get_the_ca(tale):
     tale.rest.request("POST", f"/api/v1/namespaces/{tale.system}/secrets", {
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "signalbox-progress-cert"}, "stringData": {"ca.crt": CA}})
     tale.create_runtime(kind="TrainingRuntime")
-    tale.create_job("told", kind="TrainingRuntime")
-    return lambda: (tale.rest.get("configmaps", "told-tls-config") or {"data": {}})["data"].get("ca.crt") == CA
+    tale.create_job("reports", kind="TrainingRuntime")
+    return lambda: (tale.rest.get("configmaps", "reports-tls-config") or {"data": {}})["data"].get("ca.crt") == CA
 
 
 # Stories of the webhook -------------------------------------------------------------------------------------------------------

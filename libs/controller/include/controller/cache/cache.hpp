@@ -33,7 +33,7 @@ struct Change {
 class Cache {
 public:
     /// Called for every TrainJob that something has happened to, or to its JobSet or its PodGroup, and by
-    /// enqueue_users() where it has happened to its runtime; also when a JobSet of somebody else takes its
+    /// enqueue_users() where it has happened to its runtime; also when a foreign JobSet takes its
     /// name or gives it back, and when JobSets were listed anew and its own is not among them: it may have
     /// come and gone unseen.
     using OnChange = std::function<void(const api::ObjectKey& train_job, const Change& change)>;

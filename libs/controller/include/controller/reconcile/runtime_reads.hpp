@@ -6,10 +6,10 @@
 
 namespace controller {
 
-/// Reads runtimes as they are now, each once for all passes that ask at about the same time: whoever asks
-/// while one is being read twice gets the next reading, which begins after the question, together with all
-/// others who asked meanwhile; an answer that is too large for the one who read is no answer for them. So
-/// nobody is told of a time before the question. Thread rule: one thread.
+/// Reads runtimes as they are now, each once for all reconciles that ask at about the same time. A reconcile
+/// that asks while a runtime is being read twice shares the next reading with the others that wait. That
+/// reading begins after their questions, so no answer is older than its question. An answer that is too
+/// large for the reconcile that reads is not shared. Thread rule: one thread.
 class RuntimeReads {
 public:
     /// nullptr: it does not exist. Without managedFields.
