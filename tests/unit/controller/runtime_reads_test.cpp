@@ -45,7 +45,7 @@ struct Readers {
     VirtualClock clock{context};
     SlowServer server{clock};
     controller::RuntimeReads runtimes = {};
-    std::vector<std::string> told = {};  ///< who was told what, in order
+    std::vector<std::string> answers = {};  ///< "READER: what it got", in order
 
     /// A reader who can be cut.
     void ask(const std::string& who, const std::string& name = "torch",
@@ -55,7 +55,7 @@ struct Readers {
                 co_await self.runtimes.read(self.server, kube::resources::cluster_training_runtimes, key);
             std::string what = answer ? "nothing" : answer.error().message;
             if (answer && *answer) what = (**answer)["metadata"]["resourceVersion"].as_string();
-            self.told.push_back(me + ": " + what);
+            self.answers.push_back(me + ": " + what);
         };
         const auto ended = [](const std::exception_ptr&) {};
         if (cut)
@@ -67,7 +67,7 @@ struct Readers {
     }
 };
 
-using Told = std::vector<std::string>;
+using Answers = std::vector<std::string>;
 
 }  // namespace
 
@@ -82,11 +82,11 @@ TEST_CASE(
     readers.ask("fourth");
     CHECK(readers.server.asked.size() == 2);
     readers.clock.run_for(500ms);
-    CHECK(readers.told == Told{"first: 0"});
+    CHECK(readers.answers == Answers{"first: 0"});
     CHECK(readers.server.asked.size() == 3);
     readers.ask("fifth");
     readers.clock.run_for(3s);
-    CHECK(readers.told == Told{"first: 0", "second: 1", "third: 2", "fourth: 2", "fifth: 3"});
+    CHECK(readers.answers == Answers{"first: 0", "second: 1", "third: 2", "fourth: 2", "fifth: 3"});
     CHECK(readers.server.asked.size() == 4);
 }
 
@@ -97,9 +97,9 @@ TEST_CASE("an answer that does not come holds up nobody but the one who asked fo
     readers.server.takes = 1s;
     for (const char* who : {"second", "third", "fourth"}) readers.ask(who);
     readers.clock.run_for(2s);
-    CHECK(readers.told == Told{"second: 1", "third: 2", "fourth: 2"});
+    CHECK(readers.answers == Answers{"second: 1", "third: 2", "fourth: 2"});
     readers.clock.run_for(28s);
-    CHECK(readers.told.back() == "first: 0");
+    CHECK(readers.answers.back() == "first: 0");
 }
 
 TEST_CASE("nothing is kept of a runtime once nobody asks for it any more") {
@@ -108,7 +108,7 @@ TEST_CASE("nothing is kept of a runtime once nobody asks for it any more") {
     readers.clock.run_for(1s);
     readers.ask("second");
     readers.clock.run_for(1s);
-    CHECK(readers.told == Told{"first: 0", "second: 1"});
+    CHECK(readers.answers == Answers{"first: 0", "second: 1"});
 }
 
 TEST_CASE("readings of different runtimes do not wait for each other") {
@@ -118,10 +118,12 @@ TEST_CASE("readings of different runtimes do not wait for each other") {
     readers.ask("third", "jax");
     CHECK(readers.server.asked.size() == 3);
     readers.clock.run_for(1s);
-    CHECK(readers.told == Told{"first: 0", "second: 1", "third: 2"});
+    CHECK(readers.answers == Answers{"first: 0", "second: 1", "third: 2"});
 }
 
-TEST_CASE("that a runtime does not exist, or cannot be read, is told to all who asked, and to nobody later") {
+TEST_CASE(
+    "that a runtime does not exist, or cannot be read, is the answer to all that had asked, and to no later "
+    "reader") {
     const api::Error missing = {.code = api::Errc::not_found, .message = "no such runtime"};
     const api::Error lost = {.code = api::Errc::unavailable, .message = "connection lost"};
     for (const auto& [error, what] : {std::pair(missing, "nothing"), std::pair(lost, "connection lost")}) {
@@ -137,7 +139,8 @@ TEST_CASE("that a runtime does not exist, or cannot be read, is told to all who 
         readers.ask("fifth");
         readers.clock.run_for(1s);
         const std::string text = what;
-        CHECK(readers.told == Told{"first: 0", "second: 1", "third: " + text, "fourth: " + text, "fifth: 3"});
+        CHECK(readers.answers ==
+              Answers{"first: 0", "second: 1", "third: " + text, "fourth: " + text, "fifth: 3"});
     }
 }
 
@@ -151,7 +154,7 @@ TEST_CASE("that a runtime is too large for one reconcile is no answer for the ot
     readers.clock.run_for(1s);
     readers.server.refuse.reset();
     readers.clock.run_for(2s);
-    CHECK(readers.told == Told{"first: 0", "second: 1", "third: no room", "fourth: 3"});
+    CHECK(readers.answers == Answers{"first: 0", "second: 1", "third: no room", "fourth: 3"});
 }
 
 TEST_CASE("when one who reads is cut, another reads for those who wait") {
@@ -167,7 +170,7 @@ TEST_CASE("when one who reads is cut, another reads for those who wait") {
     CHECK(readers.server.asked.size() == 4);
     cut.emit(asio::cancellation_type::all);
     readers.clock.run_for(5s);
-    CHECK(readers.told == Told{"first: 0", "second: 1", "fifth: 3", "fourth: 4"});
+    CHECK(readers.answers == Answers{"first: 0", "second: 1", "fifth: 3", "fourth: 4"});
 }
 
 TEST_CASE("one who waits may be cut as well") {
@@ -179,5 +182,5 @@ TEST_CASE("one who waits may be cut as well") {
     readers.ask("fourth");
     cut.emit(asio::cancellation_type::all);
     readers.clock.run_for(3s);
-    CHECK(readers.told == Told{"first: 0", "second: 1", "fourth: 2"});
+    CHECK(readers.answers == Answers{"first: 0", "second: 1", "fourth: 2"});
 }
