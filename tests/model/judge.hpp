@@ -45,6 +45,7 @@ public:
     bool unharmed = false;
     /// How far the wall clocks of reconcilers may be ahead.
     std::chrono::seconds clock_skew{0};
+    std::chrono::milliseconds late_by{0};  ///< how late a write of a dead process may arrive
 
 private:
     struct Life {

@@ -50,6 +50,7 @@ World::World(Fault plan, Chance chance)
     // A run must be reproducible.
     api::fix_hash_key({1, 2});
     judge.clock_skew = std::chrono::abs(fault.clock_skew);
+    if (fault.kind == Fault::Kind::late) judge.late_by = fault.delay;
     judge.unharmed = is_unharmed();
     api.changed = [this](const Kind& kind, const api::ObjectKey& key, const api::Json& before,
                          const api::Json& after) { spread(kind, key, before, after); };
