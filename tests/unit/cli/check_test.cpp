@@ -4,10 +4,12 @@
 
 #include <catch2/catch.hpp>
 
+#include "changed.hpp"
 #include "support/printers.hpp"
 #include "support/temporary_directory.hpp"
 
 using api::Json;
+using test::changed;
 
 namespace {
 
@@ -40,10 +42,6 @@ spec:
   trainer:
     numNodes: 2
 )";
-
-std::string changed(std::string text, const std::string& from, const std::string& to) {
-    return text.replace(text.find(from), from.size(), to);
-}
 
 struct Desk {
     test::TemporaryDirectory directory = {};

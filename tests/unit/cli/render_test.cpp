@@ -5,10 +5,12 @@
 #include <catch2/catch.hpp>
 
 #include "api/yaml.hpp"
+#include "changed.hpp"
 #include "support/printers.hpp"
 #include "support/temporary_directory.hpp"
 
 using api::Json;
+using test::changed;
 
 namespace {
 
@@ -39,10 +41,6 @@ spec:
   runtimeRef:
     name: plain
 )";
-
-std::string changed(std::string text, const std::string& from, const std::string& to) {
-    return text.replace(text.find(from), from.size(), to);
-}
 
 struct Desk {
     net::Output render(const std::string& text) {

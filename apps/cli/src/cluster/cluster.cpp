@@ -5,7 +5,6 @@
 
 #include "cluster/plugin_host.hpp"
 #include "kube/client/https_api_server.hpp"
-#include "kube/client/kubeconfig.hpp"
 #include "net/process/file.hpp"
 
 namespace cli {
@@ -109,15 +108,7 @@ api::Result<kube::ClusterConfig> find_cluster(const ClusterSettings& settings, c
                                               const kube::ReadFile& read) {
     const auto files = read_files(settings, env, read);
     if (!files) return files.error();
-    const kube::KubeconfigChoice choice = {.context = settings.context,
-                                           .cluster = settings.cluster,
-                                           .user = settings.user,
-                                           .ns = settings.ns,
-                                           .server = settings.server,
-                                           .as = settings.as,
-                                           .as_uid = settings.as_uid,
-                                           .as_groups = settings.as_groups};
-    auto config = kube::merge_kubeconfigs(*files, choice);
+    auto config = kube::merge_kubeconfigs(*files, settings);
     if (!config) return config.error();
     auto pod = kube::in_cluster_config(env, read);
     // A Pod's own namespace counts, too, where the context names none.

@@ -8,6 +8,7 @@
 #include "kube/client/api_server.hpp"
 #include "kube/client/clock.hpp"
 #include "kube/client/config.hpp"
+#include "kube/client/kubeconfig.hpp"
 #include "net/process/options.hpp"
 
 /// Which cluster a command reads, and as which user: kubectl's options, and what they mean there.
@@ -20,16 +21,8 @@ struct RequestTimeout {
 api::Result<> read_option(std::string_view text, RequestTimeout& target);
 std::string show_option(RequestTimeout value);
 
-struct ClusterSettings {
+struct ClusterSettings : kube::KubeconfigChoice {
     std::string kubeconfig = {};
-    std::string context = {};
-    std::string cluster = {};
-    std::string user = {};
-    std::string ns = {};
-    std::string server = {};
-    std::string as = {};
-    std::string as_uid = {};
-    std::vector<std::string> as_groups = {};
     RequestTimeout request_timeout = {};
 };
 
@@ -37,9 +30,8 @@ struct ClusterSettings {
 void add_options(net::Options& options, ClusterSettings& settings);
 
 /// Finds the cluster and the user as kubectl does: the file of --kubeconfig, or those that KUBECONFIG lists,
-/// or
-/// ~/.kube/config; where these name none, the service account of this Pod. `ns` of the result is never empty.
-/// Errors are `invalid` or those of reading a file.
+/// or ~/.kube/config; where these name none, the service account of this Pod. `ns` of the result is never
+/// empty. Errors are `invalid` or those of reading a file.
 api::Result<kube::ClusterConfig> find_cluster(const ClusterSettings& settings);
 /// The same, for tests.
 api::Result<kube::ClusterConfig> find_cluster(const ClusterSettings& settings, const kube::ReadEnv& env,

@@ -39,6 +39,12 @@ api::Result<net::Output> with_cluster(const ClusterSettings& settings, std::stri
     return net::Output{.err = remark(command, api::describe(outcome.error())), .status = is_usage ? 2 : 1};
 }
 
+api::Result<> check_interval(std::chrono::milliseconds interval) {
+    constexpr std::chrono::milliseconds shortest{100};
+    if (interval < shortest) return api::invalid("", "--interval must be at least 100ms");
+    return {};
+}
+
 api::Result<api::ObjectKey> key_of(const std::string& text, const ClusterSettings& settings,
                                    const std::string& ns) {
     const auto slash = text.find('/');

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <functional>
 #include <string_view>
 
@@ -18,13 +19,15 @@ struct Session {
 
 /// Connects to the cluster, and runs the coroutine that `body` returns until it ends. The session lives as
 /// long. An error of `body` becomes one line of `err` with the name of the command, and status 1, or 2 if it
-/// is `invalid` and no answer of the cluster. Fails if
-/// the kubeconfig cannot be used.
+/// is `invalid` and no answer of the cluster. Fails if the kubeconfig cannot be used.
 api::Result<net::Output> with_cluster(const ClusterSettings& settings, std::string_view command,
                                       const std::function<kube::Async<net::Output>(Session&)>& body);
 
 /// Returns "kubectl trainjob COMMAND: text" as a line.
 std::string remark(std::string_view command, std::string_view text);
+
+/// Fails below 100 ms, for --interval: how often a command looks at the cluster.
+api::Result<> check_interval(std::chrono::milliseconds interval);
 
 /// Reads NAME or NAMESPACE/NAME. Fails if that namespace is not the one of --namespace.
 api::Result<api::ObjectKey> key_of(const std::string& text, const ClusterSettings& settings,

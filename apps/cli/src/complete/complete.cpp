@@ -17,7 +17,9 @@ constexpr RequestTimeout timeout{3s};
 
 // What of the command line says which cluster it is: options of other kinds are passed over.
 ClusterSettings cluster_of(std::span<const std::string> words) {
-    ClusterSettings settings = {.request_timeout = timeout};
+    ClusterSettings unnamed;
+    unnamed.request_timeout = timeout;
+    ClusterSettings settings = unnamed;
     net::Options options("", "", "");
     add_options(options, settings);
     const auto described = options.described();
@@ -30,7 +32,7 @@ ClusterSettings cluster_of(std::span<const std::string> words) {
             known.push_back(words[i].c_str());
             known.push_back(words[i + 1].c_str());
         }
-    if (!options.parse(known)) return {.request_timeout = timeout};
+    if (!options.parse(known)) return unnamed;
     return settings;
 }
 

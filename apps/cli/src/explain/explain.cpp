@@ -10,10 +10,6 @@
 namespace cli {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr auto shortest_interval = 100ms;
-
 // Changes whenever something of it does; the times on a screen always change.
 std::string version_of(const RelatedObjects& seen) {
     std::string versions;
@@ -100,7 +96,7 @@ void add_options(net::Options& options, ExplainSettings& settings) {
 }
 
 api::Result<net::Output> explain(const ExplainSettings& settings) {
-    if (settings.interval < shortest_interval) return api::invalid("", "--interval must be at least 100ms");
+    if (auto checked = check_interval(settings.interval); !checked) return checked.error();
     if (settings.watch && settings.format == ExplainFormat::json)
         return api::invalid("", "--watch shows a screen: leave out --output");
     return with_cluster(settings.cluster, "explain",

@@ -12,6 +12,13 @@ void add_options(net::Options& options, Targets& targets, const std::string& wha
     options.shorten("selector", 'l');
 }
 
+void add_options(net::Options& options, bool& all_namespaces, std::string& selector) {
+    options.add("all-namespaces", all_namespaces, "those of all namespaces");
+    options.shorten("all-namespaces", 'A');
+    options.add("selector", "LABELS", selector, "only those with these labels: team=vision,!done");
+    options.shorten("selector", 'l');
+}
+
 api::Result<> check_targets(const Targets& targets) {
     const bool by_labels = targets.all || !targets.selector.empty();
     if (targets.named() && by_labels)

@@ -16,6 +16,9 @@ struct Targets {
 /// `what`: a verb for --help, as in "suspend". `targets` must outlive the options.
 void add_options(net::Options& options, Targets& targets, const std::string& what);
 
+/// --all-namespaces and --selector, of commands that take no names. Both must outlive the options.
+void add_options(net::Options& options, bool& all_namespaces, std::string& selector);
+
 /// Fails unless exactly one of names and (labels or all) is given. Needs no cluster.
 api::Result<> check_targets(const Targets& targets);
 

@@ -5,15 +5,12 @@
 #include "api/yaml.hpp"
 #include "cluster/session.hpp"
 #include "job/read.hpp"
+#include "job/targets.hpp"
 #include "list/rows.hpp"
 #include "list/watch.hpp"
 
 namespace cli {
 namespace {
-
-using namespace std::chrono_literals;
-
-constexpr auto shortest_interval = 100ms;
 
 std::string text_of(const ListSettings& settings, std::span<const Brief> jobs, api::Time now) {
     switch (settings.format) {
@@ -49,10 +46,7 @@ kube::Async<net::Output> show(Session& session, const ListSettings& settings) {
 }  // namespace
 
 void add_options(net::Options& options, ListSettings& settings) {
-    options.add("all-namespaces", settings.all_namespaces, "those of all namespaces");
-    options.shorten("all-namespaces", 'A');
-    options.add("selector", "LABELS", settings.selector, "only those with these labels: team=vision,!done");
-    options.shorten("selector", 'l');
+    add_options(options, settings.all_namespaces, settings.selector);
     options.add("runtime", "NAME", settings.runtime, "only those of the runtime with this name");
     options.add_choice("output", settings.format,
                        {{"table", ListFormat::table},
@@ -70,7 +64,7 @@ void add_options(net::Options& options, ListSettings& settings) {
 }
 
 api::Result<net::Output> list(const ListSettings& settings) {
-    if (settings.interval < shortest_interval) return api::invalid("", "--interval must be at least 100ms");
+    if (auto checked = check_interval(settings.interval); !checked) return checked.error();
     const bool is_table = settings.format == ListFormat::table || settings.format == ListFormat::wide;
     if (settings.watch && !is_table)
         return api::invalid("", "--watch shows a table: leave out --output, or use --output=wide");

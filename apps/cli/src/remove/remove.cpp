@@ -64,10 +64,7 @@ void add_options(net::Options& options, DeleteSettings& settings) {
     options.add("ended", settings.ended, "those that are complete or have failed; nothing else is deleted");
     options.add("older-than", "AGE", settings.older_than,
                 "only those that ended at least that long ago: 7d, 2w, 36h");
-    options.add("all-namespaces", settings.all_namespaces, "those of all namespaces");
-    options.shorten("all-namespaces", 'A');
-    options.add("selector", "LABELS", settings.selector, "only those with these labels: team=vision,!done");
-    options.shorten("selector", 'l');
+    add_options(options, settings.all_namespaces, settings.selector);
     options.add("dry-run", settings.dry_run, "only print what would be deleted");
     add_options(options, settings.cluster);
 }

@@ -11,10 +11,6 @@
 namespace cli {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr auto shortest_interval = 100ms;
-
 std::string line_of(const Brief& job, api::Time now) {
     std::string line = printed_name(job) + " " + std::string(job.standing.word);
     line += " after " + format_duration(since(job.created, job.end.value_or(now)));
@@ -153,7 +149,7 @@ void add_options(net::Options& options, WaitSettings& settings) {
 
 api::Result<net::Output> wait_for(const WaitSettings& settings) {
     if (auto checked = check_targets(settings.targets); !checked) return checked.error();
-    if (settings.interval < shortest_interval) return api::invalid("", "--interval must be at least 100ms");
+    if (auto checked = check_interval(settings.interval); !checked) return checked.error();
     return with_cluster(settings.cluster, "wait",
                         [&](Session& session) { return wait_in(session, settings); });
 }

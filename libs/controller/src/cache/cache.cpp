@@ -63,8 +63,7 @@ void identify(api::ObjectMeta& meta, const api::ObjectKey& key, const kube::Stor
     meta.resource_version = object.resource_version();
 }
 
-// Null keeps no bytes. JobSets of nobody, or of others than TrainJobs, matter only in so far as they stand in
-// the way of a TrainJob of that name.
+// Null keeps no bytes. A JobSet that no TrainJob owns matters only if it takes the name of a TrainJob's.
 std::optional<Cache::JobSetIndex> transform_job_set(Json& object) {
     const bool ours = !controlling_train_job(object).is_null();
     if (!ours) {
