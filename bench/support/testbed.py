@@ -1,10 +1,11 @@
-"""The test bed of the reconciler's benchmarks: etcd and an API server with the CRDs and roles, the reconciler as a process, and
-the kernel's figures of that process.
+"""The test bed of the benchmarks of controllers: etcd and an API server with the CRDs and roles, the controller as a process, and a
+client that creates objects.
 
 There is no JobSet controller: a client in this process writes the status of JobSets. So the figures are only those of the
-reconciler and of the API server.
+controller and of the API server.
 """
 
+import collections
 import concurrent.futures
 import http.client
 import json
@@ -18,46 +19,61 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "bed"))
 
-from deployment import Program  # noqa: E402
+from api_costs import parse_requests, request_of  # noqa: E402
+from controllers import Peer, Reconciler  # noqa: E402
+from cpu_profile import seconds_by_kind  # noqa: E402
+from kernel import cpu_seconds  # noqa: E402
 from lean import LeanPlane  # noqa: E402
 from rest import path_of, wait_for  # noqa: E402
 
 BINARIES = pathlib.Path(os.environ.get("SIGNALBOX_BIN_DIR", ROOT / "build" / "release" / "bin"))
 JOBS = "bench"  # the namespace of the TrainJobs
-_TICKS = os.sysconf("SC_CLK_TCK")
 _CLIENT_THREADS = 6
+_PROFILE_SECONDS = 2
 
 
 class Bed:
-    """A context manager that runs the control plane. `bed.client` has the permissions of an administrator."""
+    """A context manager that runs the control plane. `bed.client` has the permissions of an administrator. profiling: whether the API
+    server answers requests for profiles."""
+
+    def __init__(self, profiling=False):
+        self._profiling = profiling
 
     def __enter__(self):
-        self.plane = LeanPlane().start()
+        self.plane = LeanPlane([f"--profiling={str(self._profiling).lower()}"]).start()
         self.plane.kubectl("apply", "--server-side", "-k", ROOT / "manifests" / "runtimes")
         self.client = Client(self.plane)
         self.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": JOBS}}, "namespaces")
-        self._reconciler = None
+        self._controller = None
         return self
 
     def __exit__(self, *exception):
-        if self._reconciler:
-            self._reconciler.stop()
+        if self._controller:
+            self._controller.stop()
         self.plane.__exit__(*exception)
 
-    def start_reconciler(self, *options):
-        """Starts the reconciler. Returns when it leads and its caches are synced; `seconds_to_ready` is the time until then."""
+    def start_reconciler(self, *options, begun=lambda: None):
+        """Starts the reconciler. Returns when it leads and its caches are synced; `seconds_to_ready` is the time until then. Calls
+        begun() before its process starts."""
+        kubeconfig = self.plane.reconciler_kubeconfig()
+        begun()
         started = time.monotonic()
-        program = self._reconciler = Reconciler(
+        program = self._controller = Reconciler(
             BINARIES / "signalbox-reconciler", self.plane.directory / "reconciler.log",
-            ["--kubeconfig", self.plane.reconciler_kubeconfig(),
-             "--admin-listen", "127.0.0.1:0", "--log-level", "warn", *options])
+            ["--kubeconfig", kubeconfig, "--admin-listen", "127.0.0.1:0", "--log-level", "warn", *options])
         program.wait_until_ready()
-        wait_for("the lease", lambda: program.metric("signalbox_leader") == 1, interval=0.05)
+        wait_for("the lease", program.leads, interval=0.05)
         program.seconds_to_ready = time.monotonic() - started
         return program
 
-    def stop_reconciler(self):
-        program, self._reconciler = self._reconciler, None
+    def start_peer(self, command, begun):
+        """Returns the Peer as soon as its process runs, and calls begun()."""
+        self._controller = Peer(command, self.plane.kubeconfig, self.plane.directory / "peer.log")
+        begun()
+        return self._controller
+
+    def stop_controller(self):
+        program, self._controller = self._controller, None
         if problems := program.stop():
             raise AssertionError("; ".join(problems))
 
@@ -65,71 +81,38 @@ class Bed:
         """Returns the CPU seconds of the API server and of etcd."""
         return {process.name: cpu_seconds(process.pid) for process in self.plane._processes}
 
-
-class Reconciler(Program):
-    """The reconciler's process, with the kernel's figures of it."""
-
-    def port_of(self, what):
-        # The log level hides the log line with the port. The port is cached, since callers need it many times per second.
-        if not hasattr(self, "_port"):
-            self._port = wait_for("the port", self._listening_port, interval=0.02)
-        return self._port
-
-    def _listening_port(self):
-        """Returns the port that the process listens on, according to the kernel; None before it listens."""
-        inodes = set()
-        for descriptor in pathlib.Path(f"/proc/{self.pid}/fd").iterdir():
-            try:
-                inodes.add(os.readlink(descriptor).removeprefix("socket:[").removesuffix("]"))
-            except FileNotFoundError:
-                pass  # closed in the meantime
-        for line in pathlib.Path(f"/proc/{self.pid}/net/tcp").read_text().splitlines()[1:]:
-            fields = line.split()
-            if fields[3] == "0A" and fields[9] in inodes:
-                return int(fields[1].split(":")[1], 16)
-        return None
+    def profiler(self):
+        """Returns a Profiler that has started; one that does nothing unless the API server answers requests for profiles."""
+        return Profiler(self.client if self._profiling else None)
 
     def requests(self):
-        """Returns {(verb, resource, code): count} of its requests to the API server."""
-        counts = {}
-        for line in self.admin("/metrics")[1].splitlines():
-            if line.startswith("signalbox_api_requests_total{"):
-                labels, value = line.removeprefix("signalbox_api_requests_total").rsplit(" ", 1)
-                label = dict(part.split("=", 1) for part in labels.strip("{}").split(","))
-                key = tuple(label[name].strip('"') for name in ("verb", "resource", "code"))
-                counts[key] = counts.get(key, 0) + float(value)
-        return counts
+        """Returns a Counter of the requests that the API server has answered."""
+        return parse_requests(self.client.request("GET", "/metrics").decode())
 
-    def writes(self):
-        """Returns the number of its writes, without those of the lease."""
-        return sum(count for (verb, resource, _), count in self.requests().items()
-                   if verb in ("POST", "PUT", "PATCH", "DELETE") and not resource.startswith("leases"))
 
-    def count(self, verb, resource, code):
-        return self.requests().get((verb, resource, code), 0)
+class Profiler:
+    """Takes CPU profiles of the API server, one after the other, until stop()."""
 
-    def wait_until_quiet(self, seconds=2):
-        """Returns when it has neither written nor reconciled anything for that long."""
-        def activity():
-            return self.writes(), self.metric("signalbox_passes_total")
-        last, since = activity(), time.monotonic()
-        while time.monotonic() - since < seconds:
-            time.sleep(0.25)
-            if (now := activity()) != last:
-                last, since = now, time.monotonic()
+    def __init__(self, client):
+        self._client, self._going = client, client is not None
+        self._pool = concurrent.futures.ThreadPoolExecutor(1)
+        self._seconds = self._pool.submit(self._run)
 
-    def cpu(self):
-        return cpu_seconds(self.pid)
+    def stop(self):
+        """Returns the CPU seconds by kind, at the end of the present profile."""
+        self._going = False
+        self._pool.shutdown()
+        return self._seconds.result()
 
-    def memory(self):
-        """Returns (resident memory, its peak so far) in MiB."""
-        status = pathlib.Path(f"/proc/{self.pid}/status").read_text()
-        fields = dict(line.split(":", 1) for line in status.splitlines())
-        return tuple(int(fields[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM"))
+    def _run(self):
+        seconds = collections.Counter()
+        while self._going:
+            seconds += seconds_by_kind(self._client.request("GET", f"/debug/pprof/profile?seconds={_PROFILE_SECONDS}"))
+        return seconds
 
 
 class Client:
-    """Sends several requests at a time, over keep-alive connections."""
+    """Sends several requests at a time, over keep-alive connections. `sent` counts them by their names in Bed.requests()."""
 
     def __init__(self, plane):
         self._host, self._port = plane.server.removeprefix("https://").split(":")
@@ -137,6 +120,8 @@ class Client:
         self._tls.load_cert_chain(*(plane.ca_file.parent / f"admin.{suffix}" for suffix in ("crt", "key")))
         self._pool = concurrent.futures.ThreadPoolExecutor(_CLIENT_THREADS)
         self._local = threading.local()
+        self._lock = threading.Lock()
+        self.sent = collections.Counter()
 
     def request(self, method, path, body=None, content_type="application/json"):
         for _ in range(100):
@@ -153,6 +138,8 @@ class Client:
             time.sleep(0.1)
         if response.status >= 300:
             raise RuntimeError(f"{method} {path}: {response.status} {text[:500].decode()}")
+        with self._lock:
+            self.sent[request_of(method, path)] += 1
         return text
 
     def _connection(self):
@@ -168,11 +155,28 @@ class Client:
     def create(self, obj, resource):
         self.request("POST", path_of(resource, obj["metadata"].get("namespace", JOBS)), json.dumps(obj))
 
+    def patch(self, resource, name, change, subresource=""):
+        self.request("PATCH", path_of(resource, JOBS, name) + subresource, json.dumps(change), "application/merge-patch+json")
+
+    def get(self, resource, name):
+        return json.loads(self.request("GET", path_of(resource, JOBS, name)))
+
     def list(self, resource, namespace=JOBS):
         return json.loads(self.request("GET", path_of(resource, namespace)))["items"]
 
+    def count(self, resource):
+        """Returns how many there are, by a request that costs next to nothing."""
+        answer = json.loads(self.request("GET", path_of(resource, JOBS) + "?limit=1"))
+        return len(answer["items"]) + answer["metadata"].get("remainingItemCount", 0)
 
-def cpu_seconds(pid):
-    """Returns the user and system time of a process in seconds."""
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
+    def wait_for_all(self, what, resource, has, missing, seconds=1200):
+        """Waits until has(object) is true for all objects. It asks for one, first for that named `missing`, and lists them only when that
+        one is done."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if has(self.get(resource, missing)):
+                missing = next((obj["metadata"]["name"] for obj in reversed(self.list(resource)) if not has(obj)), None)
+                if missing is None:
+                    return
+            time.sleep(0.2)
+        raise AssertionError(f"after {seconds} s still waiting for {what}: {missing}")

@@ -1,0 +1,99 @@
+"""The controllers that the benchmarks measure, as processes: Signalbox's reconciler, and a peer that a command starts."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+
+from controlplane.processes import start_time
+from deployment import Program
+from kernel import cpu_seconds, resident
+from rest import wait_for
+
+_QUIET = 0.015  # of a core; what a controller takes for its lease alone
+
+
+class Measured:
+    """The kernel's figures of `pid`."""
+
+    def cpu(self):
+        return cpu_seconds(self.pid)
+
+    def memory(self):
+        """Returns (resident memory, its peak so far) in MiB."""
+        return resident(self.pid), resident(self.pid, "VmHWM")
+
+    def wait_until_quiet(self, seconds=2):
+        """Returns when it has done next to nothing for that long."""
+        used, since = self.cpu(), time.monotonic()
+        while time.monotonic() - since < seconds:
+            time.sleep(0.25)
+            if (now := self.cpu()) - used > _QUIET * seconds:
+                used, since = now, time.monotonic()
+
+
+class Reconciler(Measured, Program):
+    """Signalbox's."""
+
+    def port_of(self, what):
+        # The log level hides the log line with the port. The port is cached, since callers need it many times per second.
+        if not hasattr(self, "_port"):
+            self._port = wait_for("the port", self._listening_port, interval=0.02)
+        return self._port
+
+    def _listening_port(self):
+        """Returns the port that the process listens on, according to the kernel; None before it listens."""
+        inodes = set()
+        for descriptor in pathlib.Path(f"/proc/{self.pid}/fd").iterdir():
+            try:
+                inodes.add(os.readlink(descriptor).removeprefix("socket:[").removesuffix("]"))
+            except FileNotFoundError:
+                pass  # closed in the meantime
+        for line in pathlib.Path(f"/proc/{self.pid}/net/tcp").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and fields[9] in inodes:
+                return int(fields[1].split(":")[1], 16)
+        return None
+
+    def requests(self):
+        """Returns {(verb, resource, code): count} of its requests to the API server, as it counts them itself."""
+        counts = {}
+        for line in self.admin("/metrics")[1].splitlines():
+            if line.startswith("signalbox_api_requests_total{"):
+                labels, value = line.removeprefix("signalbox_api_requests_total").rsplit(" ", 1)
+                label = dict(part.split("=", 1) for part in labels.strip("{}").split(","))
+                key = tuple(label[name].strip('"') for name in ("verb", "resource", "code"))
+                counts[key] = counts.get(key, 0) + float(value)
+        return counts
+
+
+class Peer(Measured):
+    """A controller that a command of the shell starts, with KUBECONFIG set to an administrator's.
+
+    The command may first create CRDs and roles of its own. Then it starts the controller, prints the line "pid N" at once, and ends
+    after the controller. It is run again after each stop() on the same control plane."""
+
+    def __init__(self, command, kubeconfig, log):
+        with open(log, "ab") as errors:
+            self._command = subprocess.Popen(command, shell=True, env={**os.environ, "KUBECONFIG": str(kubeconfig)}, text=True,
+                                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, start_new_session=True)
+        for line in self._command.stdout:
+            if found := re.fullmatch(r"pid (\d+)\s*", line):
+                self.pid = int(found[1])
+                return
+        raise RuntimeError(f"the command of the peer ended with {self._command.wait()} without a line \"pid N\": {log}")
+
+    def stop(self):
+        """Ends it by SIGTERM. Returns the problems of its end."""
+        if start_time(self.pid) is None:
+            os.killpg(self._command.pid, signal.SIGKILL)
+            return ["the peer has ended by itself"]
+        os.kill(self.pid, signal.SIGTERM)
+        try:
+            self._command.wait(30)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._command.pid, signal.SIGKILL)
+            return ["the command of the peer has not ended 30 s after SIGTERM to its controller"]
+        return []

@@ -1,0 +1,33 @@
+"""The kernel's figures of a process."""
+
+import os
+import pathlib
+import subprocess
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def cpu_seconds(pid):
+    """Returns the user and system time of a process in seconds."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def resident(pid, what="VmRSS"):
+    """Returns the resident memory in MiB; its peak so far with "VmHWM"."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    fields = dict(line.split(":", 1) for line in status.splitlines())
+    return int(fields[what].split()[0]) / 1024
+
+
+def pin(pid, cores):
+    """Keeps all threads of a process on these cores, such as "0-1"."""
+    subprocess.run(["taskset", "-a", "-p", "-c", cores, str(pid)], check=True, capture_output=True)
+
+
+def machine():
+    """Returns a line about the machine and what else it does."""
+    model = next((line.partition(":")[2].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+                  if line.startswith("model name")), "unknown processor")
+    loads = "/".join(f"{load:.1f}" for load in os.getloadavg())
+    return f"{os.cpu_count()} cores of {model}, load {loads} (1/5/15 minutes)"

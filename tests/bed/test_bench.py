@@ -1,0 +1,176 @@
+"""The arithmetic of the benchmarks: ratios of turns, and the cost of a controller to the API server; and how a peer is started."""
+
+import collections
+import gzip
+import pathlib
+import sys
+
+import pytest
+from controlplane.processes import start_time
+from paths import ROOT
+from rest import wait_for
+
+sys.path.insert(0, str(ROOT / "bench" / "support"))
+
+from api_costs import Span, of_controller, parse_requests, request_of
+from comparison import OURS, PEER, Comparison, spread, table
+from controllers import Peer
+from cpu_profile import kind_of, samples, seconds_by_kind
+
+METRICS = """\
+# HELP apiserver_request_total Counter
+# TYPE apiserver_request_total counter
+apiserver_request_total{code="200",component="apiserver",dry_run="",group="trainer.kubeflow.org",resource="trainjobs",scope="resource",\
+subresource="status",verb="PATCH",version="v1alpha1"} 12
+apiserver_request_total{code="201",component="apiserver",dry_run="",group="jobset.x-k8s.io",resource="jobsets",scope="resource",\
+subresource="",verb="APPLY",version="v1alpha2"} 3e+01
+apiserver_request_total{code="409",component="apiserver",dry_run="",group="jobset.x-k8s.io",resource="jobsets",scope="resource",\
+subresource="",verb="APPLY",version="v1alpha2"} 2
+apiserver_request_total{code="200",component="apiserver",dry_run="",group="",resource="",scope="",subresource="/readyz",verb="GET",version=""} 9
+apiserver_request_duration_seconds_sum{resource="jobsets",verb="APPLY"} 4
+"""
+
+
+def turns(*pairs):
+    comparison = Comparison()
+    for ours, peer in pairs:
+        comparison.note(OURS, "validate", "us", ours)
+        comparison.note(PEER, "validate", "us", peer)
+    return comparison
+
+
+def test_a_ratio_is_that_of_one_turn():
+    # The machine became twice as slow in the second turn: the ratio stays.
+    [(name, unit, ratio)] = turns((10, 100), (20, 200), (30, 200)).ratios()
+    assert (name, unit, ratio) == ("validate", "us", (0.1, 0.1, 0.15))
+
+
+def test_a_turn_in_which_the_peer_has_nothing_has_no_ratio():
+    assert [ratio for *_, ratio in turns((10, 0), (10, 20)).ratios()] == [(0.5, 0.5, 0.5)]
+
+
+def test_a_cost_below_that_of_doing_nothing_has_no_ratio():
+    # What was subtracted was more: there is nothing to see in that turn.
+    assert [ratio for *_, ratio in turns((-1, -10), (-1, 10), (10, 20)).ratios()] == [(0.5, 0.5, 0.5)]
+
+
+def test_a_figure_of_one_subject_alone_has_no_ratio():
+    comparison = Comparison()
+    comparison.note(OURS, "ready", "s", 1)
+    assert not list(comparison.ratios())
+    assert comparison.table_of_figures() == "|  | Signalbox |\n|---|---|\n| ready, s | 1.00 |"
+
+
+def test_ratios_are_printed_with_their_spread_and_figures_in_a_table_of_their_own():
+    comparison = turns((10, 100), (20, 200), (30, 200))
+    assert comparison.table_of_ratios() == ("| Signalbox by peer | median | least | most |\n|---|---|---|---|\n"
+                                            "| validate | 0.10 | 0.10 | 0.15 |")
+    assert comparison.table_of_figures() == ("|  | Signalbox | peer |\n|---|---|---|\n"
+                                             "| validate, us | 20.0 (10.0 to 30.0) | 200 (100 to 200) |")
+
+
+def test_the_spread_of_nothing_is_nothing():
+    assert spread([]) is None
+    assert table(("a",), []) == "| a |\n|---|"
+
+
+def test_requests_are_read_from_the_metrics_of_the_api_server():
+    assert parse_requests(METRICS) == {"PATCH trainjobs/status": 12, "APPLY jobsets": 30, "APPLY jobsets 409": 2}
+
+
+@pytest.mark.parametrize("method, path, want", [
+    ("POST", "/apis/trainer.kubeflow.org/v1alpha1/namespaces/bench/trainjobs", "POST trainjobs"),
+    ("PATCH", "/apis/jobset.x-k8s.io/v1alpha2/namespaces/bench/jobsets/job-1/status", "PATCH jobsets/status"),
+    ("GET", "/apis/jobset.x-k8s.io/v1alpha2/namespaces/bench/jobsets/job-1", "GET jobsets"),
+    ("GET", "/apis/jobset.x-k8s.io/v1alpha2/namespaces/bench/jobsets?limit=1", "LIST jobsets"),
+    ("GET", "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes/torch", "GET clustertrainingruntimes"),
+    ("POST", "/api/v1/namespaces", "POST namespaces"),
+    ("GET", "/api/v1/namespaces/bench", "GET namespaces"),
+    ("GET", "/api/v1/namespaces/bench/pods", "LIST pods"),
+    ("GET", "/metrics", ""),
+])
+def test_requests_of_the_driver_have_the_names_of_the_metrics(method, path, want):
+    assert request_of(method, path) == want
+
+
+def span(seconds, api_server, **counts):
+    sent = counts.pop("sent", {})
+    return Span(seconds, collections.Counter({"kube-apiserver": api_server, "etcd": 0.0}), collections.Counter(counts), collections.Counter(sent))
+
+
+def test_what_driver_and_api_server_do_by_themselves_is_not_the_controllers():
+    background = span(10, 0.5)  # a twentieth of a core
+    cpu, requests = of_controller(span(20, 9.0, PATCH=300, LIST=4, sent={"PATCH": 100, "LIST": 4}), background, span(4, 2.2))
+    assert cpu == {"kube-apiserver": pytest.approx(9.0 - 1.0 - (2.2 - 0.2)), "etcd": 0}
+    assert requests == {"PATCH": 200}
+
+
+def test_work_that_the_driver_alone_does_not_cause_is_the_controllers():
+    worked = span(20, 9.0)
+    worked.cpu["profile: PUT"] = 3.0
+    assert of_controller(worked, span(10, 0.5), span(4, 2.2))[0]["profile: PUT"] == 3.0
+
+
+def test_requests_of_the_api_server_to_itself_are_not_the_controllers():
+    background = span(10, 0, GET=10)
+    assert of_controller(span(20, 0, GET=21), background)[1] == {}
+    assert of_controller(span(20, 0, GET=60), background)[1] == {"GET": 40}
+
+
+HANDLERS = "k8s.io/apiserver/pkg/endpoints/handlers."
+
+
+@pytest.mark.parametrize("stack, want", [
+    (["encoding/json.Marshal", HANDLERS + "PatchResource.func1", "k8s.io/apiserver/pkg/server/filters.x", "net/http.serve"], "PATCH and APPLY"),
+    (["k8s.io/apiserver/pkg/storage/cacher.(*Cacher).GuaranteedUpdate", HANDLERS + "(*patcher).patchResource.func2",
+      HANDLERS + "finisher.finishRequest.func1"], "PATCH and APPLY"),
+    # The compiler inlines some handlers, and names what remains after the outer function.
+    (["runtime.mallocgc", HANDLERS + "CreateNamedResource.createHandler.func1.1", HANDLERS + "finisher.finishRequest.func1"], "POST"),
+    ([HANDLERS + "GetResource.getResourceHandler.func1", "k8s.io/apiserver/pkg/endpoints/filters.x"], "GET"),
+    (["k8s.io/apiserver/pkg/endpoints/filters.withAuthentication", "net/http.serve"], "before the handlers"),
+    (["runtime.scanobject", "runtime.gcBgMarkWorker"], "garbage collection"),
+    (["runtime/pprof.profileWriter"], "profiling"),
+    (["runtime.schedule"], "the rest"),
+])
+def test_a_stack_counts_for_the_request_that_it_serves(stack, want):
+    assert kind_of(stack) == want
+
+
+def field(number, value):
+    """Encodes a field of protocol buffers; integers stay below 2**14."""
+    def integer(n):
+        return bytes([n]) if n < 128 else bytes([n & 127 | 128, n >> 7])
+    return integer(number << 3) + integer(value) if isinstance(value, int) else integer(number << 3 | 2) + integer(len(value)) + value
+
+
+def test_a_profile_is_read_with_the_names_of_its_functions():
+    texts = ["", "leaf", "inlined", HANDLERS + "UpdateResource", "runtime/pprof.x"]
+    functions = [field(5, field(1, number) + field(2, number)) for number in (1, 2, 3, 4)]
+    # The first location has two functions, one inlined into the other.
+    locations = [field(4, field(1, 9) + field(4, field(1, 1)) + field(4, field(1, 2))), field(4, field(1, 7) + field(4, field(1, 3))),
+                 field(4, field(1, 8) + field(4, field(1, 4)))]
+    taken = [field(2, field(1, bytes([9, 7])) + field(2, bytes([1, 0x80 | 16, 39]))), field(2, field(1, 8) + field(2, 1) + field(2, 3))]
+    profile = gzip.compress(b"".join([*taken, *locations, *functions, *(field(6, text.encode()) for text in texts)]))
+    assert list(samples(profile)) == [(["leaf", "inlined", HANDLERS + "UpdateResource"], 16 + 39 * 128), (["runtime/pprof.x"], 3)]
+    assert seconds_by_kind(profile) == {"PUT": pytest.approx(5008e-9)}
+
+
+def test_a_peer_is_the_process_that_its_command_names(tmp_path):
+    # Not the shell, which would be a part of the figures.
+    peer = Peer('echo "for $KUBECONFIG"; sleep 60 & echo pid $!; wait', "cluster.json", tmp_path / "log")
+    try:
+        assert pathlib.Path(f"/proc/{peer.pid}/comm").read_text() in ("sleep\n", "sh\n")  # before its exec, and after it
+    finally:
+        assert peer.stop() == []
+    assert not pathlib.Path(f"/proc/{peer.pid}").exists()
+
+
+def test_a_command_that_names_no_process_is_refused(tmp_path):
+    with pytest.raises(RuntimeError, match='ended with 3 without a line "pid N"'):
+        Peer("echo pid; exit 3", "cluster.json", tmp_path / "log")
+
+
+def test_a_peer_that_has_ended_by_itself_is_a_problem(tmp_path):
+    peer = Peer("true & echo pid $!; wait; sleep 60", "cluster.json", tmp_path / "log")
+    wait_for("its end", lambda: start_time(peer.pid) is None, interval=0.01)
+    assert peer.stop() == ["the peer has ended by itself"]
