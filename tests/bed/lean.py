@@ -12,8 +12,8 @@ _MANIFESTS = ROOT / "manifests"
 class LeanPlane(ControlPlane):
     """A context manager, ready for the reconciler."""
 
-    def __init__(self):
-        super().__init__(lean=True)
+    def __init__(self, api_server_options=()):
+        super().__init__(lean=True, api_server_options=api_server_options)
 
     def start(self):
         super().start()

@@ -37,12 +37,14 @@ def flavor(name, node=None, tolerations=(), topology=None, **quota):
 class Queue:
     """A namespace with the LocalQueue "team". Its ClusterQueue has these flavors, in this order, and shares no quota with others.
 
-    rest: a client for the namespace. preempts: an urgent job preempts another one.
+    rest: a client for the namespace. preempts: an urgent job preempts another one. checks: AdmissionChecks that a job has to pass.
+    name: the namespace's, which is the ClusterQueue's too; by default a new one.
     """
 
-    def __init__(self, admin, kubeconfig, *flavors, preempts=True, held=False):
+    def __init__(self, admin, kubeconfig, *flavors, preempts=True, held=False, checks=(), name=None):
         self._admin = admin
-        namespace = admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "queue-", "labels": LABEL}})
+        namespace = admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {
+            **({"name": name} if name else {"generateName": "queue-"}), "labels": LABEL}})
         self.name = namespace["metadata"]["name"]
         self.rest = Rest(kubeconfig, self.name)
         self.seen = Seen(self.rest)
@@ -52,6 +54,7 @@ class Queue:
             "resourceGroups": [{"coveredResources": list(flavors[0]["quota"]), "flavors": [
                 {"name": name, "resources": [{"name": resource, "nominalQuota": amount} for resource, amount in each["quota"].items()]}
                 for name, each in zip(self._flavors, flavors)]}],
+            **({"admissionChecksStrategy": {"admissionChecks": [{"name": check} for check in checks]}} if checks else {}),
             "stopPolicy": "Hold" if held else "None"})
         self._create("LocalQueue", "team", {"clusterQueue": self.name}, namespace=self.name)
         wait_for("the service account that Pods need", lambda: self.rest.get("serviceaccounts", "default"), interval=0.02)
@@ -116,10 +119,9 @@ class Queue:
     def until_runs(self, name):
         """Returns the Pods of its trainer, once all of them run."""
         def look():
-            found = self.pods(name)
-            wanted = self.rest.get("trainjobs", name)["spec"]["trainer"].get("numNodes", 1)
-            running = [pod for pod in found if pod["status"].get("phase") == "Running"]
-            return running if len(running) == wanted else None
+            job = self.rest.get("trainjobs", name)
+            running = [pod for pod in self.pods(name) if pod["status"].get("phase") == "Running"]
+            return running if job and len(running) == job["spec"]["trainer"].get("numNodes", 1) else None
         return wait_for(f"running Pods of {name}", look)
 
     def finish(self, name, replicated_job="node"):

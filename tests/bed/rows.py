@@ -26,6 +26,7 @@ class Table:
         self.target = data.get("target", "object")
         self.rows = data["rows"]
         self._runtime = data.get("runtime")
+        self._statuses = data.get("statuses", {})
 
     def runtime(self, row):
         """Returns the runtime that a row's TrainJob refers to, or None."""
@@ -38,6 +39,10 @@ class Table:
     def before(self, row):
         """Returns the old object of an update."""
         return self._change(self.base, row["before"] or {}, [])
+
+    def status(self, row):
+        """The status of the old object, or None."""
+        return self._statuses[row["status"]] if "status" in row else None
 
     def value(self, obj, path):
         """Returns the value at the path, or None."""
@@ -161,6 +166,8 @@ def send(rest, table, row):
         path = path_of(plural, meta.get("namespace", ""), meta["name"])
         if "between" in row:
             old = rest.request("PUT", path, table.changed(old, row["between"]))
+        if status := table.status(row):
+            old = rest.request("PUT", path + "/status", {**old, "status": status})
         if table.target == "status":
             path += "/status"
         return rest.request("PUT", path + "?dryRun=All", table.changed(copy.deepcopy(old), row))

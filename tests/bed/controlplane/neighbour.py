@@ -73,7 +73,13 @@ class Neighbour:
         return obj
 
     def start(self):
-        """Returns when it is ready."""
+        """Returns the process when it is ready."""
+        process = self.launch()
+        self._plane.wait(f"{self._program.name} to be ready", self._ready)
+        return process
+
+    def launch(self):
+        """Returns the process as soon as it runs."""
         if not self._process:
             kubeconfig = self._plane.service_account_kubeconfig(self._namespace, self._account)
             self._process = Process(self._program.name, [self._program, *self.arguments()], self._plane.directory / f"{self._program.name}.log",
@@ -82,7 +88,7 @@ class Neighbour:
             self._plane.adopt(self._process)
         else:
             self._process.start()
-        self._plane.wait(f"{self._program.name} to be ready", self._ready)
+        return self._process
 
     def stop(self):
         stop([self._process])

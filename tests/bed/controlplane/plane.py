@@ -113,12 +113,15 @@ class ControlPlane:
             raise RuntimeError(f"kubectl {' '.join(map(str, arguments))}: {run.stderr.strip()}")
         return run.stdout
 
-    def service_account_kubeconfig(self, namespace, name, context="default"):
-        """Returns a kubeconfig of that service account, with the token in a file as in a pod, for a context in namespace `context`."""
+    def service_account_token(self, namespace, name):
         request = {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", "metadata": {"name": name},
                    "spec": {"expirationSeconds": _TOKEN_SECONDS}}
         account = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}"
-        token = self.api.create(f"{account}/token", request)["status"]["token"]
+        return self.api.create(f"{account}/token", request)["status"]["token"]
+
+    def service_account_kubeconfig(self, namespace, name, context="default"):
+        """Returns a kubeconfig of that service account, with the token in a file as in a pod, for a context in namespace `context`."""
+        token = self.service_account_token(namespace, name)
         token_file = self.directory / f"{namespace}-{name}.token"
         token_file.touch(mode=0o600)
         token_file.write_text(token)

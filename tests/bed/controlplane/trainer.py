@@ -33,13 +33,17 @@ class Trainer(Neighbour):
         for source, name in zip(self._plane.authority.issue("trainer-webhook", "trainer", hosts=["127.0.0.1"]), ("tls.crt", "tls.key")):
             shutil.copy(source, certificates / name)
 
-    def arguments(self):
-        settings = self.directory / "config.json"
-        settings.write_text(json.dumps({
+    def settings(self):
+        """Returns the manager's Configuration."""
+        return {
             "apiVersion": "config.trainer.kubeflow.org/v1alpha1", "kind": "Configuration",
             "health": {"healthProbeBindAddress": f"127.0.0.1:{self.health_port}"},
             "metrics": {"bindAddress": "0"},
             "webhook": {"port": self.webhook_port, "host": "127.0.0.1"},
             "leaderElection": {"leaderElect": False},
-            "certManagement": {"enable": False}}))
-        return ["--config", settings]
+            "certManagement": {"enable": False}}
+
+    def arguments(self):
+        file = self.directory / "config.json"
+        file.write_text(json.dumps(self.settings()))
+        return ["--config", file]
