@@ -5,6 +5,8 @@ three additions:
   $use: NAME     is replaced by a definition from these files; keys beside it win over its keys
   $embed: NAME   is replaced by a Kubernetes type from JobSet's CRD (kubernetes-types.yaml), without descriptions
   $at: {PATH: …} changes nodes inside an embedded type
+`fixed` of a kind has the paths of fields that cannot change after creation, by a rule for each, so that errors name it. `PATH.*` stands
+for each field of that object; CEL beside a path says when it may change all the same.
 Every list and map of a kind with `isLimited` has a limit: limits.yaml has the limits that apply by name.
 The embedded types come from a running control plane, so they have the versions of the test bed.
 """
@@ -123,9 +125,46 @@ def limit(schema, limits, path):
         limit(member, limits, f"{path}.{name}")
 
 
+# Something kept our JobSet from being created, and there has never been one. `.?` would cost a hundred times as much.
+CORRECTABLE = (
+    "(!has(oldSelf.spec.managedBy) || oldSelf.spec.managedBy == 'trainer.kubeflow.org/trainjob-controller') && has(oldSelf.status) && (!has(oldSelf.status.jobsStatus) || size(oldSelf.status.jobsStatus) == 0) && "
+    "has(oldSelf.status.conditions) && oldSelf.status.conditions.exists(c, c.type == 'Created' && c.status == 'False')"
+)
+
+
+def fixed(path, unless):
+    """The rule by which a field neither changes nor comes nor goes."""
+    def there(root):
+        steps = path.split(".")
+        return " && ".join(f"has({'.'.join([root, *steps[:depth]])})" for depth in range(2, len(steps) + 1))
+    now, before = there("self"), there("oldSelf")
+    stays = f"(({now}) == ({before}) && (!({now}) || self.{path} == oldSelf.{path}))"
+    message = "cannot be changed after the TrainJob was created, except while Created is False and it never had a JobSet"
+    if unless:
+        message += ", or while it is suspended and none of its Pods is active"
+    return {
+        "rule": " || ".join([f"({case})" for case in (CORRECTABLE, unless) if case] + [stays]),
+        "fieldPath": f".{path}",
+        "message": message,
+    }
+
+
+def fixed_fields(kind, schema):
+    """Each path of `fixed`, and when it may change all the same."""
+    paths = kind.get("fixed", {})
+    found = {}
+    for path, unless in paths.items():
+        holder = path.removesuffix(".*")
+        fields = [f"{holder}.{name}" for name in node_at(schema, holder)["properties"]] if path.endswith(".*") else [path]
+        found |= {field: paths.get(field, unless) for field in sorted(fields)}
+    return found
+
+
 def crd(kind, builder):
     """Returns the whole CustomResourceDefinition of one entry of `kinds`."""
     schema = builder.resolve(kind["schema"])
+    if fields := fixed_fields(kind, schema):
+        schema["x-kubernetes-validations"] += [fixed(path, unless) for path, unless in fields.items()]
     if kind.get("isLimited"):
         limit(schema, load(HERE / "limits.yaml")["limits"], kind["kind"])
     schema["type"] = "object"

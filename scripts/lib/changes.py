@@ -23,6 +23,7 @@ PLACES = [
     (r"tests/cluster/(\w+)/", r"cluster\.\1$"),
     (r"tests/cluster/conftest.py", r"cluster\."),
     (r"tests/bed/browser.py", r"guard\.site$"),
+    (r"tests/bed/test_bench.py", r"bed\.bench"),
     (r"tests/bed/", r"cluster\.|programs\.|bed$"),
     (r"tests/fuzz/", r"fuzz\."),
     (r"tests/guards/", r"guard\."),
@@ -37,7 +38,7 @@ PLACES = [
     (r"scripts/(release|dashboard-pictures)", r"cluster\.manifests"),
     (r"scripts/cluster", r"cluster\.|bed$"),
     (r"(docs/|[^/]+\.md$)", r"guard\.|cluster\.(docs|manifests|security)|programs\.(cli|limits)"),
-    (r"bench/", r"guard\."),
+    (r"bench/", r"guard\.|bed\.bench"),
     (r"scripts/", r"guard\."),
 ]
 

@@ -40,7 +40,8 @@ std::string observe(const api::TrainJob& job, const Json& live, const runtime::P
         needs = runtime::needs(job, live, observed, pipeline);
         const std::size_t before = asked.size();
         for (const runtime::Need& need : needs.objects) {
-            if (!asked.emplace(need.api_version, need.kind, need.key).second) continue;
+            if (!asked.emplace(api_version(need.resource), std::string(need.resource.kind), need.key).second)
+                continue;
             add_all(observed, make_observed(values, need));
         }
         if (asked.size() == before) return {};
@@ -71,9 +72,9 @@ std::string check_keys(const runtime::Needs& needs, const std::vector<Json>& obs
     for (const runtime::Need& need : needs.objects) {
         if (need.ours != runtime::ApplyPolicy::once || !runtime::find_observed(observed, need)) continue;
         for (const runtime::BuiltObject& each : built.objects)
-            if (each.object["kind"].as_string() == need.kind &&
+            if (is_of(need.resource, each.object) &&
                 each.object["metadata"]["name"].as_string() == need.key.name)
-                return "a " + need.kind + " that exists is made again";
+                return "a " + std::string(need.resource.kind) + " that exists is made again";
     }
     return {};
 }

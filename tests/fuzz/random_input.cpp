@@ -207,14 +207,23 @@ void aim_patch(SchemaValues& values, Json& patch, const Json& runtime_spec) {
     }
 }
 
+// Without any, nothing is built.
+void give_images(Json& pod_spec) {
+    for (const char* list : {"initContainers", "containers"})
+        for (Json* container : items_at(pod_spec, {list}))
+            if (std::as_const(*container)["image"].empty()) (*container)["image"] = "image";
+}
+
 void settle_runtime(SchemaValues& values, Json& runtime_spec) {
     give_names_to_jobs(values, runtime_spec);
     give_claims(values, runtime_spec);
     give_flux_a_node(values, runtime_spec);
     leave_one_trainer(values, runtime_spec);
     settle_policies(values, runtime_spec);
+    const bool has_images = values.mostly();
     for (Json* job : items_at(runtime_spec, {"template", "spec", "replicatedJobs"}))
         if (Json* pod_spec = pod_spec_of(*job)) {
+            if (has_images) give_images(*pod_spec);
             settle_claim_sources(values, *pod_spec);
             aim_claims_of_containers(values, *pod_spec, names_in(std::as_const(*pod_spec)["resourceClaims"]));
         }

@@ -105,9 +105,10 @@ Json owner(SchemaValues& values) {
 
 Json make_one(SchemaValues& values, const runtime::Need& need, const std::string& name) {
     Json object = Json::object();
-    for (const auto& [member, schema] : schemas()[need.kind].members())
+    for (const auto& [member, schema] : schemas()[need.resource.kind].members())
         object[member] = values.make(schema, member);
-    if (need.kind == "Secret" || need.kind == "ConfigMap") object["data"] = random_data(values);
+    if (need.resource == api::resources::secrets || need.resource == api::resources::config_maps)
+        object["data"] = random_data(values);
     Json metadata = Json::object({{"name", name}, {"uid", "o"}, {"resourceVersion", "1"}});
     if (!need.key.ns.empty()) metadata["namespace"] = need.key.ns;
     if (values.maybe(60)) metadata["ownerReferences"] = Json::array({owner(values)});
@@ -117,8 +118,8 @@ Json make_one(SchemaValues& values, const runtime::Need& need, const std::string
         damage(values, metadata["ownerReferences"], 15);
     }
     object["metadata"] = std::move(metadata);
-    object["apiVersion"] = need.api_version;
-    object["kind"] = need.kind;
+    object["apiVersion"] = api_version(need.resource);
+    object["kind"] = need.resource.kind;
     return object;
 }
 

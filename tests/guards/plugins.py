@@ -1,4 +1,7 @@
-"""Checks that every plugin has the parts that docs/plugins.md lists: source, declaration, line in the order, table of tests, row."""
+"""Checks that every plugin has the parts that docs/plugins.md lists: source, declaration, line in the order, table of tests, row.
+
+Checks, too, that the plugin which docs/plugins.md shows is the one that the tests build, and that no other code names a framework.
+"""
 
 import pathlib
 import re
@@ -7,6 +10,10 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RUNTIME = ROOT / "libs/runtime"
 TESTS = ROOT / "tests/unit/runtime"
+# The plugin of the guide: tests build it, and no list of the tree has it.
+EXAMPLE = ROOT / "tests/unit/support/cases/relay.cpp"
+# Their names belong to libs/runtime/src/plugins and the order of the pipeline. Comments may give examples.
+FRAMEWORKS = re.compile(r'"(?:[^"\\]|\\.)*\b(?:mpi|torch|torchtune|jax|xgboost|flux|coscheduling|volcano|podgroups?)\b[^"]*"', re.IGNORECASE)
 
 
 def read(path):
@@ -36,14 +43,35 @@ def rows_of_guide():
             yield cells[0][0], cells[2] + cells[3]
 
 
+def blocks_of_guide():
+    """Returns the C++ blocks of the guide."""
+    return re.findall(r"^```cpp\n(.*?)^```$", read(ROOT / "docs/plugins.md"), re.MULTILINE | re.DOTALL)
+
+
+def names_elsewhere():
+    """Yields texts of code outside of the plugins that hold the name of a framework or of a kind of gang."""
+    allowed = (RUNTIME / "src/plugins", RUNTIME / "src/pipeline.cpp")
+    for folder in ("libs", "apps"):
+        for path in sorted((ROOT / folder).rglob("*.[ch]pp")):
+            if any(path.is_relative_to(each) for each in allowed):
+                continue
+            for number, line in enumerate(read(path).splitlines(), 1):
+                code = line.split("//")[0]
+                if found := FRAMEWORKS.search(code):
+                    yield f"{path.relative_to(ROOT)}:{number}: {found[0]} belongs to a plugin"
+
+
 def offences():
-    header = read(RUNTIME / "src/plugins/plugins.hpp")
+    header = read(RUNTIME / "src/pipeline.cpp")
+    yield from names_elsewhere()
+    if EXAMPLE.read_text(encoding="utf-8") not in blocks_of_guide():
+        yield f"docs/plugins.md shows another plugin than {EXAMPLE.relative_to(ROOT)}, which the tests build"
     made, listed, guide = plugins(), order(), list(rows_of_guide())
     for name, functions in made.items():
         if functions != [name]:
             yield f"plugins/{name}.cpp makes {functions}, not one plugin of its name"
         if f" make_{name}(" not in header:
-            yield f"make_{name}() is not declared in plugins.hpp"
+            yield f"make_{name}() is not declared in pipeline.cpp"
         if listed.count(name) != 1:
             yield f"make_{name}() is not once in make_pipeline()"
     for name in listed:

@@ -156,6 +156,15 @@ Tweak with(const std::string& labels, const std::string& more_labels, const std:
     };
 }
 
+Tweak with_affinity(const std::string& labels, const std::string& zone) {
+    Json pod;
+    pod["metadata"]["labels"] = parsed("{" + labels + "}");
+    pod["spec"]["affinity"]["zone"] = zone;
+    return [pod](Json& job) {
+        job["spec"]["runtimePatches"] = Json::array({runtime_patch("example.com/test", pod)});
+    };
+}
+
 Tweak with_claims() {
     return [](Json& job) {
         Json& patch = job["spec"]["runtimePatches"].items().front();

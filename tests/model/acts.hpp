@@ -37,6 +37,8 @@ std::string pods_that(const std::string& seconds, const std::string& outcome = "
 /// The job's runtime patches: labels, further labels, a nodeSelector.
 Tweak with(const std::string& labels, const std::string& more_labels = "",
            const std::string& node_selector = "");
+/// The job's runtime patch: labels, and an affinity for a zone, which JobSet refuses to change.
+Tweak with_affinity(const std::string& labels, const std::string& zone);
 /// The job's runtime patch: a claim of devices that its container uses, and a value that Go clients do not
 /// write.
 Tweak with_claims();
@@ -86,7 +88,11 @@ Action fail_reads(const char* resource, const char* text);
 /// Makes all creates of objects of that kind fail, like a webhook that does not answer.
 Action fail_webhook_of(const char* kind);
 Action fail_nothing();
+/// Answers creates of JobSets with a timeout; the first of them is stored all the same, at that time.
+Action delay_job_set(std::chrono::seconds until);
 Action refuse_parallelism_over(int count);
+/// Refuses JobSets whose Pods have this image.
+Action refuse_image(const std::string& image);
 /// Makes a policy of the cluster change JobSets, or objects of another kind, at their creation.
 Action change_new_job_sets(Tweak tweak);
 Action change_new(const char* kind, Tweak tweak);
@@ -118,6 +124,12 @@ Check pods_claim_devices();
 /// Skips the check if the suspension was over before a reconciler saw it, since it changes nothing then.
 Check unless_never_changed(Check check);
 Check image_is(const std::string& image);
+/// Checks the affinity of the Pods: that of with_affinity().
+Check affinity_is(const std::string& zone);
+/// The check, if there is a JobSet.
+Check where_made(Check check);
+/// Checks that the JobSet, if there is one, has the image of its TrainJob.
+Check runs_as_it_says();
 /// Checks that `Created` was never False.
 Check never_refused();
 /// Checks that there were at most that many JobSets.

@@ -68,6 +68,33 @@ Check image_is(const std::string& image) {
     };
 }
 
+Check affinity_is(const std::string& zone) {
+    return [zone](const World& world) -> std::string {
+        const Json* job = first_job(world);
+        if (!job) return "there is no Job";
+        const Json& found = (*job)["spec"]["template"]["spec"]["affinity"]["zone"];
+        return found.as_string() == zone ? "" : "the affinity of the pods is " + to_json(found);
+    };
+}
+
+Check where_made(Check check) {
+    return [check = std::move(check)](const World& world) {
+        return world.api.find("jobsets.jobset.x-k8s.io", the_job) ? check(world) : std::string();
+    };
+}
+
+Check runs_as_it_says() {
+    return [](const World& world) -> std::string {
+        const Stored* job = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
+        const Stored* set = world.api.find("jobsets.jobset.x-k8s.io", the_job);
+        if (!job || !set) return "";
+        const Json& pod =
+            set->object["spec"]["replicatedJobs"][std::size_t{0}]["template"]["spec"]["template"]["spec"];
+        const Json& image = pod["containers"][std::size_t{0}]["image"];
+        return image == job->object["spec"]["trainer"]["image"] ? "" : "the image is " + to_json(image);
+    };
+}
+
 Check never_refused() {
     return [](const World& world) -> std::string {
         return world.judge.events().contains("JobsCreationFailed") ? "the job was refused meanwhile" : "";

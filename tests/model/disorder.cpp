@@ -69,12 +69,38 @@ Action fail_nothing() {
     };
 }
 
+Action delay_job_set(std::chrono::seconds until) {
+    return [=](World& world) {
+        const auto delayed = std::make_shared<bool>(false);
+        world.out_of_order = [=, &world](const kube::Request& request) -> std::optional<Reply> {
+            if (request.method == "GET" || kube::resource_of(request.target) != "jobsets.jobset.x-k8s.io" ||
+                request.target.find("dryRun=All") != std::string::npos)
+                return std::nullopt;
+            if (!std::exchange(*delayed, true))
+                world.agenda.at(VirtualTime::start + until, [&world, request] { world.api.handle(request); });
+            return failure(504, "Timeout", "the server was unable to return a response in the time allotted");
+        };
+    };
+}
+
 Action refuse_parallelism_over(int count) {
     return [count](World& world) {
         world.api.admit_create = [count](const Kind&, const Json& object) -> std::optional<Reply> {
             const Json& job = object["spec"]["replicatedJobs"][std::size_t{0}]["template"]["spec"];
             if (job["parallelism"].int_or(0) <= count) return std::nullopt;
             return failure(422, "Invalid", "JobSet.jobset.x-k8s.io \"job\" is invalid: too many pods");
+        };
+    };
+}
+
+Action refuse_image(const std::string& image) {
+    return [image](World& world) {
+        world.api.admit_create = [image](const Kind& kind, const Json& object) -> std::optional<Reply> {
+            if (kind.kind != "JobSet") return std::nullopt;
+            const Json& pod =
+                object["spec"]["replicatedJobs"][std::size_t{0}]["template"]["spec"]["template"];
+            if (pod["spec"]["containers"][std::size_t{0}]["image"].as_string() != image) return std::nullopt;
+            return failure(403, "Forbidden", "jobsets \"job\" is forbidden: no such image: " + image);
         };
     };
 }

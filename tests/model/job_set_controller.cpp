@@ -112,12 +112,28 @@ void JobSetController::follow(const api::ObjectKey& key) {
     make_claims(job_set);
     for (const Json& replicated_job : job_set["spec"]["replicatedJobs"].items()) {
         if (waits_for_others(job_set, replicated_job)) continue;
-        for (std::int64_t i = 0; i < replicated_job["replicas"].int_or(1); ++i)
-            follow_job(job_set, replicated_job,
-                       {key.ns, key.name + "-" + std::string(replicated_job["name"].as_string()) + "-" +
-                                    std::to_string(i)});
+        for (std::int64_t i = 0; i < replicated_job["replicas"].int_or(1); ++i) {
+            const std::string name =
+                key.name + "-" + std::string(replicated_job["name"].as_string()) + "-" + std::to_string(i);
+            // It writes no status then.
+            if (const Reply reply = follow_job(job_set, replicated_job, {key.ns, name}); !reply.ok())
+                return tell_of_refusal(job_set, reply);
+        }
     }
     count(key);
+}
+
+// One event, as recorders count what is repeated. Then it tries again.
+void JobSetController::tell_of_refusal(const Json& job_set, const Reply& refusal) {
+    const api::ObjectMeta meta = api::parse_meta(job_set);
+    Json event;
+    event["metadata"] = Json::object({{"name", meta.name + ".refused"}, {"namespace", meta.ns}});
+    event["involvedObject"] = Json::object({{"kind", "JobSet"}, {"name", meta.name}, {"uid", meta.uid}});
+    event["type"] = "Warning";
+    event["message"] = api::parse_json(refusal.body).value()["message"];
+    event["lastTimestamp"] = api::format_time(agenda_.wall_seconds());
+    api_.handle(as_controller(kube::create(kube::resources::events, event)));
+    agenda_.after(std::chrono::seconds(5), [this, key = meta.key()] { plan(key); });
 }
 
 bool JobSetController::waits_for_others(const Json& job_set, const Json& replicated_job) const {
@@ -157,8 +173,8 @@ void JobSetController::make_claims(const Json& job_set) {
         }
 }
 
-void JobSetController::follow_job(const Json& job_set, const Json& replicated_job,
-                                  const api::ObjectKey& name) {
+Reply JobSetController::follow_job(const Json& job_set, const Json& replicated_job,
+                                   const api::ObjectKey& name) {
     const Stored* stored = api_.find("jobs.batch", name);
     const Json& wanted = replicated_job["template"]["spec"]["template"];
     const bool suspend = job_set["spec"]["suspend"].bool_or(false);
@@ -171,19 +187,18 @@ void JobSetController::follow_job(const Json& job_set, const Json& replicated_jo
         job["metadata"]["ownerReferences"] = owned_by(job_set);
         job["spec"]["suspend"] = suspend;
         job["spec"]["template"] = wanted;
-        api_.handle(as_controller(kube::create(jobs, job)));
-        return;
+        return api_.handle(as_controller(kube::create(jobs, job)));
     }
     const Json job = stored->object;
     // A Job of an earlier JobSet of that name must be deleted first.
     if (job["metadata"]["ownerReferences"][std::size_t{0}]["uid"] != uid || is_deleted(job) ||
         is_finished(job))
-        return;
-    if (job["spec"]["suspend"].bool_or(false) == suspend) return;
+        return {.status = 200};
+    if (job["spec"]["suspend"].bool_or(false) == suspend) return {.status = 200};
     Json patch;
     patch["spec"]["suspend"] = suspend;
     if (!suspend) patch["spec"]["template"] = resumed_template(job, wanted);
-    api_.handle(as_controller(kube::merge_patch(jobs, name, std::move(patch))));
+    return api_.handle(as_controller(kube::merge_patch(jobs, name, std::move(patch))));
 }
 
 void JobSetController::count(const api::ObjectKey& key) {

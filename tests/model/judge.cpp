@@ -16,6 +16,8 @@ constexpr std::string_view job_sets_name = "jobsets.jobset.x-k8s.io";
 constexpr std::chrono::seconds longest_pass{25};
 // The longest time until everything is done if nothing fails.
 constexpr std::chrono::seconds promptly{3};
+// From an object's answer to the write that rests on it, if nothing is slow.
+constexpr std::chrono::milliseconds one_round_trip{100};
 
 std::string text(const api::ObjectKey& key) { return api::to_string(key); }
 
@@ -71,7 +73,8 @@ void Invariants::asked(int reconciler, const kube::Request& request, bool alive,
 
 void Invariants::answered(int reconciler, const kube::Request& request, const Reply& reply) {
     asking_ = -1;
-    if (unharmed && reply.status == 409 && !is_attempt(request))
+    if (unharmed && reply.status == 409 && !is_attempt(request) &&
+        !has_just_been_edited(ApiModel::name_of(request.target)))
         complain("a write was refused although nothing had failed: " + request.method + " " + request.target);
     const std::string resource = kube::resource_of(request.target);
     if (resource != "events" && resource.rfind("leases", 0) != 0)
@@ -83,6 +86,13 @@ void Invariants::answered(int reconciler, const kube::Request& request, const Re
     const auto object = api::parse_json(reply.body);
     if (object && api::terminal_condition(api::parse_train_job(*object)))
         told_terminal_[reconciler].insert(api::parse_meta(*object).uid);
+}
+
+// By another writer (a user, the JobSet controller), so shortly before a write of it that this could not
+// know.
+bool Invariants::has_just_been_edited(const ApiModel::Name& name) const {
+    const auto at = edited_.find(std::pair(std::string(name.resource), name.key));
+    return at != edited_.end() && agenda_.now() - at->second <= one_round_trip;
 }
 
 std::optional<api::TrainJob> Invariants::train_job_of(const std::string& uid) const {
@@ -107,6 +117,7 @@ void Invariants::changed(const Kind& kind, const api::ObjectKey& key, const Json
         active_since_[api::parse_meta(after).uid] = agenda_.wall_seconds();
     if (kind.kind == "JobSet" && !after.is_null() && api::parse_job_set(after).finished)
         finished_since_.try_emplace(api::parse_meta(after).uid, agenda_.wall_seconds());
+    if (!by_reconciler) edited_[{std::string(kind.resource), key}] = agenda_.now();
     if (!by_reconciler) return;
     // A create of a dead process cannot be prevented if the object does not exist.
     if (from_the_dead_ && before.is_null()) return;
@@ -151,6 +162,8 @@ void Invariants::judge_train_job(const api::ObjectKey& key, const Json& before, 
         if (by_reconciler) judge_status(was, now);
         if (by_reconciler && before["spec"] != after["spec"])
             complain("the spec of " + text(key) + " was changed");
+        judge_correction(key, before["spec"], after["spec"]);
+        judge_resize(key, before["spec"], after["spec"]);
         const bool stored = api::is_true(was.conditions, api::condition::suspended);
         const api::Condition* resumed = api::find_condition(now.conditions, api::condition::suspended);
         if (stored && resumed && !resumed->is_true()) life.resumed = resumed->last_transition;
@@ -293,7 +306,7 @@ void Invariants::judge_job_set(const api::ObjectKey& key, const Json& before, co
         const api::JobSet was = api::parse_job_set(before);
         const auto job = train_job_of(was.meta.controller_uid);
         const bool ended = job && api::terminal_condition(*job);
-        if (job && !ended && !was.suspend)
+        if (job && !ended && !was.suspend && !was_corrected_since(before, *job))
             complain("the running " + name + " of an unfinished TrainJob was deleted");
         if (job && !ended && was.suspend && was.any_active())
             complain(name + " was deleted while its pods were active");

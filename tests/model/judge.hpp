@@ -61,9 +61,14 @@ private:
 
     void judge_train_job(const api::ObjectKey& key, const api::Json& before, const api::Json& after,
                          bool by_reconciler);
+    void judge_correction(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
+    void judge_resize(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
+    const Stored* own_job_set(const api::ObjectKey& train_job) const;
+    static bool was_corrected_since(const api::Json& job_set, const api::TrainJob& job);
     void judge_status(const api::TrainJob& before, const api::TrainJob& after);
     void judge_deadline(const api::TrainJob& before);
     void judge_times(const api::TrainJob& before, const api::TrainJob& after);
+    bool has_just_been_edited(const ApiModel::Name& name) const;
     bool has_looked() const;  // whether this reconcile has read the TrainJob live
     void judge_counts(const api::TrainJob& after);
     void judge_expiry(const api::TrainJob& job);
@@ -85,9 +90,10 @@ private:
     const VirtualTime& agenda_;
     std::map<std::string, Life> lives_;  // by the TrainJob's UID
     std::map<std::pair<std::string, api::ObjectKey>, std::vector<Policy>> policies_;
-    std::map<std::string, api::Time> active_since_;                    // by the JobSet's UID
-    std::map<std::string, api::Time> finished_since_;                  // by the JobSet's UID
-    std::set<std::string> job_sets_that_ran_;                          // their UIDs
+    std::map<std::pair<std::string, api::ObjectKey>, kube::SteadyTime> edited_;  // by other writers
+    std::map<std::string, api::Time> active_since_;                              // by the JobSet's UID
+    std::map<std::string, api::Time> finished_since_;                            // by the JobSet's UID
+    std::set<std::string> job_sets_that_ran_;                                    // their UIDs
     std::map<std::pair<std::string, std::int64_t>, int> recreations_;  // by UID and generation of TrainJobs
     std::map<std::string, int> removed_job_sets_;                    // the reconciler that deleted it, by UID
     std::map<int, std::optional<api::ObjectKey>> just_told_absent_;  // a missing JobSet, by the last answer

@@ -1,11 +1,54 @@
-// Data and work that a change of a suspended job must never lose.
+// What a correction of a job meets, and data and work that a change of a suspended one must never lose.
 #include "api/job_set.hpp"
 #include "api/notes.hpp"
 #include "judge.hpp"
+#include "lifecycle/observed.hpp"
 
 namespace faults {
 
 using api::Json;
+
+namespace {
+
+// The members of `trainer` but for the number of nodes; an object without any is as none.
+Json program_of(const Json& spec) {
+    Json program = spec["trainer"].is_object() ? spec["trainer"] : Json::object();
+    program.erase("numNodes");
+    return program;
+}
+
+}  // namespace
+
+// The program is corrected only while there is no JobSet.
+void Invariants::judge_correction(const api::ObjectKey& key, const Json& before, const Json& after) {
+    if (before["initializer"] == after["initializer"] && program_of(before) == program_of(after)) return;
+    if (own_job_set(key)) complain(api::to_string(key) + " was corrected beside its JobSet");
+}
+
+// The number of nodes changes while nothing runs.
+void Invariants::judge_resize(const api::ObjectKey& key, const Json& before, const Json& after) {
+    if (before["trainer"]["numNodes"] == after["trainer"]["numNodes"]) return;
+    const Stored* job_set = own_job_set(key);
+    if (!job_set) return;
+    if (api::parse_job_set(job_set->object).any_active())
+        complain(api::to_string(key) + " was resized while its pods were active");
+    if (!before["suspend"].bool_or(false) && !after["suspend"].bool_or(false))
+        complain(api::to_string(key) + " was resized while it was not suspended");
+}
+
+const Stored* Invariants::own_job_set(const api::ObjectKey& train_job) const {
+    const Stored* job_set = api_.find("jobsets.jobset.x-k8s.io", train_job);
+    return job_set && train_job_of(api::parse_meta(job_set->object).controller_uid) ? job_set : nullptr;
+}
+
+// The status does not know of it yet.
+bool Invariants::was_corrected_since(const Json& job_set, const api::TrainJob& job) {
+    const Json& pod =
+        job_set["spec"]["replicatedJobs"][std::size_t{0}]["template"]["spec"]["template"]["spec"];
+    const Json& image = job.spec["trainer"]["image"];
+    return !lifecycle::had_job_set(job) && image.is_string() &&
+           pod["containers"][std::size_t{0}]["image"] != image;
+}
 
 void Invariants::judge_recreation(const Json& before, const api::TrainJob& job) {
     const std::string name = "JobSet " + api::to_string(job.meta.key());

@@ -182,7 +182,7 @@ TEST_CASE("the judge objects to the loss of what pods have written") {
     }
 }
 
-TEST_CASE("an onlooker knows who may write by who was granted the lease, and when") {
+TEST_CASE("an observer knows which reconciler may write by which was granted the lease, and when") {
     using namespace std::chrono_literals;
     constexpr kube::SteadyTime start = VirtualTime::start;
     Leadership leadership;

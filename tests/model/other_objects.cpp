@@ -4,15 +4,16 @@
 #include "acts.hpp"
 #include "api/meta.hpp"
 #include "scenario_lists.hpp"
+#include "support/pod_groups.hpp"
 
 namespace faults {
 namespace {
 
 using namespace ends;
-using kube::resources::pod_groups;
 using kube::resources::resource_claims;
 using kube::resources::secrets;
-using kube::resources::volcano_pod_groups;
+using test::pod_groups;
+using test::volcano_pod_groups;
 
 const api::ObjectKey keys_of_job = {the_job.ns, "job-mpi-ssh-auth"};
 const api::ObjectKey claim = {the_job.ns, "gpus"};
@@ -169,7 +170,8 @@ std::vector<Scenario> other_objects() {
                 {{1s, make_runtime()},
                  {2s, make_job(patch_of_no_job())},
                  {45s, change_job(R"({"spec":{"runtimePatches":null}})")}},
-                {completed},
+                // Nothing is corrected before a pass has said what is wrong.
+                {completed, "-JobsBuildFailed; no JobSet; no snapshot; 0 active"},
                 {"JobsBuildFailed", "AllJobsCompleted", "JobsCreationSucceeded"}},
                47s),
         prompt({"a runtime cannot be built from, and is corrected",

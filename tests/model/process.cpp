@@ -143,8 +143,8 @@ Process::Process(World& world, int number, std::chrono::seconds clock_skew)
     follow(kube::resources::job_sets, cache_.job_sets().sections());
     follow(kube::resources::training_runtimes, cache_.training_runtimes().sections());
     follow(kube::resources::cluster_training_runtimes, cache_.cluster_training_runtimes().sections());
-    follow(kube::resources::pod_groups, cache_.pod_groups().sections());
-    follow(kube::resources::volcano_pod_groups, cache_.volcano_pod_groups().sections());
+    for (const controller::Cache::OwnedKind& kind : cache_.owned_kinds())
+        follow(kind.resource, kind.objects->sections());
     if (world.fault.elected) elect();
     loops_.start(controller_.run(), [this](const std::exception_ptr& thrown) {
         world_.judge.complain("the worker ended: " + net::what_of(thrown));

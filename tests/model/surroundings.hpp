@@ -53,7 +53,8 @@ private:
     void make_claims(const api::Json& job_set);
     bool waits_for_others(const api::Json& job_set, const api::Json& replicated_job) const;
     std::int64_t succeeded(const api::Json& job_set, const api::Json& replicated_job) const;
-    void follow_job(const api::Json& job_set, const api::Json& replicated_job, const api::ObjectKey& name);
+    Reply follow_job(const api::Json& job_set, const api::Json& replicated_job, const api::ObjectKey& name);
+    void tell_of_refusal(const api::Json& job_set, const Reply& refusal);
     void count(const api::ObjectKey& job_set);
     void job_changed(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
     void set_job_status(const api::ObjectKey& key, const std::string& uid, api::Json status);

@@ -87,7 +87,7 @@ std::vector<Scenario> takeovers() {
                      {15s, change_job(R"({"spec":{"suspend":true}})")},
                      {16s, apply_original_job_set(suspended(true, true))},
                      {17s, set_conditions(suspended_condition)},
-                     {60s, change_job(R"({"spec":{"trainer":{"image":"second"}}})")},
+                     {60s, change_job(with_affinity(pods_that("never"), "b"))},
                      {90s, change_job(R"({"spec":{"suspend":false}})")}},
                     {"-Resumed -JobsCreationFailed; suspended; snapshot; 0 active",
                      // Taken over after the change: it is not known that a user made it.

@@ -52,6 +52,7 @@ World::World(Fault plan, Chance chance)
     judge.clock_skew = std::chrono::abs(fault.clock_skew);
     if (fault.kind == Fault::Kind::late) judge.late_by = fault.delay;
     judge.unharmed = is_unharmed();
+    api.judges_edits = true;
     api.changed = [this](const Kind& kind, const api::ObjectKey& key, const api::Json& before,
                          const api::Json& after) { spread(kind, key, before, after); };
 }

@@ -143,7 +143,7 @@ void Growth::grow(Json& value, const Json& schema, std::string_view member) {
         }
         if (members_.contains(std::string(member))) add_items(value, schema, member);
     } else if (is_map(schema) && members_.contains(std::string(member))) {
-        add_members(value, schema);
+        add_members(value, schema, member);
     }
 }
 
@@ -185,13 +185,14 @@ void Growth::add_items(Json& list, const Json& schema, std::string_view member) 
     ++places_;
 }
 
-void Growth::add_members(Json& map, const Json& schema) {
+void Growth::add_members(Json& map, const Json& schema, std::string_view member) {
     const Json& values = schema["additionalProperties"];
     Json::Object::Members members;
     for (auto& [key, value] : map.members()) members.push_back({key, std::move(value)});
     for (std::size_t i = 0; i < size_; ++i) {
-        // Resources count as devices, and labels may have a domain.
-        const std::string key = "x.io/gpu-" + key_of(number(i));
+        // Resources count as devices, and labels may have a domain. In this one a request needs no limit.
+        const std::string key =
+            (member == "requests" ? "x.kubernetes.io/gpu-" : "x.io/gpu-") + key_of(number(i));
         members.push_back({key, is_quantity(values) ? Json(1) : Json("x")});
     }
     map = Json::Object(std::move(members));

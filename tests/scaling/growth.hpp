@@ -39,7 +39,7 @@ public:
 private:
     void add_again(api::Json& list, const api::Json& items, std::string_view member);
     void add_items(api::Json& list, const api::Json& schema, std::string_view member);
-    void add_members(api::Json& map, const api::Json& schema);
+    void add_members(api::Json& map, const api::Json& schema, std::string_view member);
     std::size_t number(std::size_t index) const;
 
     std::set<std::string> members_;

@@ -216,15 +216,21 @@ const Case cases[] = {
     {"volumes of the runtime",
      [](Json&, Json& runtime) { fill_runtime(pod_spec_of_runtime(runtime)["volumes"], named_downwards); }},
     {"containers of the runtime",
-     [](Json&, Json& runtime) { fill_runtime(pod_spec_of_runtime(runtime)["containers"], named_downwards); }},
+     [](Json&, Json& runtime) {
+         fill_runtime(pod_spec_of_runtime(runtime)["containers"], [](std::size_t i) {
+             Json container = named_downwards(i);
+             container["image"] = "i";
+             return container;
+         });
+     }},
     // An annotation records the applied ones; annotations may have 256 KiB, and others may add to the list.
     {"tolerations of the runtime and of others",
      [](Json&, Json& runtime) { fill(pod_spec_of_runtime(runtime)["tolerations"], 200'000, toleration); }},
     {"jobs of the runtime",
      [](Json&, Json& runtime) {
          fill_runtime(runtime["spec"]["template"]["spec"]["replicatedJobs"], [](std::size_t i) {
-             Json job =
-                 parsed(R"({"template":{"spec":{"template":{"spec":{"containers":[{"name":"a"}]}}}}})");
+             Json job = parsed(
+                 R"({"template":{"spec":{"template":{"spec":{"containers":[{"name":"a","image":"i"}]}}}}})");
              job["name"] = "j" + std::to_string(999'999 - i);
              return job;
          });

@@ -22,8 +22,7 @@ void add_cache_metrics(net::Metrics& metrics, controller::Cache& cache) {
     add(kube::resources::job_sets, cache.job_sets());
     add(kube::resources::training_runtimes, cache.training_runtimes());
     add(kube::resources::cluster_training_runtimes, cache.cluster_training_runtimes());
-    add(kube::resources::pod_groups, cache.pod_groups());
-    add(kube::resources::volcano_pod_groups, cache.volcano_pod_groups());
+    for (const controller::Cache::OwnedKind& kind : cache.owned_kinds()) add(kind.resource, *kind.objects);
 }
 
 }  // namespace reconciler

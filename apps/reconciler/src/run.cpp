@@ -18,7 +18,7 @@ namespace {
 // Of the 25 s that net::ShutdownLimits grants the end. The successor is to work within 3 s; every write of a
 // reconcile may be its last, as after a crash.
 constexpr std::chrono::milliseconds drain_time{1'000};
-constexpr std::size_t watched_kinds = 6;
+constexpr std::size_t watched_kinds = 4;  // besides those of plugins
 constexpr std::size_t other_connections = 64;
 
 api::Time wall_clock() { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); }
@@ -72,7 +72,8 @@ api::Result<> Process::connect(const kube::ClusterConfig& config) {
                                      {"namespaces", kube::to_string(settings_.namespaces)}});
     // Each watch keeps a connection, and each reconcile may want one at the same time; the others are for
     // events and for the lease, which does not wait in line.
-    const std::size_t connections = watched_kinds * settings_.namespaces.sections().size() +
+    const std::size_t kinds = watched_kinds + runtime::owned_kinds(pipeline_).size();
+    const std::size_t connections = kinds * settings_.namespaces.sections().size() +
                                     static_cast<std::size_t>(settings_.concurrency) + other_connections;
     auto server = manager_.connect(config, connections,
                                    [this](const kube::DatedAnswer& answer) { clock_watch_.note(answer); });
@@ -89,7 +90,7 @@ void Process::make_controller() {
         [this](const api::ObjectKey& key, const controller::Change& change) {
             controller_->enqueue(key, change);
         },
-        settings_.namespaces);
+        settings_.namespaces, pipeline_);
     cache_->on_delete([this](const api::ObjectKey& key, std::string_view uid) {
         // One log has the end of a job: the leader's.
         if (leading()) manager_.log().info("TrainJob is gone", {{"trainjob", key}, {"uid", uid}});
@@ -123,8 +124,8 @@ void Process::watch() {
     watch(kube::resources::job_sets, cache_->job_sets().sections(), controller::Cache::omitted_of_job_sets);
     watch(kube::resources::training_runtimes, cache_->training_runtimes().sections());
     watch(kube::resources::cluster_training_runtimes, cache_->cluster_training_runtimes().sections());
-    watch_once_installed(kube::resources::pod_groups, cache_->pod_groups().sections());
-    watch_once_installed(kube::resources::volcano_pod_groups, cache_->volcano_pod_groups().sections());
+    for (const controller::Cache::OwnedKind& kind : cache_->owned_kinds())
+        watch_once_installed(kind.resource, kind.objects->sections());
     if (settings_.leader_elect)
         manager_.elect(*server_, lease_of(settings_, pod_namespace_), identity_,
                        [this] { controller_->notify(); });

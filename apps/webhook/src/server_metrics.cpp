@@ -36,6 +36,19 @@ void add_server_metrics(net::Metrics& metrics, const TotalOf& total) {
         else
             metrics.read_gauge(row.name, row.help, read);
     }
+    struct Side {
+        const char* label;
+        double (*read)(const net::ServerStats& stats);
+    };
+    static constexpr Side sides[] = {
+        {"server", [](const net::ServerStats& s) { return double(s.rejected_server_certificates); }},
+        {"client", [](const net::ServerStats& s) { return double(s.rejected_client_certificates); }},
+    };
+    for (const Side& side : sides)
+        metrics.read_counter(
+            "signalbox_tls_certificates_rejected_total",
+            "TLS handshakes that failed because one side did not accept the certificate of the other.",
+            [total, read = side.read] { return total(read); }, {{"certificate", side.label}});
     for (const int status : net::Refusals::statuses)
         metrics.read_counter(
             "signalbox_http_refusals_total",

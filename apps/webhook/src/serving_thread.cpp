@@ -14,7 +14,7 @@ net::HttpResponse no_verdict(int status, const char* text) {
             .body = std::string(text) + "\n"};
 }
 
-// Nor keep a connection: they are for those who may call.
+// Nor keep a connection: they are for clients that may call.
 net::HttpResponse go_away(int status, const char* text) {
     net::HttpResponse response = no_verdict(status, text);
     response.close = true;
@@ -66,7 +66,7 @@ net::Task<net::HttpResponse> ServingThread::ask_and_admit(net::HttpRequest& requ
     const kube::SteadyTime came = clock_->now();
     const auto deadline = came + admission::lookup_timeout(request.target) / 2;
     const admission::AuthResult standing = co_await callers_->ask(std::move(token), deadline);
-    // Those who wait for their review are counted apart.
+    // Connections that wait for their review are counted apart.
     place.reset();
     if (standing != admission::AuthResult::admitted) co_return turn_away(standing);
     auto answer = admit(request, came);
@@ -75,7 +75,7 @@ net::Task<net::HttpResponse> ServingThread::ask_and_admit(net::HttpRequest& requ
     co_return std::move(std::get<net::HttpResponse>(answer));
 }
 
-// Whoever is turned away learns what to bring, and nothing about those who may call.
+// A rejected client learns what to bring, and nothing about clients that may call.
 net::HttpResponse ServingThread::turn_away(admission::AuthResult standing) {
     if (standing == admission::AuthResult::unknown) {
         metrics_.count_refused(admission::Outcome::unchecked);

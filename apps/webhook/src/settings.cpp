@@ -109,8 +109,8 @@ void add_options(net::Options& options, Settings& settings) {
         "where it counts otherwise than is built");
     options.add_list(
         "feature-gates", "LIST", settings.feature_gates,
-        "what to try out, as in the reconciler: TrainJobStatus=true reserves the names of variables "
-        "for reporting progress");
+        "what to try out, such as TrainJobFailurePolicy=true; the error for an unknown name lists all. "
+        "TrainJobStatus must be as in the reconciler");
     add_progress_options(options, settings.services, settings.progress);
     options.add("log-level", "LEVEL", settings.log_level, "debug, info, warn or error");
     options.add("log-format", "FORMAT", settings.log_format, "json (one object a line) or text");
@@ -168,7 +168,8 @@ admission::AuthPolicy auth_policy(const Settings& settings) {
 
 admission::ReviewPolicy review_policy(const Settings& settings) {
     admission::ReviewPolicy policy = {
-        .kueue_types = kueue_types(settings.kueue_types).value_or(runtime::KueueTypes::none)};
+        .kueue_types = kueue_types(settings.kueue_types).value_or(runtime::KueueTypes::none),
+        .gates = runtime::Gates(settings.feature_gates)};
     for_each_name(settings.lossy_clients, [&](std::string_view name) { policy.lossy_clients.emplace(name); });
     return policy;
 }

@@ -9,6 +9,7 @@
 #include "net/process/options.hpp"
 #include "net/server/http_server.hpp"
 #include "progress_settings.hpp"
+#include "runtime/gates.hpp"
 #include "runtime/pipeline.hpp"
 
 namespace webhook {

@@ -138,7 +138,7 @@ struct ReviewHandler::Waiting {
     std::optional<Limiter::Permit> share = {};
 };
 
-/// Counts a request exactly once, as failed unless somebody says how it ended.
+/// Counts a request exactly once, as failed unless its end is noted.
 class ReviewHandler::RequestRecord {
 public:
     RequestRecord(ReviewHandler& handler, const Route* route, kube::SteadyTime began)
@@ -152,7 +152,7 @@ public:
     RequestRecord& operator=(const RequestRecord&) = delete;
 
     void ended_as(Outcome outcome) { outcome_ = outcome; }
-    /// Somebody else counts it.
+    /// It is counted elsewhere.
     void close() { open_ = false; }
     const Route* route() const { return route_; }
     kube::SteadyTime began() const { return began_; }
@@ -357,7 +357,7 @@ net::HttpResponse ReviewHandler::conclude(const Review& review, const api::Verdi
     return response;
 }
 
-// Callers may be anybody: what the API server said, and where it is, is for the log.
+// Any client may call: what the API server said, and where it is, is for the log.
 api::Verdict ReviewHandler::refuse_for_lack_of(const api::Error& error) {
     note_lookup(&error);
     log_.debug("a lookup failed", {{"error", error}});

@@ -4,6 +4,7 @@
 #include "api/dns_label.hpp"
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
+#include "lifecycle/recreate.hpp"
 #include "lifecycle/snapshot.hpp"
 #include "runtime/snapshot.hpp"
 
@@ -56,9 +57,9 @@ api::Result<RuntimeLister::Tree> unless_too_large(RuntimeLister::Tree runtime) {
     return runtime;
 }
 
-// What reviews look at of each kind.
+// What reviews do not look at of each kind. The managedFields of a JobSet tell whether it has run.
 api::JsonPaths left_out_of(const kube::Resource& resource) {
-    static constexpr api::JsonPath of_job_sets[] = {managed_fields, templates};
+    static constexpr api::JsonPath of_job_sets[] = {templates};
     static constexpr api::JsonPath of_others[] = {managed_fields};
     return resource.plural == kube::resources::job_sets.plural ? api::JsonPaths(of_job_sets)
                                                                : api::JsonPaths(of_others);
@@ -84,11 +85,6 @@ net::Async<> queue_for(net::Turns& turns, MaybeTurn& turn) {
                              .message = "too many reviews of large objects, or with long lists, wait"};
     co_await take_turn(turns, turn);
     co_return api::Result<>();
-}
-
-kube::Resource resource_of(const runtime::Need& need) {
-    if (need.kind == "PriorityClass") return kube::resources::priority_classes;
-    throw std::logic_error("a plugin's rules need a kind without a resource: " + need.kind);
 }
 
 }  // namespace
@@ -179,14 +175,16 @@ net::Async<InputReader::Tree> InputReader::read(kube::Resource resource, api::Ob
     co_return std::make_shared<const api::Json>(std::move(*object));
 }
 
-net::Async<std::optional<api::JobSet>> InputReader::read_job_set(api::ObjectKey key) const {
+net::Async<InputReader::FoundJobSet> InputReader::read_job_set(api::ObjectKey key) const {
     MaybeTurn large;
     MaybeTurn expensive;
     const auto found = co_await read(kube::resources::job_sets, std::move(key), Kept::no, large, expensive);
     if (!found) co_return found.error();
-    std::optional<api::JobSet> parsed;
-    if (*found) parsed = api::parse_job_set(**found);
-    co_return std::move(parsed);
+    FoundJobSet job_set;
+    if (!*found) co_return std::move(job_set);
+    job_set.job_set = api::parse_job_set(**found);
+    job_set.loss_by_new_one = lifecycle::loss(lifecycle::recreation(lifecycle::refused_change(**found)));
+    co_return std::move(job_set);
 }
 
 // nullptr if there is none that belongs to the job, or it is broken: then the live runtime is the best there
@@ -222,11 +220,24 @@ net::Async<InputReader::Tree> InputReader::live_runtime(const Subject& subject, 
     co_return unless_too_large(std::move(*found));
 }
 
+// By the watch, and of no other namespace than the TrainJob's own.
+runtime::RuntimeSuggestion InputReader::suggest(const Subject& subject) const {
+    const api::ObjectKey& key = subject.runtime;
+    const bool namespaced = !key.ns.empty();
+    if (const api::ObjectKey other = {namespaced ? "" : subject.job.meta.ns, key.name};
+        runtimes_.values_of(other) > 0)
+        return {
+            .kind = std::string(namespaced ? api::cluster_training_runtime_kind : api::training_runtime_kind),
+            .name = key.name};
+    return {.kind = subject.job.runtime_ref.kind, .name = runtimes_.nearest(key)};
+}
+
 net::Async<> InputReader::look_up_needs(ReviewInputs& inputs, MaybeTurn& large) const {
     const auto needs = runtime::review_needs(*inputs.runtime, pipeline_);
     for (const runtime::Need& need : needs) {
         MaybeTurn expensive;
-        const auto object = co_await read(resource_of(need), need.key, Kept::yes, large, expensive);
+        const auto object = co_await read(need.resource, need.key, Kept::yes, large, expensive);
+        if (!object && need.optional && object.error().http_status == 403) continue;
         if (!object) co_return object.error();
         if (*object) inputs.observed.push_back(**object);
     }
@@ -289,7 +300,8 @@ net::Async<ReviewInputs> InputReader::look_up_inputs(const Subject& subject, Run
         if (wanted.job_set || !lifecycle::had_job_set(subject.job)) {
             auto found = co_await read_job_set(subject.job.meta.key());
             if (!found) co_return found.error();
-            observed.job_set = std::move(*found);
+            observed.job_set = std::move(found->job_set);
+            inputs.loss_by_new_job_set = found->loss_by_new_one;
         }
         source = lifecycle::runtime_source(observed);
         if (wanted.job_set) inputs.job_set = std::move(observed.job_set);
@@ -322,7 +334,10 @@ net::Async<ReviewInputs> InputReader::look_up_inputs(const Subject& subject, Run
         inputs.runtime = std::move(*found);
         if (is_watched) inputs.watched = subject.runtime;
     }
-    if (!inputs.runtime) co_return inputs;
+    if (!inputs.runtime) {
+        inputs.suggestion = suggest(subject);
+        co_return inputs;
+    }
     if (auto looked_up = co_await look_up_needs(inputs, large); !looked_up) co_return looked_up.error();
     co_return inputs;
 }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "rule_codes.hpp"
-
 namespace admission {
 namespace {
 
@@ -46,8 +44,8 @@ bool is_before_routing(Outcome outcome) {
 
 // Each once, in their order.
 template <class List, class Rule>
-std::vector<std::string_view> rules_of(const List& list, Rule rule) {
-    std::vector<std::string_view> rules;
+std::vector<api::RuleId> rules_of(const List& list, Rule rule) {
+    std::vector<api::RuleId> rules;
     for (const auto& each : list)
         if (std::ranges::find(rules, rule(each)) == rules.end()) rules.push_back(rule(each));
     return rules;
@@ -114,13 +112,13 @@ void ReviewMetrics::count_warnings(const Route& route, const api::Warnings& warn
 
 // Found by their names: denials are rare, and rules are known where they are implemented only.
 void ReviewMetrics::count_rules(const char* name, const char* help, const Route& route,
-                                const std::vector<std::string_view>& rules) {
-    for (const std::string_view rule : rules)
+                                const std::vector<api::RuleId>& rules) {
+    for (const api::RuleId& rule : rules)
         metrics_
             .counter(name, help,
                      {{"path", std::string(route.path)},
-                      {"rule", std::string(rule)},
-                      {"code", std::string(code_of(rule))}})
+                      {"rule", std::string(rule.name())},
+                      {"code", std::string(rule.code())}})
             .add();
 }
 

@@ -4,6 +4,7 @@
 
 #include "admission/limiter.hpp"
 #include "admission/runtime_text.hpp"
+#include "runtime/rule.hpp"
 
 namespace admission {
 namespace {
@@ -18,7 +19,7 @@ api::Verdict to_verdict(const api::AdmissionRequest& request, runtime::Findings 
 
 runtime::Features features_of(const runtime::FeatureGates& gates) {
     runtime::Features features;
-    if (runtime::has_status_gate(gates)) features.status_server.emplace();
+    if (runtime::Gates(gates).has(runtime::Gate::status)) features.status_server.emplace();
     return features;
 }
 
@@ -32,8 +33,12 @@ runtime::RequiredInputs lookups_of_runtime(const api::AdmissionRequest& request)
 
 api::Verdict default_train_job(api::AdmissionRequest& request, const ReviewContext& with) {
     api::Verdict verdict = api::allowed();
-    const runtime::Writer writer = {.is_lossy = with.policy.lossy_clients.contains(request.username),
-                                    .field_manager = request.field_manager};
+    const bool is_lossy = with.policy.lossy_clients.contains(request.username);
+    const runtime::Writer writer = {
+        .is_lossy = is_lossy,
+        .corrects = !is_lossy && with.policy.gates.has(runtime::Gate::edits) &&
+                    api::may_be_corrected(api::parse_train_job(request.old_object)),
+        .field_manager = request.field_manager};
     auto mutation = runtime::default_train_job(request.object, request.old_object, with.now, writer);
     verdict.patch = std::move(mutation.operations);
     verdict.restored = std::move(mutation.restored);
@@ -46,13 +51,16 @@ api::Verdict validate_train_job(api::AdmissionRequest& request, const ReviewCont
         return api::validated(request, {{.field = inputs.runtime_refused->field,
                                          .value = std::as_const(request.object)["spec"]["runtimeRef"]["name"],
                                          .detail = inputs.runtime_refused->message,
-                                         .rule = "runtime_exists"}});
+                                         .rule = runtime::Rule::runtime_exists}});
     runtime::TrainJobReview review = {.object = std::move(request.object),
                                       .old_object = std::move(request.old_object),
                                       .runtime = inputs.runtime.get(),
+                                      .suggestion = inputs.suggestion,
                                       .job_set = inputs.job_set ? &*inputs.job_set : nullptr,
+                                      .loss_by_new_job_set = inputs.loss_by_new_job_set,
                                       .observed = &inputs.observed,
-                                      .kueue_types = with.policy.kueue_types};
+                                      .kueue_types = with.policy.kueue_types,
+                                      .gates = with.policy.gates};
     return to_verdict(request, runtime::validate_train_job(std::move(review), with.pipeline));
 }
 
@@ -64,11 +72,13 @@ api::Verdict validate_runtime(api::AdmissionRequest& request, const ReviewContex
             return api::validated(request, {{.type = api::FieldErrorType::forbidden,
                                              .field = "spec",
                                              .detail = "the runtime " + too_large_text(values),
-                                             .rule = "template_unbuildable"}});
-        findings = runtime::validate_runtime(request.object, request.old_object, with.pipeline);
+                                             .rule = runtime::Rule::template_unbuildable}});
+        findings =
+            runtime::validate_runtime(request.object, request.old_object, with.pipeline, with.policy.gates);
     }
     if (auto warning = runtime::warning_of_queued_jobs(request.object, with.inputs.queued); !warning.empty())
-        findings.warnings.push_back({.text = std::move(warning), .rule = "queued_jobs_affected"});
+        findings.warnings.push_back(
+            {.text = std::move(warning), .rule = runtime::Rule::queued_jobs_affected});
     return to_verdict(request, std::move(findings));
 }
 

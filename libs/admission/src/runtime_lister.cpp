@@ -2,7 +2,15 @@
 
 #include <utility>
 
+#include "api/nearest.hpp"
+
 namespace admission {
+namespace {
+
+// To either side. A misspelt name mostly begins like the right one.
+constexpr int most_neighbours = 128;
+
+}  // namespace
 
 api::Result<RuntimeLister::Tree> RuntimeLister::find(const api::ObjectKey& key) {
     const auto at = runtimes_.find(key);
@@ -22,6 +30,21 @@ api::Result<RuntimeLister::Tree> RuntimeLister::find(const api::ObjectKey& key) 
 std::size_t RuntimeLister::values_of(const api::ObjectKey& key) const {
     const auto at = runtimes_.find(key);
     return at == runtimes_.end() ? 0 : at->second.text->values;
+}
+
+std::string RuntimeLister::nearest(const api::ObjectKey& key) const {
+    api::Nearest nearest(key.name);
+    const auto at = runtimes_.lower_bound(key);
+    auto after = at;
+    for (int i = 0; i < most_neighbours && after != runtimes_.end() && after->first.ns == key.ns; ++i)
+        nearest.offer((after++)->first.name);
+    auto before = at;
+    for (int i = 0; i < most_neighbours && before != runtimes_.begin(); ++i) {
+        --before;
+        if (before->first.ns != key.ns) break;
+        nearest.offer(before->first.name);
+    }
+    return nearest.found();
 }
 
 RuntimeLister::Tree RuntimeLister::keep(const api::ObjectKey& key, Entry& entry, Tree tree) {

@@ -47,7 +47,7 @@ std::string_view bearer_token(const net::HttpRequest& request) {
     return value;
 }
 
-/// One request that is under way, and those who wait for its answer.
+/// One request that is under way, and the callers that wait for its answer.
 class TokenAuthenticator::Question {
 public:
     Question(TokenAuthenticator& check, const net::Digest& digest, const asio::any_io_executor& executor)
@@ -55,7 +55,7 @@ public:
     Question(const Question&) = delete;
     Question& operator=(const Question&) = delete;
 
-    /// However the request ends, also by an exception: nobody goes on waiting.
+    /// However the request ends, also by an exception: no caller goes on waiting.
     class Closing {
     public:
         explicit Closing(std::shared_ptr<Question> question) : question_(std::move(question)) {}

@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view review_api_version = "admission.k8s.io/v1";
 constexpr std::string_view review_kind = "AdmissionReview";
 
-// Who wrote which field last is half of many objects, and no verdict depends on it.
+// Managed fields are half of many objects, and no verdict depends on them.
 constexpr std::string_view object_fields[] = {"request", "object", "metadata", "managedFields"};
 constexpr std::string_view old_object_fields[] = {"request", "oldObject", "metadata", "managedFields"};
 constexpr JsonPath managed_fields[] = {object_fields, old_object_fields};

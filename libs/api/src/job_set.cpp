@@ -2,7 +2,52 @@
 
 #include "api/names.hpp"
 
+#include <algorithm>
+
 namespace api {
+namespace {
+
+struct Group {
+    std::string_view name;
+    std::int64_t replicas;
+    JobStatus counts;
+};
+
+std::int64_t started(const JobStatus& counts) { return counts.ready + counts.succeeded + counts.failed; }
+
+// As JobSet's controller decides it.
+bool may_start(const Json& dependencies, const std::vector<Group>& groups) {
+    const auto& all = dependencies.items();
+    return std::all_of(all.begin(), all.end(), [&](const Json& dependency) {
+        const auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& each) {
+            return each.name == dependency["name"].as_string();
+        });
+        if (group == groups.end()) return false;
+        const bool completes = dependency["status"].as_string() == "Complete";
+        return (completes ? group->counts.succeeded : started(group->counts)) == group->replicas;
+    });
+}
+
+std::string first_without_pods(const Json& spec, const std::vector<JobStatus>& counts) {
+    const auto& jobs = spec["replicatedJobs"].items();
+    std::vector<Group> groups;
+    for (const Json& job : jobs) {
+        const std::string_view name = job["name"].as_string();
+        const auto found = std::find_if(counts.begin(), counts.end(),
+                                        [&](const JobStatus& each) { return each.name == name; });
+        groups.push_back({name, job["replicas"].int_or(1), found == counts.end() ? JobStatus() : *found});
+    }
+    const bool in_order = spec["startupPolicy"]["startupPolicyOrder"].as_string() == "InOrder";
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        const auto& [name, replicas, has] = groups[i];
+        if (!may_start(jobs[i]["dependsOn"], groups)) continue;
+        if (has.active + has.succeeded + has.failed + has.suspended < replicas) return std::string(name);
+        if (in_order && started(has) != replicas) break;
+    }
+    return {};
+}
+
+}  // namespace
 
 bool is_applied_by_us(const Json& object) {
     return !object["metadata"]["annotations"][applied_hash_annotation].is_null();
@@ -22,6 +67,7 @@ JobSet parse_job_set(const Json& object) {
         if (condition.is_true() && (condition.type == "Completed" || condition.type == "Failed"))
             job_set.finished = std::move(condition);
     job_set.replicated_jobs = parse_jobs_status(object["status"]["replicatedJobsStatus"]);
+    job_set.lacks_pods = first_without_pods(object["spec"], job_set.replicated_jobs);
     return job_set;
 }
 

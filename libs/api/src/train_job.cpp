@@ -83,6 +83,12 @@ Json to_json_tree(const std::vector<JobStatus>& jobs) {
     return list;
 }
 
+bool may_be_corrected(const TrainJob& stored) {
+    const Condition* created = find_condition(stored.conditions, condition::created);
+    const bool is_ours = stored.managed_by.empty() || stored.managed_by == managed_by_us;
+    return is_ours && created && created->status == "False" && stored.jobs_status.empty();
+}
+
 const Condition* terminal_condition(const TrainJob& job) {
     for (const std::string_view type : {condition::complete, condition::failed})
         if (const Condition* found = find_condition(job.conditions, type); found && found->is_true())

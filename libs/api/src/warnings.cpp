@@ -27,7 +27,7 @@ Warnings::Warnings(std::initializer_list<Warning> warnings) {
     for (const Warning& warning : warnings) push_back(warning);
 }
 
-void Warnings::name_rule(std::size_t begin, std::string_view rule) {
+void Warnings::name_rule(std::size_t begin, RuleId rule) {
     for (std::size_t i = begin; i < kept_.size(); ++i)
         if (kept_[i].rule.empty()) kept_[i].rule = rule;
 }

@@ -12,7 +12,7 @@ api::Error usage(const char* what) { return {.code = api::Errc::invalid, .messag
 
 api::Result<> check_status_server(const BuildSettings& settings) {
     const std::string& url = settings.status_url;
-    const bool on = runtime::has_status_gate(settings.feature_gates);
+    const bool on = runtime::Gates(settings.feature_gates).has(runtime::Gate::status);
     if (!on && !url.empty())
         return usage("--status-url has no effect without --feature-gates TrainJobStatus=true");
     if (!on && settings.status_ca_secret != api::ObjectKey())
@@ -28,8 +28,10 @@ api::Result<> check_status_server(const BuildSettings& settings) {
 }  // namespace
 
 void add_options(net::Options& options, BuildSettings& settings) {
-    options.add_list("feature-gates", "LIST", settings.feature_gates,
-                     "what to try out: TrainJobStatus=true tells trainers where to report their progress");
+    options.add_list(
+        "feature-gates", "LIST", settings.feature_gates,
+        "what to try out: TrainJobStatus=true tells trainers where to report their progress; the "
+        "webhook's gates have no effect here");
     options.add("status-url", "URL", settings.status_url,
                 "where they report to; default: https://signalbox-progress.<the lease's default "
                 "namespace>.svc:10443");
@@ -45,7 +47,7 @@ api::Result<> check(const BuildSettings& settings) {
 
 std::optional<runtime::StatusServer> status_server_of(const BuildSettings& settings,
                                                       const std::string& pod_namespace) {
-    if (!runtime::has_status_gate(settings.feature_gates)) return std::nullopt;
+    if (!runtime::Gates(settings.feature_gates).has(runtime::Gate::status)) return std::nullopt;
     const std::string ns = pod_namespace.empty() ? default_namespace : pod_namespace;
     runtime::StatusServer server = {.url = settings.status_url, .ca_secret = settings.status_ca_secret};
     if (server.url.empty())

@@ -5,6 +5,7 @@
 #include "lifecycle/refusal.hpp"
 #include "lifecycle/requeue.hpp"
 #include "lifecycle/ttl.hpp"
+#include "report_stall.hpp"
 #include "retry_state.hpp"
 
 namespace lifecycle {
@@ -15,7 +16,7 @@ struct Overloaded : Cases... {
     using Cases::operator()...;
 };
 template <class... Cases>
-Overloaded(Cases...) -> Overloaded<Cases...>;  // clang-tidy 14 needs to be told
+Overloaded(Cases...) -> Overloaded<Cases...>;  // clang-tidy 14 needs the guide
 
 // A dozen seconds.
 constexpr int usual_looks = 4;
@@ -50,7 +51,7 @@ public:
     void conclude_blindly(const ReadFailed& failed, const Decision& decision) {
         conclusion_.requeue_after =
             sooner(ahead(time_left(job_, now_)), ahead(time_to_live(job_, observed_.ttl, now_)));
-        if (!reports_no_active_pods(observed_)) conclusion_.jobs_status = jobs_status(observed_);
+        if (!reports_no_active_pods(observed_)) follow_counts();
         trouble(failed.object, failed.error);
         if (leads_to_build(decision))
             say_what_delays(api::reason::jobs_build_retrying, failed.object, failed.error);
@@ -59,6 +60,10 @@ public:
     // It holds up nothing but their conditions. Other trouble has its own retry.
     void miss_plugins(const ReadFailed& failed) {
         if (conclusion_.retry_state == RetryState()) trouble(failed.object, failed.error);
+    }
+
+    void look_for_stall(const Decision& decision) {
+        report_stall(conclusion_, observed_, decision, outcome_, now_);
     }
 
     void operator()(const Ignore&) {}
@@ -70,6 +75,7 @@ public:
     }
 
     void operator()(const Finish& finish) {
+        knows_job_set_ = true;  // there will be no other one
         merge_plugin_conditions(conclusion_.conditions, outcome_.plugin_conditions, job_.meta.generation,
                                 now_);
         if (finish.settle) {
@@ -79,6 +85,8 @@ public:
         api::Condition condition = finish.condition;
         condition.observed_generation = job_.meta.generation;
         set_condition(conclusion_.conditions, std::move(condition), now_);
+        std::erase_if(conclusion_.conditions,
+                      [](const auto& c) { return c.type == api::condition::stalled; });
         follow_job_set();
         // A JobSet that has ended needs no cleaning up.
         conclusion_.settled = finish.from_job_set && !observed_.ttl && !outcome_.ttl_unread;
@@ -108,6 +116,7 @@ public:
     }
 
     void operator()(const Run& run) {
+        knows_job_set_ = knows_job_set_ || (run.verifies && std::holds_alternative<Done>(outcome_.result));
         conclusion_.requeue_after = sooner(time_left(job_, now_), {});
         merge_plugin_conditions(conclusion_.conditions, outcome_.plugin_conditions, job_.meta.generation,
                                 now_);
@@ -124,6 +133,7 @@ public:
                                "The JobSet takes a change once none of its pods is active: " + waiting.why));
                        },
                        [&](const JobsReplaced& replaced) { jobs_replaced(replaced); },
+                       [&](const ReadyToCreate&) { creating(); },
                        [&](const WaitingForClaim& waiting) {
                            look_again();
                            forget_trouble();
@@ -132,12 +142,13 @@ public:
                                waiting.claim + " is being deleted; the JobSet is created once it is gone"));
                        },
                        [&](const JobSetRemoved& removed) {
-                           conclusion_.events.push_back(
-                               normal_event(event_reason::job_set_deleted,
-                                            "The suspended JobSet is built anew: " + removed.why));
+                           conclusion_.events.push_back(normal_event(
+                               event_reason::job_set_deleted, "The JobSet is built anew: " + removed.why));
+                           // The caches may never have had it, and then do not tell that it is gone.
+                           if (!had_job_set(job_)) look_again();
                        }},
             outcome_.result);
-        if (own_job_set(observed_)) forget_trouble();
+        if (knows_job_set_ && own_job_set(observed_)) forget_trouble();
         follow_job_set();
     }
 
@@ -265,12 +276,22 @@ private:
     // Where the errors are over, whatever the job waits for now.
     void forget_trouble() {
         const api::Condition* said = api::find_condition(conclusion_.conditions, api::condition::created);
-        if (!said || !tells_of_trouble(*said)) return;
+        if (!said || !is_open(*said)) return;
         own_job_set(observed_) ? created() : say_nothing_of_creation();
+    }
+
+    // Neither False, so that no correction comes between the look at the TrainJob and its JobSet, nor True
+    // yet.
+    void creating() {
+        set(api::condition::created, "Unknown", api::reason::jobs_creating, "The JobSet is being created");
+        conclusion_.decide_again = true;
     }
 
     // Retried with backoff, in case that no event tells when it is mended.
     void not_created(std::string_view reason, std::string message) {
+        const api::Condition* before = api::find_condition(job_.conditions, api::condition::created);
+        // Refused only when it was no trial any more: its own status must not bring the next attempt at once.
+        conclusion_.settled = before && before->reason == api::reason::jobs_creating;
         set(api::condition::created, "False", reason, std::move(message));
         look_again();
     }
@@ -288,12 +309,16 @@ private:
     // What a crash between creating the JobSet and saying so has left out.
     void settle_created(const Finish& finish) {
         const api::Condition* said = api::find_condition(conclusion_.conditions, api::condition::created);
-        const bool unknown = !said || tells_of_trouble(*said);
+        const bool unknown = !said || is_open(*said);
         if (finish.from_job_set || (unknown && own_job_set(observed_))) created();
     }
 
+    void follow_counts() {
+        if (knows_job_set_) conclusion_.jobs_status = jobs_status(observed_);
+    }
+
     void follow_job_set() {
-        conclusion_.jobs_status = jobs_status(observed_);
+        follow_counts();
         follow_generation();
         conclusion_.conditions = in_order(std::move(conclusion_.conditions));
     }
@@ -337,6 +362,7 @@ private:
     const Outcome& outcome_;
     const api::Time now_;
     const Options& options_;
+    bool knows_job_set_ = !may_be_outdated(observed_);  // or there is none
     Conclusion conclusion_;
 };
 
@@ -354,6 +380,7 @@ Conclusion conclude(const Observed& observed, const Decision& decision, const Ou
     else
         std::visit(concluder, decision);
     if (!unread && outcome.plugins_unread) concluder.miss_plugins(*outcome.plugins_unread);
+    if (is_ours(*observed.job)) concluder.look_for_stall(decision);
     Conclusion conclusion = std::move(concluder).take();
     if (is_ours(*observed.job)) report_blocked_deletion(conclusion, observed, now);
     return conclusion;
@@ -378,20 +405,8 @@ Conclusion after_failed_status_write(Conclusion conclusion, const Observed& obse
     report_error(conclusion, before, object + " status", error, now);
     conclusion.retry_state.deletion_told = deletion_told;
     conclusion.retry_state.obstructed_since = obstructed_since;
+    conclusion.retry_state.stall = observed.retry_state.stall;
     return conclusion;
-}
-
-api::Json status_patch(const api::TrainJob& job, const Conclusion& conclusion) {
-    api::Json status = api::Json::object();
-    if (conclusion.conditions != job.conditions) {
-        // An empty list, not null: a status without any member would be refused.
-        api::Json& list = status["conditions"] = api::Json::array();
-        for (const api::Condition& condition : conclusion.conditions)
-            list.push_back(api::to_json_tree(condition));
-    }
-    if (conclusion.jobs_status != job.jobs_status)
-        status["jobsStatus"] = api::to_json_tree(conclusion.jobs_status);
-    return api::Json::object({{"status", std::move(status)}});
 }
 
 }  // namespace lifecycle

@@ -55,6 +55,7 @@ bool ends_the_job(std::string_view type) {
 // Where a condition stands in the list: docs/design/lifecycle.md#conditions. Equal ones keep their order.
 int rank(const api::Condition& condition, bool ended) {
     const bool is_true = condition.is_true();
+    if (condition.type == api::condition::stalled) return 9;
     if (condition.type == api::condition::created) return is_true ? 5 : ended ? 1 : 8;
     if (condition.type == api::condition::suspended) return is_true ? 6 : 0;
     if (ends_the_job(condition.type)) return is_true ? 7 : 2;
@@ -65,13 +66,13 @@ int rank(const api::Condition& condition, bool ended) {
 
 bool is_built_in(std::string_view type) {
     constexpr std::array types = {api::condition::created, api::condition::suspended,
-                                  api::condition::complete, api::condition::failed};
+                                  api::condition::complete, api::condition::failed, api::condition::stalled};
     return std::find(types.begin(), types.end(), type) != types.end();
 }
 
-bool tells_of_trouble(const api::Condition& condition) {
-    constexpr std::array reasons = {api::reason::jobs_creation_retrying, api::reason::jobs_build_retrying,
-                                    api::reason::permission_denied};
+bool is_open(const api::Condition& condition) {
+    constexpr std::array reasons = {api::reason::jobs_creating, api::reason::jobs_creation_retrying,
+                                    api::reason::jobs_build_retrying, api::reason::permission_denied};
     return is_built_in(condition.type) &&
            std::find(reasons.begin(), reasons.end(), condition.reason) != reasons.end();
 }

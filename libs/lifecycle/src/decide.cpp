@@ -50,7 +50,11 @@ std::optional<Finish> controller_failure(const api::TrainJob& job, api::Time now
             "runtimeRef names a " + ref.kind + " of \"" + ref.api_group + "\", which is not supported",
             false);
     if (time_left(job, now) == std::chrono::seconds(0))
-        return fail(api::reason::deadline_exceeded, "TrainJob exceeded its active deadline", true);
+        return fail(api::reason::deadline_exceeded,
+                    "TrainJob exceeded its active deadline of " +
+                        std::to_string(job.active_deadline_seconds.value_or(0)) +
+                        "s: spec.activeDeadlineSeconds",
+                    true);
     return std::nullopt;
 }
 
@@ -98,7 +102,8 @@ Run run(const Observed& observed) {
         .job_set = step,
         .runtime = runtime_source(observed),
         .rebuilds = step == JobSetAction::create && !observed.job->suspend && has_lost_work(*observed.job),
-        .adopts = step == JobSetAction::leave && !observed.job->suspend && !job_set->applied_by_us};
+        .adopts = step == JobSetAction::leave && !observed.job->suspend && !job_set->applied_by_us,
+        .verifies = step == JobSetAction::leave && may_be_outdated(observed)};
 }
 
 Live all_if(bool needed) { return needed ? Live::all : Live::nothing; }
@@ -121,7 +126,7 @@ struct NeedsLive {
             case JobSetAction::refuse: return Live::all;
             case JobSetAction::leave:
             case JobSetAction::update:
-            case JobSetAction::wait_until_gone: return all_if(run.suspend_job_set);
+            case JobSetAction::wait_until_gone: return all_if(run.suspend_job_set || run.verifies);
         }
         return Live::all;
     }

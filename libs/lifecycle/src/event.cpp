@@ -13,8 +13,8 @@ Event event(EventType type, std::string_view reason, std::string_view note) {
         .type = type, .reason = cut_bytes(reason, max_reason_bytes), .note = cut_bytes(note, max_note_bytes)};
 }
 
-// A job's end in failure, and objects that do not come to be, are what people should look at.
-bool is_bad_news(const api::Condition& condition) {
+// Warnings are a job's end in failure, and objects that are not created.
+bool is_failure(const api::Condition& condition) {
     return condition.type == api::condition::failed ||
            (condition.type == api::condition::created && !condition.is_true());
 }
@@ -41,8 +41,8 @@ std::vector<Event> condition_events(std::span<const api::Condition> before,
     for (const api::Condition& condition : after) {
         const api::Condition* old = api::find_condition(before, condition.type);
         if (!is_built_in(condition.type) || (old && says_the_same(*old, condition))) continue;
-        if (tells_of_trouble(condition)) continue;
-        events.push_back(event(is_bad_news(condition) ? EventType::warning : EventType::normal,
+        if (is_open(condition) || condition.type == api::condition::stalled) continue;
+        events.push_back(event(is_failure(condition) ? EventType::warning : EventType::normal,
                                condition.reason, condition.message));
         events.back().needs_status = true;
     }

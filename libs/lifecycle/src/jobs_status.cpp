@@ -33,9 +33,9 @@ std::vector<api::JobStatus> jobs_status(const Observed& observed) {
 bool reports_no_active_pods(const Observed& observed) {
     const api::TrainJob& job = *observed.job;
     if (!job.suspend || api::terminal_condition(job)) return false;
-    const bool told =
+    const bool reported =
         api::is_true(job.conditions, api::condition::suspended) && !api::any_active(job.jobs_status);
-    return !told && !api::any_active(jobs_status(observed));
+    return !reported && !api::any_active(jobs_status(observed));
 }
 
 }  // namespace lifecycle

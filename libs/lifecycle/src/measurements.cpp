@@ -19,7 +19,7 @@ End end_of(const Finish& finish) {
                                                                      : End::unsupported_runtime;
 }
 
-// Somebody else was faster, or another one has the name by now: not for us to mend.
+// Another writer was faster, or another object has the name by now: nothing to repair.
 bool is_failure(const api::Error& error) {
     return error.code != api::Errc::not_found && error.code != api::Errc::conflict;
 }
@@ -37,6 +37,7 @@ std::optional<RequeueReason> requeue_reason(const Observed& observed, const Deci
     const api::JobSet* job_set = own_job_set(observed);
     if (observed.job->meta.deletion && job_set && job_set->meta.deletion) return RequeueReason::clean_up;
     if (std::holds_alternative<Finish>(decision)) return RequeueReason::clean_up;
+    if (conclusion.retry_state.stall && !observed.job->active_deadline_seconds) return RequeueReason::stall;
     const auto* clean_up = std::get_if<CleanUp>(&decision);
     if (!clean_up) return RequeueReason::deadline;
     return clean_up->delete_job_set ? RequeueReason::clean_up : RequeueReason::ttl;

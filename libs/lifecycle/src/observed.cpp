@@ -20,4 +20,12 @@ bool had_job_set(const api::TrainJob& job) {
     return api::is_true(job.conditions, api::condition::created) || !job.jobs_status.empty();
 }
 
+bool may_be_outdated(const Observed& observed) {
+    const api::JobSet* job_set = own_job_set(observed);
+    if (!job_set || !job_set->applied_by_us || job_set->suspend || observed.job->suspend) return false;
+    // Since a correction, `Created` may have become Unknown: a later attempt had no verdict.
+    const api::Condition* created = api::find_condition(observed.job->conditions, api::condition::created);
+    return created && !created->is_true() && observed.job->jobs_status.empty();
+}
+
 }  // namespace lifecycle

@@ -10,7 +10,7 @@ Placement::Placement(const api::Json& live) {
     if (note.empty()) jobs_ = applied_by_us(live).member("spec").member("replicatedJobs");
     const auto space = note.find(' ');
     if (space == note.npos) return;
-    // Somebody may have edited it.
+    // Users can edit it.
     if (auto noted = api::parse_json(note.substr(space + 1))) noted_ = std::move(*noted);
 }
 

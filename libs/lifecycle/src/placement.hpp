@@ -9,7 +9,7 @@
 namespace lifecycle {
 
 /// Which node selectors and tolerations of a JobSet's pods we applied last. Each of these is one field to
-/// server-side apply, and belongs to whoever wrote into it last; so a note next to the hash of what we
+/// server-side apply, and belongs to the manager that wrote it last; so a note next to the hash of what we
 /// applied (runtime/applied_hash.hpp) tells it, or hashes of it. A JobSet without such an annotation is
 /// another release's: there managedFields have to do. Refers to the JobSet that it was read from.
 class Placement {

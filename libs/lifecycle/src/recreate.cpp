@@ -50,23 +50,26 @@ Event template_kept(std::string_view field) {
                              " is not as this controller builds it. Delete the JobSet to begin anew");
 }
 
+std::string_view loss(Recreation verdict) {
+    if (verdict == Recreation::loses_claims) return "delete its volume claims with what they hold";
+    return verdict == Recreation::loses_work ? "run again what has finished" : "";
+}
+
 api::Error cannot_take(Recreation why, const api::Error& refusal) {
-    const bool claims = why == Recreation::loses_claims;
-    return unapplied(refusal, std::string("it cannot be had without a new JobSet, and that would ") +
-                                  (claims ? "delete its volume claims with what they hold"
-                                          : "run again what has finished") +
+    return unapplied(refusal, "it cannot be had without a new JobSet, and that would " +
+                                  std::string(loss(why)) +
                                   "; take the change back, or delete the JobSet to begin anew (the only way "
                                   "where the snapshot of the runtime was deleted after the runtime changed)");
 }
 
 api::Error changed_by_cluster(const api::Error& refusal, std::string field) {
-    api::Error told = refusal;
-    told.message = (field.empty() ? std::string("a field that must not change in a JobSet")
-                                  : std::string("must not change in a JobSet, and")) +
-                   " is changed by a policy or webhook of the cluster with every UPDATE: let it leave "
-                   "JobSets alone that exist";
-    told.field = std::move(field);
-    return told;
+    api::Error error = refusal;
+    error.message = (field.empty() ? std::string("a field that must not change in a JobSet")
+                                   : std::string("must not change in a JobSet, and")) +
+                    " is changed by a policy or webhook of the cluster with every UPDATE: let it leave "
+                    "JobSets alone that exist";
+    error.field = std::move(field);
+    return error;
 }
 
 // The note is "GENERATION/COUNT/UID", with the UID of the last JobSet that counts.
@@ -106,7 +109,7 @@ bool refuses_immutable_field(const api::Error& error) {
 
 bool may_have_run(const api::Json& live) {
     if (!live["spec"]["suspend"].bool_or(false)) return true;
-    // It counts the changes of a spec, and nobody can write it.
+    // It counts the changes of a spec, and no client can write it.
     if (api::parse_meta(live).generation == 1) return false;
     return api::is_taken_over(live) || !only_our_applies_set(live, "suspend");
 }

@@ -68,7 +68,8 @@ bool has_lasted(const RetryState& before, api::Time now) {
 
 bool may_state_again(const RetryState& retry_state, const api::Condition& stored,
                      const api::Condition& wanted, api::Time now) {
-    if (!retry_state.stated || !tells_of_trouble(stored)) return true;
+    // The announcement of an attempt is no cause, and ends with it.
+    if (!retry_state.stated || !is_open(stored) || stored.reason == api::reason::jobs_creating) return true;
     const bool same = stored.status == wanted.status && stored.reason == wanted.reason;
     return now >= *retry_state.stated + (same ? std::chrono::seconds(text_lasts) : lasting);
 }

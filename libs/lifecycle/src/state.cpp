@@ -11,6 +11,7 @@ State state_of(const api::TrainJob& job) {
     if (api::is_true(job.conditions, api::condition::suspended)) return State::suspended;
     const api::Condition* created = api::find_condition(job.conditions, api::condition::created);
     if (created && !created->is_true()) return State::blocked;
+    if (api::is_true(job.conditions, api::condition::stalled)) return State::blocked;
     return had_job_set(job) ? State::running : State::pending;
 }
 

@@ -71,6 +71,8 @@ void DocumentServer::show(const kube::Resource& resource, const std::vector<kube
 }
 
 kube::Async<kube::Response> DocumentServer::send(kube::Request request) {
+    // Nothing here refuses an object for what it is.
+    if (request.target.find("dryRun=All") != request.target.npos) co_return kube::Response{200, request.body};
     request.target = request.target.substr(0, request.target.find('?'));
     co_return answer(request);
 }

@@ -6,7 +6,6 @@
 #include "api/meta.hpp"
 #include "api/names.hpp"
 #include "crd/crd.hpp"
-#include "kube/client/kinds.hpp"
 
 namespace offline {
 namespace {
@@ -73,12 +72,13 @@ const InputObject* Input::find(const kube::Resource& resource, const api::Object
     return at == known.end() ? nullptr : &*at;
 }
 
-api::Result<Input> load_input(const std::vector<Document>& documents, const std::string& ns) {
+api::Result<Input> load_input(const std::vector<Document>& documents, const std::string& ns,
+                              std::span<const kube::Resource> kinds) {
     Input input;
     for (const Document& document : documents) {
         const Json& object = document.object();
         const kube::Resource* resource =
-            kube::find_resource(object["apiVersion"].as_string(), object["kind"].as_string());
+            api::find_resource(object["apiVersion"].as_string(), object["kind"].as_string(), kinds);
         if (!resource && looks_like_ours(object)) return no_such_kind(document);
         if (!resource) {
             input.others.push_back(&document);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "api/names.hpp"
+#include "api/nearest.hpp"
 #include "offline/input.hpp"
 
 namespace offline {
@@ -21,7 +22,12 @@ std::string suggest_runtime(const api::RuntimeRef& wanted, const std::string& ns
     const InputObject* elsewhere = named(true);
     if (elsewhere && elsewhere->key.ns != ns)
         return elsewhere->name() + " is there, but the TrainJob is in namespace \"" + ns + "\"";
-    return "";
+    api::Nearest nearest(wanted.name);
+    for (const InputObject& each : known)
+        if (each.is_ours && each.kind == wanted.kind && (each.key.ns.empty() || each.key.ns == ns))
+            nearest.offer(each.key.name);
+    if (nearest.found().empty()) return "";
+    return "did you mean " + wanted.kind + " \"" + nearest.found() + "\"?";
 }
 
 }  // namespace offline

@@ -1,25 +1,19 @@
-#include "plugins/plugins.hpp"
+#include "runtime/plugin.hpp"
 
 namespace runtime {
-namespace {
 
-constexpr const char* status_gate = "TrainJobStatus";
-
-}  // namespace
-
-api::Result<> check_gates(const FeatureGates& gates) {
-    for (const auto& [name, on] : gates)
-        if (name != status_gate)
-            return api::Error{.code = api::Errc::invalid,
-                              .message = "--feature-gates: there is no gate \"" + name +
-                                         "\"; the only one is " + status_gate};
-    return {};
-}
-
-bool has_status_gate(const FeatureGates& gates) {
-    const auto gate = gates.find(status_gate);
-    return gate != gates.end() && gate->second;
-}
+// Each is in the folder of its name, libs/runtime/src/plugins/<name>.
+std::unique_ptr<Plugin> make_plain_ml();
+std::unique_ptr<Plugin> make_torch();
+std::unique_ptr<Plugin> make_jax();
+std::unique_ptr<Plugin> make_xgboost();
+std::unique_ptr<Plugin> make_initializers();
+std::unique_ptr<Plugin> make_status(StatusServer server);
+std::unique_ptr<Plugin> make_mpi();
+std::unique_ptr<Plugin> make_flux();
+std::unique_ptr<Plugin> make_coscheduling();
+std::unique_ptr<Plugin> make_volcano();
+std::unique_ptr<Plugin> make_job_set();
 
 Pipeline make_pipeline(const Features& features) {
     Pipeline list;

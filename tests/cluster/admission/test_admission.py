@@ -3,6 +3,7 @@
 import pytest
 
 from jobs import ANCESTOR, runtime, train_job
+from progress import running_pods, until, until_held, until_not_created
 from rest import ApiError, wait_for
 
 
@@ -38,6 +39,52 @@ def test_the_deadline_cannot_be_changed_added_or_removed(signalbox, rest, before
         rest.patch("trainjobs", "fixed", {"spec": {"activeDeadlineSeconds": after}})
     assert caught.value.code == 422
     assert any("activeDeadlineSeconds" in (field or "") for field in causes(caught.value.status))
+
+
+def test_what_runs_is_corrected_in_place_until_there_is_a_job_set(signalbox, rest):
+    rest.create(runtime())
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"},
+             "spec": {"hard": {"count/jobsets.jobset.x-k8s.io": "0"}}}
+    rest.create(quota)
+    wait_for("the quota", lambda: rest.get("resourcequotas", "none").get("status", {}).get("hard"))
+    rest.create(train_job("mended", seconds="never"))
+    until_not_created(rest, "mended", "JobsCreationFailed")
+    with pytest.raises(ApiError) as caught:
+        rest.patch("trainjobs", "mended", {"spec": {"trainer": {"resourcesPerNode": {"limits": {"cpu": "1"}, "requests": {"cpu": "2"}}}}})
+    assert set(causes(caught.value.status)) == {"spec.trainer.resourcesPerNode.limits[cpu]"}
+    rest.patch("trainjobs", "mended", {"spec": {"trainer": {"image": "registry.example.com/right:1", "numNodes": 2}}})
+    rest.delete("resourcequotas", "none")
+    until(rest, "mended", "Created")
+    (job,) = rest.get("jobsets", "mended")["spec"]["replicatedJobs"]
+    assert job["template"]["spec"]["parallelism"] == 2
+    assert job["template"]["spec"]["template"]["spec"]["containers"][0]["image"] == "registry.example.com/right:1"
+    late_patch = {"manager": "example.com/late", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [
+        {"name": "node", "template": {"spec": {"template": {"spec": {"serviceAccountName": "default"}}}}}]}}}}
+    for late, field in (({"trainer": {"image": "registry.example.com/other:1"}}, "spec.trainer.image"),
+                        ({"trainer": {"image": None}}, "spec.trainer.image"),
+                        ({"trainer": {"args": ["a"]}}, "spec.trainer.args"),
+                        ({"trainer": {"numNodes": 3}}, "spec.trainer.numNodes"),
+                        ({"initializer": {"model": {"storageUri": "s3://a/b"}}}, "spec.initializer"),
+                        ({"runtimePatches": [*rest.get("trainjobs", "mended")["spec"]["runtimePatches"], late_patch]},
+                         "spec.runtimePatches[1]")):
+        with pytest.raises(ApiError) as caught:
+            rest.patch("trainjobs", "mended", {"spec": late})
+        assert set(causes(caught.value.status)) == {field}
+
+
+def test_a_suspended_job_is_resized_in_the_update_that_resumes_it(signalbox, rest):
+    rest.create(runtime())
+    rest.create(train_job("resized", seconds="never", suspend=True))
+    until_held(rest, "resized")
+    rest.create(train_job("a-name-of-twenty-two-x" * 2 + "xx", seconds="never", suspend=True))
+    with pytest.raises(ApiError) as caught:
+        rest.patch("trainjobs", "a-name-of-twenty-two-x" * 2 + "xx", {"spec": {"trainer": {"numNodes": 1001}}})
+    assert set(causes(caught.value.status)) == {"spec.trainer.numNodes"}
+    rest.patch("trainjobs", "resized", {"spec": {"suspend": False, "trainer": {"numNodes": 3}}})
+    wait_for("three nodes", lambda: len(running_pods(rest, "resized")) == 3)
+    with pytest.raises(ApiError) as caught:
+        rest.patch("trainjobs", "resized", {"spec": {"trainer": {"numNodes": 2}}})
+    assert set(causes(caught.value.status)) == {"spec.trainer.numNodes"}
 
 
 def test_suspend_and_labels_can_be_changed_even_when_the_runtime_is_gone(signalbox, rest):

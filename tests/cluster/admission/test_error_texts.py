@@ -43,7 +43,7 @@ ROWS = [
      'spec.runtimeRef: Invalid value: "absent": ClusterTrainingRuntime not found: it must be created before the TrainJob'),
     ("no runtime in the namespace", job("words", kind="TrainingRuntime"),
      'spec.runtimeRef: Invalid value: "words": TrainingRuntime not found in namespace "default": it must be created before the '
-     "TrainJob"),
+     "TrainJob; did you mean the ClusterTrainingRuntime of that name? Then set spec.runtimeRef.kind"),
     ("long name", job(name="j" * 49),
      f'metadata.name: Invalid value: "{"j" * 49}": must be at most 48 characters long: the Pods of job "node" must have valid names'),
     ("unknown job", patched({"name": "worker"}),

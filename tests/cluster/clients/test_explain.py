@@ -43,10 +43,10 @@ def test_a_running_job_with_its_pods_and_nodes(explain, rest, namespace):
     rest.create(runtime(ttlSecondsAfterFinished=600))
     rest.create(train_job("runs", seconds="never", nodes=2, activeDeadlineSeconds=3600))
     explain.once("2 Running", f"{namespace}/runs")
-    text = explain.once("State     running since ", f"{namespace}/runs")
+    text = explain.once("State     running for ", f"{namespace}/runs")
     lines = text.splitlines()
     assert lines[0].startswith(f"TrainJob  {namespace}/runs, created ")
-    assert lines[1].startswith("State     running since ") and lines[1].endswith("(JobsCreationSucceeded)")
+    assert lines[1].startswith("State     running for ") and lines[1].endswith("(JobsCreationSucceeded)")
     assert any(line.startswith("Deadline  1h since its creation: ") and line.endswith(" left") for line in lines)
     assert "TTL       10m after its end" in lines
     assert "Runtime   ClusterTrainingRuntime plain-test" in lines
@@ -66,7 +66,7 @@ def test_a_job_that_waits_for_room_says_what_no_node_has(explain, rest):
         "command": ["train"], "resourcesPerNode": {"limits": {"nvidia.com/gpu": "99"}}}))
     # The scheduler writes its event before the Pod's condition.
     text = explain.once("  Pending; no node: 0/4 nodes are available", "big")
-    assert "State     waits for its Pods since " in text
+    assert "State     waits for its Pods for " in text
     assert "Pods      1 Pending\n" in text and "Insufficient nvidia.com/gpu" in text
 
 
@@ -88,7 +88,7 @@ def test_a_deadline_that_has_passed(explain, rest):
     rest.create(train_job("late", seconds="never", activeDeadlineSeconds=1))
     wait_for("its end", lambda: "Failed" in true_conditions(rest.get("trainjobs", "late")))
     text = explain.once("JobSet    none", "late")
-    assert "(DeadlineExceeded)" in text and "State     failed since " in text
+    assert " ago (DeadlineExceeded)" in text and "State     failed " in text
     assert "Deadline  1s; the job has ended" in text
 
 
@@ -101,7 +101,7 @@ def test_a_changed_runtime_is_compared_with_the_jobs_snapshot(explain, rest):
     rest.replace("clustertrainingruntimes", made)
     text = explain("held")
     print(text)
-    assert "State     suspended since " in text and "JobSet    suspended" in text and "Pods      none" in text
+    assert "State     suspended for " in text and "JobSet    suspended" in text and "Pods      none" in text
     assert "Deadline  1m from the next resume on; it does not run while suspended\n" in text
     assert "changed since the job began; the job keeps its snapshot:\n            mlPolicy.numNodes: 1 -> 3\n" in text
 
@@ -114,7 +114,7 @@ def test_a_job_that_cannot_be_built_says_why(explain, signalbox, rest):
         assert "State     not looked at yet\n" in explain("unbuilt")
     wait_for("the condition", lambda: conditions(rest.get("trainjobs", "unbuilt")).get("Created"))
     text = explain("unbuilt")
-    assert "State     cannot be created since " in text and "(JobsBuildFailed)" in text
+    assert "State     cannot be created for " in text and "(JobsBuildFailed)" in text
     assert '"gone" does not exist; create it, and this TrainJob goes on' in text
     assert "Runtime   ClusterTrainingRuntime gone, which does not exist\n" in text
 
@@ -141,7 +141,7 @@ def test_objects_that_the_user_may_not_read_are_named(ask, explain, cluster, kub
     kubectl("create", "rolebinding", "reader", "--role=reader", f"--serviceaccount={namespace}:reader")
     wait_for("the role to count", lambda: ask(f"{namespace}/seen", kubeconfig=kubeconfig).returncode == 0)
     text = explain(f"{namespace}/seen", kubeconfig=kubeconfig)
-    assert "State     has its JobSet since " in text and "JobSet    runs" in text
+    assert "State     has its JobSet for " in text and "JobSet    runs" in text
     for part in ("Pods      could not be read: ", "Events    could not be read: ", "of-the-team, which could not be read: ",
                  "TTL       not known: "):
         assert part in text
@@ -240,11 +240,11 @@ def test_watching_shows_each_change_and_ends_with_the_job(signalbox, kubeconfig,
                                 text=True, env={**os.environ, "KUBECONFIG": str(kubeconfig)})
     try:
         first = [watching.stdout.readline() for _ in range(2)]
-        assert first[1].startswith("State     suspended since ")
+        assert first[1].startswith("State     suspended for ")
         rest.patch("trainjobs", "watched", {"spec": {"suspend": False}})
         wait_for("its end", lambda: "Complete" in true_conditions(rest.get("trainjobs", "watched")))
         for line in watching.stdout:
-            if line.startswith("State     complete since "):
+            if line.startswith("State     completed "):
                 break
         rest.delete("trainjobs", "watched")
         remaining, _ = watching.communicate(timeout=60)

@@ -53,7 +53,8 @@ def test_after_the_deadline_the_guides_query_prints_the_failed_condition(signalb
 
     printed = kubectl("get", "trainjob", "my-trainjob", "-o", JSONPATH)
     failed = next(c for c in parse_all(printed) if c["type"] == "Failed")
-    assert (failed["reason"], failed["message"]) == ("DeadlineExceeded", "TrainJob exceeded its active deadline")
+    assert (failed["reason"], failed["message"]) == (
+        "DeadlineExceeded", "TrainJob exceeded its active deadline of 2s: spec.activeDeadlineSeconds")
     wait_for("its pods to go", lambda: not pods(rest))
 
 

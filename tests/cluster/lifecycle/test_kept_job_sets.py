@@ -11,6 +11,11 @@ from rest import wait_for
 SIZE = {"resources": {"requests": {"storage": "1Gi"}}, "accessModes": ["ReadWriteOnce"], "storageClassName": ""}
 
 
+# Only a new JobSet has another affinity.
+ANYWHERE = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+    {"matchExpressions": [{"key": "kubernetes.io/os", "operator": "Exists"}]}]}}}
+
+
 def job_template(blueprint, number=0):
     return blueprint["spec"]["template"]["spec"]["replicatedJobs"][number]["template"]["spec"]
 
@@ -189,7 +194,7 @@ def test_a_job_set_stays_if_its_successor_would_be_denied(signalbox, rest):
                  "spec": {"hard": {"count/jobsets.jobset.x-k8s.io": "0"}}})
     wait_for("the quota", lambda: rest.get("resourcequotas", "none").get("status", {}).get("hard"))
     rest.patch("trainjobs", "bounded", {"spec": {"labels": {"a": "b"}, "runtimePatches": [
-        pod_patch(serviceAccountName="default")]}})
+        pod_patch(affinity=ANYWHERE)]}})
     condition = until_not_created(rest, "bounded", "JobsCreationFailed")
     assert "the change needs a new JobSet, which would be refused: " in condition["message"] and "exceeded quota" in condition["message"]
     assert uid(rest.get("jobsets", "bounded")) == before
@@ -205,7 +210,7 @@ def test_a_job_set_is_recreated_although_the_quota_of_job_sets_is_full(signalbox
     rest.create(train_job("alone", suspend=True))
     before = uid(until_held(rest, "alone"))
     assert rest.get("resourcequotas", "one")["status"]["used"] == {count: "1"}
-    patch(rest, "alone", pod_patch(serviceAccountName="default"))
+    patch(rest, "alone", pod_patch(affinity=ANYWHERE))
     wait_for("a new JobSet", lambda: uid(rest.get("jobsets", "alone")) not in (None, before))
     until(rest, "alone", "Created")
     resume(rest, "alone")

@@ -31,10 +31,8 @@ CHANGES = {
     "job annotations": ({"template": {"metadata": {"annotations": {"example.com/a": "b"}}}}, False),
     "affinity": (pods_with({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
         {"matchExpressions": [{"key": "kubernetes.io/os", "operator": "Exists"}]}]}}}}), False),
-    "volumes": (pods_with({"volumes": [{"name": "scratch", "emptyDir": {}}],
-                           "containers": [{"name": "node", "volumeMounts": [{"name": "scratch", "mountPath": "/s"}]}]}), False),
-    "environment": (pods_with({"containers": [{"name": "sidecar", "env": [{"name": "A", "value": "b"}]}]}), False),
-    "one of each kind": (pods_with({"nodeSelector": {"a": "b"}, "serviceAccountName": "default"}), False),
+    "one of each kind": ({"template": {"metadata": {"labels": {"example.com/c": "d"}},
+                                       "spec": {"template": {"spec": {"nodeSelector": {"a": "b"}}}}}}, False),
 }
 # Changes that are withdrawn while suspended. JobSet would keep them in its existing Jobs, so the Jobs are replaced.
 FIVE = ("pod labels", "pod annotations", "node selector", "tolerations", "scheduling gates")

@@ -22,7 +22,8 @@ def test_a_deadline_ends_the_job_and_its_pods_and_a_restart_does_not_move_it(sig
     job = until(rest, "late", "Failed", "DeadlineExceeded")
     # The restart has not started a new period.
     assert 4 <= since(job, "Failed") - created_at(job) < 7
-    assert true_conditions(job)["Failed"]["message"] == "TrainJob exceeded its active deadline"
+    assert true_conditions(job)["Failed"]["message"] == \
+        "TrainJob exceeded its active deadline of 4s: spec.activeDeadlineSeconds"
     wait_for("JobSet and pods to be deleted", lambda: not rest.get("jobsets", "late") and not pods(rest, "late"))
     assert rest.get("trainjobs", "late") is not None
 

@@ -310,7 +310,7 @@ TEST_CASE("a runtime that does not exist is the TrainJob's fault", "[review]") {
     CHECK(desk.log_text.empty());
 }
 
-TEST_CASE("nobody knows while lookups fail, and the log says so once", "[review]") {
+TEST_CASE("there is no verdict while lookups fail, and the log says so once", "[review]") {
     struct Case {
         const char* name;
         api::Error error;
@@ -345,7 +345,7 @@ TEST_CASE("nobody knows while lookups fail, and the log says so once", "[review]
     }
 }
 
-TEST_CASE("that lookups fail and work in turn is told once a minute", "[review]") {
+TEST_CASE("that lookups fail and work in turn is logged once a minute", "[review]") {
     Desk desk;
     desk.patience = 0s;
     const auto works = desk.server.answer;

@@ -46,14 +46,20 @@ Json named(Json object, const std::string& name) {
     return object;
 }
 
+// Its patches change while it is suspended, which is judged by the runtime and the JobSet.
+net::HttpRequest with_another_patch(Json job) {
+    job["spec"]["suspend"] = true;
+    const Json before = job;
+    job["spec"]["runtimePatches"] = Json::array({Json::object({{"manager", "example.com/test"}})});
+    return post(test::train_job_path, review("UPDATE", job, before));
+}
+
 // An update that is judged by the runtime of that name.
 net::HttpRequest update(const std::string& runtime, const char* status = R"({})") {
     Json job = named(test::train_job(), runtime + "-job");
     job["spec"]["runtimeRef"]["name"] = runtime;
     job["status"] = *api::parse_json(status);
-    const Json before = job;
-    job["spec"]["trainer"]["image"] = "registry.example.com/train:2";
-    return post(test::train_job_path, review("UPDATE", job, before));
+    return with_another_patch(std::move(job));
 }
 
 constexpr const char* created = R"({"jobsStatus": [{"name": "node"}]})";
@@ -213,9 +219,8 @@ TEST_CASE("a second opinion of the live runtime does not wait for the first one'
     desk.store(kube::resources::cluster_training_runtimes, large_runtime());
     Json job = named(test::train_job(), "large-job");
     job["spec"]["runtimeRef"]["name"] = "large";
-    const Json before = job;
     job["spec"]["trainer"]["env"] = Json::array({Json::object({{"name", "PET_NNODES"}, {"value", "1"}})});
-    CHECK(desk.ask(post(test::train_job_path, review("UPDATE", job, before))).allowed());
+    CHECK(desk.ask(with_another_patch(std::move(job))).allowed());
 }
 
 TEST_CASE("TrainJobs are listed for one review at a time", "[facts]") {

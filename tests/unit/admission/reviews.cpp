@@ -80,11 +80,12 @@ std::vector<std::string> Reply::causes() const {
     return texts;
 }
 
-Desk::Desk(const runtime::Features& features, const kube::Namespaces& namespaces)
+Desk::Desk(const runtime::Features& features, const kube::Namespaces& namespaces,
+           admission::ReviewPolicy policy)
     : log(net::LogLevel::info, net::LogFormat::text, [this](std::string_view line) { log_text += line; }),
       pipeline(runtime::make_pipeline(features)),
       inputs(runtimes, server, pipeline, namespaces, &turns),
-      handler(inputs, clock, review_metrics, log, pipeline, namespaces, {}, &budget, &turns) {
+      handler(inputs, clock, review_metrics, log, pipeline, namespaces, std::move(policy), &budget, &turns) {
     server.answer = [this](const kube::Request& request) -> api::Result<kube::Response> {
         for (const auto& [path, object] : stored) {
             if (path != request.target) continue;

@@ -42,7 +42,8 @@ struct Reply {
 /// A ReviewHandler on a virtual clock, with a scripted API server that knows the objects in `stored`.
 class Desk {
 public:
-    explicit Desk(const runtime::Features& features = {}, const kube::Namespaces& namespaces = {});
+    explicit Desk(const runtime::Features& features = {}, const kube::Namespaces& namespaces = {},
+                  admission::ReviewPolicy policy = {});
 
     Reply ask(net::HttpRequest request);
     /// Also says whether the answer was there at once.

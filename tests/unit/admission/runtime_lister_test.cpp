@@ -76,3 +76,27 @@ TEST_CASE("a runtime that is too large is refused with its size", "[view]") {
     CHECK(found.error().field == "spec.runtimeRef");
     CHECK_THAT(found.error().message, Catch::Contains("a runtime may hold 50000"));
 }
+
+TEST_CASE("the nearest name is one of the same namespace", "[view]") {
+    RuntimeLister view;
+    for (const char* name : {"torch-distributed", "mpi-distributed", "jax"})
+        view.set({"", name}, admission::make_runtime_text(test::cluster_runtime(name)));
+    view.set({"team-a", "torch-secret"},
+             admission::make_runtime_text(test::namespaced_runtime("torch-secret")));
+    CHECK(view.nearest({"", "torch-distribted"}) == "torch-distributed");
+    CHECK(view.nearest({"", "torch-secret"}).empty());
+    CHECK(view.nearest({"team-a", "torch-secrt"}) == "torch-secret");
+    CHECK(view.nearest({"team-b", "torch-secrt"}).empty());
+    CHECK(view.nearest({"", "xgboost"}).empty());
+    CHECK(RuntimeLister().nearest({"", "jax"}).empty());
+}
+
+TEST_CASE("of very many names those around the misspelt one are compared", "[view]") {
+    RuntimeLister view;
+    const auto text = admission::make_runtime_text(test::cluster_runtime());
+    for (int i = 1000; i < 2000; ++i) view.set({"", "runtime-" + std::to_string(i)}, text);
+    view.set({"", "a-runtime"}, text);
+    CHECK(view.nearest({"", "runtime-1500x"}) == "runtime-1500");
+    CHECK(view.nearest({"", "z-runtime"}).empty());
+    CHECK(view.nearest({"", "b-runtime"}) == "a-runtime");
+}

@@ -100,7 +100,7 @@ TEST_CASE("a token for another audience, or from a server that knows none, is re
     }
 }
 
-TEST_CASE("only those users are let in who are named", "[callers]") {
+TEST_CASE("only named users are let in", "[callers]") {
     Gate named({.audience = "webhook", .users = {"alice", "bob"}});
     CHECK(named.call("good") == AuthResult::admitted);
     Gate others({.audience = "webhook", .users = {"bob"}});
@@ -123,7 +123,7 @@ TEST_CASE("an answer is remembered for a while, whatever it was", "[callers]") {
     }
 }
 
-TEST_CASE("who is let in no more is refused when the memory has ended", "[callers]") {
+TEST_CASE("a user that may no longer call is refused when the memory has ended", "[callers]") {
     Gate gate;
     CHECK(gate.call("good") == AuthResult::admitted);
     gate.audiences = Json();
@@ -132,7 +132,7 @@ TEST_CASE("who is let in no more is refused when the memory has ended", "[caller
     CHECK(gate.check.from_cache("good") == AuthResult::unauthorized);
 }
 
-TEST_CASE("strangers with ever new tokens do not drive out those who may call", "[callers]") {
+TEST_CASE("ever new tokens do not drive out accepted ones", "[callers]") {
     Gate gate;
     CHECK(gate.call("good") == AuthResult::admitted);
     for (std::size_t i = 0; i < 2 * TokenAuthenticator::most_remembered; ++i)
@@ -157,7 +157,7 @@ TEST_CASE("many calls with one token make one request", "[callers]") {
     }
 }
 
-TEST_CASE("nobody is let in while the API server cannot say who calls", "[callers]") {
+TEST_CASE("no caller is let in while the API server cannot check tokens", "[callers]") {
     const std::pair<const char*, void (*)(Gate&)> cases[] = {
         {"unreachable", [](Gate& g) { g.trouble = api::Error{.code = api::Errc::unavailable}; }},
         {"a permission is missing", [](Gate& g) { g.trouble = refusal(403, api::Errc::forbidden); }},

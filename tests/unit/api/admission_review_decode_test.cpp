@@ -120,7 +120,7 @@ TEST_CASE("a review may be cut anywhere without harm", "[api]") {
         CHECK(decode_admission_review(std::string_view(review).substr(0, size)).has_error());
 }
 
-TEST_CASE("who wrote which field last is left out of both objects, and nothing else is", "[api]") {
+TEST_CASE("managed fields are left out of both objects, and nothing else is", "[api]") {
     const auto request = changed([](Json& r) {
         for (const char* object : {"object", "oldObject"}) {
             r[object]["metadata"]["managedFields"] = Json::array({Json::object({{"manager", "kubectl"}})});

@@ -76,7 +76,7 @@ TEST_CASE("field errors are denied with one cause each", "[api]") {
             {"reason": "FieldValueInvalid", "field": "spec.b", "message": "Invalid value: 3: too many"}]}})"));
 }
 
-TEST_CASE("a single field error is told without brackets", "[api]") {
+TEST_CASE("a single field error is written without brackets", "[api]") {
     const Verdict verdict = validated(
         request, {{.type = FieldErrorType::forbidden, .field = "spec.a", .detail = "field is immutable"}});
     REQUIRE(verdict.denial);
@@ -135,11 +135,12 @@ TEST_CASE("of very many warnings the first are sent, with the number of the othe
     CHECK(sent[31] == Json("warning 31"));
     CHECK(sent[32] == Json("and 59978 more warnings"));
 
-    Warnings few = {{.text = "a", .rule = "W1"}, {.text = "b"}};
-    few.append({{.text = "b", .rule = "W2"}, {.text = "c"}});
-    few.name_rule(1, "W3");
-    CHECK(few ==
-          Warnings{{.text = "a", .rule = "W1"}, {.text = "b", .rule = "W3"}, {.text = "c", .rule = "W3"}});
+    Warnings few = {{.text = "a", .rule = api::RuleId("W1")}, {.text = "b"}};
+    few.append({{.text = "b", .rule = api::RuleId("W2")}, {.text = "c"}});
+    few.name_rule(1, api::RuleId("W3"));
+    CHECK(few == Warnings{{.text = "a", .rule = api::RuleId("W1")},
+                          {.text = "b", .rule = api::RuleId("W3")},
+                          {.text = "c", .rule = api::RuleId("W3")}});
     few.append(warnings);
     CHECK(few.size() == 32);
     CHECK(few.more() == 3 + warnings.more());

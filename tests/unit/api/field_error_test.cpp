@@ -42,7 +42,7 @@ TEST_CASE("a field error reads as Kubernetes writes it", "[api]") {
     }
 }
 
-TEST_CASE("a field error shows a text that nobody can read to its end by its beginning", "[api]") {
+TEST_CASE("a field error shows the beginning of a very long text", "[api]") {
     const auto shown = [](const std::string& value) {
         return body({.type = Type::invalid, .value = value, .detail = "no"});
     };

@@ -62,3 +62,52 @@ TEST_CASE("a JobSet belongs to the TrainJob whose uid controls it", "[api]") {
     job.meta.uid = "u2";
     CHECK_FALSE(job_set.belongs_to(job));
 }
+
+// `jobs` and `counts` as JSON lists.
+static std::string lacking(const std::string& jobs, const std::string& counts, const std::string& more = "") {
+    return parse_job_set(parse_json(R"({"spec":{"replicatedJobs":)" + jobs + more +
+                                    R"(},"status":{"replicatedJobsStatus":)" + counts + "}}")
+                             .value())
+        .lacks_pods;
+}
+
+TEST_CASE("a replicated job lacks Pods while it is due and fewer Jobs count than it has replicas") {
+    const std::string one = R"([{"name":"node"}])";
+    const std::string two = R"([{"name":"node","replicas":2}])";
+    CHECK(lacking(one, "[]") == "node");
+    CHECK(lacking(one, R"([{"name":"node"}])") == "node");
+    for (const char* count : {"active", "succeeded", "failed", "suspended"}) {
+        INFO(count);
+        CHECK(lacking(one, R"([{"name":"node",")" + std::string(count) + R"(":1}])").empty());
+        CHECK(lacking(two, R"([{"name":"node",")" + std::string(count) + R"(":1}])") == "node");
+    }
+    CHECK(lacking(two, R"([{"name":"node","active":1,"succeeded":1}])").empty());
+    CHECK(lacking("[]", "[]").empty());
+}
+
+TEST_CASE("a replicated job that depends on others is due once they are ready, or complete") {
+    const auto after = [](const char* status) {
+        return R"([{"name":"node","dependsOn":[{"name":"data","status":")" + std::string(status) +
+               R"("}]},{"name":"data","replicas":2}])";
+    };
+    const std::string active = R"([{"name":"data","active":2}])";
+    const std::string ready = R"([{"name":"data","active":2,"ready":2}])";
+    const std::string complete = R"([{"name":"data","succeeded":2}])";
+    CHECK(lacking(after("Complete"), active).empty());
+    CHECK(lacking(after("Complete"), ready).empty());
+    CHECK(lacking(after("Complete"), complete) == "node");
+    CHECK(lacking(after("Ready"), active).empty());
+    CHECK(lacking(after("Ready"), ready) == "node");
+    CHECK(lacking(after("Ready"), complete) == "node");
+}
+
+TEST_CASE("in order, a replicated job is due once those before it have started") {
+    const std::string jobs = R"([{"name":"launcher"},{"name":"node"}])";
+    const std::string in_order = R"(,"startupPolicy":{"startupPolicyOrder":"InOrder"})";
+    const std::string active = R"([{"name":"launcher","active":1}])";
+    const std::string ready = R"([{"name":"launcher","active":1,"ready":1}])";
+    CHECK(lacking(jobs, active, in_order).empty());
+    CHECK(lacking(jobs, ready, in_order) == "node");
+    CHECK(lacking(jobs, active) == "node");
+    CHECK(lacking(jobs, "[]", in_order) == "launcher");
+}

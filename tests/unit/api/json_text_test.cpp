@@ -324,6 +324,19 @@ TEST_CASE("what is left out has to be valid as well, and is blamed as if it were
     CHECK(parse_json_without(begin + nested(max_json_depth - 4) + "}}}}", omit));
 }
 
+TEST_CASE("members of the items of a list can be left out", "[api]") {
+    static constexpr std::string_view templates[] = {"spec", "jobs", "[]", "template"};
+    static constexpr JsonPath paths[] = {templates};
+    const auto tree = parse_json_without(
+        R"({"spec":{"jobs":[{"name":"a","template":{"x":1}},{"template":[],"deep":[{"template":2}]},3],)"
+        R"("template":4,"other":[{"template":5}]}})",
+        paths);
+    REQUIRE(tree);
+    CHECK(
+        to_json(*tree) ==
+        R"({"spec":{"jobs":[{"name":"a"},{"deep":[{"template":2}]},3],"other":[{"template":5}],"template":4}})");
+}
+
 TEST_CASE("leaving out is parsing and erasing, also of broken text", "[api]") {
     RandomJson random(25);
     const auto parsed_and_erased = [](const std::string& text) {

@@ -29,7 +29,7 @@ spec:
           spec:
             template:
               spec:
-                containers: [{name: node}]
+                containers: [{name: node, image: i}]
 )";
 
 const std::string job = R"(apiVersion: trainer.kubeflow.org/v1alpha1
@@ -88,12 +88,13 @@ TEST_CASE("findings name the line of their field", "[check]") {
          "in.yaml:1: TrainJob default/1job is refused: <nil>: Invalid value: metadata.name "},
         {"the webhook", changed(both, "numNodes: 2", "env: [{name: PET_NNODES}]"), "",
          "in.yaml:9: TrainJob default/job is refused: spec.trainer.env: Invalid value: \"PET_NNODES\": "},
-        {"a runtime", job + "---\n" + changed(plain_runtime, "[{name: node}]", "[{name: main}]"), "",
+        {"a runtime",
+         job + "---\n" + changed(plain_runtime, "[{name: node, image: i}]", "[{name: main, image: i}]"), "",
          "in.yaml:1: TrainJob default/job is allowed"},
         {"an unknown field", changed(both, "numNodes", "nodes"), "",
          "in.yaml:9: TrainJob default/job is refused: unknown field \"spec.trainer.nodes\""},
         {"an update", changed(both, "numNodes: 2", "numNodes: 3"), both,
-         "in.yaml:8: TrainJob default/job is refused: spec.trainer: Invalid value: "},
+         "in.yaml:9: TrainJob default/job is refused: spec.trainer.numNodes: Invalid value: "},
     };
     for (const Case& c : cases) {
         INFO(c.name);
@@ -131,6 +132,12 @@ TEST_CASE("a runtime of the other kind or in another namespace is named", "[chec
           "\"default\"\n");
 }
 
+TEST_CASE("the nearest name of a runtime is named", "[check]") {
+    Desk desk;
+    CHECK(desk.check(changed(job, "name: plain", "name: plan") + "---\n" + plain_runtime).err ==
+          "in.yaml:6: hint: did you mean ClusterTrainingRuntime \"plain\"?\n");
+}
+
 TEST_CASE("unknown fields are what --validate says", "[check]") {
     const std::string text = changed(job, "numNodes", "nodes") + "---\n" + plain_runtime;
     Desk desk;
@@ -143,7 +150,7 @@ TEST_CASE("unknown fields are what --validate says", "[check]") {
 }
 
 TEST_CASE("a runtime may opt out of the webhook as in the cluster", "[check]") {
-    const std::string broken = changed(plain_runtime, "[{name: node}]", "[{name: main}]");
+    const std::string broken = changed(plain_runtime, "[{name: node, image: i}]", "[{name: main}]");
     const std::string out = changed(
         broken, "name: plain", "name: plain\n  labels: {trainer.kubeflow.org/webhook-validation: disabled}");
     Desk desk;

@@ -14,6 +14,8 @@ using api::Json;
 
 constexpr const char* job_path = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/vision/trainjobs/night";
 constexpr const char* job_set_path = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/vision/jobsets/night";
+constexpr const char* lease_path =
+    "/apis/coordination.k8s.io/v1/namespaces/kubeflow-system/leases/trainer.kubeflow.org";
 constexpr const char* pods_query =
     "/api/v1/namespaces/vision/pods?limit=500&labelSelector=jobset.sigs.k8s.io%2Fjobset-name%3Dnight";
 constexpr const char* own_events =
@@ -52,8 +54,9 @@ public:
 api::Result<cli::RelatedObjects> look(Answers& server) {
     boost::asio::io_context context;
     api::Result<cli::RelatedObjects> seen = api::Error{.message = "it has not ended"};
-    boost::asio::co_spawn(context, cli::collect(server, {"vision", "night"}),
-                          [&](std::exception_ptr, auto result) { seen = std::move(result); });
+    boost::asio::co_spawn(
+        context, cli::collect(server, {"vision", "night"}, {"kubeflow-system", "trainer.kubeflow.org"}),
+        [&](std::exception_ptr, auto result) { seen = std::move(result); });
     context.run();
     return seen;
 }
@@ -121,7 +124,7 @@ TEST_CASE("of a TrainJob in a queue its newest Workload is read, in the version 
 TEST_CASE("what may not be read is named, and the rest is there", "[explain]") {
     Answers server;
     const api::Error forbidden = {.code = api::Errc::forbidden, .message = "no"};
-    for (const char* target : {pods_query, job_events, job_set_path,
+    for (const char* target : {pods_query, job_events, job_set_path, lease_path,
                                "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes/torch",
                                "/api/v1/namespaces/vision/configmaps/night-runtime-snapshot"})
         server.errors[target] = forbidden;
@@ -133,6 +136,7 @@ TEST_CASE("what may not be read is named, and the rest is there", "[explain]") {
     CHECK(seen->job_set.unread == "no");
     CHECK(seen->runtime.unread == "no");
     CHECK(seen->snapshot.unread == "no");
+    CHECK(seen->lease.unread == "no");
 }
 
 TEST_CASE("a TrainJob that cannot be read says why", "[explain]") {

@@ -65,7 +65,7 @@ TEST_CASE("the document of a job has the fields of the guide", "[explain]") {
     const std::string text = api::to_json(explain_document(seen, now));
     for (
         const char* part :
-        {R"("state":"waits for its Pods")",
+        {R"("state":"waits for its Pods")", R"("since":"2026-01-15T11:00:05Z")",
          R"("pods":[{"name":"p","node":"n1","phase":"Failed","problem":"evicted"}])",
          R"("events":[{"count":1,"last":"2026-01-15T11:59:00Z","message":"m","object":"Pod p","reason":"R","warning":true}])",
          R"("conditions":[{"message":"done","reason":"JobsCreationSucceeded","since":"2026-01-15T11:00:05Z","status":"True","type":"Created"}])",
@@ -76,8 +76,15 @@ TEST_CASE("the document of a job has the fields of the guide", "[explain]") {
         CHECK(has(text, part));
     }
     CHECK_FALSE(has(text, "unread"));
+    CHECK_FALSE(has(text, "lease"));
+    seen.lease.found = lease("11:54:50.000000", "a");
+    CHECK(explain_document(seen, now)["lease"] ==
+          "no reconciler leads: kubeflow-system/trainer.kubeflow.org was renewed 5m 10s ago");
     seen.pods = {.found = {}, .unread = "forbidden"};
+    seen.lease = {.found = {}, .unread = "forbidden"};
     CHECK(has(api::to_json(explain_document(seen, now)), R"("unread":{"pods":"forbidden"})"));
+    seen.job["status"] = Json::object();
+    CHECK(explain_document(seen, now)["unread"]["lease"] == "forbidden");
 }
 
 }  // namespace cli

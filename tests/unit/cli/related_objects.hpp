@@ -27,11 +27,19 @@ inline constexpr const char* job_set_text = R"({
                                       "apiVersion": "trainer.kubeflow.org/v1alpha1"}]},
     "status": {"replicatedJobsStatus": [{"name": "node", "active": 1, "ready": 0, "succeeded": 0, "failed": 0, "suspended": 0}]}})";
 
+inline Json lease(const std::string& renewed, const char* holder) {
+    return Json::object({{"spec", Json::object({{"renewTime", "2026-01-15T" + renewed + "Z"},
+                                                {"leaseDurationSeconds", 15},
+                                                {"holderIdentity", holder}})}});
+}
+
 inline RelatedObjects running() {
     RelatedObjects seen;
     seen.job = parsed(job_text);
     seen.runtime.found = parsed(runtime_text);
     seen.job_set.found = parsed(job_set_text);
+    seen.lease_key = {"kubeflow-system", "trainer.kubeflow.org"};
+    seen.lease.found = lease("11:59:58.123456", "a");
     return seen;
 }
 

@@ -15,8 +15,7 @@ TEST_CASE("a running job is one screen", "[explain]") {
         "message": "Succeeded to create Jobs", "lastTimestamp": "2026-01-15T11:00:05Z"})"));
     CHECK(screen(seen) ==
           "TrainJob  vision/night, created 1h ago\n"
-          "State     running since 59m 55s (JobsCreationSucceeded)\n"
-          "          done\n"
+          "State     running for 59m 55s (JobsCreationSucceeded)\n"
           "Deadline  2h since its creation: 1h left\n"
           "TTL       10m after its end\n"
           "Runtime   ClusterTrainingRuntime torch\n"
@@ -43,13 +42,19 @@ TEST_CASE("each state says what it means", "[explain]") {
          [](RelatedObjects& s) {
              conditions(s, condition("Created", "False", "JobsBuildFailed", "spec.x: wrong"));
          },
-         "State     cannot be created since 30m (JobsBuildFailed)\n          spec.x: wrong\n"},
+         "State     cannot be created for 30m (JobsBuildFailed)\n          spec.x: wrong\n"},
         {"without a verdict",
          [](RelatedObjects& s) {
              conditions(s, condition("Created", "Unknown", "JobsCreationRetrying", "JobSet: webhook down"));
          },
-         "State     not created yet, retried since 30m (JobsCreationRetrying)\n          JobSet: webhook "
+         "State     not created yet, retried for 30m (JobsCreationRetrying)\n          JobSet: webhook "
          "down\n"},
+        {"stalled",
+         [](RelatedObjects& s) {
+             s.job["status"]["conditions"].push_back(
+                 condition("Stalled", "True", "PodsNotCreated", "job node: exceeded quota"));
+         },
+         "State     stalled for 30m (PodsNotCreated)\n          job node: exceeded quota\n"},
         {"suspended and blocked",
          [](RelatedObjects& s) {
              s.job["spec"]["suspend"] = true;
@@ -57,20 +62,41 @@ TEST_CASE("each state says what it means", "[explain]") {
              s.job["status"]["conditions"].push_back(
                  condition("Created", "False", "JobsBuildFailed", "spec.x: wrong"));
          },
-         "State     suspended since 30m (Suspended)\n          Created=False (JobsBuildFailed) spec.x: "
+         "State     suspended for 30m (Suspended)\n          Created=False (JobsBuildFailed) spec.x: "
          "wrong\n"},
         {"suspended",
          [](RelatedObjects& s) {
              s.job["spec"]["suspend"] = true;
              conditions(s, condition("Suspended", "True", "Suspended"));
          },
-         "State     suspended since 30m (Suspended)\nDeadline  2h from the next resume on; it does not run "
+         "State     suspended for 30m (Suspended)\nDeadline  2h from the next resume on; it does not run "
          "while suspended\n"},
         {"resumed",
          [](RelatedObjects& s) {
              s.job["status"]["conditions"].push_back(condition("Suspended", "False", "Resumed"));
          },
-         "Deadline  2h since the last resume: 1h 30m left\n"},
+         "State     waits for its Pods for 30m (Resumed)\nDeadline  2h since the last resume: 1h 30m "
+         "left\n"},
+        {"resumed before its objects were made",
+         [](RelatedObjects& s) {
+             Json resumed = condition("Suspended", "False", "Resumed");
+             resumed["lastTransitionTime"] = "2026-01-15T11:00:01Z";
+             s.job["status"]["conditions"].push_back(resumed);
+         },
+         "State     waits for its Pods for 59m 55s (JobsCreationSucceeded)\n"},
+        {"resumed, without the condition Created",
+         [](RelatedObjects& s) {
+             conditions(s, condition("Suspended", "False", "Resumed", "TrainJob is resumed"));
+             s.job["status"]["jobsStatus"] = parsed(R"([{"name": "node", "active": 1}])");
+         },
+         "State     waits for its Pods for 30m (Resumed)\nDeadline"},
+        {"resumed and blocked",
+         [](RelatedObjects& s) {
+             conditions(s, condition("Suspended", "False", "Resumed"));
+             s.job["status"]["conditions"].push_back(
+                 condition("Created", "False", "JobsBuildFailed", "spec.x: wrong"));
+         },
+         "State     cannot be created for 30m (JobsBuildFailed)\n          spec.x: wrong\n"},
         {"to be suspended", [](RelatedObjects& s) { s.job["spec"]["suspend"] = true; },
          "is to be suspended\n"},
         {"late", [](RelatedObjects& s) { s.job["spec"]["activeDeadlineSeconds"] = 60; },
@@ -78,20 +104,31 @@ TEST_CASE("each state says what it means", "[explain]") {
         {"without a deadline", [](RelatedObjects& s) { s.job["spec"].erase("activeDeadlineSeconds"); },
          "Deadline  none\n"},
         {"failed", [](RelatedObjects& s) { conditions(s, condition("Failed", "True", "DeadlineExceeded")); },
-         "State     failed since 30m (DeadlineExceeded)\nDeadline  2h; the job has ended\nTTL       10m "
+         "State     failed 30m ago (DeadlineExceeded)\nDeadline  2h; the job has ended\nTTL       10m "
          "after its end: deleted in 0s\n"},
         {"complete, without a TTL",
          [](RelatedObjects& s) {
              conditions(s, condition("Complete", "True", "AllJobsCompleted"));
              s.runtime.found["spec"].erase("ttlSecondsAfterFinished");
          },
+         "State     completed 30m ago (AllJobsCompleted)\n"},
+        {"complete, without a TTL",
+         [](RelatedObjects& s) { s.runtime.found["spec"].erase("ttlSecondsAfterFinished"); },
          "TTL       none: it stays until it is deleted\n"},
+        {"completed after the deadline",
+         [](RelatedObjects& s) {
+             conditions(s, condition("Failed", "True", "DeadlineExceeded"));
+             s.job_set.found["status"]["conditions"] =
+                 Json::array({condition("Completed", "True", "AllJobsCompleted")});
+         },
+         "JobSet    Completed (AllJobsCompleted), too late for the TrainJob's deadline\n"},
         {"of another controller",
          [](RelatedObjects& s) { s.job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue"; },
-         "State     managed by another controller: kueue.x-k8s.io/multikueue"},
+         "State     managed by another controller: kueue.x-k8s.io/multikueue; JobsCreationSucceeded 59m 55s "
+         "ago\n"},
         {"being deleted",
          [](RelatedObjects& s) { s.job["metadata"]["deletionTimestamp"] = "2026-01-15T11:59:00Z"; },
-         "is being deleted, since 1m\n"},
+         "being deleted for 1m\n"},
         {"a plugin's condition",
          [](RelatedObjects& s) {
              s.job["status"]["conditions"].push_back(condition("Quota", "False", "Full", "no room"));
@@ -117,7 +154,7 @@ TEST_CASE("each state says what it means", "[explain]") {
          "Pods      none\nEvents    none (they may have expired)\n"},
         {"Pods that all wait",
          [](RelatedObjects& s) { s.pods.found = {pod("p", R"({"status": {"phase": "Pending"}})")}; },
-         "State     waits for its Pods since"},
+         "State     waits for its Pods for 59m 55s"},
         {"in a queue of Kueue",
          [](RelatedObjects& s) {
              s.job["spec"]["suspend"] = true;
@@ -147,6 +184,29 @@ TEST_CASE("each state says what it means", "[explain]") {
         INFO(screen(seen));
         CHECK(has(screen(seen), row.text));
     }
+}
+
+TEST_CASE("a reconciler that is dead is told by the age of its lease", "[explain]") {
+    RelatedObjects seen = running();
+    CHECK_FALSE(has(screen(seen), "Lease"));
+    seen.lease.found = lease("11:59:31.000000", "a");
+    CHECK_FALSE(has(screen(seen), "Lease"));
+    const std::string says = "Lease     no reconciler leads: ";
+    seen.lease.found = lease("11:54:50.000000", "a");
+    CHECK(has(screen(seen), says + "kubeflow-system/trainer.kubeflow.org was renewed 5m 10s ago\n"));
+    seen.lease.found = lease("11:54:50.000000", "");
+    CHECK(has(screen(seen), says + "kubeflow-system/trainer.kubeflow.org was released 5m 10s ago\n"));
+    // Another lease may be in use, or this one may not be read. That matters where nothing has happened yet.
+    seen.lease.found = Json();
+    CHECK_FALSE(has(screen(seen), "Lease"));
+    seen.job.erase("status");
+    CHECK(
+        has(screen(seen),
+            "Lease     there is none called kubeflow-system/trainer.kubeflow.org; --lease names another\n"));
+    seen.lease.unread = "forbidden";
+    CHECK(has(screen(seen), "Lease     whether a reconciler leads is not known: forbidden\n"));
+    seen.job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue";
+    CHECK_FALSE(has(screen(seen), "Lease"));
 }
 
 TEST_CASE("what has changed of the runtime since the job began is listed by its path", "[explain]") {

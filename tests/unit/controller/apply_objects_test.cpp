@@ -1,6 +1,7 @@
 // The objects besides the JobSet and the snapshot.
 #include "reconcile/apply_objects.hpp"
 #include "life.hpp"
+#include "support/pod_groups.hpp"
 
 namespace controller {
 namespace {
@@ -17,6 +18,17 @@ Json config_map(const char* text) {
                          {"data", Json::object({{"key", text}})}});
 }
 
+// What a plugin that builds these objects asks for; none of them has been seen.
+NeededObjects nothing_there(const runtime::Built& built) {
+    NeededObjects found;
+    for (const runtime::BuiltObject& each : built.objects)
+        for (const api::Resource& kind : {config_maps, test::pod_groups})
+            if (is_of(kind, each.object))
+                found.needs.objects.push_back(
+                    {.resource = kind, .key = api::parse_meta(each.object).key(), .ours = each.when});
+    return found;
+}
+
 // A server with at most one such ConfigMap on it, and what applying one comes to.
 struct OneMap {
     ModelServer server = {};
@@ -27,7 +39,7 @@ struct OneMap {
         runtime::Built built;
         built.objects.push_back({config_map(text), when});
         built.objects.push_back({Json::object({{"kind", "JobSet"}}), ApplyPolicy::with_job_set});
-        NeededObjects found;
+        NeededObjects found = nothing_there(built);
         if (const Json* live = server.find(config_maps, map_key)) found.observed.push_back(*live);
         return apply(built, found, beside, pods);
     }
@@ -107,7 +119,7 @@ TEST_CASE("what the Pods of another controller have mounted stays, and is made w
     }
 }
 
-TEST_CASE("what somebody edited in an object of ours is put right", "[object-writer]") {
+TEST_CASE("what a user edited in an object of ours is put right", "[object-writer]") {
     OneMap one;
     one.apply("ours", ApplyPolicy::every_pass, Beside::own_job_set);
     one.server.edit(config_maps, map_key, [](Json& map) { map["data"]["key"] = "theirs"; });
@@ -121,7 +133,7 @@ TEST_CASE("an object that has appeared since it was looked for is not overwritte
     runtime::Built built;
     built.objects.push_back({config_map("ours"), ApplyPolicy::every_pass});
     built.objects.push_back({});
-    one.apply(built, NeededObjects(), Beside::new_job_set);
+    one.apply(built, nothing_there(built), Beside::new_job_set);
     const auto* failed = std::get_if<lifecycle::WriteFailed>(&one.result);
     REQUIRE(failed);
     CHECK(failed->object == "ConfigMap ns/job-map");
@@ -135,7 +147,7 @@ TEST_CASE("what is made once touches nothing that has appeared since it was look
     runtime::Built built;
     built.objects.push_back({config_map("ours"), ApplyPolicy::once});
     built.objects.push_back({});
-    one.apply(built, NeededObjects(), Beside::new_job_set);
+    one.apply(built, nothing_there(built), Beside::new_job_set);
     const auto* failed = std::get_if<lifecycle::WriteFailed>(&one.result);
     REQUIRE(failed);
     CHECK(failed->error.code == api::Errc::conflict);
@@ -182,14 +194,14 @@ TEST_CASE("a custom resource is created by an apply that only creates", "[object
     built.objects.push_back({group, ApplyPolicy::with_job_set});
     built.objects.push_back({});
     const std::string path = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/ns/podgroups/job";
-    CHECK(one.apply(built, NeededObjects(), Beside::new_job_set) == Writes{"PATCH " + path});
+    CHECK(one.apply(built, nothing_there(built), Beside::new_job_set) == Writes{"PATCH " + path});
     CHECK(std::holds_alternative<lifecycle::Done>(one.result));
-    // The same again, of somebody who has not seen it: late, or a second reconciler.
+    // The same again, by a reconciler that has not seen it: late, or a second one.
     built.objects.front().object["spec"]["minMember"] = 3;
-    one.apply(built, NeededObjects(), Beside::new_job_set);
+    one.apply(built, nothing_there(built), Beside::new_job_set);
     REQUIRE(std::holds_alternative<lifecycle::WriteFailed>(one.result));
     CHECK(std::get<lifecycle::WriteFailed>(one.result).error.code == api::Errc::conflict);
-    CHECK((*one.server.find(kube::resources::pod_groups, {"ns", "job"}))["spec"]["minMember"] == Json(2));
+    CHECK((*one.server.find(test::pod_groups, {"ns", "job"}))["spec"]["minMember"] == Json(2));
 }
 
 TEST_CASE("the first object that fails ends the pass", "[object-writer]") {
@@ -203,7 +215,7 @@ TEST_CASE("the first object that fails ends the pass", "[object-writer]") {
     one.server.refuse = [](const kube::Request&) -> std::optional<api::Error> {
         return api::Error{.code = api::Errc::forbidden, .message = "quota", .http_status = 403};
     };
-    CHECK(one.apply(built, NeededObjects(), Beside::new_job_set) == Writes{"POST " + config_maps_path});
+    CHECK(one.apply(built, nothing_there(built), Beside::new_job_set) == Writes{"POST " + config_maps_path});
     CHECK(std::get_if<lifecycle::WriteFailed>(&one.result)->error.message == "quota");
 }
 

@@ -39,6 +39,9 @@ struct Woken {
         [this](const api::ObjectKey& key, const controller::Change&) { keys.push_back(to_string(key)); },
         namespaces};
 
+    /// The PodGroups of the two ways of gang scheduling.
+    auto& coscheduling() { return *cache.owned_kinds().at(0).objects; }
+    auto& volcano() { return *cache.owned_kinds().at(1).objects; }
     std::vector<std::string> take() { return std::exchange(keys, {}); }
     /// As if each runtime that changed had its turn at once.
     std::vector<std::string> take_users() {
@@ -187,7 +190,7 @@ TEST_CASE("what an event of a runtime takes does not grow with the TrainJobs of 
     CHECK(seconds_with(6'000) < 2 * few + 0.05);
 }
 
-TEST_CASE("of a JobSet that no TrainJob controls only its identity is shown, and it wakes nobody else") {
+TEST_CASE("of a JobSet that no TrainJob controls only its identity is shown, and it wakes no other") {
     Woken woken;
     Json job_set = object(R"({"metadata":{"name":"job","namespace":"ns","uid":"j1","resourceVersion":"5"}})");
     sink(woken.cache.job_sets()).upsert({"ns", "job"}, "5", job_set);
@@ -238,6 +241,21 @@ TEST_CASE("what is kept of a JobSet is all that decisions need, and little of th
     const auto bytes = woken.cache.job_sets().find({"ns", "job"})->object.bytes();
     for (const char* part : {"replicatedJobs\"", "team", "labels", "terminalState", "Node", "\"u2\""})
         CHECK(bytes.find(part) == bytes.npos);
+}
+
+TEST_CASE("of a JobSet that runs it is kept which of its Jobs are due") {
+    Woken woken;
+    sink(woken.cache.job_sets()).upsert({"ns", "job"}, "50", object(R"({
+        "apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet",
+        "metadata":{"name":"job","namespace":"ns","uid":"j1","resourceVersion":"50","ownerReferences":[
+            {"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"job","uid":"u1",
+             "controller":true}]},
+        "spec":{"startupPolicy":{"startupPolicyOrder":"InOrder"},"replicatedJobs":[
+            {"name":"launcher","groupName":"default"},{"name":"node","dependsOn":[{"name":"launcher"}]}]},
+        "status":{"replicatedJobsStatus":[{"name":"launcher"},{"name":"node"}]}})"));
+    CHECK(woken.cache.job_set({"ns", "job"})->lacks_pods == "launcher");
+    const auto bytes = woken.cache.job_sets().find({"ns", "job"})->object.bytes();
+    CHECK(bytes.find("groupName") == bytes.npos);
 }
 
 TEST_CASE(
@@ -386,7 +404,7 @@ TEST_CASE("what a pass may read is as large as its TrainJob, the runtime that th
     CHECK(bytes() == 301'000);
 }
 
-TEST_CASE("a JobSet of somebody else wakes the TrainJob of its name when it comes and when it goes") {
+TEST_CASE("a JobSet of another owner wakes the TrainJob of its name when it comes and when it goes") {
     Woken woken;
     sink(woken.cache.train_jobs()).upsert({"ns", "job"}, "1", train_job("ClusterTrainingRuntime", "torch"));
     woken.take();
@@ -481,7 +499,7 @@ TEST_CASE("a list of PodGroups wakes the suspended TrainJobs that have none in i
     submit("running", false, "Created");
     submit("ended", true, "Failed");
     woken.take();
-    for (auto* groups : {&woken.cache.pod_groups(), &woken.cache.volcano_pod_groups()}) {
+    for (auto* groups : {&woken.coscheduling(), &woken.volcano()}) {
         sink(*groups).listing();
         sink(*groups).upsert(
             {"ns", "complete"}, "3",
@@ -508,11 +526,11 @@ TEST_CASE("a list of PodGroups wakes no suspended TrainJob whose runtime wants n
         sink(woken.cache.train_jobs()).upsert({"ns", name}, "1", job);
     }
     woken.take();
-    sink(woken.cache.pod_groups()).listing();
-    sink(woken.cache.pod_groups()).synced("4");
+    sink(woken.coscheduling()).listing();
+    sink(woken.coscheduling()).synced("4");
     CHECK(woken.take() == std::vector<std::string>{"ns/coscheduled"});
-    sink(woken.cache.volcano_pod_groups()).listing();
-    sink(woken.cache.volcano_pod_groups()).synced("5");
+    sink(woken.volcano()).listing();
+    sink(woken.volcano()).synced("5");
     CHECK(woken.take() == std::vector<std::string>{"ns/volcanic"});
 }
 
@@ -560,9 +578,9 @@ TEST_CASE("caches of some namespaces know of each by itself") {
         woken.take();
         list(sink(cache.job_sets(), "b"));
         CHECK(woken.take() == std::vector<std::string>{"b/job"});
-        list(sink(cache.pod_groups(), "a"));
+        list(sink(woken.coscheduling(), "a"));
         CHECK(woken.take() == std::vector<std::string>{"a/job"});
-        list(sink(cache.volcano_pod_groups(), "b"));
+        list(sink(woken.volcano(), "b"));
         CHECK(woken.take() == std::vector<std::string>{"b/job"});
     }
     SECTION("a cluster's runtime wakes those of all") {
@@ -580,7 +598,7 @@ TEST_CASE("what happens to the PodGroup of a TrainJob wakes it, but not what its
     const char* const group_text =
         R"({"metadata":{"name":"job","namespace":"ns","uid":"g1","generation":1,"ownerReferences":[
         {"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"job","uid":"u1","controller":true}]}})";
-    for (auto* store : {&woken.cache.pod_groups(), &woken.cache.volcano_pod_groups()}) {
+    for (auto* store : {&woken.coscheduling(), &woken.volcano()}) {
         const auto wakes = [&](const char* version, void (*change)(Json & metadata)) {
             Json group = object(group_text);
             change(group["metadata"]);

@@ -67,7 +67,7 @@ TEST_CASE("nothing starts without the lease, and everything with it") {
     CHECK(shop.server.find(job_sets, {"ns", "job"}));
 }
 
-TEST_CASE("who only stands by has no queue, and forgets what is gone before anybody works on it") {
+TEST_CASE("a standby has no queue, and forgets what is gone before it leads") {
     Shop shop;
     shop.allowed = false;
     for (int i = 0; i < 5; ++i) shop.submit("job-" + std::to_string(i));

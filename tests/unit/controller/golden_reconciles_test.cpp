@@ -2,8 +2,8 @@
 #include <map>
 
 #include "build_case.hpp"
-#include "kube/client/kinds.hpp"
 #include "life.hpp"
+#include "runtime/active_plugins.hpp"
 #include "support/golden.hpp"
 
 namespace controller {
@@ -11,7 +11,8 @@ namespace {
 
 const kube::Resource& resource_of(const Json& object) {
     const std::string_view kind = object["kind"].as_string();
-    const kube::Resource* known = kube::find_resource(object["apiVersion"].as_string(), kind);
+    static const auto owned = runtime::owned_kinds();
+    const kube::Resource* known = api::find_resource(object["apiVersion"].as_string(), kind, owned);
     if (!known) FAIL("no resource for " << object);
     return *known;
 }

@@ -70,7 +70,7 @@ TEST_CASE("the finalizer of older controllers is taken off runtimes of both kind
     CHECK(life.server.take_writes() == Writes{});
 }
 
-TEST_CASE("who is limited to some namespaces leaves alone what all share", "[finalizers]") {
+TEST_CASE("a controller of some namespaces leaves alone what all share", "[finalizers]") {
     Life life(runtime::make_pipeline({}), kube::Namespaces({"ns"}));
     hold(life, cluster_training_runtimes, torch, {legacy});
     hold(life, training_runtimes, {"ns", "mine"}, {legacy});
@@ -94,7 +94,7 @@ TEST_CASE("only the leader takes finalizers off", "[finalizers]") {
     CHECK(finalizers_of(life, cluster_training_runtimes, torch).empty());
 }
 
-TEST_CASE("a finalizer that may not be taken off is told once, and tried again", "[finalizers]") {
+TEST_CASE("a finalizer that may not be taken off is logged once, and tried again", "[finalizers]") {
     Life life;
     hold(life, cluster_training_runtimes, torch, {legacy});
     life.server.refuse = [](const kube::Request&) -> std::optional<api::Error> {

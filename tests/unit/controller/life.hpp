@@ -55,8 +55,8 @@ struct Life {
     net::Log log{net::LogLevel::info, net::LogFormat::json,
                  [this](std::string_view line) { log_lines.emplace_back(line); }};
     kube::Namespaces namespaces;
-    controller::Cache cache{[](const api::ObjectKey&, const controller::Change&) {}, namespaces};
     runtime::Pipeline pipeline;
+    controller::Cache cache{[](const api::ObjectKey&, const controller::Change&) {}, namespaces, pipeline};
     int changes = 0;  ///< of what all TrainJobs have in common
     controller::SharedObjects shared{time, [this] { ++changes; }};
     controller::Reconciler passes{

@@ -11,6 +11,8 @@ kube::Async<kube::Response> ModelServer::send(kube::Request request) {
     bare.target = request.target.substr(0, request.target.find('?'));
     const bool stores = request.method != "GET" && request.target.find("dryRun=All") == std::string::npos;
     if (stores) writes_.push_back(request.method + " " + bare.target);
+    if (watch_requests)
+        if (const auto refused = watch_requests(request)) co_return *refused;
     const auto& refusal = request.method == "GET" ? refuse_read : refuse;
     if (refusal && (stores || request.method == "GET"))
         if (const auto refused = refusal(bare)) co_return *refused;

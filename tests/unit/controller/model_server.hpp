@@ -46,6 +46,9 @@ public:
     /// The same for reads.
     std::function<std::optional<api::Error>(const kube::Request&)> refuse_read = {};
 
+    /// Asked before every request, as it was sent; an error is the answer.
+    std::function<std::optional<api::Error>(const kube::Request&)> watch_requests = {};
+
     /// As those of faults::ApiModel: what the cluster makes of new objects, and has against them.
     decltype(faults::ApiModel::mutate_create) mutate_create = {};
     decltype(faults::ApiModel::admit_create) admit_create = {};

@@ -180,7 +180,7 @@ TEST_CASE("a JobSet that was resumed meanwhile is not suspended again by a chang
     CHECK(life.job_set()["spec"]["suspend"] == Json(false));
 }
 
-TEST_CASE("a label that somebody else put on a suspended JobSet is no reason to make it anew") {
+TEST_CASE("a label that a user put on a suspended JobSet is no reason to make it anew") {
     WithForeignLabel life;
     life.set_suspend(false);
     life.pass();
@@ -189,7 +189,7 @@ TEST_CASE("a label that somebody else put on a suspended JobSet is no reason to 
     CHECK(life.job_set()["spec"]["suspend"] == Json(false));
 }
 
-TEST_CASE("a label of ours that is withdrawn is one, also next to somebody else's") {
+TEST_CASE("a label of ours that is withdrawn is one, also next to a user's") {
     WithForeignLabel life;
     life.server.put(jobs, life.child(R"({"ours": "y", "foreign": "x"})"));
     life.server.edit(train_jobs, key, [](Json& job) {

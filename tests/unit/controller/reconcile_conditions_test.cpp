@@ -10,7 +10,7 @@ public:
     std::string_view name() const override { return "weather"; }
     bool has_conditions() const override { return true; }
     void add_condition_needs(const api::TrainJob& job, std::vector<runtime::Need>& needs) const override {
-        needs.push_back({.api_version = "v1", .kind = "ConfigMap", .key = {job.meta.ns, "weather"}});
+        needs.push_back({.resource = api::resources::config_maps, .key = {job.meta.ns, "weather"}});
     }
     void add_conditions(const runtime::ConditionsContext& context,
                         std::vector<api::Condition>& conditions) const override {

@@ -1,11 +1,12 @@
 // A job whose Pods are scheduled as a gang, and what its build has to see.
 #include "life.hpp"
+#include "support/pod_groups.hpp"
 
 namespace controller {
 namespace {
 
 using kube::resources::limit_ranges;
-using kube::resources::pod_groups;
+using test::pod_groups;
 
 const std::string group_path = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/ns/podgroups/job";
 const std::string limit_ranges_path = "/api/v1/namespaces/ns/limitranges";
@@ -48,7 +49,7 @@ TEST_CASE("a gang that is settled is not written again", "[pass]") {
     }
 }
 
-TEST_CASE("a PodGroup of somebody else stops the job before the first write", "[pass]") {
+TEST_CASE("a PodGroup of another owner stops the job before the first write", "[pass]") {
     Gang life;
     life.server.put(pod_groups,
                     api::parse_json(R"({"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup",

@@ -75,7 +75,7 @@ TEST_CASE("two jobs have different keys, and nothing of them is logged", "[keys]
     }
 }
 
-TEST_CASE("a Secret or ConfigMap of somebody else stops everything before the first write", "[keys]") {
+TEST_CASE("a Secret or ConfigMap of another owner stops everything before the first write", "[keys]") {
     for (const Framework& framework : frameworks)
         for (const bool is_secret : {true, false}) {
             DYNAMIC_SECTION(framework.name << (is_secret ? " Secret" : " ConfigMap")) {

@@ -66,7 +66,7 @@ TEST_CASE("a JobSet is not created while the runtime cannot be read, and no cond
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 
-TEST_CASE("a job that lost both its JobSet and its snapshot is told what is missing") {
+TEST_CASE("a job that lost both its JobSet and its snapshot says what is missing") {
     Life life;
     life.pass();
     life.server.erase(job_sets, key);

@@ -55,7 +55,7 @@ TEST_CASE("the CA is there before the Pods, and settled jobs write nothing", "[s
     CHECK(life.server.take_writes() == Writes{});
 }
 
-TEST_CASE("a CA under our name that somebody else made stops the job before the first write", "[status]") {
+TEST_CASE("a CA under our name that has another owner stops the job before the first write", "[status]") {
     Reporting life;
     life.set_ca("one");
     life.server.put(config_maps, api::parse_json(R"({"apiVersion": "v1", "kind": "ConfigMap", "metadata":
@@ -119,8 +119,7 @@ TEST_CASE("a missing CA is looked for again in every pass, and the job says what
 TEST_CASE("many passes at the same time read the CA once, also if the first of them is cut", "[status]") {
     Reporting life;
     life.set_ca("one");
-    const runtime::Need need = {.api_version = "v1",
-                                .kind = "Secret",
+    const runtime::Need need = {.resource = api::resources::secrets,
                                 .key = {"ops", "ca"},
                                 .shared = runtime::Shared{.max_age = 10min, .data_key = "ca.crt"}};
     // Answers take a while.
@@ -142,7 +141,7 @@ TEST_CASE("many passes at the same time read the CA once, also if the first of t
 
     int read = 0;
     const auto reader = [&]() -> kube::Task<> {
-        const auto object = co_await life.shared.read(slow, secrets, need);
+        const auto object = co_await life.shared.read(slow, need);
         if (object && *object) ++read;
         // Of the Secret no more is kept than is asked for.
         if (object && *object) CHECK((**object)["data"]["tls.key"].is_null());

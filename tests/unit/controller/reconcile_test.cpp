@@ -79,10 +79,10 @@ TEST_CASE("a status that is too long for the cache is written again as a whole")
 
 TEST_CASE("after the deadline the status comes first and the JobSet goes in the next pass") {
     Life life;
-    life.set_in_job("activeDeadlineSeconds", 60);
-    CHECK(life.pass().requeue_after == 60s);
+    life.set_in_job("activeDeadlineSeconds", 20);
+    CHECK(life.pass().requeue_after == 20s);
     life.server.take_writes();
-    life.server.now += 61s;
+    life.server.now += 21s;
     life.pass();
     CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
     CHECK(life.condition("Failed") == "True/DeadlineExceeded");
@@ -92,7 +92,7 @@ TEST_CASE("after the deadline the status comes first and the JobSet goes in the 
     CHECK(life.server.take_writes().empty());
 }
 
-TEST_CASE("a deadline that somebody else's write has moved is not acted on: the live view decides") {
+TEST_CASE("a deadline that another write has moved is not acted on: the live view decides") {
     Life life;
     life.set_in_job("activeDeadlineSeconds", 60);
     life.pass();
@@ -161,7 +161,7 @@ TEST_CASE("a JobSet that has come meanwhile is not changed by the request that w
     CHECK(life.job_set()["spec"]["replicatedJobs"].is_null());
 }
 
-TEST_CASE("a missing runtime is told, and the job goes on when it appears") {
+TEST_CASE("a missing runtime is reported, and the job goes on when it appears") {
     Life life;
     life.server.erase(cluster_training_runtimes, {"", "torch"});
     life.pass();
@@ -188,13 +188,14 @@ TEST_CASE("a runtime that is corrected before anything was created replaces the 
     life.set_nodes(5);
     life.server.take_writes();
     life.pass();
-    CHECK(life.server.take_writes() ==
-          Writes{"POST " + config_maps_path, "DELETE " + config_maps_path + "/job-runtime-snapshot",
-                 "POST " + config_maps_path, "PATCH " + job_set_path, "PATCH " + status_path});
+    CHECK(life.server.take_writes() == Writes{"POST " + config_maps_path,
+                                              "DELETE " + config_maps_path + "/job-runtime-snapshot",
+                                              "POST " + config_maps_path, "PATCH " + status_path,
+                                              "PATCH " + job_set_path, "PATCH " + status_path});
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 
-TEST_CASE("a snapshot is not replaced by what a runtime was before somebody else looked at it") {
+TEST_CASE("a snapshot is not replaced by what a runtime was before another reconcile read it") {
     Life life;
     life.server.refuse = refuse_job_sets;
     life.pass();
@@ -216,7 +217,7 @@ TEST_CASE("a snapshot is not replaced by what a runtime was before somebody else
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 
-TEST_CASE("a snapshot of somebody else is not overwritten") {
+TEST_CASE("a snapshot of another owner is not overwritten") {
     Life life;
     life.server.put(
         config_maps,
@@ -258,7 +259,7 @@ TEST_CASE("a lost status write ends the pass in trouble and tells no event") {
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 
-TEST_CASE("a TrainJob managed by somebody else gets no write at all") {
+TEST_CASE("a TrainJob managed by another controller gets no write at all") {
     Life life;
     life.set_in_job("managedBy", "kueue.x-k8s.io/multikueue");
     life.pass();

@@ -90,7 +90,7 @@ TEST_CASE(
     CHECK(readers.server.asked.size() == 4);
 }
 
-TEST_CASE("an answer that does not come holds up nobody but the one who asked for it") {
+TEST_CASE("an answer that does not come holds up only its caller") {
     Readers readers;
     readers.server.takes = 30s;
     readers.ask("first");
@@ -102,7 +102,7 @@ TEST_CASE("an answer that does not come holds up nobody but the one who asked fo
     CHECK(readers.answers.back() == "first: 0");
 }
 
-TEST_CASE("nothing is kept of a runtime once nobody asks for it any more") {
+TEST_CASE("nothing is kept of a runtime once no caller waits for it") {
     Readers readers;
     readers.ask("first");
     readers.clock.run_for(1s);
@@ -122,8 +122,7 @@ TEST_CASE("readings of different runtimes do not wait for each other") {
 }
 
 TEST_CASE(
-    "that a runtime does not exist, or cannot be read, is the answer to all that had asked, and to no later "
-    "reader") {
+    "all waiting callers learn that a runtime does not exist, or cannot be read, and later ones read again") {
     const api::Error missing = {.code = api::Errc::not_found, .message = "no such runtime"};
     const api::Error lost = {.code = api::Errc::unavailable, .message = "connection lost"};
     for (const auto& [error, what] : {std::pair(missing, "nothing"), std::pair(lost, "connection lost")}) {
@@ -144,7 +143,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("that a runtime is too large for one reconcile is no answer for the others") {
+TEST_CASE("that a runtime is too large for one caller is not shared with the others") {
     Readers readers;
     readers.ask("first");
     readers.ask("second");
@@ -157,7 +156,7 @@ TEST_CASE("that a runtime is too large for one reconcile is no answer for the ot
     CHECK(readers.answers == Answers{"first: 0", "second: 1", "third: no room", "fourth: 3"});
 }
 
-TEST_CASE("when one who reads is cut, another reads for those who wait") {
+TEST_CASE("when the caller that reads is cut, another one reads for those that wait") {
     Readers readers;
     readers.ask("first");
     readers.ask("second");
@@ -173,7 +172,7 @@ TEST_CASE("when one who reads is cut, another reads for those who wait") {
     CHECK(readers.answers == Answers{"first: 0", "second: 1", "fifth: 3", "fourth: 4"});
 }
 
-TEST_CASE("one who waits may be cut as well") {
+TEST_CASE("a caller that waits may be cut as well") {
     Readers readers;
     readers.ask("first");
     readers.ask("second");

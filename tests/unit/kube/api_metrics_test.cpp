@@ -35,7 +35,7 @@ struct Office {
 
 }  // namespace
 
-TEST_CASE("a missing permission is told once, with what to do", "[kube]") {
+TEST_CASE("a missing permission is logged once, with what to do", "[kube]") {
     Office office;
     REQUIRE(office.refuse("patch", t0));
     CHECK_THAT(office.lines, Catch::Contains("\"level\":\"warn\"") && Catch::Contains("RBAC") &&
@@ -54,7 +54,7 @@ TEST_CASE("what an API server refuses while it starts is not believed", "[kube]"
     CHECK(office.refuse("patch", t0 + 30s));
 }
 
-TEST_CASE("a refusal by another policy is nobody's missing permission", "[kube]") {
+TEST_CASE("a refusal by another policy is no missing permission", "[kube]") {
     Office office;
     office.reporter.forbidden({.code = api::Errc::forbidden, .message = "exceeded quota", .http_status = 403},
                               t0);
@@ -72,7 +72,7 @@ TEST_CASE("requests are counted by verb, resource and code", "[kube]") {
                          Catch::Contains("code=\"0\",resource=\"configmaps\",verb=\"WATCH\"} 1"));
 }
 
-TEST_CASE("watches of one resource in several namespaces are told as one", "[kube]") {
+TEST_CASE("watches of one resource in several namespaces are counted as one", "[kube]") {
     Office office;
     boost::asio::io_context context;
     VirtualClock clock(context);

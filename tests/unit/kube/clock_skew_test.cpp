@@ -5,7 +5,7 @@
 
 using namespace std::chrono_literals;
 using kube::ClockSkew;
-using News = kube::ClockSkew::News;
+using Transition = kube::ClockSkew::Transition;
 
 namespace {
 
@@ -17,7 +17,7 @@ struct Clocks {
     std::chrono::milliseconds back = 0ms;
     std::chrono::microseconds passed = 0s;
 
-    News ask(const char* date = nullptr) {
+    Transition ask(const char* date = nullptr) {
         const kube::MicroTime server = right + passed + there;
         passed += there + back;
         const std::string stamped = date ? date : format(server);
@@ -26,11 +26,11 @@ struct Clocks {
                           .wall = right + passed + ours_ahead,
                           .round_trip = there + back});
     }
-    std::vector<News> ask_for(std::chrono::seconds duration, std::chrono::milliseconds pause = 2300ms) {
-        std::vector<News> told;
+    std::vector<Transition> ask_for(std::chrono::seconds duration, std::chrono::milliseconds pause = 2300ms) {
+        std::vector<Transition> reported;
         for (const auto end = passed + duration; passed < end; passed += pause)
-            if (const News news = ask(); news != News::none) told.push_back(news);
-        return told;
+            if (const Transition change = ask(); change != Transition::none) reported.push_back(change);
+        return reported;
     }
     double estimate() const { return std::chrono::duration<double>(skew.estimate()).count(); }
 
@@ -90,17 +90,17 @@ TEST_CASE("a skew above five seconds that lasts is logged once, until it is over
     for (const auto ahead : {7s, -7s}) {
         Clocks clocks = {.ours_ahead = ahead, .there = 5ms, .back = 5ms};
         CHECK(clocks.ask_for(59s).empty());
-        CHECK(clocks.ask_for(10s) == std::vector{News::skewed});
+        CHECK(clocks.ask_for(10s) == std::vector{Transition::skewed});
         CHECK(clocks.ask_for(3600s).empty());
         clocks.ours_ahead = 0s;
-        CHECK(clocks.ask_for(10s) == std::vector{News::over});
+        CHECK(clocks.ask_for(10s) == std::vector{Transition::over});
         CHECK(clocks.ask_for(3600s).empty());
         clocks.ours_ahead = ahead;
-        CHECK(clocks.ask_for(70s) == std::vector{News::skewed});
+        CHECK(clocks.ask_for(70s) == std::vector{Transition::skewed});
     }
 }
 
-TEST_CASE("a skew that does not last, or is smaller, is not told", "[kube]") {
+TEST_CASE("a skew that does not last, or is smaller, is not reported", "[kube]") {
     Clocks clocks = {.there = 5ms, .back = 5ms};
     for (int i = 0; i < 10; ++i) {
         clocks.ours_ahead = 7s;

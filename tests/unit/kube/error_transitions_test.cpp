@@ -11,16 +11,16 @@ namespace {
 
 // What is told of a row of attempts: r(efused connection), w(arming up), f(orbidden), . (good).
 std::string told(bool tell_first_success, const std::string& attempts) {
-    kube::ErrorTransitions news(tell_first_success);
+    kube::ErrorTransitions transitions(tell_first_success);
     std::string all;
     for (const char attempt : attempts) {
         const api::Error error = attempt == 'f'   ? refusal(403, Errc::forbidden)
                                  : attempt == 'w' ? refusal(429, Errc::unavailable)
                                                   : refusal(0, Errc::unavailable);
-        switch (news.note(attempt == '.' ? nullptr : &error)) {
-            case kube::ErrorTransitions::News::none: all += ' '; break;
-            case kube::ErrorTransitions::News::trouble: all += attempt; break;
-            case kube::ErrorTransitions::News::over: all += '.'; break;
+        switch (transitions.note(attempt == '.' ? nullptr : &error)) {
+            case kube::ErrorTransitions::Transition::none: all += ' '; break;
+            case kube::ErrorTransitions::Transition::trouble: all += attempt; break;
+            case kube::ErrorTransitions::Transition::over: all += '.'; break;
         }
     }
     return all;
@@ -28,7 +28,7 @@ std::string told(bool tell_first_success, const std::string& attempts) {
 
 }  // namespace
 
-TEST_CASE("trouble is news once, and its end", "[kube]") {
+TEST_CASE("a failure is reported once, and its end", "[kube]") {
     CHECK(told(false, "..rrr..r.") == "  r  . r.");
     CHECK(told(true, "..rrr..") == ". r  . ");
     CHECK(told(true, "rr.") == "r .");
@@ -38,7 +38,7 @@ TEST_CASE("what passes by itself is one kind of trouble", "[kube]") {
     CHECK(told(false, "rwrw.") == "r   .");
 }
 
-TEST_CASE("another kind of trouble is news once it has lasted", "[kube]") {
+TEST_CASE("another kind of failure is reported once it has lasted", "[kube]") {
     CHECK(told(false, "rrfw.") == "r   .");
     CHECK(told(false, "rrffwff.") == "r      .");
     CHECK(told(false, "rrffff.f") == "r   f .f");

@@ -48,7 +48,7 @@ TEST_CASE("events are sent without waiting, and trouble with them is harmless", 
         CHECK(methods() == "POST POST ");
         CHECK(dropped == std::vector<std::string>{"R: no", "R: no"});
     }
-    SECTION("trouble is told once, and its end once it is calm") {
+    SECTION("a failure is logged once, and its end once it is calm") {
         bool good = false;
         server.answer = [&](const kube::Request&) -> api::Result<kube::Response> {
             if (good) return kube::Response{.status = 201};

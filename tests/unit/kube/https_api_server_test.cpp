@@ -132,7 +132,7 @@ struct Room {
 
 }  // namespace
 
-TEST_CASE("a request says who we are and what it carries", "[kube]") {
+TEST_CASE("a request has the user agent and what it carries", "[kube]") {
     Room room;
     room.wire.answers.push_back(net::HttpResponse{.status = 201, .body = "{}"});
     const auto response = room.send(
@@ -167,7 +167,7 @@ TEST_CASE("refusals and broken connections are errors", "[kube]") {
     CHECK(room.told == Told{"GET 404", "GET 0"});
 }
 
-TEST_CASE("a missing permission is told apart from other refusals", "[kube]") {
+TEST_CASE("a missing permission is distinguished from other refusals", "[kube]") {
     Room room;
     const std::string rbac =
         R"({"kind":"Status","code":403,"message":"User \"u\" cannot list resource \"secrets\" in API group \"\""})";
@@ -344,7 +344,7 @@ TEST_CASE("certificates are looked at every second while requests stay without a
     CHECK(room.wire.reconfigured.size() == 1);
 }
 
-TEST_CASE("certificates that cannot be used are told, and looked at again soon", "[kube]") {
+TEST_CASE("certificates that cannot be used are reported, and read again soon", "[kube]") {
     Room room;
     room.files["ca"] = "-----BEGIN half";
     room.clock.run_for(60s);
@@ -362,7 +362,7 @@ TEST_CASE("certificates that cannot be used are told, and looked at again soon",
     CHECK(room.take() == Told{"GET 200"});
 }
 
-TEST_CASE("each warning is told once", "[kube]") {
+TEST_CASE("each warning is logged once", "[kube]") {
     Room room;
     const net::HttpResponse warned = {.headers = {{"Warning", "299 - \"old\""}}};
     room.wire.answers = {warned, warned, net::HttpResponse{.headers = {{"Warning", "299 - \"older\""}}}};

@@ -142,7 +142,7 @@ TEST_CASE("a leader that cannot renew gives up after ten seconds", "[kube]") {
     a.live_until(t0 + 9s);
     CHECK(a.machine.leading(t0 + 9999ms));
     CHECK(!a.machine.leading(t0 + 10s));
-    SECTION("and leads again when nobody else came") {
+    SECTION("and leads again when no other came") {
         a.live_until(t0 + 12s);
         a.cut_off = false;
         a.live_until(t0 + 14s);
@@ -163,7 +163,7 @@ TEST_CASE("lost updates", "[kube]") {
     FakeLease server;
     Candidate a{server, "a"};
     a.live_until(t0);
-    SECTION("somebody edits the lease of a leader: it goes on") {
+    SECTION("a user edits the lease of a leader: it goes on") {
         server.touch();
         a.live_until(t0 + 5s);
         CHECK(a.machine.leading(t0 + 5s));
@@ -171,14 +171,14 @@ TEST_CASE("lost updates", "[kube]") {
         CHECK(std::as_const(*server.lease)["metadata"]["annotations"]["edited"] == Json("yes"));
         CHECK(server.spec("holderIdentity") == "a");
     }
-    SECTION("somebody takes the lease away: it stops at once") {
+    SECTION("another holder takes the lease: it stops at once") {
         server.set("holderIdentity", "thief");
         a.live_until(t0 + 2s + 500ms);
         CHECK(!a.machine.leading(t0 + 2s + 500ms));
         CHECK(a.machine.holder() == "thief");
         CHECK(server.spec("holderIdentity") == "thief");
     }
-    SECTION("somebody deletes the lease: it is made again") {
+    SECTION("a user deletes the lease: it is made again") {
         server.lease.reset();
         a.live_until(t0 + 5s);
         CHECK(a.machine.leading(t0 + 5s));

@@ -197,7 +197,7 @@ TEST_CASE("watches that end in order and watches that break are counted apart", 
     CHECK(room.reflector.works());
 }
 
-TEST_CASE("a watch that nobody opens is not working, and has no restarts", "[kube]") {
+TEST_CASE("a watch that is never opened is not healthy, and has no restarts", "[kube]") {
     Room room;
     for (int i = 0; i < 50; ++i) room.server.watches.push_back(refusal(404, Errc::not_found, "no CRD"));
     room.clock.run_for(10min);

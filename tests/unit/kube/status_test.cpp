@@ -116,7 +116,7 @@ TEST_CASE("Retry-After is honoured", "[kube]") {
     }
 }
 
-TEST_CASE("refusals that look alike are told apart", "[kube]") {
+TEST_CASE("refusals that look alike are distinguished", "[kube]") {
     const auto rbac = error(
         403, status(403, "Forbidden",
                     "jobsets.jobset.x-k8s.io is forbidden: User \\\"u\\\" cannot create resource "

@@ -236,7 +236,7 @@ TEST_CASE("what is in one namespace is listed, and forgotten, without the others
         room.store.for_each_in("other", note);
         CHECK(names == "acc");
     }
-    SECTION("what nobody looks after is not there, and never will be") {
+    SECTION("what no section covers is not there, and never will be") {
         CHECK(!room.store.find({"third", "a"}));
         CHECK(!room.store.is_synced("third"));
         CHECK(!room.store.has_seen("third", "1"));

@@ -260,6 +260,21 @@ TEST_CASE("pages", "[kube]") {
         CHECK(story.next() == "pause 500");
         CHECK(story.next() == "list " + base + "limit=1");
     }
+    SECTION("of many values are asked for again, smaller, before a tree is made of them") {
+        const auto dense = [](int values) {
+            std::string zeros = "0";
+            for (int i = 1; i < values; ++i) zeros += ",0";
+            return "{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"1\"},\"x\":[" + zeros + "]}";
+        };
+        for (const char* limit : {"125", "31", "7", "1"}) {
+            story.machine.page(page(dense(250'000)), story.sink);
+            CHECK(story.sink.take().empty());
+            CHECK(story.next() == "list " + base + "limit=" + limit + "&continue=token");
+        }
+        CHECK(!story.machine.trouble());
+        story.machine.page(page(dense(250'000)), story.sink);
+        CHECK(story.machine.synced());
+    }
     SECTION("of one object that is too large are trouble") {
         for (int i = 0; i < 4; ++i) story.failed({.code = Errc::too_large}), story.next();
         story.failed({.code = Errc::too_large});

@@ -143,13 +143,13 @@ TEST_CASE("an event overtakes a backoff, but not Retry-After", "[kube]") {
         queue.add(a, t0 + 21s);
         CHECK(queue.next_wakeup() == t0 + 3620s);
     }
-    SECTION("an event and a deadline during the pass that is told to wait") {
+    SECTION("an event and a deadline during the reconcile that has to wait") {
         queue.add(a, t0);
         queue.add_after(a, t0 + 20s);
         queue.failed(a, t0, 3600s);
         CHECK(queue.next(t0 + 20s) == a);
     }
-    SECTION("an event during the pass that is told to wait") {
+    SECTION("an event during the reconcile that has to wait") {
         queue.add(a, t0);
         queue.failed(a, t0, 7s);
         CHECK(!queue.next(t0 + 6s));

@@ -53,7 +53,7 @@ TEST_CASE("a blocked deletion makes an event every half an hour", "[conclude]") 
     CHECK(conclude_after(observed, 2h).events.empty());
 }
 
-TEST_CASE("a deletion that goes its way, or is not ours, is not told of", "[conclude]") {
+TEST_CASE("a deletion that goes its way, or is not ours, is not reported", "[conclude]") {
     struct Row {
         const char* name;
         std::function<void(Observed&)> change;

@@ -39,7 +39,8 @@ TEST_CASE("what a job's end looks like", "[conclude]") {
         const Conclusion conclusion = conclude_after(with_deadline(running()), 90s);
         CHECK(text(conclusion.conditions) ==
               "Created=True/JobsCreationSucceeded Failed=True/DeadlineExceeded");
-        CHECK(get(conclusion, "Failed").message == "TrainJob exceeded its active deadline");
+        CHECK(get(conclusion, "Failed").message ==
+              "TrainJob exceeded its active deadline of 60s: spec.activeDeadlineSeconds");
         CHECK(get(conclusion, "Failed").last_transition == start + 90s);
         CHECK(text(conclusion.events) == "Warning DeadlineExceeded");
     }

@@ -15,7 +15,7 @@ TEST_CASE("a note is cut between two characters", "[event]") {
     CHECK(normal_event(std::string(200, 'R'), "").reason.size() == 128);
 }
 
-TEST_CASE("what is new about our conditions is told", "[event]") {
+TEST_CASE("what is new about our conditions becomes an event", "[event]") {
     const std::vector<api::Condition> before = {created(), condition("Suspended", "True", "Suspended")};
     const auto told = [&](api::Condition changed) {
         std::vector<api::Condition> after = before;

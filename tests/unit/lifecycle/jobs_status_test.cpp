@@ -23,7 +23,7 @@ TEST_CASE("jobsStatus follows the JobSet", "[jobs_status]") {
         observed.job_set.reset();
         CHECK(text(jobs_status(observed)) == "node: 2 succeeded 3 failed");
     }
-    SECTION("somebody else's JobSet does not count") {
+    SECTION("another owner's JobSet does not count") {
         make_foreign(observed);
         CHECK(text(jobs_status(observed)) == "node:");
     }

@@ -37,7 +37,7 @@ TEST_CASE("how long the first JobSet took is measured once", "[milestones]") {
     CHECK(!after(running(), 1h).to_job_set);
 }
 
-TEST_CASE("an end counts when the status says it, by who ended the job", "[milestones]") {
+TEST_CASE("an end counts when the status says it, by what ended the job", "[milestones]") {
     const Measurements complete = after(completed_unseen(), 33s);
     CHECK(complete.end == End::complete);
     CHECK(complete.to_terminal == 3s);

@@ -94,7 +94,8 @@ TEST_CASE("a success ends what was said of errors", "[trouble]") {
     SECTION("Created is True") {
         story.pass({.job_set_written = true});
         CHECK(story.says() == "Created=True/JobsCreationSucceeded");
-        CHECK(story.observed.retry_state == RetryState());
+        CHECK(story.observed.retry_state.failures == 0);
+        CHECK_FALSE(story.observed.retry_state.trouble_since);
     }
     SECTION("or not there, if it is for failures only") {
         story.pass({.job_set_written = true}, {CreatedCondition::on_failure});
@@ -164,10 +165,10 @@ TEST_CASE("Created does not forget that there was a JobSet over errors that are 
         CHECK(story.says() == "Created=Unknown/JobsCreationRetrying");
         CHECK(runtime_source(story.observed) == RuntimeSource::snapshot);
     }
-    SECTION("and nothing where it is there") {
+    SECTION("and leaves it to Stalled where it is there") {
         story.observed.job_set = job_set_of(*story.observed.job);
         story.until(20s, refused(webhook_down, Write::suspend));
-        CHECK(story.says() == "Created=True/JobsCreationSucceeded");
+        CHECK(story.says() == "Created=True/JobsCreationSucceeded Stalled=True/APIServerError");
     }
 }
 

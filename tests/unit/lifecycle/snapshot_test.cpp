@@ -10,7 +10,7 @@ TEST_CASE("which runtime counts", "[snapshot]") {
     CHECK(runtime_source(running()) == RuntimeSource::snapshot_else_live);
 
     Observed observed = running();
-    SECTION("a JobSet that is not told of yet") {
+    SECTION("a JobSet that is not reported yet") {
         observed.job->conditions.clear();
         observed.job->jobs_status.clear();
         CHECK(runtime_source(observed) == RuntimeSource::snapshot_else_live);
@@ -26,7 +26,7 @@ TEST_CASE("which runtime counts", "[snapshot]") {
         observed.job->jobs_status.clear();
         CHECK(runtime_source(observed) == RuntimeSource::live);
     }
-    SECTION("a JobSet of somebody else does not count") {
+    SECTION("a JobSet of another owner does not count") {
         observed = submitted();
         observed.job_set = job_set_of(*observed.job);
         make_foreign(observed);

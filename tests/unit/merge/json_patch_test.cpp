@@ -16,7 +16,7 @@ TEST_CASE("operations are those of RFC 6902", "[merge]") {
     CHECK(to_json(merge::remove_operation(JsonPointer() / "a")) == R"({"op":"remove","path":"/a"})");
 }
 
-TEST_CASE("operations are applied in order, and those that do not fit are told", "[merge]") {
+TEST_CASE("operations are applied in order, and those that do not fit are errors", "[merge]") {
     struct Case {
         const char* name;
         const char* operations;

@@ -103,7 +103,7 @@ TEST_CASE("readiness is a metric as well", "[net]") {
     CHECK(body_of(admin.get("/metrics")).find("signalbox_ready 0\n") != std::string::npos);
 }
 
-TEST_CASE("a counter that somebody else keeps shows what that one counts, whenever it is asked", "[net]") {
+TEST_CASE("a counter that is kept elsewhere shows that count, whenever it is read", "[net]") {
     net::Metrics metrics;
     double count = 3;
     metrics.read_counter("x_total", "X.", [&] { return count; });

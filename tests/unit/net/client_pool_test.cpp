@@ -210,7 +210,7 @@ TEST_CASE("idle connections are closed and replaced after a new configuration", 
     CHECK(client.server->connections() == 3);
 }
 
-TEST_CASE("a broken new configuration is told, and the one before goes on", "[net]") {
+TEST_CASE("a broken new configuration is reported, and the one before goes on", "[net]") {
     Client client({.tls = true, .script = [](Peer& peer, int) { return test::answer_all(peer, ok); }});
     CHECK(client.send({}).has_value());
     auto config = client.config;

@@ -216,7 +216,7 @@ TEST_CASE("bodies at the limits are welcome", "[net]") {
     });
 }
 
-TEST_CASE("a client that expects 100-continue is told to go on", "[net]") {
+TEST_CASE("a client that expects 100-continue gets it", "[net]") {
     TestServer server;
     server.run([&]() -> net::Task<> {
         const auto peer = co_await server.connect();

@@ -100,7 +100,7 @@ TEST_CASE("all bodies together have a limit", "[net]") {
     });
 }
 
-TEST_CASE("who sends a large body slowly makes room, and holds up nobody", "[net]") {
+TEST_CASE("a client that sends a large body slowly makes room, and holds up no other", "[net]") {
     net::ServerLimits limits;
     limits.total_bytes = 70'000;
     limits.slow_after = 0ms;

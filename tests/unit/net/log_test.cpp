@@ -42,7 +42,7 @@ TEST_CASE("a JSON line has time, level, message and fields", "[net]") {
     CHECK((*parsed)["time"].as_string().size() == std::string_view("2026-01-15T10:00:00.000Z").size());
 }
 
-TEST_CASE("a text line is for people", "[net]") {
+TEST_CASE("a text line is readable", "[net]") {
     Lines lines;
     auto log = lines.log(net::LogFormat::text);
     log.warn("slow\nanswer", {{"path", "/a b"}, {"ms", 7}, {"word", "x"}, {"empty", ""}, {"trick", "a=b"}});

@@ -93,6 +93,14 @@ TEST_CASE("options set variables", "[net]") {
     CHECK(s.gates == net::FeatureGates{{"A", true}, {"B", false}});
 }
 
+TEST_CASE("a value may be empty, and takes no other option for its own", "[net]") {
+    Settings s;
+    s.file = "x";
+    CHECK(parse(s, {"--file=", "--quiet"}) == "ok");
+    CHECK(s.file.empty());
+    CHECK(s.quiet);
+}
+
 TEST_CASE("bad usage is one line that says what is allowed", "[net]") {
     struct Case {
         std::vector<const char*> arguments;

@@ -38,7 +38,7 @@ TEST_CASE("files are read whole, or the error names them", "[net]") {
     CHECK(net::read_file("/dev/null").value().empty());
 }
 
-TEST_CASE("signals wait for whoever asks", "[net]") {
+TEST_CASE("signals wait until they are asked for", "[net]") {
     test::Loop loop;
     net::Signals signals(loop.executor(), {SIGUSR1, SIGUSR2});
     ::kill(::getpid(), SIGUSR1);

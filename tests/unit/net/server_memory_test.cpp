@@ -31,7 +31,7 @@ net::Task<test::PeerPtr> deaf(TestServer& server) {
 
 }  // namespace
 
-TEST_CASE("answers that nobody reads count as bytes in flight", "[net]") {
+TEST_CASE("answers that are not read count as bytes in flight", "[net]") {
     net::ServerLimits limits;
     limits.total_bytes = 5'000'000;
     limits.slow_after = 1h;
@@ -59,7 +59,7 @@ TEST_CASE("answers that nobody reads count as bytes in flight", "[net]") {
     CHECK(server.stats().refusals.of(503) >= 2);
 }
 
-TEST_CASE("who reads slowest makes room for an answer", "[net]") {
+TEST_CASE("the slowest reader makes room for an answer", "[net]") {
     net::ServerLimits limits;
     limits.total_bytes = 5'000'000;
     limits.slow_after = 0ms;
@@ -74,7 +74,7 @@ TEST_CASE("who reads slowest makes room for an answer", "[net]") {
     CHECK(server.stats().refused == 1);
 }
 
-TEST_CASE("who is the slowest sender and has no room left is refused, and others have room again", "[net]") {
+TEST_CASE("the slowest sender that has no room left is refused, and others have room again", "[net]") {
     net::ServerLimits limits;
     limits.total_bytes = 1'000'000;
     limits.slow_after = 0ms;

@@ -37,7 +37,7 @@ net::Task<> short_one() { co_return; }
 
 }  // namespace
 
-TEST_CASE("joining cancels endless tasks, waits for them and tells nobody", "[net]") {
+TEST_CASE("joining cancels endless tasks, waits for them and reports none", "[net]") {
     Group group;
     int ended = 0;
     group.start(endless(ended));
@@ -60,7 +60,7 @@ TEST_CASE("a group that was cancelled starts nothing more", "[net]") {
     CHECK(group.ended.empty());
 }
 
-TEST_CASE("whoever started a task learns how it ended", "[net]") {
+TEST_CASE("the starter of a task learns how it ended", "[net]") {
     Group group;
     int ended = 0;
     group.start(endless(ended));

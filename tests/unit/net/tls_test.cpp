@@ -157,6 +157,36 @@ TEST_CASE("clients can be asked for a certificate", "[net]") {
     CHECK(server.stats().requests == 2);
 }
 
+TEST_CASE("certificates that either side rejects are counted, and one a minute is a warning", "[net]") {
+    const test::Authority clients("client CA");
+    const test::Authority others("other CA");
+    const bool asks_clients = GENERATE(false, true);
+    TestServer server({.tls = true, .client_ca = asks_clients ? clients.cert() : ""});
+    for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION})
+        for (int i = 0; i < 2; ++i)
+            CHECK(attempt(server, asks_clients
+                                      ? test::PeerTls{.identity = others.issue(), .max_version = version}
+                                      : test::PeerTls{.ca = others.cert(), .max_version = version})
+                      .answer.empty());
+    // Neither has a client that does not speak TLS rejected any.
+    server.run([&]() -> net::Task<> {
+        const auto peer = co_await test::connect(server.port);
+        co_await peer->send(request);
+        co_await peer->rest();
+    });
+    CHECK(server.stats().handshake_errors == 5);
+    CHECK(server.stats().rejected_server_certificates == (asks_clients ? 0 : 4));
+    CHECK(server.stats().rejected_client_certificates == (asks_clients ? 4 : 0));
+    std::vector<std::string> warnings;
+    for (const std::string& line : server.log_lines)
+        if (line.find("\"level\":\"warn\"") != line.npos) warnings.push_back(line);
+    REQUIRE(warnings.size() == 1);
+    CHECK_THAT(warnings[0],
+               Catch::Contains(asks_clients ? "the certificate of a client is missing or not trusted"
+                                            : "a client does not trust the serving certificate") &&
+                   Catch::Contains("\"peer\":\"127.0.0.1\"") && Catch::Contains("\"since_last_line\":0"));
+}
+
 TEST_CASE("the CA of clients may be one between them and a root", "[net]") {
     const test::Authority root("root");
     const test::Authority between("between", root);

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "kube/client/job_requests.hpp"
 #include "kube/client/status.hpp"
 #include "kube/watch/store.hpp"
 #include "support/printers.hpp"
@@ -44,6 +45,13 @@ TEST_CASE("what was put there can be read, by name and as a list", "[offline]") 
     CHECK(desk.ask(kube::get(job_sets, {"ns", "none"})).error().code == api::Errc::not_found);
     CHECK(desk.ask(kube::get(priority_classes, {"", "none"})).error().code == api::Errc::not_found);
     CHECK(*desk.server.find(job_sets, key) == job_set);
+    CHECK(desk.server.written().empty());
+}
+
+TEST_CASE("what is only tried is neither stored nor remembered", "[offline]") {
+    Desk desk;
+    CHECK(desk.ask(kube::dry_run(kube::apply_new(job_sets, job_set))));
+    CHECK_FALSE(desk.server.find(job_sets, key));
     CHECK(desk.server.written().empty());
 }
 

@@ -77,7 +77,7 @@ TEST_CASE("the order of members in what was sent does not show in what is built"
     }
 }
 
-TEST_CASE("what is built beside the JobSet has an owner, but labels and annotations of nobody", "[runtime]") {
+TEST_CASE("what is built beside the JobSet has an owner, but no labels and annotations", "[runtime]") {
     for (const char* policy : {"spec.mlPolicy.mpi", "spec.mlPolicy.flux", "spec.podGroupPolicy.coscheduling",
                                "spec.podGroupPolicy.volcano"}) {
         DYNAMIC_SECTION(policy) {
@@ -313,7 +313,8 @@ TEST_CASE("twelve thousand claims are too many to count, or found wrong, in time
 TEST_CASE("patches for many containers of a runtime with very many are looked up in time", "[runtime]") {
     Json runtime = plain_runtime(), job = train_job();
     Json& containers = at(runtime, pod)["containers"];
-    for (int i = 0; i < 40'000; ++i) containers.push_back(Json::object({{"name", "c" + std::to_string(i)}}));
+    for (int i = 0; i < 16'000; ++i)
+        containers.push_back(Json::object({{"name", "c" + std::to_string(i)}, {"image", "i"}}));
     for (int patch = 0; patch < 16; ++patch) {
         Json one = patch_of("a.io/x", "{containers: []}");
         one["manager"] = "a.io/" + std::to_string(patch);
@@ -321,7 +322,7 @@ TEST_CASE("patches for many containers of a runtime with very many are looked up
                            "trainingRuntimeSpec.template.spec.replicatedJobs[0].template.spec.template.spec."
                            "containers");
         for (int i = 0; i < 64; ++i)
-            patched.push_back(Json::object({{"name", "c" + std::to_string(39'999 - 64 * patch - i)}}));
+            patched.push_back(Json::object({{"name", "c" + std::to_string(15'999 - 64 * patch - i)}}));
         job["spec"]["runtimePatches"].push_back(std::move(one));
     }
     const auto started = std::clock();

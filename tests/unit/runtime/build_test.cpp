@@ -319,7 +319,7 @@ TEST_CASE("what cannot be built is an error that names the field", "[runtime]") 
     }
 }
 
-TEST_CASE("numbers out of any range crash nobody", "[runtime]") {
+TEST_CASE("numbers out of any range crash no program", "[runtime]") {
     for (const char* number : {"-9223372036854775808", "9223372036854775807", "-1", "1.5", "many"})
         for (const char* framework : {"none", "torch", "jax", "xgboost", "mpi", "flux"}) {
             DYNAMIC_SECTION(framework << " with " << number) {

@@ -202,7 +202,7 @@ TEST_CASE("what must not change is sent as it is, and the rest as it is wanted",
     CHECK(runtime::changed_fixed_field(live, live).empty());
 }
 
-TEST_CASE("resuming alone is told from any other change", "[runtime]") {
+TEST_CASE("resuming alone is distinguished from any other change", "[runtime]") {
     const Json held = runtime::with_applied_hash(tree("{metadata: {name: a}, spec: {suspend: true, a: 1}}"));
     const auto wants = [&](const char* spec) {
         Json wanted = tree("{metadata: {name: a}}");

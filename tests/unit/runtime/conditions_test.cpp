@@ -12,7 +12,7 @@ public:
     bool has_conditions() const override { return true; }
 
     void add_condition_needs(const api::TrainJob& job, std::vector<runtime::Need>& needs) const override {
-        needs.push_back({.api_version = "v1", .kind = "ConfigMap", .key = job.meta.key()});
+        needs.push_back({.resource = api::resources::config_maps, .key = job.meta.key()});
     }
     void add_conditions(const runtime::ConditionsContext& context,
                         std::vector<api::Condition>& conditions) const override {

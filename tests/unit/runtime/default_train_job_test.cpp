@@ -184,6 +184,11 @@ TEST_CASE("fields that a lossy client does not know are put back for it alone", 
     }
 }
 
+TEST_CASE("what a correction leaves out is not put back", "[admission]") {
+    const Json written = changed(typed(), {{"spec.runtimePatches[0].time", "\"2026-01-15T10:00:00Z\""}});
+    CHECK(runtime::default_train_job(written, stored_job(), now, {.corrects = true}).restored.empty());
+}
+
 TEST_CASE("a part with another change is left as it was written", "[admission]") {
     struct Case {
         const char* name;

@@ -1,11 +1,12 @@
 #include "template/edit.hpp"
 
 #include "fixtures.hpp"
+#include "runtime/active_plugins.hpp"
 #include "runtime/info.hpp"
 
 using api::Json;
 
-TEST_CASE("ports are told apart by number and protocol", "[runtime]") {
+TEST_CASE("ports are identified by number and protocol", "[runtime]") {
     struct Case {
         const char* name;
         const char* ports;
@@ -46,10 +47,12 @@ TEST_CASE("two ports of one name are an error at the runtime's", "[runtime]") {
         {{"spec.template.spec.replicatedJobs[1]",
           "{name: other, template: {spec: {template: {spec: {containers: [{name: log}, {name: node, ports: "
           "[{containerPort: 80}, {containerPort: 90, name: a}]}]}}}}}"}});
+    const runtime::ActivePlugins plugins(runtime::default_pipeline(), runtime);
     runtime::Info info = {.job = job,
                           .ml_policy = runtime["spec"]["mlPolicy"],
                           .pod_group_policy = runtime["spec"]["podGroupPolicy"],
                           .trainer = job.spec["trainer"],
+                          .plugins = plugins,
                           .spec = runtime["spec"]["template"]["spec"]};
     const runtime::PodSet other = {.name = "other", .index = 1};
     const auto clash = info.upsert_port(other, "node", tree("{containerPort: 1, name: a}"));

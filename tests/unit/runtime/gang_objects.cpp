@@ -75,7 +75,7 @@ Json limit_range(const char* name, const char* limits) {
 Json with_classes(const char* policy, const char* member, int count) {
     Json runtime = gang_runtime(policy);
     for (int index = 1; index < count; ++index) {
-        Json job = tree("{template: {spec: {template: {spec: {containers: [{name: a}]}}}}}");
+        Json job = tree("{template: {spec: {template: {spec: {containers: [{name: a, image: i}]}}}}}");
         job["name"] = "a" + std::to_string(index);
         at(job, "template.spec.template.spec")[member] = "class-" + std::to_string(index);
         at(runtime, "spec.template.spec.replicatedJobs").push_back(std::move(job));

@@ -257,13 +257,13 @@ TEST_CASE("MPI and Flux go by the GPUs behind claims, and without them where the
 TEST_CASE("what is behind claims is asked for step by step", "[claims]") {
     const api::TrainJob job = api::parse_train_job(train_job());
     const Json runtime = runtime_with_claim("torch");
-    const runtime::Need source = {"resource.k8s.io/v1", "ResourceClaimTemplate", {"ns", "gpus"}, {}};
+    const runtime::Need source = {api::resources::resource_claim_templates, {"ns", "gpus"}, true, {}, {}};
     CHECK(runtime::needs(job, runtime).objects == std::vector{source});
     const Json object = claim_template(
         "[{name: a, exactly: {deviceClassName: nic}}, {name: b, exactly: {deviceClassName: gpu.example}}, "
         "{name: c, firstAvailable: [{name: x, deviceClassName: fpga}, {name: z, deviceClassName: nic}]}]");
-    const runtime::Need nic = {"resource.k8s.io/v1", "DeviceClass", {"", "nic"}, {}};
-    const runtime::Need fpga = {"resource.k8s.io/v1", "DeviceClass", {"", "fpga"}, {}};
+    const runtime::Need nic = {api::resources::device_classes, {"", "nic"}, true, {}, {}};
+    const runtime::Need fpga = {api::resources::device_classes, {"", "fpga"}, true, {}, {}};
     CHECK(runtime::needs(job, runtime, {object}).objects == std::vector{source, fpga, nic});
 }
 
@@ -328,13 +328,13 @@ TEST_CASE("claims for very many classes of devices are not counted, and none of 
     }
 }
 
-TEST_CASE("claims are read for those who count GPUs, and for no others", "[claims]") {
+TEST_CASE("claims are read for frameworks that count GPUs, and for no others", "[claims]") {
     for (const char* framework : {"torch", "xgboost", "mpi", "flux", "jax", "none"}) {
         CAPTURE(framework);
         std::size_t claims = 0;
         const Json runtime = runtime_with_claim(framework);
         for (const runtime::Need& need : runtime::needs(api::parse_train_job(train_job()), runtime).objects)
-            if (need.api_version == "resource.k8s.io/v1") ++claims;
+            if (need.resource.group == "resource.k8s.io") ++claims;
         const std::string_view name = framework;
         CHECK(claims == (name == "jax" || name == "none" ? 0 : 1));
     }

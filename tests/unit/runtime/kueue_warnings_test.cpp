@@ -108,7 +108,7 @@ TEST_CASE("entering a queue is never refused, and no runtime is asked for", "[ad
           runtime::Findings());
 }
 
-TEST_CASE("of very many counts that differ the first are told, and none where nothing can be built",
+TEST_CASE("of very many counts that differ the first are reported, and none where nothing can be built",
           "[admission]") {
     const Json job = queued({{"spec.trainer.resourcesPerNode", "{requests: {x.io/a: 1}}"}});
     Json runtime = plain_runtime();

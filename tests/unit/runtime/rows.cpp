@@ -76,6 +76,9 @@ public:
         row.sent = change(old_object, source);
         row.object = stored_form(row.sent);
         if (before) row.old_object = stored_form(old_object);
+        if (const Json* status = source.find("status"))
+            for (Json* object : {&row.sent, &row.object, &row.old_object})
+                (*object)["status"] = data_["statuses"][status->as_string()];
         if (const Json* runtime = data_.find("runtime"))
             row.runtime = stored_form(changed(*runtime, {}, source["runtime"]));
         if (const Json* job_set = source.find("jobSet"))

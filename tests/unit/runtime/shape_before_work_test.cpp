@@ -90,9 +90,9 @@ TEST_CASE("a gang of more kinds of resources than any node has is refused with t
         runtime["spec"]["podGroupPolicy"]["volcano"] = Json::object();
         for (int container = 0; container < 2; ++container) {
             Json& list = at(runtime, containers);
-            if (container > 0) list.push_back(Json::object({{"name", "other"}}));
+            if (container > 0) list.push_back(Json::object({{"name", "other"}, {"image", "i"}}));
             for (int i = 0; i < (container == 0 ? count : more); ++i)
-                list.items()[static_cast<std::size_t>(container)]["resources"]["requests"]
+                list.items()[static_cast<std::size_t>(container)]["resources"]["limits"]
                             ["x.io/" + std::to_string(container) + std::to_string(i)] = 1;
         }
         return build_job_set(train_job(), runtime);
@@ -101,13 +101,13 @@ TEST_CASE("a gang of more kinds of resources than any node has is refused with t
     CHECK(with(64, 64).has_value());
     CHECK(describe(with(129, 0).error()) ==
           std::string(containers) +
-              "[0].resources.requests: the Pods of a gang ask for 128 kinds of resources at most");
+              "[0].resources.limits: the Pods of a gang ask for 128 kinds of resources at most");
     CHECK(describe(with(64, 65).error()) ==
           std::string(containers) +
               "[1].resources: the Pods of a gang ask for 128 kinds of resources at most");
 }
 
-TEST_CASE("a runtime with more faults than are told apart can stay as it is, but not be made",
+TEST_CASE("a runtime with more errors than are identified can stay as it is, but not be made",
           "[admission]") {
     Json runtime = plain_runtime();
     for (int i = 0; i < 300; ++i)

@@ -32,7 +32,7 @@ Json volcano_runtime(const char* second_class) {
     runtime["spec"]["podGroupPolicy"]["volcano"] = Json::object();
     at(runtime, pod + "priorityClassName") = "high";
     at(runtime, "spec.template.spec.replicatedJobs[1]") =
-        tree("{name: other, template: {spec: {template: {spec: {containers: [{name: a}]}}}}}");
+        tree("{name: other, template: {spec: {template: {spec: {containers: [{name: a, image: i}]}}}}}");
     at(runtime, "spec.template.spec.replicatedJobs[1].template.spec.template.spec.priorityClassName") =
         second_class;
     return runtime;
@@ -43,7 +43,7 @@ const std::string queue = "metadata.annotations.\"scheduling.volcano.sh/queue-na
 
 }  // namespace
 
-TEST_CASE("J11: claims have one source, and containers name claims of their Pod", "[admission]") {
+TEST_CASE("claims have one source, and containers name claims of their Pod", "[admission]") {
     struct Case {
         const char* name;
         std::vector<Change> job;
@@ -96,7 +96,7 @@ TEST_CASE("J11: claims have one source, and containers name claims of their Pod"
         }
 }
 
-TEST_CASE("J17: Volcano's priority classes exist and are the same", "[admission]") {
+TEST_CASE("Volcano's priority classes exist and are the same", "[admission]") {
     const std::vector<Json> nothing;
     const std::vector<Json> one = {high};
     CHECK(review(train_job(), volcano_runtime("high"), &one).empty());
@@ -111,16 +111,15 @@ TEST_CASE("J17: Volcano's priority classes exist and are the same", "[admission]
           "spec.runtimeRef: PriorityClass \"high\" does not exist");
 }
 
-TEST_CASE("J17: the priority classes of a Volcano runtime are looked up, but for the system's",
-          "[admission]") {
-    const runtime::Need want = {"scheduling.k8s.io/v1", "PriorityClass", {"", "high"}, {}};
+TEST_CASE("the priority classes of a Volcano runtime are looked up, but for the system's", "[admission]") {
+    const runtime::Need want = {.resource = api::resources::priority_classes, .key = {"", "high"}};
     CHECK(runtime::review_needs(volcano_runtime("system-cluster-critical")) == std::vector{want});
     Json other = volcano_runtime("high");
     other["spec"].erase("podGroupPolicy");
     CHECK(runtime::review_needs(other).empty());
 }
 
-TEST_CASE("J17: a queue is not empty", "[admission]") {
+TEST_CASE("a queue of Volcano is not empty", "[admission]") {
     const std::vector<Json> one = {high};
     const std::string in_patch = "spec.runtimePatches[0].trainingRuntimeSpec.template." + queue;
     const std::string empty =

@@ -142,7 +142,7 @@ TEST_CASE("a forbidden value that changes is refused, one that moves is not", "[
     CHECK(runtime::validate_runtime(moved, old).errors.empty());
 }
 
-TEST_CASE("a runtime's warnings come when there is news", "[admission]") {
+TEST_CASE("a runtime's warnings come once", "[admission]") {
     const std::string deadline = path(pod, ".activeDeadlineSeconds");
     struct Case {
         const char* name;

@@ -208,7 +208,7 @@ TEST_CASE("a first start stores a certificate, tells the configurations, and the
     CHECK(replica.tls->not_after() == world.now() - 12s + 1000s);
 }
 
-TEST_CASE("who starts later uses what there is, at once, and writes nothing", "[self-signer]") {
+TEST_CASE("a replica that starts later uses what there is, at once, and writes nothing", "[self-signer]") {
     World world;
     world.start();
     world.clock.run_for(2min);
@@ -343,7 +343,8 @@ TEST_CASE("a Secret that is deleted or spoilt is made anew, and what is shown st
     }
 }
 
-TEST_CASE("who starts when the Secret has just been deleted leaves the others trusted", "[self-signer]") {
+TEST_CASE("a replica that starts when the Secret has just been deleted leaves the others trusted",
+          "[self-signer]") {
     World world;
     auto& old = world.start();
     world.clock.run_for(1min);
@@ -491,7 +492,7 @@ TEST_CASE("a client CA file that is spoilt keeps no renewed certificate from bei
     }
 }
 
-TEST_CASE("the time to learn of a new CA begins anew when somebody takes it away", "[self-signer]") {
+TEST_CASE("the time to learn of a new CA begins anew when another writer takes it away", "[self-signer]") {
     World world;
     auto& replica = world.start();
     world.clock.run_for(1min);
@@ -510,7 +511,7 @@ TEST_CASE("the time to learn of a new CA begins anew when somebody takes it away
     CHECK(replica.tls->not_after() > old_end);
 }
 
-TEST_CASE("a fight over the CA bundle is fought slowly, and told once", "[self-signer]") {
+TEST_CASE("writes against another writer of the CA bundle slow down, and are logged once", "[self-signer]") {
     World world;
     auto& replica = world.start("one", {.lifetime = 90 * 24h});
     world.clock.run_for(1min);

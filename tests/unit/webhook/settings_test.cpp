@@ -182,7 +182,7 @@ TEST_CASE("users are separated by commas", "[settings]") {
     }
 }
 
-TEST_CASE("Kueue's releases are told by those of its types", "[settings]") {
+TEST_CASE("Kueue's releases are named by those of its types", "[settings]") {
     using runtime::KueueTypes;
     const std::pair<const char*, KueueTypes> cases[] = {
         {"2.2", KueueTypes::v2_2}, {"2.3", KueueTypes::v2_3}, {"none", KueueTypes::none}};

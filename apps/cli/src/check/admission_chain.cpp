@@ -97,11 +97,11 @@ Refusal strict_refusal(const offline::InputObject& known) {
 }  // namespace
 
 OfflineAdmission::OfflineAdmission(offline::DocumentServer& server, const runtime::Pipeline& pipeline,
-                                   FieldValidation validation)
+                                   FieldValidation validation, admission::ReviewPolicy policy)
     : validation_(validation),
       silent_(net::LogLevel::error, net::LogFormat::text, [](std::string_view) {}),
       facts_(no_runtimes_, server, pipeline),
-      handler_(facts_, *clock_, review_metrics_, silent_, pipeline) {}
+      handler_(facts_, *clock_, review_metrics_, silent_, pipeline, {}, std::move(policy)) {}
 
 Json OfflineAdmission::ask(std::string_view path, const Json& request) {
     const Json review = Json::object(

@@ -33,7 +33,7 @@ struct AdmissionAnswer {
 class OfflineAdmission {
 public:
     OfflineAdmission(offline::DocumentServer& server, const runtime::Pipeline& pipeline,
-                     FieldValidation validation);
+                     FieldValidation validation, admission::ReviewPolicy policy = {});
 
     /// An update of `before`, or a creation if that is nullptr.
     AdmissionAnswer judge(const offline::InputObject& known, const offline::InputObject* before);

@@ -69,7 +69,7 @@ std::string hint(const InputObject& known, const offline::DocumentServer& server
 
 api::Result<offline::Input> load_input(const std::vector<Document>& documents,
                                        const CheckSettings& settings) {
-    return offline::load_input(documents, settings.input.ns);
+    return offline::load_input(documents, settings.input.ns, runtime::owned_kinds());
 }
 
 }  // namespace
@@ -116,7 +116,8 @@ api::Result<net::Output> check(const CheckSettings& settings) {
         output.err += line(other->place(), "note: " + std::string(other->object()["kind"].as_string()) +
                                                " is passed over: no verdict depends on it");
     const runtime::Pipeline pipeline = runtime::make_pipeline(admission::features_of(settings.feature_gates));
-    OfflineAdmission admission(server, pipeline, settings.validation);
+    OfflineAdmission admission(server, pipeline, settings.validation,
+                               {.gates = runtime::Gates(settings.feature_gates)});
     Json verdicts = Json::array();
     for (const InputObject& known : input->known) {
         if (!known.is_ours) continue;

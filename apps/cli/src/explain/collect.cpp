@@ -98,8 +98,9 @@ kube::Async<std::vector<Json>> read_events(kube::ApiServer& server, api::ObjectK
 
 }  // namespace
 
-kube::Async<RelatedObjects> collect(kube::ApiServer& server, api::ObjectKey key) {
+kube::Async<RelatedObjects> collect(kube::ApiServer& server, api::ObjectKey key, api::ObjectKey lease) {
     RelatedObjects seen;
+    seen.lease_key = lease;
     kube::Request request = kube::get(resources::train_jobs, key);
     auto job = co_await kube::fetch(server, std::move(request), controller::managed_fields);
     if (!job) co_return advised(job.error(), key);
@@ -128,6 +129,8 @@ kube::Async<RelatedObjects> collect(kube::ApiServer& server, api::ObjectKey key)
     seen.pods = part_of(std::move(pods));
     auto events = co_await read_events(server, key);
     seen.events = part_of(std::move(events));
+    auto found_lease = co_await read_if_there(server, resources::leases, lease);
+    seen.lease = part_of(std::move(found_lease));
     std::erase_if(seen.events.found, [&](const Json& event) { return !is_about(event, seen); });
     co_return seen;
 }

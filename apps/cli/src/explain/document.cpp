@@ -3,8 +3,10 @@
 #include "api/names.hpp"
 #include "explain/differences.hpp"
 #include "explain/happenings.hpp"
+#include "explain/lease_problem.hpp"
 #include "explain/pod_problems.hpp"
 #include "explain/workload.hpp"
+#include "lifecycle/state.hpp"
 #include "list/rows.hpp"
 #include "runtime/snapshot.hpp"
 
@@ -68,7 +70,11 @@ Json explain_document(const RelatedObjects& seen, api::Time now) {
     if (brief.needs_jobs && !seen.pods.is_unread()) set_ready_nodes(brief, ready_pods(seen.pods.found));
     Json document = list_row(brief);
     document["state"] = activity_of(job, pods_run(seen.pods)).word;
-    if (const api::Condition* condition = telling_condition(job)) document["message"] = condition->message;
+    if (const api::Condition* condition = telling_condition(job)) {
+        document["message"] = condition->message;
+        document["since"] = api::format_time(condition->last_transition);
+    }
+    if (const std::string problem = lease_problem(seen, now); !problem.empty()) document["lease"] = problem;
     document["conditions"] = Json::array();
     for (const api::Condition& each : job.conditions) document["conditions"].push_back(condition_row(each));
     if (const Json& metrics = seen.job["status"]["trainerStatus"]["metrics"]; metrics.is_array())
@@ -93,6 +99,9 @@ Json explain_document(const RelatedObjects& seen, api::Time now) {
     note_unread(document, "workload", seen.workload.unread);
     note_unread(document, "pods", seen.pods.unread);
     note_unread(document, "events", seen.events.unread);
+    // View may not read leases. Where the job moves, it does not matter.
+    if (lifecycle::state_of(job) == lifecycle::State::pending)
+        note_unread(document, "lease", seen.lease.unread);
     return document;
 }
 

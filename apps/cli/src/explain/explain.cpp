@@ -5,14 +5,16 @@
 #include "cluster/session.hpp"
 #include "explain/collect.hpp"
 #include "explain/document.hpp"
+#include "explain/lease_problem.hpp"
 #include "text/terminal.hpp"
 
 namespace cli {
 namespace {
 
 // Changes whenever something of it does; the times on a screen always change.
-std::string version_of(const RelatedObjects& seen) {
-    std::string versions;
+std::string version_of(const RelatedObjects& seen, api::Time now) {
+    // The lease itself changes every few seconds.
+    std::string versions(lease_problem(seen, now).empty() ? "" : "no leader ");
     const auto note = [&](const api::Json& object) {
         versions.append(object["metadata"]["resourceVersion"].as_string()).append(" ");
     };
@@ -36,7 +38,7 @@ public:
     /// Returns false if the output cannot be written.
     bool print(const RelatedObjects& seen, api::Time now) {
         const Terminal shown = terminal();
-        std::string version = version_of(seen);
+        std::string version = version_of(seen, now);
         if (!shown.is_terminal && version == version_) return true;
         const bool first = std::exchange(version_, std::move(version)).empty();
         const std::string text = explain(seen, now, shown.colours);
@@ -54,7 +56,7 @@ kube::Async<net::Output> show(Session& session, api::ObjectKey key, const Explai
     Printer printer(settings.watch);
     std::string trouble;
     for (bool again = false;; again = true) {
-        const auto seen = co_await collect(session.server, key);
+        const auto seen = co_await collect(session.server, key, settings.lease);
         if (seen && settings.format == ExplainFormat::json) {
             co_return net::Output{.out = api::to_json(explain_document(*seen, session.now())) + "\n"};
         } else if (seen) {
@@ -91,6 +93,7 @@ void add_options(net::Options& options, ExplainSettings& settings) {
     options.add("watch", settings.watch,
                 "show it again whenever something has changed, until the TrainJob is gone");
     options.shorten("watch", 'w');
+    options.add("lease", "NAMESPACE/NAME", settings.lease, "the lease of the reconcilers in the cluster");
     options.add("interval", "DURATION", settings.interval, "how often --watch looks; at least 100ms");
     add_options(options, settings.cluster);
 }

@@ -15,6 +15,7 @@ struct ExplainSettings {
     std::string train_job = {};  ///< NAMESPACE/NAME, or a name
     ClusterSettings cluster = {};
     ExplainFormat format = ExplainFormat::text;
+    api::ObjectKey lease = {"kubeflow-system", "trainer.kubeflow.org"};  ///< of the reconcilers
     bool watch = false;
     std::chrono::milliseconds interval{2'000};  ///< of `watch`
 };

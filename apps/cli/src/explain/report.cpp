@@ -9,6 +9,7 @@
 #include "api/names.hpp"
 #include "explain/differences.hpp"
 #include "explain/happenings.hpp"
+#include "explain/lease_problem.hpp"
 #include "explain/pod_problems.hpp"
 #include "explain/workload.hpp"
 #include "job/brief.hpp"
@@ -52,15 +53,35 @@ std::string span(api::Time then, api::Time now) { return format_duration(since(t
 
 std::string ago(api::Time then, api::Time now) { return span(then, now) + " ago"; }
 
+// "completed 36s ago", "running for 1m 4s".
+std::string state_text(const api::TrainJob& job, const Standing& standing, const api::Condition* condition,
+                       api::Time now) {
+    using enum lifecycle::State;
+    const lifecycle::State state = lifecycle::state_of(job);
+    std::string text(standing.word);
+    if (state == elsewhere) text += ": " + job.managed_by;
+    if (!condition) return text;
+    const std::string time = span(condition->last_transition, now);
+    const std::string reason = " (" + condition->reason + ")";
+    if (state == elsewhere) return text + "; " + condition->reason + " " + time + " ago";
+    if (state == complete) return "completed " + time + " ago" + reason;
+    return text + (state == failed ? " " + time + " ago" : " for " + time) + reason;
+}
+
+// Of objects that exist and of a resume, the line before has said it all.
+bool says_more(const api::Condition& condition) {
+    const bool is_expected = condition.type == api::condition::created     ? condition.is_true()
+                             : condition.type == api::condition::suspended ? !condition.is_true()
+                                                                           : false;
+    return !is_expected && !condition.message.empty();
+}
+
 void tell_state(const api::TrainJob& job, const RelatedObjects& seen, api::Time now, Screen& screen) {
     screen.line("TrainJob", to_string(job.meta.key()) + ", created " + ago(job.meta.creation, now));
     const Standing standing = standing_of(job, pods_run(seen.pods));
     const api::Condition* condition = telling_condition(job);
-    std::string text(standing.word);
-    if (lifecycle::state_of(job) == lifecycle::State::elsewhere) text += ": " + job.managed_by;
-    if (condition) text += " since " + span(condition->last_transition, now) + " (" + condition->reason + ")";
-    screen.line("State", text, standing.tone);
-    if (condition && !condition->message.empty()) screen.line("", condition->message);
+    screen.line("State", state_text(job, standing, condition, now), standing.tone);
+    if (condition && says_more(*condition)) screen.line("", condition->message);
     const auto adds = [&](const api::Condition& each) {
         const bool blocks = each.type == api::condition::created && !each.is_true();
         return &each != condition && (blocks || !lifecycle::is_built_in(each.type));
@@ -75,8 +96,20 @@ void tell_state(const api::TrainJob& job, const RelatedObjects& seen, api::Time 
         if (job.suspend && !job.queue.empty())
             screen.line("", "Kueue decides when it runs; it waits in the queue " + job.queue, Tone::held);
     }
-    if (job.meta.deletion)
-        screen.line("", "is being deleted, since " + span(*job.meta.deletion, now), Tone::held);
+    if (job.meta.deletion) screen.line("", "being deleted for " + span(*job.meta.deletion, now), Tone::held);
+}
+
+void tell_lease(const api::TrainJob& job, const RelatedObjects& seen, api::Time now, Screen& screen) {
+    using enum lifecycle::State;
+    const lifecycle::State state = lifecycle::state_of(job);
+    if (state == elsewhere) return;
+    if (const std::string problem = lease_problem(seen, now); !problem.empty())
+        screen.line("Lease", problem, Tone::bad);
+    else if (state == pending && seen.lease.is_unread())
+        screen.line("Lease", "whether a reconciler leads is not known: " + seen.lease.unread, Tone::held);
+    else if (state == pending && seen.lease.found.is_null())
+        screen.line("Lease", "there is none called " + to_string(seen.lease_key) + "; --lease names another",
+                    Tone::held);
 }
 
 void tell_queue(const api::TrainJob& job, const ReadResult<Json>& workload, Screen& screen) {
@@ -183,6 +216,10 @@ void tell_job_set(const api::TrainJob& job, const ReadResult<Json>& seen, Screen
     std::string state = job_set.finished  ? job_set.finished->type + " (" + job_set.finished->reason + ")"
                         : job_set.suspend ? "suspended"
                                           : "runs";
+    const api::Condition* end = api::terminal_condition(job);
+    if (job_set.finished && job_set.finished->type == "Completed" && end &&
+        end->reason == api::reason::deadline_exceeded)
+        state += ", too late for the TrainJob's deadline";
     if (const std::int64_t restarts = object["status"]["restarts"].int_or(0); restarts > 0)
         state += ", restarted " + times(restarts);
     screen.line("JobSet", state);
@@ -257,6 +294,7 @@ std::string explain(const RelatedObjects& seen, api::Time now, Colours colours) 
 
     Screen screen(colours);
     tell_state(job, seen, now, screen);
+    tell_lease(job, seen, now, screen);
     tell_queue(job, seen.workload, screen);
     tell_progress(seen.job, api::terminal_condition(job) != nullptr, now, screen);
     tell_deadline(job, now, screen);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "api/json.hpp"
+#include "api/object_key.hpp"
 #include "api/time.hpp"
 #include "job/standing.hpp"
 #include "text/duration.hpp"
@@ -28,6 +29,8 @@ struct RelatedObjects {
     ReadResult<std::vector<api::Json>> pods = {};
     ReadResult<api::Json> workload = {};             ///< Kueue's; only of a TrainJob in a queue
     ReadResult<std::vector<api::Json>> events = {};  ///< of the TrainJob and what it made, in any order
+    api::ObjectKey lease_key = {};
+    ReadResult<api::Json> lease = {};  ///< of the reconcilers
 };
 
 /// Whether Pods run or have ended well, by the Pods themselves: a JobSet says little of that.

@@ -93,9 +93,13 @@ std::optional<std::chrono::seconds> remaining_time(const Progress& progress, api
 
 const api::Condition* telling_condition(const api::TrainJob& job) {
     if (const api::Condition* end = api::terminal_condition(job)) return end;
-    const bool suspended = api::is_true(job.conditions, api::condition::suspended);
-    return api::find_condition(job.conditions,
-                               suspended ? api::condition::suspended : api::condition::created);
+    if (const api::Condition* stalled = api::find_condition(job.conditions, api::condition::stalled))
+        return stalled;
+    const api::Condition* created = api::find_condition(job.conditions, api::condition::created);
+    const api::Condition* suspended = api::find_condition(job.conditions, api::condition::suspended);
+    if (!suspended || (created && !created->is_true() && !suspended->is_true())) return created;
+    const bool is_older = created && suspended->last_transition < created->last_transition;
+    return is_older && !suspended->is_true() ? created : suspended;
 }
 
 PodsRun pods_run(const std::vector<api::JobStatus>& jobs) {

@@ -62,7 +62,8 @@ Brief brief_of(api::Json train_job, const Runtimes& runtimes);
 /// Takes over the number of ready nodes that the Jobs of a `needs_jobs` TrainJob tell.
 void set_ready_nodes(Brief& brief, std::int64_t ready);
 
-/// Returns the condition that tells most of a TrainJob's state; nullptr if it has none.
+/// Returns the condition that tells most of a TrainJob's state, and since when it is so; nullptr if it has
+/// none. A resumed job runs since its resume.
 const api::Condition* telling_condition(const api::TrainJob& job);
 
 /// Returns whether Pods run, by `status.jobsStatus` alone.

@@ -25,6 +25,7 @@ Standing standing_of(const api::TrainJob& job, PodsRun pods) {
     switch (lifecycle::state_of(job)) {
         case lifecycle::State::pending: return {"not looked at yet", Tone::held};
         case lifecycle::State::blocked:
+            if (api::is_true(job.conditions, api::condition::stalled)) return {"stalled", Tone::bad};
             return lacks_verdict(job) ? Standing{"not created yet, retried", Tone::held}
                                       : Standing{"cannot be created", Tone::bad};
         case lifecycle::State::running: return standing_of(pods);

@@ -32,8 +32,8 @@ void show_all(const offline::DocumentServer& server, controller::Cache& cache) {
     server.show(resources::job_sets, cache.job_sets().sections());
     server.show(resources::training_runtimes, cache.training_runtimes().sections());
     server.show(resources::cluster_training_runtimes, cache.cluster_training_runtimes().sections());
-    server.show(resources::pod_groups, cache.pod_groups().sections());
-    server.show(resources::volcano_pod_groups, cache.volcano_pod_groups().sections());
+    for (const controller::Cache::OwnedKind& kind : cache.owned_kinds())
+        server.show(kind.resource, kind.objects->sections());
 }
 
 // A pass that could not do its work says so there; some of it is no trouble to whoever runs passes.
@@ -58,7 +58,7 @@ Rendering render_train_job(offline::DocumentServer server, const api::ObjectKey&
 
     kube::EventRecorder events(context.get_executor(), server, *clock, "render");
     net::Log silent(net::LogLevel::error, net::LogFormat::text, [](std::string_view) {});
-    controller::Cache cache([](const api::ObjectKey&, const controller::Change&) {});
+    controller::Cache cache([](const api::ObjectKey&, const controller::Change&) {}, {}, pipeline);
     show_all(server, cache);
     controller::SharedObjects shared(*clock);
     controller::Reconciler pass(server, cache, events, silent, [now] { return now; }, {}, {pipeline, shared});

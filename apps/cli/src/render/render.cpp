@@ -131,7 +131,7 @@ api::Result<net::Output> compare(const offline::Input& input, const RenderSettin
                                  const runtime::Pipeline& pipeline) {
     const auto documents = offline::read_documents(settings.other_version);
     if (!documents) return documents.error();
-    const auto others = offline::load_input(*documents, settings.input.ns);
+    const auto others = offline::load_input(*documents, settings.input.ns, runtime::owned_kinds(pipeline));
     if (!others) return others.error();
     const auto changed = replaced(input, *others);
     if (!changed) return changed.error();
@@ -169,7 +169,7 @@ api::Result<net::Output> render(const RenderSettings& settings) {
         runtime::make_pipeline({.status_server = controller::status_server_of(settings.build, "")});
     const auto documents = offline::read_documents(settings.input.files);
     if (!documents) return documents.error();
-    const auto input = offline::load_input(*documents, settings.input.ns);
+    const auto input = offline::load_input(*documents, settings.input.ns, runtime::owned_kinds(pipeline));
     if (!input) return input.error();
     if (compares) return compare(*input, settings, pipeline);
     const auto rendered = render_all(*input, pipeline);

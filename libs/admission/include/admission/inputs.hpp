@@ -57,6 +57,11 @@ public:
 private:
     using Tree = RuntimeLister::Tree;
 
+    struct FoundJobSet {
+        std::optional<api::JobSet> job_set = {};
+        std::string_view loss_by_new_one = {};  ///< as of lifecycle::loss()
+    };
+
     /// Whether the tree of an object stays until the verdict.
     enum class Kept : bool { no, yes };
 
@@ -64,10 +69,11 @@ private:
     net::Async<std::string> read_text(kube::Request request, MaybeTurn& large) const;
     net::Async<Tree> read(kube::Resource resource, api::ObjectKey key, Kept kept, MaybeTurn& large,
                           MaybeTurn& expensive) const;
-    net::Async<std::optional<api::JobSet>> read_job_set(api::ObjectKey key) const;
+    net::Async<FoundJobSet> read_job_set(api::ObjectKey key) const;
     net::Async<Tree> snapshot_of(const api::TrainJob& job, MaybeTurn& large) const;
     net::Async<Tree> watched_runtime(api::ObjectKey key, MaybeTurn& large) const;
     net::Async<Tree> live_runtime(const Subject& subject, MaybeTurn& large) const;
+    runtime::RuntimeSuggestion suggest(const Subject& subject) const;
     net::Async<runtime::QueuedJobs> queued_jobs(const Subject& subject) const;
     net::Async<> look_up_needs(ReviewInputs& inputs, MaybeTurn& large) const;
 

@@ -26,7 +26,7 @@ enum class Outcome {
     overloaded,  ///< no memory to spare
     unauthorized,
     forbidden,
-    unchecked,  ///< nobody could say who calls
+    unchecked,  ///< the caller could not be checked
 };
 inline constexpr std::size_t outcome_count = 15;
 
@@ -58,7 +58,7 @@ private:
     };
     Series& of(const Route* route);
     void count_rules(const char* name, const char* help, const Route& route,
-                     const std::vector<std::string_view>& rules);
+                     const std::vector<api::RuleId>& rules);
 
     net::Metrics& metrics_;
     std::map<std::string_view, net::Counter> restored_;

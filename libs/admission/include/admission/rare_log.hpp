@@ -5,11 +5,11 @@
 
 namespace admission {
 
-/// Whether something fails, for a log that others can make go to and fro: a change is news once a minute at
-/// most, and one that lasts is told with the first note after that.
+/// Whether something fails, for a log that others can make go to and fro: a change is logged once a minute at
+/// most, and one that lasts with the first note after that.
 class RareTransitions {
 public:
-    /// Once per attempt. True: it is to be told.
+    /// Once per attempt. True: it is to be logged.
     bool note(bool fails, kube::SteadyTime now) {
         if (fails == told_ || now < next_) return false;
         told_ = fails;

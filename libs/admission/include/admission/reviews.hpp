@@ -8,6 +8,7 @@
 #include "api/job_set.hpp"
 #include "api/object_key.hpp"
 #include "api/time.hpp"
+#include "runtime/gates.hpp"
 #include "runtime/pipeline.hpp"
 #include "runtime/validation.hpp"
 
@@ -18,6 +19,7 @@ struct ReviewPolicy {
     /// Users whose clients write TrainJobs back by types that lack some of our fields.
     std::set<std::string, std::less<>> lossy_clients = {};
     runtime::KueueTypes kueue_types = runtime::KueueTypes::v2_2;
+    runtime::Gates gates = runtime::Gates();
 };
 
 /// What the feature gates turn on. Of the status server only that there is one: reviews need no more.
@@ -26,11 +28,13 @@ runtime::Features features_of(const runtime::FeatureGates& gates);
 /// What was found in the cluster for one review; what was not asked for is absent, like what does not exist.
 struct ReviewInputs {
     std::shared_ptr<const api::Json> runtime = {};
+    runtime::RuntimeSuggestion suggestion = {};  ///< of what may be meant, where the runtime does not exist
     std::optional<api::Error> runtime_refused = {};  ///< why nothing can be judged by it, with its field
     /// The runtime's key if it comes from the watch, which may lag behind the cluster.
     std::optional<api::ObjectKey> watched = {};
     std::optional<api::JobSet> job_set = {};
-    std::vector<api::Json> observed = {};  ///< those of runtime::review_needs() that exist
+    std::string_view loss_by_new_job_set = {};  ///< as of lifecycle::loss()
+    std::vector<api::Json> observed = {};       ///< those of runtime::review_needs() that exist
     runtime::QueuedJobs queued = {};
 };
 

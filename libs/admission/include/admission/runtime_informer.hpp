@@ -33,7 +33,7 @@ public:
         kube::Reflector::OnChange on_change, const kube::Namespaces& namespaces = {},
         OnNoRoom on_no_room = [](const api::ObjectKey&) {});
 
-    /// Somebody must run() each of them.
+    /// The caller must run() each of them.
     const std::vector<std::unique_ptr<kube::Reflector>>& watches() const { return watches_; }
     /// One short reason for each first list that is still to come.
     std::vector<std::string> not_synced() const;

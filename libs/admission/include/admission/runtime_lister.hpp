@@ -1,7 +1,8 @@
 #pragma once
 #include <list>
+#include <map>
 #include <memory>
-#include <unordered_map>
+#include <string>
 
 #include "admission/runtime_text.hpp"
 #include "api/json.hpp"
@@ -30,6 +31,10 @@ public:
     /// How many values it has; 0 if it is not here.
     std::size_t values_of(const api::ObjectKey& key) const;
 
+    /// The name of a runtime of the same namespace, or a cluster-scoped one if the key is, that is nearest to
+    /// the key's; empty if none is near. Of many, the 256 around it in alphabetical order are compared.
+    std::string nearest(const api::ObjectKey& key) const;
+
     /// Null takes it away.
     void set(const api::ObjectKey& key, RuntimeTextPtr text);
 
@@ -39,7 +44,7 @@ private:
         Tree tree = {};
         std::list<const api::ObjectKey*>::iterator used = {};  // if there is a tree
     };
-    using Entries = std::unordered_map<api::ObjectKey, Entry>;
+    using Entries = std::map<api::ObjectKey, Entry>;
 
     void drop_tree(Entry& entry);
     Tree keep(const api::ObjectKey& key, Entry& entry, Tree tree);

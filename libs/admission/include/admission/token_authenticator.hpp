@@ -14,18 +14,18 @@
 
 namespace admission {
 
-/// What is known of somebody who calls.
+/// What is known of a caller.
 enum class AuthResult {
     admitted,
-    unauthorized,  ///< no token, or one that nobody stands for
-    forbidden,     ///< somebody else than those who may call
-    unknown        ///< the API server did not say: nobody is let in
+    unauthorized,  ///< no token, or one that is not valid
+    forbidden,     ///< a user that may not call
+    unknown        ///< the API server did not say: the caller is not let in
 };
 
-/// Whose tokens are taken.
+/// Which tokens are accepted.
 struct AuthPolicy {
-    std::string audience = {};         ///< empty = everybody may call
-    std::set<std::string> users = {};  ///< empty = whoever has a token for the audience
+    std::string audience = {};         ///< empty = every client may call
+    std::set<std::string> users = {};  ///< empty = every token for the audience
 };
 
 /// The token of `Authorization: Bearer ...`; empty if there is none.
@@ -39,17 +39,17 @@ public:
     TokenAuthenticator(kube::ApiServer& server, kube::Clock& clock, net::Log& log, AuthPolicy rules)
         : server_(server), clock_(clock), log_(log), rules_(std::move(rules)) {}
 
-    /// nullopt: somebody has to ask().
+    /// nullopt: ask() has to be called.
     std::optional<AuthResult> from_cache(std::string_view token);
-    /// Whether whoever has it was let in the last time, however long ago: strangers must not keep him from
-    /// asking.
+    /// Whether its owner was let in the last time, however long ago: unknown tokens must not keep it from
+    /// being checked.
     bool was_admitted(std::string_view token) const;
-    /// Several who ask for the same token make one request. `unknown` at `deadline` at the latest.
+    /// Concurrent calls with the same token make one request. `unknown` at `deadline` at the latest.
     net::Task<AuthResult> ask(std::string token, kube::SteadyTime deadline);
 
     /// As API servers do for the tokens that they have others check.
     static constexpr std::chrono::seconds remembered_for{10};
-    /// Of either kind: strangers with ever new tokens drive out other strangers, never those who may call.
+    /// Of either kind: ever new tokens drive out other rejected ones, never those that are accepted.
     static constexpr std::size_t most_remembered = 256;
 
 private:
@@ -77,7 +77,7 @@ private:
     Memory admitted_ = {};
     Memory refused_ = {};
     std::map<net::Digest, std::shared_ptr<Question>> open_ = {};
-    bool fails_ = false;  // what the log was told last
+    bool fails_ = false;  // what was logged last
 };
 
 }  // namespace admission

@@ -53,7 +53,7 @@ struct Verdict {
 Verdict allowed();
 /// 400 BadRequest: the request makes no sense.
 Verdict bad_request(std::string message);
-/// 503 ServiceUnavailable: a lookup failed, nobody knows.
+/// 503 ServiceUnavailable: a lookup failed, so there is no verdict.
 Verdict unavailable(std::string message);
 /// 422 Invalid with one cause per error; allowed when there is none.
 Verdict validated(const AdmissionRequest& request, FieldErrors errors);

@@ -28,6 +28,7 @@ inline constexpr std::string_view created = "Created";
 inline constexpr std::string_view suspended = "Suspended";
 inline constexpr std::string_view complete = "Complete";
 inline constexpr std::string_view failed = "Failed";
+inline constexpr std::string_view stalled = "Stalled";  ///< only ever True
 }  // namespace condition
 
 /// Reasons of the TrainJob's own conditions, and of the events that tell of them.
@@ -38,9 +39,15 @@ inline constexpr std::string_view jobs_creation_failed = "JobsCreationFailed";
 inline constexpr std::string_view jobs_creation_retrying = "JobsCreationRetrying";
 inline constexpr std::string_view jobs_build_retrying = "JobsBuildRetrying";
 inline constexpr std::string_view permission_denied = "PermissionDenied";
+inline constexpr std::string_view jobs_creating = "JobsCreating";
 inline constexpr std::string_view suspended = "Suspended";
 inline constexpr std::string_view resumed = "Resumed";
 inline constexpr std::string_view deadline_exceeded = "DeadlineExceeded";
+inline constexpr std::string_view jobs_not_created = "JobsNotCreated";
+inline constexpr std::string_view pods_not_created = "PodsNotCreated";
+inline constexpr std::string_view api_server_error = "APIServerError";
+inline constexpr std::string_view waiting_for_pods = "WaitingForPods";
+inline constexpr std::string_view waiting_for_deletion = "WaitingForDeletion";
 inline constexpr std::string_view runtime_not_supported = "TrainingRuntimeNotSupported";
 }  // namespace reason
 

@@ -7,11 +7,11 @@
 
 namespace api {
 
-/// One code per decision that a caller makes; everything else about an error is text for people.
+/// One code per decision that a caller makes; everything else about an error is text for users.
 enum class Errc {
     invalid,       ///< the input is wrong: tell the user, do not retry
     not_found,     ///< the object does not exist
-    conflict,      ///< somebody else was faster: look again
+    conflict,      ///< another writer was faster: read again
     gone,          ///< a resource version or list position is too old: list again
     forbidden,     ///< a permission is missing, or a policy says no
     unauthorized,  ///< the credentials are stale: read them again
@@ -20,7 +20,7 @@ enum class Errc {
     internal       ///< a bug on one of the two sides: count it, retry with backoff
 };
 
-/// Why an operation failed. Callers branch on `code`; people read the rest.
+/// Why an operation failed. Callers branch on `code`; users read the rest.
 struct Error {
     Errc code = Errc::internal;
     std::string message = {};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "api/json.hpp"
+#include "api/rule_id.hpp"
 
 namespace api {
 
@@ -19,7 +20,7 @@ struct FieldError {
     Json value = {};          ///< shown for invalid, not_supported and duplicate; keep it short
     std::string detail = {};  ///< says what the rule is
     std::vector<std::string> supported = {};  ///< for not_supported
-    std::string_view rule = {};  ///< which rule it breaks, such as "patch_targets"; a literal, for metrics
+    RuleId rule = {};                         ///< which it breaks
 
     bool operator==(const FieldError&) const = default;
 };

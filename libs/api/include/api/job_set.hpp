@@ -17,6 +17,9 @@ struct JobSet {
     bool taken_over = false;                 ///< see is_taken_over()
     std::optional<Condition> finished = {};  ///< its Completed or Failed condition, once True
     std::vector<JobStatus> replicated_jobs = {};
+    /// The first replicated job that may start by now and lacks Jobs, or Pods of them, by those counts. Empty
+    /// if there is none, or what was parsed has no `spec.replicatedJobs`.
+    std::string lacks_pods = {};
 
     bool belongs_to(const TrainJob& job) const {
         return !meta.controller_uid.empty() && meta.controller_uid == job.meta.uid;

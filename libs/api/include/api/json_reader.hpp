@@ -8,7 +8,7 @@
 
 namespace api {
 
-/// Names of members from the root to one of them. At least one.
+/// Names of members from the root to one of them, and `[]` for each item of a list. At least one.
 using JsonPath = std::span<const std::string_view>;
 using JsonPaths = std::span<const JsonPath>;
 

@@ -19,7 +19,7 @@ struct LocatedDocument {
     Lines lines = {};  ///< empty for JSON that is no YAML
 };
 
-/// As parse_yaml_documents(), for those who tell people which line to look at.
+/// As parse_yaml_documents(), with the lines of fields for messages.
 Result<std::vector<LocatedDocument>> parse_located_yaml(std::string_view text);
 
 /// The line of a field, or of what it would be in; `fallback` if even that is unknown.

@@ -48,12 +48,17 @@ struct TrainJob {
     std::vector<JobStatus> jobs_status = {};
 };
 
-/// Never fails on an odd shape: the schema guards the API, and older objects must not crash anybody.
+/// Never fails on an odd shape: the schema guards the API, and older objects must not crash a program.
 TrainJob parse_train_job(const Json& object);
 
 /// `status.jobsStatus` of a TrainJob and `status.replicatedJobsStatus` of a JobSet: the same six fields.
 std::vector<JobStatus> parse_jobs_status(const Json& list);
 Json to_json_tree(const std::vector<JobStatus>& jobs);
+
+/// Whether what runs may still be corrected, by the status as it is stored: something kept the JobSet from
+/// being created, and there has never been one. Of a TrainJob that another controller manages, the status
+/// does not tell.
+bool may_be_corrected(const TrainJob& stored);
 
 /// What is True of a finished job: `Complete` or `Failed`; nullptr while it is not finished.
 const Condition* terminal_condition(const TrainJob& job);

@@ -6,12 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "api/rule_id.hpp"
+
 namespace api {
 
 /// What an author should know of an object that is judged.
 struct Warning {
     std::string text = {};
-    std::string_view rule = {};  ///< which one it is of, for metrics: a literal
+    RuleId rule = {};  ///< which it is of
 
     bool operator==(const Warning&) const = default;
 };
@@ -31,7 +33,7 @@ public:
     void push_back(Warning warning);
     void push_back(std::string text) { push_back(Warning{.text = std::move(text)}); }
     /// Says which rule those are of that are kept from position `begin` on, unless they say so themselves.
-    void name_rule(std::size_t begin, std::string_view rule);
+    void name_rule(std::size_t begin, RuleId rule);
     void append(Warnings warnings);
 
     bool empty() const { return kept_.empty(); }

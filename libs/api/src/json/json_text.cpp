@@ -42,7 +42,7 @@ public:
 
     explicit Text(char* begin) : begin_(begin), at_(begin), decoded_(begin) {}
     Text(const Text&) = default;
-    // RapidJSON reads from a copy and assigns it back; who has gone ahead meanwhile stays there.
+    // RapidJSON reads from a copy and assigns it back; a position that is ahead by then stays.
     Text& operator=(const Text& read) {
         at_ = std::max(at_, read.at_);
         decoded_ = read.decoded_;
@@ -223,8 +223,9 @@ private:
     bool leads_here(const JsonPath& path) const {
         // The key of an open container is the one that waited when it was opened.
         for (std::size_t level = 1; level < depth_; ++level)
-            if (!open_[level - 1].is_object || open_[level].begin == 0 ||
-                waiting_[open_[level].begin - 1].key != path[level - 1])
+            if (open_[level - 1].is_object
+                    ? open_[level].begin == 0 || waiting_[open_[level].begin - 1].key != path[level - 1]
+                    : path[level - 1] != "[]")
                 return false;
         return true;
     }

@@ -201,7 +201,7 @@ private:
         frames_.push_back(std::move(frame));
         marks_.push_back(mark);
     }
-    // Of the value that comes next; its path. Not for everybody: paths of deep trees are long.
+    // The path of the value that comes next; only with lines, since paths of deep trees are long.
     std::string note_place(const YAML::Mark& mark) {
         if (!with_lines_ || frames_.empty() || expects_key()) return "";
         const Frame& frame = frames_.back();

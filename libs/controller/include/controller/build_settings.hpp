@@ -5,6 +5,7 @@
 #include "api/object_key.hpp"
 #include "net/process/option_types.hpp"
 #include "net/process/options.hpp"
+#include "runtime/gates.hpp"
 #include "runtime/pipeline.hpp"
 
 namespace controller {

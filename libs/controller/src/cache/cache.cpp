@@ -63,6 +63,24 @@ void identify(api::ObjectMeta& meta, const api::ObjectKey& key, const kube::Stor
     meta.resource_version = object.resource_version();
 }
 
+bool has_ended(const Json& job_set) {
+    const auto& conditions = job_set["status"]["conditions"].items();
+    return std::any_of(conditions.begin(), conditions.end(), [](const Json& condition) {
+        const std::string_view type = condition["type"].as_string();
+        return condition["status"].as_string() == "True" && (type == "Completed" || type == "Failed");
+    });
+}
+
+// Of a JobSet that runs: which of its Jobs are due.
+void keep_what_starts(Json& object) {
+    Json* const spec = object.find("spec");
+    if (!spec || std::as_const(*spec)["suspend"].bool_or(false) || has_ended(object))
+        return keep_only(spec, {"suspend"});
+    keep_only(spec, {"suspend", "replicatedJobs", "startupPolicy"});
+    if (Json* const jobs = spec->find("replicatedJobs"); jobs && jobs->is_array())
+        for (Json& job : jobs->items()) keep_only(&job, {"name", "replicas", "dependsOn"});
+}
+
 // Null keeps no bytes. A JobSet that no TrainJob owns matters only if it takes the name of a TrainJob's.
 std::optional<Cache::JobSetIndex> transform_job_set(Json& object) {
     const bool ours = !controlling_train_job(object).is_null();
@@ -81,7 +99,7 @@ std::optional<Cache::JobSetIndex> transform_job_set(Json& object) {
     for (Json& owner : metadata["ownerReferences"].items()) keep_only(&owner, {"controller", "uid"});
     if (Json* finalizers = metadata.find("finalizers"); finalizers && finalizers->is_array())
         finalizers->items().resize(std::min(finalizers->items().size(), max_finalizers));
-    keep_only(object.find("spec"), {"suspend"});
+    keep_what_starts(object);
     keep_only(object.find("status"), {"conditions", "replicatedJobsStatus"});
     return index;
 }
@@ -110,31 +128,18 @@ std::optional<Cache::TrainJobIndex> transform_train_job(Json& object) {
                                 .state = state};
 }
 
-// Volcano makes PodGroups for everybody's Pods.
-std::optional<Cache::PodGroupIndex> transform_pod_group(Json& object) {
+// Volcano makes PodGroups for all Pods.
+std::optional<Cache::OwnedIndex> transform_owned(Json& object) {
     if (controlling_train_job(object).is_null()) return std::nullopt;
-    const Cache::PodGroupIndex index = {std::as_const(object)["metadata"]["generation"].int_or(0)};
+    const Cache::OwnedIndex index = {std::as_const(object)["metadata"]["generation"].int_or(0)};
     object = Json();
     return index;
 }
 
-constexpr std::string_view replicated_jobs[] = {"object", "spec", "replicatedJobs"};
-constexpr api::JsonPath parts_of_job_sets[] = {replicated_jobs};
+constexpr std::string_view job_templates[] = {"object", "spec", "replicatedJobs", "[]", "template"};
+constexpr api::JsonPath parts_of_job_sets[] = {job_templates};
 
-std::optional<Cache::RuntimeIndex> transform_runtime(Json& object) {
-    const auto& finalizers = std::as_const(object)["metadata"]["finalizers"].items();
-    const bool held = std::any_of(finalizers.begin(), finalizers.end(), [](const Json& name) {
-        return name.as_string() == api::legacy_runtime_finalizer;
-    });
-    const Json& policy = std::as_const(object)["spec"]["podGroupPolicy"];
-    const std::uint64_t spec_hash = api::keyed_hash(api::to_json(std::as_const(object)["spec"]));
-    return Cache::RuntimeIndex{.spec_hash = spec_hash,
-                               .has_legacy_finalizer = held,
-                               .coscheduling = policy["coscheduling"].is_object(),
-                               .volcano = policy["volcano"].is_object()};
-}
-
-// That an object is gone has no version that anybody could have made.
+// That an object is gone has no version, so no write of ours can have made it.
 Change change_of(Change::Of of, const auto* entry) {
     if (!entry) return {};
     return {.of = of, .resource_version = entry->object.resource_version()};
@@ -151,7 +156,7 @@ api::ObjectKey runtime_key(const api::TrainJob& job) {
 
 const api::JsonPaths Cache::omitted_of_job_sets = parts_of_job_sets;
 
-Cache::Cache(OnChange enqueue, kube::Namespaces namespaces)
+Cache::Cache(OnChange enqueue, kube::Namespaces namespaces, const runtime::Pipeline& pipeline)
     : namespaces_(std::move(namespaces)),
       on_change_(std::move(enqueue)),
       train_jobs_(
@@ -166,26 +171,39 @@ Cache::Cache(OnChange enqueue, kube::Namespaces namespaces)
           [this](const auto& key, auto* before, auto* after) { enqueue_owner(key, before, after); },
           namespaces_, [this](const auto& section) { enqueue_jobs_without_job_set(section); }),
       training_runtimes_(
-          transform_runtime,
+          [this](Json& object) { return transform_runtime(object); },
           [this](const auto& key, auto* before, auto* after) { note_runtime(key, before, after); },
           namespaces_),
       cluster_training_runtimes_(
-          transform_runtime,
-          [this](const auto& key, auto* before, auto* after) { note_runtime(key, before, after); }),
-      pod_groups_(
-          transform_pod_group,
-          [this](const auto& key, auto* before, auto* after) { enqueue_gang(key, before, after); },
-          namespaces_,
-          [this](const auto& section) {
-              enqueue_suspended_without(pod_groups_, &RuntimeIndex::coscheduling, section);
-          }),
-      volcano_pod_groups_(
-          transform_pod_group,
-          [this](const auto& key, auto* before, auto* after) { enqueue_gang(key, before, after); },
-          namespaces_,
-          [this](const auto& section) {
-              enqueue_suspended_without(volcano_pod_groups_, &RuntimeIndex::volcano, section);
-          }) {}
+          [this](Json& object) { return transform_runtime(object); },
+          [this](const auto& key, auto* before, auto* after) { note_runtime(key, before, after); }) {
+    for (const auto& plugin : pipeline)
+        if (const runtime::Policy* policy = plugin->policy(); policy && policy->owned_kind)
+            watch_owned_kind(*plugin, *policy->owned_kind);
+}
+
+void Cache::watch_owned_kind(const runtime::Plugin& plugin, const api::Resource& resource) {
+    const std::size_t index = owned_kinds_.size();
+    owned_kinds_.push_back(
+        {&plugin, resource,
+         std::make_unique<kube::Store<OwnedIndex>>(
+             transform_owned,
+             [this](const auto& key, auto* before, auto* after) { enqueue_owner_of(key, before, after); },
+             namespaces_,
+             [this, index](const auto& section) { enqueue_suspended_without(index, section); })});
+}
+
+std::optional<Cache::RuntimeIndex> Cache::transform_runtime(Json& object) const {
+    const Json& runtime = object;
+    const auto& finalizers = runtime["metadata"]["finalizers"].items();
+    RuntimeIndex index = {.spec_hash = api::keyed_hash(api::to_json(runtime["spec"]))};
+    index.has_legacy_finalizer = std::any_of(finalizers.begin(), finalizers.end(), [](const Json& name) {
+        return name.as_string() == api::legacy_runtime_finalizer;
+    });
+    for (std::size_t i = 0; i < owned_kinds_.size(); ++i)
+        if (owned_kinds_[i].plugin->is_on(runtime)) index.owned_kinds |= std::uint64_t{1} << i;
+    return index;
+}
 
 std::optional<api::TrainJob> Cache::train_job(const api::ObjectKey& key) const {
     const auto* entry = train_jobs_.find(key);
@@ -267,29 +285,29 @@ void Cache::enqueue_jobs_without_job_set(const std::string& section) {
     });
 }
 
-// Only of suspended jobs a PodGroup is made again. Queues hold back thousands that want none, and lists of
-// PodGroups come when an API server has begun anew and has better things to do. Where the runtime is unknown,
-// a pass finds out.
-void Cache::enqueue_suspended_without(const kube::Store<PodGroupIndex>& pod_groups,
-                                      bool RuntimeIndex::*wanted, const std::string& section) {
+// Only of suspended jobs such an object is made again. Queues hold back thousands that want none, and lists
+// of the kind come when an API server has begun anew and has better things to do. Where the runtime is
+// unknown, a pass finds out.
+void Cache::enqueue_suspended_without(std::size_t owned_kind, const std::string& section) {
+    const kube::Store<OwnedIndex>& objects = *owned_kinds_[owned_kind].objects;
     std::unordered_set<std::size_t> without;
     const auto note = [&](const api::ObjectKey& runtime, const auto& entry) {
-        if (!(entry.index.*wanted)) without.insert(std::hash<api::ObjectKey>()(runtime));
+        if (!(entry.index.owned_kinds >> owned_kind & 1))
+            without.insert(std::hash<api::ObjectKey>()(runtime));
     };
     training_runtimes_.for_each_in(section, note);
     cluster_training_runtimes_.for_each(note);
     train_jobs_.for_each_in(section, [&](const api::ObjectKey& job, const auto& entry) {
-        if (entry.index.is_held && !without.contains(entry.index.runtime_hash) && !pod_groups.find(job))
+        if (entry.index.is_held && !without.contains(entry.index.runtime_hash) && !objects.find(job))
             on_change_(job, {});
     });
 }
 
-// Its scheduler writes the status of a gang all the time.
-void Cache::enqueue_gang(const api::ObjectKey& pod_group, const PodGroupEntry* before,
-                         const PodGroupEntry* after) {
+// Such as a PodGroup, of which the scheduler writes the status all the time.
+void Cache::enqueue_owner_of(const api::ObjectKey& owned, const OwnedEntry* before, const OwnedEntry* after) {
     const bool same = before && after && before->object.uid() == after->object.uid() &&
                       before->index.generation == after->index.generation;
-    if (!same) on_change_(pod_group, {});
+    if (!same) on_change_(owned, {});
 }
 
 // Tenants may have as many runtimes as TrainJobs, and change them as often.

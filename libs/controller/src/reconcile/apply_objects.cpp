@@ -1,6 +1,7 @@
 #include "reconcile/apply_objects.hpp"
 
-#include "kube/client/kinds.hpp"
+#include <algorithm>
+#include <stdexcept>
 #include "runtime/applied_hash.hpp"
 
 namespace controller {
@@ -10,16 +11,16 @@ using api::Json;
 using lifecycle::WriteFailed;
 using runtime::ApplyPolicy;
 
-runtime::Need need_of(const Json& object) {
-    return {.api_version = std::string(object["apiVersion"].as_string()),
-            .kind = std::string(object["kind"].as_string()),
-            .key = api::parse_meta(object).key()};
-}
-
-const kube::Resource& resource_of(const runtime::Need& name) {
-    const kube::Resource* resource = kube::find_resource(name.api_version, name.kind);
-    if (!resource) throw std::logic_error("a plugin builds a kind without a resource: " + name.kind);
-    return *resource;
+// By which a plugin was shown what there is of the object that it builds.
+const runtime::Need& need_of(const Json& object, const runtime::Needs& needs) {
+    const api::ObjectKey key = api::parse_meta(object).key();
+    const auto at = std::find_if(needs.objects.begin(), needs.objects.end(), [&](const runtime::Need& need) {
+        return need.ours && need.key == key && is_of(need.resource, object);
+    });
+    if (at == needs.objects.end())
+        throw std::logic_error("a plugin builds an object that it did not name among its needs: " +
+                               std::string(object["kind"].as_string()) + " " + to_string(key));
+    return *at;
 }
 
 // Kubernetes' own kinds know no apply that only creates.
@@ -55,7 +56,7 @@ kube::Request change(const kube::Resource& resource, Json wanted, const Json& li
 // nullopt if `live` (nullptr: nothing yet) is as it should be.
 std::optional<kube::Request> request_for(const runtime::BuiltObject& built, const runtime::Need& name,
                                          const Json* live) {
-    const kube::Resource& resource = resource_of(name);
+    const kube::Resource& resource = name.resource;
     const bool once = built.when == ApplyPolicy::once;
     if (once && live) return std::nullopt;
     Json wanted = once ? built.object : runtime::with_applied_hash(built.object);
@@ -72,7 +73,7 @@ kube::Task<StepFailure> apply_objects(kube::ApiServer& server, const runtime::Bu
         const runtime::BuiltObject& each = built.objects[i];
         if (each.when == ApplyPolicy::with_job_set && beside != Beside::new_job_set) continue;
         if (each.when == ApplyPolicy::once && beside == Beside::own_job_set) continue;
-        const runtime::Need name = need_of(each.object);
+        const runtime::Need& name = need_of(each.object, found.needs);
         const Json* const live = runtime::find_observed(found.observed, name);
         if (live && each.when == ApplyPolicy::every_pass && pods == Template::of_others) continue;
         auto request = request_for(each, name, live);
@@ -86,9 +87,10 @@ kube::Task<StepFailure> apply_objects(kube::ApiServer& server, const runtime::Bu
 std::vector<std::string> lost_objects(const runtime::Built& built, const NeededObjects& found) {
     std::vector<std::string> lost;
     for (const runtime::BuiltObject& each : built.objects)
-        if (const runtime::Need name = need_of(each.object);
-            each.when == ApplyPolicy::once && !runtime::find_observed(found.observed, name))
-            lost.push_back(described(name));
+        if (each.when == ApplyPolicy::once)
+            if (const runtime::Need& name = need_of(each.object, found.needs);
+                !runtime::find_observed(found.observed, name))
+                lost.push_back(described(name));
     return lost;
 }
 

@@ -12,15 +12,14 @@ using namespace boost::asio::experimental::awaitable_operators;
 
 namespace {
 
-// Whoever changes whether passes may start wakes us; but a lease can lapse and return without anybody
-// noticing.
+// What changes whether reconciles may start notifies us; but a lease can lapse and return without that.
 constexpr std::chrono::seconds poll_interval{1};
 // A watch that is this far behind is being re-listed or broken; the preconditions of our writes make acting
 // on its view harmless.
 constexpr std::chrono::seconds longest_deferral{15};
 constexpr std::chrono::milliseconds deferral_step{250};
-// Who says that a TrainJob is gone which the cache still has may know less than the cache, not more: a server
-// that has come back from a backup. Then no event would bring another look.
+// A server that answers that a TrainJob is gone, which the cache still has, may know less than the cache: it
+// may have come back from a backup. Then no event would start another reconcile.
 constexpr std::chrono::seconds until_cache_agrees{5};
 // Of a TrainJob, its runtime and its JobSet, that make a pass as dear again as a usual one: about what is
 // read, built and written within a millisecond.
@@ -106,12 +105,15 @@ std::size_t Controller::allowed_without_grant(const api::ObjectKey& key) const {
     return free_weight + weight_of_bytes * cache_.bytes_of(key);
 }
 
-// A version that a settled pass has written: nobody else has changed that object between what the pass
-// decided on and this, because its writes carry what they were decided on.
+// A version that a settled reconcile has written: no other writer has changed that object between what was
+// decided on and this, because writes carry what they were decided on.
 bool Controller::is_own_write(const api::ObjectKey& key, const Change& change) {
     const auto at = expectations_.find(key);
     if (at == expectations_.end() || !at->second.settled) return false;
     const WrittenVersions& written = at->second.written;
+    // What comes after it is still to be shown.
+    if (change.of == Change::Of::train_job && change.resource_version == written.train_job_before)
+        return true;
     const bool ours = (change.of == Change::Of::train_job && change.resource_version == written.train_job) ||
                       (change.of == Change::Of::job_set && change.resource_version == written.job_set);
     // No pass comes to forget what has been shown.
@@ -125,7 +127,10 @@ void Controller::settle_concurrent_changes(const api::ObjectKey& key, const Reco
     const auto is_told = [&](const std::string& latest, std::string WrittenVersions::*own) {
         return latest.empty() || (report && report->settled && latest == report->written.*own);
     };
-    if (changes.of_others || !is_told(changes.latest.train_job, &WrittenVersions::train_job) ||
+    const bool before_last = report && report->settled && !changes.latest.train_job.empty() &&
+                             changes.latest.train_job == report->written.train_job_before;
+    if (changes.of_others ||
+        !(before_last || is_told(changes.latest.train_job, &WrittenVersions::train_job)) ||
         !is_told(changes.latest.job_set, &WrittenVersions::job_set))
         queue_.add(key, clock_.now());
 }

@@ -53,10 +53,14 @@ std::string name_like(std::string name) {
     return name;
 }
 
-// Of what was tried: a name that is taken is looked at last, and some webhooks cannot be asked.
+// Some webhooks cannot be asked without effects.
+bool cannot_be_tried(const api::Error& error) {
+    return error.http_status == 400 && error.message.find("does not support dry run") != std::string::npos;
+}
+
+// Of what was tried: a name that is taken is looked at last.
 bool is_no_verdict(const api::Error& error) {
-    return error.reason == "AlreadyExists" ||
-           (error.http_status == 400 && error.message.find("does not support dry run") != std::string::npos);
+    return error.reason == "AlreadyExists" || cannot_be_tried(error);
 }
 
 }  // namespace
@@ -75,10 +79,32 @@ kube::Task<Outcome> JobSetWriter::create(const runtime::Built& built, const Need
     if (wanted->refusal) co_return failed(*wanted->refusal);
     kube::Request request = kube::apply_new(kube::resources::job_sets, std::move(wanted->job_set));
     request = kube::without_object(std::move(request));
+    if (api::may_be_corrected(job())) co_return co_await try_first(std::move(request));
     const auto applied = co_await server_.send(std::move(request));
-    if (!applied) co_return failed(applied.error());
-    written_.job_set = kube::version_of(*applied);
-    co_return written();
+    if (applied) {
+        written_.job_set = kube::version_of(*applied);
+        co_return written();
+    }
+    if (!lifecycle::is_rejection(applied.error()) || view_.live != lifecycle::Live::all)
+        co_return failed(applied.error());
+    co_return co_await refused_creation(applied.error());
+}
+
+// Up to the write of the status that comes next, the TrainJob may be corrected; a refusal leaves it so.
+kube::Task<Outcome> JobSetWriter::try_first(kube::Request request) {
+    kube::Request attempt = kube::dry_run(std::move(request));
+    const auto tried = co_await server_.send(std::move(attempt));
+    if (!tried && !cannot_be_tried(tried.error())) co_return failed(tried.error());
+    co_return ended(lifecycle::ReadyToCreate{});
+}
+
+// Another reconciler may have created it since we looked, and filled a quota with it: then nothing may be
+// corrected any more.
+kube::Task<Outcome> JobSetWriter::refused_creation(api::Error refusal) {
+    const auto job_set = co_await read(server_, kube::resources::job_sets, key());
+    if (!job_set) co_return ended(lifecycle::ReadFailed{"JobSet " + to_string(key()), job_set.error()});
+    if (*job_set) co_return failed(meanwhile("it was created meanwhile; looking again"));
+    co_return failed(std::move(refusal));
 }
 
 kube::Task<Outcome> JobSetWriter::change(const runtime::Built& built, const NeededObjects& found) {
@@ -209,6 +235,27 @@ kube::Task<Outcome> JobSetWriter::refused(const runtime::Built& built, const Jso
     co_return co_await begin_anew(built, live, std::move(refusal));
 }
 
+kube::Task<Outcome> JobSetWriter::remove_if_outdated() {
+    // The TrainJob was read before this JobSet: it may have been corrected, and built by another reconciler,
+    // in between.
+    const auto owner = co_await read(server_, kube::resources::train_jobs, key());
+    if (!owner) co_return ended(lifecycle::ReadFailed{"TrainJob " + to_string(key()), owner.error()});
+    if (!*owner || api::parse_meta(**owner).resource_version != job().meta.resource_version)
+        co_return failed(meanwhile("its TrainJob has changed; looking again"));
+    const auto seen = co_await read(server_, kube::resources::job_sets, key());
+    if (!seen) co_return ended(lifecycle::ReadFailed{"JobSet " + to_string(key()), seen.error()});
+    if (!*seen || api::parse_meta(**seen).uid != view_.observed.job_set->meta.uid)
+        co_return failed(meanwhile("it is gone; looking again"));
+    const Json& live = **seen;
+    if (!runtime::is_built_from_other(live, source_)) co_return Outcome();
+    api::Error outdated = {.code = api::Errc::invalid,
+                           .message = "it was created from what has been corrected since",
+                           .http_status = 422};
+    const lifecycle::Recreation verdict = lifecycle::recreation(lifecycle::refused_change(live));
+    if (lifecycle::loses_something(verdict)) co_return failed(lifecycle::cannot_take(verdict, outdated));
+    co_return co_await remove(live, outdated);
+}
+
 // If that is possible, and loses nothing.
 kube::Task<Outcome> JobSetWriter::begin_anew(const runtime::Built& built, const Json& live,
                                              api::Error refusal) {
@@ -243,14 +290,19 @@ kube::Task<Outcome> JobSetWriter::recreate(const runtime::Built& built, const Js
     const auto noted = co_await server_.send(std::move(count));
     if (!noted) co_return ended(WriteFailed{map_name, noted.error()});
 
-    // As it was seen: it may have been resumed meanwhile, and what runs is not to be deleted.
+    co_return co_await remove(live, refusal);
+}
+
+// As it was seen: it may have been resumed, or have finished, meanwhile.
+kube::Task<Outcome> JobSetWriter::remove(const Json& live, const api::Error& why) {
+    const api::ObjectMeta seen = api::parse_meta(live);
     const kube::Preconditions as_seen = {.uid = seen.uid, .resource_version = seen.resource_version};
     kube::Request removal =
         kube::remove(kube::resources::job_sets, key(), kube::Propagation::foreground, as_seen);
     const auto removed = co_await server_.send(std::move(removal));
     if (!removed && removed.error().code != api::Errc::not_found)
         co_return ended(WriteFailed{"JobSet " + to_string(key()), removed.error(), lifecycle::Write::remove});
-    co_return ended(lifecycle::JobSetRemoved{api::describe(refusal)});
+    co_return ended(lifecycle::JobSetRemoved{api::describe(why)});
 }
 
 // Whether it would be taken once this one is gone: names that are too long, quotas, policies.

@@ -19,10 +19,17 @@ public:
     kube::Task<lifecycle::Outcome> create(const runtime::Built& built, const NeededObjects& found);
     kube::Task<lifecycle::Outcome> change(const runtime::Built& built, const NeededObjects& found);
 
+    /// Deletes the JobSet, which is there and runs, if it was built from something else. Result Done: it was
+    /// not.
+    kube::Task<lifecycle::Outcome> remove_if_outdated();
+
     /// As Writer::wants_live_view().
     bool wants_live_view() const { return wants_live_view_; }
 
 private:
+    kube::Task<lifecycle::Outcome> remove(const api::Json& live, const api::Error& why);
+    kube::Task<lifecycle::Outcome> try_first(kube::Request request);
+    kube::Task<lifecycle::Outcome> refused_creation(api::Error refusal);
     /// `kept`: as it is built, where the template of `live` stays; nullptr: `wanted` is as it is built.
     kube::Async<api::Json> apply(const api::Json& wanted, const api::Json& live, const api::Json* kept);
     kube::Task<lifecycle::Outcome> replace_jobs(api::Json noting, const api::Json& live,

@@ -48,9 +48,9 @@ bool is_worth_telling(const api::Error& error) {
 
 net::Task<> release_runtimes(kube::ApiServer& server, Cache& cache, kube::Clock& clock, net::Log& log,
                              std::function<bool()> allowed) {
-    bool told = false;
+    bool logged = false;
     for (;;) {
-        // Who is limited to some namespaces only reads what all of them share: it is somebody else's.
+        // A controller that is limited to some namespaces only reads what all of them share.
         std::vector<api::ObjectKey> shared;
         if (!cache.namespaces().is_limited()) shared = held(cache.cluster_training_runtimes());
         const std::pair<kube::Resource, std::vector<api::ObjectKey>> kinds[] = {
@@ -60,8 +60,8 @@ net::Task<> release_runtimes(kube::ApiServer& server, Cache& cache, kube::Clock&
             for (const api::ObjectKey& key : keys) {
                 if (!allowed()) break;
                 const auto released = co_await release(server, resource, key);
-                if (released || told || !is_worth_telling(released.error())) continue;
-                told = true;
+                if (released || logged || !is_worth_telling(released.error())) continue;
+                logged = true;
                 log.warn(
                     "cannot take the finalizer of older controllers off runtimes; trying again",
                     {{"resource", kube::to_string(resource)}, {"runtime", key}, {"error", released.error()}});

@@ -45,13 +45,14 @@ ReconcileMetrics::ReconcileMetrics(net::Metrics& metrics)
     done_ = passes[0];
     failed_ = passes[1];
     exceptions_ = passes[2];
-    const auto requeues = counters<7>(
+    const auto requeues = counters<8>(
         metrics, "signalbox_requeues_total", "Passes that were asked for at a certain time, by why.",
-        "reason", {"failure", "deadline", "ttl", "clean_up", "retry_after", "exception", "stale_cache"});
+        "reason",
+        {"failure", "deadline", "ttl", "clean_up", "stall", "retry_after", "exception", "stale_cache"});
     std::copy_n(requeues.begin(), requeues_.size(), requeues_.begin());
-    retry_after_ = requeues[4];
-    after_exception_ = requeues[5];
-    deferred_ = requeues[6];
+    retry_after_ = requeues[5];
+    after_exception_ = requeues[6];
+    deferred_ = requeues[7];
     ends_ = counters<4>(metrics, "signalbox_train_jobs_ended_total", "TrainJobs that have ended, by how.",
                         "end", {"complete", "failed", "deadline", "unsupported_runtime"});
 }

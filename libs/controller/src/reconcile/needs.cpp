@@ -5,16 +5,12 @@
 
 #include "api/hash.hpp"
 #include "cache/owner.hpp"
-#include "kube/client/kinds.hpp"
 
 namespace controller {
 namespace {
 
 using api::Json;
 using runtime::Need;
-// It says how many devices Pods get, which can do without an answer: being forbidden to read it, or a cluster
-// that does not know the kind, is the same as its absence.
-bool is_optional(const kube::Resource& resource) { return resource.group == "resource.k8s.io"; }
 
 // Items of a list carry neither kind nor apiVersion.
 void add(const Need& need, Json answer, std::vector<Json>& observed) {
@@ -24,38 +20,32 @@ void add(const Need& need, Json answer, std::vector<Json>& observed) {
         return;
     }
     for (Json& item : items->items()) {
-        item["apiVersion"] = need.api_version;
-        item["kind"] = need.kind;
+        item["apiVersion"] = api_version(need.resource);
+        item["kind"] = need.resource.kind;
         observed.push_back(std::move(item));
     }
 }
 
-bool is_absent(const api::Error& error, const kube::Resource& resource) {
-    return error.code == api::Errc::not_found || (is_optional(resource) && error.http_status == 403);
+bool is_absent(const api::Error& error, const Need& need) {
+    return error.code == api::Errc::not_found || (need.optional && error.http_status == 403);
 }
 
 // What is there goes to `observed`.
-kube::Async<> observe(kube::ApiServer& server, Need need, kube::Resource resource, BuildContext build_context,
+kube::Async<> observe(kube::ApiServer& server, Need need, BuildContext build_context,
                       std::vector<Json>& observed) {
     if (need.shared) {
-        auto object = co_await build_context.shared.read(server, resource, need);
+        auto object = co_await build_context.shared.read(server, need);
         if (!object) co_return object.error();
         if (*object) observed.push_back(std::move(**object));
         co_return api::Result<>();
     }
-    kube::Request request = kube::get(resource, need.key);
+    kube::Request request = kube::get(need.resource, need.key);
     auto answer = co_await kube::fetch(server, std::move(request));
     if (answer)
         add(need, std::move(*answer), observed);
-    else if (!is_absent(answer.error(), resource))
+    else if (!is_absent(answer.error(), need))
         co_return answer.error();
     co_return api::Result<>();
-}
-
-const kube::Resource& known_resource_of(const Need& need) {
-    const kube::Resource* resource = kube::find_resource(need.api_version, need.kind);
-    if (!resource) throw std::logic_error("a plugin needs a kind without a resource: " + need.kind);
-    return *resource;
 }
 
 // Why an object that we were to make is not ours; nullopt if it is, or does not exist.
@@ -68,7 +58,9 @@ std::optional<StepFailure> taken_by_others(const Need& need, const api::TrainJob
 
 }  // namespace
 
-std::string described(const Need& need) { return need.kind + " " + to_string(need.key); }
+std::string described(const Need& need) {
+    return std::string(need.resource.kind) + " " + to_string(need.key);
+}
 
 kube::Task<std::variant<NeededObjects, StepFailure>> observe_needs(kube::ApiServer& server,
                                                                    const api::TrainJob& job,
@@ -81,10 +73,9 @@ kube::Task<std::variant<NeededObjects, StepFailure>> observe_needs(kube::ApiServ
         new_ones = false;
         found.needs = runtime::needs(job, runtime, found.observed, build_context.pipeline);
         for (const Need& need : found.needs.objects) {
-            if (!asked.insert(need.api_version + " " + described(need)).second) continue;
+            if (!asked.insert(api_version(need.resource) + " " + described(need)).second) continue;
             new_ones = true;
-            const auto read =
-                co_await observe(server, need, known_resource_of(need), build_context, found.observed);
+            const auto read = co_await observe(server, need, build_context, found.observed);
             if (!read) co_return StepFailure(lifecycle::ReadFailed{described(need), read.error()});
         }
     }
@@ -98,7 +89,7 @@ kube::Task<std::variant<std::vector<Json>, StepFailure>> read_objects(kube::ApiS
                                                                       BuildContext build_context) {
     std::vector<Json> observed;
     for (const Need& need : needs) {
-        const auto read = co_await observe(server, need, known_resource_of(need), build_context, observed);
+        const auto read = co_await observe(server, need, build_context, observed);
         if (!read) co_return StepFailure(lifecycle::ReadFailed{described(need), read.error()});
     }
     co_return observed;

@@ -10,8 +10,8 @@
 namespace controller {
 namespace {
 
-constexpr std::string_view path_of_replicated_jobs[] = {"spec", "replicatedJobs"};
-constexpr api::JsonPath rest_of_job_set[] = {managed_fields_path, path_of_replicated_jobs};
+constexpr std::string_view path_of_templates[] = {"spec", "replicatedJobs", "[]", "template"};
+constexpr api::JsonPath rest_of_job_set[] = {managed_fields_path, path_of_templates};
 
 }  // namespace
 

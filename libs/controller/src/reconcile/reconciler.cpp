@@ -1,9 +1,13 @@
 #include "controller/reconcile/reconciler.hpp"
 
+#include <utility>
+
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
 #include "kube/client/without_object.hpp"
+#include "lifecycle/stall.hpp"
 #include "reconcile/metered_reads.hpp"
+#include "reconcile/start_events.hpp"
 #include "runtime/conditions.hpp"
 
 namespace controller {
@@ -81,6 +85,14 @@ kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle
         if (!look_live && outcome.plugins_follow && has_conditions(decision)) {
             outcome.plugins_unread = co_await ask_plugins(view, outcome);
         }
+        if (!look_live && lifecycle::wants_events(view.observed, decision, outcome, now_())) {
+            look_live = view.live != lifecycle::Live::all;
+            needed = lifecycle::Live::all;
+            if (!look_live) {
+                const auto words = co_await start_events(server_, view);
+                if (words) outcome.start_events = *words;
+            }
+        }
         if (look_live) {
             auto live = co_await live_view(server_, runtime_reads_, key, needed, now_());
             if (live) {
@@ -113,7 +125,7 @@ kube::Task<bool> Reconciler::conclude(View& view, const lifecycle::Decision& dec
         is_stored = stored.has_value();
         if (stored) {
             answer = std::move(stored->job);
-            written.train_job = std::move(stored->version);
+            written.train_job_before = std::exchange(written.train_job, std::move(stored->version));
         } else {
             report.trouble = stored.error();
             conclusion = lifecycle::after_failed_status_write(std::move(conclusion), view.observed,

@@ -14,18 +14,18 @@ constexpr int readings_at_a_time = 2;
 
 }  // namespace
 
-/// One request, for all who asked before it was sent.
+/// One request, for all callers that came before it was sent.
 struct RuntimeReads::Reading {
     std::optional<api::Result<Tree>> answer = {};
     bool is_under_way = false;
 };
 
-/// Those who ask for one runtime.
+/// The callers of one runtime.
 struct RuntimeReads::Line {
     int readings = 0;  ///< under way
     std::shared_ptr<Reading> next = std::make_shared<Reading>();
     WaitList waiting = {};
-    int people = 0;  ///< in this line, those who read included
+    int callers = 0;  ///< in this line, those that read included
 };
 
 struct RuntimeReads::State {
@@ -62,13 +62,13 @@ kube::Async<RuntimeReads::Tree> RuntimeReads::read(kube::ApiServer& server, kube
 kube::Async<RuntimeReads::Tree> RuntimeReads::read_in_turn(std::shared_ptr<State> state,
                                                            kube::ApiServer& server, kube::Resource resource,
                                                            api::ObjectKey key) {
-    // The last one to leave takes the line away: names of runtimes that nobody has come from users.
+    // The last one to leave removes the line: users can name any number of runtimes that do not exist.
     struct Visit {
         Visit(State& of, const std::string& path) : lines(of.lines), at(lines.try_emplace(path).first) {
-            ++at->second.people;
+            ++at->second.callers;
         }
         ~Visit() {
-            if (--at->second.people == 0) lines.erase(at);
+            if (--at->second.callers == 0) lines.erase(at);
         }
         Visit(const Visit&) = delete;
         Visit& operator=(const Visit&) = delete;

@@ -106,7 +106,7 @@ kube::Task<StepFailure> create_snapshot(kube::ApiServer& server, const api::Trai
 kube::Task<std::variant<ChosenRuntime, StepFailure>> choose_runtime(kube::ApiServer& server, const View& view,
                                                                     lifecycle::RuntimeSource source) {
     // Most jobs are new and have no snapshot: trying to create it tells as much as a look. One that is there
-    // already shows that somebody came as far before, perhaps as far as a JobSet.
+    // already shows that another reconcile came as far before, perhaps as far as a JobSet.
     if (source == lifecycle::RuntimeSource::live && view.runtime &&
         view.live == lifecycle::Live::job_and_runtime)
         co_return ChosenRuntime{.runtime = view.runtime,
@@ -121,7 +121,7 @@ kube::Task<StepFailure> store_snapshot(kube::ApiServer& server, const View& view
         if (auto may_go = co_await see_that_it_may_go(server, view);
             !std::holds_alternative<lifecycle::Done>(may_go))
             co_return may_go;
-        // It is immutable. The UID keeps us from deleting the one that somebody else has put there meanwhile.
+        // It is immutable. The UID keeps us from deleting one that has taken its place meanwhile.
         const kube::Preconditions this_one = {.uid = chosen.snapshot_uid};
         const api::ObjectKey key = snapshot_key(job.meta.key());
         kube::Request removal =

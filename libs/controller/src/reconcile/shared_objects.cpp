@@ -9,7 +9,7 @@ constexpr std::chrono::minutes poll_interval{1};
 
 // Without whatever else is in it.
 Json wanted_part(const Json& object, const runtime::Need& need) {
-    Json part = Json::object({{"apiVersion", need.api_version}, {"kind", need.kind}});
+    Json part = Json::object({{"apiVersion", api_version(need.resource)}, {"kind", need.resource.kind}});
     part["metadata"]["name"] = need.key.name;
     part["metadata"]["namespace"] = need.key.ns;
     if (const Json& data = object["data"][need.shared->data_key]; !data.is_null())
@@ -34,23 +34,21 @@ private:
     Entry& entry_;
 };
 
-SharedObjects::Entry& SharedObjects::entry_of(const kube::Resource& resource, const runtime::Need& need) {
+SharedObjects::Entry& SharedObjects::entry_of(const runtime::Need& need) {
     for (Entry& entry : entries_)
         if (entry.need == need) return entry;
     entries_.emplace_back();
-    entries_.back().resource = resource;
     entries_.back().need = need;
     return entries_.back();
 }
 
-kube::Async<std::optional<Json>> SharedObjects::read(kube::ApiServer& server, kube::Resource resource,
-                                                     runtime::Need need) {
-    Entry& entry = entry_of(resource, need);
+kube::Async<std::optional<Json>> SharedObjects::read(kube::ApiServer& server, runtime::Need need) {
+    Entry& entry = entry_of(need);
     while (entry.is_being_read) co_await entry.waiting.wait();
     if (entry.object && clock_.now() < entry.fresh_until) co_return entry.object;
 
     const Turn turn(entry);
-    kube::Request request = kube::get(resource, need.key);
+    kube::Request request = kube::get(need.resource, need.key);
     const auto answer = co_await kube::fetch(server, std::move(request));
     entry.fresh_until = {};
     if (!answer && answer.error().code == api::Errc::not_found) co_return std::nullopt;
@@ -69,10 +67,9 @@ net::Task<> SharedObjects::keep_fresh(kube::ApiServer& server) {
         co_await clock_.sleep_until(clock_.now() + poll_interval);
         for (Entry& entry : entries_) {
             if (!entry.object || clock_.now() < entry.fresh_until) continue;
-            const kube::Resource resource = entry.resource;
             const runtime::Need need = entry.need;
             // Passes that need it tell of trouble.
-            (void)co_await read(server, resource, need);
+            (void)co_await read(server, need);
         }
     }
 }

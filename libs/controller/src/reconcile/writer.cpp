@@ -70,6 +70,10 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
             co_return ended(WriteFailed{job_set_named(key()), suspended.error(), lifecycle::Write::suspend});
     }
     if (!step.build) co_return Outcome();
+    if (step.verifies) {
+        auto verified = co_await verify(step.runtime);
+        if (!std::holds_alternative<Done>(verified.result)) co_return verified;
+    }
     if (!has_something_to_write(step.job_set)) {
         if (step.adopts) co_return co_await adopt(step.runtime);
         co_return Outcome();
@@ -142,6 +146,25 @@ kube::Task<Outcome> Writer::adopt(lifecycle::RuntimeSource source) {
     if (auto* failed = std::get_if<WriteFailed>(&stored))
         co_return ended(lifecycle::ReadFailed{std::move(failed->object), std::move(failed->error)});
     co_return Outcome();
+}
+
+// Where there is nothing to compare it with, it stays.
+kube::Task<Outcome> Writer::verify(lifecycle::RuntimeSource source) {
+    auto choice = co_await choose_runtime(server_, view_, source);
+    if (auto* failure = std::get_if<StepFailure>(&choice)) {
+        if (std::holds_alternative<lifecycle::ReadFailed>(*failure)) co_return ended(std::move(*failure));
+        co_return Outcome();
+    }
+    const auto& chosen = std::get<ChosenRuntime>(choice);
+    auto observation = co_await observe_needs(server_, job(), *chosen.runtime, build_context_);
+    if (auto* failure = std::get_if<StepFailure>(&observation)) {
+        if (std::holds_alternative<lifecycle::ReadFailed>(*failure)) co_return ended(std::move(*failure));
+        co_return Outcome();
+    }
+    const auto& found = std::get<NeededObjects>(observation);
+    const runtime::Inputs inputs = {.job = job(), .runtime = *chosen.runtime, .observed = found.observed};
+    JobSetWriter job_set(server_, view_, runtime::source_of(inputs), written_);
+    co_return co_await job_set.remove_if_outdated();
 }
 
 // Alone, so that nothing else that is wrong can keep a job from being suspended.

@@ -58,18 +58,18 @@ ClockSkew::Duration ClockSkew::estimate() const {
     return std::clamp(Duration(0), bounds.least, bounds.most);
 }
 
-ClockSkew::News ClockSkew::note(const DatedAnswer& answer) {
+ClockSkew::Transition ClockSkew::note(const DatedAnswer& answer) {
     const auto bounds = bounds_of(answer);
-    if (!bounds) return News::none;
+    if (!bounds) return Transition::none;
     remember(*bounds, answer.came);
     if (std::chrono::abs(estimate()) <= tolerated) {
         skewed_since_.reset();
-        return std::exchange(told_, false) ? News::over : News::none;
+        return std::exchange(reported_, false) ? Transition::over : Transition::none;
     }
     if (!skewed_since_) skewed_since_ = answer.came;
-    if (told_ || answer.came - *skewed_since_ < lasting) return News::none;
-    told_ = true;
-    return News::skewed;
+    if (reported_ || answer.came - *skewed_since_ < lasting) return Transition::none;
+    reported_ = true;
+    return Transition::skewed;
 }
 
 }  // namespace kube

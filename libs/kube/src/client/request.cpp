@@ -56,12 +56,6 @@ std::string percent_encode(std::string_view text) {
     return encoded;
 }
 
-std::string to_string(const Resource& resource) {
-    std::string text(resource.plural);
-    if (!resource.group.empty()) text.append(".").append(resource.group);
-    return text;
-}
-
 std::string resource_of(std::string_view target) {
     std::vector<std::string_view> parts;
     parts.reserve(8);

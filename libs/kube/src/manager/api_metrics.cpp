@@ -80,9 +80,9 @@ void ApiMetrics::forbidden(const api::Error& error, SteadyTime now) {
         const std::lock_guard lock(mutex_);
         if (now < trust_after_) return;
         const auto [at, is_new] = refused_at_.try_emplace(*missing, now);
-        const bool told_lately = !is_new && now - at->second < quiet_time;
+        const bool reported_lately = !is_new && now - at->second < quiet_time;
         at->second = now;
-        if (told_lately) return;
+        if (reported_lately) return;
     }
     log_.warn("a permission is missing; grant it to our service account (RBAC), as in manifests/base/rbac",
               {{"verb", missing->verb}, {"resource", missing->resource}, {"error", error}});

@@ -14,10 +14,10 @@ ClockWatch::ClockWatch(net::Log& log, net::Metrics& metrics) : log_(log) {
 }
 
 void ClockWatch::note(const kube::DatedAnswer& answer) {
-    const auto news = skew_.note(answer);
-    if (news == kube::ClockSkew::News::none) return;
+    const auto change = skew_.note(answer);
+    if (change == kube::ClockSkew::Transition::none) return;
     const double seconds = in_seconds(skew_.estimate());
-    if (news == kube::ClockSkew::News::over)
+    if (change == kube::ClockSkew::Transition::over)
         log_.info("our clock agrees with the API server's again", {{"seconds_ahead", seconds}});
     else
         log_.warn(seconds > 0 ? "our clock is ahead of the API server's: deadlines and times to live may end "

@@ -14,8 +14,9 @@ LeaderElector::LeaderElector(ApiServer& server, Clock& clock, api::ObjectKey lea
       clock_(clock),
       callbacks_(std::move(callbacks)),
       times_(times),
+      identity_(identity),
       machine_(std::move(lease), std::move(identity), times),
-      news_(std::make_unique<ErrorTransitions>(false)) {}
+      transitions_(std::make_unique<ErrorTransitions>(false)) {}
 
 LeaderElector::~LeaderElector() = default;
 
@@ -72,7 +73,8 @@ void LeaderElector::report() {
     }
     if (machine_.holder() != reported_holder_) {
         reported_holder_ = machine_.holder();
-        if (callbacks_.observed) callbacks_.observed(reported_holder_);
+        // `started` tells of the own one.
+        if (callbacks_.observed && reported_holder_ != identity_) callbacks_.observed(reported_holder_);
     }
 }
 
@@ -83,7 +85,7 @@ void LeaderElector::report_error(const api::Result<api::Json>& answer, bool is_r
     const bool fine = answer || answer.error().code == api::Errc::conflict;
     const api::Error error = fine ? api::Error() : answer.error();
     const api::Error* trouble = fine ? nullptr : &error;
-    if (news_->note(trouble) != ErrorTransitions::News::none && callbacks_.trouble)
+    if (transitions_->note(trouble) != ErrorTransitions::Transition::none && callbacks_.trouble)
         callbacks_.trouble(trouble);
 }
 

@@ -139,7 +139,10 @@ void Manager::elect(ApiServer& server, api::ObjectKey lease, std::string identit
         on_change();
     };
     callbacks.observed = [this, lease](const std::string& holder) {
-        log_.info("the lease is held", {{"lease", lease}, {"holder", holder.empty() ? "none" : holder}});
+        if (holder.empty())
+            log_.info("no process holds the lease", {{"lease", lease}});
+        else
+            log_.info("another process holds the lease", {{"lease", lease}, {"holder", holder}});
     };
     callbacks.trouble = [this, lease](const api::Error* trouble) {
         if (trouble)

@@ -6,7 +6,7 @@ namespace kube {
 namespace {
 
 // An API server that starts refuses requests until it has read its roles, for about a second.
-constexpr int attempts_until_news = 3;
+constexpr int attempts_until_report = 3;
 
 // A server that stops, restarts and warms up causes several errors in turn. All of them mean: wait.
 std::string kind_of(const api::Error& trouble) {
@@ -17,26 +17,26 @@ std::string kind_of(const api::Error& trouble) {
 
 }  // namespace
 
-ErrorTransitions::News ErrorTransitions::note(const api::Error* trouble) {
+ErrorTransitions::Transition ErrorTransitions::note(const api::Error* trouble) {
     if (!trouble) {
         others_ = 0;
         in_trouble_ = false;
-        return std::exchange(told_, "").empty() ? News::none : News::over;
+        return std::exchange(reported_, "").empty() ? Transition::none : Transition::over;
     }
     std::string kind = kind_of(*trouble);
     if (in_trouble_) {
-        if (kind == told_) {
+        if (kind == reported_) {
             others_ = 0;
-            return News::none;
+            return Transition::none;
         }
         others_ = kind == other_ ? others_ + 1 : 1;
         other_ = kind;
-        if (others_ < attempts_until_news) return News::none;
+        if (others_ < attempts_until_report) return Transition::none;
     }
     in_trouble_ = true;
     others_ = 0;
-    told_ = std::move(kind);
-    return News::trouble;
+    reported_ = std::move(kind);
+    return Transition::trouble;
 }
 
 }  // namespace kube

@@ -10,16 +10,16 @@ namespace kube {
 /// and the end of the failures.
 class ErrorTransitions {
 public:
-    enum class News { none, trouble, over };
+    enum class Transition { none, trouble, over };
 
     /// `tell_first_success`: also report the first success if there was no failure before.
-    explicit ErrorTransitions(bool tell_first_success) : told_(tell_first_success ? "starting" : "") {}
+    explicit ErrorTransitions(bool tell_first_success) : reported_(tell_first_success ? "starting" : "") {}
 
     /// Call it once per attempt; nullptr means success.
-    News note(const api::Error* trouble);
+    Transition note(const api::Error* trouble);
 
 private:
-    std::string told_;  // the kind of error reported last; empty: none
+    std::string reported_;  // the kind of error reported last; empty: none
     bool in_trouble_ = false;
     std::string other_;  // another kind of error since then
     int others_ = 0;     // how often in a row

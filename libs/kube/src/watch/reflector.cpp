@@ -22,7 +22,7 @@ Reflector::Reflector(ApiServer& server, Clock& clock, Sink& sink, Scope scope, O
       scope_(scope),
       on_change_(std::move(on_change)),
       machine_(scope),
-      news_(std::make_unique<ErrorTransitions>(true)) {}
+      transitions_(std::make_unique<ErrorTransitions>(true)) {}
 
 Reflector::~Reflector() = default;
 
@@ -87,7 +87,8 @@ void Reflector::report() {
     const auto& trouble = machine_.trouble();
     if (!trouble && !machine_.synced()) return;
     const api::Error* error = trouble ? &*trouble : nullptr;
-    if (news_->note(error) != ErrorTransitions::News::none && on_change_) on_change_(scope_, error);
+    if (transitions_->note(error) != ErrorTransitions::Transition::none && on_change_)
+        on_change_(scope_, error);
 }
 
 std::vector<std::string> unsynced(std::span<const Reflector* const> reflectors) {

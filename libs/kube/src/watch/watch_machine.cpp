@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/json_reader.hpp"
 #include "kube/client/status.hpp"
 #include "kube/watch/watch_decoder.hpp"
 
@@ -24,6 +25,9 @@ constexpr int broken_streams_before_pages = 3;
 constexpr int max_page_size = 8'000;
 // A page is parsed in one turn of the event loop. One object has at most 1.5 MiB.
 constexpr std::size_t max_page_bytes = 4 * 1024 * 1024;
+// A value takes up to 80 bytes in a tree. 500 usual objects have fewer values, and 4 MiB of "0," have eight
+// times as many.
+constexpr std::size_t max_page_values = 250'000;
 
 std::string query(const Scope& scope, std::string_view first) {
     std::string text = path(scope.resource, {scope.ns, ""}) + "?" + std::string(first);
@@ -85,6 +89,7 @@ Request WatchMachine::watch_request(double jitter) const {
 }
 
 void WatchMachine::page(std::string_view body, Sink& sink) {
+    if (page_size_ > 1 && api::count_values(body) > max_page_values) return shrink_pages();
     auto page = decode_list_page(body);
     if (!page) {
         continue_.clear();
@@ -103,6 +108,8 @@ void WatchMachine::page(std::string_view body, Sink& sink) {
     continue_ = page->next;
     if (continue_.empty()) complete(page->resource_version, sink);
 }
+
+void WatchMachine::shrink_pages() { page_size_ = std::max(page_size_ / 4, 1); }
 
 void WatchMachine::opened(Sink& sink) {
     open_ = true;
@@ -150,10 +157,7 @@ void WatchMachine::failed(SteadyTime now, const api::Error& error) {
         can_stream_ = false;
         return list_again();
     }
-    if (phase_ == Phase::pages && error.code == api::Errc::too_large && page_size_ > 1) {
-        page_size_ = std::max(page_size_ / 4, 1);
-        return;
-    }
+    if (phase_ == Phase::pages && error.code == api::Errc::too_large && page_size_ > 1) return shrink_pages();
     if (phase_ == Phase::pages && error.code == api::Errc::gone) {
         // The pages expired during the list: fewer and larger ones are more likely to be in time.
         continue_.clear();

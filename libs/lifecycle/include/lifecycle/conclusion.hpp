@@ -19,7 +19,8 @@ struct Conclusion {
     std::vector<api::Condition> conditions = {};
     std::vector<api::JobStatus> jobs_status = {};
     bool status_changed = false;  ///< write status_patch(), with the job's uid and resourceVersion
-    bool decide_again = false;    ///< a StoreTransition: once it is written, go on with the server's answer
+    /// A StoreTransition, or ReadyToCreate: once the status is written, go on with the server's answer.
+    bool decide_again = false;
     /// At least 1 s. Empty: nothing but an event can bring news.
     std::optional<std::chrono::seconds> requeue_after = {};
     std::vector<Event> events = {};

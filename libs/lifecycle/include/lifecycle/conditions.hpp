@@ -15,11 +15,12 @@ enum class CreatedCondition { always, on_failure };
 inline constexpr std::size_t max_conditions = 8;
 inline constexpr std::size_t max_message_characters = 32768;
 
-/// One of the types that only we write: Created, Suspended, Complete, Failed.
+/// One of the types that only we write: Created, Suspended, Complete, Failed, Stalled.
 bool is_built_in(std::string_view type);
 
-/// Whether it tells of lasting errors that are no verdict on an object. Their event is ReconcileError.
-bool tells_of_trouble(const api::Condition& condition);
+/// Whether it leaves open if the JobSet will be created: that is about to happen, or errors last that are no
+/// verdict on an object. It has no event of its own.
+bool is_open(const api::Condition& condition);
 
 /// Adds `condition` or replaces the one of its type. The transition time changes only together with the
 /// status and never goes back; a `last_transition` of zero means `now`. The message is cut to size.

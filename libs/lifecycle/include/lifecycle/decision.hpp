@@ -67,6 +67,9 @@ struct Run {
     /// It runs since before our time: the runtime is stored as it is now, if no snapshot is there, so that
     /// what becomes of it later does not reach the job.
     bool adopts = false;
+    /// It is may_be_outdated(): before anything else, delete it if it is built from something else than the
+    /// job and its runtime are now.
+    bool verifies = false;
 
     bool operator==(const Run&) const = default;
 };
@@ -84,7 +87,8 @@ using Decision = std::variant<Ignore, StoreTransition, Finish, CleanUp, Expire, 
 //          the other objects, and last the JobSet
 //   conclusion = conclude(observed, decision, outcome, now); its events without `needs_status` may be sent
 //   if status_changed: write it, then send the other events; or after_failed_status_write
-//   if decide_again: the answer to that write is the TrainJob now; go on from decide
+//   if decide_again: the answer to that write is the TrainJob now; go on from decide (a TrainJob that may be
+//     corrected until its JobSet is made passes here twice: ReadyToCreate, then the write of the JobSet)
 //   look again after requeue_after, and hand in the episode then
 //
 // A failure to read is concluded with as well. Whatever is interrupted is found again by the next pass.

@@ -10,10 +10,10 @@ namespace lifecycle {
 enum class End { complete, failed, deadline, unsupported_runtime };
 
 /// Why a pass asks for another one at a certain time.
-enum class RequeueReason { failure, deadline, ttl, clean_up };
+enum class RequeueReason { failure, deadline, ttl, clean_up, stall };
 
-/// What a pass has brought about that people measure. Times are whole seconds, as in the API, so that each
-/// may be off by one; a clock that is behind the API server's makes none negative.
+/// Durations that metrics measure, of what a reconcile has brought about. Times are whole seconds, as in the
+/// API, so that each may be off by one; a clock that is behind the API server's makes none negative.
 struct Measurements {
     std::optional<std::chrono::seconds> to_job_set = {};     ///< from the creation to the first JobSet
     std::optional<std::chrono::seconds> to_terminal = {};    ///< from the JobSet's end to saying so

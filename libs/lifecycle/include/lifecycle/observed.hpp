@@ -1,12 +1,23 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "api/job_set.hpp"
 #include "api/time.hpp"
 #include "api/train_job.hpp"
 
 namespace lifecycle {
+
+/// What keeps a TrainJob from going on beside its JobSet (stall.hpp).
+struct Stall {
+    std::string_view reason = {};          ///< of the condition
+    api::Time since = {};                  ///< unbroken
+    std::optional<api::Time> looked = {};  ///< when the text of the condition was last looked for
+    std::optional<api::Time> warned = {};  ///< when a Warning event was last sent of it
+
+    bool operator==(const Stall&) const = default;
+};
 
 /// Consecutive failed passes of one job, each after the backoff of the one before: what an event brings
 /// earlier tells nothing new of how long trouble lasts. The worker keeps it with the job's key and hands it
@@ -23,6 +34,7 @@ struct RetryState {
     std::optional<api::Time> deletion_told = {};
     /// When the pass began that is under way, if that is known: a slow failure is trouble for all that time.
     std::optional<api::Time> began = {};
+    std::optional<Stall> stall = {};
 
     bool operator==(const RetryState&) const = default;
 };
@@ -30,7 +42,7 @@ struct RetryState {
 /// All that the decisions about one TrainJob depend on.
 struct Observed {
     std::optional<api::TrainJob> job = {};    ///< empty: there is none (any more)
-    std::optional<api::JobSet> job_set = {};  ///< the one of that namespace and name, whoever owns it
+    std::optional<api::JobSet> job_set = {};  ///< the one of that namespace and name, of any owner
     std::optional<std::int64_t> ttl = {};     ///< ttl_policy(); needed only if ttl_matters()
     /// Of has_foreign_job_set(), where it was read live: it is of an earlier TrainJob of this name.
     bool is_leftover = false;
@@ -45,15 +57,20 @@ struct Observed {
 /// Whether `managedBy` leaves the TrainJob to us; to any other we write nothing, whatever happens.
 bool is_ours(const api::TrainJob& job);
 
-/// The JobSet if it belongs to the TrainJob, else nullptr: one of somebody else, or one that lost its owner
+/// The JobSet if it belongs to the TrainJob, else nullptr: one of another owner, or one that lost its owner
 /// reference, is not there as far as the job's state is concerned.
 const api::JobSet* own_job_set(const Observed& observed);
 
-/// Something of that name belongs to somebody else.
+/// Something of that name belongs to another owner.
 bool has_foreign_job_set(const Observed& observed);
 
 /// A JobSet was there in an earlier pass, as the TrainJob's status tells: `Created` is True or `jobsStatus`
 /// is not empty.
 bool had_job_set(const api::TrainJob& job);
+
+/// The JobSet runs, and by the job's status it does not exist yet, but was attempted: a request that was long
+/// on its way may have created it from what has been corrected since. Until that is known, the status must
+/// not take its counts.
+bool may_be_outdated(const Observed& observed);
 
 }  // namespace lifecycle

@@ -36,7 +36,7 @@ struct WriteFailed {
     Write write = Write::apply;  ///< of these, only a refused `apply` speaks against the object
 };
 
-/// An object of a name that we need belongs to somebody else; it was not touched.
+/// An object of a name that we need belongs to another owner; it was not touched.
 struct ForeignObject {
     std::string object = {};
     /// It is of an earlier TrainJob of our name: garbage that is collected soon, which no watch tells of.
@@ -63,6 +63,11 @@ struct JobsReplaced {
     std::string waits_for = {};  ///< else: what keeps them from being there
 };
 
+/// The JobSet of a TrainJob that may still be corrected would be created now, and has not been: first the
+/// status has to say that nothing can be corrected any more (api::may_be_corrected()), with the
+/// resourceVersion of what it is built from. Then decide again.
+struct ReadyToCreate {};
+
 /// A volume claim that the JobSet is to have is being deleted; the JobSet is created once that is gone.
 struct WaitingForClaim {
     std::string claim = {};  ///< "PersistentVolumeClaim default/data-job"
@@ -71,14 +76,16 @@ struct WaitingForClaim {
 /// How acting on a decision went: its last step, and what happened before.
 struct Outcome {
     std::variant<Done, ReadFailed, BuildFailed, WriteFailed, ForeignObject, Waiting, JobSetRemoved,
-                 JobsReplaced, WaitingForClaim>
+                 JobsReplaced, ReadyToCreate, WaitingForClaim>
         result = {};
-    std::optional<ReadFailed> ttl_unread = {};           ///< the TTL of an ended job is not known
-    std::optional<ReadFailed> plugins_unread = {};       ///< what their conditions depend on
+    std::optional<ReadFailed> ttl_unread = {};      ///< the TTL of an ended job is not known
+    std::optional<ReadFailed> plugins_unread = {};  ///< what their conditions depend on
+    /// What the API server's events say of a JobSet that does not start, where wants_events(): "" if nothing.
+    std::optional<std::string> start_events = {};
     bool job_set_written = false;                        ///< created, changed or resumed by an apply
     std::vector<api::Condition> plugin_conditions = {};  ///< type, status, reason, message
     bool plugins_follow = false;      ///< there are plugins whose conditions may follow from what was written
-    std::vector<Event> remarks = {};  ///< of the build; told when the JobSet is written
+    std::vector<Event> remarks = {};  ///< of the build; sent when the JobSet is written
     /// Objects that the Pods of the JobSet have mounted, and which are gone: they are not made anew beside
     /// it.
     std::vector<std::string> lost = {};

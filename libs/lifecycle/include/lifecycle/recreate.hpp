@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "api/error.hpp"
 #include "api/job_set.hpp"
@@ -18,15 +19,15 @@ struct RefusedChange {
     bool has_finished = false;    ///< has_finished_jobs()
 };
 
+/// Those facts of the live JobSet, with its managedFields.
+RefusedChange refused_change(const api::Json& live);
+
 enum class Recreation {
     wait,          ///< until no pod is active
     recreate,      ///< delete it (UID precondition, foreground); when it is gone the next pass builds it anew
     loses_claims,  ///< never: that would throw away the checkpoints of a job that has run
     loses_work     ///< never: what has finished would run again
 };
-
-/// Of the live JobSet.
-RefusedChange refused_change(const api::Json& live);
 
 /// What to do about it.
 Recreation recreation(const RefusedChange& change);
@@ -41,6 +42,10 @@ bool keeps_template_of_others(const api::Json& live);
 
 /// Tells of that. `field`: what is not as we would build it.
 Event template_kept(std::string_view field);
+
+/// What a new JobSet would do, for `loses_claims` and `loses_work`: "delete its volume claims with what they
+/// hold". Empty for the others.
+std::string_view loss(Recreation verdict);
 
 /// Why there is no new JobSet, for `loses_claims` and `loses_work`: JobsCreationFailed. `refusal` says what
 /// is refused.
@@ -64,7 +69,7 @@ api::Error recreated_in_vain(const api::Error& refusal);
 /// Whether the API server refuses a change because a field of an existing JobSet must not change.
 bool refuses_immutable_field(const api::Error& error);
 
-/// Whether the live JobSet was not suspended at some time, as far as can be told. False only if it is
+/// Whether the live JobSet was not suspended at some time, as far as is known. False only if it is
 /// suspended and either its spec is still the one that it was created with, or it is ours from the beginning
 /// and its managedFields show that nothing but our applies ever suspended it: what has run we suspend by an
 /// update, whose mark stays until the next resume. (The original suspends by applies under our name.) Times

@@ -8,7 +8,7 @@ inline constexpr std::chrono::seconds min_requeue{1};
 /// Timers are hints: far times are looked at again on the way, which also keeps them from overflowing.
 inline constexpr std::chrono::seconds max_requeue = std::chrono::hours(24);
 inline constexpr std::chrono::seconds max_backoff = std::chrono::minutes(5);
-/// For what is sure to go soon without anybody telling: the garbage of a predecessor.
+/// For what goes soon without an event: the garbage of a predecessor.
 inline constexpr std::chrono::seconds garbage_backoff{2};
 
 /// 1 s after the first failure, then doubling up to max_backoff.

@@ -16,7 +16,7 @@ RuntimeSource runtime_source(const Observed& observed);
 /// What is known of the ConfigMap with the runtime's snapshot.
 enum class SnapshotState {
     absent,
-    foreign,  ///< it belongs to somebody else, mostly to an earlier TrainJob of that name
+    foreign,  ///< it has another owner, mostly to an earlier TrainJob of that name
     broken,   ///< ours, but it holds no runtime, or not the one that the TrainJob names
     differs,  ///< ours and readable, but not what would be stored now (also: no live runtime to compare with)
     same

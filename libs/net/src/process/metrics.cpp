@@ -103,9 +103,9 @@ Histogram Metrics::histogram(const std::string& name, const std::string& help,
 
 void Metrics::read_counter(const std::string& name, const std::string& help, std::function<double()> read,
                            const Labels& labels) {
-    before_expose([series = counter(name, help, labels), read = std::move(read), told = 0.0]() mutable {
+    before_expose([series = counter(name, help, labels), read = std::move(read), last = 0.0]() mutable {
         const double now = read();
-        const double more = now - std::exchange(told, now);
+        const double more = now - std::exchange(last, now);
         if (more > 0) series.add(more);
     });
 }

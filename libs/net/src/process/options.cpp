@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/nearest.hpp"
 #include "api/yaml.hpp"
 #include "net/process/file.hpp"
 
@@ -27,21 +28,6 @@ void append_wrapped(std::string& out, std::string_view text, std::size_t indent,
         column += word.size();
     }
     out += '\n';
-}
-
-// Returns the edit distance of two words.
-std::size_t distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        auto diagonal = std::exchange(row[0], i);
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const auto above = row[j];
-            row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-            diagonal = above;
-        }
-    }
-    return row[b.size()];
 }
 
 // Returns a YAML value as text of the command line: `true`, `8`, `A=true,B=false`; `a,b` if a list is
@@ -118,11 +104,10 @@ bool Options::given(std::string_view name) const {
 
 api::Error Options::unknown(std::string_view name, const std::string& dashes) const {
     std::string text = "unknown option " + dashes + std::string(name);
-    const Row* nearest = nullptr;
-    for (const auto& row : rows_)
-        if (!nearest || distance(row.name, name) < distance(nearest->name, name)) nearest = &row;
-    if (nearest && distance(nearest->name, name) <= 2)
-        text += ": did you mean " + dashes + nearest->name + "?";
+    api::Nearest nearest(name);
+    for (const auto& row : rows_) nearest.offer(row.name);
+    if (!nearest.found().empty())
+        text += ": did you mean " + dashes + nearest.found() + "?";
     else
         text += ": --help lists the options";
     return api::invalid("", text);
@@ -131,7 +116,7 @@ api::Error Options::unknown(std::string_view name, const std::string& dashes) co
 api::Error Options::unexpected(std::string_view argument) const {
     std::string text = "unexpected argument \"" + std::string(argument) + "\": ";
     for (const Command& command : commands_)
-        if (distance(command.name, argument) <= 2)
+        if (api::edit_distance(command.name, argument, 2) <= 2)
             return api::invalid("", text + "did you mean " + command.name + "?");
     const bool is_word = !argument.empty() && !argument.starts_with('-');
     if (is_word && argument_ && argument_->given)

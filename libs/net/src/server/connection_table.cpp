@@ -281,6 +281,27 @@ void ConnectionTable::interrupt(Connection& connection, Stop why) {
     connection.wake();
 }
 
+// Any client may make them fail, as often as it likes.
+void ConnectionTable::handshake_failed(const std::string& peer, Rejected rejected, const std::string& why) {
+    constexpr std::chrono::minutes between_warnings{1};
+    ++stats.handshake_errors;
+    if (rejected == Rejected::none) {
+        log.debug("TLS handshake failed", {{"peer", peer}, {"error", why}});
+        return;
+    }
+    const bool is_own = rejected == Rejected::own;
+    ++(is_own ? stats.rejected_server_certificates : stats.rejected_client_certificates);
+    const SteadyTime now = std::chrono::steady_clock::now();
+    if (now < next_warning_) {
+        ++not_logged_;
+        return;
+    }
+    next_warning_ = now + between_warnings;
+    log.warn(is_own ? "TLS handshake failed: a client does not trust the serving certificate"
+                    : "TLS handshake failed: the certificate of a client is missing or not trusted",
+             {{"peer", peer}, {"error", why}, {"since_last_line", std::exchange(not_logged_, 0)}});
+}
+
 std::unique_ptr<Exchange> ConnectionTable::take_exchange() {
     if (spare_.empty())
         return std::make_unique<Exchange>(std::max(config.limits.header_bytes, least_buffer) + beyond_header);

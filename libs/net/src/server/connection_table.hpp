@@ -13,6 +13,7 @@
 #include "http/request_reader.hpp"
 #include "net/server/http_server.hpp"
 #include "net/server/source_rate.hpp"
+#include "tls/stream.hpp"
 
 namespace net {
 
@@ -70,6 +71,8 @@ public:
     void enter(Connection& connection, Phase phase);
     /// Cancels the stop of a connection; enter() must follow.
     void revive(Connection& connection);
+    /// Counts and logs it: one rejected certificate of either side a minute as a warning.
+    void handshake_failed(const std::string& peer, Rejected rejected, const std::string& why);
     std::unique_ptr<Exchange> take_exchange();
     void give_back(std::unique_ptr<Exchange> exchange);
     /// Counts `size` bytes as held for the connection's body or response. Returns false if the server has no
@@ -114,6 +117,8 @@ private:
     std::size_t held_bytes_ = 0;
     bool out_of_descriptors_ = false;
     std::optional<SourceRate> sources_ = {};
+    SteadyTime next_warning_ = SteadyTime::min();  ///< of a rejected certificate
+    std::uint64_t not_logged_ = 0;                 ///< of such handshakes since the last warning
     std::vector<std::unique_ptr<Exchange>> spare_ = {};
 };
 

@@ -88,9 +88,7 @@ Task<bool> Session::shake_hands() {
             co_return true;
         }
         if (io.status == IoStatus::eof || io.status == IoStatus::failed) {
-            ++core_->stats.handshake_errors;
-            if (core_->log.enabled(LogLevel::debug))
-                core_->log.debug("TLS handshake failed", {{"error", stream_.failure()}});
+            core_->handshake_failed(peer_, stream_.rejected(), stream_.failure());
             co_return false;
         }
         co_await stream_.wait(io.status);

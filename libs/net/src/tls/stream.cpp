@@ -18,6 +18,20 @@ void forget_errors() {
     errno = 0;
 }
 
+// An alert of the peer about the certificate that it was shown (RFC 8446, section 6.2). Go's clients send
+// bad_certificate for whatever is wrong with it.
+bool is_about_certificate(int reason) {
+    switch (reason - SSL_AD_REASON_OFFSET) {
+        case SSL_AD_BAD_CERTIFICATE:
+        case SSL_AD_UNSUPPORTED_CERTIFICATE:
+        case SSL_AD_CERTIFICATE_REVOKED:
+        case SSL_AD_CERTIFICATE_EXPIRED:
+        case SSL_AD_CERTIFICATE_UNKNOWN:
+        case SSL_AD_UNKNOWN_CA: return true;
+        default: return false;
+    }
+}
+
 bool must_wait() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 }  // namespace
@@ -195,8 +209,12 @@ Io Stream::outcome(int result) {
     }
     if (const long verdict = SSL_get_verify_result(ssl_.get()); verdict != X509_V_OK) {
         ERR_clear_error();
+        rejected_ = Rejected::peers;
         return fail(std::string("certificate not trusted: ") + X509_verify_cert_error_string(verdict));
     }
+    const int reason = ERR_GET_REASON(ERR_peek_error());
+    if (is_about_certificate(reason)) rejected_ = Rejected::own;
+    if (reason == SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE) rejected_ = Rejected::peers;
     return fail(openssl_error());
 }
 

@@ -29,6 +29,10 @@ struct Io {
     std::size_t bytes = 0;
 };
 
+/// Whose certificate a handshake has failed for: this program's, which the peer does not accept, or the
+/// peer's.
+enum class Rejected { none, own, peers };
+
 /// A TCP connection, with TLS after start_tls(). Reading and writing never block or suspend: they do what is
 /// possible now, and the caller awaits wait() in between. TLS works directly on the socket, without buffers
 /// in between: this saves two copies and, for an idle connection, all buffers.
@@ -97,6 +101,8 @@ public:
 
     /// Returns why the last call failed, for a log line or an error.
     const std::string& failure() const { return failure_; }
+    /// Returns whose certificate was rejected, if that is why.
+    Rejected rejected() const { return rejected_; }
     /// Returns whether it failed because of too many records without data.
     bool flooded() const { return flooded_; }
 
@@ -139,6 +145,7 @@ private:
     int records_left_ = records_per_turn;
     std::int64_t barren_records_ = 0;
     std::string failure_ = {};
+    Rejected rejected_ = Rejected::none;
 };
 
 }  // namespace net

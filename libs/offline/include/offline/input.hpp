@@ -1,4 +1,5 @@
 #pragma once
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,9 +44,11 @@ struct Input {
 /// The uid of objects without one: the cluster has not assigned it yet.
 inline constexpr std::string_view placeholder_uid = "00000000-0000-0000-0000-000000000000";
 
-/// Sorts the documents by kind and completes their objects. `documents` must outlive the result. Fails if an
+/// Sorts the documents by kind and completes their objects. `kinds` are known besides those of
+/// api::find_resource(). `documents` must outlive the result. Fails if an
 /// object is given twice or a Trainer kind does not exist.
-api::Result<Input> load_input(const std::vector<Document>& documents, const std::string& ns);
+api::Result<Input> load_input(const std::vector<Document>& documents, const std::string& ns,
+                              std::span<const kube::Resource> kinds = {});
 
 /// Brings an object of a Trainer kind into its stored form. Returns the paths of unknown fields, which are
 /// pruned.
@@ -55,7 +58,7 @@ std::vector<std::string> prune_and_default(api::Json& object);
 std::vector<Fault> validate_schema(const api::Json& object, const api::Json& old_object = {});
 
 /// Suggests a runtime in place of a missing one: one with the same name of the other kind, or in another
-/// namespace. "" if there is none.
+/// namespace, or the one with the nearest name. "" if there is none.
 std::string suggest_runtime(const api::RuntimeRef& wanted, const std::string& ns,
                             const std::vector<InputObject>& known);
 

@@ -35,4 +35,8 @@ bool differs_in_suspend_only(const api::Json& wanted, const api::Json& live);
 /// stays.
 bool keeps_template(const api::Json& wanted, const api::Json& live);
 
+/// Whether the JobSet was built from something else than `source`. False if it does not say what it was built
+/// from.
+bool is_built_from_other(const api::Json& live, std::string_view source);
+
 }  // namespace runtime

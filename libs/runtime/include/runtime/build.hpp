@@ -6,6 +6,7 @@
 
 #include "api/json.hpp"
 #include "api/object_key.hpp"
+#include "api/resource.hpp"
 #include "api/train_job.hpp"
 #include "runtime/key_material.hpp"
 #include "runtime/pipeline.hpp"
@@ -30,9 +31,11 @@ struct Shared {
 /// An object that build() must be shown if it exists. An empty name asks for all of the kind in the
 /// namespace.
 struct Need {
-    std::string api_version = {};
-    std::string kind = {};
+    api::Resource resource = {};
     api::ObjectKey key = {};
+    /// An object that may not be read, or whose kind the cluster does not serve, counts as one that does not
+    /// exist.
+    bool optional = false;
     /// Set for objects that build() makes. One of this name that the TrainJob does not control stops
     /// everything before the first write: it is never adopted.
     std::optional<ApplyPolicy> ours = {};
@@ -70,7 +73,7 @@ struct Inputs {
 /// The observed object that was asked for by name; nullptr if it does not exist.
 const api::Json* find_observed(const std::vector<api::Json>& observed, const Need& need);
 
-/// Something that people should know about a build that succeeded: a Warning event.
+/// A Warning event of a build that succeeded.
 struct BuildWarning {
     std::string reason = {};  ///< e.g. "RuntimeFieldIgnored"
     std::string note = {};

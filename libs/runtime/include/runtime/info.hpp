@@ -9,6 +9,8 @@
 
 namespace runtime {
 
+class ActivePlugins;
+
 /// One replicated job of the JobSet to be: the Pods that it is going to have.
 struct PodSet {
     std::string name = {};      ///< of the replicated job
@@ -33,6 +35,7 @@ struct Info {
     const api::Json& ml_policy;         ///< null if the runtime has none
     const api::Json& pod_group_policy;  ///< likewise
     const api::Json& trainer;           ///< `spec.trainer` of the TrainJob; null means empty
+    const ActivePlugins& plugins;       ///< that are on for the runtime
 
     api::Json spec = {};  ///< JobSetSpec
     api::Json labels = {};
@@ -62,7 +65,7 @@ struct Info {
     /// By (containerPort, protocol), into the PodSet's container of that name, if it has one. Fails when
     /// another of its ports has the same name.
     api::Result<> upsert_port(const PodSet& pod_set, std::string_view container, api::Json port);
-    /// Tells people that the GPUs could not be counted, if so; for frameworks that need the number.
+    /// Adds a warning if the GPUs could not be counted; for frameworks that need the number.
     void note_unknown_gpus();
     /// Host name of a Pod within its namespace.
     std::string endpoint(std::string_view pod_set, std::int64_t replica, std::int64_t index) const;

@@ -1,11 +1,9 @@
 #pragma once
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "api/error.hpp"
 #include "api/object_key.hpp"
 
 /// Which plugins there are.
@@ -13,10 +11,10 @@ namespace runtime {
 
 class Plugin;
 
-/// In the order in which each hook runs. Who owns one includes runtime/plugin.hpp.
+/// In the order in which each hook runs. A file that owns one includes runtime/plugin.hpp.
 using Pipeline = std::vector<std::unique_ptr<Plugin>>;
 
-/// Where the processes of trainers report their progress, and how they know whom they talk to.
+/// Where the processes of trainers report their progress, and the CA by which they trust that server.
 struct StatusServer {
     std::string url = {};           ///< "https://service.namespace.svc:10443", without a path
     api::ObjectKey ca_secret = {};  ///< has the CA of its certificate in `ca.crt`
@@ -28,12 +26,6 @@ struct StatusServer {
 struct Features {
     std::optional<StatusServer> status_server = {};  ///< gate TrainJobStatus
 };
-
-/// By name, as the options have them.
-using FeatureGates = std::map<std::string, bool>;
-/// Whether all of them exist.
-api::Result<> check_gates(const FeatureGates& gates);
-bool has_status_gate(const FeatureGates& gates);
 
 /// Every plugin, with what is tried out.
 Pipeline make_pipeline(const Features& features);

@@ -3,6 +3,7 @@
 
 #include "api/json.hpp"
 #include "api/train_job.hpp"
+#include "runtime/pipeline.hpp"
 
 namespace runtime {
 
@@ -18,6 +19,7 @@ api::Json make_snapshot(const api::TrainJob& job, const api::Json& runtime);
 /// - `conflict` when the ConfigMap is not controlled by this TrainJob (mostly: an earlier one of that name),
 /// - `invalid` when it holds no runtime, or not the one that the TrainJob names, or what no runtime can look
 ///   like or be as large as.
-api::Result<api::Json> read_snapshot(const api::Json& config_map, const api::TrainJob& job);
+api::Result<api::Json> read_snapshot(const api::Json& config_map, const api::TrainJob& job,
+                                     const Pipeline& pipeline = default_pipeline());
 
 }  // namespace runtime

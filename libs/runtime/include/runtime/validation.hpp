@@ -9,6 +9,8 @@
 #include "api/time.hpp"
 #include "api/warnings.hpp"
 #include "runtime/build.hpp"
+#include "runtime/gates.hpp"
+#include "runtime/kueue_types.hpp"
 
 /// The rules of admission. Each denial and each warning carries the name of its rule, such as
 /// `patch_targets`; docs/webhook-limits.md lists them.
@@ -21,9 +23,6 @@ struct Findings {
 
     bool operator==(const Findings&) const = default;
 };
-
-/// The release of Kubeflow Trainer whose library Kueue has compiled in.
-enum class KueueTypes : std::uint8_t { none, v2_2, v2_3 };
 
 /// What has to be looked up before a TrainJob can be judged.
 struct RequiredInputs {
@@ -63,15 +62,28 @@ std::string warning_of_queued_jobs(const api::Json& object, const QueuedJobs& jo
 /// What else is to be looked up once the runtime is known: by name, from the API server.
 std::vector<Need> review_needs(const api::Json& runtime, const Pipeline& pipeline = default_pipeline());
 
+/// What may be meant by the name of a runtime that does not exist.
+struct RuntimeSuggestion {
+    std::string kind = {};
+    std::string name = {};  ///< empty: there is nothing like it
+
+    bool operator==(const RuntimeSuggestion&) const = default;
+};
+
 /// A TrainJob under review. What was looked up must outlive it.
 struct TrainJobReview {
     api::Json object = {};
     api::Json old_object = {};             ///< null on CREATE
     const api::Json* runtime = nullptr;    ///< nullptr: not asked for, or it does not exist
+    RuntimeSuggestion suggestion = {};     ///< in its place
     const api::JobSet* job_set = nullptr;  ///< nullptr: not asked for, or there is none
-    /// Those of review_needs() that exist; nullptr: nobody has looked.
+    /// What a new JobSet in the place of that one would do, as users read it: "delete its volume claims".
+    /// Empty if nothing would be lost.
+    std::string_view loss_by_new_job_set = {};
+    /// Those of review_needs() that exist; nullptr: they were not read.
     const std::vector<api::Json>* observed = nullptr;
     KueueTypes kueue_types = KueueTypes::v2_2;
+    Gates gates = Gates();
 };
 
 /// Applies the rules of TrainJobs. Without a runtime where lookups_for() asks for one, the verdict is that it
@@ -81,11 +93,12 @@ Findings validate_train_job(TrainJobReview review, const Pipeline& pipeline = de
 /// Applies the rules of either kind of runtime. `old_object` is null on CREATE; on UPDATE only what the old
 /// object did not already violate is reported.
 Findings validate_runtime(const api::Json& object, const api::Json& old_object,
-                          const Pipeline& pipeline = default_pipeline());
+                          const Pipeline& pipeline = default_pipeline(), const Gates& gates = Gates());
 
 /// The writer of an object, as far as it matters what a writer leaves out.
 struct Writer {
     bool is_lossy = false;  ///< writes objects back by types that lack some of our fields
+    bool corrects = false;  ///< what it leaves out is meant: the stored TrainJob may be corrected
     std::string_view field_manager = {};
 };
 

@@ -4,6 +4,8 @@
 #include "resources/resources.hpp"
 
 namespace runtime {
+namespace {
+
 using api::FieldErrors;
 using api::Json;
 
@@ -15,13 +17,21 @@ void claims_are_there(const ValidationContext& review, FieldErrors& errors) {
         if (fault.field.empty()) fault.field = "spec.runtimeRef";
     }
     errors.append(std::move(faults));
-    // The trainer, and MPI's nodes: in a runtime with more of them nothing is built.
+    // The job that trains, and one of the framework's: of a runtime with more of them nothing is built.
     int receivers = 2;
     for (const Json& job : review.merged_spec["replicatedJobs"].items()) {
-        if (!gets_resources_per_node(review.runtime["spec"]["mlPolicy"], job)) continue;
+        if (!review.plugins.gets_resources_per_node(job)) continue;
         errors.append(claim_faults_of_trainer(job, review.job.spec["trainer"]["resourcesPerNode"]));
         if (--receivers == 0) break;
     }
 }
+
+constexpr Check checks[] = {
+    {Rule::resource_claims, claims_are_there, Wants::merged_template},
+};
+
+}  // namespace
+
+constinit const std::span<const Check> claim_checks = checks;
 
 }  // namespace runtime

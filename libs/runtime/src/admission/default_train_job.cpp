@@ -88,7 +88,7 @@ Mutation default_train_job(const Json& object, const Json& old_object, api::Time
 
     const Json stamp = api::format_time(now);
     Mutation mutation;
-    if (old_spec.is_object()) restore_spec(spec, old_spec, writer, mutation);
+    if (old_spec.is_object() && !writer.corrects) restore_spec(spec, old_spec, writer, mutation);
     for (std::size_t i = 0; i < patches.items().size(); ++i) {
         const Json& patch = patches[i];
         const std::string_view manager = patch["manager"].as_string();
@@ -97,8 +97,9 @@ Mutation default_train_job(const Json& object, const Json& old_object, api::Time
         const Json* old = at == old_managers->end() ? nullptr : at->second;
         // Its own entry Kueue makes anew.
         const bool lossy = writer.is_lossy && manager != api::kueue_manager;
-        const bool restored = old && only_lost_in_writing((*old)["trainingRuntimeSpec"],
-                                                          patch["trainingRuntimeSpec"], patch_type(), lossy);
+        const bool restored = old && !writer.corrects &&
+                              only_lost_in_writing((*old)["trainingRuntimeSpec"],
+                                                   patch["trainingRuntimeSpec"], patch_type(), lossy);
         if (restored)
             restore(mutation,
                     merge::add_operation(where / "trainingRuntimeSpec", (*old)["trainingRuntimeSpec"]),

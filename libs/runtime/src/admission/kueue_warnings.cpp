@@ -8,6 +8,7 @@
 #include "merge/strategic_merge.hpp"
 #include "resources/pod_requests.hpp"
 #include "resources/resources.hpp"
+#include "runtime/plugin.hpp"
 #include "template/edit.hpp"
 
 namespace runtime {
@@ -15,19 +16,12 @@ namespace {
 
 using api::Json;
 
-bool is_trainer(const Json& job) {
-    return job["template"]["metadata"]["labels"][api::ancestor_label].as_string() == api::ancestor_trainer;
-}
-
 // Of the container that trains; nullopt: as in the template.
 std::optional<Json> counted_by_kueue(const Json& job, const Json& of_container,
                                      const ValidationContext& review) {
     const Json& per_node = review.job.spec["trainer"]["resourcesPerNode"];
     const Json& policy = review.runtime["spec"]["mlPolicy"];
-    const bool launcher_trains = policy["mpi"]["runLauncherAsNode"].bool_or(false);
-    const bool trains =
-        is_trainer(job) || (launcher_trains && job["name"].as_string() == api::node_container);
-    if (!trains) return std::nullopt;
+    if (!review.plugins.trains(job)) return std::nullopt;
     if (review.kueue_types == KueueTypes::v2_2) {
         // An empty map replaces the template's amounts, too.
         if (!per_node["limits"].is_object() && !per_node["requests"].is_object()) return std::nullopt;
@@ -64,18 +58,16 @@ bool passes_kueue(const ValidationContext& review) {
     });
 }
 
-}  // namespace
-
 void warn_of_other_counts(const ValidationContext& review, api::Warnings& warnings) {
     if (review.kueue_types == KueueTypes::none || !enters_queue(review)) return;
-    if (!validate_template(review.runtime).empty()) return;  // it will have no Pods
+    if (!validate_template(review.runtime, review.plugins).empty()) return;  // it will have no Pods
     const Json& per_node = review.job.spec["trainer"]["resourcesPerNode"];
     for (const Json& job : review.merged_spec["replicatedJobs"].items()) {
         const Json& pod_spec = job["template"]["spec"]["template"]["spec"];
         const Json* node = find_named(pod_spec["containers"], api::node_container);
         if (!node || per_node.empty()) continue;
         std::optional<Json> ours;
-        if (gets_resources_per_node(review.runtime["spec"]["mlPolicy"], job)) {
+        if (review.plugins.gets_resources_per_node(job)) {
             auto merged = merged_resources((*node)["resources"], per_node);
             if (!merged) continue;  // an error says so
             ours = std::move(*merged);
@@ -94,20 +86,23 @@ void warn_of_other_counts(const ValidationContext& review, api::Warnings& warnin
 
 void warn_of_what_kueue_cannot_build(const ValidationContext& review, api::Warnings& warnings) {
     if (review.kueue_types == KueueTypes::none || !passes_kueue(review)) return;
-    const Json& policy = review.runtime["spec"]["mlPolicy"];
-    const Json& trainer = review.job.spec["trainer"];
-    const auto warn = [&warnings](const std::string& why) {
-        warnings.push_back("Kueue cannot build it: " + why);
-    };
-    if (const auto mpi = policy["mpi"]["mpiImplementation"].as_string(); !mpi.empty() && mpi != "OpenMPI")
-        warn("it does not know mpiImplementation " + std::string(mpi.substr(0, 40)));
-    if (policy["flux"].is_object() && !trainer.is_object()) warn("for flux it needs spec.trainer");
-    const auto& jobs = review.merged_spec["replicatedJobs"].items();
-    if (review.kueue_types == KueueTypes::v2_2 && policy["jax"].is_object() && !jobs.empty() &&
-        std::none_of(jobs.begin(), jobs.end(), is_trainer))
-        warn("for jax it needs a job with the label of the ancestor step trainer");
-    if (policy["torch"].is_object() && trainer["command"] == Json::array({"tune", "run"}))
-        warn("it changes the command [tune, run], which is immutable");
+    const ValidationInputs inputs = {.job = review.job,
+                                     .runtime = review.runtime,
+                                     .merged_spec = review.merged_spec,
+                                     .plugins = review.plugins};
+    for (const Plugin* plugin : review.plugins)
+        if (const std::string why = plugin->kueue_obstacle(inputs, review.kueue_types); !why.empty())
+            warnings.push_back("Kueue cannot build it: " + why);
 }
+
+// Updates that must pass can enter a queue.
+constexpr Warner warnings[] = {
+    {Rule::kueue_counts_differ, warn_of_other_counts, Wants::merged_template, true},
+    {Rule::kueue_cannot_build, warn_of_what_kueue_cannot_build, Wants::runtime, true},
+};
+
+}  // namespace
+
+constinit const std::span<const Warner> kueue_warnings = warnings;
 
 }  // namespace runtime

@@ -3,6 +3,7 @@
 #include "api/names.hpp"
 
 namespace runtime {
+namespace {
 
 using api::Json;
 
@@ -28,5 +29,13 @@ void warn_of_lost_fields(const ValidationContext& review, api::Warnings& warning
                                          patch_type()));
     }
 }
+
+constexpr Warner warnings_of_lost_fields[] = {
+    {Rule::lost_fields, warn_of_lost_fields, Wants::job},
+};
+
+}  // namespace
+
+constinit const std::span<const Warner> lost_field_warnings = warnings_of_lost_fields;
 
 }  // namespace runtime

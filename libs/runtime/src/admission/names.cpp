@@ -60,29 +60,20 @@ void limit_by_claims(const Json& spec, Limit& limit) {
         }
 }
 
-}  // namespace
-
-// <name>-<job>-<replica>-<Pod>-<random>, by the names that JobSet checks with the largest indices.
-std::int64_t longest_name_for(const Json& job, const PodSet& pods) {
-    const std::int64_t replicas = is_known_ancestor(pods.ancestor) ? 1 : job["replicas"].int_or(1);
-    const std::int64_t of_job = 1 + length(pods.name) + 1 + last_index_digits(replicas);
-    const std::int64_t of_pod = 1 + last_index_digits(pods.count) + random_part;
-    return label - of_job - (has_indexed_pods(job) ? of_pod : 0);
-}
-
 void names_fit(const ValidationContext& review, api::FieldErrors& errors) {
-    // The name stays as it is. The number of nodes may come later, with spec.trainer.
+    // The name stays as it is. The number of nodes may change.
     const Json& nodes = review.job.spec["trainer"]["numNodes"];
-    if (!review.is_create() && nodes == review.old_job->spec["trainer"]["numNodes"]) return;
+    const bool scaled = !review.is_create() && !(nodes == review.old_job->spec["trainer"]["numNodes"]);
+    if (!review.is_judged_as_new() && !scaled) return;
     const Json& spec = review.merged_spec;
     Limit limit;
-    for (const PodSet& pods : count_pods(spec, review.runtime["spec"]["mlPolicy"], nodes.as_int()))
+    for (const PodSet& pods : count_pods(spec, review.plugins, nodes.as_int()))
         limit_by_job(spec["replicatedJobs"][pods.index], pods, limit);
     limit_by_coordinator(spec, limit);
     limit_by_claims(spec, limit);
     const std::string& name = review.job.meta.name;
     if (length(name) <= limit.characters) return;
-    if (!review.is_create()) {
+    if (scaled) {
         errors.push_back({api::FieldErrorType::invalid,
                           "spec.trainer.numNodes",
                           nodes,
@@ -99,6 +90,22 @@ void names_fit(const ValidationContext& review, api::FieldErrors& errors) {
                           : "must be at most " + std::to_string(limit.characters) +
                                 " characters long: " + limit.because_of + " must have valid names",
                       {}});
+}
+
+constexpr Check checks[] = {
+    {Rule::name_length, names_fit, Wants::merged_template},
+};
+
+}  // namespace
+
+constinit const std::span<const Check> name_checks = checks;
+
+// <name>-<job>-<replica>-<Pod>-<random>, by the names that JobSet checks with the largest indices.
+std::int64_t longest_name_for(const Json& job, const PodSet& pods) {
+    const std::int64_t replicas = is_known_ancestor(pods.ancestor) ? 1 : job["replicas"].int_or(1);
+    const std::int64_t of_job = 1 + length(pods.name) + 1 + last_index_digits(replicas);
+    const std::int64_t of_pod = 1 + last_index_digits(pods.count) + random_part;
+    return label - of_job - (has_indexed_pods(job) ? of_pod : 0);
 }
 
 }  // namespace runtime

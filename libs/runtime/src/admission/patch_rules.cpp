@@ -21,8 +21,6 @@ bool is_path(std::string_view text) {
     });
 }
 
-}  // namespace
-
 void patches_name_what_exists(const ValidationContext& review, FieldErrors& errors) {
     errors.append(check_patches(review.runtime, review.job.spec, PatchCheck::admission));
 }
@@ -55,7 +53,8 @@ void managers_are_paths(const ValidationContext& review, FieldErrors& errors) {
 }
 
 void patches_wait_for_pods(const ValidationContext& review, FieldErrors& errors) {
-    if (review.is_create() || !review.patches_changed()) return;
+    // What must not change at all need not wait.
+    if (review.is_judged_as_new() || !review.patches_changed() || review.fixed_patches_changed()) return;
     const auto forbid = [&errors](std::string why) {
         errors.push_back({FieldErrorType::forbidden, "spec.runtimePatches", {}, std::move(why), {}});
     };
@@ -67,18 +66,14 @@ void patches_wait_for_pods(const ValidationContext& review, FieldErrors& errors)
             return forbid("cannot be changed while job \"" + job.name + "\" still has active Pods");
 }
 
-void deadline_is_immutable(const ValidationContext& review, FieldErrors& errors) {
-    if (review.is_create()) return;
-    const Json& now = review.job.spec["activeDeadlineSeconds"];
-    const Json& before = review.old_job->spec["activeDeadlineSeconds"];
-    if (now == before) return;
-    errors.push_back({FieldErrorType::invalid,
-                      "spec.activeDeadlineSeconds",
-                      now,
-                      before.is_null() ? "cannot be added later: field is immutable"
-                      : now.is_null()  ? "cannot be removed: field is immutable"
-                                       : "field is immutable",
-                      {}});
-}
+constexpr Check checks[] = {
+    {Rule::patch_targets, patches_name_what_exists, Wants::runtime},
+    {Rule::patch_manager, managers_are_paths, Wants::job},
+    {Rule::patch_while_active, patches_wait_for_pods, Wants::job},
+};
+
+}  // namespace
+
+constinit const std::span<const Check> patch_checks = checks;
 
 }  // namespace runtime

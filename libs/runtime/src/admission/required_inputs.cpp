@@ -50,7 +50,7 @@ bool is_harmless_update(const Json& object, const Json& old_object) {
            is_equivalent_but_for("suspend", object["spec"], old_object["spec"]);
 }
 
-void name_rule(api::FieldErrors& errors, std::size_t begin, std::string_view rule) {
+void name_rule(api::FieldErrors& errors, std::size_t begin, api::RuleId rule) {
     for (std::size_t i = begin; i < errors.size(); ++i)
         if (errors[i].rule.empty()) errors[i].rule = rule;
 }
@@ -66,9 +66,7 @@ RequiredInputs lookups_for(const Json& object, const Json& old_object) {
         return {.runtime_for_warnings = queued && supported};
     }
     if (!check_train_job_limits(spec, old_object["spec"])) return {};
-    const bool patched =
-        !old_object.is_null() && patches_differ(spec["runtimePatches"], old_object["spec"]["runtimePatches"]);
-    return {.runtime = supported, .job_set = patched};
+    return {.runtime = supported, .job_set = !old_object.is_null()};
 }
 
 }  // namespace runtime

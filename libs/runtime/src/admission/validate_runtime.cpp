@@ -1,12 +1,14 @@
 #include <functional>
 #include <set>
 
+#include "admission/gated_fields.hpp"
 #include "admission/names.hpp"
 #include "admission/validation_context.hpp"
 #include "api/dns_label.hpp"
 #include "api/names.hpp"
 #include "build/pod_sets.hpp"
 #include "build/template_rules.hpp"
+#include "build/trainer_faults.hpp"
 #include "runtime/plugin.hpp"
 #include "template/edit.hpp"
 #include "template/forbidden_fields.hpp"
@@ -43,7 +45,7 @@ void check_job_name(const Json& job, const PodSet& pods, const Violated& found) 
          pods.name,
          rule,
          {},
-         "template_unbuildable"},
+         Rule::template_unbuildable},
         pods.name, "name");
 }
 
@@ -65,7 +67,7 @@ void check_job(const Json& job, std::size_t index, const Violated& found) {
              replicas,
              "must be 1 for a job with the label " + std::string(api::ancestor_label) + ": " + ancestor,
              {},
-             "role_replicas"},
+             Rule::role_replicas},
             name, "replicas");
     const std::string container(ancestor == api::ancestor_trainer ? api::node_container
                                                                   : std::string_view(ancestor));
@@ -77,23 +79,9 @@ void check_job(const Json& job, std::size_t index, const Violated& found) {
                "must have a container \"" + container + "\" in a job with the label " +
                    std::string(api::ancestor_label) + ": " + ancestor,
                {},
-               "role_container"},
+               Rule::role_container},
               // Whatever containers there are instead.
               std::string(name) + "|container " + container);
-}
-
-// The original's schema admits an empty one, and its reconciler fails on it.
-void check_mpi(const Json& runtime, const Violated& found) {
-    const Json& implementation = runtime["spec"]["mlPolicy"]["mpi"]["mpiImplementation"];
-    if (implementation.is_string() && implementation.as_string().empty())
-        add(found,
-            {FieldErrorType::invalid,
-             "spec.mlPolicy.mpi.mpiImplementation",
-             implementation,
-             "must not be empty: leave it out for OpenMPI",
-             {},
-             "template_unbuildable"},
-            {}, "mpiImplementation");
 }
 
 void check_forbidden_fields(const Json& job_set_spec, const Violated& found) {
@@ -106,7 +94,7 @@ void check_forbidden_fields(const Json& job_set_spec, const Violated& found) {
              deadline ? "set spec.activeDeadlineSeconds of the TrainJob instead"
                       : "set spec.ttlSecondsAfterFinished of the runtime instead",
              {},
-             "template_time_limits"},
+             Rule::template_time_limits},
             field.job, field.member);
     }
 }
@@ -115,14 +103,14 @@ void check_forbidden_fields(const Json& job_set_spec, const Violated& found) {
 std::size_t for_each_violation(const Json& runtime, const Pipeline& pipeline, const Violated& found) {
     const Json& job_set_spec = runtime["spec"]["template"]["spec"];
     const auto& jobs = job_set_spec["replicatedJobs"].items();
-    const auto pod_sets = count_pods(job_set_spec, runtime["spec"]["mlPolicy"], std::nullopt);
+    const ActivePlugins plugins(pipeline, runtime);
+    const auto pod_sets = count_pods(job_set_spec, plugins, std::nullopt);
     for (std::size_t i = 0; i < jobs.size(); ++i) check_job(jobs[i], i, found);
     check_forbidden_fields(job_set_spec, found);
     for (const PodSet& pods : pod_sets) check_job_name(jobs[pods.index], pods, found);
-    check_mpi(runtime, found);
-    FieldErrors faults = validate_template(runtime);
-    for (const auto& plugin : pipeline) plugin->validate_runtime(runtime, faults);
-    name_rule(faults, 0, "template_unbuildable");
+    FieldErrors faults = validate_template(runtime, plugins);
+    for (const Plugin* plugin : plugins) plugin->validate_runtime(runtime, faults);
+    name_rule(faults, 0, Rule::template_unbuildable);
     for (const FieldError& fault : faults) add(found, fault, {}, fault.detail);
     return faults.more();
 }
@@ -137,40 +125,53 @@ std::vector<std::string> pod_deadlines(const Json& runtime) {
     return found;
 }
 
+// No error: a TrainJob may put its quantities right.
+std::set<std::string> resource_warnings(const Json& runtime, const Pipeline& pipeline) {
+    std::set<std::string> found;
+    for (FieldError& fault : unusable_resources(runtime, api::TrainJob(), ActivePlugins(pipeline, runtime)))
+        found.insert(std::move(fault.detail));
+    return found;
+}
+
 }  // namespace
 
-Findings validate_runtime(const Json& object, const Json& old_object, const Pipeline& pipeline) {
+Findings validate_runtime(const Json& object, const Json& old_object, const Pipeline& pipeline,
+                          const Gates& gates) {
     Findings findings;
-    if (const auto shape = check_runtime_shape(object); !shape) {
+    if (const auto shape = check_runtime_shape(object, pipeline); !shape) {
         findings.errors.push_back(
-            {FieldErrorType::invalid, shape.error().field, {}, shape.error().message, {}, shape_rule});
+            {FieldErrorType::invalid, shape.error().field, {}, shape.error().message, {}, Rule::malformed});
         return findings;
     }
     const Json nothing;
-    const Json& before = check_runtime_shape(old_object) ? old_object : nothing;
+    const Json& before = check_runtime_shape(old_object, pipeline) ? old_object : nothing;
     std::set<std::string> known;
     const std::size_t unknown = for_each_violation(
         before, pipeline,
         [&](const FieldError&, std::string identity) { known.insert(std::move(identity)); });
     const std::size_t more =
         for_each_violation(object, pipeline, [&](FieldError error, const std::string& identity) {
-            // Where the old object had more than can be told apart, an error is taken for one of those.
+            // Where the old object had more than can be identified, an error is taken for one of those.
             if (!known.contains(identity) && unknown == 0) findings.errors.push_back(std::move(error));
         });
     if (unknown == 0) findings.errors.leave_out(more);
-    const auto warn = [&findings](std::string_view rule, std::string text) {
+    findings.errors.append(gated_runtime_fields(object["spec"], before["spec"], gates));
+    const auto warn = [&findings](Rule rule, std::string text) {
         findings.warnings.push_back({.text = std::move(text), .rule = rule});
     };
     if (is_deprecated(object) && !is_deprecated(before))
-        warn("runtime_deprecated",
+        warn(Rule::runtime_deprecated,
              deprecation_warning(object["kind"].as_string(), object["metadata"]["name"].as_string()));
     if (const auto deadlines = pod_deadlines(object);
         !deadlines.empty() && deadlines != pod_deadlines(before))
-        warn("pod_deadline",
+        warn(Rule::pod_deadline,
              "activeDeadlineSeconds of a Pod template ends Pods regardless of the TrainJob's deadline");
+    const auto warned = resource_warnings(before, pipeline);
+    for (const std::string& warning : resource_warnings(object, pipeline))
+        if (!warned.contains(warning)) warn(Rule::runtime_resources, warning);
     if (const std::string shared = shared_subdomain(object);
         !shared.empty() && shared != shared_subdomain(before))
-        warn("shared_subdomain", subdomain_warning("spec.template.spec.network.subdomain"));
+        warn(Rule::shared_subdomain, subdomain_warning("spec.template.spec.network.subdomain"));
     return findings;
 }
 

@@ -16,59 +16,29 @@ using api::Json;
 
 const Json nothing;
 
-// It holds where no other rule is asked as well.
-constexpr std::string_view immutable_deadline = "deadline_immutable";
-
-// What a rule looks at besides the TrainJob itself.
-enum class Wants { job, runtime, merged_template };
-
-struct RuleRow {
-    std::string_view name;  // of errors that say no other
-    Rule rule;
-    Wants wants;
-};
-
 // In the order in which errors are reported.
-constexpr RuleRow rules[] = {
-    {"name_length", names_fit, Wants::merged_template},
-    {"dataset_initializer", initializers_have_jobs, Wants::merged_template},
-    {"patch_targets", patches_name_what_exists, Wants::runtime},
-    {"patch_manager", managers_are_paths, Wants::job},
-    {"patch_while_active", patches_wait_for_pods, Wants::job},
-    {immutable_deadline, deadline_is_immutable, Wants::job},
-    {"resource_claims", claims_are_there, Wants::merged_template},
-};
+constexpr const std::span<const Check>* checks[] = {&name_checks,   &patch_checks, &deadline_checks,
+                                                    &claim_checks,  &gate_checks,  &edit_checks,
+                                                    &trainer_checks};
+constexpr const std::span<const Warner>* warnings[] = {
+    &runtime_warnings, &trainer_warnings, &subdomain_warnings, &kueue_warnings, &lost_field_warnings};
 
-struct WarningRow {
-    std::string_view name;
-    Warn warn;
-    Wants wants;
-};
-
-constexpr WarningRow warnings[] = {
-    {"deprecated_runtime_used", warn_of_deprecated_runtime, Wants::runtime},
-    {"uncounted_devices", warn_of_uncounted_devices, Wants::merged_template},
-    {"ignored_time_limits", warn_of_ignored_fields, Wants::runtime},
-    {"resources_without_policy", warn_of_resources_without_policy, Wants::runtime},
-    {"shared_subdomain", warn_of_shared_subdomain, Wants::runtime},
-    {"kueue_counts_differ", warn_of_other_counts, Wants::merged_template},
-    {"kueue_cannot_build", warn_of_what_kueue_cannot_build, Wants::runtime},
-    {"lost_fields", warn_of_lost_fields, Wants::job},
-};
-
-// Of an update that has to pass, these are the only ones that can have become true.
-constexpr WarningRow warnings_of_queues[] = {
-    {"kueue_counts_differ", warn_of_other_counts, Wants::merged_template},
-    {"kueue_cannot_build", warn_of_what_kueue_cannot_build, Wants::runtime},
-};
+enum class Asked { all, of_every_update };
 
 bool has_what_it_wants(const ValidationContext& review, Wants wants) {
     return wants == Wants::job || (wants == Wants::runtime && !review.runtime.is_null()) ||
            (wants == Wants::merged_template && !review.merged_spec.is_null());
 }
 
+std::string question(const RuntimeSuggestion& meant, const api::RuntimeRef& ref) {
+    if (meant.name.empty()) return "";
+    if (meant.kind == ref.kind) return "; did you mean \"" + meant.name + "\"?";
+    return "; did you mean the " + meant.kind + " of that name? Then set spec.runtimeRef.kind";
+}
+
 // `runtime_ref`, `runtime_exists`: an error if there is no runtime to go on with.
-void find_runtime(const api::TrainJob& job, const Json* runtime, FieldErrors& errors) {
+void find_runtime(const api::TrainJob& job, const Json* runtime, const RuntimeSuggestion& meant,
+                  FieldErrors& errors) {
     const api::RuntimeRef& ref = job.runtime_ref;
     if (!is_supported(ref))
         errors.push_back({FieldErrorType::invalid,
@@ -77,7 +47,7 @@ void find_runtime(const api::TrainJob& job, const Json* runtime, FieldErrors& er
                           "unsupported runtime: must be a ClusterTrainingRuntime or TrainingRuntime of "
                           "trainer.kubeflow.org",
                           {},
-                          "runtime_ref"});
+                          Rule::runtime_ref});
     else if (!runtime)
         errors.push_back(
             {FieldErrorType::invalid,
@@ -85,33 +55,47 @@ void find_runtime(const api::TrainJob& job, const Json* runtime, FieldErrors& er
              ref.name,
              ref.kind + " not found" +
                  (ref.kind == api::training_runtime_kind ? " in namespace \"" + job.meta.ns + "\"" : "") +
-                 ": it must be created before the TrainJob",
+                 ": it must be created before the TrainJob" + question(meant, ref),
              {},
-             "runtime_exists"});
+             Rule::runtime_exists});
 }
 
-void warn(std::span<const WarningRow> rows, const ValidationContext& review, api::Warnings& found) {
-    for (const WarningRow& row : rows) {
-        const std::size_t before = found.size();
-        if (has_what_it_wants(review, row.wants)) row.warn(review, found);
-        found.name_rule(before, row.name);
-    }
+void check(const ValidationContext& review, Asked asked, FieldErrors& found) {
+    for (const auto* topic : checks)
+        for (const Check& each : *topic) {
+            if (asked == Asked::of_every_update && !each.of_every_update) continue;
+            const std::size_t before = found.size();
+            if (has_what_it_wants(review, each.wants)) each.add(review, found);
+            name_rule(found, before, each.rule);
+        }
+}
+
+void warn(const ValidationContext& review, Asked asked, api::Warnings& found) {
+    for (const auto* topic : warnings)
+        for (const Warner& each : *topic) {
+            if (asked == Asked::of_every_update && !each.of_every_update) continue;
+            const std::size_t before = found.size();
+            if (has_what_it_wants(review, each.wants)) each.add(review, found);
+            found.name_rule(before, each.rule);
+        }
 }
 
 void warn_of_queues(const api::TrainJob& job, const api::TrainJob& old_job, const Json& runtime,
-                    KueueTypes kueue_types, api::Warnings& found) {
-    if (!check_train_job_shape(job.spec) || !check_runtime_shape(runtime)) return;
+                    KueueTypes kueue_types, const Pipeline& pipeline, api::Warnings& found) {
+    if (!check_train_job_shape(job.spec) || !check_runtime_shape(runtime, pipeline)) return;
     auto patched = patched_template(runtime, job.spec);
     const Json merged = patched ? std::move(patched->spec) : Json();
+    const ActivePlugins plugins(pipeline, runtime);
     const ValidationContext facts = {.job = job,
                                      .old_job = &old_job,
                                      .runtime = runtime,
                                      .merged_spec = merged,
+                                     .plugins = plugins,
                                      .kueue_types = kueue_types};
-    warn(warnings_of_queues, facts, found);
+    warn(facts, Asked::of_every_update, found);
 }
 
-void add_error(std::string_view rule, const api::Error& error, FieldErrors& errors) {
+void add_error(Rule rule, const api::Error& error, FieldErrors& errors) {
     errors.push_back({FieldErrorType::invalid, error.field, {}, error.message, {}, rule});
 }
 
@@ -119,8 +103,8 @@ void add_error(std::string_view rule, const api::Error& error, FieldErrors& erro
 
 std::vector<Need> review_needs(const Json& runtime, const Pipeline& pipeline) {
     std::vector<Need> needs;
-    if (!check_runtime_shape(runtime)) return needs;
-    for (const auto& plugin : pipeline) plugin->add_review_needs(runtime, needs);
+    if (!check_runtime_shape(runtime, pipeline)) return needs;
+    for (const Plugin* plugin : ActivePlugins(pipeline, runtime)) plugin->add_review_needs(runtime, needs);
     return needs;
 }
 
@@ -131,58 +115,68 @@ Findings validate_train_job(TrainJobReview review, const Pipeline& pipeline) {
     if (!review.old_object.is_null()) old_job = api::take_train_job(std::move(review.old_object));
     Findings findings;
     if (harmless) {
-        deadline_is_immutable({job, &*old_job, nothing, nothing}, findings.errors);
-        name_rule(findings.errors, 0, immutable_deadline);
+        const ActivePlugins plugins(pipeline, nothing);
+        const ValidationContext harmless_case = {.job = job,
+                                                 .old_job = &*old_job,
+                                                 .runtime = nothing,
+                                                 .merged_spec = nothing,
+                                                 .plugins = plugins,
+                                                 .gates = review.gates};
+        check(harmless_case, Asked::of_every_update, findings.errors);
         if (review.runtime)
-            warn_of_queues(job, *old_job, *review.runtime, review.kueue_types, findings.warnings);
+            warn_of_queues(job, *old_job, *review.runtime, review.kueue_types, pipeline, findings.warnings);
         return findings;
     }
     auto shape = check_train_job_shape(job.spec);
     if (shape) shape = check_train_job_limits(job.spec, old_job ? old_job->spec : nothing);
     if (!shape) {
-        add_error(shape_rule, shape.error(), findings.errors);
+        add_error(Rule::malformed, shape.error(), findings.errors);
         return findings;
     }
 
-    find_runtime(job, review.runtime, findings.errors);
+    find_runtime(job, review.runtime, review.suggestion, findings.errors);
     const Json* runtime = findings.errors.empty() ? review.runtime : nullptr;
     Json merged;
     if (runtime) {
-        if (const auto broken = check_runtime_shape(*runtime); !broken) {
+        if (const auto broken = check_runtime_shape(*runtime, pipeline); !broken) {
             runtime = nullptr;
             findings.errors.push_back({FieldErrorType::invalid,
                                        "spec.runtimeRef",
                                        job.runtime_ref.name,
                                        "the runtime is broken: " + describe(broken.error()),
                                        {},
-                                       shape_rule});
+                                       Rule::malformed});
         } else if (auto patched = patched_template(*runtime, job.spec)) {
             merged = std::move(patched->spec);
         } else {
-            add_error("patches_merge", patched.error(), findings.errors);
+            add_error(Rule::patches_merge, patched.error(), findings.errors);
         }
     }
 
-    const ValidationContext facts = {.job = job,
-                                     .old_job = old_job ? &*old_job : nullptr,
-                                     .runtime = runtime ? *runtime : nothing,
-                                     .merged_spec = merged,
-                                     .job_set = review.job_set,
-                                     .kueue_types = review.kueue_types};
-    for (const RuleRow& row : rules) {
-        const std::size_t before = findings.errors.size();
-        if (has_what_it_wants(facts, row.wants)) row.rule(facts, findings.errors);
-        name_rule(findings.errors, before, row.name);
-    }
+    const ActivePlugins plugins(pipeline, runtime ? *runtime : nothing);
+    ValidationContext facts = {.job = job,
+                               .old_job = old_job ? &*old_job : nullptr,
+                               .runtime = runtime ? *runtime : nothing,
+                               .merged_spec = merged,
+                               .plugins = plugins,
+                               .job_set = review.job_set,
+                               .kueue_types = review.kueue_types,
+                               .gates = review.gates,
+                               .loss_by_new_job_set = review.loss_by_new_job_set};
+    check(facts, Asked::all, findings.errors);
     if (runtime)
-        for (const auto& plugin : pipeline) {
+        for (const Plugin* plugin : plugins) {
             const std::size_t before = findings.errors.size();
-            plugin->validate(
-                {.job = job, .runtime = *runtime, .merged_spec = merged, .observed = review.observed},
-                findings.errors);
-            name_rule(findings.errors, before, plugin->rule());
+            plugin->validate({.job = job,
+                              .runtime = *runtime,
+                              .merged_spec = merged,
+                              .plugins = plugins,
+                              .observed = review.observed},
+                             findings.errors);
+            if (!plugin->rules().empty()) name_rule(findings.errors, before, plugin->rules().front());
         }
-    warn(warnings, facts, findings.warnings);
+    facts.is_denied = !findings.errors.empty();
+    warn(facts, Asked::all, findings.warnings);
     return findings;
 }
 

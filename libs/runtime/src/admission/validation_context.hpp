@@ -1,9 +1,12 @@
 #pragma once
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "api/train_job.hpp"
+#include "runtime/active_plugins.hpp"
+#include "runtime/rule.hpp"
 #include "runtime/validation.hpp"
 #include "template/template.hpp"
 
@@ -16,11 +19,21 @@ struct ValidationContext {
     const api::TrainJob* old_job;  ///< nullptr on CREATE
     const api::Json& runtime;      ///< null: unknown
     const api::Json& merged_spec;  ///< the template's with patches; null: unknown
+    const ActivePlugins& plugins;  ///< that are on for the runtime
     const api::JobSet* job_set = nullptr;
     KueueTypes kueue_types = KueueTypes::none;
+    Gates gates = Gates();
+    std::string_view loss_by_new_job_set = {};
+    bool is_denied = false;  ///< known to warnings: errors were found
 
     bool is_create() const { return old_job == nullptr; }
+    /// What is asked of new TrainJobs alone is asked of this one: it is new, or may be changed in any way.
+    bool is_judged_as_new() const { return is_create() || (gates.has(Gate::edits) && may_be_corrected()); }
+    /// An UPDATE of a TrainJob that never had a JobSet, since something kept it from being created.
+    bool may_be_corrected() const;
     bool patches_changed() const;
+    /// Of an UPDATE: the patches say something else about what runs.
+    bool fixed_patches_changed() const;
 };
 
 /// Whether two lists of runtime patches differ in more than order and time stamps.
@@ -30,36 +43,28 @@ bool patches_differ(const api::Json& left, const api::Json& right);
 /// `suspend` changes in its spec.
 bool is_harmless_update(const api::Json& object, const api::Json& old_object);
 
-/// Objects of a shape that the schema would refuse: the webhook may be asked before it is.
-inline constexpr std::string_view shape_rule = "malformed";
-
 /// Says of the errors from position `begin` on which rule they are of, unless they say so themselves.
-void name_rule(api::FieldErrors& errors, std::size_t begin, std::string_view rule);
+void name_rule(api::FieldErrors& errors, std::size_t begin, api::RuleId rule);
 
-using Rule = void (*)(const ValidationContext&, api::FieldErrors&);
-void names_fit(const ValidationContext& review, api::FieldErrors& errors);
-void initializers_have_jobs(const ValidationContext& review, api::FieldErrors& errors);
-void patches_name_what_exists(const ValidationContext& review, api::FieldErrors& errors);
-void managers_are_paths(const ValidationContext& review, api::FieldErrors& errors);
-void patches_wait_for_pods(const ValidationContext& review, api::FieldErrors& errors);
-void deadline_is_immutable(const ValidationContext& review, api::FieldErrors& errors);
-void claims_are_there(const ValidationContext& review, api::FieldErrors& errors);
+/// What a check looks at besides the TrainJob itself.
+enum class Wants { job, runtime, merged_template };
 
-using Warn = void (*)(const ValidationContext&, api::Warnings&);
-void warn_of_deprecated_runtime(const ValidationContext& review,
-                                api::Warnings& warnings);  // `deprecated_runtime_used`
-void warn_of_uncounted_devices(const ValidationContext& review,
-                               api::Warnings& warnings);  // `uncounted_devices`
-void warn_of_ignored_fields(const ValidationContext& review,
-                            api::Warnings& warnings);  // `ignored_time_limits`
-void warn_of_resources_without_policy(const ValidationContext& review,
-                                      api::Warnings& warnings);  // `resources_without_policy`
-void warn_of_shared_subdomain(const ValidationContext& review,
-                              api::Warnings& warnings);                               // `shared_subdomain`
-void warn_of_other_counts(const ValidationContext& review, api::Warnings& warnings);  // `kueue_counts_differ`
-void warn_of_what_kueue_cannot_build(const ValidationContext& review,
-                                     api::Warnings& warnings);                       // `kueue_cannot_build`
-void warn_of_lost_fields(const ValidationContext& review, api::Warnings& warnings);  // `lost_fields`
+/// A rule with the function that adds its errors, or its warnings.
+template <class Found>
+struct CheckOf {
+    Rule rule;  ///< of errors that say no other
+    void (*add)(const ValidationContext&, Found&);
+    Wants wants;
+    bool of_every_update = false;  ///< also of updates that must pass: see is_harmless_update()
+};
+using Check = CheckOf<api::FieldErrors>;
+using Warner = CheckOf<api::Warnings>;
+
+/// The rules of each topic, in the file of its name.
+extern const std::span<const Check> name_checks, patch_checks, deadline_checks, claim_checks, gate_checks,
+    edit_checks, trainer_checks;
+extern const std::span<const Warner> runtime_warnings, trainer_warnings, subdomain_warnings, kueue_warnings,
+    lost_field_warnings;
 
 /// A name that the runtime gives to the headless Service of each of its JobSets; empty if each has its own.
 std::string shared_subdomain(const api::Json& runtime);

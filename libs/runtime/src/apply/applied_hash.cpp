@@ -22,7 +22,7 @@ Json taken(Json& object, std::string_view member) {
     return value;
 }
 
-// The same in few bytes. Entries of a selector are told apart by their keys.
+// The same in few bytes. Keys identify the entries of a selector.
 Json hashed(const Json& placement) {
     Json::Object::Members all;
     for (const auto& [job, fields] : placement.members()) {
@@ -122,6 +122,11 @@ bool keeps_template(const Json& wanted, const Json& live) {
     const auto same = [&](std::size_t which) { return !now[which].empty() && now[which] == then[which]; };
     // Older releases noted the first alone.
     return same(1) || same(2) || differs_in_suspend_only(wanted, live);
+}
+
+bool is_built_from_other(const Json& live, std::string_view source) {
+    const std::string then = hashes_of(live)[2];
+    return !then.empty() && then != source;
 }
 
 }  // namespace runtime

@@ -5,8 +5,8 @@
 #include "api/json_reader.hpp"
 #include "api/names.hpp"
 #include "api/yaml.hpp"
+#include "runtime/active_plugins.hpp"
 #include "runtime/size.hpp"
-#include "template/shape.hpp"
 
 namespace runtime {
 namespace {
@@ -88,7 +88,7 @@ Json make_snapshot(const api::TrainJob& job, const Json& runtime) {
                          {"data", Json::object({{api::snapshot_data_key, text_of(job, runtime)}})}});
 }
 
-api::Result<Json> read_snapshot(const Json& config_map, const api::TrainJob& job) {
+api::Result<Json> read_snapshot(const Json& config_map, const api::TrainJob& job, const Pipeline& pipeline) {
     const api::ObjectMeta meta = api::parse_meta(config_map);
     if (meta.controller_uid.empty() || meta.controller_uid != job.meta.uid) {
         api::Error error = unusable(meta.name, "does not belong to this TrainJob");
@@ -110,7 +110,7 @@ api::Result<Json> read_snapshot(const Json& config_map, const api::TrainJob& job
                                        "\", not " + job.runtime_ref.kind + "." + job.runtime_ref.api_group +
                                        " \"" + job.runtime_ref.name + "\"");
     // What comes next takes a runtime for what its schema lets through.
-    if (auto shaped = check_runtime_shape(stored); !shaped)
+    if (auto shaped = check_runtime_shape(stored, pipeline); !shaped)
         return unusable(meta.name, "holds no runtime: " + describe(shaped.error()));
     keep_what_runtimes_have(*runtime);
     return runtime;

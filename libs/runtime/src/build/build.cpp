@@ -7,6 +7,7 @@
 #include "build/pod_sets.hpp"
 #include "build/steps.hpp"
 #include "build/template_rules.hpp"
+#include "build/trainer_faults.hpp"
 #include "resources/claims.hpp"
 #include "resources/gpu_claims.hpp"
 #include "resources/resources.hpp"
@@ -23,14 +24,17 @@ namespace {
 using api::Json;
 
 // What admission should have refused, as far as broken or dangerous objects would come of it.
-api::Result<> check(const Inputs& inputs) {
+api::Result<> check(const Inputs& inputs, const Pipeline& pipeline, const ActivePlugins& plugins) {
     // Its snapshot could not be read again.
     if (const std::size_t values = api::count_tree_values(inputs.runtime); values > max_runtime_values)
         return api::invalid("spec.runtimeRef", "the runtime " + too_large_text(values));
-    if (auto shape = check_runtime_shape(inputs.runtime); !shape) return shape;
+    if (auto shape = check_runtime_shape(inputs.runtime, pipeline); !shape) return shape;
     if (auto shape = check_train_job_shape(inputs.job.spec); !shape) return shape;
-    for (const api::FieldErrors& errors : {validate_template(inputs.runtime),
-                                           check_patches(inputs.runtime, inputs.job.spec, PatchCheck::build)})
+    for (const api::FieldErrors& errors :
+         {validate_template(inputs.runtime, plugins),
+          check_patches(inputs.runtime, inputs.job.spec, PatchCheck::build),
+          image_faults(inputs.runtime, inputs.job), unusable_resources(inputs.runtime, inputs.job, plugins),
+          limit_faults(inputs.runtime, inputs.job, plugins)})
         if (!errors.empty()) return to_error(errors.front());
     return {};
 }
@@ -45,14 +49,14 @@ api::Result<> settle_resources(const Inputs& inputs, Info& info) {
     for (const PodSet& pods : info.pod_sets) {
         Json* node = info.container(pods, api::node_container);
         const Json& job = std::as_const(info.spec)["replicatedJobs"][pods.index];
-        if (!node || !gets_resources_per_node(info.ml_policy, job)) continue;
+        if (!node || !info.plugins.gets_resources_per_node(job)) continue;
         if (const auto faults = claim_faults_of_trainer(job, per_node); !faults.empty())
             return to_error(faults.front());
         auto merged = merged_resources(std::as_const(*node)["resources"], per_node);
         if (!merged) return merged.error();
         if (!merged->empty()) (*node)["resources"] = std::move(*merged);
     }
-    // Who refers to a claim that is not there would never get a Pod.
+    // A container that refers to a claim that is not there would never get a Pod.
     auto faults = validate_claims(info.spec);
     if (faults.empty()) return {};
     const ClaimPlaces places(inputs.job.spec["runtimePatches"]);
@@ -71,12 +75,12 @@ void note_forbidden_fields(const Inputs& inputs, Built& built) {
                                         "\" has a deadline or TTL that is ignored: " + paths});
 }
 
-api::Result<> enforce(const Inputs& inputs, Info& info, const Pipeline& pipeline) {
+api::Result<> enforce(const Inputs& inputs, Info& info) {
     using Hook = api::Result<> (Plugin::*)(const Inputs&, Info&) const;
     constexpr Hook hooks[] = {&Plugin::enforce_ml_policy, &Plugin::enforce_pod_group_policy,
                               &Plugin::enforce_pod_spec};
     for (const Hook hook : hooks)
-        for (const auto& plugin : pipeline)
+        for (const Plugin* plugin : info.plugins)
             if (auto done = (*plugin.*hook)(inputs, info); !done) return done;
     return {};
 }
@@ -94,32 +98,29 @@ void adopt(const api::TrainJob& job, Json& object) {
 Needs needs(const api::TrainJob& job, const Json& runtime, const std::vector<Json>& observed,
             const Pipeline& pipeline) {
     Needs all;
-    if (!check_runtime_shape(runtime) || !check_train_job_shape(job.spec)) return all;
+    if (!check_runtime_shape(runtime, pipeline) || !check_train_job_shape(job.spec)) return all;
     const auto merged = patched_template(runtime, job.spec);
     if (!merged) return all;
     const NeedsContext context = {
         .job = job, .runtime = runtime, .merged_spec = merged->spec, .observed = observed};
-    const auto counts_gpus = [&](const auto& plugin) {
-        return plugin->counts_gpus(runtime["spec"]["mlPolicy"]);
-    };
-    if (std::any_of(pipeline.begin(), pipeline.end(), counts_gpus))
+    const ActivePlugins plugins(pipeline, runtime);
+    if (plugins.counts_gpus())
         if (const auto counted = counted_resources(merged->spec, job.spec["trainer"]["resourcesPerNode"]))
             add_claim_needs(*counted, job.meta.ns, observed, all);
-    for (const auto& plugin : pipeline) plugin->add_needs(context, all);
+    for (const Plugin* plugin : plugins) plugin->add_needs(context, all);
     return all;
 }
 
 const Json* find_observed(const std::vector<Json>& observed, const Need& need) {
     const auto at = std::find_if(observed.begin(), observed.end(), [&need](const Json& object) {
-        return object["kind"].as_string() == need.kind &&
-               object["apiVersion"].as_string() == need.api_version &&
-               api::parse_meta(object).key() == need.key;
+        return is_of(need.resource, object) && api::parse_meta(object).key() == need.key;
     });
     return at == observed.end() ? nullptr : &*at;
 }
 
 api::Result<Built> build(const Inputs& inputs, const Pipeline& pipeline) {
-    if (const auto checked = check(inputs); !checked) return checked.error();
+    const ActivePlugins plugins(pipeline, inputs.runtime);
+    if (const auto checked = check(inputs, pipeline, plugins); !checked) return checked.error();
     auto patched = patched_template(inputs.runtime, inputs.job.spec);
     if (!patched) return patched.error();
 
@@ -128,18 +129,19 @@ api::Result<Built> build(const Inputs& inputs, const Pipeline& pipeline) {
                  .ml_policy = runtime_spec["mlPolicy"],
                  .pod_group_policy = runtime_spec["podGroupPolicy"],
                  .trainer = inputs.job.spec["trainer"],
+                 .plugins = plugins,
                  .spec = std::move(patched->spec),
                  .labels = std::move(patched->labels),
                  .annotations = std::move(patched->annotations)};
-    info.pod_sets = count_pods(info.spec, info.ml_policy, info.num_nodes());
+    info.pod_sets = count_pods(info.spec, plugins, info.num_nodes());
     if (const auto settled = settle_resources(inputs, info); !settled) return settled.error();
-    if (const auto enforced = enforce(inputs, info, pipeline); !enforced) return enforced.error();
+    if (const auto enforced = enforce(inputs, info); !enforced) return enforced.error();
     configure_trainer(info);
     write_counts(info);
 
     Built built;
     note_forbidden_fields(inputs, built);
-    for (const auto& plugin : pipeline)
+    for (const Plugin* plugin : plugins)
         if (const auto done = plugin->build(inputs, info, built); !done) return done.error();
     for (BuildWarning& notice : info.warnings) built.warnings.push_back(std::move(notice));
     for (BuiltObject& each : built.objects) adopt(inputs.job, each.object);

@@ -18,32 +18,23 @@ std::int64_t base_count(const Json& replicated_job, std::string_view ancestor, c
     return at_least_one(replicated_job["template"]["spec"]["parallelism"]);
 }
 
-// MPI trains on the replicated job called "node", with or without the launcher among the nodes.
-std::int64_t mpi_nodes(const Json& mpi, std::int64_t num_nodes) {
-    if (!mpi["runLauncherAsNode"].bool_or(false)) return num_nodes;
-    return num_nodes > 2 ? num_nodes - 1 : 1;
-}
-
 }  // namespace
 
-std::vector<PodSet> count_pods(const Json& spec, const Json& ml_policy,
+std::vector<PodSet> count_pods(const Json& spec, const ActivePlugins& plugins,
                                std::optional<std::int64_t> num_nodes) {
     std::vector<PodSet> pod_sets;
-    const Json& mpi = ml_policy["mpi"];
-    bool scaled = false;  // only the first that trains follows the TrainJob
+    bool scaled = false;  // only the first follows the TrainJob
     for (const Json& job : spec["replicatedJobs"].items()) {
         PodSet pods;
         pods.name = job["name"].as_string();
         pods.ancestor = job["template"]["metadata"]["labels"][api::ancestor_label].as_string();
-        pods.count = base_count(job, pods.ancestor, ml_policy);
+        pods.count = base_count(job, pods.ancestor, plugins.ml_policy());
         // The steps of a TrainJob run once each.
         if (!is_known_ancestor(pods.ancestor))
             pods.replicas = std::max<std::int64_t>(0, job["replicas"].int_or(1));
         pods.index = pod_sets.size();
-        if (num_nodes && mpi.is_object()) {
-            if (pods.name == api::node_container) pods.count = mpi_nodes(mpi, *num_nodes);
-        } else if (num_nodes && !scaled && pods.ancestor == api::ancestor_trainer) {
-            pods.count = *num_nodes;
+        if (num_nodes && !scaled && plugins.is_scaled(pods)) {
+            pods.count = plugins.scaled_pods(*num_nodes);
             scaled = true;
         }
         pod_sets.push_back(std::move(pods));

@@ -6,6 +6,7 @@
 
 #include "api/dns_label.hpp"
 #include "api/names.hpp"
+#include "runtime/plugin.hpp"
 #include "template/replicated_jobs.hpp"
 
 namespace runtime {
@@ -14,9 +15,6 @@ namespace {
 using api::FieldErrors;
 using api::FieldErrorType;
 using api::Json;
-
-// These processes find each other by the host names of their Pods.
-constexpr std::string_view frameworks_with_addresses[] = {"torch", "jax", "xgboost", "mpi", "flux"};
 
 // JobSet takes any, and its Jobs then never get Pods. Two of one name no schema admits, but a snapshot may
 // have thousands, each of which would get all that the TrainJob says of it.
@@ -83,14 +81,14 @@ void check_indices(const Json& jobs, std::string_view framework, FieldErrors& er
 
 }  // namespace
 
-FieldErrors validate_template(const Json& runtime) {
+FieldErrors validate_template(const Json& runtime, const ActivePlugins& plugins) {
     FieldErrors errors;
     check_job_names(runtime["spec"]["template"]["spec"]["replicatedJobs"], errors);
     check_one_trainer(runtime["spec"]["template"]["spec"]["replicatedJobs"], errors);
-    for (const std::string_view framework : frameworks_with_addresses)
-        if (runtime["spec"]["mlPolicy"][framework].is_object()) {
-            check_host_names(runtime["spec"], framework, errors);
-            check_indices(runtime["spec"]["template"]["spec"]["replicatedJobs"], framework, errors);
+    for (const Plugin* plugin : plugins)
+        if (const Policy* policy = plugin->policy(); policy && policy->needs_host_names) {
+            check_host_names(runtime["spec"], policy->member, errors);
+            check_indices(runtime["spec"]["template"]["spec"]["replicatedJobs"], policy->member, errors);
         }
     return errors;
 }

@@ -1,12 +1,13 @@
 #pragma once
 #include "api/field_error.hpp"
 #include "api/json.hpp"
+#include "runtime/active_plugins.hpp"
 
 namespace runtime {
 
 /// What is wrong with a runtime (of a checked shape) in itself, so that no TrainJob can be built from it:
 /// names that Pods cannot have, two jobs that train, no host names or ranks for a framework that needs them.
-api::FieldErrors validate_template(const api::Json& runtime);
+api::FieldErrors validate_template(const api::Json& runtime, const ActivePlugins& plugins);
 
 /// A field error as the error of a build.
 api::Error to_error(const api::FieldError& error);

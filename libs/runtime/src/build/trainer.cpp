@@ -1,18 +1,13 @@
 #include "api/names.hpp"
 #include "build/pod_sets.hpp"
 #include "build/steps.hpp"
+#include "runtime/active_plugins.hpp"
 #include "template/edit.hpp"
 
 namespace runtime {
 namespace {
 
 using api::Json;
-
-// With runLauncherAsNode the launcher (which has the trainer's label) and the nodes are one group of hosts.
-bool gets_env(const Info& info, const PodSet& pods) {
-    if (pods.ancestor == api::ancestor_trainer) return true;
-    return pods.name == api::node_container && info.ml_policy["mpi"]["runLauncherAsNode"].bool_or(false);
-}
 
 void replace(Json& container, std::string_view member, const Json& value) {
     if (!value.is_null()) container[member] = value;
@@ -27,11 +22,11 @@ void configure_trainer(Info& info) {
         Json* node = info.container(pods, api::node_container);
         if (!node) continue;
         if (pods.ancestor == api::ancestor_trainer) {
-            replace(*node, "image", info.trainer["image"]);
+            if (const Json& image = info.trainer["image"]; !image.empty()) (*node)["image"] = image;
             replace(*node, "command", info.command.value_or(info.trainer["command"]));
             replace(*node, "args", info.args.value_or(info.trainer["args"]));
         }
-        if (gets_env(info, pods)) add_trainer_env(info, *node);
+        if (info.plugins.trains(pods)) add_trainer_env(info, *node);
     }
 }
 

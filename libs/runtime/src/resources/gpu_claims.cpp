@@ -13,22 +13,23 @@ namespace {
 
 using api::Json;
 
-constexpr std::string_view api_version = "resource.k8s.io/v1";
+namespace resources = api::resources;
+constexpr const api::Resource* kinds[] = {&resources::resource_claims, &resources::resource_claim_templates,
+                                          &resources::device_classes};
 const Json nothing;
 
-// Each is a request to the API server in every pass that builds. A container that uses more claims than a
-// patch may have (32, as the schema has it), or claims for more classes of devices than the requests of two
-// of them can name, is none whose processes anybody can count by hand either: its number is unknown.
+// Each is a request to the API server in every reconcile that builds. The number is unknown of a container
+// that uses more claims than a patch may have (32, as the schema has it), or claims for more classes of
+// devices than the requests of two of them can name.
 constexpr std::size_t most_sources = 32;
 constexpr std::size_t most_classes = 64;
 
-Need need_of(std::string_view kind, std::string_view ns, std::string_view name) {
-    return {.api_version = std::string(api_version),
-            .kind = std::string(kind),
-            .key = {std::string(ns), std::string(name)}};
+// They say how many devices Pods get, which can do without an answer.
+Need need_of(const api::Resource& resource, std::string_view ns, std::string_view name) {
+    return {.resource = resource, .key = {std::string(ns), std::string(name)}, .optional = true};
 }
 
-std::string named(const Need& need) { return need.kind + " \"" + need.key.name + "\""; }
+std::string named(const Need& need) { return std::string(need.resource.kind) + " \"" + need.key.name + "\""; }
 
 // Some requests of a claim, as one reference of the container asks for them.
 struct Reference {
@@ -37,7 +38,7 @@ struct Reference {
     Need source = {};          // ResourceClaim or ResourceClaimTemplate
 };
 
-// What the container refers to, or why that cannot be told.
+// What the container refers to, or why that is unknown.
 struct References {
     std::vector<Reference> list = {};
     std::string why_not = {};
@@ -51,7 +52,7 @@ References references(const CountedResources& counted, const std::string& ns) {
     for (const Json& entry : counted.resources["claims"].items()) {
         const auto name = entry["name"].as_string();
         const Json* claim = of_pod.find((*counted.pod_spec)["resourceClaims"], name);
-        // Of `resourcesPerNode`, which another job gets: whoever gets it has been looked at.
+        // Of `resourcesPerNode`, which another job gets: that job has been looked at.
         if (!claim) return {.why_not = "claim \"" + std::string(name) + "\": their Pod has no such claim"};
         const auto existing = (*claim)["resourceClaimName"].as_string();
         const auto made = (*claim)["resourceClaimTemplateName"].as_string();
@@ -61,8 +62,8 @@ References references(const CountedResources& counted, const std::string& ns) {
             return {.why_not =
                         "the container uses more than " + std::to_string(most_sources) + " different claims"};
         found.list.push_back({std::string(name), std::string(entry["request"].as_string()),
-                              existing.empty() ? need_of("ResourceClaimTemplate", ns, made)
-                                               : need_of("ResourceClaim", ns, existing)});
+                              existing.empty() ? need_of(resources::resource_claim_templates, ns, made)
+                                               : need_of(resources::resource_claims, ns, existing)});
     }
     return found;
 }
@@ -72,7 +73,8 @@ class Devices {
 public:
     explicit Devices(const std::vector<Json>& observed) {
         for (const Json& object : observed)
-            if (object["apiVersion"].as_string() == api_version)
+            if (std::any_of(std::begin(kinds), std::end(kinds),
+                            [&](auto* kind) { return is_of(*kind, object); }))
                 by_key_.emplace(Key(object["kind"].as_string(), object["metadata"]["namespace"].as_string(),
                                     object["metadata"]["name"].as_string()),
                                 &object);
@@ -80,7 +82,7 @@ public:
 
     // nullptr: it does not exist, or cannot be read.
     const Json* find(const Need& need) const {
-        const auto at = by_key_.find(Key(need.kind, need.key.ns, need.key.name));
+        const auto at = by_key_.find(Key(need.resource.kind, need.key.ns, need.key.name));
         return at == by_key_.end() ? nullptr : at->second;
     }
 
@@ -144,7 +146,7 @@ public:
             const std::string name(request["name"].as_string());
             if (!reference.request.empty() && reference.request != name) continue;
             // Pods share an existing claim under whatever name.
-            const bool shared = reference.source.kind == "ResourceClaim";
+            const bool shared = reference.source.resource == resources::resource_claims;
             const std::string claim = shared ? "ResourceClaim " + reference.source.key.name : reference.claim;
             if (!seen_.insert({claim, name}).second) continue;
             const Json& allocation = (*source)["status"]["allocation"];
@@ -171,7 +173,7 @@ private:
     // 1 if devices of the class are GPUs, 0 if they are not.
     Number is_gpu(std::string_view class_name) const {
         if (contains_gpu(class_name)) return {.count = 1};
-        const Need need = need_of("DeviceClass", "", class_name);
+        const Need need = need_of(resources::device_classes, "", class_name);
         const Json* device_class = class_name.empty() ? nullptr : observed_.find(need);
         if (!device_class) return {.why = named(need) + " does not exist or cannot be read"};
         return {.count = contains_gpu((*device_class)["spec"]["extendedResourceName"].as_string()) ? 1 : 0};
@@ -236,11 +238,12 @@ void add_claim_needs(const CountedResources& counted, const std::string& ns,
     const References wanted = references(counted, ns);
     std::set<std::pair<std::string_view, api::ObjectKey>> asked;
     for (const Reference& reference : wanted.list)
-        if (asked.emplace(reference.source.kind, reference.source.key).second)
+        if (asked.emplace(reference.source.resource.kind, reference.source.key).second)
             needs.objects.push_back(reference.source);
     const auto classes = unclear_classes(wanted, Devices(observed));
     if (classes.size() > most_classes) return;
-    for (const std::string_view name : classes) needs.objects.push_back(need_of("DeviceClass", "", name));
+    for (const std::string_view name : classes)
+        needs.objects.push_back(need_of(resources::device_classes, "", name));
 }
 
 GpuCount count_gpus(const CountedResources& counted, const std::string& ns,

@@ -70,14 +70,6 @@ std::int64_t gpus_among(const Json& list) {
 
 }  // namespace
 
-bool gets_resources_per_node(const Json& ml_policy, const Json& job) {
-    if (!ml_policy.is_object()) return false;
-    const Json& labels = job["template"]["metadata"]["labels"];
-    return labels[api::ancestor_label].as_string() == api::ancestor_trainer ||
-           (job["name"].as_string() == api::node_container &&
-            ml_policy["mpi"]["runLauncherAsNode"].bool_or(false));
-}
-
 api::Result<Json> merged_resources(const Json& of_container, const Json& per_node) {
     if (per_node.empty()) return of_container;
     auto merged = merge::strategic_merge(of_container, per_node, merge::resource_requirements());

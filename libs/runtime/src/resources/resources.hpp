@@ -8,11 +8,6 @@
 /// What the trainer's container gets, and what that makes of GPUs and CPUs.
 namespace runtime {
 
-/// Whether the container "node" of a replicated job gets `resourcesPerNode`: of the one that trains, and of
-/// MPI's "node" where the launcher is the one that trains. Without a policy the original gives them to
-/// nobody, and Kueue counts on that.
-bool gets_resources_per_node(const api::Json& ml_policy, const api::Json& job);
-
 /// ResourceRequirements of a container with a TrainJob's `resourcesPerNode` merged over it: limits and
 /// requests per key, claims by name. An extended resource or huge pages of which only one side was overridden
 /// get that value on both: the API server wants them equal, and a limit wherever there is a request.

@@ -4,7 +4,7 @@
 
 namespace runtime {
 
-/// Whom a check of patches serves.
+/// What a check of patches is for.
 enum class PatchCheck {
     admission,  ///< all rules
     build       ///< only those without which broken objects would be built

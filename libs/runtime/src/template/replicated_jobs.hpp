@@ -3,7 +3,7 @@
 
 #include "api/json.hpp"
 
-/// Where things stand among the jobs of a runtime, for those who look at them and for those who tell of them.
+/// Access to the jobs of a runtime, and their paths in errors.
 namespace runtime {
 
 /// As users write it: "spec.template.spec.replicatedJobs[0]".
@@ -14,6 +14,10 @@ inline std::string replicated_job_path(std::size_t index) {
 /// The path of what pod_spec_of() gives.
 inline std::string pod_spec_path(std::size_t index) {
     return replicated_job_path(index) + ".template.spec.template.spec";
+}
+
+inline const api::Json& jobs_of(const api::Json& runtime) {
+    return runtime["spec"]["template"]["spec"]["replicatedJobs"];
 }
 
 inline const api::Json& pod_spec_of(const api::Json& replicated_job) {

@@ -17,7 +17,8 @@ from schema_server import ROOT, WebhookAlone
 from rows import tables
 
 PROGRAM = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "kubectl-trainjob"
-GATES = "--feature-gates=TrainJobStatus=true"  # the rows need it
+GATES = "--feature-gates=TrainJobStatus=true,TrainJobRunPolicy=true,TrainJobFailurePolicy=true," \
+    "TrainJobDynamicResourceAllocation=true,TrainJobEdits=true"  # the rows need them
 PATIENCE = 2  # seconds
 SPEAKER = re.compile(r'^admission webhook "[^"]+" denied the request: ')
 WARNING = re.compile(r'299 \S+ ("(?:[^"\\]|\\.)*")')
@@ -99,6 +100,9 @@ def stored_before(rest, table, row):
     old = rest.create(table.before(row))
     if "between" in row:
         old = rest.replace(old["kind"].lower() + "s", table.changed(old, row["between"]))
+    if status := table.status(row):
+        path = path_of(old["kind"].lower() + "s", old["metadata"].get("namespace", ""), old["metadata"]["name"])
+        old = rest.request("PUT", path + "/status", {**old, "status": status})
     return old
 
 

@@ -87,7 +87,8 @@ def explanations(plural, ours, theirs):
 def related(path, difference, node, refusal):
     """Returns whether a difference explains a path: the path is within the node that differs or, where a rule rejects, around it."""
     if "blames" in difference:
-        return path == difference["blames"]
+        blames = difference["blames"]
+        return path in blames if isinstance(blames, list) else path == blames
     return schemas.below(path, node) or refusal and schemas.below(node, path)
 
 

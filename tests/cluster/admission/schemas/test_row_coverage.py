@@ -124,6 +124,15 @@ def test_each_rule_is_violated(schema, blamed):
             and path != "spec"] == []  # the spec's rule reports the deadline
 
 
+def test_each_field_that_stays_has_its_rule_and_is_changed_by_a_row(schema, kind, blamed):
+    rules = [rule for rule in schema.tree.get("x-kubernetes-validations", []) if "fieldPath" in rule]
+    kept = {rule["fieldPath"].lstrip(".") for rule in rules}
+    if kind == "TrainJob":
+        trainer = schema.tree["properties"]["spec"]["properties"]["trainer"]["properties"]
+        assert kept == {"spec.initializer", *(f"spec.trainer.{field}" for field in trainer)}
+    assert kept - {path for path, _ in blamed} == set()
+
+
 def test_each_default_is_filled_in(schema, rows):
     stored = {}
     for table, row, _, obj in rows:

@@ -10,6 +10,7 @@ import pytest
 
 from controlplane.kueue import Kueue
 from controlplane.trainer import Trainer
+from deployment import Signalbox
 from paths import ROOT
 from queues import HOST, KUEUE_API, URGENT, Queue
 
@@ -17,16 +18,26 @@ OF_TRAINER = os.environ.get("SIGNALBOX_STORIES_OF") == "trainer"
 
 
 @pytest.fixture(scope="session")
-def installed(request, cluster):
+def install():
+    """Returns install(control plane): a context manager that installs the controller of TrainJobs there, without runtimes."""
+    @contextlib.contextmanager
+    def of_trainer(plane):
+        original = Trainer(plane)
+        original.install()
+        original.start()
+        yield original
+    return of_trainer if OF_TRAINER else lambda plane: Signalbox(plane, os.environ["SIGNALBOX_BIN_DIR"])
+
+
+@pytest.fixture(scope="session")
+def installed(request, cluster, install):
     """The controller of TrainJobs: Signalbox as in the other folders, or Kubeflow Trainer with Signalbox's runtimes."""
     if not OF_TRAINER:
         yield request.getfixturevalue("installed")
         return
-    original = Trainer(cluster)
-    original.install()
-    original.start()
-    cluster.kubectl("apply", "--validate=ignore", "-k", ROOT / "manifests" / "runtimes")
-    yield original
+    with install(cluster) as original:
+        cluster.kubectl("apply", "--validate=ignore", "-k", ROOT / "manifests" / "runtimes")
+        yield original
 
 
 @pytest.fixture

@@ -63,7 +63,7 @@ LISTED = [
     ("reconciler", "get", "node.k8s.io", "runtimeclasses", SHARED, ""),
     ("reconciler", "get", "resource.k8s.io", "resourceclaims resourceclaimtemplates", LOOKED_AFTER, ""),
     ("reconciler", "get", "resource.k8s.io", "deviceclasses", SHARED, ""),
-    ("reconciler", "create patch", "", "events", LOOKED_AFTER, ""),
+    ("reconciler", "list create patch", "", "events", LOOKED_AFTER, ""),
     ("reconciler", "create", LEASES, "leases", OF_PROGRAMS, ""),
     ("reconciler", "get update", LEASES, "leases", OF_PROGRAMS, "trainer.kubeflow.org"),
 ]

@@ -66,6 +66,7 @@ TEST_CASE("a list says in words what a TrainJob is doing", "[list]") {
         {"waits for its Pods", "{}", conditions(created)},
         {"waits for its Pods", "{}", conditions(created, active)},
         {"running", "{}", conditions(created, ready)},
+        {"stalled", "{}", conditions(created + "," + condition("Stalled", "True"), active)},
         {"suspended", R"({"suspend": true})", conditions(created + "," + suspended)},
         {"queued", R"({"suspend": true})", conditions(suspended),
          R"({"labels": {"kueue.x-k8s.io/queue-name": "team"}})"},

@@ -224,7 +224,7 @@ TEST_CASE("other nodes offer their broker until it ends well", "[flux]") {
                              "sleep 15\n" + start + "sleep 15\n" + start);
 }
 
-TEST_CASE("without a program the first node runs a broker that people can use", "[flux]") {
+TEST_CASE("without a program the first node runs a broker that users can attach to", "[flux]") {
     const FluxObjects objects = objects_of("{}");
     const Pod pod(objects);
     REQUIRE(pod.init() == 0);
@@ -235,7 +235,7 @@ TEST_CASE("without a program the first node runs a broker that people can use", 
     CHECK(pod.calls().ends_with("flux\n<broker>\n" + options));
 }
 
-TEST_CASE("a node prepares the view, the certificate and helpers for people", "[flux]") {
+TEST_CASE("a node prepares the view, the certificate and helpers for users", "[flux]") {
     const FluxObjects objects = objects_of("{command: [bash, -c, 'env >environment']}");
     const Pod pod(objects);
     REQUIRE(pod.init() == 0);

@@ -39,15 +39,15 @@ TEST_CASE("the program goes to the script word by word", "[flux]") {
         const char* want;
     };
     const Case cases[] = {
-        {"the runtime's", "null", "{name: node, command: [a], args: [b, c]}", "[a, b, c]"},
+        {"the runtime's", "null", "{name: node, image: i, command: [a], args: [b, c]}", "[a, b, c]"},
         {"the TrainJob's command, the runtime's args", "{command: [x, y]}",
-         "{name: node, command: [a], args: [b]}", "[x, y, b]"},
-        {"the TrainJob's args", "{args: [z]}", "{name: node, command: [a], args: [b]}", "[a, z]"},
-        {"no args, explicitly", "{args: []}", "{name: node, command: [a], args: [b]}", "[a]"},
-        {"nothing", "null", "{name: node}", "[]"},
+         "{name: node, image: i, command: [a], args: [b]}", "[x, y, b]"},
+        {"the TrainJob's args", "{args: [z]}", "{name: node, image: i, command: [a], args: [b]}", "[a, z]"},
+        {"no args, explicitly", "{args: []}", "{name: node, image: i, command: [a], args: [b]}", "[a]"},
+        {"nothing", "null", "{name: node, image: i}", "[]"},
         {"words with blanks, quotes, dollars and line breaks",
-         R"({command: [python, -c, "print('a  b')\n"], args: ["$HOME", "it's", "\"q\""]})", "{name: node}",
-         R"([python, -c, "print('a  b')\n", "$HOME", "it's", "\"q\""])"},
+         R"({command: [python, -c, "print('a  b')\n"], args: ["$HOME", "it's", "\"q\""]})",
+         "{name: node, image: i}", R"([python, -c, "print('a  b')\n", "$HOME", "it's", "\"q\""])"},
     };
     for (const Case& c : cases) {
         DYNAMIC_SECTION(c.name) {
@@ -65,7 +65,7 @@ TEST_CASE("the program goes to the script word by word", "[flux]") {
 TEST_CASE("a job \"node\" that does not train runs its own program under Flux", "[flux]") {
     const FluxObjects built =
         build_flux({{"spec.trainer", "{command: [x]}"}},
-                   {{container, "{name: node, command: [a], args: [b]}"},
+                   {{container, "{name: node, image: i, command: [a], args: [b]}"},
                     {"spec.template.spec.replicatedJobs[0].template.metadata.labels", "{}"}})
             .value();
     CHECK(built.node()["command"] == tree("[/bin/bash, /etc/flux-config/entrypoint.sh, a, b]"));
@@ -73,9 +73,9 @@ TEST_CASE("a job \"node\" that does not train runs its own program under Flux", 
 }
 
 TEST_CASE("Flux is installed by an init container and mounted beside the program", "[flux]") {
-    const FluxObjects built = build_flux({}, {{init_containers, "[{name: first}]"}}).value();
+    const FluxObjects built = build_flux({}, {{init_containers, "[{name: first, image: i}]"}}).value();
     CHECK(built.pod()["initContainers"] == tree(R"(
-- {name: first}
+- {name: first, image: i}
 - name: flux-installer
   image: ghcr.io/converged-computing/flux-view-ubuntu:tag-jammy
   command: [/bin/bash, /etc/flux-config/init.sh]
@@ -100,9 +100,10 @@ TEST_CASE("Flux is installed by an init container and mounted beside the program
 }
 
 TEST_CASE("settings come from the runtime's environment and then from the TrainJob's", "[flux]") {
-    const Change of_runtime = {container,
-                               "{name: node, env: [{name: FLUX_VIEW_IMAGE, value: 'view:1'}, {name: "
-                               "FLUX_NETWORK_DEVICE, value: ib0}, {name: FLUX_QUEUE_POLICY, value: easy}]}"};
+    const Change of_runtime = {
+        container,
+        "{name: node, image: i, env: [{name: FLUX_VIEW_IMAGE, value: 'view:1'}, {name: "
+        "FLUX_NETWORK_DEVICE, value: ib0}, {name: FLUX_QUEUE_POLICY, value: easy}]}"};
     const FluxObjects runtimes = build_flux({}, {of_runtime}).value();
     CHECK(runtimes.installer()["image"] == "view:1");
     CHECK(runtimes.file("broker.toml").find("default_bind = \"tcp://ib0:%p\"") != std::string::npos);
@@ -143,7 +144,7 @@ TEST_CASE("brokers find each other by the endpoints of the job \"node\"", "[flux
          {},
          {{"spec.template.spec.replicatedJobs[0].template",
            "{spec: {parallelism: 2, template: {spec: "
-           "{containers: [{name: node}]}}}}"},
+           "{containers: [{name: node, image: i}]}}}}"},
           {"spec.template.spec.replicatedJobs[0].replicas", "2"}},
          "job-node-0-[0-1],job-node-1-[0-1]",
          "tcp://%h.job:%p"},
@@ -199,11 +200,14 @@ TEST_CASE("a certificate is asked for only while there is no Secret", "[flux]") 
     const runtime::Needs first = runtime::needs(job, blueprint, {});
     CHECK(first.curve_key_pair);
     CHECK_FALSE(first.ssh_key_pair);
-    CHECK(first.objects ==
-          std::vector<runtime::Need>{
-              {"v1", "Secret", {"ns", "job-flux-curve"}, runtime::ApplyPolicy::once},
-              {"v1", "ConfigMap", {"ns", "job-flux-entrypoint"}, runtime::ApplyPolicy::every_pass},
-          });
+    CHECK(first.objects == std::vector<runtime::Need>{
+                               {.resource = api::resources::secrets,
+                                .key = {"ns", "job-flux-curve"},
+                                .ours = runtime::ApplyPolicy::once},
+                               {.resource = api::resources::config_maps,
+                                .key = {"ns", "job-flux-entrypoint"},
+                                .ours = runtime::ApplyPolicy::every_pass},
+                           });
     const Json secret =
         tree("{apiVersion: v1, kind: Secret, metadata: {name: job-flux-curve, namespace: ns}}");
     CHECK_FALSE(runtime::needs(job, blueprint, {secret}).curve_key_pair);
@@ -234,7 +238,7 @@ TEST_CASE("what Flux could not run is refused, by admission and by the builder a
         {"the runtime's GPUs and processes",
          "null",
          {{"spec.mlPolicy.flux.numProcPerNode", "3"},
-          {container, "{name: node, resources: {limits: {nvidia.com/gpu: 4}}}"}},
+          {container, "{name: node, image: i, resources: {limits: {nvidia.com/gpu: 4}}}"}},
          "spec.trainer.numProcPerNode: must divide the 4 GPUs of a node: Flux gives every process the same "
          "number\n"},
         {"two GPUs for every process",
@@ -255,7 +259,7 @@ TEST_CASE("what Flux could not run is refused, by admission and by the builder a
          device.c_str()},
         {"the runtime's policy",
          "{}",
-         {{container, "{name: node, env: [{name: FLUX_QUEUE_POLICY, value: 'a b'}]}"}},
+         {{container, "{name: node, image: i, env: [{name: FLUX_QUEUE_POLICY, value: 'a b'}]}"}},
          of_runtime.c_str()},
         {"a subdomain that is none",
          "{}",
@@ -268,12 +272,12 @@ TEST_CASE("what Flux could not run is refused, by admission and by the builder a
          "run\n"},
         {"no container to run in",
          "{}",
-         {{container, "{name: worker}"}},
+         {{container, "{name: worker, image: i}"}},
          "spec.runtimeRef: the runtime has no job \"node\" with a container \"node\", in which Flux would "
          "run\n"},
         {"the installer's name",
          "{}",
-         {{init_containers, "[{name: flux-installer}]"}},
+         {{init_containers, "[{name: flux-installer, image: i}]"}},
          "spec.runtimeRef: the init container name \"flux-installer\" is reserved: the runtime's job "
          "\"node\" must "
          "not have one\n"},

@@ -18,54 +18,66 @@ TEST_CASE("a gang of two nodes needs what both Pods request", "[gang]") {
         const char* want;
     };
     const Case cases[] = {
-        {"nothing requested", "{containers: [{name: node}]}", ""},
-        {"requests", "{containers: [{name: node, resources: {requests: {cpu: 500m, memory: 1Gi}}}]}",
+        {"nothing requested", "{containers: [{name: node, image: i}]}", ""},
+        {"requests",
+         "{containers: [{name: node, image: i, resources: {requests: {cpu: 500m, memory: 1Gi}}}]}",
          "cpu=1 memory=2147483648"},
         {"a limit stands for a missing request",
-         "{containers: [{name: node, resources: {requests: {cpu: 1}, limits: {cpu: 4, nvidia.com/gpu: 2}}}]}",
+         "{containers: [{name: node, image: i, resources: {requests: {cpu: 1}, limits: {cpu: 4, "
+         "nvidia.com/gpu: 2}}}]}",
          "cpu=2 nvidia.com/gpu=4"},
         {"containers add up",
-         "{containers: [{name: node, resources: {requests: {cpu: 1}}}, {name: log, resources: {requests: "
+         "{containers: [{name: node, image: i, resources: {requests: {cpu: 1}}}, {name: log, image: i, "
+         "resources: {requests: "
          "{cpu: "
          "200m}}}]}",
          "cpu=2400m"},
         {"an init container that takes more than the containers",
-         "{initContainers: [{name: get, resources: {requests: {cpu: 4}}}], containers: [{name: node, "
+         "{initContainers: [{name: get, image: i, resources: {requests: {cpu: 4}}}], containers: [{name: "
+         "node, image: i, "
          "resources: "
          "{requests: {cpu: 1}}}]}",
          "cpu=8"},
         {"an init container that takes less",
-         "{initContainers: [{name: get, resources: {requests: {cpu: 500m}}}], containers: [{name: node, "
+         "{initContainers: [{name: get, image: i, resources: {requests: {cpu: 500m}}}], containers: [{name: "
+         "node, image: i, "
          "resources: {requests: {cpu: 1}}}]}",
          "cpu=2"},
         {"a sidecar adds to the containers and to the init containers after it",
-         "{initContainers: [{name: side, restartPolicy: Always, resources: {requests: {cpu: 200m}}}, {name: "
-         "get, "
-         "resources: {requests: {cpu: 4}}}], containers: [{name: node, resources: {requests: {cpu: "
+         "{initContainers: [{name: side, image: i, restartPolicy: Always, resources: {requests: {cpu: "
+         "200m}}}, {name: "
+         "get, image: i, "
+         "resources: {requests: {cpu: 4}}}], containers: [{name: node, image: i, resources: {requests: {cpu: "
          "1500m}}}]}",
          "cpu=8400m"},
         {"a sidecar does not add to the init containers before it",
-         "{initContainers: [{name: get, resources: {requests: {cpu: 4}}}, {name: side, restartPolicy: "
+         "{initContainers: [{name: get, image: i, resources: {requests: {cpu: 4}}}, {name: side, image: i, "
+         "restartPolicy: "
          "Always, "
-         "resources: {requests: {cpu: 200m}}}], containers: [{name: node, resources: {requests: {cpu: "
+         "resources: {requests: {cpu: 200m}}}], containers: [{name: node, image: i, resources: {requests: "
+         "{cpu: "
          "1500m}}}]}",
          "cpu=8"},
         {"what the Pod itself requests replaces cpu, memory and huge pages, and nothing else",
          "{resources: {requests: {cpu: 3, hugepages-2Mi: 4Mi, nvidia.com/gpu: 9}}, containers: [{name: node, "
-         "resources: {requests: {cpu: 1, nvidia.com/gpu: 1}}}]}",
+         "image: i, "
+         "resources: {requests: {cpu: 1, nvidia.com/gpu: 1}, limits: {nvidia.com/gpu: 1}}}]}",
          "cpu=6 hugepages-2Mi=8388608 nvidia.com/gpu=2"},
         {"overhead comes on top",
-         "{overhead: {cpu: 100m, memory: 10M}, containers: [{name: node, resources: {requests: {cpu: 1}}}]}",
+         "{overhead: {cpu: 100m, memory: 10M}, containers: [{name: node, image: i, resources: {requests: "
+         "{cpu: 1}}}]}",
          "cpu=2200m memory=20000000"},
         {"the overhead of the RuntimeClass",
-         "{runtimeClassName: kata, containers: [{name: node, resources: {requests: {cpu: 1}}}]}",
+         "{runtimeClassName: kata, containers: [{name: node, image: i, resources: {requests: {cpu: 1}}}]}",
          "cpu=2500m"},
         {"the template's own overhead goes before the RuntimeClass's",
-         "{runtimeClassName: kata, overhead: {cpu: 1}, containers: [{name: node, resources: {requests: {cpu: "
+         "{runtimeClassName: kata, overhead: {cpu: 1}, containers: [{name: node, image: i, resources: "
+         "{requests: {cpu: "
          "1}}}]}",
          "cpu=4"},
         {"a RuntimeClass that does not exist has no overhead",
-         "{runtimeClassName: other, containers: [{name: node, resources: {requests: {cpu: 1}}}]}", "cpu=2"},
+         "{runtimeClassName: other, containers: [{name: node, image: i, resources: {requests: {cpu: 1}}}]}",
+         "cpu=2"},
     };
     for (const Case& c : cases) {
         DYNAMIC_SECTION(c.name) {
@@ -88,9 +100,9 @@ TEST_CASE("containers without requests get those of the namespace's LimitRanges"
          "cpu=2 memory=2097152 nvidia.com/gpu=4"},
         {"not those for Pods", "[{type: Pod, defaultRequest: {memory: 1Mi}}]", "cpu=2 nvidia.com/gpu=4"},
     };
-    const Json runtime = with_pod(
-        "volcano",
-        "{containers: [{name: node, resources: {requests: {cpu: 1}, limits: {nvidia.com/gpu: 2}}}]}");
+    const Json runtime = with_pod("volcano",
+                                  "{containers: [{name: node, image: i, resources: {requests: {cpu: 1}, "
+                                  "limits: {nvidia.com/gpu: 2}}}]}");
     for (const Case& c : cases) DYNAMIC_SECTION(c.name) {
             CHECK(resources_of(pod_group(runtime, {limit_range("range", c.limits)})) == c.want);
         }
@@ -107,7 +119,7 @@ TEST_CASE("a gang is those Pods that can exist at the same time", "[gang]") {
         const char* members;
         std::int64_t min_member;
     };
-#define POD "spec: {template: {spec: {containers: [{name: node}]}}}"
+#define POD "spec: {template: {spec: {containers: [{name: node, image: i}]}}}"
 #define TRAINER "metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}, " POD
     const Case cases[] = {
         {"all, where nobody waits", "[{name: a, template: {" POD "}}, {name: node, template: {" TRAINER "}}]",
@@ -197,17 +209,20 @@ TEST_CASE("thousands of jobs, each after the one before, are no burden", "[gang]
 }
 
 TEST_CASE("a gang needs to see its PodGroup, LimitRanges and RuntimeClasses", "[gang]") {
-    const Json runtime = with_pod("volcano", "{runtimeClassName: kata, containers: [{name: node}]}");
+    const Json runtime =
+        with_pod("volcano", "{runtimeClassName: kata, containers: [{name: node, image: i}]}");
     const runtime::Needs needs = runtime::needs(api::parse_train_job(train_job()), runtime);
     const std::vector<runtime::Need> want = {
-        {"scheduling.volcano.sh/v1beta1", "PodGroup", {"ns", "job"}, runtime::ApplyPolicy::with_job_set},
-        {"v1", "LimitRange", {"ns", ""}, {}},
-        {"node.k8s.io/v1", "RuntimeClass", {"", "kata"}, {}}};
+        {.resource = {"scheduling.volcano.sh", "v1beta1", "podgroups", true, "PodGroup"},
+         .key = {"ns", "job"},
+         .ours = runtime::ApplyPolicy::with_job_set},
+        {.resource = api::resources::limit_ranges, .key = {"ns", ""}},
+        {.resource = api::resources::runtime_classes, .key = {"", "kata"}}};
     CHECK(needs.objects == want);
     CHECK(runtime::needs(api::parse_train_job(train_job()), plain_runtime()).objects.empty());
 }
 
-TEST_CASE("a gang of more RuntimeClasses than anybody has is refused, and none of them is read", "[gang]") {
+TEST_CASE("a gang of more RuntimeClasses than clusters have is refused, and none of them is read", "[gang]") {
     const auto needs_of = [](const Json& runtime) {
         return runtime::needs(api::parse_train_job(train_job()), runtime).objects.size();
     };
@@ -228,8 +243,8 @@ TEST_CASE("a gang that cannot be is refused with the field", "[gang]") {
     const auto built = build_gang(both);
     REQUIRE_FALSE(built);
     CHECK(describe(built.error()) == "spec.podGroupPolicy: coscheduling and volcano exclude each other");
-    const auto unreadable =
-        build_gang(with_pod("volcano", "{containers: [{name: node, resources: {requests: {cpu: much}}}]}"));
+    const auto unreadable = build_gang(
+        with_pod("volcano", "{containers: [{name: node, image: i, resources: {requests: {cpu: much}}}]}"));
     REQUIRE_FALSE(unreadable);
     CHECK(describe(unreadable.error())
               .starts_with("spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]."

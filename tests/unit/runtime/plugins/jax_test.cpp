@@ -30,6 +30,6 @@ TEST_CASE("JAX needs no look at claims: it has one process per node", "[runtime]
     CHECK(runtime::needs(api::parse_train_job(train_job()), runtime).objects.empty());
 }
 
-TEST_CASE("JAX does nothing where nobody trains", "[runtime]") {
+TEST_CASE("JAX does nothing where no job trains", "[runtime]") {
     CHECK(node_without_trainer("jax") == tree("{name: node, image: \"train:1\"}"));
 }

@@ -50,16 +50,16 @@ TEST_CASE("labels and annotations come from the runtime and its patches, never f
           tree("{labels: {e: \"1\"}, annotations: {i: \"2\"}}"));
 }
 
-TEST_CASE("fields that nobody knows pass through; null and empty structs are not sent", "[runtime]") {
+TEST_CASE("unknown fields pass through; null and empty structs are not sent", "[runtime]") {
     const Json runtime =
         changed(plain_runtime(), {{"spec.template.spec.fromTheFuture", "{a: [1, {b: c}]}"},
                                   {"spec.template.spec.replicatedJobs[0].template.spec.template",
                                    "{metadata: {creationTimestamp: null}, spec: {hostNetwork: null, "
-                                   "containers: [{name: node, resources: {}, x: {}}]}}"}});
+                                   "containers: [{name: node, image: i, resources: {}, x: {}}]}}"}});
     const Json job_set = build_job_set(train_job(), runtime).value();
     CHECK(job_set["spec"]["fromTheFuture"] == tree("{a: [1, {b: c}]}"));
     CHECK(job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"] ==
-          tree("{spec: {containers: [{name: node, x: {}}]}}"));
+          tree("{spec: {containers: [{name: node, image: i, x: {}}]}}"));
 }
 
 TEST_CASE("a template without a Pod is sent as it is", "[runtime]") {

@@ -279,11 +279,14 @@ TEST_CASE("keys are asked for only while there is no Secret", "[mpi]") {
     const runtime::Needs first = runtime::needs(job, blueprint, {});
     CHECK(first.ssh_key_pair);
     CHECK_FALSE(first.curve_key_pair);
-    CHECK(first.objects ==
-          std::vector<runtime::Need>{
-              {"v1", "Secret", {"ns", "job-mpi-ssh-auth"}, runtime::ApplyPolicy::once},
-              {"v1", "ConfigMap", {"ns", "job-mpi-hostfile"}, runtime::ApplyPolicy::every_pass},
-          });
+    CHECK(first.objects == std::vector<runtime::Need>{
+                               {.resource = api::resources::secrets,
+                                .key = {"ns", "job-mpi-ssh-auth"},
+                                .ours = runtime::ApplyPolicy::once},
+                               {.resource = api::resources::config_maps,
+                                .key = {"ns", "job-mpi-hostfile"},
+                                .ours = runtime::ApplyPolicy::every_pass},
+                           });
     const Json secret =
         tree("{apiVersion: v1, kind: Secret, metadata: {name: job-mpi-ssh-auth, namespace: ns}}");
     CHECK_FALSE(runtime::needs(job, blueprint, {secret}).ssh_key_pair);

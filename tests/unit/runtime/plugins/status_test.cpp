@@ -39,11 +39,12 @@ TEST_CASE("the status server's CA comes before the Pods, and is kept up to date"
 TEST_CASE("every container of the trainer learns where to report, no other does", "[status]") {
     const Json blueprint = changed(
         plain_runtime(),
-        {{"spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[1]", "{name: side}"},
+        {{"spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[1]",
+          "{name: side, image: i}"},
          {"spec.template.spec.replicatedJobs[0].template.spec.template.spec.initContainers[0]",
-          "{name: init}"},
+          "{name: init, image: i}"},
          {"spec.template.spec.replicatedJobs[1]",
-          "{name: other, template: {spec: {template: {spec: {containers: [{name: node}]}}}}}"}});
+          "{name: other, template: {spec: {template: {spec: {containers: [{name: node, image: i}]}}}}}"}});
     const auto built = build(train_job(), blueprint, {ca_secret()});
     REQUIRE(built);
     const Json& jobs = built->objects.back().object["spec"]["replicatedJobs"];
@@ -56,11 +57,11 @@ TEST_CASE("every container of the trainer learns where to report, no other does"
               "KUBEFLOW_TRAINER_SERVER_TOKEN=/var/run/secrets/kubeflow/trainer/token");
         CHECK(container["volumeMounts"][0]["readOnly"] == Json(true));
     }
-    CHECK(pod["initContainers"][0] == tree("{name: init}"));
+    CHECK(pod["initContainers"][0] == tree("{name: init, image: i}"));
     CHECK(pod["volumes"].items().size() == 1);
     const Json& other = jobs[1]["template"]["spec"]["template"]["spec"];
     CHECK(other["volumes"].is_null());
-    CHECK(other["containers"][0] == tree("{name: node}"));
+    CHECK(other["containers"][0] == tree("{name: node, image: i}"));
 }
 
 TEST_CASE("without a CA that Pods could trust nothing is built, and the Secret is named", "[status]") {
@@ -125,14 +126,4 @@ TEST_CASE("the CA is asked for once for all TrainJobs, and little of its Secret"
           runtime::Shared{.max_age = std::chrono::minutes(10), .data_key = "ca.crt"});
     CHECK(needs.objects[1].ours == runtime::ApplyPolicy::every_pass);
     CHECK(runtime::needs(job, plain_runtime()).objects.empty());
-}
-
-TEST_CASE("only gates that exist can be set", "[status]") {
-    CHECK(runtime::check_gates({}));
-    CHECK(runtime::check_gates({{"TrainJobStatus", false}}));
-    CHECK_FALSE(runtime::has_status_gate({{"TrainJobStatus", false}}));
-    CHECK(runtime::has_status_gate({{"TrainJobStatus", true}}));
-    const auto checked = runtime::check_gates({{"TrainJobStats", true}});
-    REQUIRE_FALSE(checked);
-    CHECK_THAT(checked.error().message, Catch::Contains("TrainJobStats"));
 }

@@ -21,7 +21,7 @@ std::string processes(const Json& node) {
 
 }  // namespace
 
-TEST_CASE("torchrun's environment says who trains with whom", "[runtime]") {
+TEST_CASE("torchrun's environment says which nodes train together", "[runtime]") {
     const Json node = node_of({{"spec.trainer.numNodes", "4"}}, {});
     CHECK(env_text(node) ==
           "PET_NNODES=4 PET_NPROC_PER_NODE=1 PET_NODE_RANK=<field> "
@@ -44,7 +44,8 @@ TEST_CASE("the environment is there whatever the trainer says", "[runtime]") {
 TEST_CASE("the runtime's variables stay in place, then come the user's, then torch's", "[runtime]") {
     const Json node =
         node_of({{"spec.trainer.env", "[{name: U, value: u}, {name: R, value: v}]"}},
-                {{container, "{name: node, env: [{name: PET_NNODES, value: stale}, {name: R, value: r}]}"}});
+                {{container,
+                  "{name: node, image: i, env: [{name: PET_NNODES, value: stale}, {name: R, value: r}]}"}});
     CHECK(env_text(node) ==
           "PET_NNODES=1 R=v U=u PET_NPROC_PER_NODE=1 PET_NODE_RANK=<field> "
           "PET_MASTER_ADDR=job-node-0-0.job PET_MASTER_PORT=29500");
@@ -100,11 +101,12 @@ TEST_CASE("the master is the first Pod that trains, under the JobSet's subdomain
 }
 
 TEST_CASE("without a container called node only the count changes", "[runtime]") {
-    const Json runtime = changed(runtime_with("torch"), {{container, "{name: other}"}});
+    const Json runtime = changed(runtime_with("torch"), {{container, "{name: other, image: i}"}});
     const Json job_set =
         build_job_set(changed(train_job(), {{"spec.trainer.numNodes", "2"}}), runtime).value();
-    CHECK(job_set["spec"]["replicatedJobs"][0]["template"]["spec"] ==
-          tree("{parallelism: 2, completions: 2, template: {spec: {containers: [{name: other}]}}}"));
+    CHECK(
+        job_set["spec"]["replicatedJobs"][0]["template"]["spec"] ==
+        tree("{parallelism: 2, completions: 2, template: {spec: {containers: [{name: other, image: i}]}}}"));
 }
 
 TEST_CASE("other containers get the environment if the runtime wants it", "[runtime]") {
@@ -116,10 +118,12 @@ TEST_CASE("other containers get the environment if the runtime wants it", "[runt
         {{"spec.mlPolicy.torch.envInjection.targets",
           "[{jobName: node, containerNames: [both, init, side]}, {jobName: check, containerNames: [check]}]"},
          {"spec.template.spec.replicatedJobs[1]",
-          "{name: check, template: {spec: {template: {spec: {containers: [{name: check}]}}}}}"},
+          "{name: check, template: {spec: {template: {spec: {containers: [{name: check, image: i}]}}}}}"},
          {"spec.template.spec.replicatedJobs[0].template.spec.template.spec",
-          "{containers: [{name: node}, {name: side, env: [{name: PET_NNODES, value: stale}]}, {name: both}], "
-          "initContainers: [{name: init}, {name: both}]}"}});
+          "{containers: [{name: node, image: i}, {name: side, image: i, env: [{name: PET_NNODES, value: "
+          "stale}]}, "
+          "{name: both, image: i}], "
+          "initContainers: [{name: init, image: i}, {name: both, image: i}]}"}});
     for (const char* trainer : {"null", "{command: [tune, run]}"}) {
         DYNAMIC_SECTION(trainer) {
             const Json job_set =
@@ -136,7 +140,7 @@ TEST_CASE("other containers get the environment if the runtime wants it", "[runt
     }
 }
 
-TEST_CASE("containers that the runtime names get the environment even where nobody trains", "[runtime]") {
+TEST_CASE("containers that the runtime names get the environment even where no job trains", "[runtime]") {
     const Json node =
         node_of({{"spec.trainer.numNodes", "3"}},
                 {{"spec.template.spec.replicatedJobs[0].template.metadata", "{}"},
@@ -148,15 +152,16 @@ TEST_CASE("containers that the runtime names get the environment even where nobo
 }
 
 // No Pod is called job-node-0-0 then.
-TEST_CASE("where nobody trains and no job is called node, a target is its own master", "[runtime]") {
-    const Json runtime =
-        changed(runtime_with("torch"),
-                {{"spec.mlPolicy.torch.envInjection.targets",
-                  "[{jobName: check, containerNames: [main]}, {jobName: other, containerNames: [main]}]"},
-                 {"spec.template.spec.network.subdomain", "net"},
-                 {"spec.template.spec.replicatedJobs",
-                  "[{name: check, template: {spec: {template: {spec: {containers: [{name: main}]}}}}}, "
-                  "{name: other, template: {spec: {template: {spec: {initContainers: [{name: main}]}}}}}]"}});
+TEST_CASE("where no job trains or is called node, a target is its own master", "[runtime]") {
+    const Json runtime = changed(
+        runtime_with("torch"),
+        {{"spec.mlPolicy.torch.envInjection.targets",
+          "[{jobName: check, containerNames: [main]}, {jobName: other, containerNames: [main]}]"},
+         {"spec.template.spec.network.subdomain", "net"},
+         {"spec.template.spec.replicatedJobs",
+          "[{name: check, template: {spec: {template: {spec: {containers: [{name: main, image: i}]}}}}}, "
+          "{name: other, template: {spec: {template: {spec: {initContainers: [{name: main, image: "
+          "i}]}}}}}]"}});
     const Json job_set = build_job_set(train_job(), runtime).value();
     const auto pod = [&](std::size_t job) -> const Json& {
         return job_set["spec"]["replicatedJobs"][job]["template"]["spec"]["template"]["spec"];
@@ -187,6 +192,6 @@ TEST_CASE("an unknown target of the environment is an error", "[runtime]") {
     }
 }
 
-TEST_CASE("torch does nothing where nobody trains and no container is named", "[torch]") {
+TEST_CASE("torch does nothing where no job trains and no container is named", "[torch]") {
     CHECK(node_without_trainer("torch") == tree("{name: node, image: \"train:1\"}"));
 }

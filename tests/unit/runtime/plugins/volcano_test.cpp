@@ -50,8 +50,8 @@ TEST_CASE("of many priority classes, which are refused anyway, few are looked up
     CHECK(runtime::review_needs(runtime).size() == 8);
     std::vector<Json> observed;
     for (const runtime::Need& need : runtime::review_needs(runtime))
-        observed.push_back(Json::object({{"apiVersion", need.api_version},
-                                         {"kind", need.kind},
+        observed.push_back(Json::object({{"apiVersion", api_version(need.resource)},
+                                         {"kind", need.resource.kind},
                                          {"metadata", Json::object({{"name", need.key.name}})}}));
     const auto findings =
         runtime::validate_train_job({.object = train_job(), .runtime = &runtime, .observed = &observed});

@@ -27,8 +27,9 @@ TEST_CASE("XGBoost finds its tracker, in variables that follow the user's", "[ru
 }
 
 TEST_CASE("XGBoost's variables in the runtime are overwritten where they stand", "[runtime]") {
-    const Change stale = {"spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]",
-                          "{name: node, env: [{name: DMLC_TASK_ID, value: x}, {name: R, value: r}]}"};
+    const Change stale = {
+        "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]",
+        "{name: node, image: i, env: [{name: DMLC_TASK_ID, value: x}, {name: R, value: r}]}"};
     CHECK(env_text(trainer_node("xgboost", "{}", {stale})) ==
           "DMLC_TASK_ID=<field> R=r DMLC_TRACKER_URI=job-node-0-0.job DMLC_TRACKER_PORT=29500 "
           "DMLC_NUM_WORKER=1");
@@ -37,12 +38,12 @@ TEST_CASE("XGBoost's variables in the runtime are overwritten where they stand",
 TEST_CASE("too many workers are an error, not an overflow", "[runtime]") {
     const Json job = changed(train_job(), {{"spec.trainer",
                                             "{numNodes: 2147483647, resourcesPerNode: {limits: "
-                                            "{nvidia.com/gpu: 9223372036854775807}}}"}});
+                                            "{nvidia.com/gpu: 9223372036854775}}}"}});
     const auto built = build_job_set(job, runtime_with("xgboost"));
     REQUIRE_FALSE(built);
     CHECK(built.error().field == "spec.trainer.numNodes");
 }
 
-TEST_CASE("XGBoost does nothing where nobody trains", "[runtime]") {
+TEST_CASE("XGBoost does nothing where no job trains", "[runtime]") {
     CHECK(node_without_trainer("xgboost") == tree("{name: node, image: \"train:1\"}"));
 }

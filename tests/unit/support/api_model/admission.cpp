@@ -49,31 +49,6 @@ std::optional<Reply> admit_job_set(const Json& before, const Json& after) {
                        name + "\" is invalid: spec.replicatedJobs: Invalid value: []: field is immutable");
 }
 
-// "manager/job" and its containers, of every patch.
-std::map<std::string, Json> patched_containers(const Json& train_job) {
-    std::map<std::string, Json> found;
-    for (const Json& patch : train_job["spec"]["runtimePatches"].items())
-        for (const Json& job : patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"].items())
-            if (const Json& containers = job["template"]["spec"]["template"]["spec"]["containers"];
-                !containers.is_null())
-                found[std::string(patch["manager"].as_string()) + "/" +
-                      std::string(job["name"].as_string())] = containers;
-    return found;
-}
-
-// The CRD's rules compare what is there before and after.
-std::optional<Reply> admit_train_job(const Json& before, const Json& after) {
-    const auto now = patched_containers(after);
-    for (const auto& [place, containers] : patched_containers(before))
-        if (const auto found = now.find(place); found != now.end() && !(found->second == containers))
-            return failure(
-                422, "Invalid",
-                "TrainJob.trainer.kubeflow.org \"" + std::string(after["metadata"]["name"].as_string()) +
-                    "\" is invalid: spec.runtimePatches: Invalid value: \"array\": cannot be changed "
-                    "after the TrainJob was created");
-    return std::nullopt;
-}
-
 bool gains_finalizer(const Json& before, const Json& after) {
     const auto& there = before["metadata"]["finalizers"].items();
     const auto& wanted = after["metadata"]["finalizers"].items();
@@ -155,6 +130,38 @@ void restore_for_kueue(const Kind& kind, const Json& before, Json& after, api::T
     merge::apply_operations(operations, after).value();
 }
 
+namespace {
+
+Reply refused_edit(const Json& train_job, const std::string& why) {
+    return failure(422, "Invalid",
+                   "TrainJob.trainer.kubeflow.org \"" +
+                       std::string(train_job["metadata"]["name"].as_string()) + "\" is invalid: " + why);
+}
+
+// What the schema's rule has against another number of nodes, and the webhook may not.
+bool is_active_by_status(const Json& before) {
+    const auto& jobs = before["status"]["jobsStatus"].items();
+    return std::any_of(jobs.begin(), jobs.end(), [](const Json& job) { return job["active"].int_or(0) > 0; });
+}
+
+}  // namespace
+
+std::optional<Reply> admit_edit(const ApiModel& api, const Json& before, const Json& after) {
+    if (before["spec"]["trainer"]["numNodes"] != after["spec"]["trainer"]["numNodes"] &&
+        is_active_by_status(before))
+        return refused_edit(after, "spec.trainer.numNodes: Invalid value: cannot be changed");
+    const Stored* stored = api.find("jobsets.jobset.x-k8s.io", api::parse_meta(after).key());
+    const api::JobSet job_set = stored ? api::parse_job_set(stored->object) : api::JobSet();
+    const auto findings = runtime::validate_train_job({.object = after,
+                                                       .old_object = before,
+                                                       .job_set = stored ? &job_set : nullptr,
+                                                       .gates = runtime::Gates::all()});
+    for (const api::FieldError& error : findings.errors)
+        if (error.rule == "immutable_after_creation" || error.rule == "resize_while_active")
+            return refused_edit(after, error.field + ": " + api::body(error));
+    return std::nullopt;
+}
+
 std::optional<Reply> admit(const Kind& kind, const Json& before, const Json& after) {
     const auto& owners = after["metadata"]["ownerReferences"].items();
     if (std::count_if(owners.begin(), owners.end(),
@@ -170,7 +177,6 @@ std::optional<Reply> admit(const Kind& kind, const Json& before, const Json& aft
                            " is invalid: metadata.finalizers: Forbidden: no new finalizers can be added if "
                            "the object is being deleted");
     if (kind.kind == "JobSet") return admit_job_set(before, after);
-    if (kind.kind == "TrainJob") return admit_train_job(before, after);
     const bool may_be_immutable = kind.kind == "ConfigMap" || kind.kind == "Secret";
     if (may_be_immutable && before["immutable"].bool_or(false) && before["data"] != after["data"])
         return failure(422, "Invalid",

@@ -17,6 +17,10 @@ std::optional<Reply> admit_claims(const ApiModel& api, const api::Json& job_set)
 /// written.
 void restore_for_kueue(const Kind& kind, const api::Json& before, api::Json& after, api::Time now);
 
+/// What our own webhook and the schema have against the change of what runs in a TrainJob, or of its number
+/// of nodes.
+std::optional<Reply> admit_edit(const ApiModel& api, const api::Json& before, const api::Json& after);
+
 /// What may not change: docs/design/building.md#what-jobset-lets-change, the containers of a TrainJob's
 /// patches, and immutable ConfigMaps. `before` is null for a create.
 std::optional<Reply> admit(const Kind& kind, const api::Json& before, const api::Json& after);

@@ -47,6 +47,34 @@ bool has_label(const Json& object, std::string_view selector) {
     return false;
 }
 
+// "involvedObject.uid=u,type=Warning", percent-encoded.
+bool has_fields(const Json& object, const std::string& selector) {
+    const auto decoded = [&] {
+        std::string text;
+        for (std::size_t i = 0; i < selector.size(); ++i)
+            if (selector[i] == '%') {
+                text += static_cast<char>(std::stoi(selector.substr(i + 1, 2), nullptr, 16));
+                i += 2;
+            } else {
+                text += selector[i];
+            }
+        return text;
+    }();
+    for (std::size_t at = 0; at < decoded.size();) {
+        const auto end = std::min(decoded.find(',', at), decoded.size());
+        const auto equals = decoded.find('=', at);
+        const Json* value = &object;
+        for (std::size_t step = at; step < equals;) {
+            const auto dot = std::min(decoded.find('.', step), equals);
+            value = &(*value)[decoded.substr(step, dot - step)];
+            step = dot + 1;
+        }
+        if (value->as_string() != decoded.substr(equals + 1, end - equals - 1)) return false;
+        at = end + 1;
+    }
+    return true;
+}
+
 Json spec_only(const Json& object) {
     Json tree = object;
     for (const char* name : {"metadata", "status", "apiVersion", "kind"}) tree.erase(name);
@@ -187,8 +215,10 @@ Reply ApiModel::get(const Target& target) const {
 Reply ApiModel::list(const Target& target) const {
     Json items = Json::array();
     const auto selector = target.query.find("labelSelector");
+    const auto fields = target.query.find("fieldSelector");
     for (const auto& [key, stored] : all(target.kind->resource)) {
         if (!target.key.ns.empty() && key.ns != target.key.ns) continue;
+        if (fields != target.query.end() && !has_fields(stored.object, fields->second)) continue;
         if (selector == target.query.end() || has_label(stored.object, selector->second))
             items.push_back(stored.object);
     }
@@ -272,6 +302,8 @@ Reply ApiModel::replace(const Target& target, const Json& wanted) {
         if (target.user == kueue) restore_for_kueue(kind, stored.object, object, now_());
         default_by_schema(kind, object);
         if (auto refused = admit(kind, stored.object, object)) return *refused;
+        if (judges_edits && kind.kind == "TrainJob")
+            if (auto refused = admit_edit(*this, stored.object, object)) return *refused;
     }
     std::map<Manager, FieldSet> managers = stored.managers;
     // Who began without fields is not followed until somebody applies.

@@ -105,6 +105,9 @@ public:
     /// The user that writes TrainJobs back by types that lack some of our fields; our webhook knows that.
     static constexpr std::string_view kueue = "kueue";
 
+    /// Whether changes of TrainJobs are judged as by our webhook; otherwise as if it had been down.
+    bool judges_edits = false;
+
     /// Called after every change that was stored; before or after is null for one that did not or does not
     /// exist.
     std::function<void(const Kind&, const api::ObjectKey&, const api::Json& before, const api::Json& after)>

@@ -14,6 +14,7 @@
 #include "controller/cache/changed_runtimes.hpp"
 #include "kube/watch/store.hpp"
 #include "lifecycle/state.hpp"
+#include "runtime/plugin.hpp"
 
 namespace controller {
 
@@ -32,7 +33,7 @@ struct Change {
 /// Thread rule: one thread.
 class Cache {
 public:
-    /// Called for every TrainJob that something has happened to, or to its JobSet or its PodGroup, and by
+    /// Called for every TrainJob that something has happened to, or to an object that it owns, and by
     /// enqueue_users() where it has happened to its runtime; also when a foreign JobSet takes its
     /// name or gives it back, and when JobSets were listed anew and its own is not among them: it may have
     /// come and gone unseen.
@@ -41,8 +42,9 @@ public:
     /// Called for every TrainJob that was there and is no more, before the call of Wake.
     using OnDelete = std::function<void(const api::ObjectKey& train_job, std::string_view uid)>;
 
-    /// Of these namespaces, and of what belongs to none.
-    explicit Cache(OnChange enqueue, kube::Namespaces namespaces = {});
+    /// Of these namespaces, and of what belongs to none. The pipeline must outlive the cache.
+    explicit Cache(OnChange enqueue, kube::Namespaces namespaces = {},
+                   const runtime::Pipeline& pipeline = runtime::default_pipeline());
     void on_delete(OnDelete gone) { on_delete_ = std::move(gone); }
 
     /// Without labels, owner references and finalizers, which no decision rests on. Of the `spec` of one that
@@ -94,11 +96,17 @@ public:
     struct RuntimeIndex {
         std::uint64_t spec_hash = 0;  ///< passes read nothing else of a runtime but its name
         bool has_legacy_finalizer = false;
-        bool coscheduling = false;  ///< its jobs have PodGroups of that scheduler
-        bool volcano = false;
+        std::uint64_t owned_kinds = 0;  ///< of which its jobs have objects: a bit per entry of owned_kinds()
     };
-    struct PodGroupIndex {
+    struct OwnedIndex {
         std::int64_t generation = 0;
+    };
+    /// Objects that a plugin makes under the names of TrainJobs, such as PodGroups. Metadata will do: that
+    /// one has changed enqueues its TrainJob.
+    struct OwnedKind {
+        const runtime::Plugin* plugin = nullptr;
+        api::Resource resource = {};
+        std::unique_ptr<kube::Store<OwnedIndex>> objects = {};
     };
 
     /// What a watch of JobSets may leave out: most of each.
@@ -108,24 +116,22 @@ public:
     kube::Store<JobSetIndex>& job_sets() { return job_sets_; }
     kube::Store<RuntimeIndex>& training_runtimes() { return training_runtimes_; }
     kube::Store<RuntimeIndex>& cluster_training_runtimes() { return cluster_training_runtimes_; }
-    /// Nobody looks into these two: that a PodGroup has changed wakes its TrainJob. Metadata will do;
-    /// synced() does not wait for them, as a cluster may have no such kind.
-    kube::Store<PodGroupIndex>& pod_groups() { return pod_groups_; }
-    kube::Store<PodGroupIndex>& volcano_pod_groups() { return volcano_pod_groups_; }
+    /// Those of the pipeline, in its order. synced() does not wait for them: a cluster may have no such kind.
+    const std::vector<OwnedKind>& owned_kinds() { return owned_kinds_; }
 
 private:
     using JobSetEntry = kube::Store<JobSetIndex>::Entry;
-    using PodGroupEntry = kube::Store<PodGroupIndex>::Entry;
+    using OwnedEntry = kube::Store<OwnedIndex>::Entry;
     using TrainJobEntry = kube::Store<TrainJobIndex>::Entry;
     void note(const api::ObjectKey& train_job, const TrainJobEntry* before, const TrainJobEntry* after);
     void enqueue_owner(const api::ObjectKey& job_set, const JobSetEntry* before, const JobSetEntry* after);
-    void enqueue_gang(const api::ObjectKey& pod_group, const PodGroupEntry* before,
-                      const PodGroupEntry* after);
+    std::optional<RuntimeIndex> transform_runtime(api::Json& object) const;
+    void watch_owned_kind(const runtime::Plugin& plugin, const api::Resource& resource);
+    void enqueue_owner_of(const api::ObjectKey& owned, const OwnedEntry* before, const OwnedEntry* after);
     using RuntimeEntry = kube::Store<RuntimeIndex>::Entry;
     void note_runtime(const api::ObjectKey& runtime, const RuntimeEntry* before, const RuntimeEntry* after);
     void enqueue_jobs_without_job_set(const std::string& section);
-    void enqueue_suspended_without(const kube::Store<PodGroupIndex>& pod_groups, bool RuntimeIndex::*wanted,
-                                   const std::string& section);
+    void enqueue_suspended_without(std::size_t owned_kind, const std::string& section);
 
     // Many TrainJobs use the same runtime, one after the other.
     struct LastRuntime {
@@ -147,8 +153,7 @@ private:
     kube::Store<JobSetIndex> job_sets_;
     kube::Store<RuntimeIndex> training_runtimes_;
     kube::Store<RuntimeIndex> cluster_training_runtimes_;
-    kube::Store<PodGroupIndex> pod_groups_;
-    kube::Store<PodGroupIndex> volcano_pod_groups_;
+    std::vector<OwnedKind> owned_kinds_;
     mutable LastRuntime last_runtime_;
 };
 

@@ -8,8 +8,8 @@
 
 namespace controller {
 
-/// Takes the finalizer of older controllers off runtimes, for ever, while `allowed`. Without them nobody else
-/// would, and such a runtime could never be deleted. Jobs do not need it: they have their snapshots.
+/// Takes the finalizer of older controllers off runtimes, for ever, while `allowed`. No other program would,
+/// and such a runtime could never be deleted. Jobs do not need it: they have their snapshots.
 net::Task<> release_runtimes(kube::ApiServer& server, Cache& cache, kube::Clock& clock, net::Log& log,
                              std::function<bool()> allowed);
 

@@ -28,7 +28,7 @@ private:
     net::Counter failed_;
     net::Counter exceptions_;
     net::Histogram seconds_;
-    std::array<net::Counter, 4> requeues_;  // by lifecycle::RequeueReason
+    std::array<net::Counter, 5> requeues_;  // by lifecycle::RequeueReason
     net::Counter retry_after_;
     net::Counter after_exception_;
     net::Counter deferred_;

@@ -15,11 +15,11 @@ struct NeededObjects {
     std::vector<api::Json> observed = {};
 };
 
-/// "PodGroup ns/job", as people read it.
+/// "PodGroup ns/job", for messages.
 std::string described(const runtime::Need& need);
 
 /// Reads until nothing new is asked for. The failure is ReadFailed, or ForeignObject for an object of ours
-/// that somebody else has. References must live until the coroutine ends.
+/// that has another owner. References must live until the coroutine ends.
 kube::Task<std::variant<NeededObjects, StepFailure>> observe_needs(kube::ApiServer& server,
                                                                    const api::TrainJob& job,
                                                                    const api::Json& runtime,

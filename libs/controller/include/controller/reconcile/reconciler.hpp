@@ -14,7 +14,7 @@
 
 namespace controller {
 
-/// What a pass leaves for the one who runs it.
+/// What a reconcile leaves to its caller.
 struct ReconcileResult {
     bool gone = false;  ///< there is no such TrainJob: forget it
     std::optional<std::chrono::seconds> requeue_after = {};

@@ -6,10 +6,9 @@
 
 namespace controller {
 
-/// Reads runtimes as they are now, each once for all reconciles that ask at about the same time. A reconcile
-/// that asks while a runtime is being read twice shares the next reading with the others that wait. That
-/// reading begins after their questions, so no answer is older than its question. An answer that is too
-/// large for the reconcile that reads is not shared. Thread rule: one thread.
+/// Coalesces live reads of a runtime, two in flight at most. A caller never gets the answer to a request that
+/// was sent before its call. An answer that is too large for one caller is not shared with the others. Thread
+/// rule: one thread.
 class RuntimeReads {
 public:
     /// nullptr: it does not exist. Without managedFields.
@@ -17,7 +16,7 @@ public:
 
     RuntimeReads();
 
-    /// `server` must live until the coroutine ends; all who ask must mean the same one.
+    /// `server` must live until the coroutine ends; all callers must pass the same one.
     kube::Async<Tree> read(kube::ApiServer& server, kube::Resource resource, api::ObjectKey key);
 
 private:

@@ -23,15 +23,13 @@ public:
         : clock_(clock), changed_(std::move(changed)) {}
 
     /// nullopt if it does not exist; that, and an object without the wanted entry, are not kept.
-    kube::Async<std::optional<api::Json>> read(kube::ApiServer& server, kube::Resource resource,
-                                               runtime::Need need);
+    kube::Async<std::optional<api::Json>> read(kube::ApiServer& server, runtime::Need need);
 
     /// Reads again what has become too old, for ever; what cannot be read is tried again a little later.
     net::Task<> keep_fresh(kube::ApiServer& server);
 
 private:
     struct Entry {
-        kube::Resource resource = {};
         runtime::Need need = {};
         std::optional<api::Json> object = {};  ///< what passes were given last
         kube::SteadyTime fresh_until = {};
@@ -40,7 +38,7 @@ private:
     };
     class Turn;
 
-    Entry& entry_of(const kube::Resource& resource, const runtime::Need& need);
+    Entry& entry_of(const runtime::Need& need);
 
     kube::Clock& clock_;
     Changed changed_;

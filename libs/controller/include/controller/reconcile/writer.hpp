@@ -29,6 +29,7 @@ private:
     kube::Task<lifecycle::Outcome> run(lifecycle::Run step);
     bool has_something_to_write(lifecycle::JobSetAction step) const;
     kube::Task<lifecycle::Outcome> adopt(lifecycle::RuntimeSource source);
+    kube::Task<lifecycle::Outcome> verify(lifecycle::RuntimeSource source);
     kube::Async<> suspend_job_set();
 
     const api::TrainJob& job() const { return *view_.observed.job; }

@@ -7,6 +7,8 @@ namespace controller {
 /// the past.
 struct WrittenVersions {
     std::string train_job = {};
+    /// Of the TrainJob as well, just before: a pass that decides again stores its status twice.
+    std::string train_job_before = {};
     std::string job_set = {};
 };
 

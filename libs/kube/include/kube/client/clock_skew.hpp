@@ -29,13 +29,13 @@ public:
     /// Bounds are forgotten one to two of these after they came.
     static constexpr std::chrono::seconds remembered_for{60};
 
-    enum class News {
+    enum class Transition {
         none,
-        skewed,  ///< told once
+        skewed,  ///< reported once
         over     ///< only after `skewed`
     };
     /// To be called with each answer, in their order. A header that is no date is none.
-    News note(const DatedAnswer& answer);
+    Transition note(const DatedAnswer& answer);
 
     /// The smallest skew, of either sign, that agrees with the answers; 0 before the first one.
     Duration estimate() const;
@@ -53,7 +53,7 @@ private:
     std::optional<Bounds> former_ = {};
     SteadyTime since_ = {};  // when `latest_` began
     std::optional<SteadyTime> skewed_since_ = {};
-    bool told_ = false;
+    bool reported_ = false;
 };
 
 }  // namespace kube

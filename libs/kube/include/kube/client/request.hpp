@@ -5,45 +5,19 @@
 
 #include "api/json.hpp"
 #include "api/object_key.hpp"
+#include "api/resource.hpp"
 
 namespace kube {
 
-/// A REST collection of the API server.
-struct Resource {
-    std::string_view group = {};  ///< empty: the core group
-    std::string_view version = {};
-    std::string_view plural = {};
-    bool namespaced = true;
-};
-
+using api::Resource;
+using api::to_string;
 namespace resources {
-inline constexpr Resource train_jobs = {"trainer.kubeflow.org", "v1alpha1", "trainjobs", true};
-inline constexpr Resource training_runtimes = {"trainer.kubeflow.org", "v1alpha1", "trainingruntimes", true};
-inline constexpr Resource cluster_training_runtimes = {"trainer.kubeflow.org", "v1alpha1",
-                                                       "clustertrainingruntimes", false};
-inline constexpr Resource job_sets = {"jobset.x-k8s.io", "v1alpha2", "jobsets", true};
-inline constexpr Resource config_maps = {"", "v1", "configmaps", true};
-inline constexpr Resource secrets = {"", "v1", "secrets", true};
-inline constexpr Resource leases = {"coordination.k8s.io", "v1", "leases", true};
-inline constexpr Resource events = {"", "v1", "events", true};
-inline constexpr Resource pods = {"", "v1", "pods", true};
-inline constexpr Resource pod_groups = {"scheduling.x-k8s.io", "v1alpha1", "podgroups", true};
-inline constexpr Resource volcano_pod_groups = {"scheduling.volcano.sh", "v1beta1", "podgroups", true};
-inline constexpr Resource limit_ranges = {"", "v1", "limitranges", true};
-inline constexpr Resource runtime_classes = {"node.k8s.io", "v1", "runtimeclasses", false};
-inline constexpr Resource priority_classes = {"scheduling.k8s.io", "v1", "priorityclasses", false};
-inline constexpr Resource resource_claims = {"resource.k8s.io", "v1", "resourceclaims", true};
-inline constexpr Resource resource_claim_templates = {"resource.k8s.io", "v1", "resourceclaimtemplates",
-                                                      true};
-inline constexpr Resource device_classes = {"resource.k8s.io", "v1", "deviceclasses", false};
-}  // namespace resources
+using namespace api::resources;
+}
 
 /// Returns "/apis/jobset.x-k8s.io/v1alpha2/namespaces/ns/jobsets/name". Without a name it is the path of the
 /// collection; without a namespace, of all namespaces. Names are percent-encoded.
 std::string path(const Resource& resource, const api::ObjectKey& key);
-
-/// Returns "trainjobs.trainer.kubeflow.org"; the plural alone for the core group. For messages and metrics.
-std::string to_string(const Resource& resource);
 
 /// Returns the resource of a path as to_string() writes it, with its subresource:
 /// "trainjobs.trainer.kubeflow.org/status". It contains no names of objects, so that there are few values; ""

@@ -18,7 +18,7 @@ public:
         /// This process no longer leads: stop all reconciles. Also called just before `started` if the
         /// process leads again already. release() does not call it.
         std::function<void()> stopped = {};
-        /// The holder of the lease has changed; empty if there is none.
+        /// Another process holds the lease from now on; empty if none does.
         std::function<void(const std::string& holder)> observed = {};
         /// Called with the error when the lease cannot be read or written, once per reason; with nullptr when
         /// it can again.
@@ -47,10 +47,11 @@ private:
     Clock& clock_;
     Callbacks callbacks_;
     LeaseTimes times_;
+    const std::string identity_;
     LeaseMachine machine_;
     bool was_leading_ = false;
     std::string reported_holder_;
-    std::unique_ptr<ErrorTransitions> news_;
+    std::unique_ptr<ErrorTransitions> transitions_;
 };
 
 }  // namespace kube

@@ -57,7 +57,7 @@ private:
     OnChange on_change_;
     WatchMachine machine_;
     Restarts restarts_;
-    std::unique_ptr<ErrorTransitions> news_;
+    std::unique_ptr<ErrorTransitions> transitions_;
 };
 
 /// Returns a short reason for each first list that is still missing. A forbidden list is not waited for if

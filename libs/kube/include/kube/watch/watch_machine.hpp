@@ -94,6 +94,7 @@ private:
     Request watch_request(double jitter) const;
     void list_again();
     void stumble(const api::Error& error);
+    void shrink_pages();
     void retry_later(const api::Error& error);
     void stream_broke(SteadyTime now, const api::Error* error);
     void refused(const api::Error& error);

@@ -100,7 +100,9 @@ struct ServerStats {
     std::atomic<std::uint64_t> refused = 0;  ///< refused at max_connections, or closed to make room
     std::atomic<std::uint64_t> limited = 0;  ///< closed at once for connections_per_source
     std::atomic<std::uint64_t> handshake_errors = 0;
-    std::atomic<std::uint64_t> requests = 0;  ///< given to the handler
+    std::atomic<std::uint64_t> rejected_server_certificates = 0;  ///< of these, by clients
+    std::atomic<std::uint64_t> rejected_client_certificates = 0;  ///< of these, or missing ones
+    std::atomic<std::uint64_t> requests = 0;                      ///< given to the handler
     Refusals refusals = {};
     std::atomic<std::uint64_t> timeouts = 0;
     std::atomic<std::uint64_t> floods = 0;          ///< connections closed for TLS records without data

@@ -1,38 +1,39 @@
 // The scheduler plugin "Coscheduling" (sigs.k8s.io/scheduler-plugins): a label makes Pods a gang.
 #include "plugins/gang/gang.hpp"
-#include "plugins/plugins.hpp"
+#include "runtime/plugin.hpp"
 
 namespace runtime {
 namespace {
 
 using api::Json;
 
-constexpr std::string_view pod_group_api_version = "scheduling.x-k8s.io/v1alpha1";
+constexpr api::Resource pod_groups = {"scheduling.x-k8s.io", "v1alpha1", "podgroups", true, "PodGroup"};
 constexpr std::string_view pod_group_label = "scheduling.x-k8s.io/pod-group";
 constexpr std::int64_t default_timeout = 60;  // seconds; the CRD's
+
+constexpr Policy coscheduling_policy = {
+    .group = pod_group_policy_group, .member = "coscheduling", .owned_kind = &pod_groups};
 
 class Coscheduling final : public Plugin {
 public:
     std::string_view name() const override { return "coscheduling"; }
+    const Policy* policy() const override { return &coscheduling_policy; }
 
     void add_needs(const NeedsContext& context, Needs& needs) const override {
-        if (context.runtime["spec"]["podGroupPolicy"]["coscheduling"].is_object())
-            add_gang_needs(context, pod_group_api_version, needs);
+        add_gang_needs(context, pod_groups, needs);
     }
 
     api::Result<> enforce_pod_group_policy(const Inputs&, Info& info) const override {
-        if (!info.pod_group_policy["coscheduling"].is_object()) return {};
         for (const PodSet* pods : gang_members(info))
             info.pod_template(*pods)["metadata"]["labels"][pod_group_label] = info.job.meta.name;
         return check_only_gang_policy(info);
     }
 
     api::Result<> build(const Inputs& inputs, Info& info, Built& built) const override {
-        const Json& policy = info.pod_group_policy["coscheduling"];
-        if (!policy.is_object()) return {};
-        auto group = make_pod_group(inputs, info, pod_group_api_version);
+        auto group = make_pod_group(inputs, info, pod_groups);
         if (!group) return group.error();
-        (*group)["spec"]["scheduleTimeoutSeconds"] = policy["scheduleTimeoutSeconds"].int_or(default_timeout);
+        (*group)["spec"]["scheduleTimeoutSeconds"] =
+            policy_of(inputs.runtime)["scheduleTimeoutSeconds"].int_or(default_timeout);
         built.objects.push_back({std::move(*group), ApplyPolicy::with_job_set});
         return {};
     }

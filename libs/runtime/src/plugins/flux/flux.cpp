@@ -5,8 +5,8 @@
 #include "build/pod_sets.hpp"
 #include "build/template_rules.hpp"
 #include "plugins/flux/flux_settings.hpp"
-#include "plugins/plugins.hpp"
 #include "resources/resources.hpp"
+#include "runtime/plugin.hpp"
 #include "template/edit.hpp"
 
 namespace runtime {
@@ -110,34 +110,37 @@ Json certificate_secret(const api::TrainJob& job, const CurveKeyPair& keys) {
     return secret;
 }
 
+constexpr api::RuleId admission_rules[] = {api::RuleId("flux", "J18")};
+
+constexpr Policy flux_policy = {
+    .group = ml_policy_group, .member = "flux", .needs_host_names = true, .counts_gpus = true};
+
 // A Flux instance across the nodes, with brokers that trust each other by a key that is made for this
 // TrainJob alone.
 class Flux final : public Plugin {
 public:
     std::string_view name() const override { return "flux"; }
-    bool counts_gpus(const Json& ml_policy) const override { return ml_policy["flux"].is_object(); }
-    std::string_view rule() const override { return "flux"; }
+    const Policy* policy() const override { return &flux_policy; }
+    std::span<const api::RuleId> rules() const override { return admission_rules; }
+
+    bool takes_processes(const Json& job) const override { return job["name"].as_string() == flux_job; }
 
     void add_needs(const NeedsContext& context, Needs& needs) const override {
         const api::TrainJob& job = context.job;
-        if (!context.runtime["spec"]["mlPolicy"]["flux"].is_object()) return;
-        const Need keys = {.api_version = "v1",
-                           .kind = "Secret",
+        const Need keys = {.resource = api::resources::secrets,
                            .key = {.ns = job.meta.ns, .name = secret_name(job)},
                            .ours = ApplyPolicy::once};
         needs.objects.push_back(keys);
-        needs.objects.push_back({.api_version = "v1",
-                                 .kind = "ConfigMap",
+        needs.objects.push_back({.resource = api::resources::config_maps,
                                  .key = {.ns = job.meta.ns, .name = scripts_name(job)},
                                  .ours = ApplyPolicy::every_pass});
         needs.curve_key_pair = needs.curve_key_pair || !find_observed(context.observed, keys);
     }
 
     void validate(const ValidationInputs& review, FieldErrors& errors) const override {
-        const Json& ml_policy = review.runtime["spec"]["mlPolicy"];
-        if (!ml_policy["flux"].is_object() || review.merged_spec.is_null()) return;
+        if (review.merged_spec.is_null()) return;
         const Json& trainer = review.job.spec["trainer"];
-        const auto pod_sets = count_pods(review.merged_spec, ml_policy, trainer["numNodes"].as_int());
+        const auto pod_sets = count_pods(review.merged_spec, review.plugins, trainer["numNodes"].as_int());
         const auto pods = std::find_if(pod_sets.begin(), pod_sets.end(),
                                        [](const PodSet& some) { return some.name == flux_job; });
         const auto refuse = [&](const api::Error& error) {
@@ -163,8 +166,11 @@ public:
                       errors);
     }
 
+    std::string kueue_obstacle(const ValidationInputs& review, KueueTypes) const override {
+        return review.job.spec["trainer"].is_object() ? "" : "for flux it needs spec.trainer";
+    }
+
     api::Result<> enforce_ml_policy(const Inputs& inputs, Info& info) const override {
-        if (!info.ml_policy["flux"].is_object()) return {};
         const PodSet* pods = info.pod_set(flux_job);
         if (!pods || !info.container(*pods, api::node_container)) return no_node();
         if (info.init_container(*pods, flux_installer)) return reserved_name();
@@ -190,7 +196,6 @@ public:
     }
 
     api::Result<> build(const Inputs& inputs, Info& info, Built& built) const override {
-        if (!info.ml_policy["flux"].is_object()) return {};
         FieldErrors errors;
         const FluxSettings settings = settings_of(inputs, info, errors);
         if (!errors.empty()) return to_error(errors.front());

@@ -17,7 +17,7 @@ constexpr std::int64_t most_processes = std::numeric_limits<std::int32_t>::max()
 // It is part of a script and of a configuration, which share a ConfigMap.
 constexpr std::size_t most_host_list_bytes = 200'000;
 
-// A setting by environment, and who set it last.
+// A setting by environment, and the field that set it last.
 struct Setting {
     std::string value = {};
     std::string_view field = "spec.runtimeRef";

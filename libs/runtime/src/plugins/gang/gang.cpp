@@ -13,8 +13,7 @@ namespace {
 
 using api::Json;
 
-constexpr std::string_view runtime_class_api_version = "node.k8s.io/v1";
-constexpr std::string_view runtime_class_kind = "RuntimeClass";
+namespace resources = api::resources;
 
 // Each is a request to the API server in every pass that builds; a cluster has a handful.
 constexpr std::size_t most_runtime_classes = 32;
@@ -23,8 +22,7 @@ constexpr std::size_t most_runtime_classes = 32;
 std::map<std::string_view, const Json*> overheads(const std::vector<Json>& observed) {
     std::map<std::string_view, const Json*> found;
     for (const Json& object : observed)
-        if (object["kind"].as_string() == runtime_class_kind &&
-            object["apiVersion"].as_string() == runtime_class_api_version)
+        if (is_of(resources::runtime_classes, object))
             found.emplace(object["metadata"]["name"].as_string(), &object["overhead"]["podFixed"]);
     return found;
 }
@@ -73,7 +71,7 @@ std::vector<bool> started_with(const Json& job_set_spec, std::size_t first) {
             last[earlier] = false;
         }
     }
-    // Who comes after the last ones comes after all of them.
+    // A job that comes after the last ones comes after all of them.
     for (std::size_t index = 0; index < chosen.size(); ++index) {
         const Indexes& named = direct[index];
         const bool none_else =
@@ -99,21 +97,17 @@ api::Result<> check_runtime_classes(const Json& job_set_spec) {
 
 }  // namespace
 
-void add_gang_needs(const NeedsContext& context, std::string_view pod_group_api_version, Needs& needs) {
-    needs.objects.push_back({.api_version = std::string(pod_group_api_version),
-                             .kind = "PodGroup",
-                             .key = context.job.meta.key(),
-                             .ours = ApplyPolicy::with_job_set});
-    needs.objects.push_back({.api_version = "v1", .kind = "LimitRange", .key = {context.job.meta.ns, ""}});
+void add_gang_needs(const NeedsContext& context, const api::Resource& pod_groups, Needs& needs) {
+    needs.objects.push_back(
+        {.resource = pod_groups, .key = context.job.meta.key(), .ours = ApplyPolicy::with_job_set});
+    needs.objects.push_back({.resource = resources::limit_ranges, .key = {context.job.meta.ns, ""}});
     std::set<std::string_view> classes;
     for (const Json& job : context.merged_spec["replicatedJobs"].items())
         if (const auto name = pod_spec_of(job)["runtimeClassName"].as_string(); !name.empty())
             classes.insert(name);
     if (classes.size() > most_runtime_classes) return;  // make_pod_group() says so
     for (const std::string_view name : classes)
-        needs.objects.push_back({.api_version = std::string(runtime_class_api_version),
-                                 .kind = std::string(runtime_class_kind),
-                                 .key = {.name = std::string(name)}});
+        needs.objects.push_back({.resource = resources::runtime_classes, .key = {.name = std::string(name)}});
 }
 
 std::vector<const PodSet*> gang_members(Info& info) {
@@ -134,7 +128,7 @@ api::Result<> check_only_gang_policy(const Info& info) {
     return {};
 }
 
-api::Result<Json> make_pod_group(const Inputs& inputs, Info& info, std::string_view pod_group_api_version) {
+api::Result<Json> make_pod_group(const Inputs& inputs, Info& info, const api::Resource& pod_groups) {
     PodDefaults defaults = {.requests = default_requests(inputs.observed)};
     if (auto checked = check_runtime_classes(info.spec); !checked) return checked.error();
     const auto overhead_of = overheads(inputs.observed);
@@ -156,7 +150,7 @@ api::Result<Json> make_pod_group(const Inputs& inputs, Info& info, std::string_v
             return api::invalid("spec.trainer.numNodes", "makes more than 2^31 Pods, which no gang can have");
         for (const auto& [name, quantity] : *requests) sum[name] += count * quantity;
     }
-    Json group = Json::object({{"apiVersion", pod_group_api_version}, {"kind", "PodGroup"}});
+    Json group = Json::object({{"apiVersion", api_version(pod_groups)}, {"kind", pod_groups.kind}});
     group["metadata"]["name"] = info.job.meta.name;
     group["spec"]["minMember"] = pods;
     for (const auto& [name, quantity] : sum) group["spec"]["minResources"][name] = to_string(quantity);

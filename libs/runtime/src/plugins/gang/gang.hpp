@@ -5,7 +5,7 @@
 namespace runtime {
 
 /// PodGroup of the TrainJob's name, and what its `minResources` depends on.
-void add_gang_needs(const NeedsContext& context, std::string_view pod_group_api_version, Needs& needs);
+void add_gang_needs(const NeedsContext& context, const api::Resource& pod_groups, Needs& needs);
 
 /// The jobs whose Pods are scheduled together: those that start with the one called "node", or else with the
 /// one that trains. Pods that start only when others are ready or done must not be waited for. In order.
@@ -15,7 +15,6 @@ std::vector<const PodSet*> gang_members(Info& info);
 api::Result<> check_only_gang_policy(const Info& info);
 
 /// The PodGroup with `minMember` and `minResources`, to be completed.
-api::Result<api::Json> make_pod_group(const Inputs& inputs, Info& info,
-                                      std::string_view pod_group_api_version);
+api::Result<api::Json> make_pod_group(const Inputs& inputs, Info& info, const api::Resource& pod_groups);
 
 }  // namespace runtime

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "api/names.hpp"
-#include "plugins/plugins.hpp"
+#include "runtime/plugin.hpp"
 #include "template/edit.hpp"
 
 namespace runtime {
@@ -9,13 +9,17 @@ namespace {
 
 using api::Json;
 
+constexpr api::RuleId admission_rules[] = {api::RuleId("dataset_initializer", "J5"),
+                                           api::RuleId("model_initializer", "J6")};
+
 struct Step {
     std::string_view ancestor;  // also the name of its container
     std::string_view member;    // of spec.initializer
+    api::RuleId rule;
 };
 
-constexpr Step steps[] = {{api::ancestor_dataset_initializer, "dataset"},
-                          {api::ancestor_model_initializer, "model"}};
+constexpr Step steps[] = {{api::ancestor_dataset_initializer, "dataset", admission_rules[0]},
+                          {api::ancestor_model_initializer, "model", admission_rules[1]}};
 
 // What an API server stores of one object. (etcd takes requests of 1.5 MiB.)
 constexpr std::size_t most_bytes = 1'500'000;
@@ -30,14 +34,54 @@ void configure(Json& container, const Json& initializer) {
         container["envFrom"].push_back(Json::object({{"secretRef", secret}}));
 }
 
+constexpr std::string_view volume = "initializer";
+
+bool mounts_volume(const Json* container) {
+    if (!container) return false;
+    for (const Json& mount : (*container)["volumeMounts"].items())
+        if (mount["name"].as_string() == volume) return true;
+    return false;
+}
+
+// What the initializer called `name`, also of its job and its container, lacks; empty if nothing.
+std::string missing_for(std::string_view name, const Json& job_set_spec) {
+    const std::string quoted = "\"" + std::string(name) + "\"";
+    const Json* job = find_named(job_set_spec["replicatedJobs"], name);
+    if (!job) return "job " + quoted;
+    const Json& pod_spec = (*job)["template"]["spec"]["template"]["spec"];
+    const Json* container = find_named(pod_spec["containers"], name);
+    if (!container && !find_named(pod_spec["initContainers"], name))
+        return "container " + quoted + " in its job " + quoted;
+    if (!mounts_volume(container)) return "mount of volume \"initializer\" in its container " + quoted;
+    return {};
+}
+
 // `spec.initializer`: where to download from, environment and credentials, into the jobs that are labelled
 // for it. After the frameworks, so that what the user asks for wins.
 class Initializers final : public Plugin {
 public:
     std::string_view name() const override { return "initializers"; }
 
+    std::span<const api::RuleId> rules() const override { return admission_rules; }
+
+    void validate(const ValidationInputs& review, api::FieldErrors& errors) const override {
+        if (review.merged_spec.is_null()) return;
+        for (const auto& [ancestor, member, rule] : steps) {
+            if (!review.job.spec["initializer"][member].is_object()) continue;
+            const std::string missing = missing_for(ancestor, review.merged_spec);
+            if (!missing.empty())
+                errors.push_back({api::FieldErrorType::invalid,
+                                  "spec.runtimeRef",
+                                  review.job.runtime_ref.name,
+                                  "the runtime has no " + missing + ", which spec.initializer." +
+                                      std::string(member) + " needs",
+                                  {},
+                                  rule});
+        }
+    }
+
     api::Result<> enforce_pod_spec(const Inputs&, Info& info) const override {
-        for (const auto& [ancestor, member] : steps) {
+        for (const auto& [ancestor, member, rule] : steps) {
             const Json& initializer = info.job.spec["initializer"][member];
             if (!initializer.is_object()) continue;
             const auto copies = static_cast<std::size_t>(

@@ -1,5 +1,7 @@
+#include <algorithm>
+
 #include "api/names.hpp"
-#include "plugins/plugins.hpp"
+#include "runtime/plugin.hpp"
 #include "template/edit.hpp"
 
 namespace runtime {
@@ -9,15 +11,27 @@ using api::Json;
 
 constexpr std::int64_t coordinator_port = 29500;
 
+constexpr Policy jax_policy = {
+    .group = ml_policy_group, .member = "jax", .needs_host_names = true, .places_env = true};
+
 // Tells every JAX process how many peers it has and where the coordinator listens
 // (jax.distributed.initialize: coordinator_address, num_processes, process_id). One process per node.
 class Jax final : public Plugin {
 public:
     std::string_view name() const override { return "jax"; }
+    const Policy* policy() const override { return &jax_policy; }
+
+    std::string kueue_obstacle(const ValidationInputs& review, KueueTypes types) const override {
+        const auto& jobs = review.merged_spec["replicatedJobs"].items();
+        const auto trains = [&](const Json& job) { return review.plugins.trains(job); };
+        const bool refused =
+            types == KueueTypes::v2_2 && !jobs.empty() && std::none_of(jobs.begin(), jobs.end(), trains);
+        return refused ? "for jax it needs a job with the label of the ancestor step trainer" : "";
+    }
 
     api::Result<> enforce_ml_policy(const Inputs&, Info& info) const override {
         const PodSet* pods = info.trainer_pod_set();
-        if (!info.ml_policy["jax"].is_object() || !pods) return {};
+        if (!pods) return {};
         Json* node = info.container(*pods, api::node_container);
         if (!node) return {};
         upsert_env(*node, env_value("JAX_NUM_PROCESSES", std::to_string(pods->count)));

@@ -1,5 +1,5 @@
 #include "api/names.hpp"
-#include "plugins/plugins.hpp"
+#include "runtime/plugin.hpp"
 
 namespace runtime {
 namespace {

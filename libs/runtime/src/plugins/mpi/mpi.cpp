@@ -3,7 +3,7 @@
 
 #include "api/base64.hpp"
 #include "api/names.hpp"
-#include "plugins/plugins.hpp"
+#include "runtime/plugin.hpp"
 #include "template/edit.hpp"
 
 namespace runtime {
@@ -29,7 +29,7 @@ struct Variable {
     std::string_view value;
 };
 
-// How a launcher is told where its hosts are and how to reach them.
+// How a launcher learns where its hosts are and how to reach them.
 struct Implementation {
     std::string_view name;
     std::string_view slots_mark;  // in the host file, between a host and its slots
@@ -67,6 +67,15 @@ const Implementation* implementation_of(const Json& mpi) {
         if (known.name == name) return &known;
     return nullptr;
 }
+
+constexpr api::RuleId admission_rules[] = {api::RuleId("mpi", "J15")};
+
+constexpr Policy mpi_policy = {.group = ml_policy_group,
+                               .member = "mpi",
+                               .needs_host_names = true,
+                               .counts_gpus = true,
+                               .places_env = true,
+                               .scaled_job = node_job};
 
 bool launcher_is_node(const Json& mpi) { return mpi["runLauncherAsNode"].bool_or(false); }
 
@@ -163,27 +172,34 @@ Json host_file_map(const api::TrainJob& job, std::string lines) {
 class Mpi final : public Plugin {
 public:
     std::string_view name() const override { return "mpi"; }
-    bool counts_gpus(const Json& ml_policy) const override { return ml_policy["mpi"].is_object(); }
-    std::string_view rule() const override { return "mpi"; }
+    const Policy* policy() const override { return &mpi_policy; }
+    std::span<const api::RuleId> rules() const override { return admission_rules; }
+
+    // The launcher is one of the nodes, if it trains; there is at least one other Pod.
+    std::int64_t scaled_pods(const Json& mpi, std::int64_t num_nodes) const override {
+        if (!launcher_is_node(mpi)) return num_nodes;
+        return num_nodes > 2 ? num_nodes - 1 : 1;
+    }
+    // The launcher, which has the trainer's label, and the nodes are one group of hosts.
+    bool also_trains(const Json& mpi, std::string_view job) const override {
+        return job == node_job && launcher_is_node(mpi);
+    }
+    bool takes_processes(const Json& job) const override { return job["name"].as_string() == node_job; }
 
     void add_needs(const NeedsContext& context, Needs& needs) const override {
         const api::TrainJob& job = context.job;
-        if (!context.runtime["spec"]["mlPolicy"]["mpi"].is_object()) return;
-        const Need keys = {.api_version = "v1",
-                           .kind = "Secret",
+        const Need keys = {.resource = api::resources::secrets,
                            .key = {.ns = job.meta.ns, .name = secret_name(job)},
                            .ours = ApplyPolicy::once};
         needs.objects.push_back(keys);
-        needs.objects.push_back({.api_version = "v1",
-                                 .kind = "ConfigMap",
+        needs.objects.push_back({.resource = api::resources::config_maps,
                                  .key = {.ns = job.meta.ns, .name = host_file_name(job)},
                                  .ours = ApplyPolicy::every_pass});
         needs.ssh_key_pair = needs.ssh_key_pair || !find_observed(context.observed, keys);
     }
 
     void validate(const ValidationInputs& review, FieldErrors& errors) const override {
-        const Json& mpi = review.runtime["spec"]["mlPolicy"]["mpi"];
-        if (!mpi.is_object()) return;
+        const Json& mpi = policy_of(review.runtime);
         check_jobs(review, mpi, errors);
         const Implementation* implementation = implementation_of(mpi);
         if (!implementation) return;
@@ -200,10 +216,25 @@ public:
                               {}});
     }
 
-    api::Result<> enforce_ml_policy(const Inputs&, Info& info) const override {
-        const Json& mpi = info.ml_policy["mpi"];
-        if (!mpi.is_object()) return {};
-        const Implementation* implementation = implementation_of(mpi);
+    // The original's schema admits an empty one, and its reconciler fails on it.
+    void validate_runtime(const Json& runtime, FieldErrors& errors) const override {
+        const Json& implementation = policy_of(runtime)["mpiImplementation"];
+        if (implementation.is_string() && implementation.as_string().empty())
+            errors.push_back({FieldErrorType::invalid,
+                              "spec.mlPolicy.mpi.mpiImplementation",
+                              implementation,
+                              "must not be empty: leave it out for OpenMPI",
+                              {}});
+    }
+
+    std::string kueue_obstacle(const ValidationInputs& review, KueueTypes) const override {
+        const auto name = policy_of(review.runtime)["mpiImplementation"].as_string();
+        if (name.empty() || name == implementations[0].name) return {};
+        return "it does not know mpiImplementation " + std::string(name.substr(0, 40));
+    }
+
+    api::Result<> enforce_ml_policy(const Inputs& inputs, Info& info) const override {
+        const Implementation* implementation = implementation_of(policy_of(inputs.runtime));
         if (!implementation)
             return api::invalid("spec.mlPolicy.mpi.mpiImplementation", "must be OpenMPI, Intel or MPICH");
         if (has_slots_for_gpus(info)) info.note_unknown_gpus();
@@ -214,9 +245,7 @@ public:
     }
 
     api::Result<> build(const Inputs& inputs, Info& info, Built& built) const override {
-        const Json& mpi = info.ml_policy["mpi"];
-        if (!mpi.is_object()) return {};
-        auto lines = host_lines(info, *implementation_of(mpi));
+        auto lines = host_lines(info, *implementation_of(policy_of(inputs.runtime)));
         if (!lines) return lines.error();
         if (inputs.ssh_key_pair)
             built.objects.push_back({key_secret(info.job, *inputs.ssh_key_pair), ApplyPolicy::once});
@@ -225,7 +254,7 @@ public:
     }
 
 private:
-    // With one node there is nobody that a missing job would have to reach.
+    // One node has no other to reach, so no job can be missing.
     static void check_jobs(const ValidationInputs& review, const Json& mpi, FieldErrors& errors) {
         const Json& nodes = review.job.spec["trainer"]["numNodes"];
         if (nodes.int_or(1) < 2 || !launcher_is_node(mpi)) return;

@@ -4,7 +4,7 @@
 
 #include "api/base64.hpp"
 #include "api/names.hpp"
-#include "plugins/plugins.hpp"
+#include "runtime/plugin.hpp"
 #include "template/edit.hpp"
 
 namespace runtime {
@@ -41,23 +41,24 @@ Json token_and_ca(const api::TrainJob& job) {
         {{"name", token_volume}, {"projected", Json::object({{"sources", std::move(sources)}})}});
 }
 
-// Everybody in the TrainJob's namespace may read it from then on: nothing but certificates goes there.
+// Every reader of ConfigMaps in the TrainJob's namespace can read it: nothing but certificates goes there.
 bool holds_certificates_only(std::string_view pem) {
     return pem.find("-----BEGIN CERTIFICATE-----") != pem.npos && pem.find("PRIVATE KEY") == pem.npos &&
            std::all_of(pem.begin(), pem.end(), [](unsigned char c) { return c < 0x80; });
 }
+
+constexpr api::RuleId admission_rules[] = {api::RuleId("status_reserved_env", "J19")};
 
 class Status final : public Plugin {
 public:
     explicit Status(StatusServer server) : server_(std::move(server)) {}
 
     std::string_view name() const override { return "status"; }
-    std::string_view rule() const override { return "status_reserved_env"; }
+    std::span<const api::RuleId> rules() const override { return admission_rules; }
 
     void add_needs(const NeedsContext& context, Needs& needs) const override {
         needs.objects.push_back(ca_need());
-        needs.objects.push_back({.api_version = "v1",
-                                 .kind = "ConfigMap",
+        needs.objects.push_back({.resource = api::resources::config_maps,
                                  .key = {.ns = context.job.meta.ns, .name = ca_map_name(context.job)},
                                  .ours = ApplyPolicy::every_pass});
     }
@@ -115,8 +116,7 @@ private:
     }
 
     Need ca_need() const {
-        return {.api_version = "v1",
-                .kind = "Secret",
+        return {.resource = api::resources::secrets,
                 .key = server_.ca_secret,
                 .shared = Shared{.max_age = ca_max_age, .data_key = std::string(ca_key)}};
     }

@@ -2,10 +2,12 @@
 
 #include "api/names.hpp"
 #include "build/pod_sets.hpp"
-#include "plugins/plugins.hpp"
+#include "build/trainer_faults.hpp"
 #include "plugins/torch/torch_tune.hpp"
 #include "resources/resources.hpp"
+#include "runtime/plugin.hpp"
 #include "template/edit.hpp"
+#include "template/replicated_jobs.hpp"
 
 namespace runtime {
 namespace {
@@ -42,7 +44,7 @@ api::Result<std::string> processes_per_node(const Json& trainer, const Json& ml_
     return devices.count > 0 || !devices.known ? std::string("auto") : cpu_count;
 }
 
-// No `master`: torchtune is told otherwise.
+// No `master`: torchtune has options for it.
 void add_variables(Json& container, const std::string& nodes, const std::string& processes,
                    const std::optional<std::string>& master) {
     upsert_env(container, env_value(nodes_variable, nodes));
@@ -53,8 +55,8 @@ void add_variables(Json& container, const std::string& nodes, const std::string&
     upsert_env(container, env_value(port_variable, std::to_string(master_port)));
 }
 
-// Whom a container that does not train is to ask: who trains or, where nobody does, the first Pod of its own
-// job, unless one is called as the trainer's usually is.
+// The master of a container that does not train: the first Pod that trains or, without one, of the job called
+// as the trainer's usually is, else of its own job.
 std::string master_for(Info& info, const PodSet& pods) {
     const bool is_there = info.trainer_pod_set() || info.pod_set(api::node_container);
     return is_there ? info.first_endpoint() : info.endpoint(pods.name, 0, 0);
@@ -95,15 +97,36 @@ std::vector<Missing> missing_targets(const Json& targets, const Json& job_set_sp
     return missing;
 }
 
+// As the schema has them. Each container of each target is looked for.
+constexpr Shape container_names = {{}, nullptr, true, 8};
+constexpr ShapeMember target_members[] = {{"containerNames", container_names}};
+constexpr Shape target_shape = {target_members};
+constexpr Shape targets_shape = {{}, &target_shape, false, 16};
+constexpr ShapeMember injection_members[] = {{"targets", targets_shape}};
+constexpr Shape injection_shape = {injection_members};
+constexpr ShapeMember torch_members[] = {{"envInjection", injection_shape}};
+constexpr Shape torch_shape = {torch_members};
+
+constexpr api::RuleId targets_rule("torch_env_targets", "J13");
+constexpr api::RuleId admission_rules[] = {api::RuleId("torch_reserved_env", "J12"), targets_rule,
+                                           torch_tune_rule};
+
+constexpr Policy torch_policy = {.group = ml_policy_group,
+                                 .member = "torch",
+                                 .shape = &torch_shape,
+                                 .needs_host_names = true,
+                                 .counts_gpus = true};
+
 class Torch final : public Plugin {
 public:
     std::string_view name() const override { return "torch"; }
-    bool counts_gpus(const Json& ml_policy) const override { return ml_policy["torch"].is_object(); }
-    std::string_view rule() const override { return "torch_reserved_env"; }
+    const Policy* policy() const override { return &torch_policy; }
+    bool takes_processes(const Json& job) const override {
+        return takes_program(job) && find_named(pod_spec_of(job)["containers"], api::node_container);
+    }
+    std::span<const api::RuleId> rules() const override { return admission_rules; }
 
     void validate(const ValidationInputs& review, FieldErrors& errors) const override {
-        const Json& torch = review.runtime["spec"]["mlPolicy"]["torch"];
-        if (!torch.is_object()) return;
         const Json& env = review.job.spec["trainer"]["env"];
         std::string taken;
         for (const std::string_view variable : reserved)
@@ -116,21 +139,20 @@ public:
                               {}});
         // Patches that cannot be merged have been refused.
         if (review.merged_spec.is_object())
-            for (const Missing& target :
-                 missing_targets(torch["envInjection"]["targets"], review.merged_spec))
+            for (const Missing& target : missing_targets(targets_of(review.runtime), review.merged_spec))
                 errors.push_back(
                     {FieldErrorType::invalid,
                      "spec.runtimeRef",
                      review.job.runtime_ref.name,
                      "the runtime wants torch's environment in " + target.what + ", which does not exist",
                      {},
-                     "torch_env_targets"});
+                     targets_rule});
         if (is_torch_tune(review.job.spec["trainer"])) validate_torch_tune(review, errors);
     }
 
     void validate_runtime(const Json& runtime, FieldErrors& errors) const override {
-        const Json& targets = runtime["spec"]["mlPolicy"]["torch"]["envInjection"]["targets"];
-        for (const Missing& target : missing_targets(targets, runtime["spec"]["template"]["spec"]))
+        for (const Missing& target :
+             missing_targets(targets_of(runtime), runtime["spec"]["template"]["spec"]))
             errors.push_back({FieldErrorType::invalid,
                               target.path,
                               target.value,
@@ -138,17 +160,21 @@ public:
                               {}});
     }
 
-    api::Result<> enforce_ml_policy(const Inputs&, Info& info) const override {
-        const Json& torch = info.ml_policy["torch"];
+    std::string kueue_obstacle(const ValidationInputs& review, KueueTypes) const override {
+        return review.job.spec["trainer"]["command"] == Json::array({"tune", "run"})
+                   ? "it changes the command [tune, run], which is immutable"
+                   : "";
+    }
+
+    api::Result<> enforce_ml_policy(const Inputs& inputs, Info& info) const override {
         const PodSet* pods = info.trainer_pod_set();
-        if (!torch.is_object()) return {};
-        const Json& targets = torch["envInjection"]["targets"];
+        const Json& targets = targets_of(inputs.runtime);
         if (const auto missing = missing_targets(targets, info.spec); !missing.empty())
             return api::invalid(missing.front().path,
                                 "there is no " + missing.front().what + " in the template");
         const auto processes = processes_per_node(info.trainer, info.ml_policy, info.resources, info.gpus);
         if (!processes) return processes.error();
-        // Where nobody trains, the containers that the runtime names are alone.
+        // Without a job that trains, the containers that the runtime names are alone.
         const std::int64_t count = pods ? pods->count : 1;
         const std::string nodes = std::to_string(count);
 
@@ -169,6 +195,10 @@ public:
     }
 
 private:
+    const Json& targets_of(const Json& runtime) const {
+        return policy_of(runtime)["envInjection"]["targets"];
+    }
+
     static void validate_torch_tune(const ValidationInputs& review, FieldErrors& errors) {
         const Json& ml_policy = review.runtime["spec"]["mlPolicy"];
         const Json& trainer = review.job.spec["trainer"];
@@ -179,8 +209,8 @@ private:
         const GpuCount found = gpus(resources->resources);
         const auto processes = processes_per_node(trainer, ml_policy, resources->resources, found);
         // What is behind claims is not looked up here, so nothing is said about it.
-        const bool told = processes && (found.known || *processes == "1");
-        if (!told) return check_torch_tune(review.job, nodes, nullptr, errors);
+        const bool is_known = processes && (found.known || *processes == "1");
+        if (!is_known) return check_torch_tune(review.job, nodes, nullptr, errors);
         const TuneDevices devices = {nodes, *processes, found};
         check_torch_tune(review.job, nodes, &devices, errors);
     }

@@ -10,7 +10,7 @@ namespace {
 
 using api::Json;
 
-// Settings of the runtime's own command that survive, and that nobody else may give: they say where its
+// Settings of the runtime's own command that survive, and that TrainJobs must not give: they say where its
 // volumes are.
 constexpr std::string_view runtime_paths[] = {"output_dir", "tokenizer.path", "tokenizer.merges_file",
                                               "checkpointer.checkpoint_dir"};
@@ -44,7 +44,7 @@ struct Recipe {
 
 Recipe recipe_for(std::int64_t nodes, bool single_device, const TuneMethod& method) {
     if (nodes > 1) return {"full_finetune_distributed", "_full_multinode"};
-    if (nodes < 1) return {"full_finetune_distributed", "_full"};  // nobody runs it
+    if (nodes < 1) return {"full_finetune_distributed", "_full"};  // without Pods it never runs
     if (single_device) {
         if (method.quantized_lora) return {"lora_finetune_single_device", "_qlora_single_device"};
         if (method.lora) return {"lora_finetune_single_device", "_lora_single_device"};

@@ -7,6 +7,9 @@
 
 namespace runtime {
 
+/// What torchtune can train.
+inline constexpr api::RuleId torch_tune_rule("torchtune_recipe", "J14");
+
 /// Whether the TrainJob asks for torchtune: its command is exactly `tune run`.
 bool is_torch_tune(const api::Json& trainer);
 

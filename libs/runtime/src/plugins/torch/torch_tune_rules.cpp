@@ -71,7 +71,7 @@ private:
                            std::move(value),
                            std::move(rule),
                            {},
-                           "torchtune_recipe"});
+                           torch_tune_rule});
     }
 
     const api::TrainJob& job_;

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "plugins/gang/gang.hpp"
-#include "plugins/plugins.hpp"
+#include "runtime/plugin.hpp"
 #include "template/replicated_jobs.hpp"
 
 namespace runtime {
@@ -12,7 +12,7 @@ namespace {
 
 using api::Json;
 
-constexpr std::string_view pod_group_api_version = "scheduling.volcano.sh/v1beta1";
+constexpr api::Resource pod_groups = {"scheduling.volcano.sh", "v1beta1", "podgroups", true, "PodGroup"};
 constexpr std::string_view group_annotation = "scheduling.k8s.io/group-name";
 constexpr std::string_view queue_annotation = "scheduling.volcano.sh/queue-name";
 
@@ -22,10 +22,10 @@ bool is_system_class(std::string_view name) {
 }
 
 Need priority_class_need(std::string_view name) {
-    return {.api_version = "scheduling.k8s.io/v1", .kind = "PriorityClass", .key = {"", std::string(name)}};
+    return {.resource = api::resources::priority_classes, .key = {"", std::string(name)}};
 }
 
-// More are refused by themselves, so nobody needs to know whether they exist.
+// More are refused by themselves, so it does not matter whether they exist.
 constexpr std::size_t most_priority_classes = 8;
 
 // In order, each once.
@@ -65,18 +65,22 @@ api::Result<std::string> priority_class(const Json& job_set_spec) {
     return std::string(chosen);
 }
 
+constexpr api::RuleId admission_rules[] = {api::RuleId("volcano", "J17")};
+
+constexpr Policy volcano_policy = {
+    .group = pod_group_policy_group, .member = "volcano", .owned_kind = &pod_groups};
+
 class Volcano final : public Plugin {
 public:
     std::string_view name() const override { return "volcano"; }
-    std::string_view rule() const override { return "volcano"; }
+    const Policy* policy() const override { return &volcano_policy; }
+    std::span<const api::RuleId> rules() const override { return admission_rules; }
 
     void add_needs(const NeedsContext& context, Needs& needs) const override {
-        if (context.runtime["spec"]["podGroupPolicy"]["volcano"].is_object())
-            add_gang_needs(context, pod_group_api_version, needs);
+        add_gang_needs(context, pod_groups, needs);
     }
 
     void add_review_needs(const Json& runtime, std::vector<Need>& needs) const override {
-        if (!runtime["spec"]["podGroupPolicy"]["volcano"].is_object()) return;
         auto names = priority_classes(runtime["spec"]["template"]["spec"]);
         if (names.size() > most_priority_classes) names.resize(most_priority_classes);
         for (const std::string_view name : names)
@@ -84,7 +88,6 @@ public:
     }
 
     void validate(const ValidationInputs& review, api::FieldErrors& errors) const override {
-        if (!review.runtime["spec"]["podGroupPolicy"]["volcano"].is_object()) return;
         const auto refuse = [&](std::string why) {
             errors.push_back({api::FieldErrorType::invalid,
                               "spec.runtimeRef",
@@ -110,16 +113,13 @@ public:
     }
 
     api::Result<> enforce_pod_group_policy(const Inputs&, Info& info) const override {
-        if (!info.pod_group_policy["volcano"].is_object()) return {};
         for (const PodSet* pods : gang_members(info))
             info.pod_template(*pods)["metadata"]["annotations"][group_annotation] = info.job.meta.name;
         return check_only_gang_policy(info);
     }
 
     api::Result<> build(const Inputs& inputs, Info& info, Built& built) const override {
-        const Json& policy = info.pod_group_policy["volcano"];
-        if (!policy.is_object()) return {};
-        auto group = make_pod_group(inputs, info, pod_group_api_version);
+        auto group = make_pod_group(inputs, info, pod_groups);
         if (!group) return group.error();
         Json& spec = (*group)["spec"];
         if (const Json& queue = std::as_const(info.annotations)[queue_annotation]; !queue.as_string().empty())
@@ -127,7 +127,7 @@ public:
         const auto priority = priority_class(info.spec);
         if (!priority) return priority.error();
         if (!priority->empty()) spec["priorityClassName"] = *priority;
-        if (const Json& topology = policy["networkTopology"]; topology.is_object())
+        if (const Json& topology = policy_of(inputs.runtime)["networkTopology"]; topology.is_object())
             for (const std::string_view member : {"mode", "highestTierAllowed"})
                 if (!topology[member].is_null()) spec["networkTopology"][member] = topology[member];
         built.objects.push_back({std::move(*group), ApplyPolicy::with_job_set});

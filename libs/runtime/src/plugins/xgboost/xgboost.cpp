@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "api/names.hpp"
-#include "plugins/plugins.hpp"
+#include "runtime/plugin.hpp"
 #include "template/edit.hpp"
 
 namespace runtime {
@@ -15,16 +15,20 @@ constexpr std::int64_t most_workers = std::numeric_limits<std::int32_t>::max();
 constexpr std::string_view reserved[] = {"DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID",
                                          "DMLC_NUM_WORKER"};
 
+constexpr api::RuleId admission_rules[] = {api::RuleId("xgboost_reserved_env", "J16")};
+
+constexpr Policy xgboost_policy = {
+    .group = ml_policy_group, .member = "xgboost", .needs_host_names = true, .counts_gpus = true};
+
 // Tells every XGBoost worker where the tracker is and how many workers there are: one per GPU, or one per
 // node.
 class XgBoost final : public Plugin {
 public:
     std::string_view name() const override { return "xgboost"; }
-    bool counts_gpus(const Json& ml_policy) const override { return ml_policy["xgboost"].is_object(); }
-    std::string_view rule() const override { return "xgboost_reserved_env"; }
+    const Policy* policy() const override { return &xgboost_policy; }
+    std::span<const api::RuleId> rules() const override { return admission_rules; }
 
     void validate(const ValidationInputs& review, api::FieldErrors& errors) const override {
-        if (!review.runtime["spec"]["mlPolicy"]["xgboost"].is_object()) return;
         const auto& env = review.job.spec["trainer"]["env"].items();
         for (std::size_t i = 0; i < env.size(); ++i)
             if (const std::string_view entry = env[i]["name"].as_string();
@@ -38,7 +42,7 @@ public:
 
     api::Result<> enforce_ml_policy(const Inputs&, Info& info) const override {
         const PodSet* pods = info.trainer_pod_set();
-        if (!info.ml_policy["xgboost"].is_object() || !pods) return {};
+        if (!pods) return {};
         Json* node = info.container(*pods, api::node_container);
         if (!node) return {};
         info.note_unknown_gpus();

@@ -1,0 +1,87 @@
+#include "reconcile/start_events.hpp"
+
+#include "kube/client/request.hpp"
+#include "lifecycle/stall.hpp"
+
+namespace controller {
+namespace {
+
+using api::Json;
+
+// Repeated ones are one event.
+constexpr const char* most = "100";
+constexpr std::size_t most_bytes = 256 * 1024;
+// As RFC 3339 has it, without fractions of a second.
+constexpr std::size_t seconds_end = 19;
+
+kube::Request list_warnings(const std::string& ns, const std::string& about) {
+    kube::Request request = {.target = kube::path(kube::resources::events, {ns, ""}) + "?limit=" + most +
+                                       "&fieldSelector=" + kube::percent_encode(about + ",type=Warning")};
+    request.max_answer = most_bytes;
+    return request;
+}
+
+// When it was last seen; recorders differ.
+std::string_view time_of(const Json& event) {
+    std::string_view latest;
+    for (const Json* time : {&event["series"]["lastObservedTime"], &event["lastTimestamp"],
+                             &event["eventTime"], &event["metadata"]["creationTimestamp"]})
+        latest = std::max(latest, time->as_string().substr(0, seconds_end));
+    return latest;
+}
+
+struct Newest {
+    std::string at;
+    std::string note = {};
+};
+
+// Of a JobSet that begins anew.
+bool is_restart(const Json& event) { return event["reason"].as_string().starts_with("Restart"); }
+
+// Events about objects whose name is the prefix and a number.
+struct Place {
+    std::string selector;
+    std::string prefix = {};  // empty: about any
+};
+
+bool is_at(const Place& place, const Json& event) {
+    if (place.prefix.empty()) return true;
+    const std::string_view name = event["involvedObject"]["name"].as_string();
+    return name.starts_with(place.prefix) &&
+           name.find_first_not_of("0123456789", place.prefix.size()) == name.npos;
+}
+
+void look_through(const Json& events, const Place& place, Newest& newest) {
+    for (const Json& event : events.items())
+        if (const std::string_view at = time_of(event);
+            at >= newest.at && !is_restart(event) && is_at(place, event))
+            newest = {std::string(at), std::string(event["message"].as_string())};
+}
+
+// The first Job is asked for by its name: in a namespace without quota there may be more events of Jobs than
+// a list may have.
+std::vector<Place> places_of(const api::JobSet& job_set) {
+    std::vector<Place> places = {{"involvedObject.uid=" + job_set.meta.uid}};
+    if (job_set.replicated_jobs.empty() || job_set.lacks_pods.empty()) return places;
+    const std::string jobs = job_set.meta.name + "-" + job_set.lacks_pods + "-";
+    places.push_back({"involvedObject.kind=Job,reason=FailedCreate,involvedObject.name=" + jobs + "0"});
+    places.push_back({"involvedObject.kind=Job,reason=FailedCreate", jobs});
+    return places;
+}
+
+}  // namespace
+
+kube::Async<std::string> start_events(kube::ApiServer& server, const View& view) {
+    const api::JobSet& job_set = *view.observed.job_set;
+    Newest newest = {api::format_time(lifecycle::start_of(view.observed)).substr(0, seconds_end)};
+    for (const Place& place : places_of(job_set)) {
+        if (!place.prefix.empty() && !newest.note.empty()) break;
+        kube::Request request = list_warnings(job_set.meta.ns, place.selector);
+        const auto events = co_await kube::fetch(server, std::move(request));
+        if (!events) co_return "the events about it cannot be read: " + api::describe(events.error());
+        look_through((*events)["items"], place, newest);
+    }
+    co_return std::move(newest.note);
+}
+
+}  // namespace controller

@@ -1,0 +1,206 @@
+#include "lifecycle/stall.hpp"
+
+#include "lifecycle/refusal.hpp"
+#include "lifecycle/requeue.hpp"
+#include "report_stall.hpp"
+#include "retry_state.hpp"
+#include "saturate.hpp"
+
+namespace lifecycle {
+namespace {
+
+constexpr std::chrono::seconds start_lasts{30};
+// A Job waits for up to six minutes before it makes a Pod that has failed anew, and for Pods that end.
+constexpr std::chrono::minutes pods_without_event{10};
+constexpr std::chrono::minutes wait_lasts{5};
+constexpr std::chrono::minutes text_lasts{1};
+constexpr std::chrono::minutes second_warning{5};
+// The API server forgets events after an hour.
+constexpr std::chrono::minutes warned_again{30};
+
+struct Cause {
+    std::string_view reason = {};
+    std::chrono::seconds lasts{0};  // before it is reported
+    std::string message = {};
+    bool is_of_start = false;                    // events say more
+    std::chrono::seconds without_event = lasts;  // as `lasts`, where none is about it
+    bool warns = true;                           // it has no events of its own
+    bool begins = false;                         // now, whatever was before
+};
+
+struct Verdict {
+    std::optional<Cause> cause = {};
+    bool is_known = true;  // else: it is as it was
+};
+
+// Jobs or Pods that are due, and which JobSet or its Jobs cannot create.
+std::optional<Cause> missing_start(const Observed& observed) {
+    const api::JobSet* job_set = own_job_set(observed);
+    if (!job_set || job_set->suspend || observed.job->suspend || job_set->meta.deletion) return std::nullopt;
+    if (job_set->replicated_jobs.empty())
+        return Cause{.reason = api::reason::jobs_not_created, .lasts = start_lasts, .is_of_start = true};
+    if (!job_set->lacks_pods.empty())
+        return Cause{.reason = api::reason::pods_not_created,
+                     .lasts = start_lasts,
+                     .is_of_start = true,
+                     .without_event = pods_without_event};
+    return std::nullopt;
+}
+
+Verdict of_trouble(const Observed& observed, const std::string& object, const api::Error& error,
+                   api::Time now) {
+    if (!own_job_set(observed)) return {};
+    const Obstacle obstacle = obstacle_of(error);
+    if (obstacle == Obstacle::passing || !has_lasted(observed.retry_state, now)) return {.is_known = false};
+    return {.cause = Cause{.reason = obstacle == Obstacle::server ? api::reason::api_server_error
+                                                                  : api::reason::permission_denied,
+                           .message = object + ": " + api::describe(error),
+                           .warns = false}};
+}
+
+Verdict after(const Run& run, const Observed& observed, const Outcome& outcome, api::Time now) {
+    if (const auto* failed = std::get_if<ReadFailed>(&outcome.result))
+        return of_trouble(observed, failed->object, failed->error, now);
+    if (const auto* failed = std::get_if<WriteFailed>(&outcome.result)) {
+        const bool refused = failed->write == Write::apply && is_rejection(failed->error);
+        return refused ? Verdict() : of_trouble(observed, failed->object, failed->error, now);
+    }
+    if (const auto* waiting = std::get_if<Waiting>(&outcome.result))
+        return {.cause = Cause{
+                    .reason = api::reason::waiting_for_pods,
+                    .lasts = wait_lasts,
+                    .message = "The JobSet takes a change once none of its pods is active: " + waiting->why}};
+    if (const auto* waiting = std::get_if<WaitingForClaim>(&outcome.result))
+        return {.cause = Cause{
+                    .reason = api::reason::waiting_for_deletion,
+                    .lasts = wait_lasts,
+                    .message = waiting->claim + " is being deleted; the JobSet is created once it is gone"}};
+    if (!std::holds_alternative<Done>(outcome.result) || !run.build) return {};
+    if (run.job_set == JobSetAction::wait_until_gone)
+        return {.cause =
+                    Cause{.reason = api::reason::waiting_for_deletion,
+                          .lasts = wait_lasts,
+                          .message = "The JobSet is being deleted; it is created again once it is gone"}};
+    // No event may come of it.
+    if (run.job_set == JobSetAction::create && outcome.job_set_written && !observed.job->suspend)
+        return {.cause = Cause{.reason = api::reason::jobs_not_created,
+                               .lasts = start_lasts,
+                               .is_of_start = true,
+                               .begins = true}};
+    if (run.job_set == JobSetAction::leave) return {.cause = missing_start(observed)};
+    return {};
+}
+
+const api::Condition* stated(const Observed& observed, const Cause& cause) {
+    const api::Condition* stored = api::find_condition(observed.job->conditions, api::condition::stalled);
+    return stored && stored->reason == cause.reason ? stored : nullptr;
+}
+
+Stall stall_of(const Observed& observed, const Cause& cause, api::Time now) {
+    const auto& before = observed.retry_state.stall;
+    if (before && before->reason == cause.reason && !cause.begins) return *before;
+    return {.reason = cause.reason, .since = now};
+}
+
+bool has_lasted(const Stall& stall, const Cause& cause, api::Time now) {
+    return now - stall.since >= cause.lasts;
+}
+
+bool takes_text(const Stall& stall, api::Time now) {
+    return !stall.looked || now >= *stall.looked + text_lasts;
+}
+
+bool has_event(const Outcome& outcome) { return outcome.start_events && !outcome.start_events->empty(); }
+
+std::string text_of(const Cause& cause, const Observed& observed, const std::string& events) {
+    if (!cause.is_of_start) return cause.message;
+    if (cause.reason == api::reason::jobs_not_created)
+        return events.empty() ? "the JobSet controller says nothing" : events;
+    return "job " + own_job_set(observed)->lacks_pods + ": " +
+           (events.empty() ? "no event says why its Pods are not there" : events);
+}
+
+void take_back(Conclusion& conclusion) {
+    std::erase_if(conclusion.conditions,
+                  [](const auto& condition) { return condition.type == api::condition::stalled; });
+}
+
+void warn(Conclusion& conclusion, Stall& stall, const Cause& cause, std::string_view text, api::Time now) {
+    const api::Time second = stall.since + second_warning;
+    const api::Time next = !stall.warned            ? now
+                           : *stall.warned < second ? second
+                                                    : *stall.warned + warned_again;
+    if (now >= next) {
+        stall.warned = now;
+        conclusion.events.push_back(warning_event(cause.reason, text));
+        conclusion.events.back().needs_status = true;
+    }
+}
+
+}  // namespace
+
+api::Time start_of(const Observed& observed) {
+    const api::Condition* resumed = api::find_condition(observed.job->conditions, api::condition::suspended);
+    const api::JobSet* job_set = own_job_set(observed);
+    const api::Time made = job_set ? job_set->meta.creation : observed.job->meta.creation;
+    return resumed ? std::max(made, resumed->last_transition) : made;
+}
+
+bool wants_events(const Observed& observed, const Decision& decision, const Outcome& outcome, api::Time now) {
+    const auto* run = std::get_if<Run>(&decision);
+    if (!run || !own_job_set(observed)) return false;
+    const Verdict verdict = after(*run, observed, outcome, now);
+    if (!verdict.cause || !verdict.cause->is_of_start) return false;
+    const Stall stall = stall_of(observed, *verdict.cause, now);
+    return (stated(observed, *verdict.cause) || has_lasted(stall, *verdict.cause, now)) &&
+           takes_text(stall, now);
+}
+
+void report_stall(Conclusion& conclusion, const Observed& observed, const Decision& decision,
+                  const Outcome& outcome, api::Time now) {
+    const auto* run = std::get_if<Run>(&decision);
+    // Another decision follows.
+    const bool stores = std::holds_alternative<StoreTransition>(decision);
+    if (!run && !stores) return;
+    const Verdict verdict = run ? after(*run, observed, outcome, now) : Verdict{.is_known = false};
+    if (!verdict.is_known) {
+        conclusion.retry_state.stall = observed.retry_state.stall;
+        return;
+    }
+    if (!verdict.cause) return take_back(conclusion);
+    const Cause& cause = *verdict.cause;
+    const api::Condition* said = stated(observed, cause);
+    Stall stall = stall_of(observed, cause, now);
+    const bool takes = (said || has_lasted(stall, cause, now)) && takes_text(stall, now) &&
+                       (!cause.is_of_start || outcome.start_events);
+    if (takes) stall.looked = now;
+    if (!said && now - stall.since < (has_event(outcome) ? cause.lasts : cause.without_event)) {
+        take_back(conclusion);
+        const api::Time reported =
+            stall.since + (has_lasted(stall, cause, now) ? cause.without_event : cause.lasts);
+        const api::Time looked = stall.looked ? *stall.looked + text_lasts : reported;
+        conclusion.requeue_after =
+            sooner(conclusion.requeue_after, time_until(std::min(reported, looked), now));
+        conclusion.retry_state.stall = stall;
+        return;
+    }
+    // What was stated before a restart had its event then.
+    if (said && !stall.warned) stall.warned = now;
+    // An event expires while what it says is still so.
+    const bool adds = takes && (!cause.is_of_start || has_event(outcome));
+    std::string text =
+        said && !adds ? said->message : text_of(cause, observed, outcome.start_events.value_or(""));
+    if (cause.warns) warn(conclusion, stall, cause, text, now);
+    if (cause.is_of_start) conclusion.requeue_after = sooner(conclusion.requeue_after, text_lasts);
+    set_condition(conclusion.conditions,
+                  {.type = std::string(api::condition::stalled),
+                   .status = "True",
+                   .reason = std::string(cause.reason),
+                   .message = std::move(text),
+                   .observed_generation = observed.job->meta.generation},
+                  now);
+    conclusion.conditions = in_order(std::move(conclusion.conditions));
+    conclusion.retry_state.stall = stall;
+}
+
+}  // namespace lifecycle

@@ -1,0 +1,9 @@
+#pragma once
+#include <cstdint>
+
+namespace runtime {
+
+/// The release of Kubeflow Trainer whose library Kueue has compiled in.
+enum class KueueTypes : std::uint8_t { none, v2_2, v2_3 };
+
+}  // namespace runtime

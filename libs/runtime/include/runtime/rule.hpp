@@ -1,0 +1,112 @@
+#pragma once
+#include <cstdint>
+#include <iterator>
+
+#include "api/rule_id.hpp"
+
+/// The rules of admission that do not belong to a plugin; those of plugins are Plugin::rules(). Metrics and
+/// docs/webhook-limits.md name them.
+namespace runtime {
+
+enum class Rule : std::uint8_t {
+    // Denials.
+    runtime_ref,
+    runtime_exists,
+    patches_merge,
+    name_length,
+    patch_targets,
+    patch_manager,
+    patch_while_active,
+    deadline_immutable,
+    resource_claims,
+    gated_field,
+    immutable_after_creation,
+    resize_while_active,
+    image,
+    trainer_job,
+    resources,
+    limits_cover_requests,
+    role_replicas,
+    role_container,
+    template_time_limits,
+    template_unbuildable,
+    runtime_gated_field,
+    malformed,
+    // Warnings.
+    runtime_deprecated,
+    deprecated_runtime_used,
+    uncounted_devices,
+    ignored_time_limits,
+    pod_deadline,
+    runtime_resources,
+    resources_without_policy,
+    empty_image,
+    unused_numbers,
+    no_nodes,
+    kueue_counts_differ,
+    kueue_cannot_build,
+    lost_fields,
+    shared_subdomain,
+    queued_jobs_affected,
+    count
+};
+
+struct RuleRow {
+    Rule rule;
+    api::RuleId id;
+    bool denies = true;  ///< false: it warns
+};
+
+/// In the order of the enumerators, each once. A code is what the release before had in its metrics.
+inline constexpr RuleRow rule_rows[] = {
+    {Rule::runtime_ref, api::RuleId("runtime_ref", "J1")},
+    {Rule::runtime_exists, api::RuleId("runtime_exists", "J2")},
+    {Rule::patches_merge, api::RuleId("patches_merge", "J3")},
+    {Rule::name_length, api::RuleId("name_length", "J4")},
+    {Rule::patch_targets, api::RuleId("patch_targets", "J7")},
+    {Rule::patch_manager, api::RuleId("patch_manager", "J8")},
+    {Rule::patch_while_active, api::RuleId("patch_while_active", "J9")},
+    {Rule::deadline_immutable, api::RuleId("deadline_immutable", "J10")},
+    {Rule::resource_claims, api::RuleId("resource_claims", "J11")},
+    {Rule::gated_field, api::RuleId("gated_field")},
+    {Rule::immutable_after_creation, api::RuleId("immutable_after_creation")},
+    {Rule::resize_while_active, api::RuleId("resize_while_active")},
+    {Rule::image, api::RuleId("image")},
+    {Rule::trainer_job, api::RuleId("trainer_job")},
+    {Rule::resources, api::RuleId("resources")},
+    {Rule::limits_cover_requests, api::RuleId("limits_cover_requests")},
+    {Rule::role_replicas, api::RuleId("role_replicas", "T1")},
+    {Rule::role_container, api::RuleId("role_container", "T2")},
+    {Rule::template_time_limits, api::RuleId("template_time_limits", "T3")},
+    {Rule::template_unbuildable, api::RuleId("template_unbuildable", "T4")},
+    {Rule::runtime_gated_field, api::RuleId("runtime_gated_field")},
+    // Objects of a shape that the schema would refuse: the webhook may be asked before it is.
+    {Rule::malformed, api::RuleId("malformed", "shape")},
+    {Rule::runtime_deprecated, api::RuleId("runtime_deprecated", "W1"), false},
+    {Rule::deprecated_runtime_used, api::RuleId("deprecated_runtime_used", "W2"), false},
+    {Rule::uncounted_devices, api::RuleId("uncounted_devices", "W3"), false},
+    {Rule::ignored_time_limits, api::RuleId("ignored_time_limits", "W4"), false},
+    {Rule::pod_deadline, api::RuleId("pod_deadline", "W5"), false},
+    {Rule::runtime_resources, api::RuleId("runtime_resources"), false},
+    {Rule::resources_without_policy, api::RuleId("resources_without_policy", "W6"), false},
+    {Rule::empty_image, api::RuleId("empty_image"), false},
+    {Rule::unused_numbers, api::RuleId("unused_numbers"), false},
+    {Rule::no_nodes, api::RuleId("no_nodes"), false},
+    {Rule::kueue_counts_differ, api::RuleId("kueue_counts_differ", "W16"), false},
+    {Rule::kueue_cannot_build, api::RuleId("kueue_cannot_build", "W17"), false},
+    {Rule::lost_fields, api::RuleId("lost_fields", "W18"), false},
+    {Rule::shared_subdomain, api::RuleId("shared_subdomain", "W19"), false},
+    {Rule::queued_jobs_affected, api::RuleId("queued_jobs_affected", "W20"), false},
+};
+
+consteval bool has_row_per_rule() {
+    if (std::size(rule_rows) != static_cast<std::size_t>(Rule::count)) return false;
+    for (std::size_t i = 0; i < std::size(rule_rows); ++i)
+        if (rule_rows[i].rule != static_cast<Rule>(i)) return false;
+    return true;
+}
+static_assert(has_row_per_rule(), "each Rule has a row, in the order of the enumerators");
+
+constexpr api::RuleId id_of(Rule rule) { return rule_rows[static_cast<std::size_t>(rule)].id; }
+
+}  // namespace runtime

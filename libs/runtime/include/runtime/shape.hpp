@@ -1,0 +1,27 @@
+#pragma once
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <string_view>
+
+namespace runtime {
+
+struct Shape;
+
+struct ShapeMember {
+    std::string_view name;
+    const Shape& shape;
+};
+
+/// An object with such members, or a list of such items (`item` is set). Null and absent are fine everywhere
+/// but as an item. Scalars are read leniently and need no check.
+struct Shape {
+    std::span<const ShapeMember> members = {};
+    const Shape* item = nullptr;
+    bool scalars = false;                                        ///< a list of scalars
+    std::size_t most = std::numeric_limits<std::size_t>::max();  ///< items
+};
+
+inline constexpr Shape any_object = {};
+
+}  // namespace runtime

@@ -1,0 +1,139 @@
+// Of `spec.trainer`: that something takes it, and that Pods can have it.
+#include <algorithm>
+
+#include "admission/validation_context.hpp"
+#include "api/names.hpp"
+#include "build/pod_sets.hpp"
+#include "build/trainer_faults.hpp"
+#include "resources/resources.hpp"
+#include "template/edit.hpp"
+#include "template/replicated_jobs.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+
+bool any_job(const ValidationContext& review, auto takes) {
+    const auto& jobs = jobs_of(review.runtime).items();
+    return std::any_of(jobs.begin(), jobs.end(), takes);
+}
+
+bool has_node(const Json& job) {
+    return find_named(pod_spec_of(job)["containers"], api::node_container) != nullptr;
+}
+
+bool has_job_that_trains(const ValidationContext& review) {
+    return any_job(review, [](const Json& job) { return takes_program(job) && has_node(job); });
+}
+
+bool has_job_for_env(const ValidationContext& review) {
+    return any_job(review, [&](const Json& job) { return has_node(job) && review.plugins.trains(job); });
+}
+
+bool has_job_for_resources(const ValidationContext& review) {
+    return any_job(review, [&](const Json& job) {
+        return has_node(job) && review.plugins.gets_resources_per_node(job);
+    });
+}
+
+bool has_job_to_scale(const ValidationContext& review) {
+    return any_job(review, [&](const Json& job) { return review.plugins.is_scaled(job); });
+}
+
+bool has_job_with_processes(const ValidationContext& review) {
+    return any_job(review, [&](const Json& job) { return review.plugins.takes_processes(job); });
+}
+
+struct Part {
+    std::string_view field;
+    bool (*is_taken)(const ValidationContext&);
+};
+
+constexpr Part program[] = {
+    {"image", has_job_that_trains},
+    {"command", has_job_that_trains},
+    {"args", has_job_that_trains},
+    {"env", has_job_for_env},
+    {"resourceClaimsPerNode", has_job_for_resources},
+};
+
+constexpr Part numbers[] = {
+    {"numNodes", has_job_to_scale},
+    {"numProcPerNode", has_job_with_processes},
+    {"resourcesPerNode", has_job_for_resources},
+};
+
+void images_are_there(const ValidationContext& review, api::FieldErrors& errors) {
+    if (review.is_judged_as_new()) errors.append(image_faults(review.runtime, review.job));
+}
+
+void trainer_is_taken(const ValidationContext& review, api::FieldErrors& errors) {
+    if (!review.is_judged_as_new()) return;
+    for (const auto& [field, is_taken] : program)
+        if (!review.job.spec["trainer"][field].empty() && !is_taken(review))
+            errors.push_back({api::FieldErrorType::forbidden,
+                              "spec.trainer." + std::string(field),
+                              {},
+                              "the runtime has no job for it",
+                              {}});
+}
+
+void resources_are_usable(const ValidationContext& review, api::FieldErrors& errors) {
+    if (review.is_judged_as_new())
+        errors.append(unusable_resources(review.runtime, review.job, review.plugins));
+}
+
+void limits_cover_requests(const ValidationContext& review, api::FieldErrors& errors) {
+    if (review.is_judged_as_new()) errors.append(limit_faults(review.runtime, review.job, review.plugins));
+}
+
+void warn_of_empty_image(const ValidationContext& review, api::Warnings& warnings) {
+    if (review.is_judged_as_new() && review.job.spec["trainer"]["image"] == "")
+        warnings.push_back("spec.trainer.image is empty and counts as unset: the runtime's image is used");
+}
+
+// Of resources without mlPolicy another warning tells.
+void warn_of_unused_numbers(const ValidationContext& review, api::Warnings& warnings) {
+    if (!review.is_judged_as_new()) return;
+    for (const auto& [field, is_taken] : numbers) {
+        if (review.job.spec["trainer"][field].empty() || is_taken(review)) continue;
+        if (field == "resourcesPerNode" && !review.plugins.ml_policy().is_object()) continue;
+        warnings.push_back("spec.trainer." + std::string(field) +
+                           " has no effect: nothing in the runtime takes it");
+    }
+}
+
+// JobSet takes Jobs without Pods for completed ones. A runtime's 0 counts as 1, and a framework may refuse
+// it.
+void warn_of_no_nodes(const ValidationContext& review, api::Warnings& warnings) {
+    const Json& nodes = review.job.spec["trainer"]["numNodes"];
+    if (!review.is_judged_as_new() && nodes == review.old_job->spec["trainer"]["numNodes"]) return;
+    if (nodes != Json(0) || review.is_denied) return;
+    const auto pod_sets = count_pods(review.runtime["spec"]["template"]["spec"], review.plugins, 0);
+    const auto trains = [&](const PodSet& pods) { return review.plugins.trains(pods); };
+    const auto has_pods = [&](const PodSet& pods) { return trains(pods) && pods.count > 0; };
+    if (std::any_of(pod_sets.begin(), pod_sets.end(), trains) &&
+        std::none_of(pod_sets.begin(), pod_sets.end(), has_pods))
+        warnings.push_back("spec.trainer.numNodes is 0: no Pod trains, and the TrainJob ends as Complete");
+}
+
+constexpr Check checks[] = {
+    {Rule::image, images_are_there, Wants::runtime},
+    {Rule::trainer_job, trainer_is_taken, Wants::runtime},
+    {Rule::resources, resources_are_usable, Wants::runtime},
+    {Rule::limits_cover_requests, limits_cover_requests, Wants::runtime},
+};
+
+constexpr Warner warnings_of_trainer[] = {
+    {Rule::empty_image, warn_of_empty_image, Wants::job},
+    {Rule::unused_numbers, warn_of_unused_numbers, Wants::runtime},
+    {Rule::no_nodes, warn_of_no_nodes, Wants::runtime},
+};
+
+}  // namespace
+
+constinit const std::span<const Check> trainer_checks = checks;
+constinit const std::span<const Warner> trainer_warnings = warnings_of_trainer;
+
+}  // namespace runtime

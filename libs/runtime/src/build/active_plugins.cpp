@@ -1,0 +1,99 @@
+#include "runtime/active_plugins.hpp"
+
+#include <algorithm>
+
+#include "api/names.hpp"
+#include "runtime/plugin.hpp"
+#include "template/shape.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+
+std::string_view ancestor_of(const Json& replicated_job) {
+    return replicated_job["template"]["metadata"]["labels"][api::ancestor_label].as_string();
+}
+
+std::string_view name_of(const Json& replicated_job) { return replicated_job["name"].as_string(); }
+
+bool any_policy(const std::vector<const Plugin*>& plugins, bool Policy::*wanted) {
+    return std::any_of(plugins.begin(), plugins.end(),
+                       [&](const Plugin* plugin) { return plugin->policy() && plugin->policy()->*wanted; });
+}
+
+}  // namespace
+
+const Json& Plugin::policy_of(const Json& runtime) const {
+    static const Json none;
+    const Policy* const at = policy();
+    return at ? runtime["spec"][at->group][at->member] : none;
+}
+
+bool Plugin::is_on(const Json& runtime) const { return !policy() || policy_of(runtime).is_object(); }
+
+ActivePlugins::ActivePlugins(const Pipeline& pipeline, const Json& runtime) : runtime_(runtime) {
+    for (const auto& plugin : pipeline)
+        if (plugin->is_on(runtime)) plugins_.push_back(plugin.get());
+    const auto names_job = [](const Plugin* plugin) {
+        return plugin->policy() && !plugin->policy()->scaled_job.empty();
+    };
+    if (const auto at = std::find_if(begin(), end(), names_job); at != end()) scaling_ = *at;
+}
+
+const Json& ActivePlugins::ml_policy() const { return runtime_["spec"][ml_policy_group]; }
+
+bool ActivePlugins::trains(std::string_view ancestor, std::string_view job) const {
+    return ancestor == api::ancestor_trainer || std::any_of(begin(), end(), [&](const Plugin* plugin) {
+               return plugin->also_trains(plugin->policy_of(runtime_), job);
+           });
+}
+
+bool ActivePlugins::trains(const Json& job) const { return trains(ancestor_of(job), name_of(job)); }
+bool ActivePlugins::trains(const PodSet& pods) const { return trains(pods.ancestor, pods.name); }
+
+bool ActivePlugins::gets_resources_per_node(const Json& job) const {
+    return ml_policy().is_object() && trains(job);
+}
+
+bool ActivePlugins::is_scaled(std::string_view ancestor, std::string_view job) const {
+    return scaling_ ? job == scaling_->policy()->scaled_job : ancestor == api::ancestor_trainer;
+}
+
+bool ActivePlugins::is_scaled(const Json& job) const { return is_scaled(ancestor_of(job), name_of(job)); }
+bool ActivePlugins::is_scaled(const PodSet& pods) const { return is_scaled(pods.ancestor, pods.name); }
+
+std::int64_t ActivePlugins::scaled_pods(std::int64_t num_nodes) const {
+    return scaling_ ? scaling_->scaled_pods(scaling_->policy_of(runtime_), num_nodes) : num_nodes;
+}
+
+bool ActivePlugins::takes_processes(const Json& job) const {
+    return std::any_of(begin(), end(), [&](const Plugin* plugin) { return plugin->takes_processes(job); });
+}
+
+bool ActivePlugins::counts_gpus() const { return any_policy(plugins_, &Policy::counts_gpus); }
+bool ActivePlugins::places_env() const { return any_policy(plugins_, &Policy::places_env); }
+
+std::vector<api::Resource> owned_kinds(const Pipeline& pipeline) {
+    std::vector<api::Resource> kinds;
+    for (const auto& plugin : pipeline)
+        if (const Policy* policy = plugin->policy(); policy && policy->owned_kind)
+            kinds.push_back(*policy->owned_kind);
+    return kinds;
+}
+
+api::Result<> check_runtime_shape(const Json& runtime, const Pipeline& pipeline) {
+    if (auto shape = check_shape_without_policies(runtime); !shape) return shape;
+    const merge::Place root;
+    const merge::Place spec = {.outer = &root, .member = "spec"};
+    for (const auto& plugin : pipeline) {
+        const Json& value = plugin->policy_of(runtime);
+        if (value.is_null()) continue;
+        const merge::Place group = {.outer = &spec, .member = plugin->policy()->group};
+        const merge::Place place = {.outer = &group, .member = plugin->policy()->member};
+        if (auto shape = check_shape(value, *plugin->policy()->shape, place); !shape) return shape;
+    }
+    return {};
+}
+
+}  // namespace runtime

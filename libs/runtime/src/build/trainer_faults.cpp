@@ -1,0 +1,149 @@
+#include "build/trainer_faults.hpp"
+
+#include "api/names.hpp"
+#include "api/quantity.hpp"
+#include "resources/resource_faults.hpp"
+#include "resources/resources.hpp"
+#include "template/edit.hpp"
+#include "template/replicated_jobs.hpp"
+
+namespace runtime {
+namespace {
+
+using api::FieldErrors;
+using api::FieldErrorType;
+using api::Json;
+
+constexpr const char* per_node_path = "spec.trainer.resourcesPerNode";
+
+bool is_less(const Json& left, const Json& right) {
+    const auto a = api::parse_quantity(left);
+    const auto b = api::parse_quantity(right);
+    return a && b && *a < *b;
+}
+
+std::string words(const Json& quantity) {
+    return quantity.is_string() ? std::string(quantity.as_string()) : to_json(quantity);
+}
+
+// Of one list of `per_node`: each of its quantities, and the one of `others` that it must not be below
+// (limits) or above (requests).
+void compare(const Json& merged, const Json& per_node, bool limits, FieldErrors& errors) {
+    const char* const list = limits ? "limits" : "requests";
+    const char* const others = limits ? "requests" : "limits";
+    for (const auto& [name, quantity] : per_node[list].members()) {
+        const Json& other = merged[others][name];
+        const bool is_of_job = per_node[others].contains(name);
+        if (!can_be_overcommitted(name)) continue;  // unusable_resources() tells
+        // Both of them are the TrainJob's: once is enough.
+        if (!limits && is_of_job) continue;
+        if (!(limits ? is_less(quantity, other) : is_less(other, quantity))) continue;
+        errors.push_back({FieldErrorType::invalid,
+                          std::string(per_node_path) + "." + list + "[" + name + "]",
+                          quantity,
+                          std::string(limits ? "below the request " : "above the limit ") + words(other) +
+                              (is_of_job ? "" : " of the runtime"),
+                          {}});
+    }
+}
+
+// Which of its lists says it; empty if that is the runtime.
+std::string_view list_of_job(const Json& per_node, const ResourceFault& fault) {
+    if (per_node[fault.list].contains(fault.name)) return fault.list;
+    const std::string_view other = fault.list == "limits" ? "requests" : "limits";
+    return per_node[other].contains(fault.name) ? other : std::string_view();
+}
+
+// `per_node` is what the container gets; null: nothing.
+void add_resource_faults(const Json& resources, const Json& per_node, const std::string& where,
+                         const api::TrainJob& job, FieldErrors& errors) {
+    const auto merged = merged_resources(resources, per_node);
+    if (!merged) return;  // an error of its own
+    for (ResourceFault& fault : resource_faults(*merged)) {
+        const std::string_view list = list_of_job(per_node, fault);
+        if (list.empty())
+            errors.push_back({FieldErrorType::invalid,
+                              "spec.runtimeRef",
+                              job.runtime_ref.name,
+                              where + ": " + fault.place() + " " + fault.rule,
+                              {}});
+        else
+            errors.push_back({FieldErrorType::invalid,
+                              std::string(per_node_path) + "." + std::string(list) + "[" + fault.name + "]",
+                              std::move(fault.value),
+                              std::move(fault.rule),
+                              {}});
+    }
+}
+
+std::string place_of(const Json& replicated_job, const Json& container) {
+    return "job " + std::string(replicated_job["name"].as_string()) + ", container " +
+           std::string(container["name"].as_string());
+}
+
+}  // namespace
+
+bool takes_program(const Json& job) {
+    return job["template"]["metadata"]["labels"][api::ancestor_label].as_string() == api::ancestor_trainer;
+}
+
+FieldErrors image_faults(const Json& runtime, const api::TrainJob& job) {
+    FieldErrors errors;
+    const bool has_own = !job.spec["trainer"]["image"].empty();
+    for (const Json& replicated : jobs_of(runtime).items())
+        for (const std::string_view list : {"initContainers", "containers"})
+            for (const Json& container : pod_spec_of(replicated)[list].items()) {
+                if (!container["image"].empty()) continue;
+                const std::string_view name = container["name"].as_string();
+                const std::string where = place_of(replicated, container);
+                const bool takes_own =
+                    takes_program(replicated) && list == "containers" && name == api::node_container;
+                if (!takes_own)
+                    errors.push_back({FieldErrorType::invalid,
+                                      "spec.runtimeRef",
+                                      job.runtime_ref.name,
+                                      where + " has no image in the runtime",
+                                      {}});
+                else if (!has_own)
+                    errors.push_back({FieldErrorType::required,
+                                      "spec.trainer.image",
+                                      {},
+                                      where + " has no image in the runtime either",
+                                      {}});
+            }
+    return errors;
+}
+
+FieldErrors limit_faults(const Json& runtime, const api::TrainJob& job, const ActivePlugins& plugins) {
+    FieldErrors errors;
+    const Json& per_node = job.spec["trainer"]["resourcesPerNode"];
+    if (per_node.empty()) return errors;
+    for (const Json& replicated : jobs_of(runtime).items()) {
+        const Json* node = find_named(pod_spec_of(replicated)["containers"], api::node_container);
+        if (!node || !plugins.gets_resources_per_node(replicated)) continue;
+        const auto merged = merged_resources((*node)["resources"], per_node);
+        if (!merged) continue;  // an error of its own
+        compare(*merged, per_node, true, errors);
+        compare(*merged, per_node, false, errors);
+    }
+    return errors;
+}
+
+FieldErrors unusable_resources(const Json& runtime, const api::TrainJob& job, const ActivePlugins& plugins) {
+    static const Json nothing;
+    FieldErrors errors;
+    const Json& own = job.spec["trainer"]["resourcesPerNode"];
+    for (const Json& replicated : jobs_of(runtime).items()) {
+        if (replicated["replicas"].int_or(1) == 0) continue;  // it has no Pods
+        const bool takes_own = plugins.gets_resources_per_node(replicated);
+        for (const std::string_view list : {"initContainers", "containers"})
+            for (const Json& container : pod_spec_of(replicated)[list].items()) {
+                const bool is_node = list == "containers" && container["name"] == api::node_container;
+                add_resource_faults(container["resources"], takes_own && is_node ? own : nothing,
+                                    place_of(replicated, container), job, errors);
+            }
+    }
+    return errors;
+}
+
+}  // namespace runtime

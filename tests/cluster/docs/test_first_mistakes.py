@@ -1,0 +1,94 @@
+"""The mistakes of a first day, and the words that come back."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+from jobs import train_job
+from progress import resume, until, until_held, until_runs
+from rest import conditions, wait_for
+
+PROGRAM = pathlib.Path(os.environ["SIGNALBOX_BIN_DIR"]) / "kubectl-trainjob"
+
+
+@pytest.fixture
+def apply(signalbox, kubectl):
+    """Returns a function that applies a TrainJob and returns the words of its refusal."""
+    def run(job, *options):
+        with pytest.raises(RuntimeError) as refused:
+            kubectl("apply", "-f", "-", *options, input=json.dumps(job))
+        return str(refused.value)
+    return run
+
+
+@pytest.fixture
+def explain(signalbox, kubeconfig):
+    def run(name):
+        return subprocess.run([PROGRAM, "explain", name], capture_output=True, text=True, timeout=60, check=True,
+                              env={**os.environ, "KUBECONFIG": str(kubeconfig)}).stdout
+    return run
+
+
+def job_of(name, runtime="torch-distributed", trainer=None, **spec):
+    job = train_job(name, runtime, **spec)
+    job["spec"]["trainer"].update(trainer or {})
+    return job
+
+
+def running(screen):
+    """Returns the line of a running job's state, "" of any other."""
+    line = screen.splitlines()[1]
+    return line if line.startswith("State     running") else ""
+
+
+def columns(kubectl, name):
+    return kubectl("get", "trainjob", name, "--no-headers").split()[1:3]
+
+
+def test_a_gpu_without_its_domain_is_refused_with_its_name(apply):
+    said = apply(job_of("gpus", trainer={"resourcesPerNode": {"requests": {"gpu": 8}}}))
+    assert ('spec.trainer.resourcesPerNode.requests[gpu]: Invalid value: "gpu": is no resource of a container; '
+            'did you mean "nvidia.com/gpu"?') in said
+
+
+def test_half_a_gpu_is_refused(apply):
+    said = apply(job_of("half", trainer={"resourcesPerNode": {"limits": {"nvidia.com/gpu": "500m"}}}))
+    assert 'spec.trainer.resourcesPerNode.limits[nvidia.com/gpu]: Invalid value: "500m": must be a whole number' in said
+
+
+def test_a_misspelt_runtime_is_refused_with_the_nearest_name(apply):
+    said = apply(job_of("typo", "torch-distribted"))
+    assert ('spec.runtimeRef: Invalid value: "torch-distribted": ClusterTrainingRuntime not found: it must be created before the '
+            'TrainJob; did you mean "torch-distributed"?') in said
+
+
+def test_no_nodes_are_a_warning_since_the_train_job_completes_without_a_pod(apply, rest):
+    job = job_of("none", trainer={"numNodes": 0})
+    said = apply(job, "--dry-run=server", "--warnings-as-errors")
+    assert "Warning: spec.trainer.numNodes is 0: no Pod trains, and the TrainJob ends as Complete" in said
+    rest.create(job)
+    until(rest, "none", "Complete")
+    assert not [pod for pod in rest.list("pods") if pod["metadata"]["name"].startswith("none-")]
+
+
+def test_a_deadline_that_passed_says_how_long_it_was_and_since_when_the_train_job_has_failed(kubectl, rest, explain):
+    rest.create(job_of("late", seconds="never", activeDeadlineSeconds=2))
+    until(rest, "late", "Failed", "DeadlineExceeded")
+    message = "TrainJob exceeded its active deadline of 2s: spec.activeDeadlineSeconds"
+    assert conditions(rest.get("trainjobs", "late"))["Failed"]["message"] == message
+    assert columns(kubectl, "late") == ["Failed", "DeadlineExceeded"]
+    state, said = explain("late").splitlines()[1:3]
+    assert state.startswith("State     failed ") and state.endswith(" ago (DeadlineExceeded)") and said.strip() == message
+
+
+def test_a_resumed_train_job_shows_what_it_does_now_and_since_when(kubectl, rest, explain):
+    rest.create(job_of("night", seconds="never", suspend=True))
+    until_held(rest, "night")
+    resume(rest, "night")
+    until_runs(rest, "night")
+    assert columns(kubectl, "night") == ["Created", "JobsCreationSucceeded"]
+    state = wait_for("its Pods", lambda: running(explain("night")))
+    assert state.startswith("State     running for ") and state.endswith(" (Resumed)")

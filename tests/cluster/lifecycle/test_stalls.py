@@ -1,0 +1,59 @@
+"""TrainJobs whose JobSet does not start say why."""
+
+from jobs import runtime, train_job
+from progress import pods, until, until_runs
+from rest import conditions, wait_for
+
+
+def two_steps(name, **job_set):
+    """Returns a runtime with another job before the trainer's."""
+    made = runtime(name)
+    spec = made["spec"]["template"]["spec"]
+    node = spec["replicatedJobs"][0]
+    first = {"name": "first", "template": {"spec": {"template": {
+        "metadata": {"labels": {"signalbox.test/run-seconds": "never"}},
+        "spec": {"containers": [{"name": "first", "image": "registry.example.com/first:1"}]}}}}}
+    spec["replicatedJobs"] = [first, node]
+    spec.update(job_set)
+    return made
+
+
+def quota(rest, **hard):
+    name = next(iter(hard))
+    rest.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": name},
+                 "spec": {"hard": {"count/jobs.batch" if name == "jobs" else name: str(hard[name])}}})
+    wait_for("the quota", lambda: rest.get("resourcequotas", name).get("status", {}).get("used"))
+
+
+def test_a_job_without_jobs_or_pods_says_why_and_one_that_waits_for_others_does_not(signalbox, rest):
+    rest.create(runtime())
+    waits = two_steps("waits-for-another")
+    waits["spec"]["template"]["spec"]["replicatedJobs"][1]["dependsOn"] = [{"name": "first", "status": "Complete"}]
+    rest.create(waits)
+    rest.create(train_job("waiting", "waits-for-another", seconds="never"))
+    until_runs(rest, "waiting")
+    ordered = two_steps("starts-in-order", startupPolicy={"startupPolicyOrder": "InOrder"})
+    # Its Pod stays Pending.
+    ordered["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["nodeSelector"] = {"no": "node"}
+    rest.create(ordered)
+    rest.create(train_job("ordered", "starts-in-order", seconds="never"))
+    wait_for("its first Pod", lambda: pods(rest, "ordered"))
+    quota(rest, pods=2)
+    rest.create(train_job("no-pods", seconds="never"))
+    wait_for("its Job", lambda: rest.get("jobs", "no-pods-node-0"))
+    quota(rest, jobs=3)
+    rest.create(train_job("no-jobs", seconds="never"))
+    for name, reason in (("no-pods", "PodsNotCreated"), ("no-jobs", "JobsNotCreated")):
+        job = until(rest, name, "Stalled", reason, timeout=60)
+        said = job["status"]["conditions"][-1]
+        assert said["type"] == "Stalled" and "exceeded quota" in said["message"]
+        assert conditions(job)["Created"]["status"] == "True"
+    assert conditions(rest.get("trainjobs", "no-pods"))["Stalled"]["message"].startswith("job node: ")
+    rest.delete("resourcequotas", "jobs")
+    rest.delete("resourcequotas", "pods")
+    for name in ("no-pods", "no-jobs"):
+        wait_for(f"{name} to go on", lambda: "Stalled" not in conditions(rest.get("trainjobs", name)), 60)
+        until_runs(rest, name)
+    # By now these have waited for more than half a minute, too.
+    for name in ("waiting", "ordered"):
+        assert "Stalled" not in conditions(rest.get("trainjobs", name))

@@ -1,0 +1,235 @@
+#include "lifecycle/stall.hpp"
+
+#include "lifecycle/state.hpp"
+#include "story.hpp"
+
+namespace lifecycle {
+namespace {
+
+// Its JobSet was made at the start, and has no status yet.
+Observed not_begun() {
+    Observed observed = running();
+    observed.job_set->replicated_jobs.clear();
+    observed.job->jobs_status.clear();
+    return observed;
+}
+
+Observed without_pods() {
+    Observed observed = running();
+    observed.job_set->replicated_jobs = {{.name = "node"}};
+    observed.job_set->lacks_pods = "node";
+    observed.job->jobs_status = observed.job_set->replicated_jobs;
+    return observed;
+}
+
+Outcome events_say(std::string events) { return {.start_events = std::move(events)}; }
+
+const api::Error no_permission = {
+    .code = api::Errc::forbidden,
+    .message = "jobsets.jobset.x-k8s.io \"job\" is forbidden: User \"u\" cannot patch resource \"jobsets\"",
+    .http_status = 403};
+
+Conclusion look(Story& story, std::chrono::seconds elapsed, const Outcome& outcome = {}) {
+    story.now = start + elapsed;
+    return story.pass(outcome);
+}
+
+bool wants(const Observed& observed, std::chrono::seconds elapsed) {
+    return wants_events(observed, decide(observed, start + elapsed), {}, start + elapsed);
+}
+
+}  // namespace
+
+TEST_CASE("a JobSet without a status stalls its TrainJob after 30 seconds", "[stall]") {
+    Story story{.observed = not_begun()};
+    CHECK(look(story, 0s).requeue_after == 30s);
+    CHECK(look(story, 29s).requeue_after == 1s);
+    CHECK_FALSE(wants(story.observed, 29s));
+    CHECK(story.says() == "Created=True/JobsCreationSucceeded");
+    CHECK(wants(story.observed, 30s));
+    const Conclusion stalled =
+        look(story, 30s, events_say("jobs.batch \"job-node-0\" is forbidden: exceeded quota"));
+    CHECK(story.says() == "Created=True/JobsCreationSucceeded Stalled=True/JobsNotCreated");
+    CHECK(story.message("Stalled") == "jobs.batch \"job-node-0\" is forbidden: exceeded quota");
+    CHECK(stalled.requeue_after == 60s);
+    CHECK(story.reported == "30 JobsNotCreated");
+    CHECK(stalled.events.front().type == EventType::warning);
+}
+
+TEST_CASE("where no event says why Jobs are missing, the JobSet controller says nothing", "[stall]") {
+    Story story{.observed = not_begun()};
+    look(story, 0s);
+    look(story, 30s, events_say(""));
+    CHECK(story.message("Stalled") == "the JobSet controller says nothing");
+}
+
+TEST_CASE("missing Pods are named by their replicated job", "[stall]") {
+    Story story{.observed = without_pods()};
+    look(story, 0s);
+    look(story, 30s, events_say("pods \"job-node-0-0-x\" is forbidden: exceeded quota"));
+    CHECK(story.says() == "Created=True/JobsCreationSucceeded Stalled=True/PodsNotCreated");
+    CHECK(story.message("Stalled") == "job node: pods \"job-node-0-0-x\" is forbidden: exceeded quota");
+}
+
+TEST_CASE("Pods that are missing for less than ten minutes stall no TrainJob unless an event says why",
+          "[stall]") {
+    Story story{.observed = without_pods()};
+    look(story, 0s);
+    CHECK(wants(story.observed, 30s));
+    CHECK(look(story, 30s, events_say("")).requeue_after == 60s);
+    CHECK_FALSE(wants(story.observed, 89s));
+    for (std::chrono::seconds elapsed = 90s; elapsed < 600s; elapsed += 60s)
+        look(story, elapsed, events_say(""));
+    CHECK(story.says() == "Created=True/JobsCreationSucceeded");
+    SECTION("they come") {
+        story.observed.job_set = running().job_set;
+        CHECK_FALSE(look(story, 600s).retry_state.stall);
+    }
+    SECTION("there is an event") {
+        look(story, 580s, events_say("exceeded quota"));
+        CHECK(story.message("Stalled") == "job node: exceeded quota");
+        look(story, 1200s, events_say(""));
+        CHECK(story.message("Stalled") == "job node: exceeded quota");
+    }
+    SECTION("there is none") {
+        look(story, 600s, events_say(""));
+        CHECK(story.message("Stalled") == "job node: no event says why its Pods are not there");
+    }
+}
+
+TEST_CASE("the timer begins when the JobSet is created", "[stall]") {
+    Story story;
+    CHECK(look(story, 5s, {.job_set_written = true}).requeue_after == 30s);
+    story.observed.job_set = job_set_of(*story.observed.job);
+    story.observed.job_set->replicated_jobs.clear();
+    CHECK(wants(story.observed, 35s));
+}
+
+TEST_CASE("events are read once a minute, and a text without news is no write", "[stall]") {
+    Story story{.observed = not_begun()};
+    look(story, 0s);
+    look(story, 30s, events_say("first"));
+    CHECK_FALSE(wants(story.observed, 89s));
+    CHECK(wants(story.observed, 90s));
+    CHECK_FALSE(look(story, 60s).status_changed);
+    CHECK_FALSE(look(story, 90s, events_say("first")).status_changed);
+    look(story, 150s, events_say("second"));
+    CHECK(story.message("Stalled") == "second");
+}
+
+TEST_CASE("warnings of a stall come at once, after five minutes and every half an hour", "[stall]") {
+    Story story{.observed = not_begun()};
+    for (std::chrono::seconds elapsed = 0s; elapsed <= 75min; elapsed += 30s)
+        look(story, elapsed, events_say("no"));
+    CHECK(story.reported ==
+          "30 JobsNotCreated, 300 JobsNotCreated, 2100 JobsNotCreated, 3900 JobsNotCreated");
+}
+
+TEST_CASE("a stall ends with its cause, with a suspension, and with the job", "[stall]") {
+    struct Case {
+        const char* name;
+        void (*ends)(Observed& observed);
+        const char* says;
+    };
+    const Case cases[] = {
+        {"Pods", [](Observed& o) { o.job_set->replicated_jobs = {{.name = "node", .active = 1}}; },
+         "Created=True/JobsCreationSucceeded"},
+        {"a suspension", [](Observed& o) { o.job->suspend = o.job_set->suspend = true; },
+         "Created=True/JobsCreationSucceeded Suspended=True/Suspended"},
+        {"the end",
+         [](Observed& o) { o.job_set->finished = condition("Failed", "True", "FailedJobs", start + 40s); },
+         "Created=True/JobsCreationSucceeded Failed=True/FailedJobs"},
+    };
+    for (const Case& c : cases) {
+        INFO(c.name);
+        Story story{.observed = not_begun()};
+        look(story, 0s);
+        look(story, 30s, events_say("no"));
+        c.ends(story.observed);
+        look(story, 45s);
+        if (story.observed.job->suspend) look(story, 46s);
+        CHECK(story.says() == c.says);
+        CHECK_FALSE(story.observed.retry_state.stall);
+    }
+}
+
+TEST_CASE("a cause begins anew after another one", "[stall]") {
+    Story story{.observed = not_begun()};
+    look(story, 0s);
+    look(story, 30s, events_say("no"));
+    story.observed.job_set = without_pods().job_set;
+    CHECK(look(story, 40s).requeue_after == 30s);
+    CHECK(story.says() == "Created=True/JobsCreationSucceeded");
+    CHECK(wants(story.observed, 70s));
+}
+
+TEST_CASE("a stall that is stored outlasts a restart, and has no second warning at once", "[stall]") {
+    Story story{.observed = not_begun()};
+    look(story, 0s);
+    look(story, 30s, events_say("no"));
+    story.observed.retry_state = {};
+    story.reported.clear();
+    CHECK(wants(story.observed, 40s));
+    look(story, 40s, events_say("no"));
+    CHECK(story.says() == "Created=True/JobsCreationSucceeded Stalled=True/JobsNotCreated");
+    CHECK(story.reported.empty());
+}
+
+TEST_CASE("a resume that cannot be applied stalls the job after 15 seconds", "[stall]") {
+    struct Case {
+        api::Error error;
+        const char* reason;
+    };
+    for (const Case& c : {Case{lost_connection, "APIServerError"}, Case{no_permission, "PermissionDenied"}}) {
+        INFO(c.reason);
+        Story story{.observed = suspended()};
+        story.observed.job->suspend = false;
+        story.observed.job->conditions = {created(), condition("Suspended", "False", "Resumed")};
+        story.until(14s, refused(c.error));
+        CHECK(story.says().find("Stalled") == std::string::npos);
+        story.until(20s, refused(c.error));
+        CHECK(story.says() == "Suspended=False/Resumed Created=True/JobsCreationSucceeded Stalled=True/" +
+                                  std::string(c.reason));
+        CHECK(story.message("Stalled") == "JobSet default/job: " + api::describe(c.error));
+        story.observed.job_set->suspend = false;
+        look(story, 60s);
+        CHECK(story.says() == "Suspended=False/Resumed Created=True/JobsCreationSucceeded");
+    }
+}
+
+TEST_CASE("a conflict neither states a stall nor takes it back", "[stall]") {
+    Story story{.observed = not_begun()};
+    look(story, 0s);
+    look(story, 30s, events_say("no"));
+    const api::Error conflict = {.code = api::Errc::conflict, .message = "changed", .http_status = 409};
+    look(story, 40s, refused(conflict));
+    CHECK(story.says() == "Created=True/JobsCreationSucceeded Stalled=True/JobsNotCreated");
+}
+
+TEST_CASE("a wait for Pods or a deletion that lasts five minutes is a stall", "[stall]") {
+    struct Case {
+        Outcome outcome;
+        bool deleted;
+        const char* reason;
+    };
+    for (const Case& c :
+         {Case{{.result = Waiting{"spec.replicatedJobs must not change"}}, false, "WaitingForPods"},
+          Case{{}, true, "WaitingForDeletion"}}) {
+        INFO(c.reason);
+        Story story{.observed = suspended()};
+        if (c.deleted) story.observed.job_set->meta.deletion = start;
+        CHECK(look(story, 0s, c.outcome).requeue_after == 300s);
+        look(story, 299s, c.outcome);
+        CHECK(story.says().find("Stalled") == std::string::npos);
+        look(story, 300s, c.outcome);
+        CHECK(story.says().ends_with(std::string("Stalled=True/") + c.reason));
+    }
+}
+
+TEST_CASE("the state of a stalled job is blocked", "[stall]") {
+    Observed observed = not_begun();
+    observed.job->conditions.push_back(condition("Stalled", "True", "JobsNotCreated"));
+    CHECK(state_of(*observed.job) == State::blocked);
+}
+
+}  // namespace lifecycle

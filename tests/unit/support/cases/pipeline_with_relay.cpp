@@ -1,0 +1,11 @@
+#include "relay.hpp"
+
+namespace runtime {
+
+Pipeline pipeline_with_relay() {
+    Pipeline pipeline = make_pipeline({});
+    pipeline.insert(pipeline.end() - 1, make_relay());
+    return pipeline;
+}
+
+}  // namespace runtime

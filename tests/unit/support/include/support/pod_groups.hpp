@@ -1,0 +1,12 @@
+#pragma once
+#include "api/resource.hpp"
+
+/// The PodGroups of the two ways of gang scheduling, as their projects name them.
+namespace test {
+
+inline constexpr api::Resource pod_groups = {"scheduling.x-k8s.io", "v1alpha1", "podgroups", true,
+                                             "PodGroup"};
+inline constexpr api::Resource volcano_pod_groups = {"scheduling.volcano.sh", "v1beta1", "podgroups", true,
+                                                     "PodGroup"};
+
+}  // namespace test
