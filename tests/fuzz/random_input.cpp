@@ -35,6 +35,9 @@ std::set<std::string> names_in(const Json& list) {
     return names;
 }
 
+// maxItems of containerNames in the CRDs.
+constexpr std::size_t most_container_names = 8;
+
 const Json& pod_spec_of(const Json& job) { return job["template"]["spec"]["template"]["spec"]; }
 Json* pod_spec_of(Json& job) { return find_at(job, {"template", "spec", "template", "spec"}); }
 
@@ -77,10 +80,13 @@ void settle_policies(SchemaValues& values, Json& runtime_spec) {
         if (jobs.empty() || !values.mostly()) continue;
         const Json& job = jobs[values.below(jobs.size())];
         (*target)["jobName"] = job["name"];
-        Json& names = (*target)["containerNames"] = Json::array();
+        std::set<std::string> names;
         for (const char* list : {"initContainers", "containers"})
             for (const std::string& name : names_in(pod_spec_of(job)[list]))
-                if (values.maybe(60) || names.items().empty()) names.push_back(name);
+                if (names.size() < most_container_names && (values.maybe(60) || names.empty()))
+                    names.insert(name);
+        Json& listed = (*target)["containerNames"] = Json::array();
+        for (const std::string& name : names) listed.push_back(name);
     }
 }
 

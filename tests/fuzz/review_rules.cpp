@@ -40,8 +40,11 @@ std::string check_runtime(const Input& input, const runtime::Pipeline& pipeline,
     for (const Findings* findings : {&created, &updated})
         if (auto broken = check_findings(*findings); !broken.empty()) return broken;
     if (auto broken = check_update(created, updated); !broken.empty()) return broken;
-    if (!runtime::validate_runtime(input.runtime, input.runtime, pipeline).errors.empty())
-        return "a runtime cannot stay what it is";
+    if (const Findings unchanged = runtime::validate_runtime(input.runtime, input.runtime, pipeline);
+        !unchanged.errors.empty()) {
+        const api::FieldError& error = *unchanged.errors.begin();
+        return "a runtime cannot stay what it is: " + error.field + ": " + error.detail;
+    }
     admitted = created.errors.empty();
     return {};
 }
