@@ -36,6 +36,7 @@ class ApiServer(ScriptedApiServer):
         self.stored = {}  # trainerStatus by job
         self.versions = {}
         self.writes = []
+        self.fields = set()  # of the status, that writes had
         self.trouble = None  # the status of every write, if set
         self.delay = 0
         self.reviews = 0
@@ -92,6 +93,7 @@ class ApiServer(ScriptedApiServer):
         if self.trouble:
             return self.send(request, self.trouble, {"kind": "Status", "code": self.trouble, "message": "no luck"})
         self.versions[job] = self.versions.get(job, 1) + 1
+        self.fields |= set(applied["status"])
         self.stored[job] = applied["status"]["trainerStatus"]
         self.writes.append((job, self.stored[job]))
         return self.send(request, 200, self.train_job(job))
@@ -100,14 +102,14 @@ class ApiServer(ScriptedApiServer):
 class Server:
     """A running process. A context manager that ends it if the test has not."""
 
-    def __init__(self, directory, api, *options, in_secret=False):
+    def __init__(self, directory, api, *options, in_secret=False, program=BINARY):
         self.cert, self.key = make_certificate(directory)
         certificate = ["--progress-cert-secret=ns/cert", "--progress-service=ns/progress"] if in_secret else [
             "--progress-tls-cert", str(self.cert), "--progress-tls-key", str(self.key)]
         self._log = directory / "progress.log"
         with open(self._log, "wb") as log:
             self.process = subprocess.Popen(
-                [BINARY, "--serve=progress", "--kubeconfig", str(write_kubeconfig(directory, api.port)), "--shutdown-delay=0s",
+                [program, "--serve=progress", "--kubeconfig", str(write_kubeconfig(directory, api.port)), "--shutdown-delay=0s",
                  "--progress-listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", *certificate, *options], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def __enter__(self):
@@ -161,6 +163,15 @@ class Server:
         finally:
             if not connection:
                 mine.close()
+
+    def begin_report(self, job, sent):
+        """Returns a connection that promises a report of 60,000 bytes and has sent `sent` of them."""
+        connection = self.connect()
+        connection.putrequest("POST", path_of(job))
+        connection.putheader("Authorization", f"Bearer {token_of(job)}")
+        connection.putheader("Content-Length", "60000")
+        connection.endheaders(b" " * sent)
+        return connection
 
 
 def report(percentage):

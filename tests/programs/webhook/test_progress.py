@@ -75,6 +75,24 @@ def test_an_invalid_report_is_refused_before_any_write(shared):
     assert len(api.writes) == writes
 
 
+def test_a_report_of_the_last_minute_that_is_sent_again_changes_nothing(tmp_path):
+    """An older one counts as a report by another clock: it is shown, but it touches nothing else of the status."""
+    with ApiServer() as api, Server(tmp_path, api, "--progress-interval=1s") as server:
+        old, new = report(10), report(20)
+        old["trainerStatus"]["lastUpdatedTime"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 20))
+        for body in (old, new, old):
+            assert server.post("replayed", body)[0] == 200
+        wait_for("the newest report", lambda: api.stored["replayed"]["progressPercentage"] == 20, interval=0.1)
+        assert server.post("replayed", old)[0] == 200
+        ancient = report(30)
+        ancient["trainerStatus"]["lastUpdatedTime"] = "2026-01-15T10:00:00Z"
+        assert server.post("replayed", ancient)[0] == 200
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(20) == 0
+        assert [stored["progressPercentage"] for _, stored in api.writes] == [10, 20, 30]
+        assert api.fields == {"trainerStatus"}
+
+
 def test_reports_of_many_jobs_over_one_connection_are_all_stored(shared):
     api, server = shared
     with contextlib.closing(server.connect()) as connection:

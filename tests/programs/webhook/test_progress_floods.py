@@ -4,6 +4,7 @@ import concurrent.futures
 import contextlib
 import http.client
 import socket
+import time
 
 from progress_program import ApiServer, Server, path_of, report, token_of
 from webhook_program import ApiServer as OfAdmission
@@ -36,6 +37,36 @@ def test_more_pods_than_connections_all_report(tmp_path):
                 if headers.get("Connection") == "close":
                     kept.pop(i).close()
         assert len(kept) == 12
+
+
+def test_slow_senders_make_room_for_pods_and_are_answered_in_the_end(tmp_path):
+    with ApiServer() as api, Server(tmp_path, api, "--progress-source-rate=0", "--max-connections=16") as server, contextlib.ExitStack() as flood:
+        wait_for("readiness", lambda: server.admin("/readyz")[0] == 200, interval=0.02)
+        slow = [flood.enter_context(contextlib.closing(server.begin_report("job", 1000))) for _ in range(40)]
+        began = time.monotonic()
+        for i in range(20):
+            assert server.post("honest", report(i), token_of("honest"))[0] == 200
+        assert time.monotonic() - began < 10
+        # The others were ended for those that came later. A body has ten seconds, however it drips.
+        last = slow[-1]
+        with contextlib.suppress(OSError):
+            for _ in range(40):
+                last.send(b" ")
+                time.sleep(0.5)
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            assert last.getresponse().status == 408
+        assert time.monotonic() - began < 25
+        assert "job" not in api.stored
+
+
+def test_a_token_that_expires_on_a_kept_connection_is_forbidden(tmp_path):
+    """Its review is remembered for no longer than it lasts, but for a minute by which clocks may differ."""
+    with ApiServer() as api, Server(tmp_path, api, "--progress-source-rate=0") as server, contextlib.closing(server.connect()) as connection:
+        wait_for("readiness", lambda: server.admin("/readyz")[0] == 200, interval=0.02)
+        token = token_of("job", lasts=-57)
+        assert server.post("job", report(1), token, connection)[0] == 200
+        wait_for("the refusal", lambda: server.post("job", report(2), token, connection)[0] == 403, timeout=10)
+        assert api.stored["job"]["progressPercentage"] == 1
 
 
 def test_forged_tokens_cause_few_token_reviews_and_no_reads(tmp_path):
