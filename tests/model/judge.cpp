@@ -12,8 +12,6 @@ using api::Json;
 
 constexpr std::string_view train_jobs_name = "trainjobs.trainer.kubeflow.org";
 constexpr std::string_view job_sets_name = "jobsets.jobset.x-k8s.io";
-// The longest time from the read of a reconcile to its write.
-constexpr std::chrono::seconds longest_pass{25};
 // The longest time until everything is done if nothing fails.
 constexpr std::chrono::seconds promptly{3};
 // From an object's answer to the write that rests on it, if nothing is slow.
@@ -115,6 +113,7 @@ void Invariants::changed(const Kind& kind, const api::ObjectKey& key, const Json
     if (kind.kind == "JobSet" && !after.is_null() && api::parse_job_set(after).any_active() &&
         (before.is_null() || !api::parse_job_set(before).any_active()))
         active_since_[api::parse_meta(after).uid] = agenda_.wall_seconds();
+    if (kind.kind == "JobSet" && !after.is_null()) note_start(before, after);
     if (kind.kind == "JobSet" && !after.is_null() && api::parse_job_set(after).finished)
         finished_since_.try_emplace(api::parse_meta(after).uid, agenda_.wall_seconds());
     if (!by_reconciler) edited_[{std::string(kind.resource), key}] = agenda_.now();
@@ -187,6 +186,7 @@ void Invariants::judge_status(const api::TrainJob& before, const api::TrainJob& 
         complain(name + " is complete and failed");
     judge_times(before, after);
     judge_counts(after);
+    judge_stall(before, after);
     if (!ended && ends && ends->reason == api::reason::deadline_exceeded) judge_deadline(before);
 }
 
@@ -231,12 +231,14 @@ void Invariants::judge_times(const api::TrainJob& before, const api::TrainJob& a
             condition.reason != api::reason::deadline_exceeded &&
             (condition.type == api::condition::complete || condition.type == api::condition::failed);
         if (changes && !says_when_it_ended &&
-            condition.last_transition + clock_skew + longest_pass + late_by < agenda_.wall_seconds())
+            condition.last_transition + clock_skew + longest_reconcile + late_by < agenda_.wall_seconds())
             complain(condition.type + " of " + name + " changes only now, not when it says");
     }
 }
 
-bool Invariants::has_looked() const { return meant_.at - meant_.looked - meant_.stood_still <= longest_pass; }
+bool Invariants::has_looked() const {
+    return meant_.at - meant_.looked - meant_.stood_still <= longest_reconcile;
+}
 
 // Queues release the nodes of a job that is reported suspended and without active Pods. Counts always lag
 // behind the pods a little, so a pod may start between a reconciler's read and its write.

@@ -11,6 +11,9 @@
 
 namespace faults {
 
+/// The longest time from the read of a reconcile to its write.
+inline constexpr std::chrono::seconds longest_reconcile{25};
+
 /// Checks every step of a run for violations, whatever fails. complaints() has the findings.
 class Invariants {
 public:
@@ -67,6 +70,8 @@ private:
     static bool was_corrected_since(const api::Json& job_set, const api::TrainJob& job);
     void judge_status(const api::TrainJob& before, const api::TrainJob& after);
     void judge_deadline(const api::TrainJob& before);
+    void judge_stall(const api::TrainJob& before, const api::TrainJob& after);
+    void note_start(const api::Json& before, const api::Json& after);
     void judge_times(const api::TrainJob& before, const api::TrainJob& after);
     bool has_just_been_edited(const ApiModel::Name& name) const;
     bool has_looked() const;  // whether this reconcile has read the TrainJob live
@@ -93,6 +98,8 @@ private:
     std::map<std::pair<std::string, api::ObjectKey>, kube::SteadyTime> edited_;  // by other writers
     std::map<std::string, api::Time> active_since_;                              // by the JobSet's UID
     std::map<std::string, api::Time> finished_since_;                            // by the JobSet's UID
+    std::map<std::string, api::Time> has_jobs_since_;                            // by the JobSet's UID
+    std::map<std::string, api::Time> has_pods_since_;                            // by the JobSet's UID
     std::set<std::string> job_sets_that_ran_;                                    // their UIDs
     std::map<std::pair<std::string, std::int64_t>, int> recreations_;  // by UID and generation of TrainJobs
     std::map<std::string, int> removed_job_sets_;                    // the reconciler that deleted it, by UID

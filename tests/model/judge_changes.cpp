@@ -1,4 +1,5 @@
-// What a correction of a job meets, and data and work that a change of a suspended one must never lose.
+// What a correction of a job meets, what a stall is read from, and data and work that a change of a suspended
+// one must never lose.
 #include "api/job_set.hpp"
 #include "api/notes.hpp"
 #include "judge.hpp"
@@ -48,6 +49,38 @@ bool Invariants::was_corrected_since(const Json& job_set, const api::TrainJob& j
     const Json& image = job.spec["trainer"]["image"];
     return !lifecycle::had_job_set(job) && image.is_string() &&
            pod["containers"][std::size_t{0}]["image"] != image;
+}
+
+void Invariants::note_start(const Json& before, const Json& after) {
+    const auto note = [&](std::map<std::string, api::Time>& since, bool was, bool is) {
+        if (!is)
+            since.erase(api::parse_meta(after).uid);
+        else if (!was)
+            since[api::parse_meta(after).uid] = agenda_.wall_seconds();
+    };
+    const api::JobSet is = api::parse_job_set(after);
+    const api::JobSet was = before.is_null() ? api::JobSet() : api::parse_job_set(before);
+    const auto has_pods = [](const api::JobSet& job_set) {
+        return !job_set.replicated_jobs.empty() && job_set.lacks_pods.empty();
+    };
+    note(has_jobs_since_, !was.replicated_jobs.empty(), !is.replicated_jobs.empty());
+    note(has_pods_since_, has_pods(was), has_pods(is));
+}
+
+// A job is reported as stalled by what a live read shows, since caches may be old.
+void Invariants::judge_stall(const api::TrainJob& before, const api::TrainJob& after) {
+    const api::Condition* stalled = api::find_condition(after.conditions, api::condition::stalled);
+    const api::Condition* known = api::find_condition(before.conditions, api::condition::stalled);
+    if (!stalled || (known && known->reason == stalled->reason)) return;
+    const bool lacks_jobs = stalled->reason == api::reason::jobs_not_created;
+    if (!lacks_jobs && stalled->reason != api::reason::pods_not_created) return;
+    const std::string name = api::to_string(after.meta.key());
+    if (!has_looked()) return complain(name + " was reported as stalled without a look at its JobSet");
+    const Stored* job_set = own_job_set(after.meta.key());
+    const auto& started = lacks_jobs ? has_jobs_since_ : has_pods_since_;
+    const auto since = job_set ? started.find(job_set->uid()) : started.end();
+    if (since != started.end() && since->second < meant_.looked)
+        complain(name + " was reported as stalled although its JobSet had started");
 }
 
 void Invariants::judge_recreation(const Json& before, const api::TrainJob& job) {

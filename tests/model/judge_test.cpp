@@ -182,6 +182,40 @@ TEST_CASE("the judge objects to the loss of what pods have written") {
     }
 }
 
+TEST_CASE("the judge objects to a stall that is over before the reconciler reads it") {
+    struct Row {
+        const char* title;
+        const char* reason;
+        bool has_jobs;
+        bool objection;
+    };
+    for (const Row& row : {Row{"its Jobs are there", "JobsNotCreated", true, true},
+                           Row{"there are no Jobs", "JobsNotCreated", false, false},
+                           Row{"its Pods are there", "PodsNotCreated", true, true},
+                           Row{"another cause", "WaitingForPods", true, false}}) {
+        CAPTURE(row.title);
+        Trial trial;
+        trial.world.api.handle(kube::create(kube::resources::train_jobs, parsed(R"({
+            "apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob",
+            "metadata":{"name":"job","namespace":"ns"},"spec":{}})")));
+        Json running = job_set("job");
+        running["metadata"]["ownerReferences"].items().front()["uid"] =
+            trial.world.api.find("trainjobs.trainer.kubeflow.org", {"ns", "job"})->uid();
+        running["spec"]["suspend"] = false;
+        trial.ask(kube::apply_new(kube::resources::job_sets, running));
+        if (row.has_jobs)
+            trial.world.api.handle(kube::merge_patch_status(
+                kube::resources::job_sets, {"ns", "job"},
+                parsed(R"({"status":{"replicatedJobsStatus":[{"name":"node","active":1}]}})")));
+        trial.world.agenda.run_for(std::chrono::seconds(40));
+        Json status = parsed(R"({"status":{"conditions":[{"type":"Stalled","status":"True","message":"",
+            "lastTransitionTime":"2026-01-15T00:00:00Z"}]}})");
+        status["status"]["conditions"].items().front()["reason"] = row.reason;
+        trial.ask(kube::merge_patch_status(kube::resources::train_jobs, {"ns", "job"}, std::move(status)));
+        CHECK(trial.objects("reported as stalled although its JobSet had started") == row.objection);
+    }
+}
+
 TEST_CASE("an observer knows which reconciler may write by which was granted the lease, and when") {
     using namespace std::chrono_literals;
     constexpr kube::SteadyTime start = VirtualTime::start;

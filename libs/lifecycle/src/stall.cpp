@@ -106,8 +106,13 @@ bool has_lasted(const Stall& stall, const Cause& cause, api::Time now) {
     return now - stall.since >= cause.lasts;
 }
 
-bool takes_text(const Stall& stall, api::Time now) {
-    return !stall.looked || now >= *stall.looked + text_lasts;
+// Whether this reconcile reads live what it reports: events once a minute, and all before the first report,
+// since caches may be old.
+bool looks(const Observed& observed, const Stall& stall, const Cause& cause, api::Time now) {
+    const bool is_stated = stated(observed, cause);
+    if (!is_stated && !has_lasted(stall, cause, now)) return false;
+    const bool reports_first = !is_stated && now - stall.since >= cause.without_event;
+    return reports_first || !stall.looked || now >= *stall.looked + text_lasts;
 }
 
 bool has_event(const Outcome& outcome) { return outcome.start_events && !outcome.start_events->empty(); }
@@ -151,9 +156,7 @@ bool wants_events(const Observed& observed, const Decision& decision, const Outc
     if (!run || !own_job_set(observed)) return false;
     const Verdict verdict = after(*run, observed, outcome, now);
     if (!verdict.cause || !verdict.cause->is_of_start) return false;
-    const Stall stall = stall_of(observed, *verdict.cause, now);
-    return (stated(observed, *verdict.cause) || has_lasted(stall, *verdict.cause, now)) &&
-           takes_text(stall, now);
+    return looks(observed, stall_of(observed, *verdict.cause, now), *verdict.cause, now);
 }
 
 void report_stall(Conclusion& conclusion, const Observed& observed, const Decision& decision,
@@ -171,8 +174,7 @@ void report_stall(Conclusion& conclusion, const Observed& observed, const Decisi
     const Cause& cause = *verdict.cause;
     const api::Condition* said = stated(observed, cause);
     Stall stall = stall_of(observed, cause, now);
-    const bool takes = (said || has_lasted(stall, cause, now)) && takes_text(stall, now) &&
-                       (!cause.is_of_start || outcome.start_events);
+    const bool takes = looks(observed, stall, cause, now) && (!cause.is_of_start || outcome.start_events);
     if (takes) stall.looked = now;
     if (!said && now - stall.since < (has_event(outcome) ? cause.lasts : cause.without_event)) {
         take_back(conclusion);
