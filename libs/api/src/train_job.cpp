@@ -12,6 +12,11 @@ std::string string_or(const Json& value, std::string_view fallback) {
     return std::string(value.is_string() ? value.as_string() : fallback);
 }
 
+std::optional<Time> parse_time_at(const Json& value) {
+    const auto time = parse_time(value.as_string());
+    return time ? std::optional(*time) : std::nullopt;
+}
+
 TrainJob parse_all_but_spec(const Json& object) {
     const Json& spec = object["spec"];
     TrainJob job;
@@ -19,12 +24,19 @@ TrainJob parse_all_but_spec(const Json& object) {
     job.runtime_ref = parse_runtime_ref(spec);
     job.suspend = spec["suspend"].bool_or(false);
     job.active_deadline_seconds = spec["activeDeadlineSeconds"].as_int();
+    if (const auto ttl = spec["ttlSecondsAfterFinished"].as_int(); ttl && *ttl >= 0)
+        job.ttl_seconds_after_finished = ttl;
     job.managed_by = string_or(spec["managedBy"], managed_by_us);
     const Json& labels = object["metadata"]["labels"];
     job.queue = labels[queue_label].as_string();
     job.is_multikueue_copy = labels.contains(multikueue_label);
-    job.conditions = parse_conditions(object["status"]["conditions"]);
-    job.jobs_status = parse_jobs_status(object["status"]["jobsStatus"]);
+    const Json& status = object["status"];
+    job.conditions = parse_conditions(status["conditions"]);
+    job.jobs_status = parse_jobs_status(status["jobsStatus"]);
+    if (const Json& policy = status["runPolicy"]; policy.is_object())
+        job.run_policy = parse_run_policy(policy);
+    job.start_time = parse_time_at(status["startTime"]);
+    job.completion_time = parse_time_at(status["completionTime"]);
     return job;
 }
 

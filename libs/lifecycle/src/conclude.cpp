@@ -4,6 +4,7 @@
 #include "lifecycle/jobs_status.hpp"
 #include "lifecycle/refusal.hpp"
 #include "lifecycle/requeue.hpp"
+#include "lifecycle/run_policy.hpp"
 #include "lifecycle/ttl.hpp"
 #include "report_stall.hpp"
 #include "retry_state.hpp"
@@ -30,6 +31,11 @@ std::optional<std::chrono::seconds> ahead(std::optional<std::chrono::seconds> le
     return left && left->count() > 0 ? left : std::nullopt;
 }
 
+bool is_end(const api::Condition& condition) {
+    return condition.is_true() &&
+           (condition.type == api::condition::complete || condition.type == api::condition::failed);
+}
+
 // Builds the conclusion of one pass. A member function per decision; the smaller ones are what those share.
 class Concluder {
 public:
@@ -37,11 +43,16 @@ public:
         : observed_(observed), job_(*observed.job), outcome_(outcome), now_(now), options_(options) {
         conclusion_.conditions = job_.conditions;
         conclusion_.jobs_status = job_.jobs_status;
+        conclusion_.run_policy = job_.run_policy;
+        conclusion_.start_time = job_.start_time;
+        conclusion_.completion_time = job_.completion_time;
     }
 
     Conclusion take() && {
         conclusion_.status_changed =
-            conclusion_.conditions != job_.conditions || conclusion_.jobs_status != job_.jobs_status;
+            conclusion_.conditions != job_.conditions || conclusion_.jobs_status != job_.jobs_status ||
+            conclusion_.run_policy != job_.run_policy || conclusion_.start_time != job_.start_time ||
+            conclusion_.completion_time != job_.completion_time;
         for (Event& event : condition_events(job_.conditions, conclusion_.conditions))
             conclusion_.events.push_back(std::move(event));
         return std::move(conclusion_);
@@ -50,15 +61,15 @@ public:
     // What was decided may need a view that could not be had, so no condition changes but to say so.
     void conclude_blindly(const ReadFailed& failed, const Decision& decision) {
         conclusion_.requeue_after =
-            sooner(ahead(time_left(job_, now_)), ahead(time_to_live(job_, observed_.ttl, now_)));
+            sooner(ahead(time_left(observed_, now_)), ahead(time_to_live(job_, observed_.ttl, now_)));
         if (!reports_no_active_pods(observed_)) follow_counts();
         trouble(failed.object, failed.error);
         if (leads_to_build(decision))
             say_what_delays(api::reason::jobs_build_retrying, failed.object, failed.error);
     }
 
-    // It holds up nothing but their conditions. Other trouble has its own retry.
-    void miss_plugins(const ReadFailed& failed) {
+    // It holds up nothing but what depends on it. Other trouble has its own retry.
+    void miss(const ReadFailed& failed) {
         if (conclusion_.retry_state == RetryState()) trouble(failed.object, failed.error);
     }
 
@@ -66,7 +77,28 @@ public:
         report_stall(conclusion_, observed_, decision, outcome_, now_);
     }
 
-    void operator()(const Ignore&) {}
+    // Nothing is written of it but its deletion.
+    void conclude_dispatched(const ReadFailed* unread, const Decision& decision) {
+        const auto* expire = std::get_if<Expire>(&decision);
+        if (!expire) return (*this)(Ignore{});
+        if (unread) return trouble(unread->object, unread->error);
+        (*this)(*expire);
+    }
+
+    // Trouble that no condition tells of is no reason for a write either.
+    void follow_policy_and_times(const Decision& decision) {
+        const auto* failed = std::get_if<WriteFailed>(&outcome_.result);
+        const bool in_trouble = failed && !(failed->write == Write::apply && is_rejection(failed->error));
+        if (in_trouble && conclusion_.conditions == job_.conditions &&
+            conclusion_.jobs_status == job_.jobs_status)
+            return;
+        follow_policy(decision);
+        follow_times();
+    }
+
+    void operator()(const Ignore&) {
+        conclusion_.requeue_after = sooner(time_to_live(job_, observed_.ttl, now_), {});
+    }
 
     void operator()(const StoreTransition&) {
         follow_suspend();
@@ -89,7 +121,7 @@ public:
                       [](const auto& c) { return c.type == api::condition::stalled; });
         follow_job_set();
         // A JobSet that has ended needs no cleaning up.
-        conclusion_.settled = finish.from_job_set && !observed_.ttl && !outcome_.ttl_unread;
+        conclusion_.settled = finish.from_job_set && !observed_.ttl && !outcome_.policy_unread;
         if (!conclusion_.settled) conclusion_.requeue_after = min_requeue;
     }
 
@@ -98,8 +130,8 @@ public:
         conclusion_.jobs_status = jobs_status(observed_);
         follow_generation();
         if (clean_up.delete_job_set) tell_of_deletion();
-        if (outcome_.ttl_unread && std::holds_alternative<Done>(outcome_.result))
-            trouble(outcome_.ttl_unread->object, outcome_.ttl_unread->error);
+        if (outcome_.policy_unread && std::holds_alternative<Done>(outcome_.result))
+            trouble(outcome_.policy_unread->object, outcome_.policy_unread->error);
     }
 
     void operator()(const Expire&) {
@@ -108,16 +140,18 @@ public:
                                       trouble(failed.object, failed.error);
                               },
                               [&](const auto&) {
-                                  conclusion_.events.push_back(
-                                      normal_event(event_reason::ttl_expired,
-                                                   "TrainJob is deleted: the TTL of its runtime has passed"));
+                                  conclusion_.events.push_back(normal_event(
+                                      event_reason::ttl_expired,
+                                      job_.ttl_seconds_after_finished
+                                          ? "TrainJob is deleted: its TTL has passed"
+                                          : "TrainJob is deleted: the TTL of its runtime has passed"));
                               }},
                    outcome_.result);
     }
 
     void operator()(const Run& run) {
         knows_job_set_ = knows_job_set_ || (run.verifies && std::holds_alternative<Done>(outcome_.result));
-        conclusion_.requeue_after = sooner(time_left(job_, now_), {});
+        conclusion_.requeue_after = sooner(time_left(observed_, now_), {});
         merge_plugin_conditions(conclusion_.conditions, outcome_.plugin_conditions, job_.meta.generation,
                                 now_);
         std::visit(
@@ -153,6 +187,33 @@ public:
     }
 
 private:
+    // What the job began with. An ended one keeps what its last status says.
+    void follow_policy(const Decision& decision) {
+        const bool is_fixed = job_.run_policy && had_job_set(job_);
+        if (is_fixed || api::terminal_condition(job_)) return;
+        if (outcome_.run_policy)
+            conclusion_.run_policy = outcome_.run_policy;
+        else if (observed_.snapshot_policy)
+            conclusion_.run_policy = observed_.snapshot_policy;
+        else if (std::holds_alternative<Finish>(decision) && !has_begun(observed_) && observed_.live_policy)
+            conclusion_.run_policy = observed_.live_policy;
+    }
+
+    // Conditions and metadata tell them, so that they are right whatever was written there. Jobs that ended
+    // under older releases have none.
+    void follow_times() {
+        const bool had_ended = api::terminal_condition(job_) != nullptr;
+        const api::Condition* ended = nullptr;
+        for (const api::Condition& condition : conclusion_.conditions)
+            if (is_end(condition)) ended = &condition;
+        if (!had_ended || job_.start_time) {
+            conclusion_.start_time = last_start(conclusion_.conditions, job_.meta.creation);
+            if (!had_ended && job_.suspend) conclusion_.start_time.reset();
+        }
+        if (!had_ended || job_.completion_time)
+            conclusion_.completion_time = ended ? std::optional(ended->last_transition) : std::nullopt;
+    }
+
     bool leads_to_build(const Decision& decision) const {
         const auto* run = std::get_if<Run>(&decision);
         return run ? run->build : std::holds_alternative<StoreTransition>(decision) && !job_.meta.deletion;
@@ -300,7 +361,7 @@ private:
         const bool stored = api::is_true(conclusion_.conditions, api::condition::suspended);
         if (job_.suspend)
             set(api::condition::suspended, "True", api::reason::suspended, "TrainJob is suspended");
-        const bool unseen = observed_.first_resume && may_have_been_resumed(job_);
+        const bool unseen = observed_.first_resume && may_have_been_resumed(observed_);
         if (!job_.suspend && (stored || unseen))
             set(api::condition::suspended, "False", api::reason::resumed, "TrainJob is resumed",
                 unseen ? *observed_.first_resume : api::Time());
@@ -373,13 +434,18 @@ Conclusion conclude(const Observed& observed, const Decision& decision, const Ou
     if (!observed.job) return {};
     Concluder concluder(observed, outcome, now, options);
     const auto* unread = std::get_if<ReadFailed>(&outcome.result);
-    if (!is_ours(*observed.job))
-        concluder(Ignore{});
-    else if (unread)
+    if (!is_ours(*observed.job)) {
+        concluder.conclude_dispatched(unread, decision);
+    } else if (unread) {
         concluder.conclude_blindly(*unread, decision);
-    else
+    } else {
         std::visit(concluder, decision);
-    if (!unread && outcome.plugins_unread) concluder.miss_plugins(*outcome.plugins_unread);
+        concluder.follow_policy_and_times(decision);
+    }
+    const bool goes_on =
+        std::holds_alternative<Run>(decision) || std::holds_alternative<StoreTransition>(decision);
+    if (!unread && outcome.plugins_unread) concluder.miss(*outcome.plugins_unread);
+    if (!unread && outcome.policy_unread && goes_on) concluder.miss(*outcome.policy_unread);
     if (is_ours(*observed.job)) concluder.look_for_stall(decision);
     Conclusion conclusion = std::move(concluder).take();
     if (is_ours(*observed.job)) report_blocked_deletion(conclusion, observed, now);
@@ -400,8 +466,8 @@ Conclusion after_failed_status_write(Conclusion conclusion, const Observed& obse
     // When to look again after the write is of no interest now; a limit still is.
     conclusion.requeue_after.reset();
     if (observed.job)
-        conclusion.requeue_after = sooner(ahead(time_left(*observed.job, now)),
-                                          ahead(time_to_live(*observed.job, observed.ttl, now)));
+        conclusion.requeue_after =
+            sooner(ahead(time_left(observed, now)), ahead(time_to_live(*observed.job, observed.ttl, now)));
     report_error(conclusion, before, object + " status", error, now);
     conclusion.retry_state.deletion_told = deletion_told;
     conclusion.retry_state.obstructed_since = obstructed_since;

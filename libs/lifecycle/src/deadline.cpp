@@ -2,36 +2,66 @@
 
 #include <algorithm>
 
-#include "lifecycle/observed.hpp"
+#include "lifecycle/run_policy.hpp"
 #include "saturate.hpp"
 
 namespace lifecycle {
 
-// docs/design/lifecycle.md#the-deadline.
-std::optional<api::Time> deadline(const api::TrainJob& job) {
-    // The schema refuses a limit below 1; ending a job for a value that means nothing could not be undone.
-    if (!job.active_deadline_seconds || *job.active_deadline_seconds < 1) return std::nullopt;
-    const api::Condition* suspended = api::find_condition(job.conditions, api::condition::suspended);
-    // The stored condition counts as well: the pass that resumes a job must not see the time it was
-    // suspended.
-    if (job.suspend || (suspended && suspended->is_true())) return std::nullopt;
+// The schema refuses a limit below 1; ending a job for a value that means nothing could not be undone.
+std::optional<ActiveDeadline> active_deadline(const Observed& observed) {
+    using Source = ActiveDeadline::Source;
+    const auto own = observed.job->active_deadline_seconds;
+    const api::RunPolicy* policy = policy_of(observed);
+    std::optional<ActiveDeadline> found;
+    if (own && *own >= 1)
+        found = {*own, Source::train_job};
+    else if (policy && policy->active_deadline_seconds)
+        found = {*policy->active_deadline_seconds, Source::runtime_default};
+    const auto most = policy ? policy->max_active_deadline_seconds : std::nullopt;
+    if (most && (!found || *most < found->seconds)) found = {*most, Source::runtime_maximum};
+    return found;
+}
+
+std::string source_of(const ActiveDeadline& deadline, const api::TrainJob& job) {
+    const std::string runtime = job.runtime_ref.kind + " " + job.runtime_ref.name;
+    switch (deadline.source) {
+        case ActiveDeadline::Source::train_job: return "spec.activeDeadlineSeconds";
+        case ActiveDeadline::Source::runtime_default: return "default of " + runtime;
+        case ActiveDeadline::Source::runtime_maximum: return "maximum of " + runtime;
+    }
+    return {};
+}
+
+std::optional<api::Time> last_start(const std::vector<api::Condition>& conditions, api::Time creation) {
+    const api::Condition* suspended = api::find_condition(conditions, api::condition::suspended);
+    if (suspended && suspended->is_true()) return std::nullopt;
     const bool was_resumed = suspended && suspended->status == "False";
-    const api::Time start = was_resumed ? suspended->last_transition : job.meta.creation;
-    const api::Time end = saturating_add(start, *job.active_deadline_seconds);
+    return was_resumed ? suspended->last_transition : creation;
+}
+
+// docs/design/lifecycle.md#the-deadline. The stored condition counts as well: the pass that resumes a job
+// must not see the time it was suspended.
+std::optional<api::Time> deadline(const Observed& observed) {
+    const auto limit = active_deadline(observed);
+    if (!limit || observed.job->suspend) return std::nullopt;
+    const auto start = last_start(observed.job->conditions, observed.job->meta.creation);
+    if (!start) return std::nullopt;
+    const api::Time end = saturating_add(*start, limit->seconds);
     return end == api::Time::max() ? std::nullopt : std::optional(end);
 }
 
-std::optional<std::chrono::seconds> time_left(const api::TrainJob& job, api::Time now) {
-    const auto end = deadline(job);
+std::optional<std::chrono::seconds> time_left(const Observed& observed, api::Time now) {
+    const auto end = deadline(observed);
     return end ? std::optional(time_until(*end, now)) : std::nullopt;
 }
 
-bool may_have_been_resumed(const api::TrainJob& job) {
+bool may_have_been_resumed(const Observed& observed) {
+    const api::TrainJob& job = *observed.job;
     // A generation is a change of the spec, or the deletion.
     const std::int64_t unchanged = job.meta.deletion ? 2 : 1;
-    return job.active_deadline_seconds && !job.suspend && job.meta.generation > unchanged && is_ours(job) &&
-           !had_job_set(job) && !api::terminal_condition(job) &&
-           !api::find_condition(job.conditions, api::condition::suspended);
+    return !job.suspend && job.meta.generation > unchanged && is_ours(job) && !had_job_set(job) &&
+           !api::terminal_condition(job) && !api::find_condition(job.conditions, api::condition::suspended) &&
+           active_deadline(observed);
 }
 
 std::optional<api::Time> first_resume(const api::Json& train_job, api::Time now) {

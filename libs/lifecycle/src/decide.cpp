@@ -9,6 +9,12 @@
 namespace lifecycle {
 namespace {
 
+// Step 2. MultiKueue writes its status, and deletes it never.
+Decision decide_dispatched(const Observed& observed, api::Time now) {
+    if (time_to_live(*observed.job, observed.ttl, now) == std::chrono::seconds(0)) return Expire{};
+    return Ignore{};
+}
+
 // Steps 3 and 4 of docs/design/lifecycle.md#the-order-of-decisions. The cascade of a TTL delete takes the
 // JobSet along, so that one that cannot be deleted does not hold it up.
 Decision decide_ended(const Observed& observed, api::Time now) {
@@ -38,22 +44,23 @@ Finish fail(std::string_view reason, std::string message, bool settle) {
 
 // Step 6: the deadline counts from it.
 bool must_store_first_resume(const Observed& observed) {
-    return observed.first_resume && !own_job_set(observed) && may_have_been_resumed(*observed.job);
+    return observed.first_resume && !own_job_set(observed) && may_have_been_resumed(observed);
 }
 
 // Steps 7 and 8.
-std::optional<Finish> controller_failure(const api::TrainJob& job, api::Time now) {
+std::optional<Finish> controller_failure(const Observed& observed, api::Time now) {
+    const api::TrainJob& job = *observed.job;
     const api::RuntimeRef& ref = job.runtime_ref;
     if (!api::is_supported(ref))
         return fail(
             api::reason::runtime_not_supported,
             "runtimeRef names a " + ref.kind + " of \"" + ref.api_group + "\", which is not supported",
             false);
-    if (time_left(job, now) == std::chrono::seconds(0))
+    const auto limit = active_deadline(observed);
+    if (limit && time_left(observed, now) == std::chrono::seconds(0))
         return fail(api::reason::deadline_exceeded,
-                    "TrainJob exceeded its active deadline of " +
-                        std::to_string(job.active_deadline_seconds.value_or(0)) +
-                        "s: spec.activeDeadlineSeconds",
+                    "TrainJob exceeded its active deadline of " + std::to_string(limit->seconds) +
+                        "s: " + source_of(*limit, job),
                     true);
     return std::nullopt;
 }
@@ -148,11 +155,12 @@ struct MayComeOfUnseenJobSet {
 }  // namespace
 
 Decision decide(const Observed& observed, api::Time now) {
-    if (!observed.job || !is_ours(*observed.job)) return Ignore{};
+    if (!observed.job) return Ignore{};
+    if (!is_ours(*observed.job)) return decide_dispatched(observed, now);
     if (api::terminal_condition(*observed.job)) return decide_ended(observed, now);
     if (auto finish = from_job_set(observed)) return *finish;
     if (must_store_first_resume(observed)) return StoreTransition{};
-    if (auto finish = controller_failure(*observed.job, now)) return *finish;
+    if (auto finish = controller_failure(observed, now)) return *finish;
     if (must_store_transition(observed)) return StoreTransition{};
     return run(observed);
 }

@@ -37,7 +37,8 @@ std::optional<RequeueReason> requeue_reason(const Observed& observed, const Deci
     const api::JobSet* job_set = own_job_set(observed);
     if (observed.job->meta.deletion && job_set && job_set->meta.deletion) return RequeueReason::clean_up;
     if (std::holds_alternative<Finish>(decision)) return RequeueReason::clean_up;
-    if (conclusion.retry_state.stall && !observed.job->active_deadline_seconds) return RequeueReason::stall;
+    if (std::holds_alternative<Ignore>(decision)) return RequeueReason::ttl;
+    if (conclusion.retry_state.stall && !active_deadline(observed)) return RequeueReason::stall;
     const auto* clean_up = std::get_if<CleanUp>(&decision);
     if (!clean_up) return RequeueReason::deadline;
     return clean_up->delete_job_set ? RequeueReason::clean_up : RequeueReason::ttl;
@@ -58,12 +59,20 @@ Measurements measurements(const Observed& observed, const Decision& decision, co
         made.end = end_of(*finish);
         const api::Time ended = finish->condition.last_transition;
         if (finish->from_job_set && ended != api::Time()) made.to_terminal = since(ended, now);
-        if (const auto due = deadline(job); due && made.end == End::deadline)
+        if (conclusion.start_time && conclusion.completion_time)
+            made.run = since(*conclusion.start_time, *conclusion.completion_time);
+        if (const auto due = deadline(observed); due && made.end == End::deadline)
             made.deadline_late = since(*due, now);
     }
-    if (std::holds_alternative<Expire>(decision) && done && observed.ttl)
+    if (status_stored && conclusion.start_time && conclusion.start_time != job.start_time)
+        made.wait = since(job.meta.creation, *conclusion.start_time);
+    const bool expired = std::holds_alternative<Expire>(decision) && done && observed.ttl;
+    if (expired) {
+        made.expired = job.ttl_seconds_after_finished ? TtlFrom::train_job : TtlFrom::runtime;
         if (const api::Condition* ended = api::terminal_condition(job))
             made.ttl_late = since(ended->last_transition + std::chrono::seconds(*observed.ttl), now);
+    }
+    made.expires = !expired && time_to_live(job, observed.ttl, now);
     made.clean_up_failed = failed_to_delete(decision, outcome);
     made.requeue = requeue_reason(observed, decision, conclusion);
     return made;

@@ -1,6 +1,23 @@
 #include "lifecycle/conclusion.hpp"
 
 namespace lifecycle {
+namespace {
+
+// A merge patch removes a member by null, and else leaves it.
+api::Json patch_of(const api::RunPolicy& from, const api::RunPolicy& to) {
+    api::Json patch = api::to_json_tree(to);
+    const api::Json before = api::to_json_tree(from);
+    for (const auto& [name, value] : before.members())
+        if (!patch.contains(name)) patch[name] = api::Json();
+    return patch;
+}
+
+void add_time(api::Json& status, std::string_view name, const std::optional<api::Time>& from,
+              const std::optional<api::Time>& to) {
+    if (from != to) status[name] = to ? api::Json(api::format_time(*to)) : api::Json();
+}
+
+}  // namespace
 
 api::Json status_patch(const api::TrainJob& job, const Conclusion& conclusion) {
     api::Json status = api::Json::object();
@@ -12,6 +29,10 @@ api::Json status_patch(const api::TrainJob& job, const Conclusion& conclusion) {
     }
     if (conclusion.jobs_status != job.jobs_status)
         status["jobsStatus"] = api::to_json_tree(conclusion.jobs_status);
+    if (conclusion.run_policy && conclusion.run_policy != job.run_policy)
+        status["runPolicy"] = patch_of(job.run_policy.value_or(api::RunPolicy()), *conclusion.run_policy);
+    add_time(status, "startTime", job.start_time, conclusion.start_time);
+    add_time(status, "completionTime", job.completion_time, conclusion.completion_time);
     return api::Json::object({{"status", std::move(status)}});
 }
 

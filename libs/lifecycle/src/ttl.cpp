@@ -1,5 +1,8 @@
 #include "lifecycle/ttl.hpp"
 
+#include <algorithm>
+
+#include "api/names.hpp"
 #include "lifecycle/observed.hpp"
 #include "saturate.hpp"
 
@@ -10,7 +13,9 @@ namespace {
 // MultiKueue would dispatch a job again whose copy goes before its manager has seen the end; it deletes the
 // copy itself.
 bool may_expire(const api::TrainJob& job) {
-    return is_ours(job) && !job.meta.deletion && !job.is_multikueue_copy;
+    if (job.meta.deletion || job.is_multikueue_copy) return false;
+    const bool is_dispatched = job.managed_by == api::managed_by_multikueue;
+    return is_ours(job) || (is_dispatched && job.ttl_seconds_after_finished);
 }
 
 }  // namespace
@@ -18,15 +23,22 @@ bool may_expire(const api::TrainJob& job) {
 bool ttl_matters(const Observed& observed) {
     if (!observed.job || !may_expire(*observed.job)) return false;
     const api::JobSet* job_set = own_job_set(observed);
-    return api::terminal_condition(*observed.job) || (job_set && job_set->finished);
+    const bool is_about_to_end = is_ours(*observed.job) && job_set && job_set->finished;
+    return api::terminal_condition(*observed.job) || is_about_to_end;
 }
 
 // docs/design/lifecycle.md#the-time-to-live.
-std::optional<std::int64_t> ttl_policy(const api::Json* live_runtime, const api::Json* snapshot) {
-    const api::Json* runtime = live_runtime ? live_runtime : snapshot;
-    if (!runtime) return std::nullopt;
-    const auto ttl = (*runtime)["spec"]["ttlSecondsAfterFinished"].as_int();
-    return ttl && *ttl >= 0 ? ttl : std::nullopt;
+std::optional<std::int64_t> ttl_policy(const api::TrainJob& job, const api::RunPolicy* began_with,
+                                       const api::RunPolicy* live) {
+    if (job.ttl_seconds_after_finished) return job.ttl_seconds_after_finished;
+    const auto first = began_with ? began_with->ttl_seconds_after_finished : std::nullopt;
+    if (!first || !live) return first;
+    const auto now = live->ttl_seconds_after_finished;
+    return now ? std::max(first, now) : std::nullopt;
+}
+
+bool ttl_needs_beginning(const api::TrainJob& job, const api::RunPolicy* live) {
+    return !job.ttl_seconds_after_finished && (!live || live->ttl_seconds_after_finished);
 }
 
 std::optional<std::chrono::seconds> time_to_live(const api::TrainJob& job, std::optional<std::int64_t> ttl,

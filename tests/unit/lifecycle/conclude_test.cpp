@@ -235,7 +235,7 @@ TEST_CASE("a pass is settled if the writes that it has made leave nothing to do"
         {"it has ended, and there is a TTL", with_ttl(completed_unseen()), {}, false},
         {"it has ended, and the TTL is unknown",
          completed_unseen(),
-         {.ttl_unread = ReadFailed{"ConfigMap default/job", lost_connection}},
+         {.policy_unread = ReadFailed{"ConfigMap default/job", lost_connection}},
          false},
         {"the deadline has passed: there is something to delete", with_deadline(running(), 1s), {}, false},
         {"the JobSet was deleted", failed_by_deadline(), {}, false},

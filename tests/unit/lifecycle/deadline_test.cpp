@@ -60,20 +60,21 @@ TEST_CASE("the deadline counts from creation or the last resume", "[deadline]") 
          0s, std::chrono::seconds(max - 100 - start.time_since_epoch().count())},
     };
     for (const Case& c : cases) DYNAMIC_SECTION(c.name) {
-            api::TrainJob job = *with_deadline(running()).job;
-            c.change(job);
-            CHECK(time_left(job, start + c.elapsed) == c.want);
+            Observed observed = with_deadline(running());
+            c.change(*observed.job);
+            CHECK(time_left(observed, start + c.elapsed) == c.want);
         }
 }
 
 TEST_CASE("whether a job may have been resumed before any pass saw it", "[deadline]") {
-    api::TrainJob job = *with_deadline(submitted()).job;
-    CHECK_FALSE(may_have_been_resumed(job));  // its spec never changed
+    Observed observed = with_deadline(submitted());
+    api::TrainJob& job = *observed.job;
+    CHECK_FALSE(may_have_been_resumed(observed));  // its spec never changed
     job.meta.generation = 2;
-    CHECK(may_have_been_resumed(job));
+    CHECK(may_have_been_resumed(observed));
     const auto not_if = [&](auto change) {
-        api::TrainJob other = job;
-        change(other);
+        Observed other = observed;
+        change(*other.job);
         return !may_have_been_resumed(other);
     };
     CHECK(not_if([](auto& j) { j.suspend = true; }));
@@ -84,7 +85,11 @@ TEST_CASE("whether a job may have been resumed before any pass saw it", "[deadli
     CHECK(not_if([](auto& j) { j.meta.deletion = start; }));
     // It could not be built yet.
     job.conditions.push_back(condition("Created", "False", "JobsBuildFailed"));
-    CHECK(may_have_been_resumed(job));
+    CHECK(may_have_been_resumed(observed));
+    // The runtime may give it a deadline.
+    job.active_deadline_seconds.reset();
+    observed.live_policy = api::RunPolicy{.active_deadline_seconds = 60};
+    CHECK(may_have_been_resumed(observed));
 }
 
 TEST_CASE("when a job was resumed that no pass had seen, its managedFields tell", "[deadline]") {
@@ -123,8 +128,56 @@ TEST_CASE("a job that is first seen after its resume has its whole deadline", "[
     CHECK(get(stored, "Suspended").reason == "Resumed");
     CHECK(get(stored, "Suspended").last_transition == now - 20s);
     observed.job->conditions = stored.conditions;
-    CHECK(time_left(*observed.job, now) == 40s);
+    CHECK(time_left(observed, now) == 40s);
     CHECK(std::holds_alternative<Run>(decide(observed, now)));
+}
+
+TEST_CASE("the deadline is the job's, else its runtime's default, and at most its runtime's maximum",
+          "[deadline]") {
+    using Source = ActiveDeadline::Source;
+    struct Case {
+        std::optional<std::int64_t> own, usual, most;
+        std::optional<ActiveDeadline> want;
+    };
+    const Case cases[] = {
+        {{}, {}, {}, {}},
+        {60, {}, {}, ActiveDeadline{60, Source::train_job}},
+        {{}, 50, {}, ActiveDeadline{50, Source::runtime_default}},
+        {{}, {}, 40, ActiveDeadline{40, Source::runtime_maximum}},
+        {60, 50, {}, ActiveDeadline{60, Source::train_job}},
+        {60, 50, 60, ActiveDeadline{60, Source::train_job}},
+        {60, 50, 59, ActiveDeadline{59, Source::runtime_maximum}},
+        {{}, 50, 59, ActiveDeadline{50, Source::runtime_default}},
+        {{}, 50, 49, ActiveDeadline{49, Source::runtime_maximum}},
+        {0, 50, {}, ActiveDeadline{50, Source::runtime_default}},
+    };
+    for (const Case& c : cases) {
+        CAPTURE(c.own, c.usual, c.most);
+        Observed observed = running();
+        observed.job->active_deadline_seconds = c.own;
+        observed.job->run_policy =
+            api::RunPolicy{.active_deadline_seconds = c.usual, .max_active_deadline_seconds = c.most};
+        CHECK(active_deadline(observed) == c.want);
+    }
+}
+
+TEST_CASE("the end by a deadline says what it is of", "[deadline]") {
+    const auto message = [](std::optional<std::int64_t> own, const api::RunPolicy& policy) {
+        Observed observed = running();
+        observed.job->active_deadline_seconds = own;
+        observed.job->run_policy = policy;
+        const Decision decision = decide(observed, start + 1h);
+        const auto* finish = std::get_if<Finish>(&decision);
+        REQUIRE(finish);
+        CHECK(finish->condition.reason == "DeadlineExceeded");
+        return finish->condition.message;
+    };
+    const std::string exceeded = "TrainJob exceeded its active deadline of ";
+    CHECK(message(60, {}) == exceeded + "60s: spec.activeDeadlineSeconds");
+    CHECK(message({}, {.active_deadline_seconds = 50}) ==
+          exceeded + "50s: default of ClusterTrainingRuntime torch");
+    CHECK(message(60, {.max_active_deadline_seconds = 40}) ==
+          exceeded + "40s: maximum of ClusterTrainingRuntime torch");
 }
 
 }  // namespace lifecycle

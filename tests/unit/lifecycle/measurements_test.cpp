@@ -69,6 +69,32 @@ TEST_CASE("how late a TTL was is measured when the TrainJob is deleted", "[miles
     CHECK(!after(expired, 80s).ttl_late);
 }
 
+TEST_CASE("what a TTL that deletes a TrainJob is from is measured", "[milestones]") {
+    Observed expired = with_ttl(completed(), 60);
+    CHECK(after(expired, 95s).expired == TtlFrom::runtime);
+    CHECK(!after(expired, 95s).expires);
+    CHECK(after(expired, 80s).expires);
+    CHECK(!after(expired, 80s).expired);
+    CHECK(!after(expired, 95s, refused(lost_connection, Write::remove)).expired);
+    CHECK(!after(completed(), 80s).expires);
+    CHECK(!after(running(), 80s).expires);
+    expired.job->ttl_seconds_after_finished = 60;
+    CHECK(after(expired, 95s).expired == TtlFrom::train_job);
+}
+
+TEST_CASE("how long a job waited and ran is measured in the write that says so", "[milestones]") {
+    CHECK(after(submitted(), 7s, written()).wait == 0s);
+    CHECK(!after(submitted(), 7s, written(), false).wait);
+    CHECK(!after(running(), 7s).wait);
+    Observed resumed = suspended();
+    resumed.job->suspend = false;
+    CHECK(after(resumed, 1h).wait == 1h);
+    CHECK(after(completed_unseen(), 33s).run == 30s);
+    CHECK(!after(completed_unseen(), 33s, {}, false).run);
+    CHECK(!after(completed(), 33s).run);
+    CHECK(after(with_deadline(running(), 60s), 64s).run == 64s);
+}
+
 TEST_CASE("a DELETE that fails is a failure of the clean-up unless there was nothing to do", "[milestones]") {
     const auto failed = [](const Observed& observed, api::Error error) {
         return after(observed, 95s, refused(std::move(error), Write::remove)).clean_up_failed;

@@ -58,6 +58,8 @@ inline Observed running() {
     observed.job_set = job_set_of(*observed.job);
     observed.job->conditions = {created()};
     observed.job->jobs_status = observed.job_set->replicated_jobs;
+    observed.job->run_policy = api::RunPolicy();
+    observed.job->start_time = start;
     return observed;
 }
 
@@ -72,6 +74,7 @@ inline Observed suspended() {
     observed.job->suspend = observed.job_set->suspend = true;
     observed.job->conditions.push_back(
         condition("Suspended", "True", "Suspended", start, "TrainJob is suspended"));
+    observed.job->start_time.reset();
     observed.job_set->replicated_jobs = {{.name = "node", .suspended = 1}};
     observed.job->jobs_status = observed.job_set->replicated_jobs;
     return observed;
@@ -90,6 +93,7 @@ inline Observed completed(api::Time at = start + 30s) {
     Observed observed = completed_unseen(at);
     observed.job->conditions.push_back(
         condition("Complete", "True", "AllJobsCompleted", at, "jobset completed successfully"));
+    observed.job->completion_time = at;
     observed.job->jobs_status = observed.job_set->replicated_jobs;
     return observed;
 }
@@ -99,6 +103,7 @@ inline Observed failed_by_deadline() {
     Observed observed = with_deadline(running());
     observed.job->conditions.push_back(condition("Failed", "True", "DeadlineExceeded", start + 60s,
                                                  "TrainJob exceeded its active deadline"));
+    observed.job->completion_time = start + 60s;
     return observed;
 }
 

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "objects.hpp"
+#include "concluding.hpp"
 #include "text.hpp"
 
 namespace lifecycle {
@@ -59,21 +59,75 @@ TEST_CASE("the TTL counts from the end of the job", "[ttl]") {
         }
 }
 
-TEST_CASE("the live runtime's policy counts, the snapshot's only when that is gone", "[ttl]") {
-    const auto runtime = [](const char* spec) {
-        return *api::parse_json(std::string("{\"spec\":") + spec + "}");
+TEST_CASE("a job's own TTL counts, else the longer one of its runtime then and now", "[ttl]") {
+    using Ttl = std::optional<std::int64_t>;
+    struct Case {
+        const char* name;
+        Ttl own, then;
+        bool knows_then;
+        Ttl now;
+        bool has_runtime;
+        Ttl want;
     };
-    const api::Json none = runtime("{}"), ten = runtime("{\"ttlSecondsAfterFinished\":10}"),
-                    twenty = runtime("{\"ttlSecondsAfterFinished\":20}");
-    CHECK(ttl_policy(&ten, &twenty) == 10);
-    CHECK(ttl_policy(&ten, nullptr) == 10);
-    CHECK(ttl_policy(nullptr, &twenty) == 20);
-    CHECK(ttl_policy(&none, &twenty) == std::nullopt);
-    CHECK(ttl_policy(nullptr, nullptr) == std::nullopt);
-    const api::Json negative = runtime("{\"ttlSecondsAfterFinished\":-1}"),
-                    text = runtime("{\"ttlSecondsAfterFinished\":\"10\"}");
-    CHECK(ttl_policy(&negative, &twenty) == std::nullopt);
-    CHECK(ttl_policy(&text, nullptr) == std::nullopt);
+    constexpr Ttl none = {};
+    const Case cases[] = {
+        {"the same", none, 10, true, 10, true, 10},
+        {"it was prolonged", none, 10, true, 20, true, 20},
+        {"it was shortened", none, 20, true, 10, true, 20},
+        {"it was removed", none, 10, true, none, true, none},
+        {"it was set since", none, none, true, 10, true, none},
+        {"the runtime is gone", none, 10, true, none, false, 10},
+        {"the runtime is gone and never had one", none, none, true, none, false, none},
+        {"what it began with is not known", none, none, false, 10, true, none},
+        {"nothing is known", none, none, false, none, false, none},
+        {"its own is shorter", 5, 10, true, 20, true, 5},
+        {"its own is longer", 30, 10, true, 20, true, 30},
+        {"its own alone", 5, none, false, none, false, 5},
+        {"its own is zero", 0, 10, true, 20, true, 0},
+    };
+    for (const Case& c : cases) DYNAMIC_SECTION(c.name) {
+            api::TrainJob job = *completed().job;
+            job.ttl_seconds_after_finished = c.own;
+            const api::RunPolicy then = {.ttl_seconds_after_finished = c.then};
+            const api::RunPolicy now = {.ttl_seconds_after_finished = c.now};
+            const api::RunPolicy* live = c.has_runtime ? &now : nullptr;
+            CHECK(ttl_policy(job, c.knows_then ? &then : nullptr, live) == c.want);
+            // Where it is not asked for, it makes no difference.
+            if (!ttl_needs_beginning(job, live)) CHECK(ttl_policy(job, nullptr, live) == c.want);
+        }
+}
+
+TEST_CASE("a TrainJob of MultiKueue's manager goes by its own TTL alone", "[ttl]") {
+    Observed observed = completed();
+    observed.job->managed_by = "kueue.x-k8s.io/multikueue";
+    observed.ttl = 60;
+    CHECK_FALSE(ttl_matters(observed));
+    CHECK(std::holds_alternative<Ignore>(decide(observed, start + 1h)));
+    observed.job->ttl_seconds_after_finished = 60;
+    CHECK(ttl_matters(observed));
+    const auto after = [&](std::chrono::seconds elapsed) { return conclude_after(observed, elapsed); };
+    CHECK(after(89s).requeue_after == 1s);
+    CHECK(after(90s).requeue_after == std::nullopt);
+    CHECK(text(after(90s).events) == "Normal TTLExpired");
+    CHECK(after(90s).events[0].note == "TrainJob is deleted: its TTL has passed");
+    for (const auto elapsed : {89s, 90s}) CHECK_FALSE(after(elapsed).status_changed);
+    const Decision expired = decide(observed, start + 90s);
+    CHECK(std::holds_alternative<Expire>(expired));
+    CHECK(needs_live(expired, observed) == Live::all);
+    // Another try, and no word of it in the status.
+    const Conclusion blind = conclude(
+        observed, expired, {.result = ReadFailed{"TrainJob default/job", lost_connection}}, start + 90s);
+    CHECK(blind.requeue_after == 1s);
+    CHECK_FALSE(blind.status_changed);
+
+    for (void (*keep)(api::TrainJob&) : {+[](api::TrainJob& job) { job.managed_by = "example.com/other"; },
+                                         +[](api::TrainJob& job) { job.is_multikueue_copy = true; },
+                                         +[](api::TrainJob& job) { job.meta.deletion = start; },
+                                         +[](api::TrainJob& job) { job.conditions = {created()}; }}) {
+        Observed kept = observed;
+        keep(*kept.job);
+        CHECK(std::holds_alternative<Ignore>(decide(kept, start + 90s)));
+    }
 }
 
 }  // namespace lifecycle

@@ -15,7 +15,8 @@ Json queued(const std::vector<Change>& changes) {
 TEST_CASE("of a runtime that changes or goes, the queued jobs that use it are counted", "[admission]") {
     const Json before = plain_runtime();
     const Json edited = changed(before, {{"spec.mlPolicy.numNodes", "2"}});
-    const Json other_ttl = changed(before, {{"spec.ttlSecondsAfterFinished", "2"}});
+    const Json other_ttl = changed(
+        before, {{"spec.ttlSecondsAfterFinished", "2"}, {"spec.runPolicy", "{activeDeadlineSeconds: 1}"}});
     CHECK(runtime::lookups_for_runtime(edited, before) == runtime::RequiredInputs{.queued_jobs = true});
     CHECK(runtime::lookups_for_runtime(Json(), before) == runtime::RequiredInputs{.queued_jobs = true});
     CHECK(runtime::lookups_for_runtime(other_ttl, before) == runtime::RequiredInputs());

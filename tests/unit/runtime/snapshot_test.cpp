@@ -136,8 +136,9 @@ TEST_CASE("a snapshot as large as no runtime is refused before it is read", "[ru
 }
 
 TEST_CASE("of a snapshot nothing is kept that no runtime has", "[runtime]") {
-    const Json runtime =
-        changed(plain_runtime(), {{"spec.ttlSecondsAfterFinished", "60"}, {"spec.podGroupPolicy", "{}"}});
+    const Json runtime = changed(plain_runtime(), {{"spec.ttlSecondsAfterFinished", "60"},
+                                                   {"spec.runPolicy", "{activeDeadlineSeconds: 60}"},
+                                                   {"spec.podGroupPolicy", "{}"}});
     Json config_map = runtime::make_snapshot(
         job(), changed(runtime, {{"x", "[[0], [0]]"}, {"spec.x", "[[0], [0]]"}, {"status", "{}"}}));
     CHECK(runtime::read_snapshot(config_map, job()).value() == runtime);

@@ -17,6 +17,9 @@ TEST_CASE("a JobSet's source is all that it is built from, but for whether it ru
     CHECK(one.size() == 16);
     CHECK(source(changed(job, {{"spec.suspend", "false"}}), runtime, {claim}) == one);
     CHECK(source(changed(job, {{"metadata.labels", "{a: b}"}}), runtime, {claim}) == one);
+    CHECK(source(changed(job, {{"spec.ttlSecondsAfterFinished", "5"}}), runtime, {claim}) == one);
+    CHECK(source(job, changed(runtime, {{"spec.ttlSecondsAfterFinished", "5"}}), {claim}) == one);
+    CHECK(source(job, changed(runtime, {{"spec.runPolicy", "{activeDeadlineSeconds: 5}"}}), {claim}) == one);
     CHECK(source(job, changed(runtime, {{"metadata.resourceVersion", "'2'"}}), {claim}) == one);
     CHECK(source(job, runtime, {changed(claim, {{"metadata.resourceVersion", "'2'"}})}) == one);
     const Json ours = tree(

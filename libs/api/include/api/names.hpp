@@ -15,6 +15,8 @@ inline constexpr std::string_view cluster_training_runtime_kind = "ClusterTraini
 
 /// `spec.managedBy` of the TrainJobs that are ours.
 inline constexpr std::string_view managed_by_us = "trainer.kubeflow.org/trainjob-controller";
+/// The same of those whose status MultiKueue copies from a worker cluster.
+inline constexpr std::string_view managed_by_multikueue = "kueue.x-k8s.io/multikueue";
 /// Field manager of everything we apply; the original's, so that what it applied goes away when we stop
 /// sending it.
 inline constexpr std::string_view field_manager = "trainer";

@@ -5,6 +5,8 @@
 
 #include "api/condition.hpp"
 #include "api/meta.hpp"
+#include "api/run_policy.hpp"
+#include "api/time.hpp"
 
 namespace api {
 
@@ -40,12 +42,16 @@ struct TrainJob {
     RuntimeRef runtime_ref = {};
     bool suspend = false;
     std::optional<std::int64_t> active_deadline_seconds = {};
+    std::optional<std::int64_t> ttl_seconds_after_finished = {};
     std::string managed_by = {};
     std::string queue = {};           ///< the label kueue.x-k8s.io/queue-name
     bool is_multikueue_copy = false;  ///< the label kueue.x-k8s.io/multikueue-origin is there
     Json spec = {};                   ///< all of `spec`, as stored
     std::vector<Condition> conditions = {};
     std::vector<JobStatus> jobs_status = {};
+    std::optional<RunPolicy> run_policy = {};  ///< `status.runPolicy`
+    std::optional<Time> start_time = {};
+    std::optional<Time> completion_time = {};
 };
 
 /// Never fails on an odd shape: the schema guards the API, and older objects must not crash a program.

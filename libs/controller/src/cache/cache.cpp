@@ -36,7 +36,7 @@ void keep_what_decisions_need(Json& object, std::initializer_list<std::string_vi
 // For a message, which has room for a few names.
 constexpr std::size_t max_finalizers = 8;
 // Of conditions and counts, as JSON. Hardly any have more.
-constexpr std::size_t usual_status_bytes = 1024;
+constexpr std::size_t usual_status_bytes = 1280;
 
 bool ends_a_job(const Json& condition) {
     const std::string_view type = condition["type"].as_string();
@@ -47,7 +47,7 @@ bool ends_a_job(const Json& condition) {
 bool abridge_status(Json& object) {
     Json* const status = object.find("status");
     if (!status || api::to_json(*status).size() <= usual_status_bytes) return false;
-    keep_only(status, {"conditions"});
+    keep_only(status, {"conditions", "runPolicy"});
     Json* const conditions = status->find("conditions");
     keep_items(conditions, ends_a_job);
     if (conditions && conditions->is_array())
@@ -116,10 +116,13 @@ std::optional<Cache::TrainJobIndex> transform_train_job(Json& object) {
     const bool goes_on = !api::terminal_condition(job);
     // Nothing is built of what has ended or is others' to look after, and it may be there for months.
     const bool at_rest = !goes_on || state == lifecycle::State::elsewhere;
-    if (at_rest) keep_only(&spec, {"runtimeRef", "suspend", "activeDeadlineSeconds", "managedBy"});
+    if (at_rest)
+        keep_only(&spec,
+                  {"runtimeRef", "suspend", "activeDeadlineSeconds", "ttlSecondsAfterFinished", "managedBy"});
     if (spec_in_object) *spec_in_object = std::move(spec);
     keep_what_decisions_need(object, {"generation", "creationTimestamp", "deletionTimestamp"});
-    keep_only(object.find("status"), {"conditions", "jobsStatus"});
+    keep_only(object.find("status"),
+              {"conditions", "jobsStatus", "runPolicy", "startTime", "completionTime"});
     const bool is_abridged = at_rest && abridge_status(object);
     return Cache::TrainJobIndex{.runtime_hash = std::hash<api::ObjectKey>()(runtime_key(job)),
                                 .expects_job_set = goes_on && lifecycle::had_job_set(job),

@@ -61,6 +61,9 @@ Controller::Controller(boost::asio::any_io_executor executor, kube::Clock& clock
     metrics.read_gauge("signalbox_queue_depth",
                        "TrainJobs that wait for a pass and are due; none where no pass may run.",
                        [this] { return allowed_() ? static_cast<double>(queue_.ready()) : 0; });
+    metrics.read_gauge("signalbox_train_jobs_expiring",
+                       "TrainJobs that have ended and wait for their time to live.",
+                       [this] { return static_cast<double>(expiring_.size()); });
     metrics.read_gauge("signalbox_queue_timers", "TrainJobs that want a pass at a certain time.",
                        [this] { return static_cast<double>(queue_.waiting()); });
     metrics.read_gauge("signalbox_passes_running", "Passes that are under way.",
@@ -265,11 +268,16 @@ void Controller::finish(const api::ObjectKey& key, const std::string& uid, const
     if (report.gone) {
         queue_.done(key, now);
         expectations_.erase(key);
+        expiring_.erase(key);
         retries_.erase(key);
         grants_.erase(key);
         if (cache_.train_jobs().find(key)) queue_.add_after(key, now + until_cache_agrees);
         return;
     }
+    if (report.measurements.expires)
+        expiring_.insert(key);
+    else
+        expiring_.erase(key);
     if (report.weight <= allowed_without_grant(key)) grants_.erase(key);
     note_written(key, report, now);
     // They may have been shown already, and then nothing comes that asks.

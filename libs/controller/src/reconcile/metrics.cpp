@@ -9,6 +9,9 @@ namespace {
 
 // Times in the API are whole seconds. At once is a bucket of its own: quantiles guess within a bucket.
 const std::vector<double> bounds = {0, 1, 2, 5, 10, 30, 60, 300, 1800};
+// Of training: from half a minute to four weeks.
+const std::vector<double> long_bounds = {30, 120, 600, 3600, 14400, 43200, 86400, 259200, 604800, 2419200};
+constexpr std::array<const char*, 4> ends = {"complete", "failed", "deadline", "unsupported_runtime"};
 
 template <std::size_t size>
 std::array<net::Counter, size> counters(net::Metrics& metrics, const char* name, const char* help,
@@ -38,7 +41,9 @@ ReconcileMetrics::ReconcileMetrics(net::Metrics& metrics)
       deadline_late_(metrics.histogram("signalbox_deadline_lateness_seconds",
                                        "How long after its deadline a TrainJob was ended.", bounds)),
       ttl_late_(metrics.histogram("signalbox_ttl_lateness_seconds",
-                                  "How long after its time to live a TrainJob was deleted.", bounds)) {
+                                  "How long after its time to live a TrainJob was deleted.", bounds)),
+      wait_(metrics.histogram("signalbox_wait_seconds",
+                              "From the creation of a TrainJob to each of its starts.", long_bounds)) {
     const auto passes =
         counters<3>(metrics, "signalbox_passes_total", "Passes over a TrainJob, by how they ended.", "result",
                     {"done", "failed", "exception"});
@@ -54,7 +59,19 @@ ReconcileMetrics::ReconcileMetrics(net::Metrics& metrics)
     after_exception_ = requeues[6];
     deferred_ = requeues[7];
     ends_ = counters<4>(metrics, "signalbox_train_jobs_ended_total", "TrainJobs that have ended, by how.",
-                        "end", {"complete", "failed", "deadline", "unsupported_runtime"});
+                        "end", ends);
+    ttl_deletions_ =
+        counters<2>(metrics, "signalbox_ttl_deletions_total",
+                    "TrainJobs that were deleted as their time to live had passed, by whose it was.", "from",
+                    {"train_job", "runtime"});
+    ttl_held_ =
+        counters<2>(metrics, "signalbox_ttl_held_total",
+                    "TrainJobs that stay although by the caches their time to live has passed, by why.",
+                    "why", {"multikueue", "live"});
+    for (std::size_t i = 0; i < ends.size(); ++i)
+        run_[i] = metrics.histogram("signalbox_run_seconds",
+                                    "From the last start of a TrainJob to its end, by how it ended.",
+                                    long_bounds, {{"end", ends[i]}});
 }
 
 void ReconcileMetrics::count(const ReconcileResult& report, std::chrono::duration<double> took) {
@@ -74,6 +91,10 @@ void ReconcileMetrics::count_milestones(const lifecycle::Measurements& made) {
     observe(to_terminal_, made.to_terminal);
     observe(deadline_late_, made.deadline_late);
     observe(ttl_late_, made.ttl_late);
+    observe(wait_, made.wait);
+    if (made.end) observe(run_[static_cast<std::size_t>(*made.end)], made.run);
+    if (made.expired) ttl_deletions_[static_cast<std::size_t>(*made.expired)].add();
+    if (made.held) ttl_held_[static_cast<std::size_t>(*made.held)].add();
     if (made.end) ends_[static_cast<std::size_t>(*made.end)].add();
     if (made.clean_up_failed) clean_up_failures_.add();
     if (made.requeue) requeues_[static_cast<std::size_t>(*made.requeue)].add();

@@ -4,6 +4,7 @@
 #include "api/train_job_reader.hpp"
 #include "cache/owner.hpp"
 #include "lifecycle/deadline.hpp"
+#include "lifecycle/run_policy.hpp"
 #include "lifecycle/ttl.hpp"
 #include "runtime/snapshot.hpp"
 
@@ -12,6 +13,12 @@ namespace {
 
 constexpr std::string_view path_of_templates[] = {"spec", "replicatedJobs", "[]", "template"};
 constexpr api::JsonPath rest_of_job_set[] = {managed_fields_path, path_of_templates};
+
+// A runtime of a kind that is not served has the name by chance.
+void note_live_policy(View& view) {
+    if (view.runtime && api::is_supported(view.observed.job->runtime_ref))
+        view.observed.live_policy = api::run_policy_of(*view.runtime);
+}
 
 }  // namespace
 
@@ -40,26 +47,51 @@ View cached_view(const Cache& cache, const api::ObjectKey& key) {
     view.observed.is_abridged = cache.is_abridged(key);
     view.observed.job_set = cache.job_set(key);
     view.runtime = cache.runtime(*view.observed.job);
+    note_live_policy(view);
     return view;
 }
 
-// A snapshot that cannot be read as one means no TTL: a job that stays too long does less harm than one that
+namespace {
+
+// A snapshot that cannot be read as one says nothing: a job that stays too long does less harm than one that
 // is deleted by mistake.
-kube::Task<std::optional<lifecycle::ReadFailed>> look_up_ttl(kube::ApiServer& server, View& view) {
-    if (!lifecycle::ttl_matters(view.observed)) co_return std::nullopt;
-    // The snapshot speaks for a runtime that is gone, not for one that cannot be read.
-    if (view.runtime_unread) co_return view.runtime_unread;
-    if (view.runtime) {
-        view.observed.ttl = lifecycle::ttl_policy(&*view.runtime, nullptr);
-        co_return std::nullopt;
-    }
-    const api::TrainJob& job = *view.observed.job;
-    const api::ObjectKey key = snapshot_key(job.meta.key());
-    const auto config_map = co_await read(server, kube::resources::config_maps, key);
-    if (!config_map) co_return lifecycle::ReadFailed{"ConfigMap " + to_string(key), config_map.error()};
-    if (!*config_map) co_return std::nullopt;
+kube::Async<api::RunPolicy> read_snapshot_policy(kube::ApiServer& server, const api::TrainJob& job) {
+    const auto config_map = co_await read(server, kube::resources::config_maps, snapshot_key(job.meta.key()));
+    if (!config_map) co_return config_map.error();
+    if (!*config_map) co_return api::RunPolicy();
     const auto snapshot = runtime::read_snapshot(**config_map, job);
-    view.observed.ttl = lifecycle::ttl_policy(nullptr, snapshot ? &*snapshot : nullptr);
+    co_return snapshot ? api::run_policy_of(*snapshot) : api::RunPolicy();
+}
+
+lifecycle::ReadFailed snapshot_unread(const api::TrainJob& job, const api::Error& error) {
+    return {"ConfigMap " + to_string(snapshot_key(job.meta.key())), error};
+}
+
+}  // namespace
+
+kube::Task<std::optional<lifecycle::ReadFailed>> look_up_policy(kube::ApiServer& server, View& view) {
+    lifecycle::Observed& observed = view.observed;
+    if (lifecycle::wants_snapshot_policy(observed)) {
+        const auto policy = co_await read_snapshot_policy(server, *observed.job);
+        if (!policy) co_return snapshot_unread(*observed.job, policy.error());
+        observed.snapshot_policy = *policy;
+    }
+    if (!lifecycle::ttl_matters(observed)) co_return std::nullopt;
+    const api::TrainJob& job = *observed.job;
+    const api::RunPolicy* live = observed.live_policy ? &*observed.live_policy : nullptr;
+    const api::RunPolicy* began_with = lifecycle::policy_of(observed);
+    std::optional<api::RunPolicy> of_snapshot;
+    if (lifecycle::ttl_needs_beginning(job, live)) {
+        // The snapshot speaks for a runtime that is gone, not for one that cannot be read.
+        if (view.runtime_unread) co_return view.runtime_unread;
+        if (!began_with) {
+            const auto policy = co_await read_snapshot_policy(server, job);
+            if (!policy) co_return snapshot_unread(job, policy.error());
+            of_snapshot = *policy;
+            began_with = &*of_snapshot;
+        }
+    }
+    observed.ttl = lifecycle::ttl_policy(job, began_with, live);
     co_return std::nullopt;
 }
 
@@ -71,7 +103,17 @@ kube::Async<View> live_view(kube::ApiServer& server, RuntimeReads& runtimes, api
     if (!job) co_return job.error();
     if (!*job) co_return view;
     view.observed.job = api::take_train_job(std::move(**job));
-    if (lifecycle::may_have_been_resumed(*view.observed.job)) {
+    if (api::is_supported(view.observed.job->runtime_ref)) {
+        const api::ObjectKey name = runtime_key(*view.observed.job);
+        const auto runtime = co_await runtimes.read(server, runtime_resource(*view.observed.job), name);
+        if (runtime)
+            view.runtime = *runtime;
+        else
+            view.runtime_unread = lifecycle::ReadFailed{
+                view.observed.job->runtime_ref.kind + " " + to_string(name), runtime.error()};
+    }
+    note_live_policy(view);
+    if (lifecycle::may_have_been_resumed(view.observed)) {
         auto whole = co_await read(server, kube::resources::train_jobs, key);
         if (!whole) co_return whole.error();
         if (!*whole) co_return View{.live = what};
@@ -85,15 +127,6 @@ kube::Async<View> live_view(kube::ApiServer& server, RuntimeReads& runtimes, api
             view.observed.job_set = api::parse_job_set(**job_set);
             view.observed.is_leftover = is_leftover(**job_set, *view.observed.job);
         }
-    }
-    if (api::is_supported(view.observed.job->runtime_ref)) {
-        const api::ObjectKey name = runtime_key(*view.observed.job);
-        const auto runtime = co_await runtimes.read(server, runtime_resource(*view.observed.job), name);
-        if (runtime)
-            view.runtime = *runtime;
-        else
-            view.runtime_unread = lifecycle::ReadFailed{
-                view.observed.job->runtime_ref.kind + " " + to_string(name), runtime.error()};
     }
     co_return view;
 }

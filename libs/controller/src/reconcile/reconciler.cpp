@@ -17,7 +17,7 @@ const api::Error* trouble_of(const lifecycle::Outcome& outcome) {
     if (const auto* failed = std::get_if<lifecycle::ReadFailed>(&outcome.result)) return &failed->error;
     if (const auto* failed = std::get_if<lifecycle::WriteFailed>(&outcome.result)) return &failed->error;
     if (const auto* failed = std::get_if<lifecycle::BuildFailed>(&outcome.result)) return &failed->error;
-    if (outcome.ttl_unread) return &outcome.ttl_unread->error;
+    if (outcome.policy_unread) return &outcome.policy_unread->error;
     if (outcome.plugins_unread) return &outcome.plugins_unread->error;
     return nullptr;
 }
@@ -65,7 +65,8 @@ kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle
     View view = cached_view(cache_, key);
     retry_state.began = now_();
     view.observed.retry_state = retry_state;
-    auto unreadable = co_await look_up_ttl(server_, view);
+    auto unreadable = co_await look_up_policy(server_, view);
+    bool expires_by_caches = false;
     // A decision may ask for more of a live view, and a stored transition for another decision; that ends.
     for (;;) {
         if (!view.observed.job) co_return ReconcileResult{.gone = true, .written = written};
@@ -79,8 +80,10 @@ kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle
             look_live = writer.wants_live_view();
             if (look_live) needed = lifecycle::Live::all;
         }
+        const bool expires = std::holds_alternative<lifecycle::Expire>(decision);
+        expires_by_caches = expires_by_caches || (expires && view.live == lifecycle::Live::nothing);
         // An unknown TTL holds up nothing but the TTL: cleaning up must not wait for it.
-        if (!look_live) outcome.ttl_unread = unreadable;
+        if (!look_live) outcome.policy_unread = unreadable;
         outcome.plugins_follow = runtime::has_conditions(build_context_.pipeline);
         if (!look_live && outcome.plugins_follow && has_conditions(decision)) {
             outcome.plugins_unread = co_await ask_plugins(view, outcome);
@@ -98,14 +101,18 @@ kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle
             if (live) {
                 view = std::move(*live);
                 view.observed.retry_state = retry_state;
-                unreadable = co_await look_up_ttl(server_, view);
+                unreadable = co_await look_up_policy(server_, view);
                 continue;
             }
             outcome.result = lifecycle::ReadFailed{"TrainJob " + to_string(key), live.error()};
         }
         ReconcileResult report;
         const bool again = co_await conclude(view, decision, outcome, written, report);
-        if (!again) co_return report;
+        if (again) continue;
+        if (expires_by_caches && !expires)
+            report.measurements.held = view.observed.job->is_multikueue_copy ? lifecycle::TtlHeld::multikueue
+                                                                             : lifecycle::TtlHeld::live;
+        co_return report;
     }
 }
 

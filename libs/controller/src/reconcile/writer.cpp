@@ -101,6 +101,7 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
 
     if (auto stored = co_await store_snapshot(server_, view_, chosen); !std::holds_alternative<Done>(stored))
         co_return ended(std::move(stored));
+    outcome.run_policy = api::run_policy_of(*chosen.runtime);
 
     Outcome applied;
     const auto& live = view_.observed.job_set;
@@ -142,10 +143,13 @@ kube::Task<Outcome> Writer::adopt(lifecycle::RuntimeSource source) {
         if (std::holds_alternative<lifecycle::ReadFailed>(*failure)) co_return ended(std::move(*failure));
         co_return Outcome();
     }
-    auto stored = co_await store_snapshot(server_, view_, std::get<ChosenRuntime>(choice));
+    const auto& chosen = std::get<ChosenRuntime>(choice);
+    auto stored = co_await store_snapshot(server_, view_, chosen);
     if (auto* failed = std::get_if<WriteFailed>(&stored))
         co_return ended(lifecycle::ReadFailed{std::move(failed->object), std::move(failed->error)});
-    co_return Outcome();
+    Outcome outcome;
+    outcome.run_policy = api::run_policy_of(*chosen.runtime);
+    co_return outcome;
 }
 
 // Where there is nothing to compare it with, it stays.

@@ -9,7 +9,7 @@
 
 namespace lifecycle {
 
-/// The TrainJob is gone or managed by somebody else: write nothing, not even status.
+/// The TrainJob is gone or managed by others: write nothing, not even status.
 struct Ignore {
     bool operator==(const Ignore&) const = default;
 };
@@ -78,7 +78,8 @@ using Decision = std::variant<Ignore, StoreTransition, Finish, CleanUp, Expire, 
 
 // How the reconciler drives a pass, with one write after the other:
 //
-//   observed = caches (TrainJob, JobSet, TTL if ttl_matters) + the episode of the last pass
+//   observed = caches (TrainJob, JobSet, runtime) + the snapshot if wants_snapshot_policy, or if the TTL
+//     depends on it + the episode of the last pass
 //   decision = decide(observed, now)
 //   if needs_live(decision, observed) is more than was read live: observe that much live, decide again
 //   act on the decision, up to the first failure -> outcome

@@ -12,6 +12,12 @@ enum class End { complete, failed, deadline, unsupported_runtime };
 /// Why a pass asks for another one at a certain time.
 enum class RequeueReason { failure, deadline, ttl, clean_up, stall };
 
+/// What the TTL of a TrainJob is from.
+enum class TtlFrom { train_job, runtime };
+
+/// Why a TrainJob stays whose TTL has passed by the caches.
+enum class TtlHeld { multikueue, live };
+
 /// Durations that metrics measure, of what a reconcile has brought about. Times are whole seconds, as in the
 /// API, so that each may be off by one; a clock that is behind the API server's makes none negative.
 struct Measurements {
@@ -19,6 +25,11 @@ struct Measurements {
     std::optional<std::chrono::seconds> to_terminal = {};    ///< from the JobSet's end to saying so
     std::optional<std::chrono::seconds> deadline_late = {};  ///< how long after its deadline it was ended
     std::optional<std::chrono::seconds> ttl_late = {};       ///< how long after its TTL it was deleted
+    std::optional<std::chrono::seconds> run = {};            ///< of what has ended, since its last start
+    std::optional<std::chrono::seconds> wait = {};           ///< from the creation to a start
+    std::optional<TtlFrom> expired = {};
+    std::optional<TtlHeld> held = {};
+    bool expires = false;  ///< it has ended, and waits for its TTL
     std::optional<End> end = {};
     bool clean_up_failed = false;  ///< a DELETE of what is left of an ended job
     std::optional<RequeueReason> requeue = {};

@@ -44,13 +44,18 @@ struct Observed {
     std::optional<api::TrainJob> job = {};    ///< empty: there is none (any more)
     std::optional<api::JobSet> job_set = {};  ///< the one of that namespace and name, of any owner
     std::optional<std::int64_t> ttl = {};     ///< ttl_policy(); needed only if ttl_matters()
+    /// What the live runtime says; empty: there is none, or it is not known.
+    std::optional<api::RunPolicy> live_policy = {};
+    /// What the snapshot says, where wants_snapshot_policy(); nothing if there is none of use. Empty: it is
+    /// not known.
+    std::optional<api::RunPolicy> snapshot_policy = {};
     /// Of has_foreign_job_set(), where it was read live: it is of an earlier TrainJob of this name.
     bool is_leftover = false;
     RetryState retry_state = {};
     /// `job` has ended, or is managed by others, and lacks a part of its status: before anything is written,
     /// it has to be read live.
     bool is_abridged = false;
-    /// first_resume() of the TrainJob, where it is may_have_been_resumed() and was read live.
+    /// first_resume() of the TrainJob, where may_have_been_resumed() and it was read live.
     std::optional<api::Time> first_resume = {};
 };
 

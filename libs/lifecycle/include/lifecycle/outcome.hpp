@@ -6,6 +6,7 @@
 
 #include "api/condition.hpp"
 #include "api/error.hpp"
+#include "api/run_policy.hpp"
 #include "lifecycle/event.hpp"
 
 namespace lifecycle {
@@ -78,10 +79,12 @@ struct Outcome {
     std::variant<Done, ReadFailed, BuildFailed, WriteFailed, ForeignObject, Waiting, JobSetRemoved,
                  JobsReplaced, ReadyToCreate, WaitingForClaim>
         result = {};
-    std::optional<ReadFailed> ttl_unread = {};      ///< the TTL of an ended job is not known
+    std::optional<ReadFailed> policy_unread = {};   ///< what the job began with, or the TTL, is not known
     std::optional<ReadFailed> plugins_unread = {};  ///< what their conditions depend on
     /// What the API server's events say of a JobSet that does not start, where wants_events(): "" if nothing.
     std::optional<std::string> start_events = {};
+    /// Of the runtime that the job is built from: its snapshot is stored.
+    std::optional<api::RunPolicy> run_policy = {};
     bool job_set_written = false;                        ///< created, changed or resumed by an apply
     std::vector<api::Condition> plugin_conditions = {};  ///< type, status, reason, message
     bool plugins_follow = false;      ///< there are plugins whose conditions may follow from what was written

@@ -1,4 +1,5 @@
 #pragma once
+#include <initializer_list>
 #include <string_view>
 
 #include "api/json.hpp"
@@ -16,8 +17,9 @@ bool is_contained(const api::Json& desired, const api::Json& live);
 /// quantities count by value; the order of lists matters.
 bool is_equivalent(const api::Json& left, const api::Json& right);
 
-/// Of two objects, whatever their members of that name are.
-bool is_equivalent_but_for(std::string_view name, const api::Json& left, const api::Json& right);
+/// Of two objects, whatever their members of these names are.
+bool is_equivalent_but_for(std::initializer_list<std::string_view> names, const api::Json& left,
+                           const api::Json& right);
 
 /// Whether the member of that name is a quantity, or a map of them.
 bool holds_quantities(std::string_view name);

@@ -18,6 +18,7 @@ enum class Rule : std::uint8_t {
     patch_manager,
     patch_while_active,
     deadline_immutable,
+    deadline_maximum,
     resource_claims,
     gated_field,
     immutable_after_creation,
@@ -31,6 +32,7 @@ enum class Rule : std::uint8_t {
     template_time_limits,
     template_unbuildable,
     runtime_gated_field,
+    deadline_order,
     malformed,
     // Warnings.
     runtime_deprecated,
@@ -48,6 +50,9 @@ enum class Rule : std::uint8_t {
     lost_fields,
     shared_subdomain,
     queued_jobs_affected,
+    two_ttls,
+    ttl_changed,
+    ttl_passed,
     count
 };
 
@@ -67,6 +72,7 @@ inline constexpr RuleRow rule_rows[] = {
     {Rule::patch_manager, api::RuleId("patch_manager", "J8")},
     {Rule::patch_while_active, api::RuleId("patch_while_active", "J9")},
     {Rule::deadline_immutable, api::RuleId("deadline_immutable", "J10")},
+    {Rule::deadline_maximum, api::RuleId("deadline_maximum")},
     {Rule::resource_claims, api::RuleId("resource_claims", "J11")},
     {Rule::gated_field, api::RuleId("gated_field")},
     {Rule::immutable_after_creation, api::RuleId("immutable_after_creation")},
@@ -80,6 +86,7 @@ inline constexpr RuleRow rule_rows[] = {
     {Rule::template_time_limits, api::RuleId("template_time_limits", "T3")},
     {Rule::template_unbuildable, api::RuleId("template_unbuildable", "T4")},
     {Rule::runtime_gated_field, api::RuleId("runtime_gated_field")},
+    {Rule::deadline_order, api::RuleId("deadline_order")},
     // Objects of a shape that the schema would refuse: the webhook may be asked before it is.
     {Rule::malformed, api::RuleId("malformed", "shape")},
     {Rule::runtime_deprecated, api::RuleId("runtime_deprecated", "W1"), false},
@@ -97,6 +104,9 @@ inline constexpr RuleRow rule_rows[] = {
     {Rule::lost_fields, api::RuleId("lost_fields", "W18"), false},
     {Rule::shared_subdomain, api::RuleId("shared_subdomain", "W19"), false},
     {Rule::queued_jobs_affected, api::RuleId("queued_jobs_affected", "W20"), false},
+    {Rule::two_ttls, api::RuleId("two_ttls"), false},
+    {Rule::ttl_changed, api::RuleId("ttl_changed"), false},
+    {Rule::ttl_passed, api::RuleId("ttl_passed"), false},
 };
 
 consteval bool has_row_per_rule() {

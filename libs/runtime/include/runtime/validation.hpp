@@ -38,8 +38,8 @@ struct RequiredInputs {
 };
 
 /// `old_object` is null on CREATE. An UPDATE of a TrainJob that is being deleted, or whose spec stays the
-/// same but for `suspend`, needs none: it must pass whatever has become of the runtime. Where it enters a
-/// queue, the runtime is of use for warnings.
+/// same but for `suspend` and its time to live, needs none: it must pass whatever has become of the runtime.
+/// Where it enters a queue, the runtime is of use for warnings.
 RequiredInputs lookups_for(const api::Json& object, const api::Json& old_object);
 
 /// Of a runtime: the TrainJobs that wait in queues or run out of them, where a change of it or its deletion
@@ -84,6 +84,7 @@ struct TrainJobReview {
     const std::vector<api::Json>* observed = nullptr;
     KueueTypes kueue_types = KueueTypes::v2_2;
     Gates gates = Gates();
+    api::Time now = {};
 };
 
 /// Applies the rules of TrainJobs. Without a runtime where lookups_for() asks for one, the verdict is that it

@@ -21,12 +21,44 @@ void deadline_is_immutable(const ValidationContext& review, FieldErrors& errors)
                       {}});
 }
 
+void deadline_is_within_maximum(const ValidationContext& review, FieldErrors& errors) {
+    if (!review.is_create()) return;
+    const auto wanted = review.job.active_deadline_seconds;
+    const auto most = api::run_policy_of(review.runtime).max_active_deadline_seconds;
+    if (!wanted || !most || *wanted <= *most) return;
+    errors.push_back({FieldErrorType::invalid,
+                      "spec.activeDeadlineSeconds",
+                      *wanted,
+                      "must be at most " + std::to_string(*most) + ", the maximum of " +
+                          review.job.runtime_ref.kind + " " + review.job.runtime_ref.name,
+                      {}});
+}
+
 constexpr Check checks[] = {
     {Rule::deadline_immutable, deadline_is_immutable, Wants::job, true},
+    {Rule::deadline_maximum, deadline_is_within_maximum, Wants::runtime},
+};
+
+// A TrainJob that MultiKueue has copied is not ours to delete.
+void warn_of_passed_ttl(const ValidationContext& review, api::Warnings& warnings) {
+    if (review.is_create() || review.is_denied || review.job.meta.deletion || review.job.is_multikueue_copy)
+        return;
+    const auto ttl = review.job.ttl_seconds_after_finished;
+    const api::Condition* ended = api::terminal_condition(review.job);
+    if (!ttl || ttl == review.old_job->ttl_seconds_after_finished || !ended) return;
+    const auto age = review.now - ended->last_transition;
+    if (age >= std::chrono::seconds(*ttl))
+        warnings.push_back("spec.ttlSecondsAfterFinished: the TrainJob ended " + std::to_string(age.count()) +
+                           "s ago: it is deleted at once");
+}
+
+constexpr Warner warners[] = {
+    {Rule::ttl_passed, warn_of_passed_ttl, Wants::job, true},
 };
 
 }  // namespace
 
 constinit const std::span<const Check> deadline_checks = checks;
+constinit const std::span<const Warner> time_warnings = warners;
 
 }  // namespace runtime

@@ -44,15 +44,8 @@ const Json& wanted_time(const Json& patch, const Json* old_patch, bool restored,
     if (!old_patch) return patch["time"].is_null() ? now : patch["time"];
     // Applying a manifest again is no change, also if it has no time stamp, or an older one.
     const bool is_same =
-        restored ? is_same_otherwise(patch, *old_patch) : is_equivalent_but_for("time", patch, *old_patch);
+        restored ? is_same_otherwise(patch, *old_patch) : is_equivalent_but_for({"time"}, patch, *old_patch);
     return is_same ? (*old_patch)["time"] : now;
-}
-
-Json rest_of_spec(const Json& spec) {
-    Json rest = Json::object();
-    for (const auto& [name, value] : spec.members())
-        if (name != "suspend" && name != "trainer" && name != "runtimePatches") rest[name] = value;
-    return rest;
 }
 
 // Why fields are put back.

@@ -17,6 +17,7 @@ void warn_of_lost_fields(const ValidationContext& review, api::Warnings& warning
     };
     const Json& spec = review.job.spec;
     const Json& before = review.old_job->spec;
+    warn("spec", unknown_fields_lost(rest_of_spec(before), rest_of_spec(spec), rest_of_spec_type()));
     if (spec["trainer"].is_object() && before["trainer"].is_object())
         warn("spec.trainer", unknown_fields_lost(before["trainer"], spec["trainer"], trainer_type()));
     const auto& patches = spec["runtimePatches"].items();
@@ -31,7 +32,7 @@ void warn_of_lost_fields(const ValidationContext& review, api::Warnings& warning
 }
 
 constexpr Warner warnings_of_lost_fields[] = {
-    {Rule::lost_fields, warn_of_lost_fields, Wants::job},
+    {Rule::lost_fields, warn_of_lost_fields, Wants::job, true},
 };
 
 }  // namespace

@@ -9,9 +9,9 @@ using api::Json;
 
 RequiredInputs lookups_for_runtime(const Json& object, const Json& old_object) {
     if (old_object.is_null()) return {};
-    // Kueue counts Pods by all of it but the TTL.
-    const bool is_same = !object.is_null() &&
-                         is_equivalent_but_for("ttlSecondsAfterFinished", object["spec"], old_object["spec"]);
+    // Kueue counts Pods by all the rest of it.
+    const bool is_same = !object.is_null() && is_equivalent_but_for({"runPolicy", "ttlSecondsAfterFinished"},
+                                                                    object["spec"], old_object["spec"]);
     return {.queued_jobs = !is_same};
 }
 

@@ -47,7 +47,7 @@ bool ValidationContext::patches_changed() const {
 bool is_harmless_update(const Json& object, const Json& old_object) {
     if (old_object.is_null()) return false;
     return object["metadata"]["deletionTimestamp"].is_string() ||
-           is_equivalent_but_for("suspend", object["spec"], old_object["spec"]);
+           is_equivalent_but_for({"suspend", "ttlSecondsAfterFinished"}, object["spec"], old_object["spec"]);
 }
 
 void name_rule(api::FieldErrors& errors, std::size_t begin, api::RuleId rule) {

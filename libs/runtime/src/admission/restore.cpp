@@ -23,6 +23,7 @@ constexpr UnknownField unknown_fields[] = {
     {"PodSpec", "resourceClaims"},
     {"PodSpec", "terminationGracePeriodSeconds"},  // since 2.3
     {"Container", "resources"},
+    {"TrainJobSpec", "ttlSecondsAfterFinished"},
 };
 
 bool may_be_unknown(const Type* type, std::string_view name) {
@@ -138,8 +139,9 @@ struct Types {
     const Field initializer_fields[2] = {{"dataset", Strategy::deep, &source},
                                          {"model", Strategy::deep, &source}};
     const Type initializer = {"Initializer", initializer_fields};
-    const Field spec_fields[2] = {{"initializer", Strategy::deep, &initializer},
-                                  {"managedBy", Strategy::keep_zero}};
+    const Field spec_fields[3] = {{"initializer", Strategy::deep, &initializer},
+                                  {"managedBy", Strategy::keep_zero},
+                                  {"ttlSecondsAfterFinished", Strategy::keep_zero}};
     const Type spec = {"TrainJobSpec", spec_fields};
 
     const Field trainer_fields[5] = {{"image", Strategy::keep_zero},
@@ -164,6 +166,13 @@ const Types& types() {
 }  // namespace
 
 const Type& rest_of_spec_type() { return types().spec; }
+Json rest_of_spec(const Json& spec) {
+    Json rest = Json::object();
+    for (const auto& [name, value] : spec.members())
+        if (name != "suspend" && name != "trainer" && name != "runtimePatches") rest[name] = value;
+    return rest;
+}
+
 const Type& trainer_type() { return types().trainer; }
 const Type& patch_type() { return types().patch; }
 

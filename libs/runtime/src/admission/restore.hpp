@@ -10,6 +10,7 @@ namespace runtime {
 /// The types of a TrainJob's parts: `spec` without the other two and `suspend`, `spec.trainer`, and
 /// `trainingRuntimeSpec` of an entry of `spec.runtimePatches`.
 const merge::Type& rest_of_spec_type();
+api::Json rest_of_spec(const api::Json& spec);
 const merge::Type& trainer_type();
 const merge::Type& patch_type();
 

@@ -6,6 +6,7 @@
 #include "admission/validation_context.hpp"
 #include "api/dns_label.hpp"
 #include "api/names.hpp"
+#include "api/run_policy.hpp"
 #include "build/pod_sets.hpp"
 #include "build/template_rules.hpp"
 #include "build/trainer_faults.hpp"
@@ -99,6 +100,21 @@ void check_forbidden_fields(const Json& job_set_spec, const Violated& found) {
     }
 }
 
+void check_deadlines(const Json& runtime, const Violated& found) {
+    const api::RunPolicy policy = api::run_policy_of(runtime);
+    const auto& usual = policy.active_deadline_seconds;
+    const auto& most = policy.max_active_deadline_seconds;
+    if (usual && most && *usual > *most)
+        add(found,
+            {FieldErrorType::invalid,
+             "spec.runPolicy.activeDeadlineSeconds",
+             *usual,
+             "must be at most maxActiveDeadlineSeconds, " + std::to_string(*most),
+             {},
+             Rule::deadline_order},
+            {}, "deadlines|" + std::to_string(*most));
+}
+
 // Returns how many more errors there are of which nothing is known but their number.
 std::size_t for_each_violation(const Json& runtime, const Pipeline& pipeline, const Violated& found) {
     const Json& job_set_spec = runtime["spec"]["template"]["spec"];
@@ -107,6 +123,7 @@ std::size_t for_each_violation(const Json& runtime, const Pipeline& pipeline, co
     const auto pod_sets = count_pods(job_set_spec, plugins, std::nullopt);
     for (std::size_t i = 0; i < jobs.size(); ++i) check_job(jobs[i], i, found);
     check_forbidden_fields(job_set_spec, found);
+    check_deadlines(runtime, found);
     for (const PodSet& pods : pod_sets) check_job_name(jobs[pods.index], pods, found);
     FieldErrors faults = validate_template(runtime, plugins);
     for (const Plugin* plugin : plugins) plugin->validate_runtime(runtime, faults);
@@ -131,6 +148,23 @@ std::set<std::string> resource_warnings(const Json& runtime, const Pipeline& pip
     for (FieldError& fault : unusable_resources(runtime, api::TrainJob(), ActivePlugins(pipeline, runtime)))
         found.insert(std::move(fault.detail));
     return found;
+}
+
+constexpr std::string_view ttl = "ttlSecondsAfterFinished";
+
+// The two places for one value; empty unless they say different things.
+std::string differing_ttls(const Json& runtime) {
+    const Json& one = runtime["spec"]["runPolicy"][ttl];
+    const Json& other = runtime["spec"][ttl];
+    return one.is_null() || other.is_null() || one == other ? "" : to_json(one) + "|" + to_json(other);
+}
+
+// Of an UPDATE by which TrainJobs get another time to live than those before.
+std::string warning_of_ttl(const Json& object, const Json& before) {
+    const auto now = api::run_policy_of(object).ttl_seconds_after_finished;
+    if (before.is_null() || !now || now == api::run_policy_of(before).ttl_seconds_after_finished) return {};
+    return (object["spec"]["runPolicy"][ttl].is_null() ? "spec." : "spec.runPolicy.") + std::string(ttl) +
+           " counts for TrainJobs that begin from now on; no ended one goes";
 }
 
 }  // namespace
@@ -169,6 +203,13 @@ Findings validate_runtime(const Json& object, const Json& old_object, const Pipe
     const auto warned = resource_warnings(before, pipeline);
     for (const std::string& warning : resource_warnings(object, pipeline))
         if (!warned.contains(warning)) warn(Rule::runtime_resources, warning);
+    if (const std::string differing = differing_ttls(object);
+        !differing.empty() && differing != differing_ttls(before))
+        warn(Rule::two_ttls,
+             "spec.runPolicy.ttlSecondsAfterFinished counts, and not the other one, "
+             "spec.ttlSecondsAfterFinished");
+    if (std::string text = warning_of_ttl(object, before); !text.empty())
+        warn(Rule::ttl_changed, std::move(text));
     if (const std::string shared = shared_subdomain(object);
         !shared.empty() && shared != shared_subdomain(before))
         warn(Rule::shared_subdomain, subdomain_warning("spec.template.spec.network.subdomain"));

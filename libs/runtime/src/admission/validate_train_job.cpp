@@ -20,8 +20,9 @@ const Json nothing;
 constexpr const std::span<const Check>* checks[] = {&name_checks,   &patch_checks, &deadline_checks,
                                                     &claim_checks,  &gate_checks,  &edit_checks,
                                                     &trainer_checks};
-constexpr const std::span<const Warner>* warnings[] = {
-    &runtime_warnings, &trainer_warnings, &subdomain_warnings, &kueue_warnings, &lost_field_warnings};
+constexpr const std::span<const Warner>* warnings[] = {&runtime_warnings,    &trainer_warnings,
+                                                       &subdomain_warnings,  &kueue_warnings,
+                                                       &lost_field_warnings, &time_warnings};
 
 enum class Asked { all, of_every_update };
 
@@ -116,13 +117,16 @@ Findings validate_train_job(TrainJobReview review, const Pipeline& pipeline) {
     Findings findings;
     if (harmless) {
         const ActivePlugins plugins(pipeline, nothing);
-        const ValidationContext harmless_case = {.job = job,
-                                                 .old_job = &*old_job,
-                                                 .runtime = nothing,
-                                                 .merged_spec = nothing,
-                                                 .plugins = plugins,
-                                                 .gates = review.gates};
+        ValidationContext harmless_case = {.job = job,
+                                           .old_job = &*old_job,
+                                           .runtime = nothing,
+                                           .merged_spec = nothing,
+                                           .plugins = plugins,
+                                           .gates = review.gates,
+                                           .now = review.now};
         check(harmless_case, Asked::of_every_update, findings.errors);
+        harmless_case.is_denied = !findings.errors.empty();
+        warn(harmless_case, Asked::of_every_update, findings.warnings);
         if (review.runtime)
             warn_of_queues(job, *old_job, *review.runtime, review.kueue_types, pipeline, findings.warnings);
         return findings;
@@ -162,7 +166,8 @@ Findings validate_train_job(TrainJobReview review, const Pipeline& pipeline) {
                                .job_set = review.job_set,
                                .kueue_types = review.kueue_types,
                                .gates = review.gates,
-                               .loss_by_new_job_set = review.loss_by_new_job_set};
+                               .loss_by_new_job_set = review.loss_by_new_job_set,
+                               .now = review.now};
     check(facts, Asked::all, findings.errors);
     if (runtime)
         for (const Plugin* plugin : plugins) {

@@ -24,6 +24,7 @@ struct ValidationContext {
     KueueTypes kueue_types = KueueTypes::none;
     Gates gates = Gates();
     std::string_view loss_by_new_job_set = {};
+    api::Time now = {};
     bool is_denied = false;  ///< known to warnings: errors were found
 
     bool is_create() const { return old_job == nullptr; }
@@ -40,7 +41,7 @@ struct ValidationContext {
 bool patches_differ(const api::Json& left, const api::Json& right);
 
 /// An UPDATE that must pass whatever has become of the runtime: the object is being deleted, or nothing but
-/// `suspend` changes in its spec.
+/// `suspend` and its time to live change in its spec.
 bool is_harmless_update(const api::Json& object, const api::Json& old_object);
 
 /// Says of the errors from position `begin` on which rule they are of, unless they say so themselves.
@@ -64,7 +65,7 @@ using Warner = CheckOf<api::Warnings>;
 extern const std::span<const Check> name_checks, patch_checks, deadline_checks, claim_checks, gate_checks,
     edit_checks, trainer_checks;
 extern const std::span<const Warner> runtime_warnings, trainer_warnings, subdomain_warnings, kueue_warnings,
-    lost_field_warnings;
+    lost_field_warnings, time_warnings;
 
 /// A name that the runtime gives to the headless Service of each of its JobSets; empty if each has its own.
 std::string shared_subdomain(const api::Json& runtime);

@@ -74,11 +74,13 @@ bool contained(std::string_view name, const Json& desired, const Json& live, boo
 
 bool equivalent(std::string_view name, const Json& left, const Json& right, bool quantity);
 
-// Of two objects. `but_for` names a member that does not count; empty: all of them do.
-bool equivalent_members(const Json& left, const Json& right, bool quantities, std::string_view but_for) {
+using Names = std::initializer_list<std::string_view>;
+
+// Of two objects. The members that `but_for` names do not count.
+bool equivalent_members(const Json& left, const Json& right, bool quantities, Names but_for) {
     const auto covers = [&](const Json& a, const Json& b, bool values) {
         return std::all_of(a.members().begin(), a.members().end(), [&](const auto& member) {
-            if (!but_for.empty() && member.key == but_for) return true;
+            if (std::find(but_for.begin(), but_for.end(), member.key) != but_for.end()) return true;
             const Json* other = b.find(member.key);
             if (!other) return says_nothing(member.key, member.value);
             return !values ||
@@ -117,9 +119,9 @@ bool is_contained(const Json& desired, const Json& live) { return contained({}, 
 
 bool is_equivalent(const Json& left, const Json& right) { return equivalent({}, left, right, false); }
 
-bool is_equivalent_but_for(std::string_view name, const Json& left, const Json& right) {
+bool is_equivalent_but_for(Names names, const Json& left, const Json& right) {
     const bool objects = left.is_object() && right.is_object();
-    return objects ? equivalent_members(left, right, false, name) : is_equivalent(left, right);
+    return objects ? equivalent_members(left, right, false, names) : is_equivalent(left, right);
 }
 
 }  // namespace runtime

@@ -51,7 +51,7 @@ void keep_only(Json& object, std::initializer_list<std::string_view> names) {
 void keep_what_runtimes_have(Json& runtime) {
     keep_only(runtime, {"apiVersion", "kind", "metadata", "spec"});
     if (Json* spec = runtime.find("spec"); spec && spec->is_object())
-        keep_only(*spec, {"mlPolicy", "podGroupPolicy", "template", "ttlSecondsAfterFinished"});
+        keep_only(*spec, {"mlPolicy", "podGroupPolicy", "runPolicy", "template", "ttlSecondsAfterFinished"});
 }
 
 // Most runtimes are stored as they are.

@@ -47,7 +47,7 @@ constexpr ShapeMember template_members[] = {{"metadata", metadata}, {"spec", job
 constexpr Shape job_set_template = {template_members};
 
 constexpr ShapeMember runtime_spec_members[] = {
-    {"mlPolicy", object}, {"podGroupPolicy", object}, {"template", job_set_template}};
+    {"mlPolicy", object}, {"podGroupPolicy", object}, {"runPolicy", object}, {"template", job_set_template}};
 constexpr Shape runtime_spec = {runtime_spec_members};
 constexpr ShapeMember runtime_members[] = {{"metadata", metadata}, {"spec", runtime_spec}};
 constexpr Shape runtime_object = {runtime_members};

@@ -1,6 +1,7 @@
 #pragma once
 #include <boost/asio/any_io_executor.hpp>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "controller/reconcile/metrics.hpp"
 #include "controller/reconcile/reconciler.hpp"
@@ -39,6 +40,8 @@ public:
     /// How many have been started so far.
     std::uint64_t passes() const { return reconciles_started_; }
     std::size_t reconciles_running() const { return running_.size(); }
+    /// How many TrainJobs have ended and wait for their TTL.
+    std::size_t expiring() const { return expiring_.size(); }
     /// What is due has to wait for the end of a pass.
     bool is_full() const { return queue_.is_full(); }
 
@@ -100,6 +103,7 @@ private:
     std::unordered_map<api::ObjectKey, ConcurrentChanges> concurrent_changes_;  // of all passes that run
     std::unordered_map<api::ObjectKey, RetryEntry> retries_;
     std::unordered_map<api::ObjectKey, std::size_t> grants_;  // of those whose passes read more than others
+    std::unordered_set<api::ObjectKey> expiring_;
     ReconcileMetrics metrics_;
 };
 

@@ -32,12 +32,16 @@ private:
     net::Counter retry_after_;
     net::Counter after_exception_;
     net::Counter deferred_;
-    std::array<net::Counter, 4> ends_;  // by lifecycle::End
+    std::array<net::Counter, 4> ends_;           // by lifecycle::End
+    std::array<net::Counter, 2> ttl_deletions_;  // by lifecycle::TtlFrom
+    std::array<net::Counter, 2> ttl_held_;       // by lifecycle::TtlHeld
+    std::array<net::Histogram, 4> run_;          // by lifecycle::End
     net::Counter clean_up_failures_;
     net::Histogram to_job_set_;
     net::Histogram to_terminal_;
     net::Histogram deadline_late_;
     net::Histogram ttl_late_;
+    net::Histogram wait_;
 };
 
 }  // namespace controller

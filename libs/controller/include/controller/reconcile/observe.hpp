@@ -33,9 +33,9 @@ kube::Resource runtime_resource(const api::TrainJob& job);
 /// The caches' view, without the TTL.
 View cached_view(const Cache& cache, const api::ObjectKey& key);
 
-/// Fills in the TTL where it matters; it is the snapshot's once the runtime is gone, and that takes a read.
-/// Returns why it could not be had.
-kube::Task<std::optional<lifecycle::ReadFailed>> look_up_ttl(kube::ApiServer& server, View& view);
+/// Fills in what the job began with where its status does not tell, and the TTL where it matters. That may
+/// take a read of the snapshot. Returns why it could not be had.
+kube::Task<std::optional<lifecycle::ReadFailed>> look_up_policy(kube::ApiServer& server, View& view);
 
 /// The API server's view: TrainJob, runtime and, if `what` has it, the JobSet as they are now, without the
 /// TTL. A runtime that cannot be read is no failure: see View::runtime_unread. `now` is what

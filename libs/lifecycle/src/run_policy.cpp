@@ -1,0 +1,29 @@
+#include "lifecycle/run_policy.hpp"
+
+namespace lifecycle {
+namespace {
+
+const api::RunPolicy* pointer_to(const std::optional<api::RunPolicy>& policy) {
+    return policy ? &*policy : nullptr;
+}
+
+}  // namespace
+
+bool has_begun(const Observed& observed) { return own_job_set(observed) || had_job_set(*observed.job); }
+
+// A status that was written before there was a JobSet may tell of another snapshot: that is replaced as long
+// as the runtime changes.
+bool wants_snapshot_policy(const Observed& observed) {
+    if (!observed.job || !is_ours(*observed.job) || api::terminal_condition(*observed.job)) return false;
+    const bool is_fixed = observed.job->run_policy && had_job_set(*observed.job);
+    return has_begun(observed) && !is_fixed;
+}
+
+const api::RunPolicy* policy_of(const Observed& observed) {
+    if (wants_snapshot_policy(observed)) return pointer_to(observed.snapshot_policy);
+    const bool ended = api::terminal_condition(*observed.job) != nullptr;
+    if (!ended && !has_begun(observed) && observed.live_policy) return &*observed.live_policy;
+    return pointer_to(observed.job->run_policy);
+}
+
+}  // namespace lifecycle

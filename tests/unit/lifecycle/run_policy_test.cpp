@@ -1,0 +1,181 @@
+#include "lifecycle/run_policy.hpp"
+
+#include "concluding.hpp"
+
+namespace lifecycle {
+namespace {
+
+constexpr api::RunPolicy one = {.ttl_seconds_after_finished = 10};
+constexpr api::RunPolicy other = {.active_deadline_seconds = 5000, .max_active_deadline_seconds = 7000};
+
+Outcome built_from(const api::RunPolicy& policy) {
+    Outcome outcome;
+    outcome.run_policy = policy;
+    outcome.job_set_written = true;
+    return outcome;
+}
+
+// Its JobSet was created, and no status was written since.
+Observed crashed() {
+    Observed observed = running();
+    const Observed before = submitted();
+    observed.job->conditions.clear();
+    observed.job->jobs_status.clear();
+    observed.job->run_policy = before.job->run_policy;
+    observed.job->start_time = before.job->start_time;
+    return observed;
+}
+
+}  // namespace
+
+TEST_CASE("a job's status takes what it was built from", "[policy]") {
+    CHECK(conclude_after(submitted(), 1s, built_from(one)).run_policy == one);
+    CHECK(conclude_after(submitted(), 1s, built_from({})).run_policy == api::RunPolicy());
+    CHECK_FALSE(conclude_after(submitted(), 1s, build_failed()).run_policy);
+    // Also if the JobSet is refused, and again as long as there is none.
+    Outcome refusal = refused(server_error(422, "no", api::Errc::invalid));
+    refusal.run_policy = one;
+    Observed waiting = submitted();
+    CHECK(conclude_after(waiting, 1s, refusal).run_policy == one);
+    waiting.job->run_policy = other;
+    CHECK(conclude_after(waiting, 1s, refusal).run_policy == one);
+    CHECK(conclude_after(waiting, 1s, build_failed()).run_policy == other);
+}
+
+TEST_CASE("what a job began with stays", "[policy]") {
+    Observed observed = running();
+    observed.job->run_policy = one;
+    observed.live_policy = other;
+    CHECK(*policy_of(observed) == one);
+    CHECK_FALSE(wants_snapshot_policy(observed));
+    CHECK(conclude_after(observed, 1s, built_from(other)).run_policy == one);
+    observed.job_set.reset();
+    CHECK(*policy_of(observed) == one);
+    CHECK(conclude_after(observed, 1s, built_from(other)).run_policy == one);
+}
+
+TEST_CASE("until it begins, a job goes by the live runtime", "[policy]") {
+    Observed observed = submitted();
+    CHECK_FALSE(policy_of(observed));
+    observed.job->run_policy = one;
+    CHECK(*policy_of(observed) == one);  // the runtime is gone
+    observed.live_policy = other;
+    CHECK(*policy_of(observed) == other);
+    CHECK_FALSE(wants_snapshot_policy(observed));
+    const Conclusion ended = conclude_after(observed, 5000s);
+    CHECK(get(ended, "Failed").reason == "DeadlineExceeded");
+    CHECK(ended.run_policy == other);
+}
+
+TEST_CASE("the snapshot tells what a job began with whose status does not", "[policy]") {
+    Observed observed = crashed();
+    CHECK(wants_snapshot_policy(observed));
+    observed.live_policy = other;
+    CHECK_FALSE(policy_of(observed));
+    CHECK_FALSE(conclude_after(observed, 1s).run_policy);
+    observed.snapshot_policy = one;
+    CHECK(*policy_of(observed) == one);
+    CHECK(conclude_after(observed, 1s).run_policy == one);
+    // A status of before the JobSet may tell of another snapshot.
+    observed.job->run_policy = other;
+    CHECK(wants_snapshot_policy(observed));
+    CHECK(*policy_of(observed) == one);
+    CHECK(conclude_after(observed, 1s).run_policy == one);
+    // What was taken over has none until it is stored.
+    observed.job->run_policy.reset();
+    observed.snapshot_policy = api::RunPolicy();
+    CHECK(conclude_after(observed, 1s, built_from(other)).run_policy == other);
+}
+
+TEST_CASE("an unfinished job of an older release gets what it began with, and its start, in one write",
+          "[policy]") {
+    Observed observed = running();
+    observed.job->run_policy.reset();
+    observed.job->start_time.reset();
+    CHECK(wants_snapshot_policy(observed));
+    observed.snapshot_policy = one;
+    const Conclusion conclusion = conclude_after(observed, 1h);
+    CHECK(to_json(status_patch(*observed.job, conclusion)) ==
+          R"({"status":{"runPolicy":{"ttlSecondsAfterFinished":10},"startTime":"2026-01-15T10:00:00Z"}})");
+    // One that has ended stays as it is.
+    Observed ended = completed();
+    ended.job->run_policy.reset();
+    ended.job->start_time.reset();
+    ended.job->completion_time.reset();
+    ended.live_policy = other;
+    CHECK_FALSE(wants_snapshot_policy(ended));
+    CHECK_FALSE(conclude_after(ended, 1h, built_from(other)).status_changed);
+}
+
+TEST_CASE("a snapshot that cannot be read is trouble and changes nothing", "[policy]") {
+    Observed observed = running();
+    observed.job->run_policy.reset();
+    const Conclusion conclusion =
+        conclude_after(observed, 1h, {.policy_unread = ReadFailed{"ConfigMap default/job", lost_connection}});
+    CHECK_FALSE(conclusion.status_changed);
+    CHECK(conclusion.retry_state.failures == 1);
+    CHECK(conclusion.requeue_after == 1s);
+}
+
+TEST_CASE("a status takes the times of conditions and metadata", "[policy]") {
+    struct Row {
+        const char* name;
+        Observed observed;
+        std::optional<api::Time> started, ended;
+    };
+    Observed resumed = suspended();
+    resumed.job->suspend = false;
+    Observed resumed_before = running();
+    resumed_before.job->conditions.push_back(condition("Suspended", "False", "Resumed", start + 9s));
+    Observed to_suspend = running();
+    to_suspend.job->suspend = true;
+    Observed new_and_suspended = submitted();
+    new_and_suspended.job->suspend = true;
+    const Row rows[] = {
+        {"it is new", submitted(), start, {}},
+        {"it is new and suspended", new_and_suspended, {}, {}},
+        {"it runs", running(), start, {}},
+        {"it is suspended", to_suspend, {}, {}},
+        {"it stays suspended", suspended(), {}, {}},
+        {"it is resumed", resumed, start + 1h, {}},
+        {"it was resumed", resumed_before, start + 9s, {}},
+        {"it completes", completed_unseen(), start, start + 30s},
+        {"it has completed", completed(), start, start + 30s},
+        {"it exceeds its deadline", with_deadline(running()), start, start + 1h},
+    };
+    for (const Row& row : rows) DYNAMIC_SECTION(row.name) {
+            for (const auto forged : {std::optional<api::Time>(), std::optional(start + 77s)}) {
+                Observed observed = row.observed;
+                const bool has_ended = api::terminal_condition(*observed.job) != nullptr;
+                if (has_ended && !forged) continue;
+                observed.job->start_time = observed.job->completion_time = forged;
+                const Conclusion conclusion = conclude_after(observed, 1h);
+                CHECK(conclusion.start_time == row.started);
+                CHECK(conclusion.completion_time == row.ended);
+            }
+        }
+}
+
+TEST_CASE("a pass that could not look, and trouble without a verdict, write no times", "[policy]") {
+    for (const Outcome& outcome :
+         {Outcome{.result = ReadFailed{"TrainJob default/job", lost_connection}}, refused(lost_connection)}) {
+        const Conclusion conclusion = conclude_after(submitted(), 1s, outcome);
+        CHECK_FALSE(conclusion.status_changed);
+    }
+}
+
+TEST_CASE("a patch of the status removes what is not there any more", "[policy]") {
+    Observed observed = submitted();
+    observed.job->run_policy = one;
+    observed.job->start_time = observed.job->completion_time = start;
+    Conclusion conclusion;
+    conclusion.run_policy = api::RunPolicy{.active_deadline_seconds = 60};
+    CHECK(to_json(status_patch(*observed.job, conclusion)) ==
+          R"({"status":{"completionTime":null,"runPolicy":{"activeDeadlineSeconds":60,)"
+          R"("ttlSecondsAfterFinished":null},"startTime":null}})");
+    observed.job->run_policy.reset();
+    conclusion = {.run_policy = api::RunPolicy(), .start_time = start, .completion_time = start};
+    CHECK(to_json(status_patch(*observed.job, conclusion)) == R"({"status":{"runPolicy":{}}})");
+}
+
+}  // namespace lifecycle
