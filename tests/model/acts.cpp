@@ -96,6 +96,9 @@ Tweak nodes(int count) {
 Tweak ttl(int seconds) {
     return [seconds](Json& runtime) { runtime["spec"]["ttlSecondsAfterFinished"] = seconds; };
 }
+Tweak run_policy(const std::string& policy) {
+    return [policy = parsed(policy)](Json& runtime) { runtime["spec"]["runPolicy"] = policy; };
+}
 Tweak volume_claims(const char* when_deleted) {
     return [when_deleted](Json& runtime) {
         Json policy = parsed(
@@ -250,11 +253,20 @@ Action apply_original_job_set(Tweak tweak) {
 }
 
 Action set_conditions(const std::string& conditions) {
-    return [conditions = parsed(conditions)](World& world) {
-        kube::Request request = kube::merge_patch(
-            train_jobs, the_job, Json::object({{"status", Json::object({{"conditions", conditions}})}}));
+    return set_status(R"({"conditions":)" + conditions + "}");
+}
+Action set_status(const std::string& status) {
+    return [status = parsed(status)](World& world) {
+        kube::Request request = kube::merge_patch(train_jobs, the_job, Json::object({{"status", status}}));
         request.target.insert(request.target.find('?'), "/status");
         world.as_user(request, "trainer");
+    };
+}
+Action complete_elsewhere() {
+    return [](World& world) {
+        set_conditions(
+            R"([{"type":"Complete","status":"True","reason":"AllJobsCompleted","message":"","lastTransitionTime":")" +
+            api::format_time(world.agenda.wall_seconds()) + "\"}]")(world);
     };
 }
 

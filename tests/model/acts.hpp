@@ -20,6 +20,8 @@ Action change_runtime(const std::string& merge_patch);
 Action remove_runtime();
 Tweak nodes(int count);
 Tweak ttl(int seconds);
+/// A runtime's `spec.runPolicy`.
+Tweak run_policy(const std::string& policy);
 Tweak volume_claims(const char* when_deleted = "Delete");
 /// A job that must complete before the trainer starts.
 Tweak initializer();
@@ -62,6 +64,10 @@ Tweak built_alike();
 Tweak initialized();
 /// Writes the job's conditions like Kubeflow Trainer.
 Action set_conditions(const std::string& conditions);
+/// Writes a merge patch of the job's status.
+Action set_status(const std::string& status);
+/// Writes, as MultiKueue does, that the job has completed now.
+Action complete_elsewhere();
 /// Adds another controller's finalizer to the job's object of that kind.
 Action hold(const kube::Resource& resource);
 Action release(const kube::Resource& resource);

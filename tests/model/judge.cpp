@@ -104,10 +104,13 @@ void Invariants::changed(const Kind& kind, const api::ObjectKey& key, const Json
     if (kind.resource == train_jobs_name) judge_train_job(key, before, after, by_reconciler);
     if (is_runtime(kind)) {
         auto& policies = policies_[{std::string(kind.resource), key}];
-        if (!policies.empty()) policies.back().until = agenda_.wall_seconds();
-        if (!after.is_null()) policies.push_back({.ttl = after["spec"]["ttlSecondsAfterFinished"].as_int()});
+        if (policies.empty()) policies.emplace_back();
+        policies.back().until = agenda_.wall_seconds();
+        policies.emplace_back();
+        if (!after.is_null()) policies.back().said = api::run_policy_of(after);
         if (by_reconciler) judge_runtime(before, after);
     }
+    note_beginning(kind, key, after);
     if (kind.kind == "JobSet" && !after.is_null() && !after["spec"]["suspend"].bool_or(false))
         job_sets_that_ran_.insert(api::parse_meta(after).uid);
     if (kind.kind == "JobSet" && !after.is_null() && api::parse_job_set(after).any_active() &&
@@ -168,9 +171,12 @@ void Invariants::judge_train_job(const api::ObjectKey& key, const Json& before, 
         if (stored && resumed && !resumed->is_true()) life.resumed = resumed->last_transition;
     }
     if (!by_reconciler) return;
-    if (!life.ours) complain("a TrainJob that is not ours was written: " + text(key));
-    if (!before.is_null() && !api::parse_meta(before).deletion && (after.is_null() || meta.deletion))
-        judge_expiry(api::parse_train_job(before));
+    const bool removed =
+        !before.is_null() && !api::parse_meta(before).deletion && (after.is_null() || meta.deletion);
+    const bool dispatched = there["spec"]["managedBy"].as_string() == api::managed_by_multikueue;
+    if (!life.ours && !(removed && dispatched))
+        complain("a TrainJob that is not ours was written: " + text(key));
+    if (removed) judge_expiry(api::parse_train_job(before));
 }
 
 // Checks the changes of conditions in one status write.
@@ -185,6 +191,7 @@ void Invariants::judge_status(const api::TrainJob& before, const api::TrainJob& 
         api::is_true(after.conditions, api::condition::failed))
         complain(name + " is complete and failed");
     judge_times(before, after);
+    judge_policy_and_times(before, after);
     judge_counts(after);
     judge_stall(before, after);
     if (!ended && ends && ends->reason == api::reason::deadline_exceeded) judge_deadline(before);
@@ -193,16 +200,24 @@ void Invariants::judge_status(const api::TrainJob& before, const api::TrainJob& 
 void Invariants::judge_deadline(const api::TrainJob& before) {
     const std::string name = text(before.meta.key());
     const Life& life = lives_[before.meta.uid];
-    const auto limit = before.active_deadline_seconds;
-    if (!limit || before.suspend || api::is_true(before.conditions, api::condition::suspended)) {
+    std::optional<std::int64_t> shortest;
+    for (const auto& policy : life.began_with ? std::vector{life.began_with} : lately_said(before)) {
+        auto limit = before.active_deadline_seconds;
+        const api::RunPolicy said = policy.value_or(before.run_policy.value_or(api::RunPolicy()));
+        if (!limit) limit = said.active_deadline_seconds;
+        const auto most = said.max_active_deadline_seconds;
+        if (most) limit = std::min(limit.value_or(*most), *most);
+        if (limit) shortest = std::min(shortest.value_or(*limit), *limit);
+    }
+    if (!shortest || before.suspend || api::is_true(before.conditions, api::condition::suspended)) {
         complain("the deadline of " + name + " was applied although it has none now");
         return;
     }
     const api::Time start = life.resumed.value_or(before.meta.creation);
     const auto over = agenda_.wall_seconds() - start;
-    if (over + clock_skew < std::chrono::seconds(*limit))
+    if (over + clock_skew < std::chrono::seconds(*shortest))
         complain("the deadline of " + name + " was applied too early");
-    if (unharmed && over > std::chrono::seconds(*limit) + promptly)
+    if (unharmed && over > std::chrono::seconds(*shortest) + promptly)
         complain("the deadline of " + name + " was applied too late");
     if (!has_looked()) complain("the deadline of " + name + " was applied without a look at it");
     const Stored* stored = api_.find(job_sets_name, before.meta.key());
@@ -251,32 +266,6 @@ void Invariants::judge_counts(const api::TrainJob& after) {
     if (job_set.meta.controller_uid != after.meta.uid || !job_set.any_active()) return;
     if (!has_looked() || active_since_[job_set.meta.uid] < meant_.looked)
         complain(text(after.meta.key()) + " was said to rest while its pods were active");
-}
-
-// A reconciler deletes a job only after the shortest TTL that its runtime had within the last half minute.
-void Invariants::judge_expiry(const api::TrainJob& job) {
-    const std::string name = text(job.meta.key());
-    const api::Condition* ended = api::terminal_condition(job);
-    if (!ended) return complain("the unfinished TrainJob " + name + " was deleted");
-    const bool namespaced = job.runtime_ref.kind == api::training_runtime_kind;
-    const std::string resource =
-        namespaced ? "trainingruntimes.trainer.kubeflow.org" : "clustertrainingruntimes.trainer.kubeflow.org";
-    const api::ObjectKey runtime = {namespaced ? job.meta.ns : "", job.runtime_ref.name};
-    std::optional<std::int64_t> shortest;
-    const auto consider = [&](std::optional<std::int64_t> ttl) {
-        if (ttl) shortest = std::min(shortest.value_or(*ttl), *ttl);
-    };
-    for (const Policy& policy : policies_[{resource, runtime}])
-        if (policy.until >= agenda_.wall_seconds() - 30s) consider(policy.ttl);
-    if (const Stored* snapshot = api_.find("configmaps", {job.meta.ns, job.meta.name + "-runtime-snapshot"}))
-        if (!api_.find(resource, runtime))
-            if (const auto kept = api::parse_json(snapshot->object["data"]["runtime"].as_string()))
-                consider((*kept)["spec"]["ttlSecondsAfterFinished"].as_int());
-    if (!shortest) return complain(name + " was deleted without a TTL");
-    const auto over = agenda_.wall_seconds() - ended->last_transition;
-    if (over + clock_skew < std::chrono::seconds(*shortest)) complain(name + " was deleted before its TTL");
-    if (unharmed && over > std::chrono::seconds(*shortest) + promptly)
-        complain(name + " was deleted long after its TTL");
 }
 
 void Invariants::judge_job_set(const api::ObjectKey& key, const Json& before, const Json& after) {

@@ -54,12 +54,14 @@ private:
     struct Life {
         bool ours = true;
         std::optional<api::Time> resumed = {};
+        std::optional<api::RunPolicy> began_with = {};          // by its snapshot, since its first JobSet
         std::set<std::string> reasons = {};                     // of its conditions at any time
         std::vector<std::pair<api::Time, bool>> suspends = {};  // values of spec.suspend with their times
     };
+    // What a runtime said for a while.
     struct Policy {
         api::Time until = api::Time::max();
-        std::optional<std::int64_t> ttl = {};
+        std::optional<api::RunPolicy> said = {};  // empty: it was gone
     };
 
     void judge_train_job(const api::ObjectKey& key, const api::Json& before, const api::Json& after,
@@ -77,6 +79,10 @@ private:
     bool has_looked() const;  // whether this reconcile has read the TrainJob live
     void judge_counts(const api::TrainJob& after);
     void judge_expiry(const api::TrainJob& job);
+    bool were_limits_edited(const api::TrainJob& job) const;
+    void note_beginning(const Kind& kind, const api::ObjectKey& key, const api::Json& after);
+    std::vector<std::optional<api::RunPolicy>> lately_said(const api::TrainJob& job);
+    void judge_policy_and_times(const api::TrainJob& before, const api::TrainJob& after);
     void judge_job_set(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
     void judge_owned(const Kind& kind, const api::ObjectKey& key, const api::Json& before,
                      const api::Json& after);

@@ -96,9 +96,7 @@ public:
         follow_times();
     }
 
-    void operator()(const Ignore&) {
-        conclusion_.requeue_after = sooner(time_to_live(job_, observed_.ttl, now_), {});
-    }
+    void operator()(const Ignore&) { wait_for_ttl(); }
 
     void operator()(const StoreTransition&) {
         follow_suspend();
@@ -126,7 +124,7 @@ public:
     }
 
     void operator()(const CleanUp& clean_up) {
-        conclusion_.requeue_after = sooner(time_to_live(job_, observed_.ttl, now_), {});
+        wait_for_ttl();
         conclusion_.jobs_status = jobs_status(observed_);
         follow_generation();
         if (clean_up.delete_job_set) tell_of_deletion();
@@ -206,13 +204,13 @@ private:
         const api::Condition* ended = nullptr;
         for (const api::Condition& condition : conclusion_.conditions)
             if (is_end(condition)) ended = &condition;
-        if (!had_ended || job_.start_time) {
+        if (!had_ended || job_.start_time)
             conclusion_.start_time = last_start(conclusion_.conditions, job_.meta.creation);
-            if (!had_ended && job_.suspend) conclusion_.start_time.reset();
-        }
         if (!had_ended || job_.completion_time)
             conclusion_.completion_time = ended ? std::optional(ended->last_transition) : std::nullopt;
     }
+
+    void wait_for_ttl() { conclusion_.requeue_after = sooner(time_to_live(job_, observed_.ttl, now_), {}); }
 
     bool leads_to_build(const Decision& decision) const {
         const auto* run = std::get_if<Run>(&decision);
