@@ -167,6 +167,22 @@ class Signalbox:
             self.restart_reconciler()
 
     @contextlib.contextmanager
+    def reviewed(self, *options):
+        """Runs the webhook with these additional options inside the context, and without them after it."""
+        self.restart_webhook(*options)
+        try:
+            yield
+        finally:
+            self.restart_webhook()
+
+    def restart_webhook(self, *options):
+        problems = self.webhook.stop()
+        self.start_webhook(*options)
+        self.configure_webhooks()
+        if problems:
+            raise AssertionError("; ".join(problems))
+
+    @contextlib.contextmanager
     def without_reconciler(self):
         """Stops the reconciler inside the context. After it, one with the default options runs."""
         self.stop_reconciler()

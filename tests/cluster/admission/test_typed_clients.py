@@ -47,7 +47,8 @@ def stored_jobs():
 
 def is_of_ours(path):
     """Returns whether no release of Kubeflow Trainer has the field."""
-    return ".resourceClaims" in path or path.endswith("ontainers[].resources") or "ontainers[].resources." in path
+    return path == "ttlSecondsAfterFinished" or ".resourceClaims" in path or path.endswith("ontainers[].resources") \
+        or "ontainers[].resources." in path
 
 
 @pytest.mark.parametrize("release", typed_clients.RELEASES)

@@ -125,15 +125,6 @@ def test_the_cleanup_after_a_deadline_is_retried_until_the_job_set_is_gone_and_r
 # Times to live
 
 
-def test_no_train_job_overrides_the_ttl_of_its_runtime(signalbox, rest):
-    rest.create(runtime("tidy", ttlSecondsAfterFinished=1))
-    for name, fields in (("longer", {"ttlSecondsAfterFinished": 3600}), ("never", {"ttlSecondsAfterFinished": None})):
-        job = rest.create(train_job(name, "tidy", **fields))
-        assert "ttlSecondsAfterFinished" not in job["spec"]
-    for name in ("longer", "never"):
-        until_gone(rest, name)
-
-
 def test_a_deadline_and_a_ttl_work_together(signalbox, rest):
     rest.create(runtime("both", ttlSecondsAfterFinished=1))
     rest.create(train_job("brief", "both", seconds="never", activeDeadlineSeconds=2))
@@ -142,13 +133,16 @@ def test_a_deadline_and_a_ttl_work_together(signalbox, rest):
     wait_for("its pods to be deleted", lambda: not pods(rest, "brief"), timeout=60)
 
 
-def test_a_ttl_that_the_runtime_gets_later_counts_for_jobs_that_have_ended(signalbox, rest):
+def test_a_ttl_that_the_runtime_gets_later_deletes_no_job_that_has_ended(signalbox, rest):
     rest.create(runtime("untidy"))
     rest.create(train_job("leftover", "untidy"))
     until(rest, "leftover", "Complete")
     signalbox.wait_until_idle()
     rest.patch("clustertrainingruntimes", "untidy", {"spec": {"ttlSecondsAfterFinished": 0}})
-    until_gone(rest, "leftover")
+    rest.create(train_job("tidied", "untidy"))
+    until_gone(rest, "tidied")
+    signalbox.wait_until_idle()
+    assert "deletionTimestamp" not in rest.get("trainjobs", "leftover")["metadata"]
 
 
 @pytest.mark.parametrize("expired", [False, True])
@@ -158,7 +152,7 @@ def test_a_ttl_outlives_the_reconciler_and_the_runtime_and_takes_all_that_the_jo
     rest.create(train_job("ended", "passing"))
     finished = since(until(rest, "ended", "Complete"), "Complete")
     with signalbox.without_reconciler():
-        rest.delete("clustertrainingruntimes", "passing")  # the snapshot's TTL applies now
+        rest.delete("clustertrainingruntimes", "passing")  # the TTL that the job began with applies now
         if expired:
             time.sleep(max(0, finished + ttl - time.time()))
         assert since(rest.get("trainjobs", "ended"), "Complete") == finished
@@ -168,17 +162,14 @@ def test_a_ttl_outlives_the_reconciler_and_the_runtime_and_takes_all_that_the_jo
              and not rest.get("configmaps", "ended-runtime-snapshot"))
 
 
-def test_without_runtime_and_snapshot_there_is_no_ttl(signalbox, rest):
+def test_without_runtime_and_snapshot_the_status_tells_what_the_job_began_with(signalbox, rest):
     rest.create(runtime("forgotten", ttlSecondsAfterFinished=2))
-    rest.create(train_job("spared", "forgotten"))
-    finished = since(until(rest, "spared", "Complete"), "Complete")
+    rest.create(train_job("remembered", "forgotten"))
+    until(rest, "remembered", "Complete")
     with signalbox.without_reconciler():
         rest.delete("clustertrainingruntimes", "forgotten")
-        rest.delete("configmaps", "spared-runtime-snapshot")
-        assert rest.get("trainjobs", "spared")["metadata"].get("deletionTimestamp") is None
-    time.sleep(max(0, finished + 2.5 - time.time()))
-    signalbox.wait_until_idle()
-    assert rest.get("trainjobs", "spared")["metadata"].get("deletionTimestamp") is None
+        rest.delete("configmaps", "remembered-runtime-snapshot")
+    until_gone(rest, "remembered")
 
 
 def test_running_and_suspended_jobs_have_no_ttl(signalbox, rest):

@@ -115,6 +115,33 @@ TEST_CASE("each state says what it means", "[explain]") {
         {"complete, without a TTL",
          [](RelatedObjects& s) { s.runtime.found["spec"].erase("ttlSecondsAfterFinished"); },
          "TTL       none: it stays until it is deleted\n"},
+        {"with its own TTL",
+         [](RelatedObjects& s) {
+             conditions(s, condition("Complete", "True", "AllJobsCompleted"));
+             s.job["spec"]["ttlSecondsAfterFinished"] = 7200;
+             s.runtime = {.found = Json(), .unread = "forbidden"};
+         },
+         "TTL       2h after its end: deleted in 1h 30m\n"},
+        {"with a TTL that its runtime got later",
+         [](RelatedObjects& s) { s.job["status"]["runPolicy"] = Json::object(); },
+         "TTL       none: it stays until it is deleted\n"},
+        {"with a TTL that was prolonged",
+         [](RelatedObjects& s) { s.job["status"]["runPolicy"]["ttlSecondsAfterFinished"] = 60; },
+         "TTL       10m after its end\n"},
+        {"a worker's copy",
+         [](RelatedObjects& s) {
+             s.job["metadata"]["labels"]["kueue.x-k8s.io/multikueue-origin"] = "manager";
+         },
+         "TTL       none here: MultiKueue deletes it\n"},
+        {"with the deadline of its runtime",
+         [](RelatedObjects& s) {
+             s.job["spec"].erase("activeDeadlineSeconds");
+             s.job["status"]["runPolicy"]["activeDeadlineSeconds"] = 5400;
+         },
+         "Deadline  1h 30m (default of ClusterTrainingRuntime torch) since its creation: 30m left\n"},
+        {"above the maximum of its runtime",
+         [](RelatedObjects& s) { s.job["status"]["runPolicy"]["maxActiveDeadlineSeconds"] = 3660; },
+         "Deadline  1h 1m (maximum of ClusterTrainingRuntime torch) since its creation: 1m left\n"},
         {"completed after the deadline",
          [](RelatedObjects& s) {
              conditions(s, condition("Failed", "True", "DeadlineExceeded"));

@@ -16,6 +16,7 @@
 #include "lifecycle/conditions.hpp"
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/observed.hpp"
+#include "lifecycle/run_policy.hpp"
 #include "lifecycle/state.hpp"
 #include "lifecycle/ttl.hpp"
 #include "runtime/snapshot.hpp"
@@ -135,11 +136,24 @@ void tell_progress(const Json& job, bool ended, api::Time now, Screen& screen) {
     screen.line("Progress", text, stale ? Tone::held : Tone::plain);
 }
 
-void tell_deadline(const api::TrainJob& job, api::Time now, Screen& screen) {
-    if (!job.active_deadline_seconds) return screen.line("Deadline", "none");
-    const std::string limit = format_duration(seconds(*job.active_deadline_seconds));
+// What the reconciler would decide on.
+lifecycle::Observed observed_of(const api::TrainJob& job, const ReadResult<Json>& live,
+                                const Json* snapshot) {
+    lifecycle::Observed observed = {.job = job};
+    if (!live.found.is_null()) observed.live_policy = api::run_policy_of(live.found);
+    if (snapshot) observed.snapshot_policy = api::run_policy_of(*snapshot);
+    return observed;
+}
+
+void tell_deadline(const lifecycle::Observed& observed, api::Time now, Screen& screen) {
+    using Source = lifecycle::ActiveDeadline::Source;
+    const api::TrainJob& job = *observed.job;
+    const auto found = lifecycle::active_deadline(observed);
+    if (!found) return screen.line("Deadline", "none");
+    std::string limit = format_duration(seconds(found->seconds));
+    if (found->source != Source::train_job) limit += " (" + lifecycle::source_of(*found, job) + ")";
     if (api::terminal_condition(job)) return screen.line("Deadline", limit + "; the job has ended");
-    const auto at = lifecycle::deadline(job);
+    const auto at = lifecycle::deadline(observed);
     if (!at)
         return screen.line("Deadline", limit + " from the next resume on; it does not run while suspended",
                            Tone::held);
@@ -149,12 +163,16 @@ void tell_deadline(const api::TrainJob& job, api::Time now, Screen& screen) {
     screen.line("Deadline", limit + since + ": " + format_duration(*at - now) + " left");
 }
 
-void tell_time_to_live(const api::TrainJob& job, const ReadResult<Json>& live, const Json* snapshot,
-                       api::Time now, Screen& screen) {
-    if (live.is_unread())
+void tell_time_to_live(const lifecycle::Observed& observed, const ReadResult<Json>& live, api::Time now,
+                       Screen& screen) {
+    const api::TrainJob& job = *observed.job;
+    if (job.is_multikueue_copy) return screen.line("TTL", "none here: MultiKueue deletes it");
+    const api::RunPolicy* runtime = observed.live_policy ? &*observed.live_policy : nullptr;
+    if (live.is_unread() && lifecycle::ttl_needs_beginning(job, runtime))
         return screen.line("TTL", "not known: the runtime says it, which could not be read", Tone::held);
-    const Json* runtime = live.found.is_null() ? nullptr : &live.found;
-    const auto ttl = lifecycle::ttl_policy(runtime, snapshot);
+    const api::RunPolicy* began_with = lifecycle::policy_of(observed);
+    if (!began_with && observed.snapshot_policy) began_with = &*observed.snapshot_policy;
+    const auto ttl = lifecycle::ttl_policy(job, began_with, runtime);
     if (!ttl) return screen.line("TTL", "none: it stays until it is deleted");
     const std::string limit = format_duration(seconds(*ttl)) + " after its end";
     const auto left = lifecycle::time_to_live(job, ttl, now);
@@ -297,8 +315,9 @@ std::string explain(const RelatedObjects& seen, api::Time now, Colours colours) 
     tell_lease(job, seen, now, screen);
     tell_queue(job, seen.workload, screen);
     tell_progress(seen.job, api::terminal_condition(job) != nullptr, now, screen);
-    tell_deadline(job, now, screen);
-    tell_time_to_live(job, seen.runtime, snapshot, now, screen);
+    const lifecycle::Observed observed = observed_of(job, seen.runtime, snapshot);
+    tell_deadline(observed, now, screen);
+    tell_time_to_live(observed, seen.runtime, now, screen);
     tell_runtime(job, seen.runtime, snapshot, screen);
     if (!read) screen.line("", "its snapshot cannot be used: " + api::describe(read.error()), Tone::bad);
     if (seen.snapshot.is_unread())

@@ -63,13 +63,16 @@ void set_times(Brief& brief, const api::TrainJob& job, const RuntimeFacts* runti
     brief.created = job.meta.creation;
     const api::Condition* end = api::terminal_condition(job);
     if (!end) {
-        brief.deadline = lifecycle::deadline(job);
+        lifecycle::Observed observed = {.job = job};
+        if (runtime) observed.live_policy = runtime->policy;
+        brief.deadline = lifecycle::deadline(observed);
         return;
     }
     brief.ended = true;
     brief.complete = end->type == api::condition::complete;
     brief.end = end->last_transition;
-    const auto ttl = runtime ? runtime->ttl : std::nullopt;
+    const auto ttl = lifecycle::ttl_policy(job, job.run_policy ? &*job.run_policy : nullptr,
+                                           runtime ? &runtime->policy : nullptr);
     if (const auto left = lifecycle::time_to_live(job, ttl, *brief.end)) brief.expires = *brief.end + *left;
 }
 

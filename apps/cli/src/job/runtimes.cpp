@@ -5,7 +5,6 @@
 
 #include "api/names.hpp"
 #include "api/quantity.hpp"
-#include "lifecycle/ttl.hpp"
 
 namespace cli {
 namespace {
@@ -43,7 +42,7 @@ RuntimeFacts runtime_facts(const Json& runtime) {
     const Json& pod =
         training_job(spec["template"]["spec"]["replicatedJobs"])["template"]["spec"]["template"]["spec"];
     return {.nodes = spec["mlPolicy"]["numNodes"].int_or(1),
-            .ttl = lifecycle::ttl_policy(&runtime, nullptr),
+            .policy = api::run_policy_of(runtime),
             .resources = item_named(pod["containers"], api::node_container)["resources"]};
 }
 

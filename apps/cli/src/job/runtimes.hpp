@@ -12,9 +12,9 @@ namespace cli {
 
 /// What a runtime says of each of its TrainJobs.
 struct RuntimeFacts {
-    std::int64_t nodes = 1;                ///< where the TrainJob says nothing
-    std::optional<std::int64_t> ttl = {};  ///< seconds after the end
-    api::Json resources = {};              ///< of the container that trains
+    std::int64_t nodes = 1;  ///< where the TrainJob says nothing
+    api::RunPolicy policy = {};
+    api::Json resources = {};  ///< of the container that trains
 };
 
 /// The live runtimes, by namespace and name; those for all namespaces have none.

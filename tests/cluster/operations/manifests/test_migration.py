@@ -49,6 +49,8 @@ CREATED = [("patch", "trainjobs/status"), ("create", "events")]
 SNAPPED = [("patch", "trainingruntimes"), ("create", "configmaps"), *CREATED]
 # A suspended JobSet without Pods is adopted, with the hash of the applied object. Its Pods will be the same.
 ADOPTED = [("patch", "jobsets"), *CREATED]
+# An earlier release of Signalbox did not store when a job started and what it began with.
+BEGAN = [("patch", "trainjobs/status")]
 WRITES = {
     "complete": [],
     "failed": [],
@@ -71,15 +73,15 @@ WRITES = {
     # tests/data/migration/back/changes.yaml has Kubeflow Trainer's changes of Signalbox's objects.
     "ours-complete": [],
     "ours-deadline": [],
-    "ours-deadline-ahead": [],
+    "ours-deadline-ahead": BEGAN,
     "ours-failed": [],
     # Its hash covers its owner, too, whose UID differs here.
-    "ours-mpi": [("update", "configmaps")],
+    "ours-mpi": [("update", "configmaps"), *BEGAN],
     # Kubeflow Trainer suspended it and removed the hash.
-    "ours-running": [("patch", "jobsets")],
+    "ours-running": [("patch", "jobsets"), *BEGAN],
     # Kubeflow Trainer appends conditions; kubectl shows the last one, which is Created after a resume.
     "ours-suspended": [("patch", "trainjobs/status")],
-    "ours-torch": [],
+    "ours-torch": BEGAN,
     "ours-ttl": [],
 }
 

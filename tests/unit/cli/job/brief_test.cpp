@@ -147,11 +147,27 @@ TEST_CASE("the deadline is that of a job that runs, the time to live that of one
     const Brief runs = brief(job_of(R"({"activeDeadlineSeconds": 7200})", conditions(created)), torch);
     CHECK(runs.deadline == now + 1h);
     CHECK_FALSE(runs.expires);
-    const Brief ended =
-        brief(job_of(R"({"activeDeadlineSeconds": 7200})", conditions(condition("Failed", "True"))), torch);
-    CHECK_FALSE(ended.deadline);
-    CHECK(ended.end == now - 30min);
-    CHECK(ended.expires == now - 20min);
+    Json end = job_of(R"({"activeDeadlineSeconds": 7200})", conditions(condition("Failed", "True")));
+    const Brief unknown = brief(end, torch);
+    CHECK_FALSE(unknown.deadline);
+    CHECK(unknown.end == now - 30min);
+    CHECK_FALSE(unknown.expires);  // its status does not tell what it began with
+    end["status"]["runPolicy"]["ttlSecondsAfterFinished"] = 300;
+    CHECK(brief(end, torch).expires == now - 20min);
+    CHECK(brief(end).expires == now - 25min);
+    end["spec"]["ttlSecondsAfterFinished"] = 60;
+    CHECK(brief(end, torch).expires == now - 29min);
+}
+
+TEST_CASE("the deadline of a runtime is that of a job that began with it", "[list]") {
+    Json job = job_of("{}", conditions(created));
+    CHECK_FALSE(brief(job, torch).deadline);
+    job["status"]["runPolicy"]["activeDeadlineSeconds"] = 7200;
+    CHECK(brief(job, torch).deadline == now + 1h);
+    Runtimes limited = torch;
+    limited.begin()->second.policy.max_active_deadline_seconds = 3660;
+    CHECK(brief(job, limited).deadline == now + 1h);
+    CHECK(brief(job_of(), limited).deadline == now + 1min);
 }
 
 TEST_CASE("what is left of the training is counted from its report", "[list]") {

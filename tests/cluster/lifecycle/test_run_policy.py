@@ -1,0 +1,188 @@
+"""Times to live of TrainJobs, deadlines and times to live of runtimes, and the times in the status, on the real control plane."""
+
+import time
+
+import pytest
+
+from jobs import runtime, train_job
+from progress import created_at, resume, since, suspend, until, until_gone, until_runs
+from rest import ApiError, true_conditions, wait_for
+
+GATE = "--feature-gates=TrainJobRunPolicy=true"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def gate(installed):
+    with installed.reviewed(GATE):
+        yield
+
+
+def message(job):
+    return true_conditions(job)["Failed"]["message"]
+
+
+def is_kept(rest, name):
+    return "deletionTimestamp" not in rest.get("trainjobs", name)["metadata"]
+
+
+# Times to live
+
+
+def test_a_job_has_its_own_ttl_and_it_can_be_set_after_the_end(signalbox, rest):
+    rest.create(runtime("lasting", runPolicy={"ttlSecondsAfterFinished": 3600}))
+    rest.create(train_job("short", "lasting", ttlSecondsAfterFinished=1))
+    rest.create(train_job("later", "lasting"))
+    until_gone(rest, "short")
+    until(rest, "later", "Complete")
+    signalbox.wait_until_idle()
+    assert is_kept(rest, "later")
+    rest.patch("trainjobs", "later", {"spec": {"ttlSecondsAfterFinished": 0}})
+    until_gone(rest, "later")
+
+
+def test_an_edit_of_a_runtime_never_shortens_a_life_that_has_begun(signalbox, rest):
+    rest.create(runtime("edited", runPolicy={"ttlSecondsAfterFinished": 3600}))
+    names = [f"old-{number}" for number in range(20)]
+    for name in names:
+        rest.create(train_job(name, "edited"))
+    for name in names:
+        until(rest, name, "Complete")
+    signalbox.wait_until_idle()
+    assert rest.get("trainjobs", "old-0")["status"]["runPolicy"] == {"ttlSecondsAfterFinished": 3600}
+    rest.patch("clustertrainingruntimes", "edited", {"spec": {"runPolicy": {"ttlSecondsAfterFinished": 0}}})
+    rest.create(train_job("new", "edited"))
+    until_gone(rest, "new")
+    signalbox.wait_until_idle()
+    assert all(is_kept(rest, name) for name in names)
+
+
+def test_a_longer_ttl_of_the_runtime_keeps_jobs_until_the_runtime_goes(signalbox, rest):
+    rest.create(runtime("prolonged", runPolicy={"ttlSecondsAfterFinished": 3}))
+    rest.create(train_job("kept", "prolonged"))
+    until_runs(rest, "kept")
+    rest.patch("clustertrainingruntimes", "prolonged", {"spec": {"runPolicy": {"ttlSecondsAfterFinished": 3600}}})
+    finished = since(until(rest, "kept", "Complete"), "Complete")
+    time.sleep(max(0, finished + 4 - time.time()))
+    signalbox.wait_until_idle()
+    assert is_kept(rest, "kept")
+    rest.delete("clustertrainingruntimes", "prolonged")
+    until_gone(rest, "kept")
+
+
+def test_a_worker_s_copy_stays_until_its_label_goes(signalbox, rest):
+    rest.create(runtime("worker"))
+    rest.create(train_job("copy", "worker", ttlSecondsAfterFinished=0, labels={"kueue.x-k8s.io/multikueue-origin": "manager"}))
+    until(rest, "copy", "Complete")
+    signalbox.wait_until_idle()
+    assert is_kept(rest, "copy")
+    rest.patch("trainjobs", "copy", {"metadata": {"labels": None}})
+    until_gone(rest, "copy")
+
+
+def test_of_a_job_of_multikueue_s_manager_nothing_is_written_but_its_deletion(signalbox, rest):
+    rest.create(runtime("manager", runPolicy={"ttlSecondsAfterFinished": 0}))
+    rest.create(train_job("dispatched", "manager", managedBy="kueue.x-k8s.io/multikueue"))
+    ended = {"type": "Complete", "status": "True", "reason": "AllJobsCompleted", "message": "",
+             "lastTransitionTime": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+    rest.request("PATCH", rest.path("trainjobs", "dispatched") + "/status", {"status": {"conditions": [ended]}},
+                 content_type="application/merge-patch+json")
+    signalbox.wait_until_idle()
+    assert rest.get("trainjobs", "dispatched")["status"] == {"conditions": [ended]}
+    rest.patch("trainjobs", "dispatched", {"spec": {"ttlSecondsAfterFinished": 1}})
+    until_gone(rest, "dispatched")
+
+
+# Deadlines
+
+
+def test_the_message_names_the_deadline_and_what_set_it(signalbox, rest):
+    rest.create(runtime("usual", runPolicy={"activeDeadlineSeconds": 2}))
+    rest.create(runtime("limited"))
+    rest.create(train_job("by-default", "usual", seconds="never"))
+    with signalbox.without_reconciler():
+        rest.create(train_job("by-maximum", "limited", seconds="never", activeDeadlineSeconds=3600))
+        rest.patch("clustertrainingruntimes", "limited", {"spec": {"runPolicy": {"maxActiveDeadlineSeconds": 3}}})
+    exceeded = "TrainJob exceeded its active deadline of "
+    assert message(until(rest, "by-default", "Failed", "DeadlineExceeded")) == \
+        exceeded + "2s: default of ClusterTrainingRuntime usual"
+    assert message(until(rest, "by-maximum", "Failed", "DeadlineExceeded")) == \
+        exceeded + "3s: maximum of ClusterTrainingRuntime limited"
+
+
+def test_a_job_keeps_the_deadline_that_it_began_with(signalbox, rest):
+    rest.create(runtime("tightened", runPolicy={"activeDeadlineSeconds": 3600}))
+    rest.create(train_job("begun", "tightened", seconds="never"))
+    until_runs(rest, "begun")
+    rest.patch("clustertrainingruntimes", "tightened", {"spec": {"runPolicy": {"activeDeadlineSeconds": 1}}})
+    rest.create(train_job("new", "tightened", seconds="never"))
+    until(rest, "new", "Failed", "DeadlineExceeded")
+    signalbox.restart_reconciler()
+    signalbox.wait_until_idle()
+    assert "Failed" not in true_conditions(rest.get("trainjobs", "begun"))
+    assert rest.get("trainjobs", "begun")["status"]["runPolicy"] == {"activeDeadlineSeconds": 3600}
+
+
+def test_a_deadline_above_the_maximum_is_denied(signalbox, rest):
+    rest.create(runtime("capped", runPolicy={"maxActiveDeadlineSeconds": 60}))
+    rest.create(train_job("enough", "capped", activeDeadlineSeconds=60))
+    with pytest.raises(ApiError, match="must be at most 60, the maximum of ClusterTrainingRuntime capped"):
+        rest.create(train_job("too-long", "capped", activeDeadlineSeconds=61))
+
+
+# Times
+
+
+def test_the_status_tells_when_a_job_last_started_and_ended(signalbox, rest, kubectl):
+    rest.create(runtime())
+    rest.create(train_job("timed", seconds="never"))
+    until_runs(rest, "timed")
+    job = rest.get("trainjobs", "timed")
+    assert wait_for("its start", lambda: rest.get("trainjobs", "timed")["status"].get("startTime")) == \
+        job["metadata"]["creationTimestamp"]
+    suspend(rest, "timed")
+    until(rest, "timed", "Suspended")
+    assert "startTime" not in rest.get("trainjobs", "timed")["status"]
+    resume(rest, "timed")
+    wait_for("its second start", lambda: rest.get("trainjobs", "timed")["status"].get("startTime"))
+    rest.create(train_job("ended"))
+    status = until(rest, "ended", "Complete")["status"]
+    assert status["completionTime"] == next(
+        each["lastTransitionTime"] for each in status["conditions"] if each["type"] == "Complete")
+    header, *rows = kubectl("get", "trainjobs").splitlines()
+    assert header.split() == ["NAME", "STATE", "REASON", "STARTED", "FINISHED", "AGE"]
+    columns = {row.split()[0]: row[header.index("FINISHED"):header.index("AGE")].strip() for row in rows}
+    assert columns["timed"] == "" and columns["ended"] != ""
+
+
+def test_times_that_others_write_are_put_right(signalbox, rest):
+    rest.create(runtime())
+    rest.create(train_job("forged", seconds="never", activeDeadlineSeconds=3600))
+    until_runs(rest, "forged")
+    signalbox.wait_until_idle()
+    rest.request("PATCH", rest.path("trainjobs", "forged") + "/status",
+                 {"status": {"startTime": "2001-01-01T00:00:00Z", "completionTime": "2001-01-01T00:00:00Z"}},
+                 content_type="application/merge-patch+json")
+    wait_for("the times to be put right", lambda: "completionTime" not in rest.get("trainjobs", "forged")["status"])
+    job = rest.get("trainjobs", "forged")
+    assert job["status"]["startTime"] == job["metadata"]["creationTimestamp"]
+    assert "Failed" not in true_conditions(job) and created_at(job) > 0
+
+
+# The gate
+
+
+def test_without_the_gate_stored_values_count_and_new_ones_are_denied(signalbox, rest, installed):
+    rest.create(runtime("gated", runPolicy={"ttlSecondsAfterFinished": 1}))
+    rest.create(train_job("own", "gated", seconds="never", ttlSecondsAfterFinished=3600))
+    installed.restart_webhook()
+    try:
+        for change in (lambda: rest.patch("trainjobs", "own", {"spec": {"ttlSecondsAfterFinished": 60}}),
+                       lambda: rest.create(train_job("new", "gated", ttlSecondsAfterFinished=60)),
+                       lambda: rest.patch("clustertrainingruntimes", "gated", {"spec": {"runPolicy": {"ttlSecondsAfterFinished": 2}}})):
+            with pytest.raises(ApiError, match="needs the feature gate TrainJobRunPolicy"):
+                change()
+        rest.create(train_job("brief", "gated"))
+        until_gone(rest, "brief")
+        rest.patch("trainjobs", "own", {"spec": {"ttlSecondsAfterFinished": None}})
+    finally:
+        installed.restart_webhook(GATE)
