@@ -31,9 +31,11 @@ std::optional<std::chrono::seconds> ahead(std::optional<std::chrono::seconds> le
     return left && left->count() > 0 ? left : std::nullopt;
 }
 
-bool is_end(const api::Condition& condition) {
-    return condition.is_true() &&
-           (condition.type == api::condition::complete || condition.type == api::condition::failed);
+const api::Condition* end_of(const std::vector<api::Condition>& conditions) {
+    for (const std::string_view type : {api::condition::complete, api::condition::failed})
+        if (const auto* found = api::find_condition(conditions, type); found && found->is_true())
+            return found;
+    return nullptr;
 }
 
 // Builds the conclusion of one pass. A member function per decision; the smaller ones are what those share.
@@ -85,8 +87,9 @@ public:
         (*this)(*expire);
     }
 
-    // Trouble that no condition tells of is no reason for a write either.
+    // Trouble that no condition tells of is no reason for a write either, nor is anything before a deletion.
     void follow_policy_and_times(const Decision& decision) {
+        if (std::holds_alternative<Expire>(decision)) return;
         const auto* failed = std::get_if<WriteFailed>(&outcome_.result);
         const bool in_trouble = failed && !(failed->write == Write::apply && is_rejection(failed->error));
         if (in_trouble && conclusion_.conditions == job_.conditions &&
@@ -201,9 +204,7 @@ private:
     // under older releases have none.
     void follow_times() {
         const bool had_ended = api::terminal_condition(job_) != nullptr;
-        const api::Condition* ended = nullptr;
-        for (const api::Condition& condition : conclusion_.conditions)
-            if (is_end(condition)) ended = &condition;
+        const api::Condition* ended = end_of(conclusion_.conditions);
         if (!had_ended || job_.start_time)
             conclusion_.start_time = last_start(conclusion_.conditions, job_.meta.creation);
         if (!had_ended || job_.completion_time)

@@ -1,6 +1,7 @@
 #include <random>
 
 #include "lifecycle/deadline.hpp"
+#include "lifecycle/run_policy.hpp"
 #include "objects.hpp"
 #include "text.hpp"
 
@@ -30,6 +31,12 @@ public:
         for (const char* type : {"Created", "Suspended", "Complete", "Failed", "Plugin"})
             if (maybe(30)) job.conditions.push_back(any_condition(type));
         if (maybe()) job.jobs_status = counts();
+        if (maybe(20)) job.ttl_seconds_after_finished = ttls_[below(2)];
+        if (maybe()) job.run_policy = policy();
+        if (maybe()) job.start_time = time();
+        if (maybe()) job.completion_time = time();
+        if (maybe()) observed.live_policy = policy();
+        if (maybe() && wants_snapshot_policy(observed)) observed.snapshot_policy = policy();
         if (maybe(70)) observed.job_set = job_set(job);
         if (maybe()) observed.ttl = ttls_[below(std::size(ttls_))];
         observed.retry_state = {.failures = below(12)};
@@ -54,6 +61,14 @@ public:
     }
 
 private:
+    api::RunPolicy policy() {
+        api::RunPolicy policy;
+        if (maybe(30)) policy.ttl_seconds_after_finished = ttls_[below(3)];
+        if (maybe(30)) policy.active_deadline_seconds = deadlines_[below(3)];
+        if (maybe(30)) policy.max_active_deadline_seconds = deadlines_[below(3)];
+        return policy;
+    }
+
     api::Condition any_condition(const char* type) {
         const char* statuses[] = {"True", "False", "Unknown"};
         return condition(type, statuses[below(maybe(90) ? 2 : 3)], "Any", time());
@@ -107,7 +122,10 @@ TEST_CASE("whatever is observed, decisions keep their promises", "[property]") {
         const bool ended = api::terminal_condition(*observed.job) != nullptr;
         const bool own = own_job_set(observed) != nullptr;
         const bool deleting = observed.job->meta.deletion.has_value();
-        if (observed.job->managed_by != api::managed_by_us) REQUIRE(std::holds_alternative<Ignore>(decision));
+        if (observed.job->managed_by != api::managed_by_us && !observed.job->ttl_seconds_after_finished)
+            REQUIRE(std::holds_alternative<Ignore>(decision));
+        if (observed.job->managed_by != api::managed_by_us)
+            REQUIRE((std::holds_alternative<Ignore>(decision) || std::holds_alternative<Expire>(decision)));
         if (std::holds_alternative<Expire>(decision)) REQUIRE((ended && !deleting && observed.ttl));
         if (const auto* clean_up = std::get_if<CleanUp>(&decision)) {
             REQUIRE(ended);
@@ -117,7 +135,7 @@ TEST_CASE("whatever is observed, decisions keep their promises", "[property]") {
         if (const auto* finish = std::get_if<Finish>(&decision)) {
             REQUIRE(!ended);
             if (finish->condition.reason == "DeadlineExceeded") {
-                REQUIRE(deadline(*observed.job).value_or(api::Time::max()) <= now);
+                REQUIRE(deadline(observed).value_or(api::Time::max()) <= now);
                 REQUIRE((!observed.job->suspend && !(own && observed.job_set->finished)));
             }
         }
@@ -165,7 +183,13 @@ TEST_CASE("whatever happens, conclusions keep their promises", "[property]") {
             REQUIRE(*conclusion.requeue_after <= 24h);
         }
         REQUIRE(conclusion.status_changed == (conclusion.conditions != observed.job->conditions ||
-                                              conclusion.jobs_status != observed.job->jobs_status));
+                                              conclusion.jobs_status != observed.job->jobs_status ||
+                                              conclusion.run_policy != observed.job->run_policy ||
+                                              conclusion.start_time != observed.job->start_time ||
+                                              conclusion.completion_time != observed.job->completion_time));
+        if (conclusion.completion_time && conclusion.completion_time != observed.job->completion_time)
+            REQUIRE((api::is_true(conclusion.conditions, "Complete") ||
+                     api::is_true(conclusion.conditions, "Failed")));
         if (!observed.job->jobs_status.empty()) REQUIRE(!conclusion.jobs_status.empty());
         const bool unread = std::holds_alternative<ReadFailed>(outcome.result);
         if (unread)
@@ -182,6 +206,9 @@ TEST_CASE("whatever happens, conclusions keep their promises", "[property]") {
         Observed written = observed;
         written.job->conditions = conclusion.conditions;
         written.job->jobs_status = conclusion.jobs_status;
+        written.job->run_policy = conclusion.run_policy;
+        written.job->start_time = conclusion.start_time;
+        written.job->completion_time = conclusion.completion_time;
         if (decide(written, now) == decision)
             REQUIRE(!conclude(written, decision, outcome, now, options).status_changed);
         if (conclusion.decide_again) REQUIRE(!std::holds_alternative<StoreTransition>(decide(written, now)));
