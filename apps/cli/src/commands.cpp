@@ -32,6 +32,7 @@ std::vector<net::Options::Described> options_of() {
 constexpr Example check_examples[] = {
     {"check -f job.yaml -f runtime.yaml", "Checks a TrainJob and its runtime."},
     {"check -f new.yaml --before job.yaml", "Checks new.yaml as an update of job.yaml."},
+    {"check -k overlays/team -o summary", "Checks what kustomize builds, with a line for each object."},
 };
 constexpr Example delete_examples[] = {
     {"delete --ended --older-than 7d --dry-run", "Lists the TrainJobs that ended a week ago or earlier."},
@@ -54,6 +55,7 @@ constexpr Example logs_examples[] = {
 constexpr Example render_examples[] = {
     {"render -f job.yaml -f runtime.yaml", "Prints the objects that the TrainJob would become."},
     {"render -f job.yaml -f runtime.yaml --diff new.yaml", "Prints what new.yaml would change of them."},
+    {"render -k overlays/team", "Prints the objects for the TrainJobs that kustomize builds."},
 };
 
 constexpr Example resume_examples[] = {

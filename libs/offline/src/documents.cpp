@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "net/process/file.hpp"
+#include "net/process/run_program.hpp"
 
 namespace offline {
 namespace {
@@ -12,6 +13,7 @@ namespace fs = std::filesystem;
 using api::Json;
 
 constexpr std::string_view standard_input = "-";
+constexpr std::size_t largest_build = 16 * 1024 * 1024;  // as of a file
 
 bool is_list(const Json& object) {
     return object["kind"].as_string() == "List" && object["apiVersion"].as_string() == "v1";
@@ -41,15 +43,33 @@ api::Result<std::vector<std::string>> expanded(const std::string& name) {
     return files;
 }
 
-api::Result<> add_documents(const std::string& file, std::vector<Document>& documents) {
-    const bool is_input = file == standard_input;
-    const auto text = is_input ? net::read_standard_input() : net::read_file(file);
+api::Result<> add_documents(const std::string& name, const api::Result<std::string>& text,
+                            std::vector<Document>& documents) {
     if (!text) return text.error();
-    auto found = documents_of(is_input ? "stdin" : file, *text);
+    auto found = documents_of(name, *text);
     if (!found) return found.error();
     documents.insert(documents.end(), std::make_move_iterator(found->begin()),
                      std::make_move_iterator(found->end()));
     return {};
+}
+
+api::Result<> add_file(const std::string& file, std::vector<Document>& documents) {
+    if (file == standard_input) return add_documents("stdin", net::read_standard_input(), documents);
+    return add_documents(file, net::read_file(file), documents);
+}
+
+// kubectl has the kustomize with which `kubectl apply -k` builds the same directory.
+api::Result<std::string> kustomized(const std::string& directory) {
+    const auto done = net::run_program(
+        {.command = "kubectl", .arguments = {"kustomize", "--", directory}, .most_output = largest_build});
+    const std::string option = "-k " + directory + ": ";
+    if (!done)
+        return api::invalid("", option + "kubectl " + done.error().message +
+                                    ": without it, pipe the output of kustomize to -f -");
+    if (done->status != 0)
+        return api::invalid("",
+                            option + "kubectl kustomize ended with status " + std::to_string(done->status));
+    return done->output;
 }
 
 }  // namespace
@@ -59,6 +79,10 @@ void add_options(net::Options& options, InputSettings& settings) {
                 "what to read: YAML with any number of documents, or JSON; - is standard input, a directory "
                 "stands for the files in it; may be given several times");
     options.shorten("filename", 'f');
+    options.add("kustomize", "DIR", settings.kustomizations,
+                "a directory of kustomize: reads what kubectl kustomize prints for it; may be given several "
+                "times");
+    options.shorten("kustomize", 'k');
     options.add("namespace", "NAMESPACE", settings.ns, "of objects that do not say theirs");
     options.shorten("namespace", 'n');
 }
@@ -102,14 +126,26 @@ api::Result<std::vector<Document>> documents_of(const std::string& file, std::st
 }
 
 api::Result<std::vector<Document>> read_documents(const std::vector<std::string>& files) {
-    if (files.empty()) return api::invalid("", "nothing to read: name files with -f, or -f - for stdin");
     std::vector<Document> documents;
     for (const std::string& name : files) {
         const auto each = expanded(name);
         if (!each) return each.error();
         for (const std::string& file : *each)
-            if (auto added = add_documents(file, documents); !added) return added.error();
+            if (auto added = add_file(file, documents); !added) return added.error();
     }
+    return documents;
+}
+
+api::Result<std::vector<Document>> read_input(const InputSettings& settings) {
+    if (settings.files.empty() && settings.kustomizations.empty())
+        return api::invalid("",
+                            "nothing to read: name files with -f, directories of kustomize with -k, or "
+                            "-f - for stdin");
+    auto documents = read_documents(settings.files);
+    if (!documents) return documents.error();
+    for (const std::string& directory : settings.kustomizations)
+        if (auto added = add_documents("kustomize " + directory, kustomized(directory), *documents); !added)
+            return added.error();
     return documents;
 }
 

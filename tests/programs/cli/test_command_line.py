@@ -109,15 +109,14 @@ def examples():
     return found
 
 
-def test_the_guides_commands_print_what_it_says(tmp_path):
+def test_the_guides_commands_print_what_it_says(tmp_path, kubectl):
     (tmp_path / "manifests").symlink_to(ROOT / "manifests")
     (command, job), *rest = examples()
     assert command == "cat job.yaml"
     (tmp_path / "job.yaml").write_text(job)
-    environment = {**os.environ, "PATH": f"{BINARIES}:{os.environ['PATH']}"}
+    environment = {**os.environ, "PATH": f"{BINARIES}:{os.environ['PATH']}:{kubectl.parent}"}
     for command, printed in rest:
-        # By its own name, since no kubectl is here that would find it.
-        said = subprocess.run(["bash", "-c", command.replace("kubectl trainjob ", "kubectl-trainjob ")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=tmp_path,
+        said = subprocess.run(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=tmp_path,
                               env=environment, check=False).stdout
         # "..." stands for any lines.
         pattern = re.escape(printed).replace(re.escape("...\n"), "(?:.*\n)*")

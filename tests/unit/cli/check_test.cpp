@@ -2,6 +2,7 @@
 // tests/cluster/admission/schemas/test_offline_check.py shows.
 #include "check/check.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "changed.hpp"
@@ -179,6 +180,49 @@ TEST_CASE("verdicts can be had as JSON", "[check]") {
     CHECK(verdicts[1]["allowed"] == true);
     CHECK(verdicts[1]["line"] == 11);
     CHECK_FALSE(verdicts[1].contains("causes"));
+}
+
+TEST_CASE("a summary has a line for each object, with as many errors as the text has lines", "[check]") {
+    const std::string extra = "---\n" + changed(plain_runtime, "name: plain", "name: other");
+    const std::string two_faults = changed(job, "numNodes: 2", "nodes: 2\n    images: i");
+    struct Case {
+        const char* name;
+        std::string text;
+        const char* want;
+        int status;
+    };
+    const Case cases[] = {
+        {"all allowed", job + "---\n" + plain_runtime,
+         "in.yaml:1: TrainJob default/job is allowed: 0 errors, 0 warnings\n"
+         "in.yaml:11: ClusterTrainingRuntime plain is allowed: 0 errors, 0 warnings\n"
+         "2 objects: 2 allowed, 0 refused; 0 errors, 0 warnings\n",
+         0},
+        {"one cause",
+         changed(job, "numNodes: 2", "env: [{name: PET_NNODES}]") + "---\n" + plain_runtime + extra,
+         "in.yaml:1: TrainJob default/job is refused: 1 error, 0 warnings\n"
+         "in.yaml:11: ClusterTrainingRuntime plain is allowed: 0 errors, 0 warnings\n"
+         "in.yaml:27: ClusterTrainingRuntime other is allowed: 0 errors, 0 warnings\n"
+         "3 objects: 2 allowed, 1 refused; 1 error, 0 warnings\n",
+         1},
+        {"unknown fields", two_faults,
+         "in.yaml:1: TrainJob default/job is refused: 2 errors, 0 warnings\n"
+         "1 object: 0 allowed, 1 refused; 2 errors, 0 warnings\n",
+         1},
+    };
+    for (const Case& c : cases) {
+        INFO(c.name);
+        Desk desk;
+        desk.settings.report = cli::Report::summary;
+        const auto output = desk.check(c.text);
+        CHECK(output.out == c.want);
+        CHECK(output.status == c.status);
+    }
+    Desk desk;
+    CHECK(std::ranges::count(desk.check(two_faults).out, '\n') == 2);
+    desk.settings.report = cli::Report::summary;
+    desk.settings.validation = cli::FieldValidation::warn;
+    CHECK(desk.check(two_faults + "---\n" + plain_runtime)
+              .out.find("TrainJob default/job is allowed: 0 errors, 2 warnings\n") != std::string::npos);
 }
 
 TEST_CASE("other kinds are surroundings or passed over", "[check]") {

@@ -83,7 +83,7 @@ TEST_CASE("files are read in order, and of a directory those that hold manifests
     std::filesystem::create_directory(directory.path + "/below");
     CHECK(names(offline::read_documents({first, directory.path}).value()) == "z a b z ");
 
-    CHECK(failure(offline::read_documents({})).find("-f") != std::string::npos);
+    CHECK(failure(offline::read_input({})).find("-f, directories of kustomize with -k") != std::string::npos);
     CHECK(failure(offline::read_documents({directory.path + "/below"})).find("has no .yaml") !=
           std::string::npos);
     CHECK(failure(offline::read_documents({directory.path + "/none"})).find("does not exist") !=

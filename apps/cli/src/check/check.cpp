@@ -2,6 +2,7 @@
 
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
+#include "check/summary.hpp"
 #include "runtime/plugin.hpp"
 
 namespace cli {
@@ -15,7 +16,9 @@ namespace resources = kube::resources;
 std::string line(const std::string& place, const std::string& text) { return place + ": " + text + "\n"; }
 
 // One line per thing that is wrong, with the place of its field.
-std::string text_of(const InputObject& known, const AdmissionAnswer& answer) {
+std::string text_of(const Verdict& verdict) {
+    const auto& [object, answer] = verdict;
+    const InputObject& known = *object;
     const Document& document = *known.document;
     std::string text;
     for (const std::string& warning : answer.warnings)
@@ -31,25 +34,40 @@ std::string text_of(const InputObject& known, const AdmissionAnswer& answer) {
     return text;
 }
 
-Json json_of(const InputObject& known, const AdmissionAnswer& answer) {
+Json json_of(const Verdict& verdict) {
+    const auto& [object, answer] = verdict;
+    const InputObject& known = *object;
     const Document& document = *known.document;
-    Json verdict = Json::object({{"file", document.file()},
-                                 {"line", document.line()},
-                                 {"kind", known.kind},
-                                 {"namespace", known.key.ns},
-                                 {"name", known.key.name},
-                                 {"allowed", !answer.refusal}});
-    for (const std::string& warning : answer.warnings) verdict["warnings"].push_back(warning);
-    if (!answer.refusal) return verdict;
-    verdict["code"] = answer.refusal->code;
-    verdict["reason"] = answer.refusal->reason;
-    verdict["message"] = answer.refusal->message;
+    Json json = Json::object({{"file", document.file()},
+                              {"line", document.line()},
+                              {"kind", known.kind},
+                              {"namespace", known.key.ns},
+                              {"name", known.key.name},
+                              {"allowed", !answer.refusal}});
+    for (const std::string& warning : answer.warnings) json["warnings"].push_back(warning);
+    if (!answer.refusal) return json;
+    json["code"] = answer.refusal->code;
+    json["reason"] = answer.refusal->reason;
+    json["message"] = answer.refusal->message;
     for (const offline::Fault& cause : answer.refusal->causes)
-        verdict["causes"].push_back(Json::object({{"reason", cause.reason},
-                                                  {"field", cause.field},
-                                                  {"message", cause.message},
-                                                  {"line", document.line(cause.place)}}));
-    return verdict;
+        json["causes"].push_back(Json::object({{"reason", cause.reason},
+                                               {"field", cause.field},
+                                               {"message", cause.message},
+                                               {"line", document.line(cause.place)}}));
+    return json;
+}
+
+std::string report(const std::vector<Verdict>& verdicts, Report form) {
+    if (form == Report::summary) return summary(verdicts);
+    Json json = Json::array();
+    std::string text;
+    for (const Verdict& verdict : verdicts) {
+        if (form == Report::json)
+            json.push_back(json_of(verdict));
+        else
+            text += text_of(verdict);
+    }
+    return form == Report::json ? api::to_json(json) + "\n" : text;
 }
 
 // A cluster has its runtimes already; files often do not.
@@ -85,8 +103,10 @@ void add_options(net::Options& options, CheckSettings& settings) {
                         {"warn", FieldValidation::warn},
                         {"ignore", FieldValidation::ignore}},
                        "what becomes of fields that nobody knows, as with kubectl");
-    options.add_choice("output", settings.report, {{"text", Report::text}, {"json", Report::json}},
-                       "one line per finding for people, or a JSON list of verdicts");
+    options.add_choice("output", settings.report,
+                       {{"text", Report::text}, {"json", Report::json}, {"summary", Report::summary}},
+                       "one line per finding for people, a JSON list of verdicts, or one line per object "
+                       "with the numbers of its errors and warnings");
     options.shorten("output", 'o');
     options.add_list("feature-gates", "LIST", settings.feature_gates,
                      "as the webhook in the cluster has them");
@@ -94,7 +114,7 @@ void add_options(net::Options& options, CheckSettings& settings) {
 
 api::Result<net::Output> check(const CheckSettings& settings) {
     if (auto gates = runtime::check_gates(settings.feature_gates); !gates) return gates.error();
-    const auto documents = offline::read_documents(settings.input.files);
+    const auto documents = offline::read_input(settings.input);
     if (!documents) return documents.error();
     std::vector<Document> old_documents;
     if (!settings.before.empty()) {
@@ -118,19 +138,17 @@ api::Result<net::Output> check(const CheckSettings& settings) {
     const runtime::Pipeline pipeline = runtime::make_pipeline(admission::features_of(settings.feature_gates));
     OfflineAdmission admission(server, pipeline, settings.validation,
                                {.gates = runtime::Gates(settings.feature_gates)});
-    Json verdicts = Json::array();
+    std::vector<Verdict> verdicts;
     for (const InputObject& known : input->known) {
         if (!known.is_ours) continue;
-        const AdmissionAnswer answer = admission.judge(known, before->find(known.resource, known.key));
-        verdicts.push_back(json_of(known, answer));
-        if (settings.report == Report::text) output.out += text_of(known, answer);
-        if (!answer.refusal) continue;
+        verdicts.push_back({&known, admission.judge(known, before->find(known.resource, known.key))});
+        if (!verdicts.back().answer.refusal) continue;
         output.status = 1;
         output.err += hint(known, server, input->known);
     }
-    if (verdicts.items().empty())
+    if (verdicts.empty())
         return api::invalid("", "there is neither a TrainJob nor a runtime among the documents");
-    if (settings.report == Report::json) output.out = api::to_json(verdicts) + "\n";
+    output.out = report(verdicts, settings.report);
     return output;
 }
 

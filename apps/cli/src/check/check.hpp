@@ -6,7 +6,7 @@
 /// `kubectl trainjob check`: what admission would say to TrainJobs and runtimes in files, without a cluster.
 namespace cli {
 
-enum class Report { text, json };
+enum class Report { text, json, summary };
 
 struct CheckSettings {
     offline::InputSettings input = {};

@@ -7,9 +7,10 @@ namespace {
 
 using Described = net::Options::Described;
 
-// Of cobra, with which kubectl is made: whether the shell shall offer files.
+// Of cobra, with which kubectl is made: which files the shell shall offer.
 constexpr const char* files_too = ":0\n";
 constexpr const char* no_files = ":4\n";
+constexpr const char* directories_only = ":16\n";
 
 const Described* find(const std::vector<Described>& options, std::string_view word) {
     const auto at = std::find_if(options.begin(), options.end(), [&](const Described& option) {
@@ -25,6 +26,7 @@ void add_values(const Described& option, Choices& choices) {
     if (rest.find('|') == std::string_view::npos) {
         choices.ask = rest == "NAMESPACE"        ? Ask::namespaces
                       : rest == "FILE"           ? Ask::files
+                      : rest == "DIR"            ? Ask::directories
                       : option.name == "runtime" ? Ask::runtimes
                                                  : Ask::nothing;
         return;
@@ -71,7 +73,9 @@ std::string completion_lines(const Choices& choices, std::string_view last) {
         if (!whole.starts_with(last)) continue;
         text += whole + (about.empty() ? "" : "\t" + about) + "\n";
     }
-    return text + (choices.ask == Choices::Ask::files ? files_too : no_files);
+    return text + (choices.ask == Choices::Ask::files         ? files_too
+                   : choices.ask == Choices::Ask::directories ? directories_only
+                                                              : no_files);
 }
 
 }  // namespace cli

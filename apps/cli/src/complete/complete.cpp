@@ -61,7 +61,8 @@ kube::Async<net::Output> ask(Session& session, Choices& choices) {
 
 int complete(std::span<const std::string> words, std::span<const Command> commands) {
     Choices choices = choices_for(words, commands);
-    if (choices.ask != Choices::Ask::nothing && choices.ask != Choices::Ask::files)
+    using Ask = Choices::Ask;
+    if (choices.ask == Ask::train_jobs || choices.ask == Ask::namespaces || choices.ask == Ask::runtimes)
         (void)with_cluster(cluster_of(words), "complete",
                            [&](Session& session) { return ask(session, choices); });
     return print(completion_lines(choices, words.empty() ? "" : words.back())) ? 0 : 1;

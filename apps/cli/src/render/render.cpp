@@ -167,7 +167,7 @@ api::Result<net::Output> render(const RenderSettings& settings) {
         return api::invalid("", "--diff compares YAML: leave out --output");
     const auto pipeline =
         runtime::make_pipeline({.status_server = controller::status_server_of(settings.build, "")});
-    const auto documents = offline::read_documents(settings.input.files);
+    const auto documents = offline::read_input(settings.input);
     if (!documents) return documents.error();
     const auto input = offline::load_input(*documents, settings.input.ns, runtime::owned_kinds(pipeline));
     if (!input) return input.error();

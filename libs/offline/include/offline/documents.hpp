@@ -14,10 +14,11 @@ namespace offline {
 /// The input options of a command.
 struct InputSettings {
     std::vector<std::string> files = {};
-    std::string ns = "default";  ///< for objects without a namespace
+    std::vector<std::string> kustomizations = {};  ///< directories of kustomize
+    std::string ns = "default";                    ///< for objects without a namespace
 };
 
-/// Adds -f and -n. `settings` must outlive the options.
+/// Adds -f, -k and -n. `settings` must outlive the options.
 void add_options(net::Options& options, InputSettings& settings);
 
 /// One object of the input and its position.
@@ -53,5 +54,9 @@ api::Result<std::vector<Document>> documents_of(const std::string& file, std::st
 
 /// Reads all files, in order. "-" is standard input; a directory stands for its .yaml, .yml and .json files.
 api::Result<std::vector<Document>> read_documents(const std::vector<std::string>& files);
+
+/// Reads the files, then what `kubectl kustomize` prints for each kustomization, as a file "kustomize DIR".
+/// kubectl must be on the PATH; its standard error is that of this process. Blocks the thread.
+api::Result<std::vector<Document>> read_input(const InputSettings& settings);
 
 }  // namespace offline

@@ -162,6 +162,7 @@ TEST_CASE("a shell completes commands, options and their words", "[complete]") {
     CHECK(lines_for({"list", "-o", "w"}) == "wide\n:4\n");
     CHECK(lines_for({"list", "--output=j"}) == "--output=json\n:4\n");
     CHECK(lines_for({"check", "-f", ""}) == ":0\n");
+    CHECK(lines_for({"check", "-k", ""}) == ":16\n");
     CHECK(lines_for({"unknown", ""}) == ":4\n");
     CHECK(lines_for({}).find("\nlist\t") != std::string::npos);
 }

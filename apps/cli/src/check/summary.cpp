@@ -1,0 +1,42 @@
+#include "check/summary.hpp"
+
+#include <algorithm>
+
+namespace cli {
+namespace {
+
+std::string counted(std::size_t number, const std::string& thing) {
+    return std::to_string(number) + " " + thing + (number == 1 ? "" : "s");
+}
+
+std::string counts(std::size_t errors, std::size_t warnings) {
+    return counted(errors, "error") + ", " + counted(warnings, "warning");
+}
+
+}  // namespace
+
+std::size_t errors(const Verdict& verdict) {
+    if (!verdict.answer.refusal) return 0;
+    const std::size_t causes = verdict.answer.refusal->causes.size();
+    return std::max<std::size_t>(causes > 0 ? causes : verdict.object->unknown_fields.size(), 1);
+}
+
+std::string summary(std::span<const Verdict> verdicts) {
+    std::string text;
+    std::size_t refused = 0;
+    std::size_t all_errors = 0;
+    std::size_t all_warnings = 0;
+    for (const Verdict& verdict : verdicts) {
+        const std::size_t warnings = verdict.answer.warnings.size();
+        text += verdict.object->document->place() + ": " + verdict.object->name() + " is " +
+                (verdict.answer.refusal ? "refused" : "allowed") + ": " + counts(errors(verdict), warnings) +
+                "\n";
+        refused += verdict.answer.refusal ? 1 : 0;
+        all_errors += errors(verdict);
+        all_warnings += warnings;
+    }
+    return text + counted(verdicts.size(), "object") + ": " + std::to_string(verdicts.size() - refused) +
+           " allowed, " + std::to_string(refused) + " refused; " + counts(all_errors, all_warnings) + "\n";
+}
+
+}  // namespace cli
