@@ -207,9 +207,9 @@ class Signalbox:
         """Waits until the reconciler leads, has reconciled all jobs, and has been quiet for a second."""
         wait_for("the lease", lambda: self.reconciler.metric("signalbox_leader") == 1)
         def quiet():
-            before = self.reconciler.metric("signalbox_passes_total")
+            before = self.reconciler.metric("signalbox_reconciles_total")
             time.sleep(1)
-            return before and before == self.reconciler.metric("signalbox_passes_total")
+            return before and before == self.reconciler.metric("signalbox_reconciles_total")
         wait_for("the reconciler to be idle", quiet)
 
     def writes(self):

@@ -1,4 +1,4 @@
-"""Checks that the table of docs/operations.md has exactly the exported metrics.
+"""Checks that the table of docs/operations.md has exactly the exported metrics, and docs/upgrades.md their former names.
 tests/cluster/operations/manifests/test_metrics.py compares it with the running programs."""
 
 import pathlib
@@ -9,13 +9,20 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAME = re.compile(r'"((?:signalbox|process)_[a-z_]+)"')
 # Metrics without a base unit in Prometheus' sense: they count things.
 UNITLESS = {"signalbox_ready", "signalbox_leader", "signalbox_watch_working", "signalbox_train_jobs",
-            "signalbox_train_jobs_expiring", "signalbox_queue_depth", "signalbox_queue_timers", "signalbox_passes_running",
-            "signalbox_store_objects", "signalbox_runtimes", "signalbox_connections", "signalbox_admission_in_flight",
+            "signalbox_train_jobs_expiring", "signalbox_queue_depth", "signalbox_queue_timers", "signalbox_reconciles_running",
+            "signalbox_cache_objects", "signalbox_runtimes", "signalbox_connections", "signalbox_admission_in_flight",
             "signalbox_progress_jobs", "signalbox_progress_tokens", "process_open_fds"}
 
 
 def exported():
     return {name for folder in ("apps", "libs") for path in (ROOT / folder).rglob("*.cpp") for name in NAME.findall(path.read_text())}
+
+
+def former_names():
+    """Returns {former name: name} of the metrics that are exported under both."""
+    call = re.compile(r'keep_former_name\(\s*"(\w+)",\s*"(\w+)"\)')
+    return {former: name for folder in ("apps", "libs") for path in (ROOT / folder).rglob("*.cpp")
+            for former, name in call.findall(path.read_text())}
 
 
 def documented():
@@ -26,8 +33,14 @@ def documented():
 
 def offences():
     table = documented()
-    yield from (f"docs/operations.md lacks {name}" for name in sorted(exported() - table.keys()))
-    yield from (f"docs/operations.md has {name}, which no program exports" for name in sorted(table.keys() - exported()))
+    former = former_names()
+    names = exported() - former.keys()
+    yield from (f"docs/operations.md lacks {name}" for name in sorted(names - table.keys()))
+    yield from (f"docs/operations.md has {name}, which no program exports" for name in sorted(table.keys() - names))
+    upgrades = dict(re.findall(r"`(signalbox_\w+)` is now `(\w+)`", (ROOT / "docs" / "upgrades.md").read_text()))
+    for name in sorted(former.keys() | upgrades.keys()):
+        if former.get(name) != upgrades.get(name):
+            yield f"{name} is exported for {former.get(name)}; docs/upgrades.md has it for {upgrades.get(name)}"
     for name, (kind, _, programs) in table.items():
         unit = name in UNITLESS or name.endswith(("_seconds", "_bytes", "_total", "_info"))
         if not unit or (kind == "counter") != name.endswith("_total"):

@@ -14,7 +14,7 @@ void add_cache_metrics(net::Metrics& metrics, controller::Cache& cache) {
                            [&cache, state = state] { return static_cast<double>(cache.count(state)); },
                            {{"state", name}});
     const auto add = [&metrics](const kube::Resource& resource, const auto& store) {
-        metrics.read_gauge("signalbox_store_objects", "Objects in the caches.",
+        metrics.read_gauge("signalbox_cache_objects", "Objects in the caches.",
                            [&store] { return static_cast<double>(store.size()); },
                            {{"resource", kube::to_string(resource)}});
     };
@@ -22,6 +22,7 @@ void add_cache_metrics(net::Metrics& metrics, controller::Cache& cache) {
     add(kube::resources::job_sets, cache.job_sets());
     add(kube::resources::training_runtimes, cache.training_runtimes());
     add(kube::resources::cluster_training_runtimes, cache.cluster_training_runtimes());
+    metrics.keep_former_name("signalbox_store_objects", "signalbox_cache_objects");
     for (const controller::Cache::OwnedKind& kind : cache.owned_kinds()) add(kind.resource, *kind.objects);
 }
 

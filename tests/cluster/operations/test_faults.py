@@ -226,9 +226,9 @@ def play(seed, rest, proxy, reconciler):
 
 def wait_until_nothing_is_left_to_do(reconciler):
     """Waits until all TrainJobs are gone, and no reconcile runs or is queued."""
-    for what in ("signalbox_queue_depth", "signalbox_queue_timers", "signalbox_passes_running", "signalbox_train_jobs"):
+    for what in ("signalbox_queue_depth", "signalbox_queue_timers", "signalbox_reconciles_running", "signalbox_train_jobs"):
         wait_for(f"{what} to be 0", lambda what=what: reconciler.metric(what) == 0, timeout=12)
-    assert reconciler.metric("signalbox_passes_total", 'result="exception"') == 0
+    assert reconciler.metric("signalbox_reconciles_total", 'result="exception"') == 0
 
 
 def test_every_train_job_reaches_its_end_under_random_faults(rest, proxy, reconciler):

@@ -30,7 +30,7 @@ def writes(program):
 
 
 def is_idle(program):
-    return program.metric("signalbox_passes_running") == 0 and program.metric("signalbox_queue_depth") == 0
+    return program.metric("signalbox_reconciles_running") == 0 and program.metric("signalbox_queue_depth") == 0
 
 
 class LateWrite:
@@ -199,7 +199,7 @@ def test_late_writes_of_a_leader_that_was_paused_change_nothing(rest, proxy, sta
         story.prepare()
     for story in stories:
         story.wait("the first to send the write", lambda: story.held)
-    wait_for("its other reconciles to end", lambda: first.metric("signalbox_passes_running") == len(stories))
+    wait_for("its other reconciles to end", lambda: first.metric("signalbox_reconciles_running") == len(stories))
     written = writes(first)
     try:
         os.kill(first.pid, signal.SIGSTOP)
@@ -287,9 +287,9 @@ def test_a_standby_returns_memory_after_its_start_and_after_many_changes(rest, s
         most = pages_of_programs(standby)
         wait_for("memory to be returned", lambda: pages_of_programs(standby) < 0.8 * most, interval=0.05)
     gives_back()
-    known = standby.metric("signalbox_store_objects", "trainjobs")
+    known = standby.metric("signalbox_cache_objects", "trainjobs")
     for number in range(110):
         rest.create(train_job(f"storm-{number}", "missing"))
-    wait_for("them in its cache", lambda: standby.metric("signalbox_store_objects", "trainjobs") == known + 110)
+    wait_for("them in its cache", lambda: standby.metric("signalbox_cache_objects", "trainjobs") == known + 110)
     gives_back()
-    assert not standby.leads() and standby.metric("signalbox_passes_total") == 0
+    assert not standby.leads() and standby.metric("signalbox_reconciles_total") == 0

@@ -37,7 +37,7 @@ def without_permission(rest, verb, group, resource):
 
 
 def failed_passes(signalbox):
-    return signalbox.reconciler.metric("signalbox_passes_total", 'result="failed"')
+    return signalbox.reconciler.metric("signalbox_reconciles_total", 'result="failed"')
 
 
 def until_tried_again(signalbox):

@@ -18,11 +18,12 @@ TEST_CASE("no more TrainJobs are worked on at a time than the limit says, and th
     const auto told = [&](const std::string& line) {
         return shop.metrics.expose().find(line) != std::string::npos;
     };
-    CHECK(told("signalbox_passes_running 2\n"));
+    CHECK(told("signalbox_reconciles_running 2\n"));
+    CHECK(told("signalbox_passes_running 2\n"));  // its former name
     CHECK(told("signalbox_queue_depth 3\n"));
     shop.delay = 0s;
     shop.time.run_for(1min);
-    CHECK(told("signalbox_passes_running 0\n"));
+    CHECK(told("signalbox_reconciles_running 0\n"));
     CHECK(told("signalbox_queue_depth 0\n"));
 }
 
@@ -300,7 +301,7 @@ TEST_CASE("an exception in a pass is counted, logged and followed by another try
     shop.server.show(shop.cache);
     shop.settle();
     CHECK_THAT(shop.lines, Catch::Contains("pass failed with an exception") && Catch::Contains("ns/job"));
-    CHECK_THAT(shop.metrics.expose(), Catch::Contains("signalbox_passes_total{result=\"exception\"} 1"));
+    CHECK_THAT(shop.metrics.expose(), Catch::Contains("signalbox_reconciles_total{result=\"exception\"} 1"));
     CHECK(!shop.ended);
     const int before = passes;
     shop.server.show(shop.cache);
@@ -444,7 +445,7 @@ TEST_CASE("what passes bring about, and why there will be more of them, is count
     shop.server.show(shop.cache);
     shop.settle();
     CHECK(told("signalbox_time_to_job_set_seconds_count 1"));
-    CHECK(told(R"(signalbox_passes_total{result="done"} 1)"));
+    CHECK(told(R"(signalbox_reconciles_total{result="done"} 1)"));
     CHECK(told(R"(signalbox_requeues_total{reason="stale_cache"} 0)"));
 
     // The caches have not seen what was written.

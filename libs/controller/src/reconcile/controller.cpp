@@ -59,15 +59,16 @@ Controller::Controller(boost::asio::any_io_executor executor, kube::Clock& clock
       running_(executor),
       metrics_(metrics) {
     metrics.read_gauge("signalbox_queue_depth",
-                       "TrainJobs that wait for a pass and are due; none where no pass may run.",
+                       "TrainJobs that are due and wait for a reconcile; 0 where none may run.",
                        [this] { return allowed_() ? static_cast<double>(queue_.ready()) : 0; });
     metrics.read_gauge("signalbox_train_jobs_expiring",
                        "TrainJobs that have ended and wait for their time to live.",
                        [this] { return static_cast<double>(expiring_.size()); });
-    metrics.read_gauge("signalbox_queue_timers", "TrainJobs that want a pass at a certain time.",
+    metrics.read_gauge("signalbox_queue_timers", "TrainJobs that are scheduled for a certain time.",
                        [this] { return static_cast<double>(queue_.waiting()); });
-    metrics.read_gauge("signalbox_passes_running", "Passes that are under way.",
+    metrics.read_gauge("signalbox_reconciles_running", "Reconciles that are running.",
                        [this] { return static_cast<double>(running_.size()); });
+    metrics.keep_former_name("signalbox_passes_running", "signalbox_reconciles_running");
     cache.on_runtime([this] {
         users_at_ = kube::SteadyTime();
         wakeup_.notify();

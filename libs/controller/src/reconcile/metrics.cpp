@@ -28,7 +28,7 @@ void observe(net::Histogram& histogram, const std::optional<std::chrono::seconds
 }  // namespace
 
 ReconcileMetrics::ReconcileMetrics(net::Metrics& metrics)
-    : seconds_(metrics.histogram("signalbox_pass_duration_seconds", "How long a pass took.",
+    : seconds_(metrics.histogram("signalbox_reconcile_duration_seconds", "Duration of a reconcile.",
                                  {0.001, 0.005, 0.02, 0.1, 0.5, 2, 10})),
       clean_up_failures_(
           metrics.counter("signalbox_clean_up_failures_total",
@@ -44,15 +44,16 @@ ReconcileMetrics::ReconcileMetrics(net::Metrics& metrics)
                                   "How long after its time to live a TrainJob was deleted.", bounds)),
       wait_(metrics.histogram("signalbox_wait_seconds",
                               "From the creation of a TrainJob to each of its starts.", long_bounds)) {
-    const auto passes =
-        counters<3>(metrics, "signalbox_passes_total", "Passes over a TrainJob, by how they ended.", "result",
+    metrics.keep_former_name("signalbox_pass_duration_seconds", "signalbox_reconcile_duration_seconds");
+    metrics.keep_former_name("signalbox_passes_total", "signalbox_reconciles_total");
+    const auto reconciles =
+        counters<3>(metrics, "signalbox_reconciles_total", "Reconciles of a TrainJob, by result.", "result",
                     {"done", "failed", "exception"});
-    done_ = passes[0];
-    failed_ = passes[1];
-    exceptions_ = passes[2];
+    done_ = reconciles[0];
+    failed_ = reconciles[1];
+    exceptions_ = reconciles[2];
     const auto requeues = counters<8>(
-        metrics, "signalbox_requeues_total", "Passes that were asked for at a certain time, by why.",
-        "reason",
+        metrics, "signalbox_requeues_total", "Requeues for a certain time, by reason.", "reason",
         {"failure", "deadline", "ttl", "clean_up", "stall", "retry_after", "exception", "stale_cache"});
     std::copy_n(requeues.begin(), requeues_.size(), requeues_.begin());
     retry_after_ = requeues[5];

@@ -6,6 +6,7 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -57,19 +58,36 @@ public:
         refreshers_.push_back(std::make_shared<std::function<void()>>(std::move(refresh)));
     }
 
+    void keep_former_name(const std::string& former, const std::string& current) {
+        const std::lock_guard lock(mutex_);
+        former_names_.insert_or_assign(former, current);
+    }
+
     std::string expose() const {
         std::vector<std::shared_ptr<std::function<void()>>> refreshers;
+        std::map<std::string, std::string> former_names;
         {
             // A refresher may look up series, which takes the lock.
             const std::lock_guard lock(mutex_);
             refreshers = refreshers_;
+            former_names = former_names_;
         }
         {
             const std::lock_guard lock(refreshing_);
             for (const auto& refresh : refreshers) (*refresh)();
         }
+        std::vector<prometheus::MetricFamily> families = registry_.Collect();
+        for (const auto& [former, current] : former_names) {
+            const auto named = [&](const prometheus::MetricFamily& family) { return family.name == current; };
+            const auto family = std::find_if(families.begin(), families.end(), named);
+            if (family == families.end()) continue;
+            prometheus::MetricFamily copy = *family;
+            copy.name = former;
+            copy.help = "Former name of " + current + ".";
+            families.push_back(std::move(copy));
+        }
         std::ostringstream out;
-        prometheus::TextSerializer().Serialize(out, registry_.Collect());
+        prometheus::TextSerializer().Serialize(out, families);
         return std::move(out).str();
     }
 
@@ -81,6 +99,7 @@ private:
     mutable std::mutex mutex_;
     mutable std::mutex refreshing_;
     prometheus::Registry registry_;
+    std::map<std::string, std::string> former_names_;
     std::vector<std::shared_ptr<std::function<void()>>> refreshers_;  // shared, since a refresher has a state
 };
 
@@ -114,6 +133,10 @@ void Metrics::read_gauge(const std::string& name, const std::string& help, std::
                          const Labels& labels) {
     before_expose(
         [series = gauge(name, help, labels), read = std::move(read)]() mutable { series.set(read()); });
+}
+
+void Metrics::keep_former_name(const std::string& former, const std::string& current) {
+    impl_->keep_former_name(former, current);
 }
 
 void Metrics::before_expose(std::function<void()> refresh) { impl_->before_expose(std::move(refresh)); }

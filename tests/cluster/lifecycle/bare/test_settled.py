@@ -110,18 +110,18 @@ def test_a_restart_over_settled_jobs_writes_nothing(plane):
              lambda: {job_set["metadata"]["name"] for job_set in rest.list("jobsets")} == expected)
     all_of(lambda number: rest.delete("trainjobs", name(number)),
            [number for number in range(JOBS) if kind_of(number) == "leaving"])
-    wait_for("the last reconcile to end", lambda: first.metric("signalbox_passes_running") == 0)
+    wait_for("the last reconcile to end", lambda: first.metric("signalbox_reconciles_running") == 0)
     assert first.stop() == []
     versions = {job["metadata"]["name"]: job["metadata"]["resourceVersion"] for job in rest.list("trainjobs")}
     before = writes_by_the_server(rest)
     assert sum(before.values()) > 4 * JOBS  # the count works
 
     second = start(plane)
-    wait_for("a reconcile of each job", lambda: second.metric("signalbox_passes_total") >= JOBS)
+    wait_for("a reconcile of each job", lambda: second.metric("signalbox_reconciles_total") >= JOBS)
     time.sleep(2)  # late writes would arrive now
     blocked = [number for number in range(JOBS) if kind_of(number) == "blocked"]
-    assert second.metric("signalbox_passes_total", 'result="done"') == JOBS - len(blocked)
-    assert second.metric("signalbox_passes_total", 'result="exception"') == 0
+    assert second.metric("signalbox_reconciles_total", 'result="done"') == JOBS - len(blocked)
+    assert second.metric("signalbox_reconciles_total", 'result="exception"') == 0
     assert writes_by_the_server(rest) == before
     assert {job["metadata"]["name"]: job["metadata"]["resourceVersion"] for job in rest.list("trainjobs")} == versions
     assert second.stop() == []

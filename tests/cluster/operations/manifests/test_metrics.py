@@ -19,7 +19,7 @@ from shift import prepare, shift
 
 sys.path.append(str(ROOT / "tests" / "guards"))
 
-from metrics import documented  # noqa: E402
+from metrics import documented, former_names  # noqa: E402
 
 NAMESPACE = "shift"
 DASHBOARD = json.loads((COMPONENT / "dashboard.json").read_text())
@@ -68,6 +68,7 @@ def families(program):
 @pytest.mark.parametrize("program", ["webhook", "reconciler"])
 def test_a_program_exports_what_is_documented_with_type_and_labels(observed, installed, program):
     wanted = {name: (kind, labels) for name, (kind, labels, programs) in documented().items() if programs in ("both", program)}
+    wanted |= {former: wanted[name] for former, name in former_names().items() if name in wanted}
     assert families(getattr(installed, program)) == wanted
 
 
@@ -99,9 +100,9 @@ def test_counters_match_the_jobs_of_the_shift(observed):
     assert values("signalbox_admission_rejections_total", "rule") == {"runtime_ref": 1} or \
         values("signalbox_admission_rejections_total", "rule") == {"runtime_exists": 1}
     assert values("signalbox_admission_warnings_total", "rule") == {"runtime_deprecated": 1, "deprecated_runtime_used": 1}
-    assert values('signalbox_store_objects{resource="trainjobs.trainer.kubeflow.org"}', "") == {None: 5}
+    assert values('signalbox_cache_objects{resource="trainjobs.trainer.kubeflow.org"}', "") == {None: 5}
     assert values("signalbox_leader", "") == {None: 1}
-    assert values("signalbox_passes_total", "result")["exception"] == 0
+    assert values("signalbox_reconciles_total", "result")["exception"] == 0
     for reason in ("deadline", "ttl", "failure"):
         assert values("signalbox_requeues_total", "reason")[reason] > 0
 
