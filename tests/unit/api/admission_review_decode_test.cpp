@@ -16,7 +16,7 @@ const std::string review = R"({
                 "oldObject": {"spec": {"suspend": false}}, "dryRun": true,
                 "options": {"kind": "UpdateOptions", "fieldManager": "kubectl-edit"}}})";
 
-// The review with one member of the request taken out, or set.
+// Returns the review with one member of the request removed or set.
 AdmissionRequest changed(void (*change)(Json& request)) {
     Json tree = *parse_json(review);
     change(tree["request"]);
@@ -45,7 +45,7 @@ TEST_CASE("an AdmissionReview is decoded", "[api]") {
     CHECK(request->old_object == Json::object({{"spec", Json::object({{"suspend", false}})}}));
 }
 
-TEST_CASE("what a request lacks reads as empty", "[api]") {
+TEST_CASE("absent members of a request are read as empty", "[api]") {
     const auto request = decode_admission_review(
         R"({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "1"}})");
     REQUIRE(request);
@@ -79,7 +79,7 @@ TEST_CASE("an object may be null, and of any other shape", "[api]") {
     CHECK_FALSE(changed([](Json& r) { r["dryRun"] = "true"; }).dry_run);
 }
 
-TEST_CASE("what is no AdmissionReview gets no verdict", "[api]") {
+TEST_CASE("JSON that is no AdmissionReview is an error", "[api]") {
     struct Case {
         const char* name;
         const char* text;
@@ -115,7 +115,7 @@ TEST_CASE("what is no AdmissionReview gets no verdict", "[api]") {
     }
 }
 
-TEST_CASE("a review may be cut anywhere without harm", "[api]") {
+TEST_CASE("a review that is cut anywhere is read or refused without a crash", "[api]") {
     for (std::size_t size = 0; size < review.size(); ++size)
         CHECK(decode_admission_review(std::string_view(review).substr(0, size)).has_error());
 }

@@ -11,7 +11,7 @@ namespace {
 const AdmissionRequest request = {
     .uid = "705ab4f5", .group = "trainer.kubeflow.org", .kind = "TrainJob", .name = "job", .ns = "team"};
 
-// The `response` of the answer, after a look at what is around it.
+// Checks the envelope and returns the member `response`.
 Json response_to(const AdmissionRequest& to, const Verdict& verdict) {
     const auto review = parse_json(encode_admission_review(to, verdict));
     REQUIRE(review);
@@ -39,7 +39,7 @@ TEST_CASE("an allowed request is answered with little more than its uid", "[api]
     CHECK(response_to(request, allowed()) == Json::object({{"uid", "705ab4f5"}, {"allowed", true}}));
 }
 
-TEST_CASE("the uid comes back exactly", "[api]") {
+TEST_CASE("the uid of the request is returned unchanged", "[api]") {
     AdmissionRequest odd = request;
     odd.uid = "\"},\n\\é";
     response_to(odd, allowed());
@@ -84,7 +84,7 @@ TEST_CASE("a single field error is written without brackets", "[api]") {
           "TrainJob.trainer.kubeflow.org \"job\" is invalid: spec.a: Forbidden: field is immutable");
 }
 
-TEST_CASE("however often a rule is broken, the answer is one that can be read", "[api]") {
+TEST_CASE("the response stays readable however many rules are broken", "[api]") {
     FieldErrors errors;
     for (int i = 0; i < 200'000; ++i)
         errors.push_back({.type = FieldErrorType::invalid,
@@ -98,7 +98,7 @@ TEST_CASE("however often a rule is broken, the answer is one that can be read", 
           std::string::npos);
     CHECK(verdict.denial->message.ends_with("spec.list[99]: Invalid value: 99: no] and 199800 more"));
 
-    // Few, and each of them huge.
+    // Few errors, each of them huge.
     errors = {};
     for (int i = 0; i < 50; ++i)
         errors.push_back({.field = "spec." + std::to_string(i) + std::string(1'000'000, 'x'),
@@ -126,7 +126,7 @@ TEST_CASE("warnings are sent with any verdict", "[api]") {
     CHECK(warnings_of({"b", "a"}) == Json::array({"b", "a"}));
 }
 
-TEST_CASE("of very many warnings the first are sent, with the number of the others", "[api]") {
+TEST_CASE("of many warnings, the first are sent with the number of the others", "[api]") {
     Warnings warnings;
     for (int i = 0; i < 60'000; ++i) warnings.push_back("warning " + std::to_string(i));
     for (int i = 0; i < 10; ++i) warnings.push_back("warning 1");
@@ -152,7 +152,7 @@ TEST_CASE("warnings that the API server would drop are not sent", "[api]") {
     CHECK(warnings_of({""}).is_null());
 }
 
-TEST_CASE("a warning is cut to 256 characters, never inside of one", "[api]") {
+TEST_CASE("a warning is cut to 256 characters, never inside a character", "[api]") {
     std::string exact;
     for (int i = 0; i < 256; ++i) exact += "ü";
     CHECK(warnings_of({exact}) == Json::array({exact}));

@@ -6,7 +6,7 @@
 
 using namespace api;
 
-TEST_CASE("base64 knows the vectors of RFC 4648", "[api]") {
+TEST_CASE("base64 matches the vectors of RFC 4648", "[api]") {
     const std::pair<const char*, const char*> vectors[] = {
         {"", ""},
         {"f", "Zg=="},
@@ -22,7 +22,7 @@ TEST_CASE("base64 knows the vectors of RFC 4648", "[api]") {
     }
 }
 
-TEST_CASE("base64 gives every byte back, at every length", "[api]") {
+TEST_CASE("base64 restores every byte, at every length", "[api]") {
     std::string bytes;
     for (int i = 0; i < 300; ++i) {
         CHECK(*from_base64(to_base64(bytes)) == bytes);
@@ -35,7 +35,7 @@ TEST_CASE("base64 may be broken into lines", "[api]") {
     CHECK(*from_base64("Zg=\n=") == "f");
 }
 
-TEST_CASE("what is no base64 is refused", "[api]") {
+TEST_CASE("text that is not base64 is refused", "[api]") {
     for (const char* text : {"Z", "Zg", "Zg=", "Zg===", "Zm9v=", "=", "====", "Z===", "Zg==Zg==", "Zm9v Zg==",
                              "Zm9-", "Zm9_", "Zm\xC3\xA9v", "Zm8==", "Zm=v"}) {
         INFO(text);

@@ -30,7 +30,7 @@ TEST_CASE("every error code has its own name", "[api]") {
     }
 }
 
-TEST_CASE("taking the value of a failure is a bug that says where", "[api]") {
+TEST_CASE("value() of a failed result throws the error with its place", "[api]") {
     const Result<int> failed = invalid("spec", "wrong");
     CHECK_THROWS_AS(failed.value(), std::logic_error);
     CHECK_THROWS_WITH(failed.value(), Catch::Contains("error_test.cpp") && Catch::Contains("spec: wrong"));

@@ -84,7 +84,7 @@ TEST_CASE("of many errors the first hundred that differ are kept, and the others
     CHECK(describe(errors).ends_with("spec.list: Invalid value: 99: no] and 153 more"));
 }
 
-TEST_CASE("errors with huge texts are kept as far as they are shown", "[api]") {
+TEST_CASE("errors with huge texts are stored up to the length that is shown", "[api]") {
     const std::string huge(1 << 20, 'x');
     Json::Array names(100'000, "name");
     FieldErrors errors;

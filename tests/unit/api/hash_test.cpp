@@ -4,7 +4,7 @@
 
 using api::siphash;
 
-// Of the reference implementation: the key and the texts are 0, 1, 2, ...
+// The vectors of the reference implementation: the key and the texts are 0, 1, 2, ...
 TEST_CASE("the keyed hash is SipHash-2-4", "[api]") {
     constexpr api::HashKey key = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
     std::string text;
@@ -16,7 +16,7 @@ TEST_CASE("the keyed hash is SipHash-2-4", "[api]") {
     CHECK(siphash(key, bytes) == 0xa129ca6149be45e5);
 }
 
-TEST_CASE("without the key, the hash is another one", "[api]") {
+TEST_CASE("another key gives another hash", "[api]") {
     CHECK(siphash({1, 2}, "a") != siphash({1, 3}, "a"));
     CHECK(siphash({1, 2}, "a") != siphash({2, 2}, "a"));
 }

@@ -6,7 +6,7 @@
 
 using namespace api;
 
-TEST_CASE("of a JobSet what decisions need is read", "[api]") {
+TEST_CASE("the parts of a JobSet that decisions need are read", "[api]") {
     const JobSet job_set = parse_job_set(*parse_json(R"({
         "metadata": {"name": "job", "namespace": "team",
                      "ownerReferences": [{"uid": "u1", "controller": true}]},
@@ -39,7 +39,7 @@ TEST_CASE("a JobSet that has just been created is neither finished nor active", 
     }
 }
 
-TEST_CASE("a JobSet is another controller's without our hash, or with our note that it was", "[api]") {
+TEST_CASE("a JobSet without our hash, or with our note, belongs to another controller", "[api]") {
     const auto taken_over = [](const char* annotations) {
         return parse_job_set(
                    *parse_json(R"({"metadata": {"annotations": )" + std::string(annotations) + "}}"))

@@ -19,7 +19,7 @@ JsonObject numbered(const std::vector<int>& keys) {
 
 }  // namespace
 
-TEST_CASE("members merge by key in whatever order they are asked for", "[api]") {
+TEST_CASE("members merge by key in any order of the calls", "[api]") {
     RandomJson random(1);
     for (int round = 0; round < 300; ++round) {
         JsonObject object;
@@ -52,13 +52,13 @@ TEST_CASE("members merge by key in whatever order they are asked for", "[api]") 
     }
 }
 
-TEST_CASE("a merger that is asked for nothing changes nothing", "[api]") {
+TEST_CASE("a merger without calls changes nothing", "[api]") {
     JsonObject object = numbered({1, 2});
     { const JsonMerger merger(object); }
     CHECK(object == numbered({1, 2}));
 }
 
-TEST_CASE("trees have one order, in which none comes between equal ones", "[api]") {
+TEST_CASE("trees have a total order in which equal trees are adjacent", "[api]") {
     RandomJson random(2);
     std::vector<Json> trees = {
         1, 1.0, 0.5, INT64_MAX, 9223372036854775808.0, INT64_MIN, -9223372036854775808.0};

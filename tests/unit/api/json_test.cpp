@@ -7,7 +7,7 @@
 
 using namespace api;
 
-TEST_CASE("reading what is not there gives nothing and changes nothing", "[api]") {
+TEST_CASE("reading an absent member gives null and changes nothing", "[api]") {
     const Json values[] = {nullptr, true, 3, 1.5, "x", Json::array({1}), Json::object({{"a", 1}})};
     for (const Json& value : values) {
         INFO(value);
@@ -45,7 +45,7 @@ TEST_CASE("null, empty strings, lists and objects are empty; zero and false are 
         CHECK_FALSE(value.empty());
 }
 
-TEST_CASE("null becomes what it is used as; nothing else changes its type", "[api]") {
+TEST_CASE("null becomes the type that it is used as; other values keep their type", "[api]") {
     Json tree;
     tree["spec"]["list"].push_back(1);
     CHECK(tree == Json::object({{"spec", Json::object({{"list", Json::array({1})}})}}));
@@ -54,7 +54,7 @@ TEST_CASE("null becomes what it is used as; nothing else changes its type", "[ap
     CHECK_THROWS_WITH(Json(std::string(5000, 'x')).items(), !Catch::Contains(std::string(200, 'x')));
 }
 
-TEST_CASE("members are sorted, whatever order they came in", "[api]") {
+TEST_CASE("members are sorted, in any order of insertion", "[api]") {
     Json tree = Json::object({{"b", 1}, {"a", 2}});
     tree["aa"] = 3;
     tree[""] = 4;
@@ -74,7 +74,7 @@ TEST_CASE("of members with the same key the last one stays", "[api]") {
     CHECK(Json(JsonObject(members)) == Json::object({{"even", 4}, {"odd", 5}}));
 }
 
-TEST_CASE("an object of many members is made in no time, even of equal keys", "[api]") {
+TEST_CASE("making an object of many members takes linear time, also with equal keys", "[api]") {
     constexpr int count = 100'000;
     JsonObject::Members members;
     for (int i = 0; i < count; ++i) members.push_back({std::to_string(i * 7919 % count), i});
@@ -138,7 +138,7 @@ TEST_CASE("texts of every length are kept, copied, moved and compared", "[api]")
         CHECK(copy != Json());
         Json moved = std::move(value);
         CHECK(moved == copy);
-        CHECK(value.is_null());  // NOLINT(bugprone-use-after-move): it says so
+        CHECK(value.is_null());  // NOLINT(bugprone-use-after-move): the moved-from state is specified
         moved = Json(text + "y");
         CHECK(moved.as_string() == text + "y");
         moved = copy;
@@ -168,7 +168,7 @@ TEST_CASE("a tree may be replaced by a part of itself", "[api]") {
     }
 }
 
-TEST_CASE("members of a braced list come sorted, and of equal ones the last", "[api]") {
+TEST_CASE("members of a braced list are sorted, and of equal keys the last one counts", "[api]") {
     Json object =
         Json::object({{"b", 1}, {"a", Json::array({Json::object({{"d", 2}, {"c", 3}})})}, {"b", 4}});
     CHECK(to_json(object) == R"({"a":[{"c":3,"d":2}],"b":4})");

@@ -41,7 +41,7 @@ TEST_CASE("every kind of JSON value is read", "[api]") {
                         {"c", Json::object({{"d", false}})}}));
 }
 
-TEST_CASE("what is not JSON is refused, with its place", "[api]") {
+TEST_CASE("text that is not JSON is refused with the place of the error", "[api]") {
     for (const char* text :
          {"",           " ",        "nul",       "True",    "{",         "[",      "[1",       "[1,]",
           "{\"a\":1,}", "{\"a\"}",  "{a:1}",     "{'a':1}", "[1 2]",     "1 2",    "{}{}",     "{} x",
@@ -99,7 +99,7 @@ TEST_CASE("exponents that overflow in RapidJSON's own conversion do no harm", "[
     CHECK(parsed("1.0000000000e-2147483639") == Json(0));
     CHECK(parsed("1.00000000000000000000e-2147483648") == Json(0));
     CHECK(parsed("0.000000000000000000001e-2147483647") == Json(0));
-    // Beyond int64 in our own.
+    // Integers beyond int64, which our own conversion reads.
     CHECK(parsed("1e-9223372036854775808") == Json(0));
     CHECK(parsed("1" + std::string(200, '0') + "e-9223372036854775807") == Json(0));
     failure("1e9223372036854775807");
@@ -111,7 +111,7 @@ TEST_CASE("of equal keys the last one wins", "[api]") {
     CHECK(parsed(R"({"a": 1, "b": 2, "a": 3, "\u0061": 4})") == Json::object({{"a", 4}, {"b", 2}}));
 }
 
-TEST_CASE("a hundred thousand members are read in no time, even of equal keys", "[api]") {
+TEST_CASE("reading a hundred thousand members takes linear time, also with equal keys", "[api]") {
     std::string text = "{\"0\":0";
     for (int i = 1; i < 100'000; ++i)
         text += ",\"" + std::to_string(i * 7919 % 100'000) + "\":1,\"a\":" + std::to_string(i);
@@ -148,7 +148,7 @@ TEST_CASE("a NUL byte is never the end of a text", "[api]") {
         failure(text);
 }
 
-TEST_CASE("a text is read no further than its view", "[api]") {
+TEST_CASE("a text is not read beyond the end of its view", "[api]") {
     const std::string text = "[1, 2] tail";
     CHECK(parsed(std::string_view(text).substr(0, 6)) == Json::array({1, 2}));
     failure(std::string_view(text).substr(0, 5));
@@ -189,7 +189,7 @@ TEST_CASE("any tree is read back as it was written", "[api]") {
     }
 }
 
-TEST_CASE("no text, however damaged, does harm", "[api]") {
+TEST_CASE("no damaged text causes a crash", "[api]") {
     RandomJson random(2);
     for (int i = 0; i < 3000; ++i) {
         std::string text = to_json(random.tree());
@@ -204,7 +204,7 @@ TEST_CASE("no text, however damaged, does harm", "[api]") {
     }
 }
 
-TEST_CASE("strings are written as the API server does it, wherever in them a character is", "[api]") {
+TEST_CASE("strings are escaped as the API server does, at every position", "[api]") {
     const auto escaped = [](unsigned char c) -> std::string {
         static const std::map<char, std::string> short_ones = {{'"', "\\\""}, {'\\', "\\\\"}, {'\b', "\\b"},
                                                                {'\f', "\\f"}, {'\n', "\\n"},  {'\r', "\\r"},
@@ -287,7 +287,7 @@ TEST_CASE("members can be left out by their paths", "[api]") {
     }
 }
 
-TEST_CASE("what is left out has to be valid as well, and is blamed as if it were not left out", "[api]") {
+TEST_CASE("an omitted member has to be valid too, with the same error as if it were read", "[api]") {
     const std::string begin = R"({"request":{"object":{"metadata":{"managedFields":)";
     const std::string values[] = {"",
                                   "[1,]",
@@ -337,7 +337,7 @@ TEST_CASE("members of the items of a list can be left out", "[api]") {
         R"({"spec":{"jobs":[{"name":"a"},{"deep":[{"template":2}]},3],"other":[{"template":5}],"template":4}})");
 }
 
-TEST_CASE("leaving out is parsing and erasing, also of broken text", "[api]") {
+TEST_CASE("omitting gives the same result as parsing and erasing, also for broken text", "[api]") {
     RandomJson random(25);
     const auto parsed_and_erased = [](const std::string& text) {
         auto tree = parse_json(text);
@@ -364,7 +364,7 @@ TEST_CASE("leaving out is parsing and erasing, also of broken text", "[api]") {
     }
 }
 
-TEST_CASE("a string is found by its path, without reading further", "[api]") {
+TEST_CASE("a string is found by its path without reading the rest", "[api]") {
     static constexpr std::string_view path[] = {"metadata", "resourceVersion"};
     struct Case {
         const char* name;

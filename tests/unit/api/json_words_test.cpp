@@ -6,7 +6,7 @@
 
 using namespace api;
 
-TEST_CASE("the first special character is found wherever it is and whatever it is", "[api]") {
+TEST_CASE("the first special character is found at every position", "[api]") {
     std::string plain;
     for (int c = 0x20; c < 0x100; ++c)
         if (!is_special(static_cast<char>(c))) plain += static_cast<char>(c);

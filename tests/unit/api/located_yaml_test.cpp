@@ -44,7 +44,7 @@ std::vector<LocatedDocument> located(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("documents and their fields know their lines", "[api]") {
+TEST_CASE("lines of documents and of their fields are reported", "[api]") {
     const auto documents = located(two_documents);
     REQUIRE(documents.size() == 2);
     CHECK(documents[0].line == 3);
@@ -63,7 +63,7 @@ TEST_CASE("documents and their fields know their lines", "[api]") {
         {0, "spec.trainer.env[0].value", 11},
         {0, "spec.trainer.env[1]", 12},
         {0, "spec.trainer.env[2].value", 14},
-        // Missing, or below a value that has no parts here: where it would be.
+        // For a missing field, or one below a scalar: the line where it would be.
         {0, "spec.trainer.env[1].value", 12},
         {0, "spec.trainer.image", 7},
         {0, "spec.runtimeRef.name", 6},
@@ -82,14 +82,14 @@ TEST_CASE("documents and their fields know their lines", "[api]") {
     }
 }
 
-TEST_CASE("located documents are the same as others", "[api]") {
+TEST_CASE("a located document has the same value as a parsed one", "[api]") {
     const auto documents = located(two_documents);
     const auto values = parse_yaml_documents(two_documents).value();
     REQUIRE(values.size() == documents.size());
     for (std::size_t i = 0; i < values.size(); ++i) CHECK(documents[i].value == values[i]);
 }
 
-TEST_CASE("JSON has lines as well, if it is YAML", "[api]") {
+TEST_CASE("lines of JSON that is valid YAML are reported too", "[api]") {
     const auto documents = located("\n{\n  \"a\": {\"b\": [1,\n 2]}}\n");
     REQUIRE(documents.size() == 1);
     CHECK(documents[0].line == 2);
@@ -99,7 +99,7 @@ TEST_CASE("JSON has lines as well, if it is YAML", "[api]") {
     CHECK(odd[0].value["a"] == "\xF0\x9F\x98\x80");
 }
 
-TEST_CASE("what cannot be read has a line and a column", "[api]") {
+TEST_CASE("a syntax error has a line and a column", "[api]") {
     const auto documents = parse_located_yaml("a: 1\n---\nb: [\n");
     REQUIRE(documents.has_error());
     CHECK(documents.error().message.find("line ") == 0);

@@ -25,7 +25,7 @@ TEST_CASE("the metadata of an object is read", "[api]") {
     CHECK(meta.finalizers == std::vector<std::string>{"a/b", "c/d"});
 }
 
-TEST_CASE("metadata of any shape is read without complaint", "[api]") {
+TEST_CASE("metadata of any shape is read without an error", "[api]") {
     for (const char* text :
          {"null", "[]", "{}", "\"x\"", R"({"metadata": null})", R"({"metadata": []})", R"({"metadata": "x"})",
           R"({"metadata": {"name": 3, "generation": "3", "creationTimestamp": 5, "deletionTimestamp": null,
@@ -42,11 +42,11 @@ TEST_CASE("metadata of any shape is read without complaint", "[api]") {
     }
 }
 
-TEST_CASE("an object with an unreadable deletion time is being deleted all the same", "[api]") {
+TEST_CASE("an object with an unreadable deletion time counts as being deleted", "[api]") {
     CHECK(parse_meta(*parse_json(R"({"metadata": {"deletionTimestamp": "soon"}})")).deletion);
 }
 
-TEST_CASE("what belongs to a TrainJob points back to it", "[api]") {
+TEST_CASE("a dependent's controller reference names the TrainJob", "[api]") {
     CHECK(controller_reference({.name = "job", .uid = "u1"}) ==
           *parse_json(R"({"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "name": "job",
                           "uid": "u1", "controller": true, "blockOwnerDeletion": true})"));

@@ -17,7 +17,7 @@ std::size_t fullest_bucket(const Map& map) {
 
 }  // namespace
 
-TEST_CASE("names that a tenant has chosen by the library's hash share no bucket", "[api]") {
+TEST_CASE("names that collide in std::hash do not share a bucket", "[api]") {
     std::unordered_map<ObjectKey, int> map;
     map.reserve(500);
     const std::hash<std::string> of_library;
@@ -28,7 +28,7 @@ TEST_CASE("names that a tenant has chosen by the library's hash share no bucket"
     CHECK(fullest_bucket(map) < 20);
 }
 
-TEST_CASE("the hash of an object's key is of both names, and of where the one ends", "[api]") {
+TEST_CASE("the hash of an object's key depends on both names and on the border between them", "[api]") {
     const std::hash<ObjectKey> hash;
     CHECK(hash({"a", "bc"}) == hash({"a", "bc"}));
     CHECK(hash({"a", "bc"}) != hash({"ab", "c"}));

@@ -16,7 +16,7 @@ Quantity quantity(std::string_view text) {
 }
 
 std::int64_t whole(std::string_view text) { return quantity(text).round_up(); }
-// In nanos, the finest unit; for quantities below ten.
+// The value in nanos, the finest unit; for quantities below ten.
 std::int64_t nanos(std::string_view text) { return (1'000'000'000 * quantity(text)).round_up(); }
 
 }  // namespace
@@ -53,7 +53,7 @@ TEST_CASE("every suffix of a quantity has its factor", "[api]") {
     CHECK(nanos("3n") == 3);
 }
 
-TEST_CASE("a quantity may be written in odd ways", "[api]") {
+TEST_CASE("unusual spellings of a quantity are read", "[api]") {
     CHECK(quantity(".5") == quantity("500m"));
     CHECK(quantity("5.") == quantity("5"));
     CHECK(quantity("+1") == quantity("1000m"));
@@ -64,7 +64,7 @@ TEST_CASE("a quantity may be written in odd ways", "[api]") {
     CHECK(quantity("0." + std::string(499, '0') + "1e500") == quantity("1"));
 }
 
-TEST_CASE("what is finer than a nano is rounded up", "[api]") {
+TEST_CASE("a value finer than a nano is rounded up", "[api]") {
     CHECK(nanos("0.1n") == 1);
     CHECK(nanos("1.0000000001") == 1'000'000'001);
     CHECK(nanos("1e-1000") == 1);
@@ -110,7 +110,7 @@ TEST_CASE("quantities are summed, multiplied and compared exactly", "[api]") {
     CHECK(Quantity().is_zero());
 }
 
-TEST_CASE("what is no quantity is refused", "[api]") {
+TEST_CASE("text that is not a quantity is refused", "[api]") {
     for (const char* text : {"",      " ",     "-",    "+",     ".",
                              "Ki",    "e3",    "1 Gi", "1K",    "1ki",
                              "1mi",   "1g",    "1e",   "1e+",   "1e3.5",

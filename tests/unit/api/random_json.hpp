@@ -4,8 +4,8 @@
 
 #include "api/json.hpp"
 
-/// Makes trees of every shape, with the strings that writers and readers stumble over. The same seed gives
-/// the same trees.
+/// Makes trees of every shape, with strings that are hard for writers and readers. The same seed gives the
+/// same trees.
 class RandomJson {
 public:
     explicit RandomJson(unsigned seed) : random_(seed) {}

@@ -31,7 +31,7 @@ TEST_CASE("a time is read in UTC, whole seconds", "[api]") {
     CHECK(*parse_time("1970-01-01T00:01:00Z") == Time(60s));
 }
 
-TEST_CASE("what is no time is refused", "[api]") {
+TEST_CASE("text that is not a time is refused", "[api]") {
     for (const char* text : {"",
                              "now",
                              "2026-01-15",

@@ -38,7 +38,7 @@ TEST_CASE("a TrainJob is read", "[api]") {
     CHECK(job.jobs_status == std::vector<JobStatus>{{.name = "node", .ready = 4}});
 }
 
-TEST_CASE("a TrainJob gets the defaults of its schema, and is read whatever its shape", "[api]") {
+TEST_CASE("a TrainJob of any shape is read, with the defaults of its schema", "[api]") {
     for (
         const char* text :
         {"null", "{}", R"({"spec": null, "status": null})", R"({"spec": [], "status": "x"})",
@@ -85,7 +85,7 @@ TEST_CASE("a job is finished when Complete or Failed is True", "[api]") {
     CHECK(terminal_condition(job) == &job.conditions[0]);
 }
 
-TEST_CASE("job counts are written with their zeros, and read back", "[api]") {
+TEST_CASE("job counts are written with their zeros and read back", "[api]") {
     const std::vector<JobStatus> jobs = {{.name = "node", .ready = 1, .active = 2}};
     const Json tree = to_json_tree(jobs);
     CHECK(to_json(tree) ==
@@ -93,7 +93,7 @@ TEST_CASE("job counts are written with their zeros, and read back", "[api]") {
     CHECK(parse_jobs_status(tree) == jobs);
 }
 
-TEST_CASE("a TrainJob that is taken out of its object is the same", "[api]") {
+TEST_CASE("a TrainJob that is parsed from a moved object is the same", "[api]") {
     Json object =
         parse_json(R"({"metadata": {"name": "job"}, "spec": {"suspend": true, "trainer": {"numNodes": 4}}})")
             .value();

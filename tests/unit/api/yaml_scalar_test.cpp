@@ -1,4 +1,4 @@
-// What plain scalars stand for: the tables were compared with sigs.k8s.io/yaml 1.6 (go.yaml.in/yaml/v2 2.4).
+// The values of plain scalars. The tables were compared with sigs.k8s.io/yaml 1.6 (go.yaml.in/yaml/v2 2.4).
 #include <catch2/catch.hpp>
 
 #include "api/yaml.hpp"
@@ -84,7 +84,7 @@ TEST_CASE("other numbers are doubles", "[api]") {
     for (const auto& [text, want] : cases) CHECK(value_of(text).as_double() == want);
 }
 
-TEST_CASE("what only looks like a number is a string", "[api]") {
+TEST_CASE("text that only looks like a number is a string", "[api]") {
     for (const char* text :
          {"+",     "--1", "0x",    "0xg",      "0b2", "0o8",   "1e",       "1e+",   ".",
           "..",    ".e3", "1.2.3", "1f",       "_1",  "1:30",  "10:20:30", "1e999", "0x1FFFFFFFFFFFFFFFF",
@@ -98,7 +98,7 @@ TEST_CASE("timestamps stay strings", "[api]") {
         CHECK(value_of(text) == Json(text));
 }
 
-TEST_CASE("what is quoted is a string", "[api]") {
+TEST_CASE("quoted scalars are strings", "[api]") {
     for (const char* text : {"", "1", "true", "null", "~", "yes", "0x1F", "1.5", ".inf", "2026-01-15"}) {
         CHECK(value_of("'" + std::string(text) + "'") == Json(text));
         CHECK(value_of("\"" + std::string(text) + "\"") == Json(text));

@@ -109,7 +109,7 @@ TEST_CASE("merge keys fill in what a map lacks", "[api]") {
     CHECK(failure("<<: {a: 1}\n<<: {b: 1}\n") == "line 2, column 1: duplicate key \"<<\"");
 }
 
-TEST_CASE("aliases stand for what they name", "[api]") {
+TEST_CASE("an alias stands for its anchor's value", "[api]") {
     CHECK(parsed("a: &x [1, {b: c}]\nd: *x\ne: *x\n") ==
           json(R"({"a": [1, {"b": "c"}], "d": [1, {"b": "c"}], "e": [1, {"b": "c"}]})"));
     CHECK(parsed("- &x\n- *x\n- &x 2\n- *x\n") == json("[null, null, 2, 2]"));
@@ -119,7 +119,7 @@ TEST_CASE("aliases stand for what they name", "[api]") {
     CHECK(failure("&x [1, *x]\n") == "line 1, column 8: an alias inside of what it names");
 }
 
-TEST_CASE("aliases cannot blow up a small text", "[api]") {
+TEST_CASE("aliases cannot expand a small text to a huge tree", "[api]") {
     std::string laughs = "a: &a [x,x,x,x,x,x,x,x,x]\n";
     for (char c = 'b'; c <= 'i'; ++c) {
         const std::string name(1, c);
@@ -147,7 +147,7 @@ TEST_CASE("YAML nesting is limited", "[api]") {
         CHECK_THAT(failure(text), Catch::Contains("nested more than 256 levels deep"));
 }
 
-TEST_CASE("errors say where", "[api]") {
+TEST_CASE("errors have line and column", "[api]") {
     CHECK(failure("a: b\nc: d: e\n") == "line 2, column 5: illegal map value");
     CHECK(failure("a: 1\n b: 2\n").starts_with("line 2, column 3:"));
     CHECK(failure("a: 'x\n").starts_with("line 2, column 1: the text ends too early"));
@@ -157,7 +157,7 @@ TEST_CASE("errors say where", "[api]") {
     CHECK(failure("é: 1\nü: \x01\n") == "line 2, column 4: a control character");
 }
 
-TEST_CASE("what yaml-cpp lets pass is refused", "[api]") {
+TEST_CASE("invalid YAML that yaml-cpp accepts is refused", "[api]") {
     struct Case {
         const char* name;
         const char* text;
@@ -184,7 +184,7 @@ TEST_CASE("what yaml-cpp lets pass is refused", "[api]") {
     failure(std::string_view("a: 1\0\n", 6));
 }
 
-TEST_CASE("keys without values are fine where YAML has them", "[api]") {
+TEST_CASE("keys without values are accepted where YAML allows them", "[api]") {
     CHECK(parsed("a:\nb:\n") == json(R"({"a": null, "b": null})"));
     CHECK(parsed("{a, b: 1}") == json(R"({"a": null, "b": 1})"));
     CHECK(parsed("? a\n? b\n") == json(R"({"a": null, "b": null})"));
@@ -199,7 +199,7 @@ TEST_CASE("the last line needs no end, and a literal block shows whether it has 
     CHECK(parsed("a: b") == json(R"({"a": "b"})"));
 }
 
-TEST_CASE("a stream has documents, and empty ones do not count", "[api]") {
+TEST_CASE("a stream has several documents, and empty ones are skipped", "[api]") {
     const auto documents =
         parse_yaml_documents("# c\n---\na: 1\n---\n# nothing\n---\n- 2\n...\n---\nnull\n--- x\n");
     REQUIRE(documents);
@@ -211,7 +211,7 @@ TEST_CASE("a stream has documents, and empty ones do not count", "[api]") {
     CHECK(parse_yaml_documents("a: 1\n---\nb: c: d\n").error().message.starts_with("line 3, column 5:"));
 }
 
-TEST_CASE("one document is one document", "[api]") {
+TEST_CASE("parse_yaml() accepts exactly one document", "[api]") {
     CHECK(parsed("").is_null());
     CHECK(parsed("# only a comment\n").is_null());
     CHECK(parsed("---\na: 1\n...\n") == json(R"({"a": 1})"));
@@ -221,7 +221,7 @@ TEST_CASE("one document is one document", "[api]") {
     CHECK(failure("a: 1\n---\nb: 2\n") == "expected one YAML document and found 2");
 }
 
-TEST_CASE("whatever can begin a token in hostile YAML counts before any of it is read", "[api]") {
+TEST_CASE("every character that can begin a token counts toward the limit before parsing", "[api]") {
     std::string nested;
     for (int i = 0; i < 50; ++i) nested += "- ";
     nested += "a\n";
@@ -238,7 +238,7 @@ TEST_CASE("whatever can begin a token in hostile YAML counts before any of it is
     CHECK(parse_hostile_yaml("a:\n- b-c\n", 50).value() == json(R"({"a": ["b-c"]})"));
 }
 
-TEST_CASE("hostile YAML is one document, and its last line counts as a whole one", "[api]") {
+TEST_CASE("the token limit holds for one document, and its last line counts as a whole one", "[api]") {
     CHECK(parse_hostile_yaml("a: |\n  x", 100).value() == json(R"({"a": "x\n"})"));
     CHECK(parse_hostile_yaml("a: 'x", 100).error().message.find("too early") != std::string::npos);
     CHECK(parse_hostile_yaml("---\na: 1\n...\n", 100).value() == json(R"({"a": 1})"));
@@ -247,7 +247,7 @@ TEST_CASE("hostile YAML is one document, and its last line counts as a whole one
           "line 2, column 1: expected one YAML document");
 }
 
-TEST_CASE("no YAML, however damaged, does harm", "[api]") {
+TEST_CASE("no damaged YAML causes a crash", "[api]") {
     RandomJson random(3);
     for (int i = 0; i < 2000; ++i) {
         std::string text = to_yaml(random.tree());

@@ -38,7 +38,7 @@ TEST_CASE("a single value is a document", "[api]") {
     CHECK(to_yaml(Json::object()) == "{}\n");
 }
 
-TEST_CASE("strings are written plainly where every reader takes them for strings", "[api]") {
+TEST_CASE("strings are written plainly where every reader reads a string", "[api]") {
     for (const char* text :
          {"word", "two words", "torchrun", "ghcr.io/example/train:v1", "http://host:80/x", "a#b", "it's",
           "a\"b", "key=value", "v1alpha1", "16Gi", "$(VAR)", "/bin/sh", "日本", "1.2.3a"})

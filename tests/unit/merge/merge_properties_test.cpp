@@ -1,4 +1,4 @@
-// What holds for any base and any patch.
+// Properties that hold for any base and any patch.
 #include <algorithm>
 #include <functional>
 #include <random>
@@ -25,7 +25,7 @@ TEST_CASE("merging the same patch twice changes nothing more", "[merge]") {
     }
 }
 
-TEST_CASE("what a patch does not name stays as it was", "[merge]") {
+TEST_CASE("fields that a patch does not name stay unchanged", "[merge]") {
     for (unsigned seed = 0; seed < pairs; ++seed) {
         PodSpecs generator(seed);
         const Json base = generator.make(), patch = generator.make();

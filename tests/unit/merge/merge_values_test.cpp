@@ -1,4 +1,4 @@
-// What a patch can say, what it cannot, and what it does to one-of groups and maps.
+// The values a patch can set, those it cannot, and its effect on one-of groups and maps.
 #include "tree.hpp"
 
 using api::Json;
@@ -37,7 +37,7 @@ TEST_CASE("objects and string maps merge key by key, scalars replace", "[merge]"
     for (const Case& c : cases) check(c);
 }
 
-TEST_CASE("a patch cannot remove: what a typed client leaves out has no effect", "[merge]") {
+TEST_CASE("a patch cannot remove: a field that a typed client omits has no effect", "[merge]") {
     const Case cases[] = {
         {"null", "{nodeSelector: {a: b}, serviceAccountName: s}",
          "{nodeSelector: null, serviceAccountName: null}", "{nodeSelector: {a: b}, serviceAccountName: s}"},
@@ -89,7 +89,7 @@ TEST_CASE("zeros behind pointers and empty objects are sent", "[merge]") {
     for (const Case& c : cases) check(c);
 }
 
-TEST_CASE("of a one-of group only what the patch sets stays", "[merge]") {
+TEST_CASE("of a one-of group only the patch's member stays", "[merge]") {
     const Case cases[] = {
         {"a volume changes its source", "{volumes: [{name: v, emptyDir: {medium: Memory}}]}",
          "{volumes: [{name: v, hostPath: {path: /x}}]}", "{volumes: [{name: v, hostPath: {path: /x}}]}"},
@@ -139,7 +139,7 @@ TEST_CASE("an empty patch changes nothing", "[merge]") {
         CHECK(merge::strategic_merge(base, patch, merge::job_set_spec()).value() == base);
 }
 
-TEST_CASE("a patch that is no object is an error", "[merge]") {
+TEST_CASE("a patch that is not an object is an error", "[merge]") {
     for (const Json& patch : {Json("x"), Json(3), Json::array({"x"})})
         CHECK_FALSE(merge::strategic_merge(Json::object(), patch, merge::job_set_spec()));
 }

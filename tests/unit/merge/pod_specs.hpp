@@ -5,8 +5,8 @@
 
 #include "api/json.hpp"
 
-/// Random Pod specs of a few names each, so that a base and a patch often meet. Keys of maps may look like
-/// directives of the merge, which they are not there.
+/// Random Pod specs with few names each, so that a base and a patch often share some. Keys of maps may look
+/// like directives of the merge, which are ordinary keys there.
 class PodSpecs {
 public:
     using Json = api::Json;

@@ -7,7 +7,7 @@
 
 namespace {
 
-// Every type that can be reached, once.
+// Every type that can be reached, once each.
 void visit(const merge::Type& type, std::set<const merge::Type*>& seen) {
     if (!seen.insert(&type).second) return;
     for (const merge::Field& field : type.fields)
@@ -16,7 +16,7 @@ void visit(const merge::Type& type, std::set<const merge::Type*>& seen) {
 
 }  // namespace
 
-TEST_CASE("the table of merge keys is sound", "[merge]") {
+TEST_CASE("the table of merge keys is consistent", "[merge]") {
     std::set<const merge::Type*> types;
     visit(merge::job_set_spec(), types);
     visit(merge::resource_requirements(), types);

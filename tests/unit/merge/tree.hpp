@@ -5,14 +5,14 @@
 #include "merge/strategic_merge.hpp"
 #include "support/printers.hpp"
 
-/// YAML in flow style, so that a table's row fits on a line.
+/// Parses YAML in flow style, so that a table's row fits on a line.
 inline api::Json tree(std::string_view yaml) {
     auto parsed = api::parse_yaml(yaml);
     if (!parsed) FAIL(parsed.error() << " in " << yaml);
     return *parsed;
 }
 
-/// Merges into the Pod spec of the one job "node" of a JobSet, and gives that Pod spec back.
+/// Merges into the Pod spec of the only job, "node", of a JobSet, and returns that Pod spec.
 inline api::Result<api::Json> merge_pod_spec(const api::Json& base, const api::Json& patch) {
     using api::Json;
     const auto job_set = [](const Json& pod_spec) {

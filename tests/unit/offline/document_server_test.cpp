@@ -35,7 +35,7 @@ struct Desk {
 
 }  // namespace
 
-TEST_CASE("what was put there can be read, by name and as a list", "[offline]") {
+TEST_CASE("a stored object can be read by name and in a list", "[offline]") {
     Desk desk;
     desk.server.put(job_sets, job_set);
     CHECK(desk.ask(kube::get(job_sets, key)).value() == job_set);
@@ -48,14 +48,14 @@ TEST_CASE("what was put there can be read, by name and as a list", "[offline]") 
     CHECK(desk.server.written().empty());
 }
 
-TEST_CASE("what is only tried is neither stored nor remembered", "[offline]") {
+TEST_CASE("a dry run is neither stored nor recorded", "[offline]") {
     Desk desk;
     CHECK(desk.ask(kube::dry_run(kube::apply_new(job_sets, job_set))));
     CHECK_FALSE(desk.server.find(job_sets, key));
     CHECK(desk.server.written().empty());
 }
 
-TEST_CASE("writes are remembered as they were sent, without preconditions", "[offline]") {
+TEST_CASE("writes are recorded as they were sent, without preconditions", "[offline]") {
     Desk desk;
     const Json snapshot =
         json(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"ns"}})");
@@ -65,7 +65,7 @@ TEST_CASE("writes are remembered as they were sent, without preconditions", "[of
     CHECK(desk.ask(kube::create(config_maps, other)));
     CHECK(desk.ask(kube::apply_new(job_sets, job_set)));
     CHECK(desk.server.written() == std::vector<Json>{snapshot, other, job_set});
-    // Stored ones have what servers add.
+    // Stored objects have the fields that servers add.
     CHECK(!desk.server.find(job_sets, key)->operator[]("metadata")["uid"].as_string().empty());
 
     CHECK(desk.ask(kube::create(config_maps, snapshot)).error().reason == "AlreadyExists");
@@ -73,7 +73,7 @@ TEST_CASE("writes are remembered as they were sent, without preconditions", "[of
     CHECK(desk.server.written().size() == 3);
 }
 
-TEST_CASE("a status can be changed, which is no write of an object", "[offline]") {
+TEST_CASE("a status can be changed, which does not count as a write of an object", "[offline]") {
     Desk desk;
     desk.server.put(job_sets, job_set);
     const auto answer =
@@ -84,7 +84,7 @@ TEST_CASE("a status can be changed, which is no write of an object", "[offline]"
     CHECK_FALSE(desk.server.find(job_sets, key)->contains("status"));
 }
 
-TEST_CASE("events are kept apart", "[offline]") {
+TEST_CASE("events are recorded separately", "[offline]") {
     Desk desk;
     const Json event = json(R"({"kind":"Event","apiVersion":"v1","metadata":{"name":"e","namespace":"ns"}})");
     CHECK(desk.ask(kube::create(kube::resources::events, event)));
@@ -104,7 +104,7 @@ TEST_CASE("a store is filled as by a watch, with UIDs", "[offline]") {
     CHECK(!store.find(key)->object.uid().empty());
 }
 
-TEST_CASE("what is removed is gone, and a copy has its own", "[offline]") {
+TEST_CASE("a removed object is gone, and a copy of the server has its own objects", "[offline]") {
     Desk desk;
     desk.server.put(job_sets, job_set);
     Desk other;

@@ -34,7 +34,7 @@ std::string names(const std::vector<Document>& found) {
 
 }  // namespace
 
-TEST_CASE("a document knows its place and that of its fields", "[offline]") {
+TEST_CASE("a document has its place and the places of its fields", "[offline]") {
     const auto found = documents("---\n" + config_map("a") + "---\n\n" + config_map("b") + "data:\n  x: y\n");
     REQUIRE(found.size() == 2);
     CHECK(found[0].place() == "job.yaml:2");
@@ -54,7 +54,7 @@ TEST_CASE("a List stands for its items", "[offline]") {
     CHECK(documents("apiVersion: v1\nkind: List\n").empty());
 }
 
-TEST_CASE("what is no object is refused with its place", "[offline]") {
+TEST_CASE("a document that is not an object is refused with its place", "[offline]") {
     const std::pair<const char*, const char*> cases[] = {
         {"a: [\n", "job.yaml: line 2, column 1: "},
         {"a: 1\na: 2\n", "job.yaml: line 2, column 1: duplicate key"},
@@ -73,7 +73,7 @@ TEST_CASE("what is no object is refused with its place", "[offline]") {
     CHECK(documents("---\n---\n# nothing\n").empty());
 }
 
-TEST_CASE("files are read in order, and of a directory those that hold manifests", "[offline]") {
+TEST_CASE("files are read in order, and in a directory only those with manifests", "[offline]") {
     const test::TemporaryDirectory directory;
     const std::string first = directory.write("z.yaml", config_map("z"));
     directory.write("b.yml", config_map("b"));

@@ -30,7 +30,7 @@ Json with(const Json& object, std::string_view key, Json value) {
 
 }  // namespace
 
-TEST_CASE("objects of our kinds are taken in as they would be stored", "[offline]") {
+TEST_CASE("objects of our kinds are read in the form that the API server stores", "[offline]") {
     const auto read = documents(train_job);
     const auto input = offline::load_input(read, "team").value();
     REQUIRE(input.known.size() == 1);
@@ -45,7 +45,7 @@ TEST_CASE("objects of our kinds are taken in as they would be stored", "[offline
     CHECK(offline::validate_schema(job.object).empty());
 }
 
-TEST_CASE("names and namespaces are those that the objects get", "[offline]") {
+TEST_CASE("names and namespaces are those that the objects get in the cluster", "[offline]") {
     struct Case {
         const char* kind;
         const char* metadata;
@@ -69,7 +69,7 @@ TEST_CASE("names and namespaces are those that the objects get", "[offline]") {
     }
 }
 
-TEST_CASE("other kinds are surroundings, or nothing to us", "[offline]") {
+TEST_CASE("objects of other kinds are related objects or ignored", "[offline]") {
     const auto read = documents(
         "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n---\n"
         "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}\n");
@@ -81,7 +81,7 @@ TEST_CASE("other kinds are surroundings, or nothing to us", "[offline]") {
     CHECK(input.others[0]->line() == 3);
 }
 
-TEST_CASE("a kind of ours that is mistyped is no other kind", "[offline]") {
+TEST_CASE("a misspelt kind of ours is an error, not another kind", "[offline]") {
     const std::string known =
         "; there are TrainJob, TrainingRuntime and ClusterTrainingRuntime of trainer.kubeflow.org/v1alpha1";
     const std::pair<const char*, std::string> rows[] = {
@@ -105,7 +105,7 @@ TEST_CASE("an object that is given twice is refused with both places", "[offline
     CHECK(input.error().message == "job.yaml:8: TrainJob team/job is given a second time, after job.yaml:1");
 }
 
-TEST_CASE("refusals are worded as the API server words them", "[offline]") {
+TEST_CASE("errors have the words of the API server", "[offline]") {
     const auto read = documents(train_job);
     const Json job = offline::load_input(read, "team").value().known.front().object;
     const Fault one = {"FieldValueInvalid", "spec.a", "Invalid value: 1: too small", "spec.a"};
@@ -117,12 +117,12 @@ TEST_CASE("refusals are worded as the API server words them", "[offline]") {
           R"(spec.b: Required value])");
 }
 
-TEST_CASE("metadata is judged as well", "[offline]") {
+TEST_CASE("metadata is validated too", "[offline]") {
     struct Case {
         const char* name;
         const char* member;
         Json value;
-        const char* want;  // the beginnings of what is said, but for the rules of the schema
+        const char* want;  // the beginnings of the messages, but not those of the schema's rules
     };
     const Json long_text = std::string(300, 'a');
     const Case cases[] = {
@@ -154,7 +154,7 @@ TEST_CASE("metadata is judged as well", "[offline]") {
     }
 }
 
-TEST_CASE("what keeps rules from being asked is said last", "[offline]") {
+TEST_CASE("errors that prevent rules from running come last", "[offline]") {
     const auto read = documents(train_job);
     Json job = offline::load_input(read, "team").value().known.front().object;
     job["spec"].erase("runtimeRef");

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// What gives memory back, and how often it has.
+// Returns memory to the system, and counts how often.
 struct Room {
     boost::asio::io_context context;
     VirtualClock clock{context};
@@ -35,11 +35,11 @@ struct Room {
 
 }  // namespace
 
-TEST_CASE("memory is given back after the start, and once after each burst of work when it is over") {
+TEST_CASE("memory is returned after the start, and once after each burst of work has ended") {
     std::uint64_t work = 0;
     Room room([&] { return work; });
     room.clock.run_for(1min);
-    CHECK(room.trims == 1);  // and then nothing was done
+    CHECK(room.trims == 1);  // and then there was no work
     for (int second = 0; second < 30; ++second) {
         work += 100;
         room.clock.run_for(1s);
@@ -54,13 +54,13 @@ TEST_CASE("memory is given back after the start, and once after each burst of wo
     CHECK(room.trims == 3);
 }
 
-TEST_CASE("a replica that has no passes gives memory back after what its watches have brought") {
+TEST_CASE("a replica without reconciles returns memory after large numbers of watch events") {
     std::uint64_t objects_received = 5000;  // its first lists
     Room room([&] { return reconciler::heap_work(0, objects_received); });
     room.clock.run_for(1min);
     CHECK(room.trims == 1);
-    SECTION("be it a list anew") { objects_received += 5000; }
-    SECTION("be it a storm of changes") {
+    SECTION("after another list") { objects_received += 5000; }
+    SECTION("after many changes") {
         for (int second = 0; second < 30; ++second) {
             objects_received += 100;
             room.clock.run_for(1s);
@@ -71,7 +71,7 @@ TEST_CASE("a replica that has no passes gives memory back after what its watches
     CHECK(room.trims == 2);
 }
 
-TEST_CASE("changes that drip in do not make it give memory back for ever") {
+TEST_CASE("slow changes do not return memory again and again") {
     std::uint64_t objects_received = 0;
     Room room([&] { return reconciler::heap_work(0, objects_received); });
     room.clock.run_for(1min);
@@ -82,7 +82,7 @@ TEST_CASE("changes that drip in do not make it give memory back for ever") {
     CHECK(room.trims <= 1 + 360 / 100);
 }
 
-TEST_CASE("the pages of our program are given back, and come back as they were when they are used") {
+TEST_CASE("returned pages of the program read the same when they are used again") {
     static const char constant[] = "neither code nor constants are lost";
     const std::string before = constant;
     const auto resident = [] {

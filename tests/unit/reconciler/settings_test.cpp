@@ -19,7 +19,7 @@ struct CommandLine {
 
 }  // namespace
 
-TEST_CASE("without options the reconciler stands for election and shows Created always") {
+TEST_CASE("by default, the reconciler uses leader election and always writes Created") {
     CommandLine line;
     REQUIRE(line.read({}));
     CHECK(line.settings.leader_elect);
@@ -27,7 +27,7 @@ TEST_CASE("without options the reconciler stands for election and shows Created 
     CHECK(line.settings.created_condition == lifecycle::CreatedCondition::always);
 }
 
-TEST_CASE("options reach the settings") {
+TEST_CASE("every option sets its setting") {
     CommandLine line;
     REQUIRE(line.read({"--leader-elect=false", "--lease", "ns/name", "--created-condition=on-failure",
                        "--qps", "20", "--burst", "40", "--concurrency", "8"}));
@@ -39,7 +39,7 @@ TEST_CASE("options reach the settings") {
     CHECK(line.settings.concurrency == 8);
 }
 
-TEST_CASE("the lease is where other reconcilers of this cluster look for it") {
+TEST_CASE("the lease is the one that other reconcilers of this cluster use") {
     struct Case {
         const char* name;
         std::vector<const char*> words;
@@ -60,7 +60,7 @@ TEST_CASE("the lease is where other reconcilers of this cluster look for it") {
     }
 }
 
-TEST_CASE("bad usage names the option") {
+TEST_CASE("usage errors name the option") {
     struct Case {
         std::vector<const char*> words;
         std::string named;
@@ -81,7 +81,7 @@ TEST_CASE("bad usage names the option") {
     }
 }
 
-TEST_CASE("the status server is that of our manifests unless the options say otherwise") {
+TEST_CASE("the status server is that of our manifests by default") {
     struct Case {
         const char* name;
         std::vector<const char*> words;

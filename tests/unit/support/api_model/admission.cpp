@@ -13,7 +13,7 @@ using api::Json;
 
 bool suspends(const Json& job_set) { return job_set["spec"]["suspend"].bool_or(false); }
 
-// The replicated jobs without what a suspended JobSet may change.
+// Returns the replicated jobs without the fields that may change in a suspended JobSet.
 Json without_mutable_fields(const Json& job_set) {
     Json jobs = job_set["spec"]["replicatedJobs"];
     if (!jobs.is_array()) return jobs;
@@ -138,7 +138,7 @@ Reply refused_edit(const Json& train_job, const std::string& why) {
                        std::string(train_job["metadata"]["name"].as_string()) + "\" is invalid: " + why);
 }
 
-// What the schema's rule has against another number of nodes, and the webhook may not.
+// Errors of the schema's rule for another number of nodes, which the webhook does not repeat.
 bool is_active_by_status(const Json& before) {
     const auto& jobs = before["status"]["jobsStatus"].items();
     return std::any_of(jobs.begin(), jobs.end(), [](const Json& job) { return job["active"].int_or(0) > 0; });

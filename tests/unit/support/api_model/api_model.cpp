@@ -12,7 +12,7 @@ namespace {
 
 using api::Json;
 
-// Metadata that the server alone writes, taken from `live`.
+// Copies metadata that only the server writes from `live`.
 void keep_identity(Json& object, const Json& live) {
     Json& metadata = object["metadata"];
     for (const char* name : {"uid", "creationTimestamp", "generation", "deletionTimestamp",
@@ -31,7 +31,7 @@ void forget_nothing_owned(std::map<Manager, FieldSet>& managers) {
     std::erase_if(managers, [](const auto& entry) { return entry.second.empty(); });
 }
 
-// What a writer changed is theirs, and nobody else's any more.
+// A field that a writer changed belongs to this writer alone.
 void note_update(std::map<Manager, FieldSet>& managers, const Manager& writer, const Difference& found) {
     for (auto& [manager, set] : managers)
         if (manager != writer) set = subtract(subtract(set, found.changed), found.removed);
@@ -248,7 +248,7 @@ Reply ApiModel::create(const Target& target, Json object, const Manager& manager
         if (auto refused = admit_claims(*this, object)) return *refused;
     if (admit_create)
         if (auto refused = admit_create(kind, object)) return *refused;
-    // Only storing it tells.
+    // Only storing the object shows whether it has changed.
     if (find(kind.resource, target.key))
         return failure(409, "AlreadyExists",
                        std::string(kind.resource) + " \"" + target.key.name + "\" already exists");
@@ -306,7 +306,7 @@ Reply ApiModel::replace(const Target& target, const Json& wanted) {
             if (auto refused = admit_edit(*this, stored.object, object)) return *refused;
     }
     std::map<Manager, FieldSet> managers = stored.managers;
-    // Who began without fields is not followed until somebody applies.
+    // An object that was created without managed fields is tracked from the first apply on.
     if (kind.tracks_fields && !managers.empty())
         note_update(managers, {target.query.at("fieldManager"), false, target.status ? "status" : ""},
                     difference(stored.object, object));
@@ -382,7 +382,7 @@ Reply ApiModel::remove(const Target& target, const Json& options) {
     return store(target, before, std::move(object), stored.managers);
 }
 
-// `after` carries the metadata of `before`, but for what a user may write.
+// `after` gets the metadata of `before`, except what a user may write.
 Reply ApiModel::store(const Target& target, const Json& before, Json after,
                       std::map<Manager, FieldSet> managers) {
     const Kind& kind = *target.kind;

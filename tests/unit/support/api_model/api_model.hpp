@@ -13,7 +13,7 @@
 
 namespace faults {
 
-/// What an answer looks like on the wire.
+/// An HTTP answer.
 struct Reply {
     int status = 200;
     std::string body = {};
@@ -32,10 +32,10 @@ struct Kind {
     std::string_view kind;
     bool has_status = false;      ///< served as a subresource
     bool has_generation = false;  ///< counts the changes of the spec
-    bool tracks_fields = false;   ///< managedFields; of the others nobody asks
+    bool tracks_fields = false;   ///< managedFields; not tracked for the other kinds
 };
 
-/// "jobsets.jobset.x-k8s.io" and so on; nullptr if it is not served.
+/// Returns the kind "jobsets.jobset.x-k8s.io" and so on; nullptr if it is not served.
 const Kind* kind_of(std::string_view resource);
 
 struct Manager {
@@ -75,41 +75,42 @@ public:
 
     Reply handle(const kube::Request& request, const std::string& user = "");
 
-    /// Stores an object as it is, also what no request can write: its UID, its status, its times. What the
-    /// server sets is filled in where it is missing; the managers of its fields stay as they were.
+    /// Stores an object as it is, also with fields that no request can write: its UID, its status, its times.
+    /// Missing fields of the server are set; managed fields stay unchanged.
     void restore(std::string_view resource, api::Json object);
 
-    /// nullptr if there is none; valid until the next request.
+    /// Returns the object; nullptr if there is none. Valid until the next request.
     const Stored* find(std::string_view resource, const api::ObjectKey& key) const;
     struct Name {
-        std::string_view resource = {};  ///< empty: nothing that is served
+        std::string_view resource = {};  ///< empty: not a resource that is served
         api::ObjectKey key = {};         ///< without a name: a collection
     };
-    /// What a request is about.
+    /// Returns the target of a request.
     static Name name_of(const std::string& target);
-    /// The same; nullptr if it does not exist.
+    /// Returns its object; nullptr if there is none.
     const Stored* find_target(const std::string& target) const;
     const std::map<api::ObjectKey, Stored>& all(std::string_view resource) const;
     std::uint64_t version() const { return version_; }
 
-    /// What has happened to the objects of a resource, oldest first.
+    /// Returns the changes of the objects of a resource, oldest first.
     const std::deque<Change>& history(std::string_view resource) const;
-    /// Forgets it up to now: who asks for older changes is told 410.
+    /// Forgets the changes up to now: a watch from an older version gets 410.
     void compact(std::string_view resource);
     std::uint64_t compacted(std::string_view resource) const;
 
-    /// Policies and webhooks of the cluster that change what is created.
+    /// Changes of created objects by policies and webhooks of the cluster.
     std::function<void(const Kind&, api::Json& object)> mutate_create = {};
-    /// Admission beyond our own: quotas, a namespace that ends. Asked before an object is created.
+    /// Denials other than our webhook's, for example of a quota or a namespace that is being deleted. Called
+    /// before an object is created.
     std::function<std::optional<Reply>(const Kind&, const api::Json& object)> admit_create = {};
-    /// The user that writes TrainJobs back by types that lack some of our fields; our webhook knows that.
+    /// The user that writes TrainJobs back from types that lack some of our fields. Our webhook recognizes
+    /// this user.
     static constexpr std::string_view kueue = "kueue";
 
-    /// Whether changes of TrainJobs are judged as by our webhook; otherwise as if it had been down.
+    /// Whether our webhook validates changes of TrainJobs. Otherwise it is not reachable.
     bool judges_edits = false;
 
-    /// Called after every change that was stored; before or after is null for one that did not or does not
-    /// exist.
+    /// Called after every change that was stored. `before` is null for a create, `after` for a deletion.
     std::function<void(const Kind&, const api::ObjectKey&, const api::Json& before, const api::Json& after)>
         changed = {};
 
@@ -142,7 +143,7 @@ private:
     std::map<std::string, Objects, std::less<>> objects_;
     std::map<std::string, std::deque<Change>, std::less<>> history_;
     std::map<std::string, std::uint64_t, std::less<>> compacted_;
-    std::uint64_t version_ = 980;  // soon one digit longer: as texts, versions compare otherwise
+    std::uint64_t version_ = 980;  // one digit longer soon: as texts, such versions compare the wrong way
     std::uint64_t uids_ = 0;
 };
 

@@ -10,7 +10,7 @@ namespace {
 using api::Json;
 using Keys = std::vector<std::string_view>;
 
-// The keys of a list that is a map; empty for an atomic one.
+// Returns the keys of a list that is a map; empty for an atomic list.
 const Keys& list_keys(std::string_view name) {
     static const std::map<std::string_view, Keys> known = {{"replicatedJobs", {"name"}},
                                                            {"containers", {"name"}},
@@ -36,10 +36,10 @@ bool is_atomic_map(std::string_view name) {
     return name == "nodeSelector" || name == "selector" || name == "labelSelector";
 }
 
-// Whose items are their own keys.
+// Lists whose items are their own keys.
 bool is_set(std::string_view list) { return list == "finalizers"; }
 
-// Items that are taken as a whole.
+// Fields that are owned as a whole.
 bool is_atomic_item(std::string_view list) {
     return list == "ownerReferences" || list == "imagePullSecrets" || is_set(list);
 }
@@ -55,7 +55,7 @@ std::string item_key(const Json& item, const Keys& keys) {
 
 std::string field(std::string_view name) { return std::string("f:").append(name); }
 
-// Whether its parts have owners of their own.
+// Returns whether parts of the value have owners of their own.
 bool is_divisible(std::string_view name, const Json& value) {
     return value.is_object() ? !is_atomic_map(name) : value.is_array() && is_keyed(name);
 }
@@ -106,7 +106,7 @@ Json merge(std::string_view name, const Json& live, const Json& config) {
     return result;
 }
 
-// Nothing is left of a value only if it was named itself, and nobody holds anything in it.
+// A value is removed only if it was named itself and no manager owns a part of it.
 std::optional<Json> prune(std::string_view name, const Json& value, const FieldSet& gone,
                           const FieldSet& kept) {
     if (gone.member && kept.empty()) return std::nullopt;
@@ -156,7 +156,7 @@ void compare(std::string_view name, const Json* before, const Json* after, Field
         (after ? changed : removed).member = true;
         return;
     }
-    // Who makes a map or a list owns it as such, besides what is in it.
+    // The creator of a map or a list owns it as such, besides its members.
     changed.member = changed.member || !before;
     removed.member = removed.member || !after;
     static const Json none;
@@ -256,7 +256,7 @@ Difference difference(const Json& before, const Json& after) {
         Json kept = Json::object();
         for (const char* name : {"labels", "annotations", "ownerReferences", "finalizers"})
             if (metadata && metadata->contains(name)) kept[name] = (*metadata)[name];
-        tree["metadata"] = std::move(kept);  // as a map, everybody has it
+        tree["metadata"] = std::move(kept);  // as a map, all managers own it
         return tree;
     };
     const Json old = reduced(before);

@@ -1,6 +1,6 @@
 #pragma once
-// What server-side apply calls a set of fields, over our trees. Sources: structured-merge-diff (sigs.k8s.io)
-// for the rules, the CRD of JobSet 0.12 for which lists are maps and which maps are atomic.
+// Sets of fields of server-side apply, over our trees. Sources: structured-merge-diff (sigs.k8s.io) for the
+// rules, the CRD of JobSet 0.12 for which lists are maps and which maps are atomic.
 #include <map>
 #include <string>
 
@@ -21,23 +21,24 @@ FieldSet unite(const FieldSet& left, const FieldSet& right);
 FieldSet intersect(const FieldSet& left, const FieldSet& right);
 FieldSet subtract(const FieldSet& left, const FieldSet& right);
 
-/// FieldsV1.
+/// Returns the set in the form of FieldsV1.
 api::Json to_json_tree(const FieldSet& set);
 
-/// The fields that a configuration which is applied names, but for those that identify it.
+/// Returns the fields that an applied configuration names, except those that identify the object.
 FieldSet fields_of(const api::Json& object);
 
-/// The fields of whoever makes the object in another way: maps and lists count besides what is in them.
+/// Returns the fields of an object that was created or updated without apply: maps and lists count besides
+/// their members.
 FieldSet fields_written(const api::Json& object);
 
-/// `live` with what `config` says: members one by one, items of a list that is a map by key, the rest as a
-/// whole.
+/// Returns `live` with the fields of `config`: members one by one, items of a list that is a map by key,
+/// other lists as a whole.
 api::Json merged(const api::Json& live, const api::Json& config);
 
-/// `object` without what is in `gone` and not in `kept`.
+/// Returns `object` without the fields of `gone` that are not in `kept`.
 api::Json pruned(const api::Json& object, const FieldSet& gone, const FieldSet& kept);
 
-/// How one version of an object differs from another.
+/// The difference of two versions of an object.
 struct Difference {
     FieldSet changed = {};  ///< added or of another value
     FieldSet removed = {};

@@ -48,7 +48,7 @@ Reply must_be_specified(const Kind& kind, const api::ObjectKey& key) {
 }
 
 bool allows_unconditional_update(const Kind& kind) {
-    // Of the groups that we know, only custom resources and Leases have a dot in them.
+    // Of the groups that the model serves, only those of custom resources and Leases have a dot.
     return kind.api_version.find('.') == std::string_view::npos;
 }
 

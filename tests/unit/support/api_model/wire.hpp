@@ -4,8 +4,8 @@
 
 namespace faults {
 
-/// The reply as a kube::ApiServer answers `request` with it: the object, or of it the resource version alone
-/// if kube::without_object() asked, or the error that the Status tells.
+/// Returns the reply as a kube::ApiServer returns it for `request`: the object, only its resource version
+/// after kube::without_object(), or the error of the Status.
 api::Result<kube::Response> to_result(Reply reply, const kube::Request& request);
 
 }  // namespace faults

@@ -15,7 +15,7 @@ namespace {
 using api::Json;
 namespace fs = std::filesystem;
 
-// The original's configuration, as our options say it.
+// Sets our options from the original's configuration.
 runtime::Features features_of(const Json& config) {
     if (!config["featureGates"]["TrainJobStatus"].bool_or(false)) return {};
     const auto text = [](const Json& given, const char* by_default) {
@@ -48,7 +48,7 @@ BuildCase load(const fs::path& folder) {
     return c;
 }
 
-// What the pass deletes is gone before it builds.
+// Objects that a reconcile deletes are absent when it builds.
 std::vector<Json> existing_then(const BuildCase& c) {
     std::vector<Json> left = c.existing;
     std::erase_if(left, [&](const Json& object) {
@@ -58,7 +58,7 @@ std::vector<Json> existing_then(const BuildCase& c) {
     return left;
 }
 
-// nullptr if there is none.
+// Returns nullptr if there is none.
 const Json* find(const std::vector<Json>& objects, const std::string& key) {
     for (const Json& object : objects)
         if (key_of(object) == key) return &object;
@@ -69,13 +69,13 @@ std::string snapshot_key(const BuildCase& c) {
     return "ConfigMap/" + runtime::snapshot_name(c.job.meta.name);
 }
 
-// A JobSet that runs is left alone, and so is what belongs to it.
+// The reconciler changes neither a running JobSet nor the objects that belong to it.
 bool is_running(const BuildCase& c) {
     const Json* job_set = find(c.existing, "JobSet/" + c.job.meta.name);
     return job_set && !c.job.suspend && !(*job_set)["spec"]["suspend"].bool_or(false);
 }
 
-// Without what only a pass or the API server adds, and what is another one each time.
+// Removes fields that only a reconcile or the API server sets, and those that differ each time.
 Json golden_object(Json object) {
     Json& meta = object["metadata"];
     for (const char* set_by_server : {"uid", "resourceVersion", "creationTimestamp"})
@@ -107,7 +107,7 @@ std::string key_of(const Json& object) {
            std::string(object["metadata"]["name"].as_string());
 }
 
-// Read once: Catch runs a test anew for each of its sections.
+// Read once: Catch runs a test again for each of its sections.
 const std::vector<BuildCase>& all_build_cases() {
     static const std::vector<BuildCase> cases = [] {
         std::vector<fs::path> folders;

@@ -1,5 +1,5 @@
 #pragma once
-// Golden files: JSON of what Signalbox does, one value a line, for review. With SIGNALBOX_WRITE_GOLDEN=1 in
+// Golden files: JSON of Signalbox's results, one value a line, for review. With SIGNALBOX_WRITE_GOLDEN=1 in
 // the environment the tests write them instead of comparing.
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -14,14 +14,14 @@
 
 namespace golden {
 
-/// Empty if there is no such file.
+/// Returns the file's text; empty if there is no such file.
 inline std::string read(const std::filesystem::path& file) {
     std::ostringstream text;
     if (std::filesystem::exists(file)) text << std::ifstream(file).rdbuf();
     return text.str();
 }
 
-/// As Python's json.dump writes it with indent=1.
+/// Writes JSON as Python's json.dump does with indent=1.
 inline std::string pretty(const api::Json& tree, const std::string& indent = "\n") {
     std::string inner;
     for (const api::Json& item : tree.items())
@@ -33,7 +33,7 @@ inline std::string pretty(const api::Json& tree, const std::string& indent = "\n
     return (tree.is_array() ? "[" : "{") + inner + indent + (tree.is_array() ? "]" : "}");
 }
 
-/// Every place where two trees differ.
+/// Returns every path at which two trees differ.
 inline std::vector<std::string> differences(const api::Json& want, const api::Json& have,
                                             const std::string& path = {}) {
     if (want == have) return {};
@@ -60,11 +60,11 @@ inline bool writes() {
     return set && std::string_view(set) == "1";
 }
 
-/// The file says `have`, byte for byte.
+/// Checks that the file contains `have`, byte for byte.
 inline void check(const std::filesystem::path& file, const api::Json& have) {
     const std::string text = pretty(have) + "\n";
     if (read(file) == text) {
-        SUCCEED();  // counted by Catch
+        SUCCEED();  // Catch counts the check
         return;
     }
     if (writes()) {

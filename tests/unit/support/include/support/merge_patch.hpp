@@ -1,7 +1,7 @@
 #pragma once
 #include "api/json.hpp"
 
-/// JSON merge patch (RFC 7396), for fakes of the API server.
+/// Applies a JSON merge patch (RFC 7396), for fakes of the API server.
 inline void merge_into(api::Json& target, const api::Json& patch) {
     if (!patch.is_object()) {
         target = patch;

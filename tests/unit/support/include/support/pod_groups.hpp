@@ -1,7 +1,7 @@
 #pragma once
 #include "api/resource.hpp"
 
-/// The PodGroups of the two ways of gang scheduling, as their projects name them.
+/// The PodGroup resources of coscheduling and Volcano.
 namespace test {
 
 inline constexpr api::Resource pod_groups = {"scheduling.x-k8s.io", "v1alpha1", "podgroups", true,

@@ -1,5 +1,5 @@
 #pragma once
-// How Catch prints our types in a failed check. Include after <catch2/catch.hpp>.
+// Prints our types in failed checks of Catch. Include after <catch2/catch.hpp>.
 #include <catch2/catch.hpp>
 #include <sstream>
 
@@ -25,7 +25,7 @@ struct StringMaker<api::Result<T>> {
     }
 };
 
-// Not as the range of its members, which a Json would otherwise be for Catch.
+// Catch would otherwise print a Json as the range of its members.
 template <>
 struct StringMaker<api::Json> {
     static std::string convert(const api::Json& value) { return api::to_json(value); }

@@ -8,7 +8,7 @@
 
 namespace test {
 
-/// A directory of its own, which goes with everything in it when the test is over.
+/// A temporary directory, removed with its contents after the test.
 class TemporaryDirectory {
 public:
     TemporaryDirectory() {
@@ -20,13 +20,13 @@ public:
     TemporaryDirectory(const TemporaryDirectory&) = delete;
     TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
 
-    /// Returns the file's path.
+    /// Writes a file and returns its path.
     std::string write(const std::string& name, const std::string& text) const {
         const std::string file = path + "/" + name;
         std::ofstream(file) << text;
         return file;
     }
-    /// `text` with the names of files in it as they are within the directory.
+    /// Returns `text` with names of files replaced by their paths in the directory.
     std::string bare(std::string text) const {
         for (auto at = text.find(path + "/"); at != text.npos; at = text.find(path + "/", at))
             text.erase(at, path.size() + 1);

@@ -1,5 +1,5 @@
 #pragma once
-// Time for the loops under test: moves only when told to, and straight to the next sleeper.
+// Time for the loops under test. It moves only on calls of run(), straight to the next sleeper.
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -26,14 +26,14 @@ public:
         if (when > now_) throw boost::system::system_error(boost::asio::error::operation_aborted);
     }
 
-    /// Everything that can happen now, and then within `duration`.
+    /// Runs everything that is ready now, and then what becomes ready within `duration`.
     void run_for(std::chrono::milliseconds duration) {
         const kube::SteadyTime end = now_ + duration;
         while (true) {
             context_.restart();
             context_.poll();
             if (sleepers_.empty() || sleepers_.begin()->first > end) break;
-            // After a freeze, sleepers wake in their order, and all of them late.
+            // After a freeze, sleepers wake in their order, all of them late.
             const kube::SteadyTime due = sleepers_.begin()->first;
             now_ = std::max(now_, due);
             for (auto [at, last] = sleepers_.equal_range(due); at != last; ++at) at->second->timer.cancel();
@@ -41,7 +41,7 @@ public:
         now_ = end;
     }
     void run() { run_for(std::chrono::milliseconds(0)); }
-    /// As a stopped process: time goes on, and nothing happens.
+    /// Moves time as for a stopped process: nothing runs.
     void freeze_for(std::chrono::milliseconds duration) { now_ += duration; }
 
     std::size_t sleepers() const { return sleepers_.size(); }
