@@ -1,4 +1,4 @@
-// Which lists merge, by what, and in which order.
+// Which lists merge, by which key, and in which order.
 #include <string>
 
 #include "tree.hpp"
@@ -115,8 +115,8 @@ TEST_CASE("replicated jobs merge by name, and so do the owners of a Job; finaliz
                                     "false}]}}}]}"));
 }
 
-// Watched in the original's merge, for env and volumes alike.
-TEST_CASE("what a patch names comes before what it does not, unless it stood behind", "[merge]") {
+// The order was observed in the original's merge, for env and volumes alike.
+TEST_CASE("items that a patch names come before the others, unless they stood behind them", "[merge]") {
     struct Case {
         const char* base;
         const char* patch;
@@ -207,11 +207,11 @@ TEST_CASE("a small item that is named twice is merged twice, a large one is an e
     CHECK(refused.error().field == "replicatedJobs[0].template.spec.template.spec.containers[1]");
     CHECK(refused.error().message ==
           "repeats the name of an item that is too large to be merged twice: name it once");
-    // It grows with each of them.
+    // The key is a long text in each copy.
     CHECK(!named(90, 50));
 }
 
-TEST_CASE("entries of a set count once, whatever they are", "[merge]") {
+TEST_CASE("equal entries of a set count once", "[merge]") {
     const auto of_job = [](const char* finalizers) {
         return tree("{replicatedJobs: [{name: a, template: {metadata: {finalizers: " +
                     std::string(finalizers) + "}}}]}");

@@ -41,7 +41,7 @@ struct Admin {
 
 }  // namespace
 
-TEST_CASE("the admin server tells health, readiness and metrics", "[net]") {
+TEST_CASE("the admin server serves health, readiness and metrics", "[net]") {
     Admin admin;
     CHECK(admin.line.find("\"msg\":\"listening\",\"what\":\"admin\"") != std::string::npos);
     CHECK(status_of(admin.get("/healthz")) == 200);
@@ -103,7 +103,7 @@ TEST_CASE("readiness is a metric as well", "[net]") {
     CHECK(body_of(admin.get("/metrics")).find("signalbox_ready 0\n") != std::string::npos);
 }
 
-TEST_CASE("a counter that is kept elsewhere shows that count, whenever it is read", "[net]") {
+TEST_CASE("a counter whose value is kept elsewhere shows that value at each scrape", "[net]") {
     net::Metrics metrics;
     double count = 3;
     metrics.read_counter("x_total", "X.", [&] { return count; });
@@ -147,7 +147,7 @@ TEST_CASE("a renamed metric is exported under its former name too", "[net]") {
     CHECK(!has("missing"));
 }
 
-TEST_CASE("labels from outside cannot fill the memory", "[net]") {
+TEST_CASE("label values from outside cannot fill the memory", "[net]") {
     net::Metrics metrics;
     const std::size_t many = 3 * net::Metrics::max_series;
     for (std::size_t i = 0; i < many; ++i)
@@ -176,7 +176,7 @@ TEST_CASE("series may be used from several threads", "[net][threads]") {
     CHECK(metrics.expose().find("x_total{i=\"6\"} 56\n") != std::string::npos);
 }
 
-TEST_CASE("a process tells its own figures", "[net]") {
+TEST_CASE("a process exports its own memory, CPU time and start", "[net]") {
     net::Metrics metrics;
     net::add_process_metrics(metrics);
     const auto text = metrics.expose();

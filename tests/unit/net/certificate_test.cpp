@@ -15,7 +15,7 @@ net::CertificateFacts facts() {
     return {.not_before = now - 1h, .not_after = now + 1h, .dns_names = {"localhost", "a.b.svc"}};
 }
 
-// The serial number of a certificate as it is encoded: behind two headers and the version.
+// Returns the encoded serial number of a certificate: behind two headers and the version.
 std::string encoded_serial(const std::string& pem) {
     std::string text = pem.substr(pem.find('\n'));
     text.resize(text.find("-----"));
@@ -40,7 +40,7 @@ TEST_CASE("serial numbers are positive and in their shortest form, as parsers in
     }
 }
 
-TEST_CASE("a self-signed certificate says what it was told to", "[net][self-signed]") {
+TEST_CASE("a self-signed certificate has the names and the times that were given", "[net][self-signed]") {
     const auto wanted = facts();
     const auto made = net::make_self_signed(wanted);
     for (const auto& pem : {made.ca_pem, made.identity.cert_pem}) {
@@ -62,7 +62,7 @@ TEST_CASE("a self-signed certificate belongs to its own CA only", "[net][self-si
     CHECK(made.identity.key_pem != other.identity.key_pem);
 }
 
-TEST_CASE("the certificates of a bundle can be told apart", "[net][self-signed]") {
+TEST_CASE("the certificates of a bundle can be distinguished", "[net][self-signed]") {
     const auto one = net::make_self_signed(facts()).ca_pem;
     const auto two = net::make_self_signed(facts()).ca_pem;
     const auto split = net::split_certificates(one + "\n" + two);
@@ -87,7 +87,7 @@ TEST_CASE("a client that trusts both CAs is served before and after a rotation",
     }
 }
 
-TEST_CASE("a CA that is kept issues one certificate after the other", "[net][self-signed]") {
+TEST_CASE("a CA with its key issues several certificates", "[net][self-signed]") {
     auto lasting = facts();
     lasting.not_after += 24h * 3650;
     const net::Authority authority = net::make_authority("ca", lasting);

@@ -19,7 +19,7 @@ struct Wanted {
     std::chrono::seconds valid_for{3600};  ///< negative: has ended already
 };
 
-/// A certificate authority made on the spot; keys are P-256, so a certificate takes less than a millisecond.
+/// A certificate authority for tests; keys are P-256, so a certificate takes less than a millisecond.
 class Authority {
 public:
     explicit Authority(const std::string& name = "test CA");

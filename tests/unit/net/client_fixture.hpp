@@ -20,7 +20,7 @@ struct ClientOptions {
 /// Answers every request with the same bytes.
 net::Task<> answer_all(Peer& peer, std::string response);
 
-/// A client and the scripted server that it talks to, on one loop.
+/// A client and its scripted server, on one loop.
 class Client {
 public:
     explicit Client(ClientOptions options);

@@ -13,7 +13,7 @@ namespace {
 
 const std::string ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-// Requests under way, in the order in which they ended.
+// Results of requests, in the order in which these ended.
 struct Running {
     explicit Running(Client& the_client) : client(the_client) {}
     // The signals must outlive what they can cancel.
@@ -45,7 +45,7 @@ struct Running {
     std::size_t finished = 0;
 };
 
-// Answers once the test says so.
+// Answers when the test says so.
 struct Gate {
     test::ScriptedServer::Script script() {
         return [this](Peer& peer, int) -> net::Task<> { return serve(peer); };
@@ -70,7 +70,7 @@ struct Gate {
 
 }  // namespace
 
-TEST_CASE("requests beyond the cap wait in line", "[net]") {
+TEST_CASE("requests beyond the limit wait in line", "[net]") {
     Gate gate;
     Client client({.script = gate.script(), .max_connections = 2});
     Running running(client);
@@ -87,7 +87,7 @@ TEST_CASE("requests beyond the cap wait in line", "[net]") {
     for (const auto& end : running.ended) CHECK(end.ends_with(" ok"));
 }
 
-TEST_CASE("waiting in line counts into the request's time", "[net]") {
+TEST_CASE("waiting in line counts toward the request's timeout", "[net]") {
     Gate gate;
     Client client({.script = gate.script(), .request_timeout = 20ms, .max_connections = 1});
     Running running(client);
@@ -97,12 +97,12 @@ TEST_CASE("waiting in line counts into the request's time", "[net]") {
     for (const auto& end : running.ended)
         CHECK((end.find("took too long") != std::string::npos ||
                end.find("no free connection") != std::string::npos));
-    // What timed out has given its place back.
+    // The request that timed out has released its place.
     gate.permits = 10;
     CHECK(client.send({}).has_value());
 }
 
-TEST_CASE("a cancelled request gives its place to the next", "[net]") {
+TEST_CASE("a cancelled request releases its place to the next", "[net]") {
     for (const bool tls : {false, true}) {
         Gate gate;
         Client client({.tls = tls, .script = gate.script(), .max_connections = 1});
@@ -111,7 +111,7 @@ TEST_CASE("a cancelled request gives its place to the next", "[net]") {
         running.start("/in line");
         running.start("/next");
         client.loop.run_until([&] { return gate.arrived.size() == 1; });
-        // One that waits in line, then the one that waits for its answer.
+        // The request that waits in line, then the one that waits for its answer.
         running.signals[1].emit(boost::asio::cancellation_type::terminal);
         client.loop.settle();
         running.signals[0].emit(boost::asio::cancellation_type::terminal);
@@ -138,7 +138,7 @@ TEST_CASE("a request can be cancelled at each of its steps", "[net]") {
     }
 }
 
-TEST_CASE("closing the client ends everything that runs", "[net]") {
+TEST_CASE("closing the client fails all requests", "[net]") {
     Gate gate;
     Client client({.script = gate.script(), .max_connections = 2});
     Running running(client);
@@ -177,7 +177,7 @@ TEST_CASE("a loop may end with requests under way", "[net]") {
     client->loop.run_until([&] { return gate.arrived.size() == 1; });
     client->server->stop();
     SECTION("the loop first") {
-        // The fixture settles the loop; what is left is destroyed with it.
+        // The fixture runs the loop until it is idle; the rest is destroyed with it.
         client.reset();
         http.reset();
     }
@@ -197,7 +197,7 @@ TEST_CASE("idle connections are closed and replaced after a new configuration", 
     CHECK(client.send({}).has_value());
     CHECK(client.server->connections() == 2);
 
-    // A busy one finishes and is not used again.
+    // A busy connection finishes its request and is not used again.
     gate.permits = 0;
     Running running(client);
     running.start("/busy");
@@ -210,7 +210,7 @@ TEST_CASE("idle connections are closed and replaced after a new configuration", 
     CHECK(client.server->connections() == 3);
 }
 
-TEST_CASE("a broken new configuration is reported, and the one before goes on", "[net]") {
+TEST_CASE("a broken new configuration is reported, and the client keeps the one before", "[net]") {
     Client client({.tls = true, .script = [](Peer& peer, int) { return test::answer_all(peer, ok); }});
     CHECK(client.send({}).has_value());
     auto config = client.config;

@@ -21,7 +21,7 @@ api::Result<std::string> read(Client& client, net::ByteStream& stream) {
     return client.loop.run(stream.read());
 }
 
-// Everything up to the end or an error.
+// Reads everything up to the end or an error.
 std::string read_all(Client& client, net::ByteStream& stream) {
     std::string all;
     for (;;) {
@@ -34,7 +34,7 @@ std::string read_all(Client& client, net::ByteStream& stream) {
 
 }  // namespace
 
-TEST_CASE("a stream hands out what comes, when it comes", "[net]") {
+TEST_CASE("a stream returns bytes as they arrive", "[net]") {
     for (const bool tls : {false, true}) {
         DYNAMIC_SECTION((tls ? "TLS" : "plain")) {
             net::Wakeup* more = nullptr;
@@ -63,7 +63,7 @@ TEST_CASE("a stream hands out what comes, when it comes", "[net]") {
             wakeup.notify();
             CHECK(read(client, *opened->stream).value().empty());
             CHECK(read(client, *opened->stream).value().empty());
-            // After a proper end the connection is as good as any.
+            // After a complete response the connection can be used again.
             CHECK(client.send({}).has_value());
             CHECK(client.server->connections() == 1);
         }
@@ -82,7 +82,7 @@ TEST_CASE("a stream cut at any byte is an error after what had come", "[net]") {
         const auto all = read_all(client, *opened->stream);
         CHECK(all.find('!') != std::string::npos);
         CHECK(std::string("one\ntwo\n").starts_with(all.substr(0, all.find('!'))));
-        // The error stays.
+        // Further reads return the same error.
         CHECK(read(client, *opened->stream).error().code == api::Errc::unavailable);
     }
 }
@@ -99,7 +99,7 @@ TEST_CASE("a silent stream ends after its idle timeout", "[net]") {
           "x!127.0.0.1:" + client.config.port + ": reading the answer took too long");
 }
 
-TEST_CASE("a stream is not bound to the request's time", "[net]") {
+TEST_CASE("the request's timeout does not end a stream", "[net]") {
     Client client({.script = [](Peer& peer, int) -> net::Task<> {
                        co_await peer.request();
                        co_await peer.send(head);
@@ -112,7 +112,7 @@ TEST_CASE("a stream is not bound to the request's time", "[net]") {
     CHECK(read_all(client, *opened->stream) == "late");
 }
 
-TEST_CASE("a refusal is no stream", "[net]") {
+TEST_CASE("an error status is an error, not a stream", "[net]") {
     Client client({.script = [](Peer& peer, int) {
         return test::answer_all(peer, "HTTP/1.1 410 Gone\r\nContent-Length: 7\r\n\r\ntoo old");
     }});
@@ -126,7 +126,7 @@ TEST_CASE("a refusal is no stream", "[net]") {
     CHECK(client.server->connections() == 1);
 }
 
-TEST_CASE("a stream that is let go closes its connection and frees its place", "[net]") {
+TEST_CASE("a destroyed stream closes its connection and releases its place", "[net]") {
     int gone = 0;
     Client client({.script = [&](Peer& peer, int) -> net::Task<> {
                        co_await peer.request();
@@ -143,7 +143,7 @@ TEST_CASE("a stream that is let go closes its connection and frees its place", "
     }
 }
 
-TEST_CASE("a stream outlives its client as an error", "[net]") {
+TEST_CASE("a stream of a destroyed client returns an error", "[net]") {
     Client client({.tls = true, .script = [&](Peer& peer, int) -> net::Task<> {
                        co_await peer.request();
                        co_await peer.send(head);
@@ -169,7 +169,7 @@ TEST_CASE("a stream outlives its client as an error", "[net]") {
     }
 }
 
-TEST_CASE("a large stream is not read ahead of its reader", "[net]") {
+TEST_CASE("a large stream is not read before its reader asks", "[net]") {
     std::size_t sent = 0;
     Client client({.script = [&](Peer& peer, int) -> net::Task<> {
         co_await peer.request();

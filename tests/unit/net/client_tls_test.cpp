@@ -19,7 +19,7 @@ test::ScriptedServer::Script answering(std::string* common_name = nullptr) {
     };
 }
 
-// Of each connection one request; `note` is told of its peer.
+// Answers one request on each connection, and calls `note` with the connection.
 test::ScriptedServer::Script answering_one(std::function<void(const Peer&)> note) {
     return [note = std::move(note)](Peer& peer, int) -> net::Task<> {
         (void)co_await peer.request();
@@ -31,7 +31,7 @@ test::ScriptedServer::Script answering_one(std::function<void(const Peer&)> note
 
 std::string how_begun(const Peer& peer) { return peer.resumed ? "resumed " : "whole "; }
 
-// "ok" or the error.
+// Returns "ok" or the error.
 std::string try_once(test::Loop& loop, const net::ClientConfig& config) {
     const auto client = net::make_http_client(loop.executor(), config).value();
     const auto response = loop.run(client->send({}, 1 << 20));
@@ -55,7 +55,7 @@ TEST_CASE("the server's certificate is verified", "[net]") {
         const char* name;
         test::Wanted certificate;
         void (*change)(net::ClientConfig&);
-        const char* error;  // a part of it; "" = all is well
+        const char* error;  // a part of the error; "": no error
     };
     const auto nothing = [](net::ClientConfig&) {};
     const Case cases[] = {
@@ -115,7 +115,7 @@ TEST_CASE("the server's certificate is verified", "[net]") {
     }
 }
 
-TEST_CASE("a certificate that is trusted itself needs no CA", "[net]") {
+TEST_CASE("a certificate that is itself trusted needs no CA", "[net]") {
     const test::Authority authority;
     test::Loop loop;
     const auto leaf = authority.issue();
@@ -125,7 +125,7 @@ TEST_CASE("a certificate that is trusted itself needs no CA", "[net]") {
     CHECK(try_once(loop, config) == "ok");
 }
 
-TEST_CASE("TLS 1.2 is spoken, less is not", "[net]") {
+TEST_CASE("TLS 1.2 and 1.3 are accepted, older versions are not", "[net]") {
     const test::Authority authority;
     test::Loop loop;
     const test::ScriptedServer older(
@@ -180,7 +180,7 @@ TEST_CASE("a further connection resumes the session of an earlier one, until the
         for (int i = 0; i < 3; ++i) CHECK(loop.run(client->send({}, 1 << 20)).has_value());
         CHECK(seen == "whole us\nresumed us\nresumed us\n");
 
-        // Another trust, another certificate: what was agreed upon before is forgotten.
+        // Other trust or another certificate: former sessions are forgotten.
         seen.clear();
         client->reconfigure(config);
         CHECK(loop.run(client->send({}, 1 << 20)).has_value());
@@ -191,7 +191,7 @@ TEST_CASE("a further connection resumes the session of an earlier one, until the
         REQUIRE(refused.has_error());
         CHECK(refused.error().message.find("certificate not trusted") != std::string::npos);
 
-        // A server that does not know the session, such as another one behind the same address.
+        // A server that does not have the session, such as another one behind the same address.
         seen.clear();
         config.ca_pem = authority.cert();
         const test::ScriptedServer another(loop.executor(), answer_one, tls);
@@ -202,7 +202,7 @@ TEST_CASE("a further connection resumes the session of an earlier one, until the
     }
 }
 
-TEST_CASE("after a handshake that failed the next one is a whole one", "[net]") {
+TEST_CASE("after a failed handshake the next one is a full handshake", "[net]") {
     const test::Authority authority;
     test::Loop loop;
     std::string seen;
@@ -218,7 +218,7 @@ TEST_CASE("after a handshake that failed the next one is a whole one", "[net]") 
     CHECK(seen == "whole resumed whole ");
 }
 
-TEST_CASE("a session is not resumed once the certificate that it began with has ended", "[net]") {
+TEST_CASE("a session is not resumed after the end of the certificate that it began with", "[net]") {
     const test::Authority authority;
     test::Loop loop;
     std::string seen;
@@ -228,7 +228,7 @@ TEST_CASE("a session is not resumed once the certificate that it began with has 
         test::PeerTls{.ca = authority.cert(), .identity = authority.issue({.valid_for = 5s})});
     const auto client = net::make_http_client(loop.executor(), config_for(server, authority)).value();
     CHECK(loop.run(client->send({}, 1 << 20)).has_value());
-    // It takes real time for a certificate to end.
+    // Certificates end in real time.
     const auto patience = std::chrono::steady_clock::now() + 60s;
     auto answer = loop.run(client->send({}, 1 << 20));
     while (answer && std::chrono::steady_clock::now() < patience)
@@ -238,7 +238,7 @@ TEST_CASE("a session is not resumed once the certificate that it began with has 
     CHECK(seen.starts_with("whole resumed "));
 }
 
-TEST_CASE("broken PEM texts are refused at once", "[net]") {
+TEST_CASE("broken PEM texts are refused when the client is made", "[net]") {
     const test::Authority authority;
     const auto good = authority.issue();
     const auto other = authority.issue();
@@ -284,7 +284,7 @@ TEST_CASE("a handshake cut at any byte is an error", "[net]") {
     test::Loop loop;
     const test::ScriptedServer server(loop.executor(), answering(),
                                       test::PeerTls{.identity = authority.issue()});
-    // A proxy that lets only so many bytes of the server's through.
+    // A proxy that forwards only so many bytes of the server.
     std::size_t allowed = 0;
     std::size_t passed = 0;
     const auto upstream = server.port();

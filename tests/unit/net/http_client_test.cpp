@@ -51,7 +51,7 @@ TEST_CASE("a client sends requests over one connection", "[net]") {
     }
 }
 
-TEST_CASE("answers of every shape are understood", "[net]") {
+TEST_CASE("answers of every form are read", "[net]") {
     struct Case {
         const char* name;
         std::string answer;
@@ -92,7 +92,7 @@ TEST_CASE("answers of every shape are understood", "[net]") {
     }
 }
 
-TEST_CASE("an answer may end with the connection", "[net]") {
+TEST_CASE("an answer without a length ends with the connection", "[net]") {
     for (const bool tls : {false, true}) {
         DYNAMIC_SECTION((tls ? "TLS" : "plain")) {
             Client client({.tls = tls, .script = [](Peer& peer, int number) -> net::Task<> {
@@ -103,13 +103,13 @@ TEST_CASE("an answer may end with the connection", "[net]") {
             const auto whole = client.send({});
             REQUIRE(whole.has_value());
             CHECK(whole->body == "until the end");
-            // Over TLS an end without a goodbye is somebody's cut.
+            // Over TLS, an end without close_notify may be an attack.
             CHECK(client.send({}).has_value() == !tls);
         }
     }
 }
 
-TEST_CASE("an answer may be as large as the caller takes, and no larger", "[net]") {
+TEST_CASE("an answer may be as large as the caller's limit, and no larger", "[net]") {
     const std::string body(20'000'000, 'x');
     for (const char* framing : {"Content-Length: 20000000", "Connection: close"}) {
         Client client({.script = always("HTTP/1.1 200 OK\r\n" + std::string(framing) + "\r\n\r\n" + body)});
@@ -124,8 +124,8 @@ TEST_CASE("an answer may be as large as the caller takes, and no larger", "[net]
     CHECK(response->body == body);
 }
 
-TEST_CASE("an answer that is too large takes no more memory than the limit", "[net]") {
-    // It never ends: a client that reads on would not come back.
+TEST_CASE("an answer that is too large uses no more memory than the limit", "[net]") {
+    // It never ends: a client that read on would not return.
     Client client({.script = [](Peer& peer, int) -> net::Task<> {
         (void)co_await peer.request();
         co_await peer.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
@@ -176,7 +176,7 @@ TEST_CASE("an answer cut at any byte is an error, and never sent twice", "[net]"
     }
 }
 
-TEST_CASE("an answer may arrive cut anywhere", "[net]") {
+TEST_CASE("an answer may arrive in any two pieces", "[net]") {
     const std::string answers[] = {
         ok, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;x\r\nok\r\n0\r\nT: x\r\n\r\n"};
     for (const auto& answer : answers) {
@@ -196,7 +196,7 @@ TEST_CASE("an answer may arrive cut anywhere", "[net]") {
     }
 }
 
-TEST_CASE("nonsense is not taken for an answer", "[net]") {
+TEST_CASE("bytes that are not HTTP are an error", "[net]") {
     for (const char* answer :
          {"hello\r\n\r\n", "HTTP/2 200\r\n\r\n", "HTTP/1.1 abc\r\n\r\n",
           "HTTP/1.1 101 Switching Protocols\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
@@ -210,7 +210,7 @@ TEST_CASE("nonsense is not taken for an answer", "[net]") {
     }
 }
 
-TEST_CASE("what would break the framing is not sent", "[net]") {
+TEST_CASE("a request that would break the framing is not sent", "[net]") {
     Client client({.script = always(ok)});
     CHECK(client.send({.headers = {{"Authorization", "Bearer a\r\nX: y"}}}).error().message.find("Bearer") ==
           std::string::npos);
@@ -222,14 +222,15 @@ TEST_CASE("what would break the framing is not sent", "[net]") {
     CHECK(client.send({}).has_value());
 }
 
-TEST_CASE("a reused connection that died is replaced silently, once", "[net]") {
+TEST_CASE("a reused connection that has died is replaced once, without an error", "[net]") {
     for (const bool tls : {false, true}) {
         for (const bool reset : {false, true}) {
             DYNAMIC_SECTION((tls ? "TLS, " : "plain, ") << (reset ? "reset" : "closed")) {
                 Client client({.tls = tls, .script = [&](Peer& peer, int) -> net::Task<> {
                                    co_await peer.request();
                                    co_await peer.send(ok);
-                                   // Dies on the second request, so the client cannot know before it sends.
+                                   // The connection dies on the second request, so the client cannot see it
+                                   // before it sends.
                                    co_await peer.request();
                                    if (reset)
                                        peer.reset();
@@ -271,7 +272,7 @@ TEST_CASE("a new connection that dies is an error", "[net]") {
     CHECK(requests == 1);
 }
 
-TEST_CASE("a refused connection is an error that names the place", "[net]") {
+TEST_CASE("a refused connection is an error that names the address", "[net]") {
     Client client({.script = always(ok)});
     client.server->stop();
     const auto response = client.send({});
@@ -291,7 +292,7 @@ TEST_CASE("a host name is looked up", "[net]") {
     CHECK(response.error().message.find("cannot resolve the host name") != std::string::npos);
 }
 
-TEST_CASE("requests end at their deadline", "[net]") {
+TEST_CASE("requests end at their timeout", "[net]") {
     struct Case {
         const char* name;
         const char* sent;
@@ -313,7 +314,7 @@ TEST_CASE("requests end at their deadline", "[net]") {
     }
 }
 
-TEST_CASE("a proxy is asked for the way to the server, and then out of it", "[net]") {
+TEST_CASE("a proxy gets a CONNECT, and then the connection carries the request", "[net]") {
     std::vector<std::string> seen;
     Client client({.script = [&](Peer& peer, int) -> net::Task<> {
         seen.push_back(co_await peer.request());
@@ -372,7 +373,7 @@ TEST_CASE("a proxy that does not connect is an error that names both", "[net]") 
     }
 }
 
-TEST_CASE("what would break the framing is not sent to a proxy", "[net]") {
+TEST_CASE("an address that would break the framing is not sent to a proxy", "[net]") {
     Client client({.script = always(ok)});
     client.config.proxy = net::HttpProxy{"127.0.0.1", client.config.port, "Basic a\r\nX: y"};
     CHECK(client.http->reconfigure(client.config).error().code == api::Errc::invalid);

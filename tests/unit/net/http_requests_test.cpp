@@ -65,7 +65,7 @@ TEST_CASE("pipelined requests are answered in order", "[net]") {
     });
 }
 
-TEST_CASE("a request may arrive cut anywhere", "[net]") {
+TEST_CASE("a request may arrive in any two pieces", "[net]") {
     const std::string chunked =
         "POST /echo HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n"
         "5;name=value\r\nhello\r\n1\r\n \r\n5\r\nworld\r\n0\r\nTrailer: x\r\n\r\n";
@@ -91,7 +91,7 @@ TEST_CASE("a request may arrive cut anywhere", "[net]") {
     }
 }
 
-TEST_CASE("what is no proper request is refused by the server itself", "[net]") {
+TEST_CASE("the server itself refuses invalid requests", "[net]") {
     struct Case {
         const char* name;
         std::string request;
@@ -175,7 +175,7 @@ TEST_CASE("what follows a body is the next request", "[net]") {
     });
 }
 
-TEST_CASE("a header that goes on in the next line is read or refused", "[net]") {
+TEST_CASE("a header continued on the next line is read or refused", "[net]") {
     TestServer server;
     server.run([&]() -> net::Task<> {
         const auto peer = co_await server.connect();
@@ -198,7 +198,7 @@ TEST_CASE("a target of any form goes to the handler", "[net]") {
     });
 }
 
-TEST_CASE("bodies at the limits are welcome", "[net]") {
+TEST_CASE("bodies at the limits are accepted", "[net]") {
     net::ServerLimits limits;
     limits.body_bytes = 1000;
     TestServer server({.limits = limits});
@@ -228,7 +228,7 @@ TEST_CASE("a client that expects 100-continue gets it", "[net]") {
     });
 }
 
-TEST_CASE("a body that is refused is not asked for", "[net]") {
+TEST_CASE("the server does not send 100 Continue for a body that it refuses", "[net]") {
     net::ServerLimits limits;
     limits.body_bytes = 4;
     TestServer server({.limits = limits});

@@ -35,7 +35,7 @@ TEST_CASE("a server answers requests over one connection", "[net]") {
     }
 }
 
-TEST_CASE("a handler is given its client's address", "[net]") {
+TEST_CASE("a handler gets its client's address", "[net]") {
     TestServer server({.tls = false});
     server.run([&]() -> net::Task<> {
         const auto peer = co_await server.connect();
@@ -43,7 +43,7 @@ TEST_CASE("a handler is given its client's address", "[net]") {
     });
 }
 
-TEST_CASE("a client that goes away in the middle of a request does no harm", "[net]") {
+TEST_CASE("a client that disconnects during a request causes no error", "[net]") {
     const std::string request = post("/echo", "hello world");
     for (const bool tls : {false, true}) {
         TestServer server({.tls = tls});
@@ -85,7 +85,7 @@ TEST_CASE("all bodies together have a limit", "[net]") {
         const auto greedy = co_await server.connect();
         co_await greedy->send("POST /echo HTTP/1.1\r\nHost: test\r\nContent-Length: 90000\r\n\r\n" +
                               std::string(70'000, 'x'));
-        // Until the server has taken the first bytes, there is room for others.
+        // Until the server has read the first bytes, other requests have room.
         int status = 0;
         for (int attempt = 0; attempt < 1000 && status != 503; ++attempt) {
             const auto late = co_await server.connect();
@@ -100,7 +100,7 @@ TEST_CASE("all bodies together have a limit", "[net]") {
     });
 }
 
-TEST_CASE("a client that sends a large body slowly makes room, and holds up no other", "[net]") {
+TEST_CASE("a client that sends a large body slowly makes room, and does not delay others", "[net]") {
     net::ServerLimits limits;
     limits.total_bytes = 70'000;
     limits.slow_after = 0ms;
@@ -109,7 +109,7 @@ TEST_CASE("a client that sends a large body slowly makes room, and holds up no o
         const auto slow = co_await server.connect();
         co_await slow->send("POST /echo HTTP/1.1\r\nHost: test\r\nContent-Length: 90000\r\n\r\n" +
                             std::string(70'000, 'x'));
-        // Small bodies do not count at all.
+        // Small bodies do not count.
         for (int i = 0; i < 20; ++i) {
             const auto small = co_await server.connect();
             const auto response = co_await small->ask(post("/echo", std::string(10'000, 'x')));
@@ -125,7 +125,7 @@ TEST_CASE("a client that sends a large body slowly makes room, and holds up no o
     CHECK(server.stats().refused == 1);
 }
 
-TEST_CASE("a client that pipelines without a pause does not hold up others", "[net]") {
+TEST_CASE("a client that pipelines without a pause does not delay others", "[net]") {
     constexpr int many = 2'000;
     TestServer server;
     server.run([&]() -> net::Task<> {
@@ -141,7 +141,7 @@ TEST_CASE("a client that pipelines without a pause does not hold up others", "[n
     });
 }
 
-TEST_CASE("a client that pipelines long requests has one answered before others have their turn", "[net]") {
+TEST_CASE("after each long request of a client that pipelines, other clients have a turn", "[net]") {
     TestServer server;
     server.run([&]() -> net::Task<> {
         const auto greedy = co_await server.connect();
@@ -156,14 +156,14 @@ TEST_CASE("a client that pipelines long requests has one answered before others 
     });
 }
 
-TEST_CASE("exceptions become 500 and are counted, and the connection lives on", "[net]") {
+TEST_CASE("an exception of a handler is a counted 500, and the connection stays open", "[net]") {
     TestServer server;
     server.run([&]() -> net::Task<> {
         const auto peer = co_await server.connect();
         for (const char* target : {"/throw", "/throw-later"}) {
             const auto response = co_await peer->ask(post(target, "x"));
             CHECK(status_of(response) == 500);
-            // What went wrong inside is for the log only.
+            // Only the log has the exception's text.
             CHECK(body_of(response) == "internal error\n");
         }
         const auto response = co_await peer->ask(post("/echo", "x"));
@@ -174,7 +174,7 @@ TEST_CASE("exceptions become 500 and are counted, and the connection lives on", 
     CHECK(server.log_lines.front().find("as it was told") != std::string::npos);
 }
 
-TEST_CASE("an application words the refusals of the HTTP layer", "[net]") {
+TEST_CASE("an application can set the body of the HTTP layer's errors", "[net]") {
     net::ServerLimits limits;
     limits.body_bytes = 10;
     limits.header_timeout = 20ms;
@@ -215,13 +215,13 @@ TEST_CASE("an answer larger than the socket's buffers arrives whole", "[net]") {
     }
 }
 
-TEST_CASE("a connection survives nothing that a hostile client sends behind a refusal", "[net]") {
+TEST_CASE("after a refusal the server closes the connection, whatever the client sends", "[net]") {
     net::ServerLimits limits;
     limits.body_bytes = 1000;
     TestServer server({.limits = limits});
     server.run([&]() -> net::Task<> {
         const auto peer = co_await server.connect();
-        // The answer must come through although the server reads no more than the headers.
+        // The answer must arrive although the server reads no more than the headers.
         co_await peer->send(post("/echo", std::string(300'000, 'x')) + post("/echo", "smuggled"));
         const auto all = co_await peer->rest();
         CHECK(status_of(all) == 413);

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What OpenSSH says of a private key, "" if it does not take it.
+// Returns ssh-keygen's public line for a private key; "" if it is invalid.
 std::string public_line_by_openssh(const std::string& private_pem) {
     std::string folder = (fs::temp_directory_path() / "signalbox-key-XXXXXX").string();
     REQUIRE(mkdtemp(folder.data()));
@@ -52,7 +52,7 @@ std::string shared_secret(const std::string& secret, const std::string& peer) {
 
 }  // namespace
 
-TEST_CASE("OpenSSH reads the private key and makes the same public line of it", "[net]") {
+TEST_CASE("OpenSSH derives the same public line from the private key", "[net]") {
     const net::SshKeys keys = net::make_ssh_key_pair().value();
     CHECK(keys.private_pem.starts_with("-----BEGIN EC PRIVATE KEY-----\n"));
     CHECK(keys.private_pem.ends_with("-----END EC PRIVATE KEY-----\n"));
@@ -60,14 +60,14 @@ TEST_CASE("OpenSSH reads the private key and makes the same public line of it", 
     CHECK(public_line_by_openssh(keys.private_pem) == keys.public_line);
 }
 
-TEST_CASE("no two SSH keys are alike", "[net]") {
+TEST_CASE("two SSH keys differ", "[net]") {
     const net::SshKeys one = net::make_ssh_key_pair().value();
     const net::SshKeys other = net::make_ssh_key_pair().value();
     CHECK(one.private_pem != other.private_pem);
     CHECK(one.public_line != other.public_line);
 }
 
-TEST_CASE("the halves of a CURVE key belong together", "[net]") {
+TEST_CASE("the two parts of a CURVE key match", "[net]") {
     const net::CurveKeys one = net::make_curve_key_pair().value();
     const net::CurveKeys other = net::make_curve_key_pair().value();
     CHECK(one.public_key.size() == 32);

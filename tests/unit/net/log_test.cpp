@@ -16,7 +16,7 @@ struct Lines {
     }
 };
 
-// Behind the time stamp.
+// Returns the line without its time stamp.
 std::string behind_time(const std::string& line, net::LogFormat format) {
     return format == net::LogFormat::json ? line.substr(line.find(',') + 1) : line.substr(line.find(' ') + 1);
 }
@@ -50,13 +50,13 @@ TEST_CASE("a text line is readable", "[net]") {
           "warn  slow\\nanswer  path=\"/a b\"  ms=7  word=x  empty=\"\"  trick=\"a=b\"\n");
 }
 
-TEST_CASE("any bytes are one valid line", "[net]") {
+TEST_CASE("any bytes make one valid line", "[net]") {
     std::string all;
     for (int c = 0; c < 256; ++c) all += static_cast<char>(c);
     const std::string cases[] = {
         all,
         std::string("\0", 1),
-        "\xC3\xA4\xE2\x82\xAC\xF0\x9F\x9A\x86",  // valid: stays as it is
+        "\xC3\xA4\xE2\x82\xAC\xF0\x9F\x9A\x86",  // valid: unchanged
         "\xC0\xAF\xED\xA0\x80\xF5\x80\x80\x80",  // overlong, surrogate, too large
         "\xE2\x80\xA8\xE2\x80\xA9\xC2\x85\x7F\x1B[31m",
         "cut \xF0\x9F\x9A",
@@ -79,7 +79,7 @@ TEST_CASE("any bytes are one valid line", "[net]") {
     CHECK(lines.text.find(cases[2]) != std::string::npos);
 }
 
-TEST_CASE("numbers that JSON does not have are words", "[net]") {
+TEST_CASE("numbers that JSON lacks are written as words", "[net]") {
     Lines lines;
     auto log = lines.log(net::LogFormat::json);
     log.info("x", {{"a", std::numeric_limits<double>::quiet_NaN()},

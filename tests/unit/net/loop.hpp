@@ -12,7 +12,7 @@
 
 namespace test {
 
-/// Runs coroutines to their end on the calling thread; a test that hangs fails after a while instead.
+/// Runs coroutines to their end on the calling thread. A test that hangs fails after a while.
 class Loop {
 public:
     boost::asio::io_context& context() { return context_; }
@@ -41,7 +41,7 @@ public:
         if constexpr (!std::is_void_v<T>) return std::move(*result);
     }
 
-    /// Lets everything happen until the condition holds.
+    /// Runs the loop until the condition holds.
     template <class Condition>
     void run_until(const Condition& holds) {
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -53,7 +53,7 @@ public:
         }
     }
 
-    /// What is ready now, without waiting.
+    /// Runs what is ready, without waiting.
     void settle() {
         context_.restart();
         context_.poll();

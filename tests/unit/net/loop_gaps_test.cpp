@@ -13,14 +13,14 @@ using net::LoopGaps;
 
 namespace {
 
-// A loop that is watched; its time passes when a test says so.
+// A watched loop whose time the test sets.
 struct Watched {
     Watched() {
         boost::asio::co_spawn(context, gaps.watch(), boost::asio::detached);
         turn(0ms);
     }
 
-    /// A turn of the loop, so much later.
+    /// Runs a turn of the loop, this much later.
     void turn(LoopGaps::Duration later) {
         now += later;
         context.run_one();
@@ -33,7 +33,7 @@ struct Watched {
 
 }  // namespace
 
-TEST_CASE("an event loop with turns in time has no gap", "[net]") {
+TEST_CASE("an event loop whose turns are in time has no gap", "[net]") {
     Watched loop;
     for (int i = 0; i < 5; ++i) loop.turn(1ms);
     CHECK(loop.gaps.longest() == 0ms);
@@ -58,7 +58,7 @@ TEST_CASE("the metric shows a gap before it ends", "[net]") {
     CHECK(loop.gaps.longest() == 20s - 1ms);
 }
 
-TEST_CASE("a loop that is not watched any more has no gaps", "[net]") {
+TEST_CASE("a loop whose watch has ended has no gaps", "[net]") {
     LoopGaps::Time now{1h};
     LoopGaps gaps(1ms, [&] { return now; });
     {

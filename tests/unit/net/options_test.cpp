@@ -49,7 +49,7 @@ struct Settings {
     }
 };
 
-// "ok", the text to print, or the error.
+// Returns "ok", the text to print, or the error.
 std::string parse(Settings& settings, const std::vector<const char*>& arguments) {
     auto options = settings.options();
     const auto parsed = options.parse(arguments);
@@ -93,7 +93,7 @@ TEST_CASE("options set variables", "[net]") {
     CHECK(s.gates == net::FeatureGates{{"A", true}, {"B", false}});
 }
 
-TEST_CASE("a value may be empty, and takes no other option for its own", "[net]") {
+TEST_CASE("a value may be empty, and another option is not taken as a value", "[net]") {
     Settings s;
     s.file = "x";
     CHECK(parse(s, {"--file=", "--quiet"}) == "ok");
@@ -101,7 +101,7 @@ TEST_CASE("a value may be empty, and takes no other option for its own", "[net]"
     CHECK(s.quiet);
 }
 
-TEST_CASE("bad usage is one line that says what is allowed", "[net]") {
+TEST_CASE("a usage error is one line with the allowed values", "[net]") {
     struct Case {
         std::vector<const char*> arguments;
         const char* error;
@@ -152,7 +152,7 @@ TEST_CASE("bad usage is one line that says what is allowed", "[net]") {
     }
 }
 
-TEST_CASE("a list may come in parts, and of other values the last one counts", "[net]") {
+TEST_CASE("a list may be given in parts, and of other values the last one counts", "[net]") {
     Settings s;
     CHECK(parse(s, {"--feature-gates=A=true", "--small=1", "--feature-gates", "B=true,A=false",
                     "--small=2"}) == "ok");
@@ -162,7 +162,7 @@ TEST_CASE("a list may come in parts, and of other values the last one counts", "
           "--feature-gates=A=true,B: must be a list of NAME=true or NAME=false, separated by commas");
 }
 
-TEST_CASE("addresses are read as people write them", "[net]") {
+TEST_CASE("addresses are read with and without a host", "[net]") {
     const std::pair<const char*, net::HostPort> cases[] = {
         {"127.0.0.1:80", {"127.0.0.1", 80}}, {":80", {"0.0.0.0", 80}},    {"[::]:80", {"::", 80}},
         {"localhost:0", {"localhost", 0}},   {"8080", {"0.0.0.0", 8080}}, {"0", {"0.0.0.0", 0}},
@@ -177,7 +177,7 @@ TEST_CASE("addresses are read as people write them", "[net]") {
     }
 }
 
-TEST_CASE("the configuration file has the same names, and the command line wins", "[net]") {
+TEST_CASE("the configuration file has the same names, and the command line overrides it", "[net]") {
     const TemporaryFile file(
         "listen: 127.0.0.1:1\nleader-elect: false\nconcurrency: 7\nqps: 1.5\nwhen: on-failure\n"
         "feature-gates:\n  A: true\n  B: false\n");
@@ -196,7 +196,7 @@ TEST_CASE("the configuration file has the same names, and the command line wins"
     CHECK_FALSE(options.given("quiet"));
 }
 
-TEST_CASE("a list of the configuration file is one of YAML, or a text, and the command line replaces it",
+TEST_CASE("a list in the configuration file is a YAML list or a text, and the command line replaces it",
           "[net]") {
     for (const char* text : {"feature-gates: [A=true, B=false]\n", "feature-gates: A=true,B=false\n"}) {
         const TemporaryFile file(text);
@@ -208,7 +208,7 @@ TEST_CASE("a list of the configuration file is one of YAML, or a text, and the c
     }
 }
 
-TEST_CASE("faults of the configuration file are named with their place", "[net]") {
+TEST_CASE("errors of the configuration file have their place", "[net]") {
     const std::pair<const char*, const char*> cases[] = {
         {"lisen: :1\n", ": unknown option lisen: did you mean listen?"},
         {"concurrency: many\n", ": concurrency: must be a whole number"},
@@ -248,7 +248,7 @@ TEST_CASE("help lists every option with its default", "[net]") {
     CHECK(parse(s, {"--nonsense", "--help"}) != help);
 }
 
-TEST_CASE("a main ends with the right status", "[net]") {
+TEST_CASE("run_main() returns the right exit status", "[net]") {
     const auto status = [](std::vector<const char*> arguments, const std::function<api::Result<>()>& body) {
         Settings s;
         auto options = s.options();
@@ -294,7 +294,7 @@ TEST_CASE("options have short names, and some may be given several times", "[net
     }
 }
 
-TEST_CASE("help names the commands, and so does who mistypes one", "[net]") {
+TEST_CASE("help lists the commands, and so does the error for a misspelt one", "[net]") {
     net::Options options("prog", "Does things.", "1.2.3");
     options.add_command("check", "look at files");
     CHECK(
@@ -313,7 +313,7 @@ TEST_CASE("help names the commands, and so does who mistypes one", "[net]") {
     CHECK(options.help().find("\n       prog show NAME [options]\n") != std::string::npos);
 }
 
-TEST_CASE("one argument may have no name, and then it must be there", "[net]") {
+TEST_CASE("one argument without a name can be required", "[net]") {
     struct Case {
         std::vector<const char*> arguments;
         const char* result;
@@ -342,7 +342,7 @@ TEST_CASE("one argument may have no name, and then it must be there", "[net]") {
     }
 }
 
-TEST_CASE("there may be any number of arguments without a name, among the options", "[net]") {
+TEST_CASE("any number of arguments without a name may stand among the options", "[net]") {
     for (const std::vector<const char*>& given :
          {std::vector<const char*>{}, {"a"}, {"a", "-q", "b,c"}, {"--quiet", "a", "b", "c"}}) {
         std::vector<std::string> names;
@@ -360,13 +360,13 @@ TEST_CASE("there may be any number of arguments without a name, among the option
     }
 }
 
-TEST_CASE("help shows examples, each with what it does", "[net]") {
+TEST_CASE("help shows examples with explanations", "[net]") {
     net::Options options("prog end", "Ends.", "1.2.3");
     options.add_example("prog end a", "Ends a.");
     CHECK(options.help().find("Ends.\n\nExamples:\n  prog end a\n      Ends a.\n\n") != std::string::npos);
 }
 
-TEST_CASE("a command ends with the status of its output, and with 2 without one", "[net]") {
+TEST_CASE("a command exits with the status of its output, and with 2 after a usage error", "[net]") {
     const auto status = [](const std::function<api::Result<net::Output>()>& body,
                            std::vector<const char*> arguments = {}) {
         net::Options options("prog check", "Looks.", "1.2.3");

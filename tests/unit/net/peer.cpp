@@ -28,7 +28,7 @@ ssl::context context_of(const PeerTls& tls, bool server) {
     if (!tls.ca.empty()) context.add_certificate_authority(asio::buffer(tls.ca));
     if (server ? tls.ask_for_certificate : !tls.ca.empty())
         context.set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert);
-    // Without it, who asks for certificates resumes nothing.
+    // OpenSSL does not resume sessions without a context id if clients need certificates.
     constexpr unsigned char sessions[] = "test";
     SSL_CTX_set_session_id_context(context.native_handle(), sessions, sizeof sessions);
     if (tls.max_version) SSL_CTX_set_max_proto_version(context.native_handle(), tls.max_version);
@@ -60,7 +60,7 @@ public:
     }
     net::Task<> close() override {
         if constexpr (!std::is_same_v<Stream, tcp::socket>) {
-            // As if the other side had said goodbye already: ours is sent, and nothing is waited for.
+            // As if the close_notify of the other end had arrived: ours is sent, and close() does not wait.
             SSL_set_shutdown(stream.native_handle(), SSL_RECEIVED_SHUTDOWN);
             co_await stream.async_shutdown(as_tuple);
         }
@@ -96,7 +96,7 @@ void remember_facts(TlsPeer& peer) {
     }
 }
 
-// The end of a message with Content-Length (or none, and then no body); npos while it is incomplete.
+// Returns the end of a message with Content-Length (none: no body); npos while it is incomplete.
 std::size_t end_of_message(const std::string& bytes) {
     const auto head = bytes.find("\r\n\r\n");
     if (head == std::string::npos) return head;

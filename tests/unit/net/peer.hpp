@@ -11,47 +11,48 @@
 
 namespace test {
 
-/// How the other end of a connection speaks TLS.
+/// The TLS settings of the other end of a connection.
 struct PeerTls {
-    std::string ca = {};  ///< a client's: what it trusts; empty = anything
+    std::string ca = {};  ///< of a client: the certificates that it trusts; empty: any
     std::string server_name = {};
     Certificate identity = {};
-    bool ask_for_certificate = false;  ///< a server's: demands one of `ca`
-    int max_version = 0;               ///< 0 = any
-    std::string ciphers = {};          ///< for TLS 1.2, in OpenSSL's words
+    bool ask_for_certificate = false;  ///< of a server: clients need a certificate of `ca`
+    int max_version = 0;               ///< 0: any
+    std::string ciphers = {};          ///< for TLS 1.2, with OpenSSL's names
     std::string alpn = {};             ///< in wire format
-    int cut = -1;                      ///< a server's: the connection of this number ends in its handshake
+    int cut = -1;  ///< of a server: closes the connection of this number during its handshake
 };
 
-/// The other end of a connection of the code under test: sends and receives raw bytes. It is built on Asio's
-/// own TLS, so that our TLS is not tested against itself.
+/// The other end of a connection of the code under test: sends and receives raw bytes. It uses Asio's own
+/// TLS, so that our TLS is not tested against itself.
 class Peer {
 public:
     virtual ~Peer() = default;
     virtual net::Task<> send(std::string bytes) = 0;
-    /// At least one byte; "" when the connection ended in whatever way.
+    /// Returns at least one byte; "" when the connection has ended in any way.
     virtual net::Task<std::string> receive() = 0;
     virtual void half_close() = 0;
-    virtual void reset() = 0;  ///< the ungentle end
-    /// Over TLS with a close_notify; a peer that is merely destroyed sends none.
+    virtual void reset() = 0;  ///< ends the connection with a reset
+    /// Ends the connection, over TLS with a close_notify; the destructor sends none.
     virtual net::Task<> close() = 0;
 
-    /// A TLS client's wish for another handshake.
+    /// Requests a renegotiation, as a TLS client.
     virtual net::Task<> renegotiate() = 0;
 
-    /// Sends, then reads one response with Content-Length; what comes behind it is kept for the next call.
+    /// Sends, then reads one response with Content-Length. Further bytes are kept for the next call.
     net::Task<std::string> ask(std::string bytes);
     net::Task<std::string> response();
     /// Reads one request with Content-Length.
     net::Task<std::string> request() { return response(); }
-    /// Everything until the connection ends.
+    /// Reads everything until the connection ends.
     net::Task<std::string> rest();
 
     std::string common_name = {};  ///< of the other side's certificate
     std::string version = {};      ///< "TLSv1.3"
     std::string cipher = {};
-    bool resumed = false;         ///< the handshake went on from an earlier connection's
-    bool ended_properly = false;  ///< after receive() gave "": FIN, over TLS behind a close_notify
+    bool resumed = false;         ///< whether the handshake resumed a session
+    bool ended_properly = false;  ///< after receive() gave "": whether a FIN ended the connection, over TLS
+                                  ///< after a close_notify
 
 private:
     std::string kept_ = {};
@@ -59,10 +60,10 @@ private:
 
 using PeerPtr = std::unique_ptr<Peer>;
 
-/// Throws boost::system::system_error when TCP or TLS refuse.
+/// Throws boost::system::system_error if TCP or TLS fail.
 net::Task<PeerPtr> connect(std::uint16_t port, std::optional<PeerTls> tls = {});
 
-/// A server that does what a script says, one coroutine per connection; at its end the connection is dropped.
+/// A server that runs a script in one coroutine per connection, and then closes the connection.
 class ScriptedServer {
 public:
     /// `number` counts connections from 0.

@@ -24,7 +24,7 @@ TEST_CASE("headers are found in any case", "[net]") {
     CHECK(net::header(headers, "Content").empty());
 }
 
-TEST_CASE("files are read whole, or the error names them", "[net]") {
+TEST_CASE("files are read completely, or the error names them", "[net]") {
     char name[] = "/tmp/signalbox-file-XXXXXX";
     ::close(::mkstemp(name));
     std::ofstream(name) << std::string(100'000, 'x');
@@ -38,18 +38,18 @@ TEST_CASE("files are read whole, or the error names them", "[net]") {
     CHECK(net::read_file("/dev/null").value().empty());
 }
 
-TEST_CASE("signals wait until they are asked for", "[net]") {
+TEST_CASE("signals are kept until next() is called", "[net]") {
     test::Loop loop;
     net::Signals signals(loop.executor(), {SIGUSR1, SIGUSR2});
     ::kill(::getpid(), SIGUSR1);
     CHECK(loop.run(signals.next()) == SIGUSR1);
-    // One that comes between two calls is not lost.
+    // A signal between two calls is not lost.
     ::kill(::getpid(), SIGUSR2);
     loop.settle();
     CHECK(loop.run(signals.next()) == SIGUSR2);
 }
 
-TEST_CASE("a signal that comes before a program listens to it waits", "[net]") {
+TEST_CASE("a signal that arrives before a program waits for signals is kept", "[net]") {
     sigset_t before;
     ::pthread_sigmask(SIG_SETMASK, nullptr, &before);
     for (const int number : {SIGTERM, SIGINT}) {
@@ -90,7 +90,7 @@ TEST_CASE("sleeping ends with its time or with its cancellation", "[net]") {
     loop.run_until([&] { return ended; });
 }
 
-TEST_CASE("a wakeup remembers, folds and times out", "[net]") {
+TEST_CASE("a wakeup is kept, merged with others, and times out", "[net]") {
     test::Loop loop;
     net::Wakeup wakeup(loop.executor());
     wakeup.notify();
@@ -106,7 +106,7 @@ TEST_CASE("a wakeup remembers, folds and times out", "[net]") {
     loop.run_until([&] { return woken; });
 }
 
-TEST_CASE("a wakeup may go before its waiter", "[net]") {
+TEST_CASE("a wakeup may be destroyed before its waiter", "[net]") {
     test::Loop loop;
     auto wakeup = std::make_unique<net::Wakeup>(loop.executor());
     bool ended = false;

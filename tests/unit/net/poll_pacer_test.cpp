@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 using net::PollPacer;
 using Duration = PollPacer::Duration;
 
-// A loop whose rounds come `every` so long, or later by its pauses, and find `handlers` to run.
+// A loop with a round `every` so often, or later by its pauses, in which `handlers` are ready.
 class Woken {
 public:
     std::vector<Duration> pauses(int rounds, Duration every, std::size_t handlers) {
@@ -30,11 +30,11 @@ private:
 };
 
 struct Answers {
-    std::size_t handlers = 3;   // that each of them takes
+    std::size_t handlers = 3;   // of each handler
     std::size_t in_pieces = 0;  // one of so many comes in two, the second a millisecond after the first
 };
 
-// By a server that takes so long for each, and is asked anew as soon as an answer is found.
+// A server needs this long for each answer, and gets the next request when an answer was handled.
 int answers_in_ten_seconds(std::size_t slots, Duration latency, const Answers& kind) {
     struct Slot {
         PollPacer::Time due;
@@ -71,13 +71,13 @@ bool none(const std::vector<Duration>& pauses) {
 
 }  // namespace
 
-TEST_CASE("a loop with little to do, or with much for a moment, lets nothing wait") {
+TEST_CASE("a loop with little work, or much for a moment, does not pause") {
     CHECK(none(Woken().pauses(1000, 5ms, 2)));
     CHECK(none(Woken().pauses(330, 0ms, 3)));
     CHECK_FALSE(none(Woken().pauses(340, 0ms, 3)));
 }
 
-TEST_CASE("a loop that is woken for a little at a time, all the time, lets more gather, up to a limit") {
+TEST_CASE("a loop with a little work all the time pauses longer, up to a limit") {
     Woken loop;
     CHECK(loop.pauses(1000, 1ms, 30).back() == 20ms);
     Woken other;
@@ -85,13 +85,13 @@ TEST_CASE("a loop that is woken for a little at a time, all the time, lets more 
     CHECK(other.pauses(5, 0ms, 3).back() <= 2500us);
 }
 
-TEST_CASE("a loop that finds much to do looks again soon") {
+TEST_CASE("a loop that finds much work polls again soon") {
     Woken loop;
     loop.pauses(1000, 1ms, 30);
     CHECK(loop.pauses(20, 1ms, 1000).back() < 100us);
 }
 
-TEST_CASE("a loop keeps the pause with which it finds enough to do") {
+TEST_CASE("a loop keeps the pause after which it finds enough work") {
     Woken loop;
     loop.pauses(33, 1ms, 30);
     const Duration found = loop.pauses(10, 1ms, 30).back();
@@ -99,7 +99,7 @@ TEST_CASE("a loop keeps the pause with which it finds enough to do") {
     CHECK(loop.pauses(50, 1ms, 100).back() == found);
 }
 
-TEST_CASE("a loop that waits for as much as it may ask at a time does not keep the server waiting") {
+TEST_CASE("a loop that expects a number of completions does not pause longer than they take") {
     for (const std::size_t slots : {1u, 2u, 8u, 16u, 32u, 64u})
         for (const Duration latency : {1ms, 5ms, 50ms})
             for (const std::size_t handlers : {2u, 3u, 4u})
@@ -111,14 +111,14 @@ TEST_CASE("a loop that waits for as much as it may ask at a time does not keep t
                 }
 }
 
-TEST_CASE("a loop that has become calm lets nothing wait any more") {
+TEST_CASE("a loop whose work has decreased does not pause any more") {
     Woken loop;
     loop.pauses(500, 1ms, 30);
     CHECK(none(loop.pauses(1, 3s, 1)));
     CHECK(none(loop.pauses(300, 1ms, 3)));
 }
 
-TEST_CASE("whatever comes while a loop pauses is done, until nothing is left or the context is stopped") {
+TEST_CASE("handlers that become ready during a pause run, until none is left or the context is stopped") {
     for (const int stop_after : {0, 1500}) {
         CAPTURE(stop_after);
         boost::asio::io_context context{1};

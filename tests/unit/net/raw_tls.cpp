@@ -80,7 +80,7 @@ std::string RawTls::empty_records(int count, std::string_view data) {
     return data.empty() ? all : all + record(data);
 }
 
-// RFC 8446, 5.2: the data and its type, encrypted; the header is authenticated along.
+// RFC 8446, 5.2: encrypts the data and its type, and authenticates the header.
 std::string RawTls::record(std::string_view data) {
     constexpr char application_data = 23;
     constexpr std::size_t tag = 16;

@@ -8,8 +8,8 @@
 
 namespace test {
 
-/// A TLS 1.3 client without a socket: what it would send are bytes, so that a test can have records that no
-/// proper client sends, and any number of them at once.
+/// A TLS 1.3 client without a socket. Its output is bytes, so that a test can send records that no ordinary
+/// client sends, and any number of them at once.
 class RawTls {
 public:
     RawTls();
@@ -17,19 +17,19 @@ public:
     RawTls(const RawTls&) = delete;
     RawTls& operator=(const RawTls&) = delete;
 
-    /// Takes what the server has sent; true when the handshake is over.
+    /// Takes bytes from the server. Returns true when the handshake is complete.
     bool shake_hands(std::string_view received);
-    /// What is to be sent now.
+    /// Returns the bytes to send.
     std::string take();
 
-    /// Records without data; the server has to answer each.
+    /// Returns records without data, each of which the server has to answer.
     std::string key_updates(int count);
-    /// Each byte of `data` in a record of its own, which is padded to `size`.
+    /// Returns each byte of `data` in a record of its own, padded to `size`.
     std::string single_bytes(std::string_view data, std::size_t size = 0);
-    /// `data` in records as large as they may be.
+    /// Returns `data` in records of the maximum size.
     std::string records(std::string_view data);
-    /// `count` records that hold nothing, then one with `data` unless that is empty. OpenSSL writes none
-    /// without data, so these are encrypted by hand: a connection sends only such records, or none.
+    /// Returns `count` empty records, then one with `data` unless that is empty. OpenSSL writes no empty
+    /// records, so these are encrypted here. A connection must send only such records or none.
     std::string empty_records(int count, std::string_view data = {});
 
 private:
@@ -40,7 +40,7 @@ private:
     SSL* ssl_;
     BIO* in_;
     BIO* out_;
-    std::string secret_;  ///< of what the client sends after the handshake
+    std::string secret_;  ///< of the records after the handshake
     std::uint64_t records_by_hand_ = 0;
 };
 

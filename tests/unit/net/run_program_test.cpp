@@ -15,7 +15,7 @@ net::Program shell(std::string script) { return {.command = "sh", .arguments = {
 
 }  // namespace
 
-TEST_CASE("a program gets its arguments and variables, and its output comes back", "[net]") {
+TEST_CASE("a program gets its arguments and variables, and its output is returned", "[net]") {
     ::setenv("RUN_PROGRAM_A", "ours", 1);
     ::setenv("RUN_PROGRAM_B", "ours", 1);
     auto program =
@@ -29,7 +29,7 @@ TEST_CASE("a program gets its arguments and variables, and its output comes back
     CHECK(result->output == "zero|with blanks and 'quotes'|ours|theirs|new=\n|");
 }
 
-TEST_CASE("a program's end is reported as shells do", "[net]") {
+TEST_CASE("the exit of a program is reported as shells do", "[net]") {
     CHECK(net::run_program(shell("exit 3"))->status == 3);
     CHECK(net::run_program(shell("kill -9 $$"))->status == 137);
     const auto failed = net::run_program(shell("echo said; exit 255"));
@@ -38,7 +38,7 @@ TEST_CASE("a program's end is reported as shells do", "[net]") {
     CHECK(failed->output == "said\n");
 }
 
-TEST_CASE("a program that is not there or not executable is no result", "[net]") {
+TEST_CASE("a program that does not exist or cannot be executed is an error", "[net]") {
     CHECK(net::run_program({.command = "no-such-program-at-all"}).error().code == Errc::not_found);
     CHECK(net::run_program({.command = "/no/such/program"}).error().code == Errc::not_found);
     CHECK(net::run_program({}).error().code == Errc::not_found);
@@ -63,7 +63,7 @@ TEST_CASE("a program blocks none of the signals that this process blocks", "[net
     CHECK(result->output.empty());
 }
 
-TEST_CASE("output is taken whole up to its limit", "[net]") {
+TEST_CASE("output is read up to its limit", "[net]") {
     auto program = shell("head -c 300000 /dev/zero");
     program.most_output = 300'000;
     CHECK(net::run_program(program)->output.size() == 300'000);
@@ -74,7 +74,7 @@ TEST_CASE("output is taken whole up to its limit", "[net]") {
     CHECK(net::run_program(endless).error().code == Errc::too_large);
 }
 
-TEST_CASE("a program that takes too long is ended", "[net]") {
+TEST_CASE("a program that exceeds its time is ended", "[net]") {
     auto program = shell("exec tail -f /dev/null");
     program.time_limit = 200ms;
     const auto result = net::run_program(program);
@@ -83,15 +83,15 @@ TEST_CASE("a program that takes too long is ended", "[net]") {
     CHECK(result.error().message == "has not ended within 1s");
 }
 
-TEST_CASE("a program that closes its output early is waited for", "[net]") {
+TEST_CASE("run_program() waits for a program that closes its output early", "[net]") {
     const auto result = net::run_program(shell("echo first; exec >&-; exit 4"));
     REQUIRE(result);
     CHECK(result->status == 4);
     CHECK(result->output == "first\n");
 }
 
-TEST_CASE("what a program leaves behind with its output is not waited for", "[net]") {
-    // As a browser that a login has opened.
+TEST_CASE("run_program() does not wait for background processes that keep the output open", "[net]") {
+    // For example a browser that a login has opened.
     const auto result = net::run_program(shell("tail -f /dev/null & echo $!"));
     REQUIRE(result);
     CHECK(result->status == 0);

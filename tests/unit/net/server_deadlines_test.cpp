@@ -23,12 +23,12 @@ net::ServerLimits with(std::chrono::milliseconds net::ServerLimits::*deadline) {
 
 }  // namespace
 
-TEST_CASE("who takes too long is sent away", "[net]") {
+TEST_CASE("a client that takes too long is disconnected", "[net]") {
     struct Case {
         const char* name;
         std::chrono::milliseconds net::ServerLimits::*deadline;
         std::string sent;
-        int status;  // 0: closed without a word
+        int status;  // 0: closed without an answer
     };
     const Case cases[] = {
         {"before a request", &net::ServerLimits::idle_timeout, "", 0},
@@ -72,7 +72,7 @@ TEST_CASE("a trickle of bytes does not prolong a deadline", "[net]") {
     CHECK(server.stats().timeouts == 1);
 }
 
-TEST_CASE("a TLS client that says nothing is sent away", "[net]") {
+TEST_CASE("a TLS client that sends nothing is disconnected", "[net]") {
     TestServer server({.tls = true, .limits = with(&net::ServerLimits::handshake_timeout)});
     server.run([&]() -> net::Task<> {
         const auto peer = co_await test::connect(server.port);
@@ -82,7 +82,7 @@ TEST_CASE("a TLS client that says nothing is sent away", "[net]") {
     CHECK(server.stats().timeouts == 1);
 }
 
-TEST_CASE("who does not read his answer is sent away", "[net]") {
+TEST_CASE("a client that does not read its answer is disconnected", "[net]") {
     TestServer server({.limits = with(&net::ServerLimits::write_timeout)});
     server.run([&]() -> net::Task<> {
         const auto peer = co_await server.connect();
@@ -94,7 +94,7 @@ TEST_CASE("who does not read his answer is sent away", "[net]") {
     server.loop.run_until([&] { return server.stats().connections == 0; });
 }
 
-TEST_CASE("a handler may take as long as it likes", "[net]") {
+TEST_CASE("a handler has no time limit", "[net]") {
     net::ServerLimits limits;
     limits.header_timeout = limits.idle_timeout = limits.body_timeout = limits.write_timeout = 2ms;
     TestServer server({.limits = limits});
@@ -132,7 +132,7 @@ TEST_CASE("at the limit of connections the longest idle one makes room", "[net]"
     CHECK(server.stats().refused == 17);
 }
 
-TEST_CASE("a crowd that never asks for anything does not push out who does", "[net]") {
+TEST_CASE("many connections without a request do not displace clients that send some", "[net]") {
     net::ServerLimits limits;
     limits.max_connections = 10;
     TestServer server({.limits = limits});
@@ -149,7 +149,7 @@ TEST_CASE("a crowd that never asks for anything does not push out who does", "[n
     CHECK(server.stats().refused == 91);
 }
 
-TEST_CASE("a crowd that begins to ask and does not go on pushes out neither who does nor who has just come",
+TEST_CASE("many unfinished first requests displace neither clients in use nor new ones",
           "[net]") {
     const std::string beginnings[] = {"GET / HTTP/1.1\r\nX: ",
                                       "POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 9\r\n\r\nx"};
@@ -179,7 +179,7 @@ TEST_CASE("a crowd that begins to ask and does not go on pushes out neither who 
     }
 }
 
-TEST_CASE("connections with nothing but refused requests make room before one that is served", "[net]") {
+TEST_CASE("connections with only refused requests are closed before one that was served", "[net]") {
     net::ServerLimits limits;
     limits.max_connections = 10;
     TestServer server({.limits = limits});
@@ -195,7 +195,7 @@ TEST_CASE("connections with nothing but refused requests make room before one th
         }
         const auto second = co_await in_use->ask(request);
         CHECK(status_of(second) == 200);
-        // A later refusal takes nothing away.
+        // A later refusal does not change that.
         const auto third = co_await in_use->ask("GET /stranger HTTP/1.1\r\nHost: test\r\n\r\n");
         CHECK(status_of(third) == 403);
         flood.push_back(co_await server.connect());
@@ -206,7 +206,7 @@ TEST_CASE("connections with nothing but refused requests make room before one th
     CHECK(server.stats().refused == 22);
 }
 
-TEST_CASE("where clients are more than the connections that are kept, all are served", "[net]") {
+TEST_CASE("with more clients than kept connections, all are served", "[net]") {
     net::ServerLimits limits;
     limits.max_connections = 8;
     limits.kept_connections = 4;
@@ -227,7 +227,7 @@ TEST_CASE("where clients are more than the connections that are kept, all are se
     CHECK(server.stats().refused == 0);
 }
 
-TEST_CASE("connections that are not known are not counted among those that are kept", "[net]") {
+TEST_CASE("connections that are not known do not count as kept connections", "[net]") {
     net::ServerLimits limits;
     limits.kept_connections = 1;
     TestServer server({.limits = limits});
@@ -244,7 +244,7 @@ TEST_CASE("connections that are not known are not counted among those that are k
     });
 }
 
-TEST_CASE("a crowd that never says hello does not push out who has a connection", "[net]") {
+TEST_CASE("many connections without a ClientHello do not displace established ones", "[net]") {
     net::ServerLimits limits;
     limits.max_connections = 10;
     TestServer server({.tls = true, .limits = limits});
@@ -259,7 +259,8 @@ TEST_CASE("a crowd that never says hello does not push out who has a connection"
     });
 }
 
-TEST_CASE("a crowd that never says hello does not push out who has said it and not asked yet", "[net]") {
+TEST_CASE("many connections without a ClientHello do not displace those that have completed a handshake",
+          "[net]") {
     net::ServerLimits limits;
     limits.max_connections = 10;
     limits.slow_after = 1h;
@@ -275,7 +276,7 @@ TEST_CASE("a crowd that never says hello does not push out who has said it and n
     CHECK(server.stats().refused == 91);
 }
 
-TEST_CASE("a crowd that does not read its answers makes room for who does", "[net]") {
+TEST_CASE("connections that do not read their answers are closed to make room for others", "[net]") {
     net::ServerLimits limits;
     limits.max_connections = 4;
     limits.slow_after = 0ms;
@@ -293,7 +294,7 @@ TEST_CASE("a crowd that does not read its answers makes room for who does", "[ne
     });
 }
 
-TEST_CASE("who is being served is never sent away to make room", "[net]") {
+TEST_CASE("a connection whose request is being answered is never closed to make room", "[net]") {
     net::ServerLimits limits;
     limits.max_connections = 1;
     TestServer server({.limits = limits});
@@ -310,7 +311,7 @@ TEST_CASE("who is being served is never sent away to make room", "[net]") {
     });
 }
 
-TEST_CASE("a crowd of clients that never finish a handshake does not keep others out", "[net]") {
+TEST_CASE("clients that never finish a handshake do not keep others out", "[net]") {
     net::ServerLimits limits;
     limits.max_connections = 10;
     TestServer server({.tls = true, .limits = limits});
@@ -325,7 +326,7 @@ TEST_CASE("a crowd of clients that never finish a handshake does not keep others
     });
 }
 
-TEST_CASE("a server without file descriptors waits for better times", "[net]") {
+TEST_CASE("a server without file descriptors accepts again when it has some", "[net]") {
     TestServer server;
     server.run([&]() -> net::Task<> {
         const auto first = co_await server.connect();

@@ -63,7 +63,7 @@ TEST_CASE("a request that has begun to arrive is answered while draining", "[net
         const auto peer = co_await server.connect();
         co_await peer->ask(echo);
         co_await peer->send(echo.substr(0, 10));
-        // Not seen by the server yet: it is in the socket's buffer.
+        // The server has not seen it yet: it is in the socket's buffer.
         const Drain drain(server, 10s);
         co_await peer->send(echo.substr(10));
         const auto last = co_await peer->rest();
@@ -83,7 +83,7 @@ TEST_CASE("a connection in the backlog gets one answer while draining", "[net]")
     });
 }
 
-TEST_CASE("what does not finish within the grace is cut", "[net]") {
+TEST_CASE("requests that do not finish within the grace period are cut", "[net]") {
     TestServer server;
     server.run([&]() -> net::Task<> {
         const auto slow = co_await server.connect();
@@ -99,7 +99,7 @@ TEST_CASE("what does not finish within the grace is cut", "[net]") {
     });
 }
 
-TEST_CASE("a retired server asks its clients to move on", "[net]") {
+TEST_CASE("close_after_response() asks clients to reconnect elsewhere", "[net]") {
     TestServer server;
     server.run([&]() -> net::Task<> {
         const auto peer = co_await server.connect();
@@ -149,7 +149,7 @@ TEST_CASE("a loop may end with connections open", "[net]") {
     server.reset();
 }
 
-TEST_CASE("a port in use is an error that says what to do", "[net]") {
+TEST_CASE("a port in use is an error that names the remedy", "[net]") {
     TestServer first;
     net::ServerConfig config;
     config.host = "127.0.0.1";

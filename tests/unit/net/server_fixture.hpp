@@ -14,7 +14,7 @@ namespace test {
 /// A POST whose body has a Content-Length; `more` are further header lines.
 std::string post(std::string_view target, std::string_view body, std::string_view more = "");
 
-/// Everything else that is ready gets its turn, new input included.
+/// Gives everything else that is ready a turn, new input included.
 net::Task<> let_others_run();
 
 struct TestServerOptions {
@@ -37,7 +37,7 @@ public:
     void run(Body body) {
         loop.run(body());
     }
-    /// A client that trusts it.
+    /// Returns a client that trusts the server.
     net::Task<PeerPtr> connect();
     const net::ServerStats& stats() const { return server->stats(); }
     void release() { released_->notify(); }

@@ -17,7 +17,7 @@ std::string post(std::size_t size, std::size_t sent) {
            std::string(sent, 'x');
 }
 
-// Somebody who asks for more than any socket buffers hold, and does not read it.
+// A client that requests more than any socket buffers hold, and does not read it.
 net::Task<test::PeerPtr> deaf(TestServer& server) {
     auto peer = co_await server.connect();
     std::string text;
@@ -31,7 +31,7 @@ net::Task<test::PeerPtr> deaf(TestServer& server) {
 
 }  // namespace
 
-TEST_CASE("answers that are not read count as bytes in flight", "[net]") {
+TEST_CASE("answers that are not read count toward the limit of bytes", "[net]") {
     net::ServerLimits limits;
     limits.total_bytes = 5'000'000;
     limits.slow_after = 1h;
@@ -45,7 +45,7 @@ TEST_CASE("answers that are not read count as bytes in flight", "[net]") {
         CHECK(body_of(refused) == "too many large answers at a time, try again\n");
         const auto served = co_await honest->ask(small);
         CHECK(status_of(served) == 200);
-        // So do bodies: both have one limit.
+        // Bodies count too: both have one limit.
         const auto sender = co_await server.connect();
         const auto too_many = co_await sender->ask(post(2'000'000, 2'000'000));
         CHECK(status_of(too_many) == 503);
@@ -59,7 +59,7 @@ TEST_CASE("answers that are not read count as bytes in flight", "[net]") {
     CHECK(server.stats().refusals.of(503) >= 2);
 }
 
-TEST_CASE("the slowest reader makes room for an answer", "[net]") {
+TEST_CASE("the connection with the slowest reader is closed to make room for an answer", "[net]") {
     net::ServerLimits limits;
     limits.total_bytes = 5'000'000;
     limits.slow_after = 0ms;
@@ -74,7 +74,7 @@ TEST_CASE("the slowest reader makes room for an answer", "[net]") {
     CHECK(server.stats().refused == 1);
 }
 
-TEST_CASE("the slowest sender that has no room left is refused, and others have room again", "[net]") {
+TEST_CASE("the slowest sender is refused when there is no room, and others have room again", "[net]") {
     net::ServerLimits limits;
     limits.total_bytes = 1'000'000;
     limits.slow_after = 0ms;

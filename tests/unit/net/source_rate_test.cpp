@@ -12,7 +12,7 @@ namespace {
 constexpr SourceRate::Time start = SourceRate::Time(1000h);
 }  // namespace
 
-TEST_CASE("a source has so many permits at once, and so many a second", "[net]") {
+TEST_CASE("a source has a number of permits at once, and a rate", "[net]") {
     SourceRate rate(20, 50);
     int given = 0;
     for (int i = 0; i < 100; ++i) given += rate.take(1, start) ? 1 : 0;
@@ -23,11 +23,11 @@ TEST_CASE("a source has so many permits at once, and so many a second", "[net]")
     given = 0;
     for (auto now = start + 50ms; now < start + 10s; now += 1ms) given += rate.take(1, now) ? 1 : 0;
     CHECK(given == 198);
-    // Sources do not share them.
+    // Sources do not share permits.
     CHECK(rate.take(2, start));
 }
 
-TEST_CASE("sources that have all their permits take no memory", "[net]") {
+TEST_CASE("sources with all their permits use no memory", "[net]") {
     SourceRate rate(10, 5);
     for (std::uint64_t i = 0; i < 2 * SourceRate::most_sources; ++i) rate.take(i, start + 1us * i);
     CHECK(rate.size() == SourceRate::most_sources);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t update = 27;  // bytes of a KeyUpdate's record
 
-// A stream of our own, and the other end of its connection.
+// A stream of ours, and the other end of its connection.
 class Pair {
 public:
     explicit Pair(bool tls) : stream(connect()) {
@@ -42,12 +42,12 @@ public:
             sent += peer_.send(boost::asio::buffer(bytes.data() + sent, bytes.size() - sent));
         arrive(40'000);
     }
-    // Until what was sent is there, or enough of it.
+    // Waits until the sent bytes have arrived, or enough of them.
     void arrive(std::size_t enough) {
         for (int on_its_way = 1; unread() < enough;) {
             ::ioctl(peer_.native_handle(), SIOCOUTQ, &on_its_way);
             if (on_its_way == 0) break;
-            ::poll(nullptr, 0, 1);  // the kernel delivers on a thread of its own when it is busy
+            ::poll(nullptr, 0, 1);  // on a busy machine the kernel delivers later
         }
     }
     std::string receive() {
@@ -57,7 +57,7 @@ public:
     }
     std::size_t unread() { return stream.socket().available(); }
 
-    /// Reads until there is something else to do than to read on; how much that has given.
+    /// Reads until a read has to wait or ends its turn. Returns the number of bytes.
     std::size_t read_on() {
         char data[4096];
         for (std::size_t sum = 0;;) {
@@ -98,7 +98,7 @@ public:
 
 }  // namespace
 
-TEST_CASE("a turn reads a bounded number of bytes, however small their records are", "[net]") {
+TEST_CASE("a turn reads a bounded number of bytes, also of small records", "[net]") {
     for (const bool tls : {false, true}) {
         DYNAMIC_SECTION((tls ? "TLS" : "plain")) {
             Pair pair(tls);
@@ -116,7 +116,7 @@ TEST_CASE("a turn reads a bounded number of bytes, however small their records a
     }
 }
 
-TEST_CASE("a reader that goes on after its turn loses nothing", "[net]") {
+TEST_CASE("a reader that continues in its next turn loses nothing", "[net]") {
     for (const bool tls : {false, true}) {
         Pair pair(tls);
         const std::string data(200'000, 'x');
@@ -135,11 +135,11 @@ TEST_CASE("a TLS connection of records without data ends soon", "[net]") {
     CHECK(pair.stream.flooded());
     CHECK(pair.stream.failure() == "too many TLS records without data");
     CHECK(flood.size() - pair.unread() <= Stream::most_barren_records * update + Stream::bytes_at_once);
-    // And there it stays.
+    // The error stays.
     CHECK(pair.stream.read(nullptr, 0).status == IoStatus::failed);
 }
 
-TEST_CASE("a little data between records without any does not keep the connection", "[net]") {
+TEST_CASE("a little data between empty records does not keep the connection open", "[net]") {
     Pair pair(true);
     std::string flood;
     for (int i = 0; i < 100; ++i) {
@@ -159,7 +159,7 @@ TEST_CASE("a TLS connection of empty records ends soon", "[net]") {
     pair.send(flood);
     CHECK(pair.read_all() == 0);
     CHECK(pair.status == IoStatus::failed);
-    // By our own limit or OpenSSL's, which is lower for empty records in a row.
+    // By our limit or OpenSSL's, which is lower for empty records in a row.
     CHECK(flood.size() - pair.unread() <= Stream::most_barren_records * empty + Stream::bytes_at_once);
 }
 
@@ -172,11 +172,11 @@ TEST_CASE("a little data between empty records does not keep the connection", "[
     CHECK(pair.stream.flooded());
 }
 
-TEST_CASE("what proper clients send is no flood", "[net]") {
+TEST_CASE("ordinary clients do not exceed the limits of records", "[net]") {
     Pair pair(true);
     std::size_t sent = 0;
     for (int i = 0; i < 20; ++i) {
-        // A byte at a time, new keys now and then, and padding that hides lengths.
+        // One byte at a time, new keys now and then, and padding.
         const std::string data(500, 'x');
         pair.send(pair.client.single_bytes(data));
         pair.send(pair.client.key_updates(1));
@@ -189,7 +189,7 @@ TEST_CASE("what proper clients send is no flood", "[net]") {
     CHECK(sent == 0);
 }
 
-TEST_CASE("a client that sends nothing but records without data is sent away, and counted", "[net]") {
+TEST_CASE("a client that sends only records without data is disconnected and counted", "[net]") {
     test::TestServer server({.tls = true});
     server.run([&]() -> net::Task<> {
         const auto honest = co_await server.connect();

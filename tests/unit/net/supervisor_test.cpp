@@ -21,7 +21,7 @@ net::Task<> broken() {
 
 net::Task<> short_one() { co_return; }
 
-// A process whose end waits for nothing, unless a test wants it to hang: then it goes on once it was left.
+// A process whose shutdown is immediate, unless a test makes it hang; then it continues after the limit.
 struct Life {
     boost::asio::io_context context{1};
     std::string lines = {};
@@ -82,7 +82,7 @@ TEST_CASE("a loop that ends by itself ends the process with an error that names 
     }
 }
 
-TEST_CASE("a bug in the end itself is an error as well", "[net]") {
+TEST_CASE("a bug during the shutdown is an error as well", "[net]") {
     Life life;
     ::kill(::getpid(), SIGTERM);
     const auto lived = life.supervisor.run([](bool) { return broken(); });
@@ -90,11 +90,11 @@ TEST_CASE("a bug in the end itself is an error as well", "[net]") {
     CHECK_THAT(lived.error().message, Catch::Contains("out of luck"));
 }
 
-TEST_CASE("a second signal ends a process at once, and says so", "[net]") {
+TEST_CASE("a second signal ends a process at once, with a log line", "[net]") {
     Life life;
     life.hangs = true;
     life.supervisor.start("one", endless());
-    // The second one, once the first has been heard: equal ones that come together are one.
+    // The second signal is sent after the first has been received: pending equal signals are merged.
     const auto impatient = [](Life& of) -> net::Task<> {
         ::kill(::getpid(), SIGTERM);
         while (of.ends.empty()) co_await net::sleep_for(1ms);
@@ -107,7 +107,7 @@ TEST_CASE("a second signal ends a process at once, and says so", "[net]") {
     CHECK_THAT(life.lines, Catch::Contains("a second signal: ending at once"));
 }
 
-TEST_CASE("an end has a limit, and a shorter one after a bug", "[net]") {
+TEST_CASE("a shutdown has a time limit, and a shorter one after a bug", "[net]") {
     for (const bool bug : {false, true}) {
         Life life({.end = bug ? 1h : 2ms, .end_of_bug = bug ? 2ms : 1h});
         life.hangs = true;
@@ -121,7 +121,7 @@ TEST_CASE("an end has a limit, and a shorter one after a bug", "[net]") {
     }
 }
 
-TEST_CASE("what is thrown into the event loop itself ends the process", "[net]") {
+TEST_CASE("an exception in the event loop itself ends the process", "[net]") {
     Life life;
     boost::asio::post(life.context, [] { throw std::runtime_error("out of luck"); });
     life.run();

@@ -50,7 +50,7 @@ TEST_CASE("joining cancels endless tasks, waits for them and reports none", "[ne
     CHECK(group.ended.empty());
 }
 
-TEST_CASE("a group that was cancelled starts nothing more", "[net]") {
+TEST_CASE("a cancelled group starts no more tasks", "[net]") {
     Group group;
     int ended = 0;
     group.tasks.cancel();
@@ -60,7 +60,7 @@ TEST_CASE("a group that was cancelled starts nothing more", "[net]") {
     CHECK(group.ended.empty());
 }
 
-TEST_CASE("the starter of a task learns how it ended", "[net]") {
+TEST_CASE("the starter of a task gets its result", "[net]") {
     Group group;
     int ended = 0;
     group.start(endless(ended));

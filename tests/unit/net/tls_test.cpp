@@ -18,7 +18,7 @@ namespace {
 
 const std::string request = "GET /echo HTTP/1.1\r\nHost: test\r\n\r\n";
 
-// A client's attempt: what went wrong, or how it speaks.
+// Connects as a client and returns the error, or the version and cipher.
 struct Attempt {
     std::string failure = {};
     std::string version = {};
@@ -52,7 +52,7 @@ public:
     }
     ~Files() { std::filesystem::remove_all(directory_); }
 
-    /// As the kubelet does: a new file takes the place of the old one.
+    /// As the kubelet does: a new file replaces the old one.
     static void write(const std::string& file, const std::string& text) {
         std::ofstream(file + ".new") << text;
         std::filesystem::rename(file + ".new", file);
@@ -68,7 +68,7 @@ private:
     std::filesystem::path directory_;
 };
 
-// The process has as many files open as it may.
+// Opens as many files as the process may.
 class NoMoreFiles {
 public:
     NoMoreFiles() {
@@ -138,7 +138,7 @@ TEST_CASE("plain HTTP on the TLS port is closed", "[net]") {
     CHECK(server.stats().handshake_errors == 1);
 }
 
-TEST_CASE("clients can be asked for a certificate", "[net]") {
+TEST_CASE("clients can be required to have a certificate", "[net]") {
     const test::Authority clients("client CA");
     const test::Authority others("other CA");
     TestServer server({.tls = true, .client_ca = clients.cert()});
@@ -147,7 +147,7 @@ TEST_CASE("clients can be asked for a certificate", "[net]") {
         CHECK(status_of(
                   attempt(server, {.identity = clients.issue(api_server), .max_version = version}).answer) ==
               200);
-        // In TLS 1.3 the client learns of the refusal only when it reads.
+        // In TLS 1.3 the client gets the refusal only when it reads.
         CHECK(attempt(server, {.identity = others.issue(api_server), .max_version = version}).answer.empty());
         CHECK(attempt(server, {.max_version = version}).answer.empty());
         auto expired = api_server;
@@ -168,7 +168,7 @@ TEST_CASE("certificates that either side rejects are counted, and one a minute i
                                       ? test::PeerTls{.identity = others.issue(), .max_version = version}
                                       : test::PeerTls{.ca = others.cert(), .max_version = version})
                       .answer.empty());
-    // Neither has a client that does not speak TLS rejected any.
+    // A client that does not speak TLS has rejected none either.
     server.run([&]() -> net::Task<> {
         const auto peer = co_await test::connect(server.port);
         co_await peer->send(request);
@@ -187,7 +187,7 @@ TEST_CASE("certificates that either side rejects are counted, and one a minute i
                    Catch::Contains("\"peer\":\"127.0.0.1\"") && Catch::Contains("\"since_last_line\":0"));
 }
 
-TEST_CASE("the CA of clients may be one between them and a root", "[net]") {
+TEST_CASE("the CA of clients may be an intermediate one", "[net]") {
     const test::Authority root("root");
     const test::Authority between("between", root);
     const test::Authority other("other", root);
@@ -232,7 +232,7 @@ TEST_CASE("a new identity is for new handshakes only", "[net]") {
         response = co_await after->ask(request);
         CHECK(status_of(response) == 200);
 
-        // What is broken changes nothing.
+        // A broken identity changes nothing.
         CHECK(server.tls->replace({.cert_pem = second.cert, .key_pem = "nonsense"}).has_error());
         const auto still = co_await server.connect();
         CHECK(still->common_name == "second");
@@ -250,7 +250,7 @@ TEST_CASE("not_after is the end of the leaf certificate", "[net]") {
     CHECK(left <= std::chrono::hours(5));
 }
 
-TEST_CASE("broken certificate files are named, with what to do", "[net]") {
+TEST_CASE("an error about broken certificate files names the file and the remedy", "[net]") {
     const test::Authority authority;
     const auto good = authority.issue();
     const auto other = authority.issue();
@@ -301,7 +301,7 @@ TEST_CASE("broken certificate files are named, with what to do", "[net]") {
         CHECK(watcher.error().message ==
               dir.files.cert_file + " does not exist: create it or name another file");
     }
-    SECTION("an empty client CA does not open the door") {
+    SECTION("an empty client CA does not admit every client") {
         Files dir;
         dir.write(good);
         dir.files.client_ca_file = dir.files.cert_file + ".ca";
@@ -312,7 +312,7 @@ TEST_CASE("broken certificate files are named, with what to do", "[net]") {
     }
 }
 
-TEST_CASE("changed files are noticed, broken ones once", "[net]") {
+TEST_CASE("changed files are read again, broken ones are reported once", "[net]") {
     const test::Authority authority;
     const Files dir;
     const test::Wanted first{.valid_for = std::chrono::hours(10)};
@@ -344,7 +344,7 @@ TEST_CASE("changed files are noticed, broken ones once", "[net]") {
     CHECK(watcher.poll().value() == false);
 }
 
-TEST_CASE("files that cannot be read for a moment are read again", "[net]") {
+TEST_CASE("files that cannot be read for a moment are read again later", "[net]") {
     const test::Authority authority;
     const Files dir;
     dir.write(authority.issue());
@@ -352,7 +352,7 @@ TEST_CASE("files that cannot be read for a moment are read again", "[net]") {
     const auto before = watcher.tls()->not_after();
     const test::Wanted longer{.valid_for = std::chrono::hours(20)};
     dir.write(authority.issue(longer));
-    // UBSan wants files of its own to judge what Catch does.
+    // UBSan opens files of its own during Catch's work.
     const auto poll = [&] {
         const NoMoreFiles full;
         return watcher.poll();
@@ -378,11 +378,11 @@ TEST_CASE("a change that leaves size and time as they were is noticed", "[net]")
     while (second.cert.size() != first.cert.size()) second = authority.issue();
     std::ofstream(dir.files.cert_file) << second.cert;
     std::filesystem::last_write_time(dir.files.cert_file, written_at);
-    // It is not that of the key.
+    // The key of another certificate.
     CHECK(watcher.poll().has_error());
 }
 
-TEST_CASE("following files tells the log", "[net]") {
+TEST_CASE("following files writes changes and errors to the log", "[net]") {
     using namespace std::chrono_literals;
     const test::Authority authority;
     const Files dir;

@@ -11,7 +11,7 @@
 
 namespace {
 
-// While it works, something short comes.
+// A short task becomes ready while it works.
 net::Task<> work(net::Turns& turns, boost::asio::any_io_executor executor, char name, std::string& order) {
     const auto turn = co_await turns.next();
     order += name;
@@ -26,7 +26,7 @@ net::Task<> keep(net::Turns& turns, boost::asio::any_io_executor executor) {
 
 }  // namespace
 
-TEST_CASE("long pieces of work go on one at a time, with what is ready between them", "[net]") {
+TEST_CASE("long tasks run one at a time, and ready handlers run between them", "[net]") {
     test::Loop loop;
     net::Turns turns(loop.executor());
     std::string order;
@@ -39,7 +39,7 @@ TEST_CASE("long pieces of work go on one at a time, with what is ready between t
     CHECK(order.starts_with("a.b.c.d"));
 }
 
-TEST_CASE("a wait that is cut short takes no turn from the others", "[net]") {
+TEST_CASE("a cancelled wait takes no turn from others", "[net]") {
     test::Loop loop;
     net::Turns turns(loop.executor());
     std::string order;
@@ -59,13 +59,13 @@ TEST_CASE("a wait that is cut short takes no turn from the others", "[net]") {
     loop.settle();
     CHECK(is_cut);
     CHECK(order.empty());
-    // One that has got its turn when it is cut passes it on.
+    // A wait that is cancelled after it got its turn passes the turn on.
     end_of_keep.emit(boost::asio::cancellation_type::all);
     loop.settle();
     CHECK(order == "a.");
 }
 
-TEST_CASE("turns may end while some wait for theirs", "[net]") {
+TEST_CASE("Turns may be destroyed while tasks wait", "[net]") {
     test::Loop loop;
     std::string order;
     {

@@ -22,7 +22,7 @@ std::string text_of(const std::string& file) {
     return text.str();
 }
 
-// 100000 as "100,000".
+// Returns 100000 as "100,000".
 std::string number(std::size_t value) {
     std::string text = std::to_string(value);
     for (int at = static_cast<int>(text.size()) - 3; at > 0; at -= 3)
@@ -36,7 +36,7 @@ std::string megabytes(std::size_t bytes) { return std::to_string((bytes + 500'00
 
 }  // namespace
 
-TEST_CASE("the documented limits are those that are compiled in", "[limits]") {
+TEST_CASE("the documented limits are the compiled ones", "[limits]") {
     const std::string page = text_of("docs/webhook-limits.md");
     const net::ServerLimits server;
     const Settings settings = default_settings();
@@ -71,7 +71,7 @@ TEST_CASE("the documented limits are those that are compiled in", "[limits]") {
     for (const std::string& line : expected) CHECK_THAT(page, Catch::Contains(line));
 }
 
-TEST_CASE("our Deployment's memory limit has room for all that the webhook may take", "[limits]") {
+TEST_CASE("the Deployment's memory limit is above the bound of the webhook", "[limits]") {
     const Settings settings = default_settings();
     const std::size_t bound =
         memory_bound::of_process(2, settings.limits.max_connections, settings.limits.total_bytes);

@@ -40,7 +40,7 @@ bool is_shown_by_one_of(const std::vector<std::string>& trusted, const Json& sec
 
 }  // namespace
 
-TEST_CASE("without a Secret a CA for ten years and a certificate are made", "[progress-certificate]") {
+TEST_CASE("without a Secret, a CA for ten years and a certificate are created", "[progress-certificate]") {
     Json secret = Json::object();
     CHECK(look(secret, start));
     REQUIRE(authorities(secret).size() == 1);
@@ -109,7 +109,8 @@ TEST_CASE("in 25 years no certificate is shown whose CA was not trusted for 90 d
     CHECK(trusted_since.size() == 3);
 }
 
-TEST_CASE("what is broken is made anew, and a CA with its key stays", "[progress-certificate]") {
+TEST_CASE("broken members of the Secret are created again, and a CA with its key stays",
+          "[progress-certificate]") {
     Json good = Json::object();
     look(good, start);
     Json other = Json::object();

@@ -15,7 +15,7 @@ using webhook::member_of;
 
 namespace {
 
-// The API server's one Secret.
+// The only Secret of the API server.
 struct Store {
     Json secret = {};  // null: there is none
     int version = 0;
@@ -88,7 +88,7 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("replicas that start together make one certificate for progress and show it",
+TEST_CASE("replicas that start together create one certificate for progress and present it",
           "[progress-certificate]") {
     World world;
     for (const char* name : {"one", "two", "three"}) world.start(name);
@@ -102,7 +102,7 @@ TEST_CASE("replicas that start together make one certificate for progress and sh
     CHECK(std::as_const(world.store.secret)["metadata"]["name"] == Json("cert"));
 }
 
-TEST_CASE("a renewed certificate for progress is of the CA that Pods know, and all replicas show it",
+TEST_CASE("a renewed certificate for progress is of the CA that Pods trust, and all replicas present it",
           "[progress-certificate]") {
     World world;
     world.start("one");
@@ -120,7 +120,8 @@ TEST_CASE("a renewed certificate for progress is of the CA that Pods know, and a
     CHECK(member_of(world.store.secret, "ca.crt") == bundle);
 }
 
-TEST_CASE("without the API server the certificate for progress stays in use", "[progress-certificate]") {
+TEST_CASE("while the API server is down the certificate for progress stays in use",
+          "[progress-certificate]") {
     World world;
     Replica& replica = world.start("one");
     world.store.away = true;
@@ -137,7 +138,7 @@ TEST_CASE("without the API server the certificate for progress stays in use", "[
     CHECK(replica.tls->not_after() == end);
 }
 
-TEST_CASE("a deleted Secret for progress is made anew with another CA", "[progress-certificate]") {
+TEST_CASE("a deleted Secret for progress is created again with another CA", "[progress-certificate]") {
     World world;
     Replica& replica = world.start("one");
     world.clock.run_for(1s);

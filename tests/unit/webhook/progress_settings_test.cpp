@@ -9,7 +9,7 @@ using webhook::Services;
 
 namespace {
 
-// "ok", or what is wrong.
+// Returns "ok" or the error.
 std::string start_with(std::vector<const char*> arguments) {
     webhook::Settings settings = webhook::default_settings();
     net::Options options("signalbox-webhook", "Serves.", "1");
@@ -44,7 +44,7 @@ TEST_CASE("the services are admission, progress or both", "[settings]") {
     CHECK(show_option(Services{true, true}) == "admission,progress");
 }
 
-TEST_CASE("options of a service that is not served are errors", "[settings]") {
+TEST_CASE("options of a service that is not started are errors", "[settings]") {
     using Arguments = std::vector<const char*>;
     const char *cert = "--tls-cert=a", *key = "--tls-key=b";
     const char *progress_cert = "--progress-tls-cert=c", *progress_key = "--progress-tls-key=d";
@@ -71,7 +71,7 @@ TEST_CASE("options of a service that is not served are errors", "[settings]") {
     for (const auto& [arguments, wanted] : rows) CHECK(start_with(arguments) == wanted);
 }
 
-TEST_CASE("settings of progress that make no sense are refused with the option's name", "[settings]") {
+TEST_CASE("invalid settings of progress are refused with the option's name", "[settings]") {
     const std::pair<const char*, const char*> rows[] = {
         {"--progress-tls-cert=", "--progress-tls-cert is missing"},
         {"--progress-tls-key=", "--progress-tls-key is missing"},
@@ -87,7 +87,8 @@ TEST_CASE("settings of progress that make no sense are refused with the option's
             Catch::StartsWith(wanted));
 }
 
-TEST_CASE("the certificate for progress is given by files, or made and kept in a Secret", "[settings]") {
+TEST_CASE("the certificate for progress is read from files, or created and stored in a Secret",
+          "[settings]") {
     const char *cert = "--progress-tls-cert=c", *key = "--progress-tls-key=d";
     const char *secret = "--progress-cert-secret=ns/a", *service = "--progress-service=ns/b";
     const std::pair<std::vector<const char*>, std::string> rows[] = {

@@ -36,13 +36,13 @@ Json configuration(const std::string& path, int webhooks) {
     return made;
 }
 
-// Objects with resource versions, as the API server keeps them.
+// Objects with resource versions, as the API server stores them.
 class Cluster {
 public:
     std::map<std::string, Json> objects = {{validating, configuration(validating, 3)},
                                            {mutating, configuration(mutating, 1)}};
     std::vector<std::string> writes = {};
-    /// Runs between a read and the answer to it.
+    /// Called between a read and its answer.
     std::function<void(const kube::Request&)> meanwhile = [](auto&) {};
 
     api::Result<kube::Response> answer(const kube::Request& request) {
@@ -56,7 +56,7 @@ public:
         Json body = *api::parse_json(request.body);
         const auto given = std::string(std::as_const(body)["metadata"]["resourceVersion"].as_string());
         if (request.method == "PUT" && at == objects.end()) return refusal(404, api::Errc::not_found);
-        // Somebody else's Secret: an apply without force takes nothing over.
+        // A Secret of another field manager: an apply without force does not take it over.
         if (request.method == "PATCH" && at != objects.end()) return refusal(409, api::Errc::conflict);
         if (request.method == "PUT" && given != version_of(at->second))
             return refusal(409, api::Errc::conflict);
@@ -78,7 +78,7 @@ public:
     }
 
     int version() const { return version_; }
-    /// Whether all that call would take the stored certificate that ends then.
+    /// Returns whether all API servers trust the stored certificate that ends at that time.
     bool trusts(api::Time end) const {
         for (const auto& path : {validating, mutating}) {
             const auto authorities = net::split_certificates(bundle(path));
@@ -107,7 +107,7 @@ net::TlsIdentity stand_in() {
     return net::make_self_signed({.not_before = now, .not_after = now + 1h, .dns_names = {"x"}}).identity;
 }
 
-// As `clock`, but for the time of day.
+// As `clock`, except for the time of day.
 class SkewedClock final : public kube::Clock {
 public:
     SkewedClock(VirtualClock& clock, std::chrono::seconds skew) : clock_(clock), skew_(skew) {}
@@ -127,7 +127,7 @@ struct Traits {
     std::chrono::seconds skew = 0s;
 };
 
-// One process.
+// One process of the webhook.
 struct Replica {
     Replica(boost::asio::io_context& context, VirtualClock& the_clock, Cluster& cluster, std::string name,
             const Traits& traits)
@@ -167,7 +167,7 @@ struct World {
         clock.run();
     }
     api::Time now() const { return std::chrono::floor<std::chrono::seconds>(clock.wall()); }
-    /// Lets time pass, in which nobody shows what is not trusted.
+    /// Moves time, and checks that no process presents a certificate that is not trusted.
     void run_trusted_for(std::chrono::seconds duration) {
         std::set<std::pair<int, api::Time>> seen;
         for (auto end = clock.now() + duration; clock.now() < end;) {
@@ -188,7 +188,7 @@ bool holds(const std::string& bundle, const std::string& authority) {
 
 }  // namespace
 
-TEST_CASE("a first start stores a certificate, tells the configurations, and then shows it",
+TEST_CASE("a first start stores a certificate, writes the configurations, and then presents it",
           "[self-signer]") {
     World world;
     auto& replica = world.start();
@@ -201,14 +201,15 @@ TEST_CASE("a first start stores a certificate, tells the configurations, and the
     CHECK(
         std::as_const(world.cluster.objects[mutating])["webhooks"][1]["clientConfig"]["caBundle"].is_null());
     CHECK(net::is_issued_by(world.cluster.stored("tls.crt"), world.cluster.stored("ca.crt")));
-    // API servers get time to learn of it.
+    // API servers need time to read a new CA.
     CHECK_FALSE(replica.signer.in_use());
     world.clock.run_for(11s);
     CHECK(replica.signer.in_use());
     CHECK(replica.tls->not_after() == world.now() - 12s + 1000s);
 }
 
-TEST_CASE("a replica that starts later uses what there is, at once, and writes nothing", "[self-signer]") {
+TEST_CASE("a replica that starts later uses the stored certificate at once, and writes nothing",
+          "[self-signer]") {
     World world;
     world.start();
     world.clock.run_for(2min);
@@ -219,7 +220,7 @@ TEST_CASE("a replica that starts later uses what there is, at once, and writes n
     CHECK(world.cluster.writes.empty());
 }
 
-TEST_CASE("a rotation keeps the former CA trusted, and shows the new certificate only afterwards",
+TEST_CASE("a rotation keeps the former CA trusted, and presents the new certificate only afterwards",
           "[self-signer]") {
     World world;
     auto& replica = world.start();
@@ -242,7 +243,7 @@ TEST_CASE("a rotation keeps the former CA trusted, and shows the new certificate
     CHECK(replica.tls->not_after() > old_end);
 }
 
-TEST_CASE("CAs that are over leave the bundle", "[self-signer]") {
+TEST_CASE("expired CAs are removed from the bundle", "[self-signer]") {
     World world;
     world.start();
     world.clock.run_for(3h);
@@ -251,7 +252,7 @@ TEST_CASE("CAs that are over leave the bundle", "[self-signer]") {
     CHECK(authorities->size() == 2);
 }
 
-TEST_CASE("replicas that start together agree on one certificate", "[self-signer]") {
+TEST_CASE("replicas that start together use one certificate", "[self-signer]") {
     World world;
     world.start("one");
     world.start("two");
@@ -269,11 +270,11 @@ TEST_CASE("replicas that start together agree on one certificate", "[self-signer
     CHECK(std::ranges::count(world.cluster.writes, "PUT validator.trainer.kubeflow.org") == 1);
 }
 
-TEST_CASE("a replica that has read what is old does not undo what is new", "[self-signer]") {
+TEST_CASE("a replica with an old read does not undo a newer write", "[self-signer]") {
     World world;
     auto& slow = world.start();
     world.clock.run_for(1min);
-    // Another one rotates, and tells the configurations, after our read of these and before that of the
+    // Another replica rotates, and writes the configurations, after our read of these and before that of the
     // Secret, in either order.
     Json renewed = world.cluster.objects[secret];
     const webhook::CertificateWishes wishes = {.dns_names = {"hook.ns.svc", "hook.ns.svc.cluster.local"},
@@ -299,7 +300,7 @@ TEST_CASE("a replica that has read what is old does not undo what is new", "[sel
     CHECK(slow.tls->not_after() == made.not_after);
 }
 
-TEST_CASE("a Secret that is deleted or spoilt is made anew, and what is shown stays trusted",
+TEST_CASE("a deleted or broken Secret is created again, and presented certificates stay trusted",
           "[self-signer]") {
     struct Case {
         const char* name;
@@ -332,7 +333,7 @@ TEST_CASE("a Secret that is deleted or spoilt is made anew, and what is shown st
             const auto shown_ca = world.cluster.stored("ca.crt");
             const auto shown_end = replica.tls->not_after();
             c.harm(world.cluster);
-            // Until it notices, and from then on until the API servers know.
+            // Until the replica notices, and from then on until the API servers have read it.
             for (int i = 0; i < 600 && replica.tls->not_after() == shown_end; ++i) {
                 CHECK(world.cluster.bundle(validating).find(shown_ca) != std::string::npos);
                 world.clock.run_for(200ms);
@@ -360,7 +361,7 @@ TEST_CASE("a replica that starts when the Secret has just been deleted leaves th
     CHECK(trusted);
 }
 
-TEST_CASE("a replica that has missed a renewal leaves those trusted that have not", "[self-signer]") {
+TEST_CASE("a replica that missed a renewal leaves replicas trusted that have not", "[self-signer]") {
     World world;
     auto& first = world.start("one");
     auto& slow = world.start("two");
@@ -372,7 +373,7 @@ TEST_CASE("a replica that has missed a renewal leaves those trusted that have no
     world.run_trusted_for(60s);
     CHECK(first.tls->not_after() > old_end);
     CHECK(slow.tls->not_after() == old_end);
-    // Both are gone: what the other one stored, and whoever could tell of it.
+    // Neither the stored certificate nor the other replica exists any more.
     const auto connected_first = std::exchange(first.server.answer, slow.server.answer);
     world.cluster.objects.erase(secret);
     slow.server.answer = connected;
@@ -383,8 +384,9 @@ TEST_CASE("a replica that has missed a renewal leaves those trusted that have no
     CHECK(slow.tls->not_after() == first.tls->not_after());
 }
 
-TEST_CASE("when an older Secret is put back, what is shown stays trusted until all show the older one",
-          "[self-signer]") {
+TEST_CASE(
+    "when an older Secret is restored, presented certificates stay trusted until all present the older one",
+    "[self-signer]") {
     World world;
     auto& first = world.start("one");
     auto& second = world.start("two");
@@ -398,13 +400,13 @@ TEST_CASE("when an older Secret is put back, what is shown stays trusted until a
     world.run_trusted_for(60s);
     CHECK(first.tls->not_after() == old_end);
     CHECK(second.tls->not_after() == old_end);
-    // Also when the older one is due.
+    // Also when the older certificate is due for renewal.
     world.run_trusted_for(1000s);
     world.cluster.put(secret, older);
     world.run_trusted_for(60s);
 }
 
-TEST_CASE("a bundle holds the eight newest CAs at most", "[self-signer]") {
+TEST_CASE("a bundle has the eight newest CAs at most", "[self-signer]") {
     World world;
     world.start();
     std::vector<std::string> authorities;
@@ -419,7 +421,8 @@ TEST_CASE("a bundle holds the eight newest CAs at most", "[self-signer]") {
     }
 }
 
-TEST_CASE("a foreign CA that a configuration trusts is carried nowhere, and taken out", "[self-signer]") {
+TEST_CASE("a foreign CA in a configuration is removed, and written to no other configuration",
+          "[self-signer]") {
     World world;
     const auto others = net::make_self_signed(
         {.not_before = world.now() - 48h, .not_after = world.now() + 10000h, .dns_names = {"x"}});
@@ -439,7 +442,7 @@ TEST_CASE("a foreign CA that a configuration trusts is carried nowhere, and take
     trust_others();
     world.start("one");
     world.start("two");
-    // It could be of another replica, which has the time of two passes to say so.
+    // The CA could be another replica's, which has the time of two rounds to store it.
     for (auto left = 65s; left > 0s; left -= 5s) {
         world.run_trusted_for(5s);
         CHECK_FALSE(is_foreign(world.cluster.stored("ca.crt")));
@@ -447,7 +450,7 @@ TEST_CASE("a foreign CA that a configuration trusts is carried nowhere, and take
     }
     world.run_trusted_for(30s);
     CHECK(is_gone());
-    // Later at once, also when a renewal comes next.
+    // Later at once, also when a renewal follows.
     trust_others();
     world.run_trusted_for(31s);
     CHECK(is_gone());
@@ -460,7 +463,7 @@ TEST_CASE("a foreign CA that a configuration trusts is carried nowhere, and take
     CHECK(is_gone());
 }
 
-TEST_CASE("a client CA file that is spoilt keeps no renewed certificate from being used", "[self-signer]") {
+TEST_CASE("a broken client CA file does not delay the use of a renewed certificate", "[self-signer]") {
     const std::pair<const char*, void (*)(const std::string&)> cases[] = {
         {"missing", [](const std::string& file) { std::filesystem::remove(file); }},
         {"empty", [](const std::string& file) { std::ofstream(file) << ""; }},
@@ -492,7 +495,8 @@ TEST_CASE("a client CA file that is spoilt keeps no renewed certificate from bei
     }
 }
 
-TEST_CASE("the time to learn of a new CA begins anew when another writer takes it away", "[self-signer]") {
+TEST_CASE("the time for API servers to read a new CA starts again when another writer removes it",
+          "[self-signer]") {
     World world;
     auto& replica = world.start();
     world.clock.run_for(1min);
@@ -511,7 +515,8 @@ TEST_CASE("the time to learn of a new CA begins anew when another writer takes i
     CHECK(replica.tls->not_after() > old_end);
 }
 
-TEST_CASE("writes against another writer of the CA bundle slow down, and are logged once", "[self-signer]") {
+TEST_CASE("writes against another writer of the CA bundle become slower, and are logged once",
+          "[self-signer]") {
     World world;
     auto& replica = world.start("one", {.lifetime = 90 * 24h});
     world.clock.run_for(1min);
@@ -534,7 +539,7 @@ TEST_CASE("writes against another writer of the CA bundle slow down, and are log
     fights = false;
     world.clock.run_for(2min);
     CHECK(world.cluster.bundle(mutating) == world.cluster.stored("ca.crt"));
-    // Whoever changes it once gets no long time.
+    // A single change by another writer causes no long delay.
     fights = true;
     world.clock.run_for(31s);
     fights = false;
@@ -552,7 +557,7 @@ TEST_CASE("clocks may differ by hours", "[self-signer]") {
     CHECK(right.tls->not_after() == world.now() - 2min + 2h + 90 * 24h);
 }
 
-TEST_CASE("a certificate that is not valid yet replaces none that is", "[self-signer]") {
+TEST_CASE("a certificate that is not valid yet replaces none that is valid", "[self-signer]") {
     World world;
     auto& right = world.start("right", {.lifetime = 90 * 24h});
     world.run_trusted_for(2min);
@@ -570,7 +575,7 @@ TEST_CASE("a certificate that is not valid yet replaces none that is", "[self-si
     CHECK(right.tls->not_after() > end);
 }
 
-TEST_CASE("what stands in the way is said once, and when it is over", "[self-signer]") {
+TEST_CASE("an error is logged once, and when it has ended", "[self-signer]") {
     World world;
     world.cluster.objects.erase(mutating);
     auto& replica = world.start();

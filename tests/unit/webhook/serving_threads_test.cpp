@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Knows nothing, at once.
+// Finds nothing, at once.
 class EmptyApiServer final : public kube::ApiServer {
 public:
     kube::Async<kube::Response> send(kube::Request) override {
@@ -64,7 +64,7 @@ struct Answers {
     int denied = 0;
 };
 
-// Each on a connection of its own, so that every lane gets some.
+// Each on a connection of its own, so that every thread gets some.
 net::Task<> ask_often(std::uint16_t port, int times, Answers& answers) {
     const auto executor = co_await boost::asio::this_coro::executor;
     for (int i = 0; i < times; ++i) {
@@ -84,7 +84,7 @@ net::Task<> ask_often(std::uint16_t port, int times, Answers& answers) {
 
 }  // namespace
 
-TEST_CASE("lanes share a port and learn what runtimes there are", "[lanes][threads]") {
+TEST_CASE("serving threads share a port and get every runtime", "[lanes][threads]") {
     for (const int count : {1, 3}) {
         DYNAMIC_SECTION(count << " threads") {
             Fixture fixture;
@@ -113,11 +113,12 @@ TEST_CASE("lanes share a port and learn what runtimes there are", "[lanes][threa
     }
 }
 
-TEST_CASE("reviews that wait for a silent API server get an answer before the end", "[lanes][threads]") {
+TEST_CASE("reviews that wait for a silent API server are answered before the shutdown ends",
+          "[lanes][threads]") {
     for (const int count : {1, 3}) {
         DYNAMIC_SECTION(count << " threads") {
             Fixture fixture;
-            // Connections end in its backlog.
+            // Connections end in the port's backlog.
             boost::asio::ip::tcp::acceptor silent(fixture.context,
                                                   {boost::asio::ip::address_v4::loopback(), 0});
             const kube::ClusterConfig config = {
@@ -147,7 +148,7 @@ TEST_CASE("reviews that wait for a silent API server get an answer before the en
     }
 }
 
-TEST_CASE("a port that is taken is refused, also by another webhook", "[lanes][threads]") {
+TEST_CASE("a port in use is refused, also if another webhook uses it", "[lanes][threads]") {
     for (const int count : {1, 2}) {
         DYNAMIC_SECTION(count << " threads") {
             Fixture fixture;
@@ -164,7 +165,7 @@ TEST_CASE("a port that is taken is refused, also by another webhook", "[lanes][t
     }
 }
 
-TEST_CASE("lanes that were not drained end as well", "[lanes][threads]") {
+TEST_CASE("serving threads that were not drained end as well", "[lanes][threads]") {
     Fixture fixture;
     webhook::ServingThreads lanes(fixture.context.get_executor(), fixture.tools());
     CHECK(lanes.start(2, fixture.config, no_cluster));

@@ -15,11 +15,11 @@ webhook::Settings valid() {
 
 }  // namespace
 
-TEST_CASE("settings that make no sense are refused with the option's name", "[settings]") {
+TEST_CASE("invalid settings are refused with the option's name", "[settings]") {
     struct Case {
         const char* name;
         void (*change)(webhook::Settings&);
-        std::string want;  // in the message; empty: fine
+        std::string want;  // in the message; empty: valid
     };
     const Case cases[] = {
         {"defaults with a certificate", [](auto&) {}, ""},
@@ -82,7 +82,7 @@ TEST_CASE("settings that make no sense are refused with the option's name", "[se
     }
 }
 
-TEST_CASE("every option sets what it names", "[settings]") {
+TEST_CASE("every option sets the setting of its name", "[settings]") {
     webhook::Settings settings;
     net::Options options("signalbox-webhook", "", "0");
     add_options(options, settings);
@@ -182,7 +182,7 @@ TEST_CASE("users are separated by commas", "[settings]") {
     }
 }
 
-TEST_CASE("Kueue's releases are named by those of its types", "[settings]") {
+TEST_CASE("Kueue's releases are named as those of its types", "[settings]") {
     using runtime::KueueTypes;
     const std::pair<const char*, KueueTypes> cases[] = {
         {"2.2", KueueTypes::v2_2}, {"2.3", KueueTypes::v2_3}, {"none", KueueTypes::none}};
