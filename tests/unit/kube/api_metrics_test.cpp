@@ -21,7 +21,7 @@ struct Office {
     net::Metrics metrics = {};
     kube::ApiMetrics reporter{log, metrics};
 
-    // Whether it was told.
+    // Returns whether the missing permission was logged.
     bool refuse(const std::string& verb, kube::SteadyTime now) {
         lines.clear();
         reporter.forbidden({.code = api::Errc::forbidden,
@@ -35,19 +35,19 @@ struct Office {
 
 }  // namespace
 
-TEST_CASE("a missing permission is logged once, with what to do", "[kube]") {
+TEST_CASE("a missing permission is logged once, with the remedy", "[kube]") {
     Office office;
     REQUIRE(office.refuse("patch", t0));
     CHECK_THAT(office.lines, Catch::Contains("\"level\":\"warn\"") && Catch::Contains("RBAC") &&
                                  Catch::Contains("\"verb\":\"patch\"") &&
                                  Catch::Contains("\"resource\":\"jobsets.jobset.x-k8s.io\""));
     CHECK(office.refuse("create", t0));
-    // As long as it is asked for again and again.
+    // While requests are refused again and again.
     for (auto now = t0; now < t0 + 1h; now += 5min) CHECK(!office.refuse("patch", now));
     CHECK(office.refuse("patch", t0 + 2h));
 }
 
-TEST_CASE("what an API server refuses while it starts is not believed", "[kube]") {
+TEST_CASE("refusals of an API server that is starting are not logged as missing permissions", "[kube]") {
     Office office;
     office.reporter.unreachable(t0);
     CHECK(!office.refuse("patch", t0 + 29s));
@@ -72,7 +72,7 @@ TEST_CASE("requests are counted by verb, resource and code", "[kube]") {
                          Catch::Contains("code=\"0\",resource=\"configmaps\",verb=\"WATCH\"} 1"));
 }
 
-TEST_CASE("watches of one resource in several namespaces are counted as one", "[kube]") {
+TEST_CASE("watches of one resource in several namespaces are one series", "[kube]") {
     Office office;
     boost::asio::io_context context;
     VirtualClock clock(context);
@@ -101,7 +101,7 @@ TEST_CASE("watches of one resource in several namespaces are counted as one", "[
     CHECK(told("signalbox_watch_working", "", 0));
     clock.run_for(1s);
     CHECK(told("signalbox_watch_working", "", 1));
-    clock.run_for(259s);  // both broke, and one may not watch any more
+    clock.run_for(259s);  // both broke, and one is forbidden now
     CHECK(told("signalbox_watch_working", "", 0));
     CHECK(told("signalbox_watch_restarts_total", "reason=\"broken\",", 2));
     for (auto& stop : stops) stop.emit(boost::asio::cancellation_type::terminal);

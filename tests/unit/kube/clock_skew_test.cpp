@@ -9,7 +9,7 @@ using Transition = kube::ClockSkew::Transition;
 
 namespace {
 
-// Both clocks, of which the server's is right, and what is between them.
+// Both clocks, of which the server's is correct, and the delays between them.
 struct Clocks {
     ClockSkew skew = {};
     std::chrono::microseconds ours_ahead = 0s;
@@ -64,7 +64,7 @@ TEST_CASE("the estimate has the sign of the skew and never exceeds it", "[kube]"
     }
 }
 
-TEST_CASE("a long round trip tells nothing, and neither does what is no date", "[kube]") {
+TEST_CASE("a long round trip gives no estimate, and neither does an invalid date", "[kube]") {
     Clocks clocks = {.ours_ahead = 100s, .there = 1s, .back = 1ms};
     clocks.ask();
     CHECK(clocks.estimate() == 0);
@@ -110,7 +110,7 @@ TEST_CASE("a skew that does not last, or is smaller, is not reported", "[kube]")
     }
 }
 
-TEST_CASE("a clock that is set is believed with the next answer", "[kube]") {
+TEST_CASE("after a clock is set, the next answer gives the estimate", "[kube]") {
     Clocks clocks = {.ours_ahead = 30s, .there = 5ms, .back = 5ms};
     clocks.ask_for(90s);
     clocks.ours_ahead = -30s;
@@ -118,7 +118,7 @@ TEST_CASE("a clock that is set is believed with the next answer", "[kube]") {
     CHECK(clocks.estimate() == Approx(-29.5).margin(0.6));
 }
 
-TEST_CASE("a clock that drifts is followed", "[kube]") {
+TEST_CASE("the estimate of a drifting clock changes with it", "[kube]") {
     Clocks clocks = {.there = 5ms, .back = 5ms};
     for (int minute = 0; minute < 60; ++minute) {
         clocks.ours_ahead += 300ms;

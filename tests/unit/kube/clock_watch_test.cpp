@@ -4,7 +4,7 @@
 
 using namespace std::chrono_literals;
 
-TEST_CASE("how far the clock is off is in the metrics at once, and in the log once", "[reconciler]") {
+TEST_CASE("a clock skew is in the metrics at once, and in the log once", "[reconciler]") {
     std::string lines;
     net::Log log(net::LogLevel::info, net::LogFormat::json, [&](std::string_view line) { lines += line; });
     net::Metrics metrics;

@@ -10,7 +10,7 @@ namespace {
 
 const std::string pem = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n";
 
-// A kubeconfig with these fields in its cluster and user.
+// Returns a kubeconfig with these fields in its cluster and user.
 std::string kubeconfig(const std::string& cluster, const std::string& user) {
     return R"(apiVersion: v1
 kind: Config
@@ -76,7 +76,7 @@ TEST_CASE("a kubeconfig gives the current context's cluster and user", "[kube]")
         CHECK(config->token.file == "/home/me/.kube/t");
         CHECK(config->token.text.empty());
     }
-    SECTION("inline data goes before files") {
+    SECTION("inline data takes precedence over files") {
         const auto config =
             parse(server + ", certificate-authority: ca.pem, certificate-authority-data: " + data, "");
         REQUIRE(config);
@@ -100,7 +100,7 @@ TEST_CASE("a kubeconfig gives the current context's cluster and user", "[kube]")
     }
 }
 
-TEST_CASE("a broken kubeconfig is explained by file and field", "[kube]") {
+TEST_CASE("an error about a broken kubeconfig names file and field", "[kube]") {
     struct Case {
         const char* name;
         std::string cluster;
@@ -145,7 +145,7 @@ TEST_CASE("a broken kubeconfig is explained by file and field", "[kube]") {
     }
 }
 
-TEST_CASE("what is no kubeconfig is refused", "[kube]") {
+TEST_CASE("a file that is not a kubeconfig is refused", "[kube]") {
     struct Case {
         const char* text;
         const char* want;

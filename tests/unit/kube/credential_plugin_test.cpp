@@ -69,11 +69,11 @@ TEST_CASE("a plugin's token is used until it expires", "[kube]") {
     CHECK(credentials.authorization() == "Bearer t1");
     room.now = ten + 5min;
     REQUIRE(*credentials.refresh(t0 + 5min) == Outcome::unchanged);
-    // An unanswered request is no reason, as it is for files.
+    // A request without an answer does not run it again, unlike for files.
     REQUIRE(*credentials.refresh(t0 + 5min, true) == Outcome::unchanged);
     CHECK(room.runs() == 1);
     room.now = ten + 5min + 1s;
-    // Shortly after the last look, too.
+    // Also shortly after the last check.
     CHECK(*credentials.refresh(t0 + 5min) == Outcome::token_changed);
     CHECK(credentials.authorization() == "Bearer t2");
     room.now = ten + 1000h;
@@ -81,7 +81,7 @@ TEST_CASE("a plugin's token is used until it expires", "[kube]") {
     CHECK(room.runs() == 2);
 }
 
-TEST_CASE("a plugin runs again when the API server refuses what it gave", "[kube]") {
+TEST_CASE("a plugin runs again when the API server rejects its credentials", "[kube]") {
     Room room;
     room.prints = {token("t1"), token("t2"), token("t2")};
     auto credentials = room.credentials();
@@ -104,7 +104,7 @@ TEST_CASE("a plugin's certificate needs a new connection", "[kube]") {
     CHECK(credentials.connection().client_cert_pem == "-----BEGIN two");
 }
 
-TEST_CASE("a plugin that fails leaves no credentials, until it succeeds", "[kube]") {
+TEST_CASE("while a plugin fails there are no credentials", "[kube]") {
     Room room;
     room.prints = {token("t1", "2026-01-15T10:05:00Z"), api::invalid("", "ended with exit status 1"),
                    token("t2")};
@@ -121,7 +121,7 @@ TEST_CASE("a plugin that fails leaves no credentials, until it succeeds", "[kube
     CHECK(!credentials.missing());
 }
 
-TEST_CASE("a plugin that is not there is an error with its install hint", "[kube]") {
+TEST_CASE("a missing plugin is an error with its install hint", "[kube]") {
     Room room;
     const api::Error not_there = {.code = api::Errc::not_found, .message = "was not found"};
     room.prints = {not_there, not_there};
@@ -132,7 +132,7 @@ TEST_CASE("a plugin that is not there is an error with its install hint", "[kube
           "the credential plugin login was not found; install it, or correct the PATH");
 }
 
-TEST_CASE("a plugin gets the terminal if it may and there is one", "[kube]") {
+TEST_CASE("a plugin may use the terminal if it is allowed and there is one", "[kube]") {
     struct Case {
         Input input;
         bool terminal;
@@ -167,7 +167,7 @@ TEST_CASE("a plugin gets the terminal if it may and there is one", "[kube]") {
     }
 }
 
-TEST_CASE("a plugin is shown the CA of the cluster if it wants to see it", "[kube]") {
+TEST_CASE("a plugin that requires it gets the CA of the cluster", "[kube]") {
     Room room;
     room.plugin.cluster = api::Json::object({{"server", "https://h:1"}});
     room.prints = {token("t")};
@@ -175,14 +175,14 @@ TEST_CASE("a plugin is shown the CA of the cluster if it wants to see it", "[kub
     CHECK_THAT(room.infos.at(0), Catch::Contains("\"certificate-authority-data\":\"LS0tLS1CRUdJTiBjYQ==\""));
 }
 
-TEST_CASE("a program without plugins refuses them", "[kube]") {
+TEST_CASE("a program without support for plugins refuses them", "[kube]") {
     Room room;
     kube::Credentials credentials({.host = "h", .port = "1", .exec = room.plugin});
     CHECK(credentials.refresh(t0).error().message ==
           "the credential plugin login is not run by this program");
 }
 
-TEST_CASE("another user's name, groups and more become headers", "[kube]") {
+TEST_CASE("the name, groups and more of an impersonated user become headers", "[kube]") {
     const kube::Credentials credentials(
         {.host = "h",
          .port = "1",

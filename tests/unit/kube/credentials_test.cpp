@@ -45,7 +45,7 @@ struct Room {
 
 }  // namespace
 
-TEST_CASE("credentials are read from files, again and again", "[kube]") {
+TEST_CASE("credentials are read from files repeatedly", "[kube]") {
     Room room;
     auto& credentials = room.credentials;
     REQUIRE(*credentials.refresh(t0) == Outcome::connection_changed);
@@ -68,12 +68,14 @@ TEST_CASE("credentials are read from files, again and again", "[kube]") {
         CHECK(credentials.authorization() == "Bearer t2");
         CHECK(*credentials.refresh(t0 + 60s) == Outcome::unchanged);
     }
-    SECTION("or at once when asked to") { CHECK(*credentials.refresh(t0, true) == Outcome::token_changed); }
+    SECTION("or at once when a check is forced") {
+        CHECK(*credentials.refresh(t0, true) == Outcome::token_changed);
+    }
     SECTION("new certificates need new connections") {
         room.files[GENERATE("ca", "cert", "key")] = pem("new");
         CHECK(*credentials.refresh(t0, true) == Outcome::connection_changed);
     }
-    SECTION("what cannot be read leaves the old ones in use") {
+    SECTION("a file that cannot be read leaves the former credentials in use") {
         const std::string file = GENERATE("ca", "cert", "key", "token");
         room.files.erase(file);
         const auto outcome = credentials.refresh(t0, true);
@@ -84,7 +86,7 @@ TEST_CASE("credentials are read from files, again and again", "[kube]") {
     }
 }
 
-TEST_CASE("odd credentials are refused without showing them", "[kube]") {
+TEST_CASE("invalid credentials are refused without showing them", "[kube]") {
     Room room;
     struct Case {
         const char* file;

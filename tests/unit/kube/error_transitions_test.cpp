@@ -9,7 +9,7 @@ using api::Errc;
 
 namespace {
 
-// What is told of a row of attempts: r(efused connection), w(arming up), f(orbidden), . (good).
+// Returns the reports for a row of attempts: r(efused connection), w(arming up), f(orbidden), . (success).
 std::string told(bool tell_first_success, const std::string& attempts) {
     kube::ErrorTransitions transitions(tell_first_success);
     std::string all;
@@ -28,15 +28,13 @@ std::string told(bool tell_first_success, const std::string& attempts) {
 
 }  // namespace
 
-TEST_CASE("a failure is reported once, and its end", "[kube]") {
+TEST_CASE("a failure and its end are reported once", "[kube]") {
     CHECK(told(false, "..rrr..r.") == "  r  . r.");
     CHECK(told(true, "..rrr..") == ". r  . ");
     CHECK(told(true, "rr.") == "r .");
 }
 
-TEST_CASE("what passes by itself is one kind of trouble", "[kube]") {
-    CHECK(told(false, "rwrw.") == "r   .");
-}
+TEST_CASE("all transient errors count as one kind", "[kube]") { CHECK(told(false, "rwrw.") == "r   ."); }
 
 TEST_CASE("another kind of failure is reported once it has lasted", "[kube]") {
     CHECK(told(false, "rrfw.") == "r   .");

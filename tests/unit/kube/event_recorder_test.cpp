@@ -7,7 +7,7 @@
 using namespace std::chrono_literals;
 using api::Errc;
 
-TEST_CASE("events are sent without waiting, and trouble with them is harmless", "[kube]") {
+TEST_CASE("events are sent in the background, and errors do not affect the caller", "[kube]") {
     boost::asio::io_context context;
     VirtualClock clock(context);
     FakeApiServer server(clock);
@@ -61,7 +61,7 @@ TEST_CASE("events are sent without waiting, and trouble with them is harmless", 
         };
         record(false);
         record(false);
-        record(true);  // where every other one fails, nothing is over
+        record(true);  // while every other one fails, the error is not over
         record(false);
         CHECK(told == std::vector<std::string>{"may not"});
         clock.run_for(30s);
@@ -72,7 +72,7 @@ TEST_CASE("events are sent without waiting, and trouble with them is harmless", 
         CHECK(told.size() == 3);
         CHECK(dropped.size() == 4);
     }
-    SECTION("what happens every day is no trouble") {
+    SECTION("errors of normal operation are not reported") {
         api::Error error = refusal(403, Errc::forbidden, "namespace ns is being terminated");
         error.reason = "NamespaceTerminating";
         server.answer = [&](const kube::Request&) { return api::Result<kube::Response>(error); };
@@ -90,7 +90,7 @@ TEST_CASE("events are sent without waiting, and trouble with them is harmless", 
         CHECK(dropped.size() == 2);
         CHECK(told.empty());
     }
-    SECTION("those in line wait as long as a busy server asks for") {
+    SECTION("waiting events wait as long as a busy server requires") {
         server.answer = [](const kube::Request&) -> api::Result<kube::Response> {
             api::Error busy = refusal(429, Errc::unavailable, "busy");
             busy.retry_after = 3s;
@@ -103,10 +103,10 @@ TEST_CASE("events are sent without waiting, and trouble with them is harmless", 
         CHECK(server.requests.size() == 16);
         clock.run_for(1s);
         CHECK(server.requests.size() == 32);
-        clock.run_for(1h);  // whoever sleeps must not outlive the clock
+        clock.run_for(1h);  // sleepers must not outlive the clock
         CHECK(server.requests.size() == 40);
     }
-    SECTION("more than the server takes") {
+    SECTION("more events than the server takes") {
         server.delay = 10s;
         server.answer = [](const kube::Request&) { return kube::Response{.status = 201}; };
         int recorded = 0;
@@ -118,7 +118,7 @@ TEST_CASE("events are sent without waiting, and trouble with them is harmless", 
         record(20);
         CHECK(server.requests.size() == 16);
         CHECK(dropped.empty());
-        clock.run_for(20s);  // those that waited, in their order
+        clock.run_for(20s);  // the waiting ones, in their order
         REQUIRE(server.requests.size() == 20);
         CHECK(server.requests.back().body.find("R20") != std::string::npos);
         record(16);
@@ -152,6 +152,6 @@ TEST_CASE("events are sent without waiting, and trouble with them is harmless", 
         CHECK(record("third", 1) == 1);
         clock.run_for(10s);
         CHECK(record("third", 1) == 0);
-        clock.run_for(1h);  // what sleeps must not outlive the clock
+        clock.run_for(1h);  // sleepers must not outlive the clock
     }
 }

@@ -23,7 +23,7 @@ Json body(const std::optional<kube::Request>& request) {
 
 }  // namespace
 
-TEST_CASE("an event says the same to readers of core/v1 and of events.k8s.io/v1", "[kube]") {
+TEST_CASE("an event has the same content in core/v1 and in events.k8s.io/v1", "[kube]") {
     kube::EventSeries folder("pod-1");
     const auto request = folder.fold(
         job, {.warning = true, .reason = "JobsBuildFailed", .action = "Build", .note = "why"}, t0, wall);
@@ -65,7 +65,7 @@ TEST_CASE("equal events become a series", "[kube]") {
         CHECK(folder.fold(job, text, t0 + 10s + 359s, wall)->method == "PATCH");
         CHECK(folder.fold(job, text, t0 + 10s + 359s + 360s, wall)->method == "POST");
     }
-    SECTION("and start anew when the event has expired") {
+    SECTION("and a new series begins when the event has expired") {
         folder.forget(job, text);
         const auto again = folder.fold(job, text, t0 + 11s, wall + 11s);
         CHECK(again->method == "POST");
@@ -73,7 +73,7 @@ TEST_CASE("equal events become a series", "[kube]") {
     }
 }
 
-TEST_CASE("events that differ are events of their own", "[kube]") {
+TEST_CASE("events that differ do not form a series", "[kube]") {
     kube::EventSeries folder("pod-1");
     const kube::EventText text = {.reason = "R", .note = "n"};
     REQUIRE(folder.fold(job, text, t0, wall));
@@ -88,7 +88,7 @@ TEST_CASE("events that differ are events of their own", "[kube]") {
     CHECK(folder.fold(newer, text, t0, wall)->method == "PATCH");
 }
 
-TEST_CASE("events keep to the API server's limits", "[kube]") {
+TEST_CASE("events respect the API server's limits", "[kube]") {
     kube::EventSeries folder(std::string(300, 'i'));
     SECTION("a note is cut at a character boundary") {
         for (std::size_t lead = 1018; lead <= 1026; ++lead) {

@@ -1,4 +1,4 @@
-// What a credential plugin is shown, and what it prints.
+// The input of a credential plugin, and its output.
 #include "kube/client/exec_credential.hpp"
 
 #include <catch2/catch.hpp>
@@ -16,7 +16,7 @@ kube::ExecPlugin plugin(const std::string& version = "v1beta1") {
     return {.api_version = "client.authentication.k8s.io/" + version, .command = "x"};
 }
 
-// An answer with this status.
+// Returns an output with this status.
 std::string answer(const std::string& status) {
     return R"({"apiVersion":"client.authentication.k8s.io/v1beta1","kind":"ExecCredential","status":)" +
            status + "}";
@@ -24,7 +24,7 @@ std::string answer(const std::string& status) {
 
 }  // namespace
 
-TEST_CASE("a plugin is shown the version and whether it has a terminal", "[kube]") {
+TEST_CASE("a plugin gets the version, and whether it has a terminal", "[kube]") {
     CHECK(
         kube::encode_exec_info(plugin("v1"), cert, true) ==
         R"({"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","spec":{"interactive":true}})");
@@ -33,7 +33,7 @@ TEST_CASE("a plugin is shown the version and whether it has a terminal", "[kube]
         R"({"apiVersion":"client.authentication.k8s.io/v1beta1","kind":"ExecCredential","spec":{"interactive":false}})");
 }
 
-TEST_CASE("a plugin that wants it is shown the cluster with its CA", "[kube]") {
+TEST_CASE("a plugin that requires it gets the cluster with its CA", "[kube]") {
     auto wants = plugin("v1");
     wants.cluster = Json::object({{"server", "https://h:1"}, {"config", Json()}});
     CHECK(
@@ -43,7 +43,7 @@ TEST_CASE("a plugin that wants it is shown the cluster with its CA", "[kube]") {
     CHECK_THAT(kube::encode_exec_info(wants, "", false), !Catch::Contains("certificate-authority-data"));
 }
 
-TEST_CASE("what the programs of clouds print is understood", "[kube]") {
+TEST_CASE("the outputs of cloud providers' programs are read", "[kube]") {
     struct Case {
         const char* name;
         const char* output;
@@ -92,7 +92,7 @@ TEST_CASE("what the programs of clouds print is understood", "[kube]") {
     }
 }
 
-TEST_CASE("a certificate may come in place of a token, and without an end", "[kube]") {
+TEST_CASE("a certificate may replace a token, and may have no expiry", "[kube]") {
     const std::string status = to_json(Json::object(
         {{"clientCertificateData", cert}, {"clientKeyData", key}, {"expirationTimestamp", Json()}}));
     const auto credential = kube::decode_exec_credential(answer(status), plugin());
@@ -103,7 +103,7 @@ TEST_CASE("a certificate may come in place of a token, and without an end", "[ku
     CHECK(!credential->expires);
 }
 
-TEST_CASE("what is no credential is refused without showing it", "[kube]") {
+TEST_CASE("an output that is no credential is refused without showing it", "[kube]") {
     struct Case {
         std::string output;
         const char* want;

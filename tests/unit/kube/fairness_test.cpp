@@ -15,10 +15,10 @@ void add_many(kube::WorkQueue& queue, const std::string& ns, int count) {
     for (int i = 0; i < count; ++i) queue.add(numbered(ns, i), t0);
 }
 
-// Of so many passes, one after the other.
-std::map<std::string, int> passes_by_namespace(kube::WorkQueue& queue, int passes) {
+// Starts and ends the next reconciles one after the other. Returns their number by namespace.
+std::map<std::string, int> reconciles_by_namespace(kube::WorkQueue& queue, int reconciles) {
     std::map<std::string, int> count;
-    for (int i = 0; i < passes; ++i) {
+    for (int i = 0; i < reconciles; ++i) {
         const auto key = queue.next(t0);
         if (!key) break;
         ++count[key->ns];
@@ -29,7 +29,7 @@ std::map<std::string, int> passes_by_namespace(kube::WorkQueue& queue, int passe
 
 }  // namespace
 
-TEST_CASE("a namespace with ten thousand keys keeps another one waiting for one pass", "[kube]") {
+TEST_CASE("a namespace with ten thousand keys delays another one by one reconcile", "[kube]") {
     kube::WorkQueue queue;
     add_many(queue, "crowded", 10'000);
     for (int i = 0; i < 100; ++i) REQUIRE(queue.next(t0));
@@ -38,20 +38,20 @@ TEST_CASE("a namespace with ten thousand keys keeps another one waiting for one 
     CHECK((first->ns == "quiet" || queue.next(t0)->ns == "quiet"));
 }
 
-TEST_CASE("namespaces get as many passes each, however many keys they have", "[kube]") {
+TEST_CASE("namespaces get the same number of reconciles, however many keys they have", "[kube]") {
     kube::WorkQueue queue;
     add_many(queue, "a", 1000);
     add_many(queue, "b", 50);
     add_many(queue, "c", 100);
-    CHECK(passes_by_namespace(queue, 90) == std::map<std::string, int>{{"a", 30}, {"b", 30}, {"c", 30}});
-    SECTION("and what one does not want goes to the others") {
-        CHECK(passes_by_namespace(queue, 1060) ==
+    CHECK(reconciles_by_namespace(queue, 90) == std::map<std::string, int>{{"a", 30}, {"b", 30}, {"c", 30}});
+    SECTION("a share that a namespace does not use goes to the others") {
+        CHECK(reconciles_by_namespace(queue, 1060) ==
               std::map<std::string, int>{{"a", 970}, {"b", 20}, {"c", 70}});
     }
-    SECTION("and one that was idle has saved nothing up") {
-        passes_by_namespace(queue, 600);
+    SECTION("an idle namespace saves nothing up") {
+        reconciles_by_namespace(queue, 600);
         add_many(queue, "b", 50);
-        CHECK(passes_by_namespace(queue, 40) == std::map<std::string, int>{{"a", 20}, {"b", 20}});
+        CHECK(reconciles_by_namespace(queue, 40) == std::map<std::string, int>{{"a", 20}, {"b", 20}});
     }
 }
 
@@ -65,7 +65,7 @@ TEST_CASE("keys of one namespace come out in the order in which they became due"
     CHECK(of_a == std::vector<std::string>{"job-0", "job-1", "job-2"});
 }
 
-TEST_CASE("a key that events want all the time gets some passes at once, and then one a second", "[kube]") {
+TEST_CASE("a key with constant events gets a few reconciles at once, and then one a second", "[kube]") {
     kube::WorkQueue queue;
     const Key key = {"ns", "patched-in-a-loop"};
     int passes = 0;
@@ -85,16 +85,16 @@ TEST_CASE("a key that events want all the time gets some passes at once, and the
     CHECK(in_a_minute <= 75);
 }
 
-TEST_CASE("passes are shared by what they cost, not by their number", "[kube]") {
+TEST_CASE("reconciles are shared by cost, not by number", "[kube]") {
     kube::WorkQueue queue(64, [](const Key& key) { return key.ns == "dear" ? 10 : 1; });
     add_many(queue, "dear", 100);
     add_many(queue, "cheap", 1000);
-    const auto count = passes_by_namespace(queue, 220);
+    const auto count = reconciles_by_namespace(queue, 220);
     CHECK(count.at("cheap") == 200);
     CHECK(count.at("dear") == 20);
 }
 
-TEST_CASE("the passes of one namespace, however slow, leave places for others", "[kube]") {
+TEST_CASE("slow reconciles of one namespace leave slots for others", "[kube]") {
     kube::WorkQueue queue(16);
     add_many(queue, "slow", 100);
     add_many(queue, "slower", 100);
@@ -124,9 +124,9 @@ TEST_CASE("few slots are not divided", "[kube]") {
     CHECK(queue.next(t0));
 }
 
-TEST_CASE("dear passes run side by side up to a limit, wait for each other in turn, and hold up no cheap one",
+TEST_CASE("expensive reconciles run side by side up to a limit, wait in turn, and delay no cheap one",
           "[kube]") {
-    // The name's first letter says what a pass costs.
+    // The first letter of the name gives the cost.
     kube::WorkQueue queue(64, [](const Key& key) -> std::int64_t {
         switch (key.name.front()) {
             case 'h': return 10'000;
@@ -161,7 +161,7 @@ TEST_CASE("dear passes run side by side up to a limit, wait for each other in tu
     CHECK(start_all() == std::vector<std::string>{"a/dear-1", "a/dear-2"});
 }
 
-TEST_CASE("a pass that was put off has cost nothing", "[kube]") {
+TEST_CASE("a deferred reconcile has no cost", "[kube]") {
     kube::WorkQueue queue(64, [](const Key& key) { return key.ns == "a" ? 100 : 1; });
     add_many(queue, "a", 2);
     add_many(queue, "b", 10);
@@ -177,13 +177,13 @@ TEST_CASE("a pass that was put off has cost nothing", "[kube]") {
     REQUIRE(key->ns == "a");
     queue.add(*key, t0 + 30s);
     queue.postpone(*key, t0 + 40s);
-    CHECK(queue.ready() == 11);  // what happened meanwhile is looked at together with the rest
+    CHECK(queue.ready() == 11);  // events meanwhile are merged into the same reconcile
     CHECK(queue.waiting() == 1);
     queue.add(*key, t0 + 31s);
-    CHECK(queue.waiting() == 0);  // and what happens later overtakes
+    CHECK(queue.waiting() == 0);  // and a later event makes it due at once
 }
 
-TEST_CASE("after a dear pass events bring the next one later", "[kube]") {
+TEST_CASE("after an expensive reconcile, events cause the next one later", "[kube]") {
     kube::WorkQueue queue(64, [](const Key&) { return 1000; });
     const Key key = {"ns", "large"};
     queue.add(key, t0);
@@ -191,12 +191,12 @@ TEST_CASE("after a dear pass events bring the next one later", "[kube]") {
     queue.add(key, t0);
     queue.done(key, t0);
     CHECK_FALSE(queue.next(t0));
-    CHECK(queue.next_wakeup() == t0 + 10s);  // 20 ms for each cost, less what is free
-    SECTION("but not what is due at a certain time") {
+    CHECK(queue.next_wakeup() == t0 + 10s);  // 20 ms for each unit of cost, except the free part
+    SECTION("but not keys that are due at a certain time") {
         queue.add_after(key, t0 + 3s);
         CHECK(queue.next(t0 + 3s) == key);
     }
-    SECTION("also when the key was forgotten meanwhile: its next object is of the same tenant") {
+    SECTION("also if the key was forgotten meanwhile: its next object belongs to the same tenant") {
         queue.forget(key);
         queue.add(key, t0 + 1s);
         CHECK_FALSE(queue.next(t0 + 9s));
@@ -204,11 +204,11 @@ TEST_CASE("after a dear pass events bring the next one later", "[kube]") {
     }
 }
 
-TEST_CASE("keys whose passes are long ago take no memory", "[kube]") {
+TEST_CASE("keys without recent reconciles use no memory", "[kube]") {
     kube::EventLimit limit;
     for (int i = 0; i < 100'000; ++i) limit.spend(numbered("ns", i), 1, t0 + i * 10ms);
     CHECK(limit.size() <= 400);
-    SECTION("also when nothing happens after very many at once") {
+    SECTION("also if nothing happens after very many at once") {
         for (int i = 0; i < 10'000; ++i) limit.spend(numbered("ns", i), 1, t0 + 2h);
         limit.forget_old(t0 + 2h + 500ms);
         CHECK(limit.size() == 10'000);

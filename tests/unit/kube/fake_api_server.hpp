@@ -1,5 +1,5 @@
 #pragma once
-// An API server whose answers a test scripts; it records what it was asked.
+// An API server whose answers a test scripts. It records the requests.
 #include <deque>
 #include <functional>
 #include <string>
@@ -9,7 +9,7 @@
 #include "kube/client/api_server.hpp"
 #include "support/virtual_clock.hpp"
 
-/// The API server's own form of an error, as the client hands it on.
+/// Returns an error in the form of the API server, as the client returns it.
 inline api::Error refusal(int http_status, api::Errc code, std::string message = "no") {
     return {.code = code, .message = std::move(message), .http_status = http_status};
 }
@@ -23,13 +23,13 @@ public:
     using Happening = std::variant<std::string, Closed, Silence, api::Error, std::chrono::milliseconds>;
     using Script = std::vector<Happening>;
 
-    /// What send() answers; by default 404.
+    /// Answers send(); by default with 404.
     std::function<api::Result<kube::Response>(const kube::Request&)> answer = [](const kube::Request&) {
         return api::Result<kube::Response>(refusal(404, api::Errc::not_found));
     };
-    /// How long an answer takes.
+    /// The time that an answer takes.
     std::chrono::milliseconds delay{0};
-    /// What one watch after the other brings; when none is left, an endless silence.
+    /// The scripts of the watches, in order. Further watches stay silent.
     std::deque<api::Result<Script>> watches;
     std::vector<kube::Request> requests;
     int open_watches = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// The API server's side of one Lease.
+// The API server's part of one Lease.
 #include <optional>
 #include <string>
 #include <utility>
@@ -37,7 +37,7 @@ struct FakeLease {
         (*lease)["metadata"]["annotations"]["edited"] = "yes";
         stored();
     }
-    /// A field of the spec as text; "" if it is not there.
+    /// Returns a field of the spec as text; "" if it is absent.
     std::string spec(const std::string& field) const {
         const api::Json& value = std::as_const(*lease)["spec"][field];
         if (value.is_null()) return "";

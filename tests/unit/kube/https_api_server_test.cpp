@@ -132,7 +132,7 @@ struct Room {
 
 }  // namespace
 
-TEST_CASE("a request has the user agent and what it carries", "[kube]") {
+TEST_CASE("a request has the user agent and its own headers", "[kube]") {
     Room room;
     room.wire.answers.push_back(net::HttpResponse{.status = 201, .body = "{}"});
     const auto response = room.send(
@@ -151,7 +151,7 @@ TEST_CASE("a request has the user agent and what it carries", "[kube]") {
     CHECK(room.told == Told{"PATCH 201"});
 }
 
-TEST_CASE("refusals and broken connections are errors", "[kube]") {
+TEST_CASE("error statuses and broken connections are errors", "[kube]") {
     Room room;
     room.wire.answers = {
         net::HttpResponse{.status = 404,
@@ -182,9 +182,9 @@ TEST_CASE("a missing permission is distinguished from other refusals", "[kube]")
     CHECK(room.told == Told{"GET secrets 403", said, "GET secrets 403", "WATCH secrets 403", said});
 }
 
-TEST_CASE("a 401 makes us read the token again", "[kube]") {
+TEST_CASE("a 401 makes the client read the token again", "[kube]") {
     Room room;
-    SECTION("and ask once more when it has changed") {
+    SECTION("and send the request once more if the token has changed") {
         room.wire.answers = {net::HttpResponse{.status = 401}, net::HttpResponse{.status = 200}};
         room.files["token"] = "t2";
         CHECK(room.send());
@@ -282,7 +282,7 @@ TEST_CASE("a 401 makes a plugin run again, once", "[kube]") {
         CHECK(room.send().error().code == Errc::unauthorized);
         CHECK(room.wire.requests.size() == 1);
     }
-    SECTION("and its failure is what users see, as long as it lasts") {
+    SECTION("and users see its failure as long as it lasts") {
         room.tokens = {"", "", "t3"};
         room.wire.answers = {refused};
         CHECK(room.send().error().message == "the credential plugin login failed");
@@ -300,7 +300,7 @@ TEST_CASE("a 401 makes a plugin run again, once", "[kube]") {
     }
 }
 
-TEST_CASE("files that change on disk are taken up", "[kube]") {
+TEST_CASE("changed files are used", "[kube]") {
     Room room;
     room.files["token"] = "t2";
     room.files["ca"] = "-----BEGIN 2";
@@ -326,7 +326,7 @@ TEST_CASE("files that change on disk are taken up", "[kube]") {
     CHECK(room.take() == Told{"GET 200"});
 }
 
-TEST_CASE("certificates are looked at every second while requests stay without an answer", "[kube]") {
+TEST_CASE("certificates are checked every second while requests get no answer", "[kube]") {
     Room room;
     room.send();
     room.files["ca"] = "-----BEGIN 2";
@@ -391,7 +391,7 @@ TEST_CASE("each answer with a date is reported with its round trip, whatever its
     }
 }
 
-TEST_CASE("a watch hands out whole lines", "[kube]") {
+TEST_CASE("a watch returns whole lines", "[kube]") {
     Room room;
     const kube::Request request = {.target = "/w", .accept = "special", .idle_timeout = 77s};
     SECTION("however they arrive") {
@@ -420,7 +420,7 @@ TEST_CASE("a watch hands out whole lines", "[kube]") {
     }
 }
 
-TEST_CASE("fetch parses, and says whose answer was broken", "[kube]") {
+TEST_CASE("fetch() parses, and its error names the request with the broken answer", "[kube]") {
     Room room;
     room.wire.answers = {net::HttpResponse{.body = R"({"a":1})"}, net::HttpResponse{.body = "{"},
                          net::HttpResponse{.status = 404}};
@@ -435,7 +435,7 @@ TEST_CASE("fetch parses, and says whose answer was broken", "[kube]") {
     CHECK(room.await(kube::fetch(*room.server, request)).error().code == Errc::not_found);
 }
 
-TEST_CASE("broken credentials stop the start", "[kube]") {
+TEST_CASE("broken credentials prevent the start", "[kube]") {
     boost::asio::io_context context;
     VirtualClock clock(context);
     const auto server = kube::make_https_api_server(

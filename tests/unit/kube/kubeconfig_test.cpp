@@ -1,4 +1,4 @@
-// The files of $KUBECONFIG as one configuration, in the way of kubectl.
+// The files of $KUBECONFIG are merged as kubectl does.
 #include "kube/client/kubeconfig.hpp"
 
 #include <catch2/catch.hpp>
@@ -61,7 +61,7 @@ kube::ClusterConfig merged(const std::vector<KubeconfigFile>& files, const Kubec
     return **config;
 }
 
-// A kubeconfig whose only user has these fields.
+// Returns a kubeconfig whose only user has these fields.
 std::vector<KubeconfigFile> with_user(const std::string& user, const std::string& cluster = "") {
     return {{.name = "/home/me/.kube/config",
              .text = R"(kind: Config
@@ -80,7 +80,7 @@ std::string error_of(const std::vector<KubeconfigFile>& files, const KubeconfigC
 
 }  // namespace
 
-TEST_CASE("of entries with one name that of the first file counts", "[kube]") {
+TEST_CASE("of entries with the same name, the first file's counts", "[kube]") {
     const auto config = merged({first, second, third});
     CHECK(config.host == "one");
     CHECK(config.ns == "team-a");
@@ -90,19 +90,19 @@ TEST_CASE("of entries with one name that of the first file counts", "[kube]") {
     CHECK(turned.ns.empty());
 }
 
-TEST_CASE("the first file that sets a current context decides", "[kube]") {
+TEST_CASE("the first file with a current context sets it", "[kube]") {
     CHECK(merged({third, first, second}).token.file == "/two/token");
     CHECK(merged({second, third}).host == "other");
 }
 
-TEST_CASE("a relative path belongs to the folder of its file", "[kube]") {
+TEST_CASE("a relative path is relative to the directory of its file", "[kube]") {
     const auto config = merged({first, second, third}, {.context = "second"});
     CHECK(config.ca.file == "/one/ca.pem");
     CHECK(config.token.file == "/two/token");
     CHECK(merged({{.name = "config", .text = first.text}}, {.context = "shared"}).ca.file == "ca.pem");
 }
 
-TEST_CASE("options replace what the kubeconfig chooses", "[kube]") {
+TEST_CASE("options override the kubeconfig", "[kube]") {
     const std::vector<KubeconfigFile> files = {first, second};
     CHECK(merged(files, {.context = "second"}).token.file == "/two/token");
     CHECK(merged(files, {.cluster = "other"}).host == "other");
@@ -120,14 +120,14 @@ TEST_CASE("options replace what the kubeconfig chooses", "[kube]") {
     CHECK(merged({}, {.server = "http://127.0.0.1:8001"}).source == "--server");
 }
 
-TEST_CASE("nothing chooses a cluster in files without a current context", "[kube]") {
+TEST_CASE("files without a current context are an error", "[kube]") {
     CHECK(merge({})->has_value() == false);
     CHECK(merge({first})->has_value() == false);
     CHECK(merge({{.name = "empty", .text = ""}, first})->has_value() == false);
     CHECK(merge({first}, {.user = "u"})->has_value() == false);
 }
 
-TEST_CASE("a name that is not in the kubeconfig is an error that names it", "[kube]") {
+TEST_CASE("the error about a missing name has that name", "[kube]") {
     struct Case {
         KubeconfigChoice choice;
         const char* want;
@@ -148,7 +148,7 @@ TEST_CASE("a name that is not in the kubeconfig is an error that names it", "[ku
           "/one/config:/x: current-context names \"gone\", which is not in contexts");
 }
 
-TEST_CASE("a file that cannot be read is an error although another would do", "[kube]") {
+TEST_CASE("an unreadable file is an error even if another one would suffice", "[kube]") {
     CHECK_THAT(error_of({second, {.name = "/bad", .text = "a: ["}}),
                Catch::StartsWith("/bad is not valid YAML"));
     CHECK_THAT(error_of({second, {.name = "/bad", .text = "kind: Pod"}}),
@@ -166,7 +166,7 @@ TEST_CASE("credentials are not used over plain HTTP", "[kube]") {
     CHECK(!merged(plugin, {.server = "http://127.0.0.1:8001"}).exec);
 }
 
-TEST_CASE("impersonation comes from the user, and options go before it", "[kube]") {
+TEST_CASE("the user's impersonation is used, and options override it", "[kube]") {
     const auto files =
         with_user("{as: a, as-uid: '7', as-groups: [g, h], as-user-extra: {scopes: [read, write]}}");
     const auto as = merged(files).as;
@@ -183,7 +183,7 @@ TEST_CASE("impersonation comes from the user, and options go before it", "[kube]
     CHECK_THAT(error_of(with_user("{as-groups: [g]}")), Catch::Contains("users[u].user.as is not set"));
 }
 
-TEST_CASE("a proxy is taken from the cluster", "[kube]") {
+TEST_CASE("the proxy of the cluster is used", "[kube]") {
     const auto config = merged(with_user("{}", ", proxy-url: 'http://me:p%40ss@proxy:3128/'"));
     REQUIRE(config.proxy);
     CHECK(config.proxy->host == "proxy");
@@ -200,7 +200,7 @@ TEST_CASE("a proxy is taken from the cluster", "[kube]") {
 
 // As `aws eks update-kubeconfig`, `gcloud container clusters get-credentials` and `kubelogin
 // convert-kubeconfig` write them.
-TEST_CASE("the plugins of clouds are understood", "[kube]") {
+TEST_CASE("plugins of cloud providers are read", "[kube]") {
     SECTION("Amazon") {
         const auto exec = merged(with_user(R"(
     exec:
@@ -264,7 +264,7 @@ TEST_CASE("the plugins of clouds are understood", "[kube]") {
     }
 }
 
-TEST_CASE("a plugin's command is found by its folder or by the PATH", "[kube]") {
+TEST_CASE("a plugin's command is relative to its file or in the PATH", "[kube]") {
     const auto command = [](const std::string& file, const std::string& text) {
         auto files = with_user(
             "{exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, "
@@ -279,14 +279,14 @@ TEST_CASE("a plugin's command is found by its folder or by the PATH", "[kube]") 
     CHECK(command("config", "./aws") == "./aws");
 }
 
-TEST_CASE("another credential goes before a plugin", "[kube]") {
+TEST_CASE("other credentials take precedence over a plugin", "[kube]") {
     const std::string exec = "exec: {command: aws}";
     CHECK(!merged(with_user("{token: t, " + exec + "}")).exec);
     CHECK(!merged(with_user("{tokenFile: t, " + exec + "}")).exec);
     CHECK(!merged(with_user("{client-certificate: c, client-key: k, " + exec + "}")).exec);
 }
 
-TEST_CASE("a plugin that cannot be run as it says is an error", "[kube]") {
+TEST_CASE("a plugin that cannot run with its settings is an error", "[kube]") {
     const std::string v1 = "apiVersion: client.authentication.k8s.io/v1, command: x";
     const std::string beta = "apiVersion: client.authentication.k8s.io/v1beta1, command: x";
     const std::pair<std::string, const char*> cases[] = {
@@ -310,7 +310,7 @@ TEST_CASE("a plugin that cannot be run as it says is an error", "[kube]") {
                    Catch::StartsWith("/home/me/.kube/config: users[u].user." + std::string(want)));
 }
 
-TEST_CASE("an install hint comes without control characters", "[kube]") {
+TEST_CASE("an install hint is shown without control characters", "[kube]") {
     const auto exec =
         merged(with_user("{exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: x, "
                          "installHint: \"a\\e[31mb\\r\\n c\\x7f\\u0085d\\u00e9\"}}"))

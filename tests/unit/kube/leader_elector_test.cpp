@@ -20,7 +20,7 @@ struct World {
     FakeLease lease;
 };
 
-// One process that stands for election.
+// One candidate for the lease.
 struct Process {
     World& world;
     std::string name;
@@ -72,7 +72,7 @@ struct Process {
 
 }  // namespace
 
-TEST_CASE("an elector leads, and hands over on a clean stop", "[kube]") {
+TEST_CASE("an elector leads, and releases the lease on an orderly stop", "[kube]") {
     World world;
     Process a(world, "a");
     world.clock.run();
@@ -89,10 +89,10 @@ TEST_CASE("an elector leads, and hands over on a clean stop", "[kube]") {
     CHECK(!a.elector.leading());
     CHECK(b.elector.leading());
     CHECK(b.take() == Told{"holder ", "started"});
-    CHECK(a.take().empty());  // a clean stop is no loss
+    CHECK(a.take().empty());  // an orderly stop is no loss
 }
 
-TEST_CASE("an elector takes over from one that vanished", "[kube]") {
+TEST_CASE("an elector takes over the lease of a process that has disappeared", "[kube]") {
     World world;
     auto a = std::make_unique<Process>(world, "a");
     world.clock.run();
@@ -105,7 +105,7 @@ TEST_CASE("an elector takes over from one that vanished", "[kube]") {
     CHECK(b.elector.leading());
 }
 
-TEST_CASE("an elector that cannot renew stops in time", "[kube]") {
+TEST_CASE("an elector that cannot renew stops leading in time", "[kube]") {
     World world;
     Process a(world, "a");
     world.clock.run();
@@ -127,7 +127,7 @@ TEST_CASE("an elector that cannot renew stops in time", "[kube]") {
         CHECK(!a.elector.leading());
         CHECK(a.told.front() == "stopped");
     }
-    SECTION("a stopped process knows at once") {
+    SECTION("a process that was stopped and continues does not lead") {
         world.clock.freeze_for(10s);
         CHECK(!a.elector.leading());
         Process b(world, "b");
@@ -137,7 +137,7 @@ TEST_CASE("an elector that cannot renew stops in time", "[kube]") {
     }
 }
 
-TEST_CASE("a lapse that is over when it is noticed is told all the same", "[kube]") {
+TEST_CASE("a gap in leadership is reported even if it is over when it is noticed", "[kube]") {
     World world;
     Process a(world, "a");
     world.clock.run();
@@ -147,7 +147,7 @@ TEST_CASE("a lapse that is over when it is noticed is told all the same", "[kube
     world.clock.run_for(7s);
     CHECK(a.take() == Told{"trouble refused"});
     // The renewal of second 8 is answered in second 9, but the process sleeps until second 11. It did not
-    // lead from second 10 on, and does again with that answer.
+    // lead from second 10 on, and leads again with that answer.
     a.server.answer = good;
     a.server.delay = 1s;
     world.clock.run_for(1s);
@@ -158,7 +158,7 @@ TEST_CASE("a lapse that is over when it is noticed is told all the same", "[kube
     CHECK(a.take() == Told{"stopped", "started", "trouble is over"});
 }
 
-TEST_CASE("trouble is reported once, and its end", "[kube]") {
+TEST_CASE("an error and its end are reported once", "[kube]") {
     World world;
     Process a(world, "a");
     const auto good = a.server.answer;
@@ -188,7 +188,7 @@ TEST_CASE("trouble is reported once, and its end", "[kube]") {
     CHECK(std::count(told.begin(), told.end(), "trouble no namespace") == 1);
 }
 
-TEST_CASE("giving the lease back survives what a cancelled renewal left behind", "[kube]") {
+TEST_CASE("the release of the lease works after a cancelled renewal", "[kube]") {
     World world;
     Process a(world, "a");
     world.clock.run();
@@ -198,7 +198,7 @@ TEST_CASE("giving the lease back survives what a cancelled renewal left behind",
         a.release();
         CHECK(world.lease.spec("holderIdentity").empty());
     }
-    SECTION("the lease is somebody else's") {
+    SECTION("the lease has another holder") {
         a.cancel();
         world.lease.set("holderIdentity", "b");
         a.release();

@@ -36,7 +36,7 @@ std::optional<api::Result<kube::Response>> send(kube::ApiServer& server, std::st
 
 }  // namespace
 
-TEST_CASE("a process that lost its lease still reads, but writes nothing") {
+TEST_CASE("a process without the lease reads, but writes nothing") {
     Recorder recorder;
     bool leading = true;
     kube::LeaderOnly guard(recorder, [&] { return leading; });

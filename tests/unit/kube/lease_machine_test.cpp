@@ -15,16 +15,16 @@ namespace {
 const kube::SteadyTime t0 = kube::SteadyTime(1000h);
 const api::ObjectKey key = {"ns", "lease"};
 
-// One candidate, driven by hand.
+// One candidate; the test makes each step.
 struct Candidate {
     FakeLease& server;
     std::string name;
-    // Clocks of machines disagree; nothing may depend on it.
+    // Clocks of machines differ; the result must not depend on them.
     std::chrono::seconds wall_skew{0};
     kube::LeaseMachine machine{key, name};
     bool cut_off = false;
 
-    // What is due by `now`.
+    // Returns the requests that are due by `now`.
     void live_until(kube::SteadyTime now) {
         while (machine.next().at <= now) step(std::max(machine.next().at, asleep_until));
     }
@@ -39,7 +39,7 @@ struct Candidate {
 
 }  // namespace
 
-TEST_CASE("the first candidate makes the lease and leads", "[kube]") {
+TEST_CASE("the first candidate creates the lease and leads", "[kube]") {
     FakeLease server;
     Candidate a{server, "a"};
     CHECK(!a.machine.leading(t0));
@@ -68,7 +68,7 @@ TEST_CASE("a leader renews every two seconds with one request", "[kube]") {
 TEST_CASE("another candidate waits, and takes over", "[kube]") {
     FakeLease server;
     Candidate a{server, "a"};
-    // Its wall clock is an hour ahead or behind: that must not matter.
+    // Its wall clock is an hour ahead or behind, which must not matter.
     const auto skew = GENERATE(0s, 3600s, -3600s);
     Candidate b{server, "b", skew};
     a.live_until(t0);
@@ -100,7 +100,7 @@ TEST_CASE("another candidate waits, and takes over", "[kube]") {
         CHECK(server.spec("leaseTransitions") == "1");
         CHECK(server.spec("holderIdentity") == "b");
 
-        // The stopped process wakes up as a former leader.
+        // The stopped process continues as a former leader.
         CHECK(!a.machine.leading(end + 20s));
         a.asleep_until = end + 20s;
         a.live_until(end + 20s);
@@ -111,7 +111,7 @@ TEST_CASE("another candidate waits, and takes over", "[kube]") {
 }
 
 TEST_CASE("there are never two leaders", "[kube]") {
-    // Whoever leads is cut off at every possible moment; the other one takes over, in turns.
+    // The leader is cut off at every moment, and the other one takes over, in turns.
     for (const auto cut_at : {20s, 21s, 22s, 23s}) {
         FakeLease server;
         Candidate a{server, "a"};
@@ -132,7 +132,7 @@ TEST_CASE("there are never two leaders", "[kube]") {
     }
 }
 
-TEST_CASE("a leader that cannot renew gives up after ten seconds", "[kube]") {
+TEST_CASE("a leader that cannot renew stops leading after ten seconds", "[kube]") {
     FakeLease server;
     Candidate a{server, "a"};
     a.live_until(t0);
@@ -142,14 +142,14 @@ TEST_CASE("a leader that cannot renew gives up after ten seconds", "[kube]") {
     a.live_until(t0 + 9s);
     CHECK(a.machine.leading(t0 + 9999ms));
     CHECK(!a.machine.leading(t0 + 10s));
-    SECTION("and leads again when no other came") {
+    SECTION("and leads again if no other took the lease") {
         a.live_until(t0 + 12s);
         a.cut_off = false;
         a.live_until(t0 + 14s);
         CHECK(a.machine.leading(t0 + 14s));
         CHECK(server.spec("leaseTransitions") == "0");
     }
-    SECTION("a renewal counts from when it was asked for") {
+    SECTION("a renewal counts from the time of its request") {
         Candidate slow{server, "a"};
         slow.machine.answered(t0, server.handle(slow.machine.request(t0, VirtualClock::wall_start)));
         const auto take = slow.machine.request(t0, VirtualClock::wall_start);
@@ -171,20 +171,20 @@ TEST_CASE("lost updates", "[kube]") {
         CHECK(std::as_const(*server.lease)["metadata"]["annotations"]["edited"] == Json("yes"));
         CHECK(server.spec("holderIdentity") == "a");
     }
-    SECTION("another holder takes the lease: it stops at once") {
+    SECTION("another holder takes the lease: it stops leading at once") {
         server.set("holderIdentity", "thief");
         a.live_until(t0 + 2s + 500ms);
         CHECK(!a.machine.leading(t0 + 2s + 500ms));
         CHECK(a.machine.holder() == "thief");
         CHECK(server.spec("holderIdentity") == "thief");
     }
-    SECTION("a user deletes the lease: it is made again") {
+    SECTION("a user deletes the lease: it is created again") {
         server.lease.reset();
         a.live_until(t0 + 5s);
         CHECK(a.machine.leading(t0 + 5s));
         CHECK(server.spec("holderIdentity") == "a");
     }
-    SECTION("a renewal that was done but whose answer was lost") {
+    SECTION("a renewal was stored but its answer was lost") {
         const auto renewal = a.machine.request(t0 + 2s, VirtualClock::wall_start);
         REQUIRE(server.handle(renewal));
         a.machine.answered(t0 + 3s, refusal(0, Errc::unavailable));
@@ -208,7 +208,7 @@ TEST_CASE("lost updates", "[kube]") {
     }
 }
 
-TEST_CASE("a lease of client-go is respected and taken over", "[kube]") {
+TEST_CASE("a lease of client-go is honoured, and taken over when it has expired", "[kube]") {
     FakeLease server;
     server.lease = *api::parse_json(
         R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease",
@@ -216,7 +216,7 @@ TEST_CASE("a lease of client-go is respected and taken over", "[kube]") {
             "spec":{"holderIdentity":"trainer-7d_abc","leaseDurationSeconds":15,"leaseTransitions":4,
                     "acquireTime":"2020-01-01T00:00:00.000000Z","renewTime":"2020-01-01T00:00:00.000000Z"}})");
     Candidate a{server, "a"};
-    SECTION("although its time looks long ago") {
+    SECTION("although its time seems long past") {
         a.live_until(t0 + 14s);
         CHECK(!a.machine.leading(t0 + 14s));
         a.live_until(t0 + 17s);
@@ -232,13 +232,13 @@ TEST_CASE("a lease of client-go is respected and taken over", "[kube]") {
         a.live_until(t0 + 62s);
         CHECK(a.machine.leading(t0 + 62s));
     }
-    SECTION("as client-go leaves it behind on a clean stop") {
+    SECTION("as client-go leaves it after an orderly stop") {
         server.set("holderIdentity", "");
         server.set("leaseDurationSeconds", 1);
         a.live_until(t0);
         CHECK(a.machine.leading(t0));
     }
-    SECTION("an odd one is taken") {
+    SECTION("a lease with invalid fields is taken") {
         for (const char* spec : {"null", "{}", R"({"holderIdentity":7,"leaseTransitions":"x"})"}) {
             (*server.lease)["spec"] = *api::parse_json(spec);
             Candidate b{server, "b"};
@@ -248,7 +248,7 @@ TEST_CASE("a lease of client-go is respected and taken over", "[kube]") {
     }
 }
 
-TEST_CASE("trouble with the lease does not spin", "[kube]") {
+TEST_CASE("errors of the lease cause no busy loop", "[kube]") {
     FakeLease server;
     Candidate a{server, "a"};
     auto error = refusal(429, Errc::unavailable);

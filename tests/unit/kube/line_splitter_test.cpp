@@ -30,7 +30,7 @@ TEST_CASE("a stream of lines may be cut anywhere", "[kube]") {
     }
 }
 
-TEST_CASE("lines may wait in the splitter", "[kube]") {
+TEST_CASE("lines may stay in the splitter", "[kube]") {
     kube::LineSplitter splitter;
     splitter.feed("a\nb\nc");
     CHECK(splitter.next() == "a");

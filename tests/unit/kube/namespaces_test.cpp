@@ -7,7 +7,7 @@
 
 namespace {
 
-// What --help shows, "ok", or the error.
+// Returns what --help prints, "ok", or the error.
 std::string parse(kube::Namespaces& namespaces, const std::vector<const char*>& arguments) {
     net::Options options("prog", "Does things.", "1.2.3");
     kube::add_namespaces(options, namespaces);
@@ -19,7 +19,7 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("without the option all namespaces are looked after", "[kube]") {
+TEST_CASE("without --namespaces all namespaces are watched", "[kube]") {
     kube::Namespaces namespaces;
     CHECK(parse(namespaces, {}) == "ok");
     CHECK(!namespaces.is_limited());
@@ -31,7 +31,7 @@ TEST_CASE("without the option all namespaces are looked after", "[kube]") {
     CHECK(help.find("after all (default") == std::string::npos);
 }
 
-TEST_CASE("with it those that are named, and no other", "[kube]") {
+TEST_CASE("with --namespaces only those are watched", "[kube]") {
     for (const std::vector<const char*>& arguments : {std::vector<const char*>{"--namespaces=team-a,b2"},
                                                       {"--namespaces", "team-a", "--namespaces=b2"}}) {
         kube::Namespaces namespaces;
@@ -45,7 +45,7 @@ TEST_CASE("with it those that are named, and no other", "[kube]") {
     }
 }
 
-TEST_CASE("lists of namespaces that make no sense are refused", "[kube]") {
+TEST_CASE("invalid lists of namespaces are refused", "[kube]") {
     const std::string long_name(64, 'a');
     const std::string empty = "must be names of namespaces separated by commas, none of them empty";
     const auto no_name = [](const std::string& name) {

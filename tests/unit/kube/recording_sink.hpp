@@ -4,7 +4,7 @@
 
 #include "kube/watch/watch_machine.hpp"
 
-/// Writes down what it is told, one word per call: "listing", "+ns/name@7", "-ns/name@8", "synced@9", ">10".
+/// Records its calls, one word each: "listing", "+ns/name@7", "-ns/name@8", "synced@9", ">10".
 class RecordingSink final : public kube::Sink {
 public:
     void listing() override { told.push_back("listing"); }
@@ -17,7 +17,7 @@ public:
     void synced(const std::string& version) override { told.push_back("synced@" + version); }
     void bookmark(const std::string& version) override { told.push_back(">" + version); }
 
-    /// And forgets it.
+    /// Returns the record and clears it.
     std::vector<std::string> take() { return std::exchange(told, {}); }
 
     std::vector<std::string> told;
@@ -25,7 +25,7 @@ public:
 
 using Told = std::vector<std::string>;
 
-/// Lines of a watch.
+/// Returns lines of a watch.
 inline std::string event(const std::string& type, const std::string& name, const std::string& version,
                          const std::string& more = "") {
     return R"({"type":")" + type + R"(","object":{"metadata":{"namespace":"ns","name":")" + name +

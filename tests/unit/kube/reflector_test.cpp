@@ -42,7 +42,7 @@ struct Room {
         CHECK(server.open_watches == 0);
         CHECK(clock.sleepers() == 0);
     }
-    // Targets of the requests so far, without the path; and forgets them.
+    // Returns the targets of the requests so far, without the path, and clears them.
     std::vector<std::string> asked() {
         std::vector<std::string> queries;
         for (const auto& request : server.requests) {
@@ -87,7 +87,7 @@ TEST_CASE("a reflector lists, watches, and resumes", "[kube]") {
     CHECK(room.server.open_watches == 1);
 }
 
-TEST_CASE("a reflector waits for whatever is not there yet, and says so once", "[kube]") {
+TEST_CASE("a reflector waits for a kind that is not served, and reports it once", "[kube]") {
     Room room;
     for (int i = 0; i < 5; ++i) room.server.watches.push_back(refusal(0, Errc::unavailable, "refused"));
     room.server.watches.push_back(refusal(503, Errc::unavailable, "starting"));
@@ -98,7 +98,7 @@ TEST_CASE("a reflector waits for whatever is not there yet, and says so once", "
     room.clock.run_for(10min);
     CHECK(room.asked().size() == 18);
     const std::string who = "trainjobs.trainer.kubeflow.org: ";
-    // Other words for the same trouble are no news; the last line comes once it works.
+    // Another message for the same error is not reported; the last line comes once it works.
     CHECK(room.changes == Told{who + "refused", who + "no CRD", who + "RBAC", who + "works"});
     CHECK(room.reflector.synced());
 }
@@ -117,7 +117,7 @@ TEST_CASE("a reflector falls back to pages", "[kube]") {
     CHECK(room.changes == Told{works});
 }
 
-TEST_CASE("a reflector lists again when its place is lost", "[kube]") {
+TEST_CASE("a reflector lists again when its resource version has expired", "[kube]") {
     Room room;
     room.server.watches = {
         Script{event("ADDED", "a", "5"), end_of_list("9"), 10s, error_event(410, "Expired")},
@@ -128,7 +128,7 @@ TEST_CASE("a reflector lists again when its place is lost", "[kube]") {
     CHECK(room.changes == Told{works});
 }
 
-TEST_CASE("a burst of lines lets others have their turn", "[kube]") {
+TEST_CASE("between the lines of a burst, other handlers run", "[kube]") {
     Room room;
     Script script;
     for (int i = 0; i < 1000; ++i)
@@ -147,7 +147,7 @@ TEST_CASE("a burst of lines lets others have their turn", "[kube]") {
     CHECK(room.sink.told.size() == 1002);
 }
 
-TEST_CASE("large objects that are here at once let others have their turn after each", "[kube]") {
+TEST_CASE("after each large object, other handlers run", "[kube]") {
     Room room;
     Script script;
     for (int i = 0; i < 20; ++i)
@@ -168,8 +168,8 @@ TEST_CASE("large objects that are here at once let others have their turn after 
     CHECK(most_in_a_turn <= 2);  // the first comes with the beginning of the list
 }
 
-TEST_CASE("a reflector that is cancelled leaves nothing behind", "[kube]") {
-    // ~Room checks it: within a silent watch, within a pause, and before the first step.
+TEST_CASE("a cancelled reflector releases everything", "[kube]") {
+    // ~Room checks it: during a silent watch, during a pause, and before the first step.
     SECTION("watching") {
         Room room;
         room.server.watches = {Script{end_of_list("9"), Silence{}}};
@@ -185,7 +185,7 @@ TEST_CASE("a reflector that is cancelled leaves nothing behind", "[kube]") {
     SECTION("at once") { Room room; }
 }
 
-TEST_CASE("watches that end in order and watches that break are counted apart", "[kube]") {
+TEST_CASE("watches that the server ends and watches that break are counted separately", "[kube]") {
     Room room;
     CHECK(!room.reflector.works());
     room.server.watches = {Script{end_of_list("9"), 400s, Closed{}},
@@ -207,7 +207,7 @@ TEST_CASE("a watch that is never opened is not healthy, and has no restarts", "[
 
 namespace {
 
-// One reflector for each of two namespaces, which are asked for in this order, and one for runtimes.
+// One reflector for each of two namespaces, requested in this order, and one for runtimes.
 struct Spaces {
     boost::asio::io_context context;
     VirtualClock clock{context};
@@ -245,7 +245,7 @@ const std::string no_list = "no list yet of trainjobs.trainer.kubeflow.org in ";
 
 }  // namespace
 
-TEST_CASE("a reflector of one namespace asks for no more than that", "[kube]") {
+TEST_CASE("a reflector of one namespace requests only that", "[kube]") {
     Spaces spaces;
     spaces.server.watches = {refusal(400, Errc::invalid), complete, complete};
     spaces.run();
@@ -255,7 +255,7 @@ TEST_CASE("a reflector of one namespace asks for no more than that", "[kube]") {
                request.target.starts_with("/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes?")));
 }
 
-TEST_CASE("readiness waits for every namespace but those that refuse us while others do not", "[kube]") {
+TEST_CASE("readiness waits for every namespace, except forbidden ones while others work", "[kube]") {
     struct Case {
         const char* name;
         std::deque<api::Result<Script>> watches;  // of a, b and the runtimes

@@ -110,7 +110,7 @@ TEST_CASE("requests carry their preconditions", "[kube]") {
     }
 }
 
-TEST_CASE("a path is about a resource, without names", "[kube]") {
+TEST_CASE("the resource of a path is found, without names", "[kube]") {
     struct Case {
         std::string target;
         std::string want;

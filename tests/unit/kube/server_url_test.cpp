@@ -4,7 +4,7 @@
 
 #include "support/printers.hpp"
 
-TEST_CASE("server URLs are taken apart", "[kube]") {
+TEST_CASE("server URLs are split into their parts", "[kube]") {
     struct Case {
         const char* text;
         bool tls;
@@ -33,7 +33,7 @@ TEST_CASE("server URLs are taken apart", "[kube]") {
     }
 }
 
-TEST_CASE("broken server URLs are explained", "[kube]") {
+TEST_CASE("an error about a server URL names the reason", "[kube]") {
     for (const char* text : {"", "10.0.0.1:6443", "ftp://x", "https://", "https://:6443",
                              "https://x:", "https://x:0", "https://x:65536", "https://x:6443a",
                              "https://[::1", "https://[::1]6443", "https://x?y=z", "https://user:secret@x"}) {

@@ -20,7 +20,7 @@ std::string status(int code, const std::string& reason, const std::string& messa
 
 }  // namespace
 
-TEST_CASE("every answer says what to do", "[kube]") {
+TEST_CASE("every status has an error code", "[kube]") {
     struct Case {
         int status;
         Errc want;
@@ -46,7 +46,7 @@ TEST_CASE("every answer says what to do", "[kube]") {
     }
 }
 
-TEST_CASE("an object that is there although the request says that it is not is a conflict", "[kube]") {
+TEST_CASE("AlreadyExists for a create is a conflict", "[kube]") {
     const auto taken = error(
         422,
         status(
@@ -60,7 +60,7 @@ TEST_CASE("an object that is there although the request says that it is not is a
     CHECK(error(422, status(422, "Invalid", "no", other)).code == Errc::invalid);
 }
 
-TEST_CASE("the server's words are kept", "[kube]") {
+TEST_CASE("the server's message is kept", "[kube]") {
     SECTION("message and reason") {
         const auto got = error(409, status(409, "AlreadyExists", "jobsets \\\"x\\\" already exists"));
         CHECK(got.message == "jobsets \"x\" already exists");
@@ -78,14 +78,14 @@ TEST_CASE("the server's words are kept", "[kube]") {
     SECTION("a Status without a message") {
         CHECK(error(500, status(500, "InternalError", "")).message == "InternalError");
     }
-    SECTION("what is no Status is quoted, and cut") {
+    SECTION("a body that is no Status is quoted and cut") {
         CHECK(error(404, "404 page not found\n").message == "HTTP status 404: 404 page not found");
         CHECK(error(502, "").message == "HTTP status 502");
         CHECK(error(502, "a\x01\r\nb").message == "HTTP status 502: a   b");
         CHECK(error(502, std::string(5000, 'x')).message.size() < 600);
         CHECK(error(400, R"({"kind":"Other","message":"x"})").message.find("Other") != std::string::npos);
     }
-    SECTION("a Status of odd shapes") {
+    SECTION("a Status of unexpected shape") {
         const auto got =
             error(403, R"({"kind":"Status","code":"x","message":7,"details":{"causes":[1,null,"x"]}})");
         CHECK(got.code == Errc::forbidden);
@@ -116,7 +116,7 @@ TEST_CASE("Retry-After is honoured", "[kube]") {
     }
 }
 
-TEST_CASE("refusals that look alike are distinguished", "[kube]") {
+TEST_CASE("refusals with the same status are distinguished", "[kube]") {
     const auto rbac = error(
         403, status(403, "Forbidden",
                     "jobsets.jobset.x-k8s.io is forbidden: User \\\"u\\\" cannot create resource "
@@ -169,7 +169,7 @@ TEST_CASE("warnings are read from their headers", "[kube]") {
     }
 }
 
-TEST_CASE("a refusal tells which permission is missing", "[kube]") {
+TEST_CASE("a refusal names the missing permission", "[kube]") {
     struct Case {
         const char* name;
         std::string message;

@@ -42,7 +42,7 @@ struct Room {
         namespaces, [this](const std::string& section) { lists.push_back(section); }};
 
     explicit Room(kube::Namespaces of = {}) : namespaces(std::move(of)) {}
-    // What a reflector of that section would have.
+    // What a reflector of that section would store.
     kube::Sink& sink(const std::string& section = "") {
         for (const kube::Section& each : store.sections())
             if (each.ns == section) return each.sink;
@@ -64,7 +64,7 @@ using Told = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("a store keeps bytes, facts and versions", "[kube]") {
+TEST_CASE("a store has bytes, indexes and versions", "[kube]") {
     Room room;
     CHECK(!room.store.is_synced("ns"));
     room.sink().listing();
@@ -84,7 +84,7 @@ TEST_CASE("a store keeps bytes, facts and versions", "[kube]") {
     CHECK(room.store.size() == 1);
 }
 
-TEST_CASE("a store tells what changed", "[kube]") {
+TEST_CASE("a store reports changes", "[kube]") {
     Room room;
     room.settled();
     auto& store = room.store;
@@ -110,38 +110,38 @@ TEST_CASE("a store tells what changed", "[kube]") {
         sink.removed(a, "11");
         CHECK(room.told.size() == 1);
     }
-    SECTION("replaced unseen by another object of that name") {
+    SECTION("replaced by another object of the same name, without an event") {
         sink.upsert(a, "10", object("ux", "green"));
         CHECK(room.told == Told{"a:ua=red>ux=green"});
     }
-    SECTION("not ours, or not any more") {
+    SECTION("skipped by the transform, now or before") {
         sink.upsert({"ns", "c"}, "10", object("uc", "grey"));
         CHECK(room.told.empty());
         sink.upsert(a, "11", object("ua", "grey"));
         CHECK(room.told == Told{"a:ua=red>-"});
         CHECK(store.size() == 1);
     }
-    SECTION("worth its facts only") {
+    SECTION("reduced to its index") {
         sink.upsert(a, "10", object("ua", "glass"));
         CHECK(store.find(a)->object.bytes().empty());
         CHECK(store.find(a)->object.uid() == "ua");
     }
 }
 
-TEST_CASE("what a later list does not name is gone", "[kube]") {
+TEST_CASE("an object that is missing in a later list is removed", "[kube]") {
     Room room;
     room.settled();
     auto& store = room.store;
     kube::Sink& sink = room.sink();
     sink.listing();
-    SECTION("and what it names unchanged stays without a word") {
+    SECTION("and an unchanged one is not reported") {
         sink.upsert(b, "6", object("ub", "blue"));
         CHECK(room.take().empty());
         sink.synced("20");
         CHECK(room.told == Told{"a:ua=red>-"});
         CHECK(store.lists("ns") == 2);
     }
-    SECTION("only once it is complete") {
+    SECTION("only once the list is complete") {
         sink.upsert(b, "6", object("ub", "blue"));
         sink.listing();
         sink.upsert(a, "5", object("ua", "red"));
@@ -158,7 +158,7 @@ TEST_CASE("what a later list does not name is gone", "[kube]") {
     }
 }
 
-TEST_CASE("a store knows how far it has seen", "[kube]") {
+TEST_CASE("a store returns the version up to which it has seen changes", "[kube]") {
     Room room;
     room.settled();
     auto& store = room.store;
@@ -169,7 +169,7 @@ TEST_CASE("a store knows how far it has seen", "[kube]") {
     CHECK(store.has_seen("ns", "10"));
     sink.removed(a, "12");
     CHECK(store.has_seen("ns", "12"));
-    sink.upsert({"ns", "c"}, "13", object("uc", "grey"));  // also of what it does not keep
+    sink.upsert({"ns", "c"}, "13", object("uc", "grey"));  // also of objects that it skips
     CHECK(store.has_seen("ns", "13"));
     sink.bookmark("100");
     CHECK(store.has_seen("ns", "99"));
@@ -178,7 +178,7 @@ TEST_CASE("a store knows how far it has seen", "[kube]") {
     CHECK(!store.has_seen("ns", "abc"));
 }
 
-TEST_CASE("all entries can be walked", "[kube]") {
+TEST_CASE("for_each() visits all entries", "[kube]") {
     Room room;
     room.settled();
     std::string names;
@@ -188,7 +188,7 @@ TEST_CASE("all entries can be walked", "[kube]") {
     CHECK((names == "aua bub " || names == "bub aua "));
 }
 
-TEST_CASE("what is in one namespace is listed, and forgotten, without the others", "[kube]") {
+TEST_CASE("sections are listed and forgotten independently", "[kube]") {
     Room room(kube::Namespaces({"ns", "other"}));
     const api::ObjectKey c = {"other", "c"};
     CHECK(room.store.sections().size() == 2);
@@ -220,12 +220,13 @@ TEST_CASE("what is in one namespace is listed, and forgotten, without the others
         CHECK(room.store.lists("other") == 1);
         CHECK(room.lists == Told{"ns", "other", "ns"});
     }
-    SECTION("a list that breaks off") {
+    SECTION("a list that is interrupted") {
         room.sink("ns").listing();
         room.sink("other").upsert(c, "30", object("uc", "green"));
         CHECK(room.take() == Told{"c:uc=blue>uc=green"});
         CHECK(room.store.has_seen("other", "30"));
-        room.sink("other").upsert(c, "29", object("uc", "red"));  // old news, although the other one lists
+        room.sink("other").upsert(c, "29",
+                                  object("uc", "red"));  // an old version, although the other section lists
         CHECK(room.take().empty());
     }
     SECTION("a walk") {
@@ -236,7 +237,7 @@ TEST_CASE("what is in one namespace is listed, and forgotten, without the others
         room.store.for_each_in("other", note);
         CHECK(names == "acc");
     }
-    SECTION("what no section covers is not there, and never will be") {
+    SECTION("a namespace outside of all sections is never synced") {
         CHECK(!room.store.find({"third", "a"}));
         CHECK(!room.store.is_synced("third"));
         CHECK(!room.store.has_seen("third", "1"));
@@ -244,7 +245,7 @@ TEST_CASE("what is in one namespace is listed, and forgotten, without the others
     }
 }
 
-TEST_CASE("one section holds all namespaces, and what belongs to none", "[kube]") {
+TEST_CASE("one section covers all namespaces and cluster-scoped objects", "[kube]") {
     Room room;
     room.settled();
     CHECK(room.lists == Told{""});

@@ -8,7 +8,7 @@
 
 using namespace std::chrono_literals;
 
-TEST_CASE("a token bucket saves up a burst and then gives at its rate", "[kube]") {
+TEST_CASE("a token bucket allows a burst and then its rate", "[kube]") {
     const kube::SteadyTime t0 = kube::SteadyTime(1000h);
     kube::TokenBucket bucket(10, 3);
     for (int i = 0; i < 3; ++i) CHECK(bucket.take(t0) == t0);

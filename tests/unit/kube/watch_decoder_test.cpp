@@ -23,7 +23,7 @@ TEST_CASE("watch lines become events", "[kube]") {
             CHECK(got->object["spec"]["a"] == api::Json(1));
         }
     }
-    SECTION("without what only the API server needs to know") {
+    SECTION("without fields that only the API server needs") {
         const auto got = kube::decode_watch_line(
             R"({"type":"ADDED","object":{"metadata":{"name":"x","resourceVersion":"1","labels":{"managedFields":"mine"},
                 "managedFields":[{"manager":"m","fieldsV1":{"f:spec":{}}}]}}})");
@@ -31,7 +31,7 @@ TEST_CASE("watch lines become events", "[kube]") {
         CHECK(api::to_json(got->object["metadata"]) ==
               R"({"labels":{"managedFields":"mine"},"name":"x","resourceVersion":"1"})");
     }
-    SECTION("without what the reader has no use for") {
+    SECTION("without fields that the sink omits") {
         static constexpr std::string_view path[] = {"object", "spec", "big"};
         static constexpr api::JsonPath omit[] = {path};
         const auto got = kube::decode_watch_line(
@@ -63,7 +63,7 @@ TEST_CASE("watch lines become events", "[kube]") {
     }
 }
 
-TEST_CASE("what is no watch event is refused", "[kube]") {
+TEST_CASE("a line that is no watch event is refused", "[kube]") {
     const std::string whole = event("ADDED", "x", "7");
     for (const std::string& line :
          {std::string(), std::string("null"), std::string("{}"), std::string(R"({"type":"ADDED"})"),

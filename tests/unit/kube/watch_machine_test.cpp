@@ -31,7 +31,7 @@ std::string item(const std::string& name, const std::string& version) {
     return R"({"metadata":{"namespace":"ns","name":")" + name + R"(","resourceVersion":")" + version + "\"}}";
 }
 
-// A machine and its story, told in a line per step.
+// A machine and the record of its steps, one line each.
 struct Story {
     Machine machine{scope()};
     RecordingSink sink;
@@ -47,7 +47,7 @@ struct Story {
     void line(const std::string& text) { CHECK(machine.line(text, sink)); }
     void refused(const std::string& text) { CHECK(!machine.line(text, sink)); }
     void failed(api::Error error) { machine.failed(now, error); }
-    // To a running watch at version 9 with object a.
+    // Brings it to a running watch at version 9 with object a.
     void settle() {
         REQUIRE(next() == "watch " + streaming);
         machine.opened(sink);
@@ -55,7 +55,7 @@ struct Story {
         line(end_of_list("9"));
         sink.take();
     }
-    // The stream ends after a good life; the next step resumes.
+    // The stream ends after a normal duration; the next step resumes.
     void reopen(const std::string& version) {
         now += 300s;
         machine.closed(now);
@@ -84,7 +84,7 @@ TEST_CASE("the first list is streamed, then the same stream is watched", "[kube]
     story.reopen("15");
 }
 
-TEST_CASE("what lists and watches bring is counted, but no bookmark", "[kube]") {
+TEST_CASE("objects of lists and watches are counted, bookmarks are not", "[kube]") {
     Story story;
     story.settle();
     CHECK(story.machine.objects_received() == 1);
@@ -101,7 +101,7 @@ TEST_CASE("what lists and watches bring is counted, but no bookmark", "[kube]") 
     story.failed(refusal(400, Errc::invalid));
     REQUIRE(story.next() == "list " + base + "limit=500");
     story.machine.page(page(item("a", "5")), story.sink);
-    CHECK(story.machine.objects_received() == 4);  // though it is known
+    CHECK(story.machine.objects_received() == 4);  // although the version is the same
 }
 
 TEST_CASE("a watch resumes from the last version seen", "[kube]") {
@@ -123,7 +123,7 @@ TEST_CASE("a watch resumes from the last version seen", "[kube]") {
         CHECK(!story.machine.trouble());
         CHECK(story.next() == "watch " + watching_from("12"));
     }
-    SECTION("a broken line is not half-used") {
+    SECTION("a broken line changes nothing") {
         story.refused(R"({"type":"MODIFIED","object":{"metadata":{"name":"a","resourceVer)");
         CHECK(story.next() == "pause 500");
         CHECK(story.next() == "watch " + watching_from("9"));
@@ -142,12 +142,12 @@ TEST_CASE("watches that end at once are not reopened at once", "[kube]") {
         story.machine.opened(story.sink);
     }
     CHECK(!story.machine.trouble());
-    story.line(event("MODIFIED", "a", "10"));  // progress forgives
+    story.line(event("MODIFIED", "a", "10"));  // an event resets the backoff
     story.machine.closed(story.now + 20ms);
     CHECK(story.next() == "pause 500");
 }
 
-TEST_CASE("a version that is too old or too new means: list again", "[kube]") {
+TEST_CASE("a version that is too old or too new causes a list", "[kube]") {
     Story story;
     story.settle();
     SECTION("as an event") { story.refused(error_event(410, "Expired")); }
@@ -158,10 +158,10 @@ TEST_CASE("a version that is too old or too new means: list again", "[kube]") {
         story.next();
         story.failed(refusal(410, Errc::gone));
     }
-    SECTION("the server is behind us") {
+    SECTION("the server is behind the watch") {
         story.refused(error_event(504, "Timeout", "Too large resource version: 9, current: 3"));
     }
-    CHECK(!story.machine.trouble());  // part of everyday life
+    CHECK(!story.machine.trouble());  // part of normal operation
     CHECK(story.next() == "pause 500");
     CHECK(story.next() == "watch " + streaming);
     story.machine.opened(story.sink);
@@ -171,7 +171,7 @@ TEST_CASE("a version that is too old or too new means: list again", "[kube]") {
     story.reopen("3");
 }
 
-TEST_CASE("lists that do not help are made ever less often", "[kube]") {
+TEST_CASE("lists without success become less frequent", "[kube]") {
     Story story;
     story.settle();
     for (const char* want : {"pause 500", "pause 1000", "pause 2000", "pause 4000"}) {
@@ -183,7 +183,7 @@ TEST_CASE("lists that do not help are made ever less often", "[kube]") {
     }
 }
 
-TEST_CASE("a server that cannot stream lists is asked for pages from then on", "[kube]") {
+TEST_CASE("a server without streamed lists gets requests for pages from then on", "[kube]") {
     Story story;
     const auto status = GENERATE(400, 422);
     REQUIRE(story.next() == "watch " + streaming);
@@ -202,7 +202,7 @@ TEST_CASE("a server that cannot stream lists is asked for pages from then on", "
 
     story.refused(error_event(410, "Expired"));
     CHECK(story.next() == "pause 500");
-    CHECK(story.next() == "list " + base + "limit=500");  // it is remembered
+    CHECK(story.next() == "list " + base + "limit=500");  // for good
 }
 
 TEST_CASE("pages", "[kube]") {
@@ -214,14 +214,14 @@ TEST_CASE("pages", "[kube]") {
     REQUIRE(story.next() == "list " + base + "limit=500&continue=token");
     story.sink.take();
 
-    SECTION("that expire are started over, with bigger ones") {
+    SECTION("expired pages start again, with larger ones") {
         story.failed(refusal(410, Errc::gone));
         CHECK(story.next() == "pause 500");
         CHECK(story.next() == "list " + base + "limit=2000");
         story.machine.page(page(item("a", "1")), story.sink);
         CHECK(story.sink.take() == Told{"listing", "+ns/a@1", "synced@9"});
     }
-    SECTION("that expire over and over grow to what one answer may hold, and no further") {
+    SECTION("pages that expire repeatedly grow to the limit of one answer") {
         for (const char* limit : {"2000", "8000", "8000", "8000"}) {
             story.failed(refusal(410, Errc::gone));
             CHECK(story.next().starts_with("pause "));
@@ -232,7 +232,7 @@ TEST_CASE("pages", "[kube]") {
         story.machine.page(page(item("b", "2")), story.sink);
         CHECK(story.machine.synced());
     }
-    SECTION("that fail on the way are asked for again") {
+    SECTION("failed pages are requested again") {
         story.failed(refusal(0, Errc::unavailable));
         CHECK(story.machine.trouble());
         CHECK(story.next() == "pause 500");
@@ -241,13 +241,13 @@ TEST_CASE("pages", "[kube]") {
         CHECK(story.sink.take() == Told{"+ns/b@2", "synced@9"});
         CHECK(!story.machine.trouble());
     }
-    SECTION("that are no list are started over") {
+    SECTION("invalid pages start again") {
         story.machine.page("{\"items\":[", story.sink);
         CHECK(story.machine.trouble());
         CHECK(story.next() == "pause 500");
         CHECK(story.next() == "list " + base + "limit=500");
     }
-    SECTION("that are too large are asked for again, smaller, and stay so") {
+    SECTION("pages that are too large are requested again with a smaller limit, which stays") {
         for (const char* limit : {"125", "31", "7", "1"}) {
             story.failed({.code = Errc::too_large});
             CHECK(story.next() == "list " + base + "limit=" + limit + "&continue=token");
@@ -260,7 +260,7 @@ TEST_CASE("pages", "[kube]") {
         CHECK(story.next() == "pause 500");
         CHECK(story.next() == "list " + base + "limit=1");
     }
-    SECTION("of many values are asked for again, smaller, before a tree is made of them") {
+    SECTION("pages of many values are requested again, smaller, before they are parsed into trees") {
         const auto dense = [](int values) {
             std::string zeros = "0";
             for (int i = 1; i < values; ++i) zeros += ",0";
@@ -275,19 +275,19 @@ TEST_CASE("pages", "[kube]") {
         story.machine.page(page(dense(250'000)), story.sink);
         CHECK(story.machine.synced());
     }
-    SECTION("of one object that is too large are trouble") {
+    SECTION("a page of one object that is too large is an error") {
         for (int i = 0; i < 4; ++i) story.failed({.code = Errc::too_large}), story.next();
         story.failed({.code = Errc::too_large});
         CHECK(story.machine.trouble());
         CHECK(story.next() == "pause 500");
     }
-    SECTION("items without a name are passed over") {
+    SECTION("items without a name are skipped") {
         story.machine.page(page("{},null," + item("b", "2")), story.sink);
         CHECK(story.sink.take() == Told{"+ns/b@2", "synced@9"});
     }
 }
 
-TEST_CASE("a streamed list that breaks off begins anew", "[kube]") {
+TEST_CASE("an interrupted streamed list starts again", "[kube]") {
     Story story;
     REQUIRE(story.next() == "watch " + streaming);
     story.machine.opened(story.sink);
@@ -301,7 +301,7 @@ TEST_CASE("a streamed list that breaks off begins anew", "[kube]") {
     story.line(end_of_list("9"));
     CHECK(story.sink.take() == Told{"listing", "+ns/a@5", "listing", "+ns/a@5", "synced@9"});
 
-    SECTION("and gives way to pages when it never comes to its end") {
+    SECTION("and pages are used if it is never complete") {
         Story other;
         for (int i = 0; i < 3; ++i) {
             CHECK(other.next() == "watch " + streaming);
@@ -313,7 +313,7 @@ TEST_CASE("a streamed list that breaks off begins anew", "[kube]") {
     }
 }
 
-TEST_CASE("refusals are retried for ever, ever more slowly", "[kube]") {
+TEST_CASE("errors are retried for ever, with increasing pauses", "[kube]") {
     struct Case {
         const char* name;
         api::Error error;
@@ -343,8 +343,7 @@ TEST_CASE("refusals are retried for ever, ever more slowly", "[kube]") {
     }
 }
 
-TEST_CASE("a watch that is refused again and again gives up its place, an unreachable server does not",
-          "[kube]") {
+TEST_CASE("a watch that is refused repeatedly lists again, after connection errors it resumes", "[kube]") {
     Story story;
     story.settle();
     story.reopen("9");
@@ -377,7 +376,7 @@ TEST_CASE("a watch that is refused again and again gives up its place, an unreac
     CHECK(story.machine.synced());
 }
 
-TEST_CASE("a server that answers again is asked again soon", "[kube]") {
+TEST_CASE("a server that answers again gets a request soon", "[kube]") {
     Story story;
     story.settle();
     story.reopen("9");
@@ -388,7 +387,7 @@ TEST_CASE("a server that answers again is asked again soon", "[kube]") {
         story.failed(refusal(0, Errc::unavailable, "refused"));
         CHECK(story.next() == (i < 5 ? "pause " + std::to_string(500 << i) : "pause 15000"));
     }
-    // It is back, but not warm yet; our place in the watch is as good as ever.
+    // It answers again, but is still starting; the watch's resource version is still valid.
     CHECK(story.next() == "watch " + watching_from("9"));
     story.failed(refusal(429, Errc::unavailable, "storage is (re)initializing"));
     CHECK(story.next() == "pause 500");
@@ -413,7 +412,7 @@ TEST_CASE("pauses are jittered and honour Retry-After", "[kube]") {
     }
 }
 
-TEST_CASE("a watch says how long it may last and how long it may be silent", "[kube]") {
+TEST_CASE("a request has the time after which the watch ends, and the time that it may be silent", "[kube]") {
     Machine machine({.resource = kube::resources::config_maps,
                      .ns = "n",
                      .label_selector = "a=b,c",

@@ -2,8 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-TEST_CASE("an answer without the object is asked for as a Table, and tells the resource version as well",
-          "[kube]") {
+TEST_CASE("an answer without the object is requested as a Table, and has the resource version", "[kube]") {
     const kube::Request plain = kube::get(kube::resources::job_sets, {"a", "b"});
     CHECK(kube::without_object(plain).target ==
           "/apis/jobset.x-k8s.io/v1alpha2/namespaces/a/jobsets/b?includeObject=None");
@@ -12,7 +11,7 @@ TEST_CASE("an answer without the object is asked for as a Table, and tells the r
     CHECK(patch.target ==
           "/apis/trainer.kubeflow.org/v1alpha1/namespaces/a/trainjobs/b/status?fieldManager=trainer"
           "&includeObject=None");
-    // A server that makes no Tables answers as ever.
+    // A server without Tables answers with the object.
     CHECK(patch.accept == "application/json;as=Table;g=meta.k8s.io;v=v1,application/json");
 
     struct Case {

@@ -14,7 +14,7 @@ const Key b = {"ns", "b"};
 
 }  // namespace
 
-TEST_CASE("keys come out in order and once", "[kube]") {
+TEST_CASE("keys are returned in order and once", "[kube]") {
     kube::WorkQueue queue;
     CHECK(!queue.next(t0));
     CHECK(!queue.next_wakeup());
@@ -31,13 +31,13 @@ TEST_CASE("keys come out in order and once", "[kube]") {
     CHECK(!queue.next_wakeup());
 }
 
-TEST_CASE("what happens during a pass folds into one more", "[kube]") {
+TEST_CASE("events during a reconcile are merged into one more", "[kube]") {
     kube::WorkQueue queue;
     queue.add(a, t0);
     REQUIRE(queue.next(t0) == a);
     queue.add(a, t0);
     queue.add(a, t0);
-    CHECK(!queue.next(t0));  // one pass per key at a time
+    CHECK(!queue.next(t0));  // one reconcile per key at a time
     queue.done(a, t0);
     CHECK(queue.next(t0) == a);
     queue.done(a, t0);
@@ -59,7 +59,7 @@ TEST_CASE("of several times the earliest wins", "[kube]") {
         queue.done(a, t0 + 5s);
         CHECK(!queue.next(t0 + 1h));
     }
-    SECTION("during a pass") {
+    SECTION("during a reconcile") {
         queue.add(a, t0);
         REQUIRE(queue.next(t0) == a);
         queue.add_after(a, t0 + 20s);
@@ -68,14 +68,14 @@ TEST_CASE("of several times the earliest wins", "[kube]") {
         queue.done(a, t0);
         CHECK(queue.next_wakeup() == t0 + 10s);
     }
-    SECTION("an event goes before it, and uses it up") {
+    SECTION("an event comes before it and replaces it") {
         queue.add_after(a, t0 + 10s);
         queue.add(a, t0);
         CHECK(queue.next(t0) == a);
         queue.done(a, t0);
         CHECK(!queue.next(t0 + 1h));
     }
-    SECTION("a key that is ready is soon enough") {
+    SECTION("a key that is due already stays so") {
         queue.add(a, t0);
         queue.add_after(a, t0 + 10s);
         CHECK(queue.next(t0) == a);
@@ -90,7 +90,7 @@ TEST_CASE("of several times the earliest wins", "[kube]") {
     }
 }
 
-TEST_CASE("failures back off and a success forgets them", "[kube]") {
+TEST_CASE("failures back off and a success resets the backoff", "[kube]") {
     kube::WorkQueue queue;
     kube::SteadyTime now = t0;
     queue.add(a, now);
@@ -109,7 +109,7 @@ TEST_CASE("failures back off and a success forgets them", "[kube]") {
     CHECK(queue.failed(a, now) == 1s);
 }
 
-TEST_CASE("an event overtakes a backoff, but not Retry-After", "[kube]") {
+TEST_CASE("an event overrides a backoff, but not Retry-After", "[kube]") {
     kube::WorkQueue queue;
     queue.add(a, t0);
     REQUIRE(queue.next(t0) == a);
@@ -117,9 +117,9 @@ TEST_CASE("an event overtakes a backoff, but not Retry-After", "[kube]") {
         queue.failed(a, t0);
         queue.add(a, t0);
         CHECK(queue.next(t0) == a);
-        CHECK(queue.failed(a, t0) == 2s);  // and the backoff goes on
+        CHECK(queue.failed(a, t0) == 2s);  // and the backoff continues
     }
-    SECTION("an event during the failing pass") {
+    SECTION("an event during the failing reconcile") {
         queue.add(a, t0);
         queue.failed(a, t0);
         CHECK(queue.next(t0) == a);
@@ -155,7 +155,7 @@ TEST_CASE("an event overtakes a backoff, but not Retry-After", "[kube]") {
         CHECK(!queue.next(t0 + 6s));
         CHECK(queue.next(t0 + 7s) == a);
     }
-    SECTION("Retry-After: 0 does not spin") { CHECK(queue.failed(a, t0, 0s) == 1s); }
+    SECTION("Retry-After: 0 causes no busy loop") { CHECK(queue.failed(a, t0, 0s) == 1s); }
     SECTION("a deadline within the backoff still counts") {
         for (int i = 0; i < 8; ++i) {
             queue.failed(a, t0);
@@ -168,7 +168,7 @@ TEST_CASE("an event overtakes a backoff, but not Retry-After", "[kube]") {
     }
 }
 
-TEST_CASE("reports about keys that do not run are ignored", "[kube]") {
+TEST_CASE("reports about keys that are not running are ignored", "[kube]") {
     kube::WorkQueue queue;
     queue.done(a, t0);
     queue.failed(a, t0);
@@ -178,7 +178,7 @@ TEST_CASE("reports about keys that do not run are ignored", "[kube]") {
     CHECK(queue.next(t0) == a);
 }
 
-TEST_CASE("whatever happens, a wanted key gets its pass and no key runs twice at once", "[kube]") {
+TEST_CASE("a wanted key always gets its reconcile, and no key runs twice at once", "[kube]") {
     std::minstd_rand random(7);
     for (int round = 0; round < 50; ++round) {
         kube::WorkQueue queue;
@@ -225,7 +225,7 @@ TEST_CASE("whatever happens, a wanted key gets its pass and no key runs twice at
     }
 }
 
-TEST_CASE("a forgotten key is not wanted any more, unless it runs", "[kube]") {
+TEST_CASE("a forgotten key is not reconciled any more, unless it runs", "[kube]") {
     const Key kept = {"ns", "kept"};
     kube::WorkQueue queue;
     queue.add(a, t0);
@@ -242,7 +242,7 @@ TEST_CASE("a forgotten key is not wanted any more, unless it runs", "[kube]") {
     CHECK_FALSE(queue.next(t0 + 1h));
 }
 
-TEST_CASE("what the server's Retry-After holds back is not forgotten", "[kube]") {
+TEST_CASE("a key that waits for Retry-After is not forgotten", "[kube]") {
     kube::WorkQueue queue;
     queue.add(a, t0);
     queue.next(t0);
@@ -253,7 +253,7 @@ TEST_CASE("what the server's Retry-After holds back is not forgotten", "[kube]")
     CHECK(queue.next(t0 + 30s) == a);
 }
 
-TEST_CASE("a forgiven key starts its backoff anew", "[kube]") {
+TEST_CASE("after forgive(), a key's backoff starts again", "[kube]") {
     kube::WorkQueue queue;
     for (const auto wait : {1s, 2s, 4s}) {
         queue.add(a, t0);
@@ -263,6 +263,6 @@ TEST_CASE("a forgiven key starts its backoff anew", "[kube]") {
     queue.add(a, t0);
     REQUIRE(queue.next(t0) == a);
     queue.forgive(a);
-    queue.forgive(b);  // nobody knows it
+    queue.forgive(b);  // the key is not in the queue
     CHECK(queue.failed(a, t0) == 1s);
 }

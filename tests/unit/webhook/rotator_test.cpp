@@ -189,7 +189,7 @@ bool holds(const std::string& bundle, const std::string& authority) {
 }  // namespace
 
 TEST_CASE("a first start stores a certificate, writes the configurations, and then presents it",
-          "[self-signer]") {
+          "[rotator]") {
     World world;
     auto& replica = world.start();
     world.clock.run_for(1s);
@@ -209,7 +209,7 @@ TEST_CASE("a first start stores a certificate, writes the configurations, and th
 }
 
 TEST_CASE("a replica that starts later uses the stored certificate at once, and writes nothing",
-          "[self-signer]") {
+          "[rotator]") {
     World world;
     world.start();
     world.clock.run_for(2min);
@@ -221,7 +221,7 @@ TEST_CASE("a replica that starts later uses the stored certificate at once, and 
 }
 
 TEST_CASE("a rotation keeps the former CA trusted, and presents the new certificate only afterwards",
-          "[self-signer]") {
+          "[rotator]") {
     World world;
     auto& replica = world.start();
     world.clock.run_for(1min);
@@ -243,7 +243,7 @@ TEST_CASE("a rotation keeps the former CA trusted, and presents the new certific
     CHECK(replica.tls->not_after() > old_end);
 }
 
-TEST_CASE("expired CAs are removed from the bundle", "[self-signer]") {
+TEST_CASE("expired CAs are removed from the bundle", "[rotator]") {
     World world;
     world.start();
     world.clock.run_for(3h);
@@ -252,7 +252,7 @@ TEST_CASE("expired CAs are removed from the bundle", "[self-signer]") {
     CHECK(authorities->size() == 2);
 }
 
-TEST_CASE("replicas that start together use one certificate", "[self-signer]") {
+TEST_CASE("replicas that start together use one certificate", "[rotator]") {
     World world;
     world.start("one");
     world.start("two");
@@ -270,7 +270,7 @@ TEST_CASE("replicas that start together use one certificate", "[self-signer]") {
     CHECK(std::ranges::count(world.cluster.writes, "PUT validator.trainer.kubeflow.org") == 1);
 }
 
-TEST_CASE("a replica with an old read does not undo a newer write", "[self-signer]") {
+TEST_CASE("a replica with an old read does not undo a newer write", "[rotator]") {
     World world;
     auto& slow = world.start();
     world.clock.run_for(1min);
@@ -301,7 +301,7 @@ TEST_CASE("a replica with an old read does not undo a newer write", "[self-signe
 }
 
 TEST_CASE("a deleted or broken Secret is created again, and presented certificates stay trusted",
-          "[self-signer]") {
+          "[rotator]") {
     struct Case {
         const char* name;
         void (*harm)(Cluster& cluster);
@@ -345,7 +345,7 @@ TEST_CASE("a deleted or broken Secret is created again, and presented certificat
 }
 
 TEST_CASE("a replica that starts when the Secret has just been deleted leaves the others trusted",
-          "[self-signer]") {
+          "[rotator]") {
     World world;
     auto& old = world.start();
     world.clock.run_for(1min);
@@ -361,7 +361,7 @@ TEST_CASE("a replica that starts when the Secret has just been deleted leaves th
     CHECK(trusted);
 }
 
-TEST_CASE("a replica that missed a renewal leaves replicas trusted that have not", "[self-signer]") {
+TEST_CASE("a replica that missed a renewal leaves replicas trusted that have not", "[rotator]") {
     World world;
     auto& first = world.start("one");
     auto& slow = world.start("two");
@@ -386,7 +386,7 @@ TEST_CASE("a replica that missed a renewal leaves replicas trusted that have not
 
 TEST_CASE(
     "when an older Secret is restored, presented certificates stay trusted until all present the older one",
-    "[self-signer]") {
+    "[rotator]") {
     World world;
     auto& first = world.start("one");
     auto& second = world.start("two");
@@ -406,7 +406,7 @@ TEST_CASE(
     world.run_trusted_for(60s);
 }
 
-TEST_CASE("a bundle has the eight newest CAs at most", "[self-signer]") {
+TEST_CASE("a bundle has the eight newest CAs at most", "[rotator]") {
     World world;
     world.start();
     std::vector<std::string> authorities;
@@ -421,8 +421,7 @@ TEST_CASE("a bundle has the eight newest CAs at most", "[self-signer]") {
     }
 }
 
-TEST_CASE("a foreign CA in a configuration is removed, and written to no other configuration",
-          "[self-signer]") {
+TEST_CASE("a foreign CA in a configuration is removed, and written to no other configuration", "[rotator]") {
     World world;
     const auto others = net::make_self_signed(
         {.not_before = world.now() - 48h, .not_after = world.now() + 10000h, .dns_names = {"x"}});
@@ -463,7 +462,7 @@ TEST_CASE("a foreign CA in a configuration is removed, and written to no other c
     CHECK(is_gone());
 }
 
-TEST_CASE("a broken client CA file does not delay the use of a renewed certificate", "[self-signer]") {
+TEST_CASE("a broken client CA file does not delay the use of a renewed certificate", "[rotator]") {
     const std::pair<const char*, void (*)(const std::string&)> cases[] = {
         {"missing", [](const std::string& file) { std::filesystem::remove(file); }},
         {"empty", [](const std::string& file) { std::ofstream(file) << ""; }},
@@ -496,7 +495,7 @@ TEST_CASE("a broken client CA file does not delay the use of a renewed certifica
 }
 
 TEST_CASE("the time for API servers to read a new CA starts again when another writer removes it",
-          "[self-signer]") {
+          "[rotator]") {
     World world;
     auto& replica = world.start();
     world.clock.run_for(1min);
@@ -515,8 +514,7 @@ TEST_CASE("the time for API servers to read a new CA starts again when another w
     CHECK(replica.tls->not_after() > old_end);
 }
 
-TEST_CASE("writes against another writer of the CA bundle become slower, and are logged once",
-          "[self-signer]") {
+TEST_CASE("writes against another writer of the CA bundle become slower, and are logged once", "[rotator]") {
     World world;
     auto& replica = world.start("one", {.lifetime = 90 * 24h});
     world.clock.run_for(1min);
@@ -547,7 +545,7 @@ TEST_CASE("writes against another writer of the CA bundle become slower, and are
     CHECK(world.cluster.bundle(mutating) == world.cluster.stored("ca.crt"));
 }
 
-TEST_CASE("clocks may differ by hours", "[self-signer]") {
+TEST_CASE("clocks may differ by hours", "[rotator]") {
     World world;
     world.start("ahead", {.lifetime = 90 * 24h, .skew = 2h});
     auto& right = world.start("right", {.lifetime = 90 * 24h});
@@ -557,7 +555,7 @@ TEST_CASE("clocks may differ by hours", "[self-signer]") {
     CHECK(right.tls->not_after() == world.now() - 2min + 2h + 90 * 24h);
 }
 
-TEST_CASE("a certificate that is not valid yet replaces none that is valid", "[self-signer]") {
+TEST_CASE("a certificate that is not valid yet replaces none that is valid", "[rotator]") {
     World world;
     auto& right = world.start("right", {.lifetime = 90 * 24h});
     world.run_trusted_for(2min);
@@ -575,7 +573,7 @@ TEST_CASE("a certificate that is not valid yet replaces none that is valid", "[s
     CHECK(right.tls->not_after() > end);
 }
 
-TEST_CASE("an error is logged once, and when it has ended", "[self-signer]") {
+TEST_CASE("an error is logged once, and when it has ended", "[rotator]") {
     World world;
     world.cluster.objects.erase(mutating);
     auto& replica = world.start();

@@ -84,7 +84,7 @@ net::Task<> ask_often(std::uint16_t port, int times, Answers& answers) {
 
 }  // namespace
 
-TEST_CASE("serving threads share a port and get every runtime", "[lanes][threads]") {
+TEST_CASE("serving threads share a port and get every runtime", "[serving][threads]") {
     for (const int count : {1, 3}) {
         DYNAMIC_SECTION(count << " threads") {
             Fixture fixture;
@@ -114,7 +114,7 @@ TEST_CASE("serving threads share a port and get every runtime", "[lanes][threads
 }
 
 TEST_CASE("reviews that wait for a silent API server are answered before the shutdown ends",
-          "[lanes][threads]") {
+          "[serving][threads]") {
     for (const int count : {1, 3}) {
         DYNAMIC_SECTION(count << " threads") {
             Fixture fixture;
@@ -148,7 +148,7 @@ TEST_CASE("reviews that wait for a silent API server are answered before the shu
     }
 }
 
-TEST_CASE("a port in use is refused, also if another webhook uses it", "[lanes][threads]") {
+TEST_CASE("a port in use is refused, also if another webhook uses it", "[serving][threads]") {
     for (const int count : {1, 2}) {
         DYNAMIC_SECTION(count << " threads") {
             Fixture fixture;
@@ -165,7 +165,7 @@ TEST_CASE("a port in use is refused, also if another webhook uses it", "[lanes][
     }
 }
 
-TEST_CASE("serving threads that were not drained end as well", "[lanes][threads]") {
+TEST_CASE("serving threads that were not drained end as well", "[serving][threads]") {
     Fixture fixture;
     webhook::ServingThreads lanes(fixture.context.get_executor(), fixture.tools());
     CHECK(lanes.start(2, fixture.config, no_cluster));
