@@ -33,7 +33,7 @@ std::string title_of(std::string_view cause_reason) {
 
 std::string after(std::string_view text, char c) { return std::string(text.substr(text.rfind(c) + 1)); }
 
-// The operations of ours: `add` and `remove` of members, with indexes on the way.
+// Applies a patch of ours: `add` and `remove` of members, with indexes in the path.
 void apply(Json& object, const Json& operation) {
     std::string_view path = operation["path"].as_string();
     Json* at = &object;
@@ -57,7 +57,7 @@ std::string plural_of(const std::string& kind) {
     return kind == "PriorityClass" ? "priorityclasses" : lower(kind) + "s";
 }
 
-// Where the API server would have it.
+// Returns the path in the form of the API server.
 void store(test::Desk& desk, const Json& object) {
     const std::string api_version(object["apiVersion"].as_string());
     const auto slash = api_version.find('/');
@@ -71,7 +71,7 @@ void store(test::Desk& desk, const Json& object) {
     desk.store(resource, object);
 }
 
-// Identical errors once.
+// Removes repeated errors.
 void take_errors(const Json& response, Json& outcome) {
     std::set<std::string> seen;
     std::multiset<std::string> fields;
@@ -111,14 +111,14 @@ std::vector<AdmissionCase> read_cases() {
 }  // namespace
 
 const std::vector<AdmissionCase>& all_admission_cases() {
-    // Read once: Catch runs a test from its start for each of its sections.
+    // Read once: Catch runs a test again for each of its sections.
     static const std::vector<AdmissionCase> cases = read_cases();
     return cases;
 }
 
 Json answer_to(const AdmissionCase& c) {
     test::Desk desk;
-    // The cases' now is ten hours after the clock's start.
+    // The present time of the cases is ten hours after the clock's start.
     desk.clock.freeze_for(std::chrono::hours(10));
     for (const Json& object : c.existing) store(desk, object);
     const auto ask = [&](const std::string& path, const Json& object) {

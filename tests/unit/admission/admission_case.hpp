@@ -5,7 +5,7 @@
 
 #include "api/json.hpp"
 
-/// One directory of tests/data/admission (see its README.md): a request, and what exists.
+/// One directory of tests/data/admission (see its README.md): a request, and the objects that exist.
 struct AdmissionCase {
     std::filesystem::path folder = {};
     std::string name = {};
@@ -17,6 +17,6 @@ struct AdmissionCase {
 
 const std::vector<AdmissionCase>& all_admission_cases();
 
-/// What our webhook answers, as want.json has it: a mutating review if the kind has one, then a validating
-/// one of what it left.
+/// Returns our webhook's answer in the form of want.json: a mutating review if the kind has one, then a
+/// validating review of its result.
 api::Json answer_to(const AdmissionCase& c);

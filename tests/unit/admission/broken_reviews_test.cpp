@@ -1,4 +1,4 @@
-// Whatever arrives in the place of a review: nothing is allowed by mistake.
+// Damaged reviews: none is allowed by mistake.
 #include <catch2/catch.hpp>
 #include <random>
 
@@ -43,7 +43,7 @@ std::string damaged(std::string text, std::mt19937& random) {
     return text;
 }
 
-// Whether a review of what these bytes say, read on its own, finds nothing wrong.
+// Returns whether a review with these bytes, decoded separately, has no errors.
 bool may_be_allowed(const std::string& body) {
     const auto read = api::parse_json(body);
     if (!read) return false;
@@ -63,7 +63,7 @@ bool may_be_allowed(const std::string& body) {
 
 }  // namespace
 
-TEST_CASE("a damaged review is allowed only if what it says may be", "[review]") {
+TEST_CASE("a damaged review is allowed only if its remaining content is valid", "[review]") {
     struct Case {
         const char* name;
         const std::string& path;
@@ -90,12 +90,12 @@ TEST_CASE("a damaged review is allowed only if what it says may be", "[review]")
                 if (reply.allowed()) REQUIRE(may_be_allowed(request.body));
                 REQUIRE((reply.http.status == 200 || reply.http.status == 400));
             }
-            CHECK(verdicts > 100);  // else all of them were broken beyond reading
+            CHECK(verdicts > 100);  // otherwise none of them could be read
         }
     }
 }
 
-TEST_CASE("a review of which anything is missing is never allowed", "[review]") {
+TEST_CASE("a review with a missing part is never allowed", "[review]") {
     Desk desk;
     const net::HttpRequest whole = test::post(test::cluster_runtime_path, two_replicas());
     for (std::size_t size = 0; size < whole.body.size(); ++size) {

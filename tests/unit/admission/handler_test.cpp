@@ -22,7 +22,7 @@ net::HttpRequest valid_request() { return post(test::train_job_path, review("CRE
 
 }  // namespace
 
-TEST_CASE("what is no review gets an HTTP error and no verdict", "[review]") {
+TEST_CASE("a body that is no review gets an HTTP error and no verdict", "[review]") {
     struct Case {
         const char* name;
         void (*change)(net::HttpRequest&);
@@ -107,11 +107,11 @@ TEST_CASE("media types may have parameters and any case", "[review]") {
     }
 }
 
-TEST_CASE("a request that makes no sense is denied as bad", "[review]") {
+TEST_CASE("an inconsistent request is denied as bad", "[review]") {
     struct Case {
         const char* name;
         void (*change)(Json& request);
-        const char* path;  // nullptr: that of TrainJobs
+        const char* path;  // nullptr: the path of TrainJobs
         const char* text;
     };
     const Case cases[] = {
@@ -155,7 +155,7 @@ TEST_CASE("a request that makes no sense is denied as bad", "[review]") {
     }
 }
 
-TEST_CASE("what is written outside of our namespaces is denied, with what to mend", "[review]") {
+TEST_CASE("objects outside of --namespaces are denied with the remedy", "[review]") {
     Desk desk({}, kube::Namespaces({"a", "b"}));
     desk.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
     const auto ask = [&](const std::string& path, Json object, const std::string& ns, const char* operation) {
@@ -188,7 +188,7 @@ TEST_CASE("what is written outside of our namespaces is denied, with what to men
     CHECK(desk.server.requests.empty());
 }
 
-TEST_CASE("what is not ours to judge is allowed", "[review]") {
+TEST_CASE("objects that the webhook does not validate are allowed", "[review]") {
     struct Case {
         const char* name;
         void (*change)(Json& request);
@@ -216,7 +216,7 @@ TEST_CASE("what is not ours to judge is allowed", "[review]") {
     }
 }
 
-TEST_CASE("a TrainJob is judged at once when its runtime is known", "[review]") {
+TEST_CASE("a TrainJob is reviewed at once if its runtime is in the cache", "[review]") {
     Desk desk;
     desk.runtimes.set({"", "plain"}, admission::make_runtime_text(test::cluster_runtime()));
     bool at_once = false;
@@ -230,7 +230,7 @@ TEST_CASE("a TrainJob is judged at once when its runtime is known", "[review]") 
                Catch::Contains(R"(code="200",path=")" + test::train_job_path + R"(",verdict="allowed"} 1)"));
 }
 
-TEST_CASE("a review that is dear waits for its turn, a small one is judged at once", "[review]") {
+TEST_CASE("an expensive review waits in line, a small one is answered at once", "[review]") {
     Desk desk;
     Json large = test::cluster_runtime("large");
     large["spec"]["x"] = Json(Json::Array(20'000, Json("")));
@@ -257,7 +257,7 @@ TEST_CASE("a review that is dear waits for its turn, a small one is judged at on
     REQUIRE(taken);
     CHECK(desk.ask(valid_request(), at_once).allowed());
     CHECK(at_once);
-    // What comes after its time is of no use.
+    // A verdict after the request's timeout is of no use.
     auto late = by_runtime;
     auto answer = desk.handler(late);
     net::HttpResponse response;
@@ -271,7 +271,7 @@ TEST_CASE("a review that is dear waits for its turn, a small one is judged at on
     CHECK(response.body == "too many large reviews at a time, try again\n");
 }
 
-TEST_CASE("what is reserved for a feature is refused while its gate is on", "[review]") {
+TEST_CASE("values reserved for a feature are refused while its gate is on", "[review]") {
     Json job = test::train_job();
     job["spec"]["trainer"]["env"] =
         api::parse_json(R"([{"name": "KUBEFLOW_TRAINER_SERVER_URL", "value": "https://elsewhere"}])").value();
@@ -288,7 +288,7 @@ TEST_CASE("what is reserved for a feature is refused while its gate is on", "[re
     }
 }
 
-TEST_CASE("a runtime that the watch has not seen yet is asked for", "[review]") {
+TEST_CASE("a runtime that is not in the cache is read from the API server", "[review]") {
     Desk desk;
     desk.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
     bool at_once = true;
@@ -297,7 +297,7 @@ TEST_CASE("a runtime that the watch has not seen yet is asked for", "[review]") 
     CHECK(desk.server.requests.size() == 1);
 }
 
-TEST_CASE("a runtime that does not exist is the TrainJob's fault", "[review]") {
+TEST_CASE("a TrainJob is denied if its runtime does not exist", "[review]") {
     Desk desk;
     const Reply reply = desk.ask(valid_request());
     CHECK(reply.denial_code() == 422);
@@ -310,7 +310,7 @@ TEST_CASE("a runtime that does not exist is the TrainJob's fault", "[review]") {
     CHECK(desk.log_text.empty());
 }
 
-TEST_CASE("there is no verdict while lookups fail, and the log says so once", "[review]") {
+TEST_CASE("while lookups fail there is no verdict, and the log has the failure once", "[review]") {
     struct Case {
         const char* name;
         api::Error error;
@@ -330,7 +330,7 @@ TEST_CASE("there is no verdict while lookups fail, and the log says so once", "[
                 CHECK_FALSE(reply.allowed());
                 CHECK(reply.denial_code() == 503);
                 CHECK(reply.response["status"]["reason"].as_string() == "ServiceUnavailable");
-                // Who calls may be anybody: no word of what the API server said.
+                // Any client can read the answer, so it has no text of the API server.
                 CHECK(reply.message() ==
                       "what this is judged by could not be read from the API server: try again; if that does "
                       "not help, the log of signalbox-webhook says why");
@@ -345,7 +345,7 @@ TEST_CASE("there is no verdict while lookups fail, and the log says so once", "[
     }
 }
 
-TEST_CASE("that lookups fail and work in turn is logged once a minute", "[review]") {
+TEST_CASE("lookups that fail and succeed in turn are logged once a minute", "[review]") {
     Desk desk;
     desk.patience = 0s;
     const auto works = desk.server.answer;
@@ -363,7 +363,7 @@ TEST_CASE("that lookups fail and work in turn is logged once a minute", "[review
     CHECK(lines <= 6);
 }
 
-TEST_CASE("a lookup that takes too long ends within the budget", "[review]") {
+TEST_CASE("a lookup that takes too long ends within its time limit", "[review]") {
     struct Case {
         std::chrono::milliseconds delay;
         const char* query;
@@ -393,7 +393,7 @@ TEST_CASE("a lookup that takes too long ends within the budget", "[review]") {
     }
 }
 
-TEST_CASE("the budget follows the query", "[review]") {
+TEST_CASE("the time limit is that of the query", "[review]") {
     struct Case {
         const char* target;
         std::chrono::milliseconds want;
@@ -438,7 +438,7 @@ TEST_CASE("the mutating path answers with a patch, or with none", "[review]") {
     CHECK(desk.server.requests.empty());
 }
 
-TEST_CASE("runtimes are judged by themselves", "[review]") {
+TEST_CASE("runtimes are validated on their own", "[review]") {
     Desk desk;
     Json runtime = test::namespaced_runtime();
     CHECK(desk.ask(post(test::runtime_path, review("CREATE", runtime))).allowed());
@@ -479,7 +479,7 @@ TEST_CASE("an exception of a lookup is counted and goes to the server", "[review
                Catch::Contains(R"(code="500",path=")" + test::train_job_path + R"(",verdict="none"} 1)"));
 }
 
-TEST_CASE("at level debug every review is a line that names the TrainJob with its UID", "[review]") {
+TEST_CASE("at level debug every review is a log line with the TrainJob and its UID", "[review]") {
     Desk desk;
     desk.log = net::Log(net::LogLevel::debug, net::LogFormat::text,
                         [&](std::string_view line) { desk.log_text += line; });

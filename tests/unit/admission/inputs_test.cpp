@@ -15,7 +15,7 @@ using test::review;
 
 namespace {
 
-// What was asked for, without the API's prefix.
+// Returns the targets of the requests, without the API's prefix.
 std::vector<std::string> asked(const Desk& desk) {
     std::vector<std::string> targets;
     for (const kube::Request& request : desk.server.requests) {
@@ -52,13 +52,13 @@ constexpr const char* created = R"({"conditions": [{"type": "Created", "status":
 
 }  // namespace
 
-TEST_CASE("a TrainJob that is created is judged by the live runtime", "[facts]") {
+TEST_CASE("a new TrainJob is validated against the live runtime", "[inputs]") {
     Desk desk;
     desk.ask(post(test::train_job_path, review("CREATE", test::train_job())));
     CHECK(asked(desk) == std::vector{live});
 }
 
-TEST_CASE("a namespaced runtime is looked for in the TrainJob's namespace", "[facts]") {
+TEST_CASE("a namespaced runtime is looked up in the TrainJob's namespace", "[inputs]") {
     Desk desk;
     Json job = test::train_job();
     job["spec"]["runtimeRef"]["kind"] = "TrainingRuntime";
@@ -68,13 +68,13 @@ TEST_CASE("a namespaced runtime is looked for in the TrainJob's namespace", "[fa
     CHECK(desk.ask(post(test::train_job_path, review("CREATE", job))).allowed());
     CHECK(desk.server.requests.size() == 1);
 
-    // One of another namespace or scope is another one.
+    // A runtime of another namespace or scope does not count.
     job["metadata"]["namespace"] = "elsewhere";
     CHECK_FALSE(desk.ask(post(test::train_job_path, review("CREATE", job))).allowed());
 }
 
-TEST_CASE("a denial for a runtime that does not exist names the nearest one that the TrainJob may use",
-          "[facts]") {
+TEST_CASE("a denial for a missing runtime suggests the most similar one that the TrainJob may use",
+          "[inputs]") {
     Desk desk;
     for (const char* name : {"torch-distributed", "mpi-distributed"})
         desk.runtimes.set({"", name}, admission::make_runtime_text(test::cluster_runtime(name)));
@@ -99,13 +99,13 @@ TEST_CASE("a denial for a runtime that does not exist names the nearest one that
         "must be created before the TrainJob; did you mean the ClusterTrainingRuntime of that name? Then set "
         "spec.runtimeRef.kind");
     CHECK(denial("TrainingRuntime", "brt") == "must be created before the TrainJob; did you mean \"bert\"?");
-    // What other namespaces have stays unsaid.
+    // Names of other namespaces are not disclosed.
     CHECK(denial("TrainingRuntime", "bert-2-large") == "must be created before the TrainJob");
     CHECK(denial("ClusterTrainingRuntime", "bert-2") == "must be created before the TrainJob");
     CHECK(denial("ClusterTrainingRuntime", "tensorflow") == "must be created before the TrainJob");
 }
 
-TEST_CASE("nothing is looked up for a reference that names no runtime", "[facts]") {
+TEST_CASE("a reference without a valid kind or name causes no lookup", "[inputs]") {
     Desk desk;
     Json job = test::train_job();
     job["spec"]["runtimeRef"]["kind"] = "Cronjob";
@@ -114,7 +114,7 @@ TEST_CASE("nothing is looked up for a reference that names no runtime", "[facts]
     CHECK(desk.server.requests.empty());
 }
 
-TEST_CASE("names that no object can have are not there, and not asked for", "[facts]") {
+TEST_CASE("names that no object can have are not looked up", "[inputs]") {
     const std::string names[] = {"a%b", "..",   ".",   "a/b", "Plain", "-a",
                                  "a-",  "a..b", "a_b", "a b", "ä",     std::string(254, 'a')};
     for (const std::string& name : names) {
@@ -141,7 +141,7 @@ TEST_CASE("names that no object can have are not there, and not asked for", "[fa
     }
 }
 
-TEST_CASE("what an API server refuses to look for is not there", "[facts]") {
+TEST_CASE("an object that the API server refuses to look up counts as missing", "[inputs]") {
     for (const int status : {400, 422}) {
         CAPTURE(status);
         Desk desk;
@@ -153,7 +153,7 @@ TEST_CASE("what an API server refuses to look for is not there", "[facts]") {
     }
 }
 
-TEST_CASE("updates that change nothing that matters are not looked up", "[facts]") {
+TEST_CASE("updates without relevant changes cause no lookup", "[inputs]") {
     struct Case {
         const char* name;
         void (*change)(Json& job);
@@ -186,7 +186,7 @@ TEST_CASE("updates that change nothing that matters are not looked up", "[facts]
     }
 }
 
-TEST_CASE("an update is judged by what the reconciler builds from", "[facts]") {
+TEST_CASE("an update is validated against the objects from which the reconciler builds", "[inputs]") {
     struct Case {
         const char* name;
         const char* status;  // of the TrainJob
@@ -224,13 +224,13 @@ TEST_CASE("an update is judged by what the reconciler builds from", "[facts]") {
             if (c.has_job_set) desk.store(kube::resources::job_sets, own_job_set());
             const Reply reply = desk.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
             CHECK(asked(desk) == c.want);
-            // What is looked for is another matter than whether it may change.
+            // The lookup does not decide whether the reference may change.
             CHECK((reply.message().find("not found") == std::string::npos) == c.found);
         }
     }
 }
 
-TEST_CASE("a snapshot that is not the TrainJob's own is ignored", "[facts]") {
+TEST_CASE("a snapshot that does not belong to the TrainJob is ignored", "[inputs]") {
     struct Case {
         const char* name;
         void (*change)(Json& config_map);
@@ -238,7 +238,7 @@ TEST_CASE("a snapshot that is not the TrainJob's own is ignored", "[facts]") {
     const Case cases[] = {
         {"of an earlier TrainJob",
          [](auto& map) { map["metadata"]["ownerReferences"].items()[0]["uid"] = "earlier"; }},
-        {"of nobody", [](auto& map) { map["metadata"].erase("ownerReferences"); }},
+        {"without an owner", [](auto& map) { map["metadata"].erase("ownerReferences"); }},
         {"broken", [](auto& map) { map["data"]["runtime"] = "{"; }},
         {"empty", [](auto& map) { map.erase("data"); }},
     };
@@ -257,7 +257,7 @@ TEST_CASE("a snapshot that is not the TrainJob's own is ignored", "[facts]") {
     }
 }
 
-TEST_CASE("the snapshot beats the live runtime", "[facts]") {
+TEST_CASE("the snapshot takes precedence over the live runtime", "[inputs]") {
     Desk desk;
     Json job = job_with_status(created);
     const Json old_job = job;
@@ -271,7 +271,8 @@ TEST_CASE("the snapshot beats the live runtime", "[facts]") {
     CHECK_THAT(reply.message(), Catch::Contains("PET_NNODES"));
 }
 
-TEST_CASE("a runtime that is too large to be judged by is refused, wherever it comes from", "[facts]") {
+TEST_CASE("a runtime that is too large for reviews is refused, from the cache and from the API server",
+          "[inputs]") {
     Json large = test::cluster_runtime();
     large["spec"]["x"] = Json(Json::Array(admission::max_runtime_values, Json("")));
     Desk desk;
@@ -284,7 +285,7 @@ TEST_CASE("a runtime that is too large to be judged by is refused, wherever it c
     CHECK(desk.log_text.empty());
 }
 
-TEST_CASE("where a snapshot is too large to be built from, the live runtime judges", "[facts]") {
+TEST_CASE("if a snapshot is too large to build from, the live runtime is used", "[inputs]") {
     Json torch = test::cluster_runtime();
     torch["spec"]["mlPolicy"]["torch"] = Json::object();
     Json large = test::cluster_runtime();
@@ -302,8 +303,7 @@ TEST_CASE("where a snapshot is too large to be built from, the live runtime judg
     CHECK((reply.message().find("PET_NNODES") != std::string::npos) == is_broken);
 }
 
-TEST_CASE("a runtime that is too large is refused when it is written, but not when it was before",
-          "[facts]") {
+TEST_CASE("a runtime that becomes too large is refused, one that already was is not", "[inputs]") {
     Json large = test::cluster_runtime();
     large["spec"]["x"] = Json(Json::Array(admission::max_runtime_values, Json("")));
     Desk desk;
@@ -316,7 +316,7 @@ TEST_CASE("a runtime that is too large is refused when it is written, but not wh
     CHECK(desk.ask(post(test::cluster_runtime_path, review("UPDATE", large, large))).allowed());
 }
 
-TEST_CASE("the JobSet is read when patches change", "[facts]") {
+TEST_CASE("the JobSet is read when patches change", "[inputs]") {
     Desk desk;
     Json job = job_with_status(created);
     job["spec"]["suspend"] = true;
@@ -334,7 +334,7 @@ TEST_CASE("the JobSet is read when patches change", "[facts]") {
 constexpr const char* not_created = R"({"conditions": [{"type": "Created", "status": "False", "reason": "R",
     "message": "", "lastTransitionTime": "2026-01-15T00:00:00Z"}]})";
 
-TEST_CASE("what runs is corrected until the API server has a JobSet of it", "[facts]") {
+TEST_CASE("a TrainJob can be corrected until the API server has its JobSet", "[inputs]") {
     Desk desk({}, {}, {.gates = runtime::Gates::all()});
     const Json old_job = job_with_status(not_created);
     Json job = old_job;
@@ -357,7 +357,7 @@ TEST_CASE("what runs is corrected until the API server has a JobSet of it", "[fa
     }
 }
 
-TEST_CASE("a value that is empty is put back unless what runs may be corrected", "[facts]") {
+TEST_CASE("an emptied value is restored unless the TrainJob may be corrected", "[inputs]") {
     struct Case {
         const char* name;
         const char* status;
@@ -390,7 +390,7 @@ TEST_CASE("a value that is empty is put back unless what runs may be corrected",
     }
 }
 
-TEST_CASE("another number of nodes is refused where a new JobSet would lose something", "[facts]") {
+TEST_CASE("another number of nodes is refused if the new JobSet would lose something", "[inputs]") {
     Desk desk({}, {}, {.gates = runtime::Gates::all()});
     Json old_job = job_with_status(created);
     old_job["spec"]["suspend"] = true;
@@ -406,7 +406,7 @@ TEST_CASE("another number of nodes is refused where a new JobSet would lose some
         found["spec"]["volumeClaimPolicies"] = Json::array({Json::object({{"templates", Json::array()}})});
         why = "it needs a new JobSet, and that would delete its volume claims";
     }
-    SECTION("what has finished") {
+    SECTION("a finished replicated job") {
         found["status"]["replicatedJobsStatus"] =
             Json::array({Json::object({{"name", "init"}, {"succeeded", 1}})});
         why = "it needs a new JobSet, and that would run again what has finished";
@@ -418,7 +418,7 @@ TEST_CASE("another number of nodes is refused where a new JobSet would lose some
     if (!why.empty()) CHECK(reply.causes() == std::vector<std::string>{"spec.trainer.numNodes: Forbidden"});
 }
 
-TEST_CASE("the log names each lookup that fails", "[facts]") {
+TEST_CASE("each failed lookup is logged with its name", "[inputs]") {
     for (const std::string& failing : {job_set, live, snapshot}) {
         DYNAMIC_SECTION(failing) {
             Desk desk;
@@ -438,7 +438,7 @@ TEST_CASE("the log names each lookup that fails", "[facts]") {
     }
 }
 
-TEST_CASE("the priority classes that a Volcano runtime names are read live", "[facts]") {
+TEST_CASE("the priority classes of a Volcano runtime are read live", "[inputs]") {
     Desk desk;
     Json runtime = *api::parse_json(R"({"apiVersion": "trainer.kubeflow.org/v1alpha1",
         "kind": "ClusterTrainingRuntime", "metadata": {"name": "plain"}, "spec": {"podGroupPolicy": {"volcano": {}},
@@ -450,7 +450,7 @@ TEST_CASE("the priority classes that a Volcano runtime names are read live", "[f
     CHECK_FALSE(refused.allowed());
 }
 
-TEST_CASE("what a plugin from outside has to see is read, of whatever kind", "[facts]") {
+TEST_CASE("objects that an external plugin needs are read, of any kind", "[inputs]") {
     Desk desk;
     desk.pipeline = runtime::pipeline_with_relay();
     Json runtime = test::cluster_runtime();

@@ -1,4 +1,4 @@
-// What reviews cost that are judged by large objects, for the others beside them.
+// The effect of reviews with large objects on concurrent reviews.
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <catch2/catch.hpp>
@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Reviews that go on side by side.
+/// Concurrent reviews.
 class Calls {
 public:
     explicit Calls(Desk& desk) : desk_(desk) {}
@@ -46,7 +46,7 @@ Json named(Json object, const std::string& name) {
     return object;
 }
 
-// Its patches change while it is suspended, which is judged by the runtime and the JobSet.
+// Returns an update of the patches of a suspended TrainJob, which needs the runtime and the JobSet.
 net::HttpRequest with_another_patch(Json job) {
     job["spec"]["suspend"] = true;
     const Json before = job;
@@ -54,7 +54,7 @@ net::HttpRequest with_another_patch(Json job) {
     return post(test::train_job_path, review("UPDATE", job, before));
 }
 
-// An update that is judged by the runtime of that name.
+// Returns an update that needs the runtime of that name.
 net::HttpRequest update(const std::string& runtime, const char* status = R"({})") {
     Json job = named(test::train_job(), runtime + "-job");
     job["spec"]["runtimeRef"]["name"] = runtime;
@@ -78,7 +78,7 @@ Json snapshot_with(const std::string& text) {
     return config_map;
 }
 
-// Stores what the update of "large" is judged by.
+// Stores the objects that the update of "large" needs.
 net::HttpRequest large_live_runtime(Desk& desk) {
     desk.store(kube::resources::cluster_training_runtimes, large_runtime());
     return update("large");
@@ -122,7 +122,8 @@ const Case cases[] = {
 
 }  // namespace
 
-TEST_CASE("what takes long to parse is parsed in its turn, and other updates do not wait for it", "[facts]") {
+TEST_CASE("objects that take long to parse wait in line, and other updates do not wait for them",
+          "[inputs]") {
     for (const Case& c : cases) {
         DYNAMIC_SECTION(c.name) {
             Desk desk;
@@ -146,7 +147,7 @@ TEST_CASE("what takes long to parse is parsed in its turn, and other updates do 
     }
 }
 
-TEST_CASE("one review at a time holds an object that is larger than usual", "[facts]") {
+TEST_CASE("only one review at a time holds an object of more than the usual size", "[inputs]") {
     for (const auto& prepare : {large_live_runtime, large_snapshot}) {
         Desk desk;
         const net::HttpRequest expensive = prepare(desk);
@@ -169,7 +170,7 @@ TEST_CASE("one review at a time holds an object that is larger than usual", "[fa
     }
 }
 
-TEST_CASE("usual updates have places however many wait for large objects", "[facts]") {
+TEST_CASE("usual updates have places however many reviews wait for large objects", "[inputs]") {
     Desk desk;
     auto expensive = large_live_runtime(desk);
     SECTION("of runtimes") {}
@@ -189,7 +190,7 @@ TEST_CASE("usual updates have places however many wait for large objects", "[fac
     CHECK(calls.answered.size() == 80);
 }
 
-TEST_CASE("large objects that do not come in time let the next review have its turn", "[facts]") {
+TEST_CASE("if large objects do not arrive in time, the next review has its turn", "[inputs]") {
     Desk desk;
     const net::HttpRequest expensive = large_live_runtime(desk);
     const auto stored = desk.server.answer;
@@ -211,7 +212,8 @@ TEST_CASE("large objects that do not come in time let the next review have its t
     CHECK_THAT(calls.bodies.back(), Catch::Contains(R"("allowed":true)"));
 }
 
-TEST_CASE("a second opinion of the live runtime does not wait for the first one's large object", "[facts]") {
+TEST_CASE("a second review with the live runtime does not wait for the first one's large object",
+          "[inputs]") {
     Desk desk;
     Json refusing = large_runtime();
     refusing["spec"]["mlPolicy"]["torch"] = Json::object();
@@ -223,7 +225,7 @@ TEST_CASE("a second opinion of the live runtime does not wait for the first one'
     CHECK(desk.ask(with_another_patch(std::move(job))).allowed());
 }
 
-TEST_CASE("TrainJobs are listed for one review at a time", "[facts]") {
+TEST_CASE("only one review at a time lists TrainJobs", "[inputs]") {
     Desk desk;
     std::vector<kube::SteadyTime> listed_at;
     desk.server.answer = [&](const kube::Request& request) {
@@ -245,7 +247,7 @@ TEST_CASE("TrainJobs are listed for one review at a time", "[facts]") {
     for (std::size_t i = 1; i < listed_at.size(); ++i) CHECK(listed_at[i] - listed_at[i - 1] >= 100ms);
 }
 
-TEST_CASE("of a review that waits nothing is kept but bytes, and names as long as names can be", "[facts]") {
+TEST_CASE("a waiting review holds only bytes, and names of bounded length", "[inputs]") {
     Json job = test::train_job();
     const std::string text(100'000, 'x');
     job["metadata"]["name"] = job["metadata"]["namespace"] = job["metadata"]["uid"] = text;

@@ -5,7 +5,7 @@
 
 using admission::Limiter;
 
-TEST_CASE("the values of a text are never underestimated", "[budget]") {
+TEST_CASE("the number of values in a text is never underestimated", "[limiter]") {
     struct Case {
         const char* json;
         std::size_t at_most;
@@ -14,7 +14,7 @@ TEST_CASE("the values of a text are never underestimated", "[budget]") {
     for (const Case& c : cases) CHECK(admission::count_values(c.json) == c.at_most);
 }
 
-TEST_CASE("only so many reviews wait", "[budget]") {
+TEST_CASE("the number of waiting reviews is limited", "[limiter]") {
     Limiter budget(2);
     std::vector<Limiter::Permit> waiting;
     waiting.push_back(budget.take().value());
@@ -24,12 +24,12 @@ TEST_CASE("only so many reviews wait", "[budget]") {
     CHECK(budget.take());
 }
 
-TEST_CASE("one client gets half of what the others leave", "[budget]") {
+TEST_CASE("one client gets half of the places that the others leave", "[limiter]") {
     Limiter budget(16);
     std::vector<Limiter::Permit> flood;
     while (auto share = budget.take("10.0.0.1")) flood.push_back(std::move(*share));
     CHECK(flood.size() == 8);
-    // Another flood, and still a place for a client that has none.
+    // Many requests of another client still leave a place for a third one.
     while (auto share = budget.take("10.0.0.2")) flood.push_back(std::move(*share));
     CHECK(flood.size() == 12);
     const auto honest = budget.take("10.0.0.3");
@@ -40,7 +40,7 @@ TEST_CASE("one client gets half of what the others leave", "[budget]") {
     CHECK(later == 7);
 }
 
-TEST_CASE("a client that has no place gets the last one", "[budget]") {
+TEST_CASE("a client without a place gets the last one", "[limiter]") {
     Limiter budget(1);
     CHECK(budget.take("10.0.0.1"));
 }

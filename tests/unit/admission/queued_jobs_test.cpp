@@ -1,4 +1,4 @@
-// How many queued jobs use a runtime that is edited or deleted.
+// Warnings with the number of queued jobs that use an edited or deleted runtime.
 #include <catch2/catch.hpp>
 
 #include "reviews.hpp"
@@ -19,7 +19,7 @@ Json queued_job() {
     return job;
 }
 
-// Pages of so many jobs that use the runtime.
+// Returns pages with so many jobs that use the runtime.
 void serve_pages(Desk& desk, std::vector<std::size_t> sizes) {
     desk.server.answer = [sizes](const kube::Request& request) -> api::Result<kube::Response> {
         const auto at = request.target.find("&continue=");
@@ -51,7 +51,8 @@ net::HttpRequest deletion() {
 
 }  // namespace
 
-TEST_CASE("editing or deleting a runtime tells how many queued jobs use it", "[facts]") {
+TEST_CASE("the warning of a runtime's edit or deletion has the number of queued jobs that use it",
+          "[inputs]") {
     for (const auto& request : {edit, deletion}) {
         Desk desk;
         serve_pages(desk, {2, 1});
@@ -67,7 +68,7 @@ TEST_CASE("editing or deleting a runtime tells how many queued jobs use it", "[f
     }
 }
 
-TEST_CASE("of very many queued jobs a part is counted, and not for every edit", "[facts]") {
+TEST_CASE("of very many queued jobs a part is counted, and not for every edit", "[inputs]") {
     Desk desk;
     desk.patience = 0s;
     serve_pages(desk, {1, 1, 1, 1, 1, 1});
@@ -79,7 +80,7 @@ TEST_CASE("of very many queued jobs a part is counted, and not for every edit", 
     CHECK_FALSE(warning(desk.ask(edit())).empty());
 }
 
-TEST_CASE("of queued jobs that are too large to count it is said that there are some", "[facts]") {
+TEST_CASE("if queued jobs are too large to count, the warning has no number", "[inputs]") {
     Desk desk;
     std::size_t most = 0;
     desk.server.answer = [&](const kube::Request& request) -> api::Result<kube::Response> {
@@ -90,7 +91,7 @@ TEST_CASE("of queued jobs that are too large to count it is said that there are 
     CHECK(most == 4 * 1024 * 1024);
 }
 
-TEST_CASE("of two runtimes that are edited at the same time each tells", "[facts]") {
+TEST_CASE("concurrent edits of two runtimes both get the warning", "[inputs]") {
     Desk desk;
     desk.patience = 0s;
     serve_pages(desk, {1});
@@ -100,7 +101,7 @@ TEST_CASE("of two runtimes that are edited at the same time each tells", "[facts
     after["spec"]["mlPolicy"]["numNodes"] = 7;
     desk.ask(post(test::cluster_runtime_path, review("UPDATE", after, before)));
     CHECK(desk.server.requests.size() == 2);
-    // Of very many not all do.
+    // Of very many concurrent edits not all do.
     for (int i = 0; i < 20; ++i) {
         before["metadata"]["name"] = after["metadata"]["name"] = "other-" + std::to_string(i);
         CHECK(desk.ask(post(test::cluster_runtime_path, review("UPDATE", after, before))).allowed());
@@ -108,7 +109,7 @@ TEST_CASE("of two runtimes that are edited at the same time each tells", "[facts
     CHECK(desk.server.requests.size() == 5);
 }
 
-TEST_CASE("of a runtime that cannot exist no jobs are counted", "[facts]") {
+TEST_CASE("jobs of a runtime that cannot exist are not counted", "[inputs]") {
     Desk desk;
     serve_pages(desk, {1});
     const std::string names[] = {"", "Torch", "a/b", std::string(254, 'a'), std::string(1'000'000, 'a')};
@@ -124,7 +125,7 @@ TEST_CASE("of a runtime that cannot exist no jobs are counted", "[facts]") {
     CHECK_FALSE(warning(desk.ask(deletion())).empty());
 }
 
-TEST_CASE("a count that cannot be had holds up no edit and no deletion", "[facts]") {
+TEST_CASE("a failed count delays no edit and no deletion", "[inputs]") {
     for (const auto& request : {edit, deletion}) {
         Desk desk;
         desk.server.answer = [](const kube::Request&) -> api::Result<kube::Response> {
@@ -141,7 +142,7 @@ TEST_CASE("a count that cannot be had holds up no edit and no deletion", "[facts
     }
 }
 
-TEST_CASE("a runtime is edited without a count while too many reviews wait", "[facts]") {
+TEST_CASE("a runtime is edited without a count while too many reviews wait", "[inputs]") {
     Desk desk;
     serve_pages(desk, {1});
     std::vector<admission::Limiter::Permit> waiting;
@@ -150,7 +151,7 @@ TEST_CASE("a runtime is edited without a count while too many reviews wait", "[f
     CHECK(desk.server.requests.empty());
 }
 
-TEST_CASE("jobs are counted where the webhook may look", "[facts]") {
+TEST_CASE("jobs are counted in the namespaces that the webhook may read", "[inputs]") {
     Desk desk({}, kube::Namespaces({"a", "b"}));
     serve_pages(desk, {1});
     CHECK_THAT(warning(desk.ask(edit())), Catch::StartsWith("2 queued TrainJobs"));

@@ -46,7 +46,7 @@ struct Rationed {
 
 }  // namespace
 
-TEST_CASE("reads within the ration are all asked for", "[ration]") {
+TEST_CASE("reads within the rate limit are all sent", "[rate]") {
     Rationed desk;
     desk.ask("/job", 10);
     CHECK(desk.server->requests.size() == 10);
@@ -56,7 +56,7 @@ TEST_CASE("reads within the ration are all asked for", "[ration]") {
     CHECK(desk.server->requests.size() == 20);
 }
 
-TEST_CASE("beyond the ration, what was read a moment ago is answered from memory", "[ration]") {
+TEST_CASE("above the rate limit, recent answers are repeated", "[rate]") {
     Rationed desk;
     desk.ask("/job");
     desk.ask("/absent");
@@ -67,7 +67,7 @@ TEST_CASE("beyond the ration, what was read a moment ago is answered from memory
     REQUIRE(desk.answers.size() == 2'010);
     CHECK(desk.answers[10]->body == "/job");
     CHECK(desk.answers.back().error().code == api::Errc::not_found);
-    // It gets too old for that.
+    // After a while the answer is too old to be repeated.
     desk.clock.run_for(10s);
     desk.ask("/others", 12);
     const auto before = desk.server->requests.size();
@@ -76,7 +76,7 @@ TEST_CASE("beyond the ration, what was read a moment ago is answered from memory
     CHECK(desk.server->requests.size() > before);
 }
 
-TEST_CASE("beyond the ration, a JobSet is not answered from memory", "[ration]") {
+TEST_CASE("above the rate limit, the answer for a JobSet is not repeated", "[rate]") {
     Rationed desk;
     desk.ask("/apis/jobset.x-k8s.io/v1alpha2/namespaces/ns/jobsets/job", 11);
     CHECK(desk.server->requests.size() == 10);
@@ -84,7 +84,7 @@ TEST_CASE("beyond the ration, a JobSet is not answered from memory", "[ration]")
     CHECK(desk.server->requests.size() == 11);
 }
 
-TEST_CASE("what was not read waits for its turn, and is refused if that is late", "[ration]") {
+TEST_CASE("other reads wait for their turn, and fail if that is late", "[rate]") {
     Rationed desk;
     desk.ask("/others", 10);
     for (int i = 0; i < 100; ++i) desk.ask("/new/" + std::to_string(i));
@@ -97,7 +97,7 @@ TEST_CASE("what was not read waits for its turn, and is refused if that is late"
     CHECK(desk.answers.size() == 110);
 }
 
-TEST_CASE("neither trouble nor what is large is remembered", "[ration]") {
+TEST_CASE("neither errors nor large answers are stored", "[rate]") {
     for (const char* target : {"/broken", "/large"}) {
         Rationed desk;
         desk.ask(target, 10);

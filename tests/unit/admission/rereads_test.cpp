@@ -1,4 +1,4 @@
-// What is judged by a runtime from the watch, which may lag behind the cluster.
+// Reviews with a runtime from the watch, which may lag behind the cluster.
 #include "admission/rereads.hpp"
 
 #include <catch2/catch.hpp>
@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Needs the replicated job "late" of its runtime.
+// A TrainJob that needs the replicated job "late" of its runtime.
 Json job_for_newest_runtime() {
     Json job = test::train_job();
     job["spec"]["suspend"] = true;
@@ -41,24 +41,24 @@ net::HttpRequest creation() { return post(test::train_job_path, review("CREATE",
 
 }  // namespace
 
-TEST_CASE("what an old runtime would refuse is judged by the live one", "[facts]") {
+TEST_CASE("before a denial for an old runtime, the live one is read", "[inputs]") {
     Desk desk;
     watch_shows(desk, test::cluster_runtime());
     desk.store(kube::resources::cluster_training_runtimes, newest_runtime());
     CHECK(desk.ask(creation()).allowed());
     CHECK(desk.server.requests.size() == 1);
 
-    // An update, of which the JobSet is asked for as well.
+    // An update also needs the JobSet.
     Json before = job_for_newest_runtime();
     before["spec"].erase("runtimePatches");
     CHECK(desk.ask(post(test::train_job_path, review("UPDATE", job_for_newest_runtime(), before))).allowed());
-    // What the watch's runtime admits needs no other.
+    // If the watched runtime admits the object, the live one is not read.
     desk.server.requests.clear();
     CHECK(desk.ask(post(test::train_job_path, review("CREATE", test::train_job()))).allowed());
     CHECK(desk.server.requests.empty());
 }
 
-TEST_CASE("a refusal by the live runtime stands", "[facts]") {
+TEST_CASE("a denial for the live runtime stands", "[inputs]") {
     Desk desk;
     watch_shows(desk, test::cluster_runtime());
     desk.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
@@ -69,7 +69,7 @@ TEST_CASE("a refusal by the live runtime stands", "[facts]") {
     CHECK_THAT(desk.metrics_text(), Catch::Contains(R"(verdict="denied"} 1)"));
 }
 
-TEST_CASE("a refusal by the watch's runtime stands where no other can be read", "[facts]") {
+TEST_CASE("a denial for the watched runtime stands if the live one cannot be read", "[inputs]") {
     for (const bool slow : {false, true}) {
         Desk desk;
         watch_shows(desk, test::cluster_runtime());
@@ -83,7 +83,7 @@ TEST_CASE("a refusal by the watch's runtime stands where no other can be read", 
     }
 }
 
-TEST_CASE("a refusal by the watch's runtime stands while too many reviews wait", "[facts]") {
+TEST_CASE("a denial for the watched runtime stands while too many reviews wait", "[inputs]") {
     Desk desk;
     watch_shows(desk, test::cluster_runtime());
     desk.store(kube::resources::cluster_training_runtimes, newest_runtime());
@@ -92,7 +92,7 @@ TEST_CASE("a refusal by the watch's runtime stands while too many reviews wait",
     CHECK(desk.ask(creation()).denial_code() == 422);
     CHECK(desk.server.requests.empty());
 
-    // What cannot be judged at all without the API server has no verdict.
+    // A review that needs the API server gets no verdict without it.
     Json job = test::train_job();
     job["spec"]["runtimeRef"]["name"] = "not-watched";
     CHECK(desk.ask(post(test::train_job_path, review("CREATE", job))).http.status == 503);
@@ -100,7 +100,7 @@ TEST_CASE("a refusal by the watch's runtime stands while too many reviews wait",
     CHECK(desk.ask(creation()).allowed());
 }
 
-TEST_CASE("a runtime is read again ten times a second, whatever is refused", "[facts]") {
+TEST_CASE("a runtime is read again at most ten times a second", "[inputs]") {
     Desk desk;
     desk.patience = 0s;
     watch_shows(desk, test::cluster_runtime());
@@ -112,7 +112,7 @@ TEST_CASE("a runtime is read again ten times a second, whatever is refused", "[f
     CHECK(desk.server.requests.size() == 11);
 }
 
-TEST_CASE("a runtime has so many rereads in each second") {
+TEST_CASE("a runtime has a number of rereads in each second") {
     admission::Rereads rereads(3);
     kube::SteadyTime now{};
     for (int second = 0; second < 3; ++second, now += 1s) {
@@ -122,7 +122,7 @@ TEST_CASE("a runtime has so many rereads in each second") {
     }
 }
 
-TEST_CASE("of very many runtimes in a second only so many are kept, and none after it") {
+TEST_CASE("rereads are counted for a limited number of runtimes, and forgotten after a second") {
     admission::Rereads rereads(2);
     const std::size_t most = admission::Rereads::most_runtimes;
     kube::SteadyTime now{};

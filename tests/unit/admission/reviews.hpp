@@ -1,5 +1,5 @@
 #pragma once
-// Admission reviews as the API server sends them, and a handler with all that it needs.
+// Admission reviews as the API server sends them, and a handler with its dependencies.
 #include <boost/asio/io_context.hpp>
 #include <string>
 #include <vector>
@@ -18,16 +18,17 @@ inline const std::string runtime_path = "/validate-trainer-kubeflow-org-v1alpha1
 inline const std::string cluster_runtime_path =
     "/validate-trainer-kubeflow-org-v1alpha1-clustertrainingruntime";
 
-/// Valid ones; the TrainJob "job" in namespace "ns" refers to the ClusterTrainingRuntime "plain".
+/// Valid objects; the TrainJob "job" in namespace "ns" refers to the ClusterTrainingRuntime "plain".
 api::Json train_job();
 api::Json cluster_runtime(const std::string& name = "plain");
 api::Json namespaced_runtime(const std::string& name = "plain");
 
-/// An AdmissionReview of the object's own kind; its name and namespace are the object's (or the old one's).
+/// Returns an AdmissionReview of the object's kind, with the name and namespace of the object (or of the old
+/// one).
 api::Json review(const std::string& operation, const api::Json& object, const api::Json& old_object = {});
 net::HttpRequest post(const std::string& path, const api::Json& review);
 
-/// What came back.
+/// The answer to a review.
 struct Reply {
     net::HttpResponse http = {};
     api::Json response = {};  ///< of the AdmissionReview; null if there is none
@@ -35,21 +36,21 @@ struct Reply {
     bool allowed() const { return response["allowed"].bool_or(false); }
     int denial_code() const { return static_cast<int>(response["status"]["code"].int_or(0)); }
     std::string message() const { return std::string(response["status"]["message"].as_string()); }
-    /// "field: type" of each cause.
+    /// Returns "field: type" of each cause.
     std::vector<std::string> causes() const;
 };
 
-/// A ReviewHandler on a virtual clock, with a scripted API server that knows the objects in `stored`.
+/// A ReviewHandler on a virtual clock, with a scripted API server that has the objects in `stored`.
 class Desk {
 public:
     explicit Desk(const runtime::Features& features = {}, const kube::Namespaces& namespaces = {},
                   admission::ReviewPolicy policy = {});
 
     Reply ask(net::HttpRequest request);
-    /// Also says whether the answer was there at once.
+    /// Also returns whether the answer was there at once.
     Reply ask(net::HttpRequest request, bool& at_once);
 
-    /// Stored in the API server, not in the view.
+    /// Stores an object in the API server, not in the cache.
     void store(const kube::Resource& resource, const api::Json& object);
     std::string metrics_text() const { return metrics.expose(); }
 
@@ -67,7 +68,7 @@ public:
     admission::InputReader inputs;
     admission::Limiter budget{64};  ///< of the reviews that wait
     admission::ReviewHandler handler;
-    std::chrono::seconds patience{60};  ///< how long ask() lets time pass
+    std::chrono::seconds patience{60};  ///< how long ask() runs the clock
 };
 
 }  // namespace test

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "fake_api_server.hpp"
+#include "kube/watch/reflector.hpp"
 #include "reviews.hpp"
 #include "support/printers.hpp"
 
@@ -29,39 +30,37 @@ std::string end_of_list(const char* version) {
                                                                                   "true"}})}})}})}}));
 }
 
-// The loops of all its watches.
-struct Running {
-    Running(boost::asio::io_context& context, admission::RuntimeInformer& cache)
-        : stops(cache.watches().size()) {
+// Watches what it stores, as kube::Manager does.
+struct Watches {
+    Watches(boost::asio::io_context& context, kube::ApiServer& server, kube::Clock& clock,
+            admission::RuntimeInformer& cache) {
+        for (const auto& [scope, sink] : cache.collections())
+            reflectors.push_back(std::make_unique<kube::Reflector>(server, clock, sink, scope));
+        stops = std::vector<boost::asio::cancellation_signal>(reflectors.size());
         for (std::size_t i = 0; i < stops.size(); ++i)
-            boost::asio::co_spawn(context, cache.watches()[i]->run(),
+            boost::asio::co_spawn(context, reflectors[i]->run(),
                                   boost::asio::bind_cancellation_slot(
                                       stops[i].slot(), [this](std::exception_ptr) { ++ended; }));
     }
     void stop() {
         for (auto& each : stops) each.emit(boost::asio::cancellation_type::terminal);
     }
-    std::vector<boost::asio::cancellation_signal> stops;
+    std::vector<std::unique_ptr<kube::Reflector>> reflectors = {};
+    std::vector<boost::asio::cancellation_signal> stops = {};
     int ended = 0;
 };
 
 }  // namespace
 
-TEST_CASE("the cache tells of both kinds of runtimes", "[cache]") {
+TEST_CASE("runtimes of both kinds are stored, and every change is reported", "[cache]") {
     boost::asio::io_context context;
     VirtualClock clock(context);
     FakeApiServer server(clock);
     std::map<std::string, admission::RuntimeTextPtr> seen;
-    std::vector<std::string> log;
     admission::RuntimeInformer cache(
-        server, clock,
-        [&](const api::ObjectKey& key, const auto& runtime) { seen[to_string(key)] = runtime; },
-        [&](const kube::Scope& scope, const api::Error* trouble) {
-            log.push_back(to_string(scope.resource) + (trouble ? " fails" : " works"));
-        });
-    CHECK(cache.not_synced().size() == 2);
+        [&](const api::ObjectKey& key, const auto& runtime) { seen[to_string(key)] = runtime; });
 
-    // The namespaced ones are asked for first.
+    // The first request is that for the namespaced ones.
     Json managed = test::namespaced_runtime();
     managed["metadata"]["managedFields"] = Json::array({"long"});
     server.watches.push_back(FakeApiServer::Script{event("ADDED", managed, "5"), end_of_list("6"), 10s,
@@ -76,9 +75,8 @@ TEST_CASE("the cache tells of both kinds of runtimes", "[cache]") {
                                                        end_of_list("6"), FakeApiServer::Silence{}});
     }
 
-    Running running(context, cache);
+    Watches watches(context, server, clock, cache);
     clock.run_for(5s);
-    CHECK(cache.not_synced().empty());
     REQUIRE(seen["ns/plain"]);
     const Json namespaced = api::parse_json(seen["ns/plain"]->json).value();
     CHECK(namespaced["spec"] == test::namespaced_runtime()["spec"]);
@@ -87,33 +85,32 @@ TEST_CASE("the cache tells of both kinds of runtimes", "[cache]") {
     const Json of_cluster = api::parse_json(seen["plain"]->json).value();
     CHECK(of_cluster["kind"].as_string() == "ClusterTrainingRuntime");
     CHECK(cache.size() == 2);
-    CHECK(log.size() >= 2);
 
     clock.run_for(10s);
     CHECK_FALSE(seen["ns/plain"]);
     CHECK(cache.size() == 1);
-    CHECK(running.ended == 0);
+    CHECK(watches.ended == 0);
 
-    running.stop();
+    watches.stop();
     clock.run();
-    CHECK(running.ended == 2);
+    CHECK(watches.ended == 2);
 }
 
-TEST_CASE("a cache of some namespaces asks for theirs alone, and for what all share", "[cache]") {
+TEST_CASE("with --namespaces, runtimes of these namespaces alone are watched, and cluster runtimes",
+          "[cache]") {
     boost::asio::io_context context;
     VirtualClock clock(context);
     FakeApiServer server(clock);
     std::map<std::string, admission::RuntimeTextPtr> seen;
     admission::RuntimeInformer cache(
-        server, clock,
-        [&](const api::ObjectKey& key, const auto& runtime) { seen[to_string(key)] = runtime; }, {},
+        [&](const api::ObjectKey& key, const auto& runtime) { seen[to_string(key)] = runtime; },
         kube::Namespaces({"ns", "other"}));
     server.watches.push_back(FakeApiServer::Script{event("ADDED", test::namespaced_runtime(), "5"),
                                                    end_of_list("6"), FakeApiServer::Silence{}});
     server.watches.push_back(refusal(403, api::Errc::forbidden));
     server.watches.push_back(FakeApiServer::Script{event("ADDED", test::cluster_runtime(), "5"),
                                                    end_of_list("6"), FakeApiServer::Silence{}});
-    Running running(context, cache);
+    Watches watches(context, server, clock, cache);
     clock.run_for(100ms);
     std::vector<std::string> asked;
     for (const auto& request : server.requests)
@@ -124,21 +121,20 @@ TEST_CASE("a cache of some namespaces asks for theirs alone, and for what all sh
                                             base + "clustertrainingruntimes"});
     CHECK(seen["ns/plain"]);
     CHECK(seen["plain"]);
-    // The namespace that refuses us stops nobody else.
-    CHECK(cache.not_synced().empty());
-    running.stop();
+    CHECK(cache.size() == 2);
+    watches.stop();
     clock.run();
 }
 
-TEST_CASE("namespaced runtimes are kept as far as there is room, in each namespace and in all", "[cache]") {
+TEST_CASE("namespaced runtimes are stored up to a bound of bytes, for each namespace and in total",
+          "[cache]") {
     boost::asio::io_context context;
     VirtualClock clock(context);
     FakeApiServer server(clock);
     std::map<std::string, admission::RuntimeTextPtr> seen;
     std::vector<std::string> without_room;
     admission::RuntimeInformer cache(
-        server, clock,
-        [&](const api::ObjectKey& key, const auto& runtime) { seen[to_string(key)] = runtime; }, {}, {},
+        [&](const api::ObjectKey& key, const auto& runtime) { seen[to_string(key)] = runtime; }, {},
         [&](const api::ObjectKey& key) { without_room.push_back(to_string(key)); });
     const auto large = [](const std::string& ns, const std::string& name) {
         Json runtime = test::namespaced_runtime(name);
@@ -146,7 +142,7 @@ TEST_CASE("namespaced runtimes are kept as far as there is room, in each namespa
         runtime["spec"]["text"] = std::string(900'000, 'x');
         return runtime;
     };
-    // Two for each of a few namespaces; a third is too much for any.
+    // Two for each of a few namespaces; a third exceeds the bound of each.
     FakeApiServer::Script script;
     for (const char* ns : {"a", "b", "c", "d", "e", "f", "g", "h", "i"})
         for (const char* name : {"one", "two", "three"})
@@ -158,7 +154,7 @@ TEST_CASE("namespaced runtimes are kept as far as there is room, in each namespa
     script.push_back(event("MODIFIED", large("a", "three"), "8"));
     script.push_back(FakeApiServer::Silence{});
     server.watches.push_back(script);
-    Running running(context, cache);
+    Watches watches(context, server, clock, cache);
     clock.run_for(500ms);
     CHECK(seen["a/one"]);
     CHECK(seen["a/two"]);
@@ -172,15 +168,15 @@ TEST_CASE("namespaced runtimes are kept as far as there is room, in each namespa
     CHECK(sum > admission::RuntimeInformer::Room().of_all - 1'000'000);
     CHECK(cache.size() == static_cast<std::size_t>(std::ranges::count_if(
                               seen, [](const auto& one) { return one.second != nullptr; })));
-    // What goes makes room.
+    // A deletion makes room.
     clock.run_for(2s);
     CHECK_FALSE(seen["a/one"]);
     CHECK(seen["a/three"]);
-    running.stop();
+    watches.stop();
     clock.run();
 }
 
-TEST_CASE("of a runtime that is too large to be judged by, its size alone is kept", "[cache]") {
+TEST_CASE("of a runtime that is too large for reviews, only the size is stored", "[cache]") {
     Json runtime = test::cluster_runtime();
     runtime["spec"]["x"] = Json(Json::Array(admission::max_runtime_values, Json("")));
     const auto text = admission::make_runtime_text(runtime);
@@ -189,7 +185,7 @@ TEST_CASE("of a runtime that is too large to be judged by, its size alone is kep
     CHECK(text->bytes() < 5'000);
 }
 
-TEST_CASE("what kubectl has applied last is not kept", "[cache]") {
+TEST_CASE("the annotation with what kubectl applied last is not stored", "[cache]") {
     Json runtime = test::cluster_runtime();
     const std::string bytes = admission::make_runtime_text(runtime)->json;
     runtime["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"] = "x";

@@ -18,7 +18,7 @@ admission::RuntimeTextPtr runtime_of(std::size_t values) {
 
 }  // namespace
 
-TEST_CASE("a view finds what was set, and its tree once for many reviews", "[view]") {
+TEST_CASE("a lister finds stored runtimes, and many reviews share one tree", "[lister]") {
     RuntimeLister view;
     CHECK(view.find({"", "plain"}).value() == nullptr);
     view.set({"", "plain"}, admission::make_runtime_text(test::cluster_runtime()));
@@ -34,7 +34,7 @@ TEST_CASE("a view finds what was set, and its tree once for many reviews", "[vie
     view.set({"", "plain"}, nullptr);
 }
 
-TEST_CASE("trees are kept as far as there is room for them, those that were used last", "[view]") {
+TEST_CASE("trees of the most recently used runtimes are kept, up to a bound", "[lister]") {
     RuntimeLister view;
     constexpr std::size_t fourth = RuntimeLister::most_kept_values / 4;
     std::vector<std::weak_ptr<const Json>> trees;
@@ -42,7 +42,7 @@ TEST_CASE("trees are kept as far as there is room for them, those that were used
         const api::ObjectKey key = {"", std::to_string(i)};
         view.set(key, runtime_of(fourth));
         trees.push_back(view.find(key).value());
-        // The first one is in use all the time.
+        // The first runtime is in use all the time.
         CHECK(view.find({"", "0"}).value() == trees[0].lock());
     }
     std::vector<bool> kept;
@@ -53,7 +53,7 @@ TEST_CASE("trees are kept as far as there is room for them, those that were used
     for (const auto& tree : trees) CHECK(tree.expired());
 }
 
-TEST_CASE("the tree of the largest runtime that may be used is kept", "[view]") {
+TEST_CASE("the tree of the largest valid runtime is kept", "[lister]") {
     RuntimeLister view;
     std::size_t around = 0;
     for (std::size_t values = admission::max_runtime_values; around == 0; values -= 100)
@@ -68,7 +68,7 @@ TEST_CASE("the tree of the largest runtime that may be used is kept", "[view]") 
     CHECK_FALSE(tree.expired());
 }
 
-TEST_CASE("a runtime that is too large is refused with its size", "[view]") {
+TEST_CASE("a runtime that is too large is refused with its size", "[lister]") {
     RuntimeLister view;
     view.set({"", "huge"}, runtime_of(admission::max_runtime_values));
     const auto found = view.find({"", "huge"});
@@ -77,7 +77,7 @@ TEST_CASE("a runtime that is too large is refused with its size", "[view]") {
     CHECK_THAT(found.error().message, Catch::Contains("a runtime may hold 50000"));
 }
 
-TEST_CASE("the nearest name is one of the same namespace", "[view]") {
+TEST_CASE("the suggested name is one of the same namespace", "[lister]") {
     RuntimeLister view;
     for (const char* name : {"torch-distributed", "mpi-distributed", "jax"})
         view.set({"", name}, admission::make_runtime_text(test::cluster_runtime(name)));
@@ -91,7 +91,7 @@ TEST_CASE("the nearest name is one of the same namespace", "[view]") {
     CHECK(RuntimeLister().nearest({"", "jax"}).empty());
 }
 
-TEST_CASE("of very many names those around the misspelt one are compared", "[view]") {
+TEST_CASE("of very many names, those next to the misspelt one are compared", "[lister]") {
     RuntimeLister view;
     const auto text = admission::make_runtime_text(test::cluster_runtime());
     for (int i = 1000; i < 2000; ++i) view.set({"", "runtime-" + std::to_string(i)}, text);

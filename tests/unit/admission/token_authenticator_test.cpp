@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// The API server says of the token "good" that it is alice's, for the audience "webhook".
+// For the token "good" the API server returns the user alice and the audience "webhook".
 struct Gate {
     explicit Gate(AuthPolicy wanted = {.audience = "webhook"}) : rules(std::move(wanted)) {
         server.answer = [this](const kube::Request& request) -> api::Result<kube::Response> {
@@ -60,7 +60,7 @@ struct Gate {
 
 }  // namespace
 
-TEST_CASE("a bearer token is taken from the Authorization header", "[callers]") {
+TEST_CASE("a bearer token is read from the Authorization header", "[authentication]") {
     const std::pair<const char*, std::string> cases[] = {{"Bearer abc", "abc"},
                                                          {"bearer abc", "abc"},
                                                          {"BEARER   abc", "abc"},
@@ -77,7 +77,7 @@ TEST_CASE("a bearer token is taken from the Authorization header", "[callers]") 
     CHECK(admission::bearer_token({}).empty());
 }
 
-TEST_CASE("the API server says whose a token is", "[callers]") {
+TEST_CASE("the API server returns the user of a token", "[authentication]") {
     Gate gate;
     CHECK(gate.call("good") == AuthResult::admitted);
     CHECK(gate.call("bad") == AuthResult::unauthorized);
@@ -91,7 +91,8 @@ TEST_CASE("the API server says whose a token is", "[callers]") {
     CHECK(gate.log_text.empty());
 }
 
-TEST_CASE("a token for another audience, or from a server that knows none, is refused", "[callers]") {
+TEST_CASE("a token for another audience, or from a server without audiences, is refused",
+          "[authentication]") {
     for (const char* audiences : {R"(["elsewhere"])", "[]", "null", R"("webhook")", "[1]"}) {
         CAPTURE(audiences);
         Gate gate;
@@ -100,7 +101,7 @@ TEST_CASE("a token for another audience, or from a server that knows none, is re
     }
 }
 
-TEST_CASE("only named users are let in", "[callers]") {
+TEST_CASE("only named users are admitted", "[authentication]") {
     Gate named({.audience = "webhook", .users = {"alice", "bob"}});
     CHECK(named.call("good") == AuthResult::admitted);
     Gate others({.audience = "webhook", .users = {"bob"}});
@@ -108,7 +109,7 @@ TEST_CASE("only named users are let in", "[callers]") {
     CHECK(others.call("bad") == AuthResult::unauthorized);
 }
 
-TEST_CASE("an answer is remembered for a while, whatever it was", "[callers]") {
+TEST_CASE("every answer is stored for a while", "[authentication]") {
     for (const char* token : {"good", "bad"}) {
         CAPTURE(token);
         Gate gate;
@@ -123,7 +124,7 @@ TEST_CASE("an answer is remembered for a while, whatever it was", "[callers]") {
     }
 }
 
-TEST_CASE("a user that may no longer call is refused when the memory has ended", "[callers]") {
+TEST_CASE("a user without permission is refused when the stored answer has expired", "[authentication]") {
     Gate gate;
     CHECK(gate.call("good") == AuthResult::admitted);
     gate.audiences = Json();
@@ -132,7 +133,7 @@ TEST_CASE("a user that may no longer call is refused when the memory has ended",
     CHECK(gate.check.from_cache("good") == AuthResult::unauthorized);
 }
 
-TEST_CASE("ever new tokens do not drive out accepted ones", "[callers]") {
+TEST_CASE("many new tokens do not displace accepted ones", "[authentication]") {
     Gate gate;
     CHECK(gate.call("good") == AuthResult::admitted);
     for (std::size_t i = 0; i < 2 * TokenAuthenticator::most_remembered; ++i)
@@ -143,7 +144,7 @@ TEST_CASE("ever new tokens do not drive out accepted ones", "[callers]") {
     CHECK(gate.check.from_cache("bad-511") == AuthResult::unauthorized);
 }
 
-TEST_CASE("many calls with one token make one request", "[callers]") {
+TEST_CASE("many calls with one token make one request", "[authentication]") {
     for (const auto late : {0ms, 100ms, 60'000ms}) {
         CAPTURE(late.count());
         Gate gate;
@@ -157,7 +158,7 @@ TEST_CASE("many calls with one token make one request", "[callers]") {
     }
 }
 
-TEST_CASE("no caller is let in while the API server cannot check tokens", "[callers]") {
+TEST_CASE("no caller is admitted while the API server cannot check tokens", "[authentication]") {
     const std::pair<const char*, void (*)(Gate&)> cases[] = {
         {"unreachable", [](Gate& g) { g.trouble = api::Error{.code = api::Errc::unavailable}; }},
         {"a permission is missing", [](Gate& g) { g.trouble = refusal(403, api::Errc::forbidden); }},
@@ -172,7 +173,7 @@ TEST_CASE("no caller is let in while the API server cannot check tokens", "[call
             harm(gate);
             CHECK(gate.call("good") == AuthResult::unknown);
             CHECK(gate.call("good") == AuthResult::unknown);
-            // Told once, without the token.
+            // Logged once, without the token.
             CHECK_THAT(gate.log_text, Catch::Contains("cannot review tokens"));
             CHECK(gate.log_text.find("cannot review") == gate.log_text.rfind("cannot review"));
             CHECK(gate.log_text.find("good") == std::string::npos);

@@ -1,4 +1,4 @@
-// Which cluster a command reads, by its options, the environment and files.
+// The cluster that a command reads, by its options, the environment and files.
 #include "cluster/cluster.hpp"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ struct Room {
                 return api::Error{.code = api::Errc::not_found, .message = path + " does not exist"};
             });
     }
-    // "HOST NAMESPACE", or the error.
+    // Returns "HOST NAMESPACE", or the error.
     std::string found() const {
         const auto config = find();
         return config ? config->host + " " + config->ns : describe(config.error());
@@ -57,7 +57,7 @@ struct Room {
 
 }  // namespace
 
-TEST_CASE("the kubeconfig is that of the option, of KUBECONFIG, or the one at home", "[cli]") {
+TEST_CASE("the kubeconfig is that of the option, of KUBECONFIG, or the one in the home directory", "[cli]") {
     Room room;
     CHECK(room.found() == "home own");
     room.environment["KUBECONFIG"] = "/a";
@@ -68,7 +68,7 @@ TEST_CASE("the kubeconfig is that of the option, of KUBECONFIG, or the one at ho
     CHECK(room.found() == "a default");
 }
 
-TEST_CASE("files of KUBECONFIG that are missing or named twice do not count", "[cli]") {
+TEST_CASE("missing or repeated files of KUBECONFIG are ignored", "[cli]") {
     Room room;
     room.environment["KUBECONFIG"] = ":/missing:/b:/b::/missing";
     CHECK(room.found() == "b nb");
@@ -78,7 +78,7 @@ TEST_CASE("files of KUBECONFIG that are missing or named twice do not count", "[
     CHECK(room.found() == "a default");
 }
 
-TEST_CASE("a kubeconfig that is there but cannot be read is an error", "[cli]") {
+TEST_CASE("a kubeconfig that exists but cannot be read is an error", "[cli]") {
     Room room;
     room.environment["KUBECONFIG"] = "/b:/a";
     room.unreadable = {"/a"};
@@ -87,7 +87,7 @@ TEST_CASE("a kubeconfig that is there but cannot be read is an error", "[cli]") 
     CHECK(room.found() == "/missing does not exist");
 }
 
-TEST_CASE("options choose within the kubeconfig", "[cli]") {
+TEST_CASE("options override parts of the kubeconfig", "[cli]") {
     Room room;
     room.settings.ns = "mine";
     CHECK(room.found() == "home mine");
@@ -109,7 +109,7 @@ TEST_CASE("the address of kubectl proxy needs no kubeconfig", "[cli]") {
     CHECK(room.found() == "127.0.0.1 default");
 }
 
-TEST_CASE("in a Pod its service account is used where no kubeconfig is", "[cli]") {
+TEST_CASE("in a Pod without a kubeconfig the service account is used", "[cli]") {
     Room room;
     room.be_a_pod();
     CHECK(room.found() == "home own");
@@ -127,7 +127,7 @@ TEST_CASE("in a Pod its service account is used where no kubeconfig is", "[cli]"
     CHECK(room.found() == "--as-group and --as-uid need --as: name the user as well");
 }
 
-TEST_CASE("in a Pod a context without namespace means the Pod's", "[cli]") {
+TEST_CASE("in a Pod a context without a namespace uses the Pod's", "[cli]") {
     Room room;
     room.be_a_pod();
     room.environment["KUBECONFIG"] = "/a";
@@ -136,7 +136,7 @@ TEST_CASE("in a Pod a context without namespace means the Pod's", "[cli]") {
     CHECK(room.found() == "b nb");
 }
 
-TEST_CASE("without any cluster the error says where it was looked for", "[cli]") {
+TEST_CASE("without any cluster the error lists where it was searched for", "[cli]") {
     Room room;
     room.files["/none"] = "{}";
     room.environment["KUBECONFIG"] = "/missing:/missing2";

@@ -1,4 +1,4 @@
-// What `kubectl trainjob explain` asks an API server for, and what it makes of refusals.
+// The requests of `kubectl trainjob explain`, and its handling of refusals.
 #include "explain/collect.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -25,7 +25,7 @@ constexpr const char* job_events =
 constexpr const char* pod_events =
     "/api/v1/namespaces/vision/events?limit=500&fieldSelector=type%3DWarning%2CinvolvedObject.kind%3DPod";
 
-// Answers by target; what it does not know is not there.
+// Answers by target; other targets are not found.
 class Answers final : public kube::ApiServer {
 public:
     kube::Async<kube::Response> send(kube::Request request) override {
@@ -87,7 +87,7 @@ TEST_CASE("Pods are read page by page", "[explain]") {
     CHECK(names_of(seen->pods.found) == "p1 p2 ");
 }
 
-TEST_CASE("events are those of the TrainJob and of what it made", "[explain]") {
+TEST_CASE("events are those of the TrainJob and of its objects", "[explain]") {
     Answers server;
     server.bodies[pods_query] = R"({"items": [{"metadata": {"name": "night-node-0-0-x"}}]})";
     server.bodies[own_events] =
@@ -121,7 +121,7 @@ TEST_CASE("of a TrainJob in a queue its newest Workload is read, in the version 
     CHECK(seen->workload.found["metadata"]["name"].as_string() == "new");
 }
 
-TEST_CASE("what may not be read is named, and the rest is there", "[explain]") {
+TEST_CASE("objects that may not be read are named, and the others are shown", "[explain]") {
     Answers server;
     const api::Error forbidden = {.code = api::Errc::forbidden, .message = "no"};
     for (const char* target : {pods_query, job_events, job_set_path, lease_path,
@@ -139,7 +139,7 @@ TEST_CASE("what may not be read is named, and the rest is there", "[explain]") {
     CHECK(seen->lease.unread == "no");
 }
 
-TEST_CASE("a TrainJob that cannot be read says why", "[explain]") {
+TEST_CASE("a TrainJob that cannot be read is an error with its reason", "[explain]") {
     struct Row {
         api::Error error;
         const char* message;

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-TEST_CASE("two trees differ in places that people find", "[explain]") {
+TEST_CASE("two trees differ at readable paths", "[explain]") {
     struct Row {
         const char* name;
         const char* before;

@@ -1,4 +1,4 @@
-// What `kubectl trainjob explain` says of progress and queues, and its document for programs.
+// Progress and queues in `kubectl trainjob explain`, and its document for programs.
 #include "explain/document.hpp"
 
 #include <catch2/catch.hpp>
@@ -7,7 +7,7 @@
 
 namespace cli {
 
-TEST_CASE("a job in a queue says why Kueue lets it wait", "[explain]") {
+TEST_CASE("a queued job has Kueue's reason for waiting", "[explain]") {
     const auto workload = [](const char* status, const char* spec = "{}") {
         return parsed(std::string(R"({"spec": )") + spec + R"(, "status": )" + status + "}");
     };
@@ -38,7 +38,7 @@ TEST_CASE("a job in a queue says why Kueue lets it wait", "[explain]") {
     CHECK(has(screen(seen), "Queue     team; its Workload could not be read: forbidden\n"));
 }
 
-TEST_CASE("progress is shown with what is left, and with the age of a report that is stale", "[explain]") {
+TEST_CASE("progress is shown with the remaining time, and with the age of a stale report", "[explain]") {
     RelatedObjects seen = running();
     CHECK_FALSE(has(screen(seen), "Progress"));
     seen.job["status"]["trainerStatus"] = parsed(

@@ -21,7 +21,7 @@ TEST_CASE("objects are printed as documents or as one list", "[render]") {
     CHECK(cli::print({}, Format::yaml).empty());
 }
 
-TEST_CASE("of a Secret only the names of its values are shown", "[render]") {
+TEST_CASE("of a Secret only the keys are shown", "[render]") {
     CHECK(cli::masked(json(R"({"kind":"Secret","data":{"a":"c2VjcmV0"},"stringData":{"b":"secret"}})")) ==
           json(R"({"kind":"Secret","data":{"a":"***"},"stringData":{"b":"***"}})"));
     CHECK(cli::masked(json(R"({"kind":"Secret","data":"odd"})")) ==

@@ -1,5 +1,5 @@
 #pragma once
-// A TrainJob and what is around it, for tests of `kubectl trainjob explain`.
+// A TrainJob and its related objects, for tests of `kubectl trainjob explain`.
 #include "explain/report.hpp"
 
 namespace cli {

@@ -1,5 +1,4 @@
-// What `render` prints. That it is what a live cluster gets, tests/cluster/lifecycle/test_offline_render.py
-// shows.
+// The output of `render`. tests/cluster/lifecycle/test_offline_render.py compares it with a live cluster.
 #include "render/render.hpp"
 
 #include <catch2/catch.hpp>
@@ -83,13 +82,13 @@ TEST_CASE("the objects of a TrainJob are printed in the order in which they are 
     CHECK(job_set["metadata"]["name"] == "job");
     CHECK(job_set["metadata"]["namespace"] == "default");
     CHECK(job_set["metadata"]["ownerReferences"][0]["uid"] == "00000000-0000-0000-0000-000000000000");
-    // Nothing that only a request has.
+    // No parts that only a request has.
     CHECK_FALSE(job_set["metadata"].contains("resourceVersion"));
     CHECK(job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["parallelism"] == 2);
     CHECK(desk.render(plain_runtime + "---\n" + job).out == output.out);
 }
 
-TEST_CASE("an object that has a UID already keeps it, and what it is not made of is left out", "[render]") {
+TEST_CASE("an object with a UID keeps it, and objects that are not needed are not printed", "[render]") {
     Desk desk;
     const std::string live =
         changed(job, "name: job\n",
@@ -124,7 +123,7 @@ TEST_CASE("values of Secrets are masked, and the output is the same every time",
     CHECK(desk.render(mpi + "---\n" + job).out == output.out);
 }
 
-TEST_CASE("what cannot be built is told with its place, and nothing is printed", "[render]") {
+TEST_CASE("an object that cannot be built is an error with its place, and nothing is printed", "[render]") {
     struct Case {
         const char* name;
         std::string text;
@@ -162,7 +161,7 @@ TEST_CASE("what cannot be built is told with its place, and nothing is printed",
     }
 }
 
-TEST_CASE("what people should know is said besides", "[render]") {
+TEST_CASE("notes for users are printed to standard error", "[render]") {
     Desk desk;
     const auto others =
         desk.render(plain_runtime + "---\n" + job + "  managedBy: kueue.x-k8s.io/multikueue\n");

@@ -1,4 +1,4 @@
-// What `kubectl trainjob explain` shows of a TrainJob.
+// The screen of `kubectl trainjob explain`.
 #include <catch2/catch.hpp>
 
 #include "related_objects.hpp"
@@ -26,7 +26,7 @@ TEST_CASE("a running job is one screen", "[explain]") {
           "Events    59m 55s ago  TrainJob  JobsCreationSucceeded: Succeeded to create Jobs\n");
 }
 
-TEST_CASE("each state says what it means", "[explain]") {
+TEST_CASE("each state is explained", "[explain]") {
     struct Row {
         const char* name;
         void (*change)(RelatedObjects&);
@@ -213,7 +213,7 @@ TEST_CASE("each state says what it means", "[explain]") {
     }
 }
 
-TEST_CASE("a reconciler that is dead is told by the age of its lease", "[explain]") {
+TEST_CASE("a reconciler that does not run is recognized by the age of its lease", "[explain]") {
     RelatedObjects seen = running();
     CHECK_FALSE(has(screen(seen), "Lease"));
     seen.lease.found = lease("11:59:31.000000", "a");
@@ -223,7 +223,7 @@ TEST_CASE("a reconciler that is dead is told by the age of its lease", "[explain
     CHECK(has(screen(seen), says + "kubeflow-system/trainer.kubeflow.org was renewed 5m 10s ago\n"));
     seen.lease.found = lease("11:54:50.000000", "");
     CHECK(has(screen(seen), says + "kubeflow-system/trainer.kubeflow.org was released 5m 10s ago\n"));
-    // Another lease may be in use, or this one may not be read. That matters where nothing has happened yet.
+    // Another lease may be in use, or this one may not be readable. That matters if nothing has happened yet.
     seen.lease.found = Json();
     CHECK_FALSE(has(screen(seen), "Lease"));
     seen.job.erase("status");
@@ -236,7 +236,7 @@ TEST_CASE("a reconciler that is dead is told by the age of its lease", "[explain
     CHECK_FALSE(has(screen(seen), "Lease"));
 }
 
-TEST_CASE("what has changed of the runtime since the job began is listed by its path", "[explain]") {
+TEST_CASE("changes of the runtime since the job began are listed by their paths", "[explain]") {
     RelatedObjects seen = running();
     seen.runtime.found["spec"]["template"]["spec"]["replicatedJobs"] =
         parsed(R"([{"name": "node", "image": "a"}])");
@@ -261,7 +261,7 @@ TEST_CASE("what has changed of the runtime since the job began is listed by its 
     CHECK(has(screen(seen), "its snapshot cannot be used: "));
 }
 
-TEST_CASE("a Pod's problem is told in a line, and comes first", "[explain]") {
+TEST_CASE("a Pod's problem is one line, and comes first", "[explain]") {
     struct Row {
         const char* pod;
         const char* text;
@@ -309,7 +309,7 @@ TEST_CASE("a Pod's problem is told in a line, and comes first", "[explain]") {
     CHECK(has(text, "            and 25 more\n"));
 }
 
-TEST_CASE("the latest events come last, and only a few of them", "[explain]") {
+TEST_CASE("only a few events are shown, the latest last", "[explain]") {
     RelatedObjects seen = running();
     for (int i = 20; i > 0; --i)
         seen.events.found.push_back(
@@ -324,7 +324,7 @@ TEST_CASE("the latest events come last, and only a few of them", "[explain]") {
     CHECK_FALSE(has(text, "R9"));
 }
 
-TEST_CASE("what is said of many Pods in the same words is said once", "[explain]") {
+TEST_CASE("equal problems of many Pods are shown once", "[explain]") {
     RelatedObjects seen = running();
     for (const char* name : {"a", "b", "c"})
         seen.events.found.push_back(
@@ -336,7 +336,7 @@ TEST_CASE("what is said of many Pods in the same words is said once", "[explain]
     CHECK(has(screen(seen), "Events    1m ago  Pod a  FailedMount (3 times): no volume\n"));
 }
 
-TEST_CASE("Pods come by their Job and number", "[explain]") {
+TEST_CASE("Pods are sorted by Job and number", "[explain]") {
     RelatedObjects seen = running();
     for (const char* index : {"10", "9", "0"}) {
         Json each = pod(std::string("night-node-0-") + index,

@@ -1,4 +1,4 @@
-// What users read when a cluster does not answer as they hoped, and how lists are read.
+// Messages for clusters that do not answer as expected, and paged lists.
 #include "cluster/refusal.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -64,7 +64,7 @@ TEST_CASE("a list is read page by page, with its selectors", "[cluster]") {
     CHECK(server.asked == std::vector<std::string>{first, first + "&continue=x%2Fy"});
 }
 
-TEST_CASE("a list that expires in between begins again, once", "[cluster]") {
+TEST_CASE("a list that expires between pages starts again, once", "[cluster]") {
     Answers server;
     server.answers = {page("a", "x"), expired, page("a", "y"), page("b")};
     const auto names = names_in(server, {.resource = kube::resources::pods});
@@ -74,7 +74,7 @@ TEST_CASE("a list that expires in between begins again, once", "[cluster]") {
     CHECK(names_in(server, {.resource = kube::resources::pods}).has_error());
 }
 
-TEST_CASE("an error of the cluster names its remedy in one line", "[cluster]") {
+TEST_CASE("an error of the cluster has its remedy in one line", "[cluster]") {
     struct Row {
         api::Error error;
         api::ObjectKey key;

@@ -1,4 +1,4 @@
-// The table of commands, and the decisions of those that change or wait.
+// The table of commands, and the decisions of commands that change or wait.
 #include "commands.hpp"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ std::string labels_of(const std::vector<LogSource>& sources) {
 
 }  // namespace
 
-TEST_CASE("commands are sorted by name, and each has examples of itself", "[commands]") {
+TEST_CASE("commands are sorted by name, and each has examples with its own name", "[commands]") {
     const auto all = commands();
     CHECK(std::is_sorted(all.begin(), all.end(),
                          [](const Command& a, const Command& b) { return a.name < b.name; }));
@@ -71,7 +71,7 @@ TEST_CASE("commands are sorted by name, and each has examples of itself", "[comm
     }
 }
 
-TEST_CASE("only TrainJobs that are not so already, and that no queue holds, are suspended or resumed",
+TEST_CASE("only TrainJobs in another state, and in no queue, are suspended or resumed",
           "[suspend]") {
     using Step = Suspension::Step;
     Brief job = running();
@@ -86,7 +86,7 @@ TEST_CASE("only TrainJobs that are not so already, and that no queue holds, are 
     CHECK(suspension_of(ended(true), true).step == Step::nothing);
 }
 
-TEST_CASE("the status of a wait tells an end that was not waited for from one that was", "[wait]") {
+TEST_CASE("the exit status of wait distinguishes the expected end from another one", "[wait]") {
     Brief waits = running();
     waits.standing = standing_of(PodsRun::no);
     const std::tuple<Goal, Brief, Outcome> rows[] = {
@@ -102,7 +102,7 @@ TEST_CASE("the status of a wait tells an end that was not waited for from one th
     for (const auto& [goal, job, outcome] : rows) CHECK(outcome_of(goal, job) == outcome);
 }
 
-TEST_CASE("names go without labels, and one of them must be given", "[wait]") {
+TEST_CASE("names cannot be combined with labels, and one of them is required", "[wait]") {
     CHECK(check_targets({.names = {"a"}}));
     CHECK(check_targets({.all = true, .selector = "a=b"}));
     CHECK_FALSE(check_targets({}));
@@ -134,7 +134,7 @@ TEST_CASE("only TrainJobs that ended long enough ago are deleted", "[delete]") {
     CHECK_FALSE(has_ended_before(leaving, {0s}, now));
 }
 
-TEST_CASE("the logs of all Pods come in the order of their Jobs, and a node is one that trains", "[logs]") {
+TEST_CASE("logs of all Pods are in the order of their Jobs, and --node selects training Pods", "[logs]") {
     const std::vector<Json> pods = {pod("node", "10"), pod("node", "2"), pod("launcher", "0"),
                                     pod("dataset-initializer", "0", "dataset-initializer")};
     CHECK(labels_of(log_sources(pods, std::nullopt, "")) ==
@@ -155,7 +155,7 @@ TEST_CASE("a line of a log is split from its time, and may be empty", "[logs]") 
     CHECK(log_line("").text.empty());
 }
 
-TEST_CASE("a shell completes commands, options and their words", "[complete]") {
+TEST_CASE("a shell completes commands, options and their values", "[complete]") {
     CHECK(lines_for({"sus"}) == "suspend\tsuspend TrainJobs\n:4\n");
     CHECK(lines_for({""}).find("\nlist\t") != std::string::npos);
     CHECK(lines_for({"list", "--all-n"}) == "--all-namespaces\tthose of all namespaces\n:4\n");
@@ -167,7 +167,7 @@ TEST_CASE("a shell completes commands, options and their words", "[complete]") {
     CHECK(lines_for({}).find("\nlist\t") != std::string::npos);
 }
 
-TEST_CASE("a shell asks the cluster for names", "[complete]") {
+TEST_CASE("a shell completes names from the cluster", "[complete]") {
     using Ask = Choices::Ask;
     const std::pair<std::vector<std::string>, Ask> rows[] = {
         {{"explain", ""}, Ask::train_jobs},

@@ -1,4 +1,4 @@
-// What lists say of a TrainJob.
+// Rows of lists of TrainJobs.
 #include "job/brief.hpp"
 
 #include <catch2/catch.hpp>
@@ -49,7 +49,7 @@ const Runtimes torch = {
 
 }  // namespace
 
-TEST_CASE("a list says in words what a TrainJob is doing", "[list]") {
+TEST_CASE("a list has the state of a TrainJob in words", "[list]") {
     struct Row {
         const char* word;
         std::string spec;
@@ -104,7 +104,7 @@ TEST_CASE("a runtime of the namespace is not the one for all of the same name", 
     CHECK(brief(job_of(R"({"runtimeRef": {"kind": "TrainingRuntime"}})"), torch).gpus == 0);
 }
 
-TEST_CASE("ready nodes come from the status, and of jobs that begin from their Jobs", "[list]") {
+TEST_CASE("ready nodes are read from the status, and of new jobs from their Jobs", "[list]") {
     struct Row {
         const char* name;
         std::string spec;
@@ -143,7 +143,7 @@ TEST_CASE("ready nodes come from the status, and of jobs that begin from their J
     CHECK(begins.standing.word == "running");
 }
 
-TEST_CASE("the deadline is that of a job that runs, the time to live that of one that has ended", "[list]") {
+TEST_CASE("a running job has a deadline, an ended one a time to live", "[list]") {
     const Brief runs = brief(job_of(R"({"activeDeadlineSeconds": 7200})", conditions(created)), torch);
     CHECK(runs.deadline == now + 1h);
     CHECK_FALSE(runs.expires);
@@ -170,7 +170,7 @@ TEST_CASE("the deadline of a runtime is that of a job that began with it", "[lis
     CHECK(brief(job_of(), limited).deadline == now + 1min);
 }
 
-TEST_CASE("what is left of the training is counted from its report", "[list]") {
+TEST_CASE("the remaining time of the training is counted from its report", "[list]") {
     const Progress progress = progress_of(parsed(
         R"({"status": {"trainerStatus": {"progressPercentage": 40, "estimatedRemainingSeconds": 600, "lastUpdatedTime": "2026-01-15T11:55:00Z"}}})"));
     CHECK(progress.percent == 40);
@@ -196,7 +196,7 @@ TEST_CASE("a table for a pipe has all columns, and one for a terminal those with
     CHECK(list_table(jobs, now, {.wide = true, .heading = false}).ends_with("torch     R        m\n"));
 }
 
-TEST_CASE("a row for programs has points in time, and only what is known", "[list]") {
+TEST_CASE("a row for programs has points in time, and only known values", "[list]") {
     const Brief ended = brief(
         job_of("{}", conditions(created + "," + condition("Complete", "True", "AllJobsCompleted"))), torch);
     CHECK(

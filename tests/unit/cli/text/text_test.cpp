@@ -1,4 +1,4 @@
-// How texts are laid out for a terminal or a pipe.
+// The layout of texts for a terminal or a pipe.
 #include <catch2/catch.hpp>
 #include <map>
 
@@ -22,7 +22,7 @@ Terminal on_a_terminal(std::map<std::string, std::string> variables, std::size_t
 
 }  // namespace
 
-TEST_CASE("the width of a text is that of its characters on a terminal", "[text]") {
+TEST_CASE("the width of a text is counted in columns of a terminal", "[text]") {
     const std::pair<const char*, std::size_t> rows[] = {
         {"", 0},        {"night", 5},      {"größe", 5}, {"夜間", 4}, {"한국", 4},
         {"e\u0301", 1}, {"\U0001F680", 2}, {"…", 1},     {"█░", 2},   {"\xff\xc3", 2},
@@ -33,7 +33,7 @@ TEST_CASE("the width of a text is that of its characters on a terminal", "[text]
     }
 }
 
-TEST_CASE("a text is cut between its characters and says so", "[text]") {
+TEST_CASE("a text is cut between characters, with a mark", "[text]") {
     CHECK(cut("night", 5) == "night");
     CHECK(cut("nights", 5) == "nigh…");
     CHECK(cut("夜間学習", 6) == "夜間…");
@@ -73,7 +73,7 @@ TEST_CASE("lines of a table end at the width of the terminal", "[text]") {
     }
 }
 
-TEST_CASE("a bar fills its part, and never nothing of something", "[text]") {
+TEST_CASE("a bar fills its part, and shows at least a little for more than nothing", "[text]") {
     CHECK(bar(0, 0.5, 10, Glyphs::ascii) == "#####.....");
     CHECK(bar(0, 0, 4, Glyphs::ascii) == "....");
     CHECK(bar(0, 1, 4, Glyphs::ascii) == "####");

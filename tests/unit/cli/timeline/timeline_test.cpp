@@ -1,4 +1,4 @@
-// What `kubectl trainjob timeline` says of the time of a TrainJob.
+// The timeline of `kubectl trainjob timeline`.
 #include <catch2/catch.hpp>
 
 #include "timeline/draw.hpp"
@@ -29,7 +29,7 @@ TimelineObjects submitted() {
     return seen;
 }
 
-// Times that are "" have not come yet.
+// A time that is "" is not set.
 Json pod(const std::string& name, const std::string& created, const std::string& scheduled,
          const std::string& started) {
     Json made =
@@ -74,7 +74,7 @@ TEST_CASE("a stage ends when the last Pod has left it", "[timeline]") {
     CHECK(ended.title == "TrainJob vision/night, complete, submitted 2026-01-15T11:00:00Z, took 50m");
 }
 
-TEST_CASE("a stage that a Pod has not left goes on, and says why", "[timeline]") {
+TEST_CASE("a stage that a Pod has not left is open, with its reason", "[timeline]") {
     TimelineObjects seen = submitted();
     seen.pods = {pod("a", "11:01:00", "11:02:00", "11:20:00"), pod("b", "11:01:00", "", "")};
     const Timeline timeline = timeline_of(seen, now);
@@ -112,7 +112,7 @@ TEST_CASE("time before Pods that replace others belongs to earlier attempts", "[
           std::vector<std::string>{"the JobSet was restarted 2 times; Pods are those of the last attempt"});
 }
 
-TEST_CASE("without its Pods a job is known by its Jobs", "[timeline]") {
+TEST_CASE("without its Pods, a job's stages are read from its Jobs", "[timeline]") {
     TimelineObjects seen = submitted();
     seen.jobs = {parsed(R"({"status": {"startTime": )" + stamp("11:10:00") + "}}")};
     seen.job["status"]["conditions"].push_back(condition("Failed", "True", "11:40:00"));
@@ -149,7 +149,7 @@ TEST_CASE("a timeline is drawn as bars as wide as the terminal", "[timeline]") {
     CHECK(draw_text(timeline_of(seen, now), narrow).find("\nand 5 more\n") != std::string::npos);
 }
 
-TEST_CASE("a timeline is drawn as a picture with all Pods, whatever their names hold", "[timeline]") {
+TEST_CASE("a timeline is drawn as a picture with all Pods, with any names", "[timeline]") {
     TimelineObjects seen = submitted();
     seen.pods = {pod("<script>&", "11:00:00", "11:30:00", "11:30:00")};
     for (int i = 0; i < 20; ++i)
