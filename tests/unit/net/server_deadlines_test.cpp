@@ -149,8 +149,7 @@ TEST_CASE("many connections without a request do not displace clients that send 
     CHECK(server.stats().refused == 91);
 }
 
-TEST_CASE("many unfinished first requests displace neither clients in use nor new ones",
-          "[net]") {
+TEST_CASE("many unfinished first requests displace neither clients in use nor new ones", "[net]") {
     const std::string beginnings[] = {"GET / HTTP/1.1\r\nX: ",
                                       "POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 9\r\n\r\nx"};
     for (const std::string& beginning : beginnings) {

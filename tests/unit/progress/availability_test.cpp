@@ -41,7 +41,7 @@ Times times_of(const std::optional<kube::Request>& request) {
 
 }  // namespace
 
-TEST_CASE("the first replica makes the Lease", "[availability]") {
+TEST_CASE("the first replica creates the Lease", "[availability]") {
     const auto made = renewal(key, Json(), false, now);
     CHECK(times_of(made) == Times{0s, 0s});
     CHECK(made->method == "POST");
@@ -49,7 +49,7 @@ TEST_CASE("the first replica makes the Lease", "[availability]") {
     CHECK(!renewal(key, Json(), true, now));
 }
 
-TEST_CASE("a renewal keeps the time since when reports are taken", "[availability]") {
+TEST_CASE("a renewal keeps the time since which reports are accepted", "[availability]") {
     const auto renewed = renewal(key, lease(1h, 10s), false, now);
     CHECK(times_of(renewed) == Times{1h, 0s});
     CHECK(renewed->method == "PUT");
@@ -59,7 +59,7 @@ TEST_CASE("a renewal keeps the time since when reports are taken", "[availabilit
     CHECK(times_of(renewal(key, lease(1h, 60s), false, now)) == Times{1h, 0s});
 }
 
-TEST_CASE("after a break the time begins anew", "[availability]") {
+TEST_CASE("after an interruption the time starts again", "[availability]") {
     CHECK(times_of(renewal(key, lease(1h, 61s), false, now)) == Times{0s, 0s});
     Json broken = lease(1h, 10s);
     broken["spec"].erase("acquireTime");
@@ -69,14 +69,14 @@ TEST_CASE("after a break the time begins anew", "[availability]") {
     CHECK(times_of(renewal(key, broken, false, now)) == Times{0s, 0s});
 }
 
-TEST_CASE("a replica whose reports wait lets the time begin anew and renews nothing", "[availability]") {
+TEST_CASE("a replica with waiting reports restarts the time and does not renew the Lease", "[availability]") {
     CHECK(times_of(renewal(key, lease(1h, 3s), true, now)) == Times{0s, 3s});
     CHECK(times_of(renewal(key, lease(1h, 100s), true, now)) == Times{0s, 100s});
 }
 
-TEST_CASE("what another replica has just renewed is left alone", "[availability]") {
+TEST_CASE("a replica does not renew what another one has just renewed", "[availability]") {
     CHECK(!renewal(key, lease(1h, 4s), false, now));
     CHECK(times_of(renewal(key, lease(1h, 5s), false, now)) == Times{1h, 0s});
-    // Its clock is ahead.
+    // The other one's clock is ahead.
     CHECK(times_of(renewal(key, lease(1h, -300s), false, now)) == Times{1h, 0s});
 }

@@ -6,7 +6,7 @@ using namespace test;
 
 namespace {
 
-// So many jobs that report every five seconds for so long; when each write was sent.
+// Runs so many jobs that report every five seconds for so long. Returns the times of the writes.
 struct Load : Plan {
     Load(int jobs, std::size_t size, progress::ScheduleLimits limits = {}) : Plan(limits), count(jobs) {
         for (int i = 0; i < jobs; ++i) {
@@ -33,7 +33,7 @@ struct Load : Plan {
             pass(step);
         }
     }
-    // The most that a sum over any `window` reaches.
+    // Returns the highest sum over any `window`.
     double most_in(std::chrono::milliseconds window, bool of_bytes) const {
         double most = 0, sum = 0;
         for (std::size_t first = 0, i = 0; i < sent.size(); ++i) {
@@ -61,7 +61,7 @@ struct Load : Plan {
 
 }  // namespace
 
-TEST_CASE("below the budget every job is written once per interval", "[schedule]") {
+TEST_CASE("within the budget every job is written once per interval", "[schedule]") {
     Load load(100, 1000);
     load.run_for(60s);
     CHECK(load.sent.size() >= 1100);
@@ -75,7 +75,7 @@ TEST_CASE("beyond the budget of writes every job's interval grows", "[schedule]"
     load.run_for(120s);
     CHECK(load.most_in(10s, false) <= 204);
     CHECK(load.sent.size() >= 2380);
-    // 400 jobs at 20 a second; none is left out.
+    // 400 jobs at 20 a second; every job is written.
     CHECK(load.last.size() == 400);
     CHECK(load.longest_gap(40s) <= 22s);
     CHECK(load.schedule.interval(load.now()) > 15s);
@@ -91,7 +91,7 @@ TEST_CASE("beyond the budget of bytes every job's interval grows", "[schedule]")
     CHECK(load.longest_gap(60s) <= 52s);
 }
 
-TEST_CASE("a TrainJob larger than the budget of a second is written all the same", "[schedule]") {
+TEST_CASE("a TrainJob larger than the budget of a second is still written", "[schedule]") {
     Load load(2, 1'000'000, {.bytes_per_second = 100'000});
     load.run_for(120s);
     CHECK(load.sent.size() >= 11);
@@ -114,7 +114,8 @@ TEST_CASE("a slow API server has a bounded number of writes at a time", "[schedu
     CHECK(!plan.take());
 }
 
-TEST_CASE("jobs that do not report make room for others, and none with a report to write", "[schedule]") {
+TEST_CASE("jobs that do not report are forgotten to make room, but none with a pending report",
+          "[schedule]") {
     Plan plan({.jobs = 2});
     plan.learn(numbered(1));
     plan.learn(numbered(2));
@@ -154,19 +155,19 @@ TEST_CASE("large reports share a bounded memory", "[schedule]") {
     CHECK(plan.submit({.report = large(250)}, numbered(3)) == Reply::no_room);
     const auto write = plan.must_take();
     CHECK(write.job == numbered(0));
-    CHECK(plan.submit({.report = large(250)}, numbered(3)) == Reply::no_room);  // it may be repeated
+    CHECK(plan.submit({.report = large(250)}, numbered(3)) == Reply::no_room);  // the client may repeat it
     plan.store(write);
     CHECK(plan.submit({.report = large(250)}, numbered(3)) == Reply::accepted);
 }
 
-TEST_CASE("a report that waits in line for the budget alone is answered at once", "[schedule]") {
+TEST_CASE("a report that waits only for the budget is answered at once", "[schedule]") {
     Load load(300, 1000, {.writes_per_second = 3});
     load.run_for(600s);
     CHECK(load.longest_gap(110s) > Schedule::healthy_for);
     CHECK(load.waits == 0);
 }
 
-TEST_CASE("a report that waits in line while no write goes well is not promised to be stored", "[schedule]") {
+TEST_CASE("a report that waits while no write succeeds is not accepted before it is stored", "[schedule]") {
     Load load(300, 1000, {.writes_per_second = 3});
     load.run_for(200s);
     load.is_away = true;

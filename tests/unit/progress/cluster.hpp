@@ -1,5 +1,5 @@
 #pragma once
-// The server of reports on an API server that knows some TrainJobs with their JobSets and Pods.
+// The server of reports with an API server that has some TrainJobs with their JobSets and Pods.
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <catch2/catch.hpp>
@@ -51,7 +51,7 @@ public:
         job_set["metadata"]["ownerReferences"] = owner("trainer.kubeflow.org/v1alpha1", "TrainJob", uid);
         objects[path("jobsets", key)] = std::move(job_set);
     }
-    /// Its name is its UID.
+    /// Adds a Pod; its name is its UID.
     void add_pod(const api::ObjectKey& of, const std::string& uid, const std::string& set) {
         Json pod = named({.ns = of.ns, .name = uid}, uid);
         pod["metadata"]["labels"]["jobset.sigs.k8s.io/jobset-uid"] = set;
@@ -90,7 +90,7 @@ public:
         clock.run();
         return answer;
     }
-    /// The status of an answer that comes within `time`.
+    /// Returns the status of an answer that arrives within `time`.
     int send(net::HttpRequest request, std::chrono::milliseconds time = 0ms) {
         const Answer answer = start(std::move(request));
         clock.run_for(time);
@@ -101,7 +101,7 @@ public:
     int send(const std::string& token, std::string body, std::chrono::milliseconds time = 0ms) {
         return send(post(token, std::move(body)), time);
     }
-    /// One report of the Pod, written.
+    /// Sends one report of the Pod, and waits until it is written.
     void begin() {
         REQUIRE(send(token(), report(1)) == 200);
         requests.clear();
@@ -120,9 +120,9 @@ public:
     FakeApiServer server{clock};
     std::map<std::string, Json> objects = {};
     std::vector<std::string> requests = {};  ///< "GET trainjobs.trainer.kubeflow.org", in order
-    std::set<std::string> revoked = {};      ///< UIDs of Pods whose tokens are not good
+    std::set<std::string> revoked = {};      ///< UIDs of Pods whose tokens are invalid
     std::function<void(Json& status)> distort_review = {};
-    /// What a request meets instead of its answer, by its entry in `requests`.
+    /// Errors that replace answers, by their entry in `requests`.
     std::map<std::string, api::Error> trouble = {};
     std::function<void(const kube::Request&)> before_write = {};
     int version = 100;

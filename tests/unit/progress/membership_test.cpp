@@ -31,7 +31,7 @@ Json changed(Json object, const char* patch) {
 
 }  // namespace
 
-TEST_CASE("an accepted token is remembered for five minutes, or until it is over", "[members]") {
+TEST_CASE("an accepted token is stored for five minutes, or until it expires", "[members]") {
     TokenCache tokens;
     CHECK(!tokens.accepted(digest(1), start));
     tokens.accept(digest(1), {.name = "p", .uid = "u"}, 1h, start);
@@ -46,7 +46,7 @@ TEST_CASE("an accepted token is remembered for five minutes, or until it is over
     CHECK(!tokens.was_accepted(digest(2)));
 }
 
-TEST_CASE("a refused token is remembered for ten seconds", "[members]") {
+TEST_CASE("a refused token is stored for ten seconds", "[members]") {
     TokenCache tokens;
     tokens.refuse(digest(1), start);
     CHECK(tokens.refused(digest(1), start + 10s - 1ms));
@@ -56,7 +56,7 @@ TEST_CASE("a refused token is remembered for ten seconds", "[members]") {
     CHECK(!tokens.refused(digest(1), start));
 }
 
-TEST_CASE("refused tokens drive out refused ones, and accepted ones the longest unused", "[members]") {
+TEST_CASE("refused tokens displace refused ones, and accepted ones the least recently used", "[members]") {
     TokenCache tokens;
     tokens.accept(digest(-1), {}, 1h, start);
     for (int i = 0; i < 3 * int(TokenCache::most_refused); ++i) tokens.refuse(digest(i), start);
@@ -72,7 +72,7 @@ TEST_CASE("refused tokens drive out refused ones, and accepted ones the longest 
     CHECK(tokens.was_accepted(digest(1)));
 }
 
-TEST_CASE("a JobSet counts if the TrainJob controls it", "[members]") {
+TEST_CASE("a JobSet belongs to a TrainJob that controls it", "[members]") {
     const Json train_job = tree(R"({"metadata": {"uid": "job-1"}})");
     const auto owned = [](const char* uid, bool controller) {
         Json set = tree(R"({"metadata": {"uid": "set-1", "ownerReferences": [{"kind": "TrainJob"}]}})");
@@ -88,7 +88,7 @@ TEST_CASE("a JobSet counts if the TrainJob controls it", "[members]") {
     CHECK(job_facts(Json(), owned("", true), start).job_set_uid.empty());
 }
 
-TEST_CASE("a Pod counts if a Job controls it and it has the label of a JobSet", "[members]") {
+TEST_CASE("a Pod belongs to a JobSet if a Job controls it and it has the JobSet's label", "[members]") {
     const auto facts = pod_facts(pod, "pod-1");
     REQUIRE(facts);
     CHECK(facts->job_set_uid == "set-1");
@@ -106,7 +106,7 @@ TEST_CASE("a Pod counts if a Job controls it and it has the label of a JobSet", 
     }
 }
 
-TEST_CASE("jobs and Pods are remembered until they are not used for ten minutes", "[members]") {
+TEST_CASE("jobs and Pods are stored until they have not been used for ten minutes", "[members]") {
     Membership members(100);
     members.learn(job, {.uid = "job-1", .job_set_uid = "set-1", .read_at = start}, start);
     members.learn("pod-1", *pod_facts(pod, "pod-1"), start);
@@ -121,7 +121,7 @@ TEST_CASE("jobs and Pods are remembered until they are not used for ten minutes"
     CHECK(!members.pod("pod-1", last + 600s));
 }
 
-TEST_CASE("a job without a TrainJob or a JobSet is looked at every ten seconds", "[members]") {
+TEST_CASE("a job without a TrainJob or a JobSet is read every ten seconds", "[members]") {
     Membership members(100);
     for (const JobFacts& facts : {JobFacts{.read_at = start}, JobFacts{.uid = "job-1", .read_at = start}}) {
         members.learn(job, facts, start);
@@ -133,7 +133,7 @@ TEST_CASE("a job without a TrainJob or a JobSet is looked at every ten seconds",
     CHECK(members.may_look_again(whole, start + 10s));
 }
 
-TEST_CASE("so many jobs are remembered", "[members]") {
+TEST_CASE("the number of stored jobs is limited", "[members]") {
     Membership members(10);
     for (int i = 0; i < 20; ++i)
         members.learn({.ns = "ns", .name = std::to_string(i)},

@@ -1,11 +1,11 @@
-// Which Pods may report, and what finding that out costs.
+// Which Pods may report, and the requests that this takes.
 #include <algorithm>
 
 #include "cluster.hpp"
 
 using namespace test;
 
-TEST_CASE("a token is good for the Pod that the API server names", "[callers]") {
+TEST_CASE("a token is valid for the Pod that the API server names", "[authentication]") {
     const std::pair<const char*, std::function<void(Json&)>> rows[] = {
         {"not authenticated", [](Json& s) { s["authenticated"] = false; }},
         {"no audience, as an old API server", [](Json& s) { s.erase("audiences"); }},
@@ -33,7 +33,7 @@ TEST_CASE("a token is good for the Pod that the API server names", "[callers]") 
     }
 }
 
-TEST_CASE("answers that say nothing about the token refuse nothing", "[callers]") {
+TEST_CASE("a TokenReview without a result refuses no token", "[authentication]") {
     Cluster cluster;
     cluster.distort_review = [](Json& status) { status = Json(); };
     CHECK(cluster.send(cluster.token(), cluster.report(1)) == 500);
@@ -41,7 +41,7 @@ TEST_CASE("answers that say nothing about the token refuse nothing", "[callers]"
     CHECK(cluster.send(cluster.token(), cluster.report(1)) == 200);
 }
 
-TEST_CASE("only Pods of the TrainJob's present JobSet report", "[callers]") {
+TEST_CASE("only Pods of the TrainJob's present JobSet may report", "[authentication]") {
     struct Row {
         const char* what;
         std::function<void(Cluster&)> harm;
@@ -85,7 +85,8 @@ TEST_CASE("only Pods of the TrainJob's present JobSet report", "[callers]") {
     }
 }
 
-TEST_CASE("a JobSet that was built anew lets its own Pods report and the former ones no more", "[callers]") {
+TEST_CASE("after a JobSet was created again, its own Pods may report and the former ones may not",
+          "[authentication]") {
     Cluster cluster;
     cluster.begin();
     cluster.object("jobsets", job)["metadata"]["uid"] = "set-2";
@@ -96,7 +97,7 @@ TEST_CASE("a JobSet that was built anew lets its own Pods report and the former 
     CHECK(cluster.send(cluster.token("pod-1"), cluster.report(3)) == 403);
 }
 
-TEST_CASE("Pods that do not belong make the job be read every ten seconds at most", "[callers]") {
+TEST_CASE("Pods that do not belong to the job cause a read every ten seconds at most", "[authentication]") {
     Cluster cluster({.reviews_by_address = false});
     cluster.begin();
     for (int i = 0; i < 100; ++i) {
@@ -108,7 +109,7 @@ TEST_CASE("Pods that do not belong make the job be read every ten seconds at mos
     CHECK(std::ranges::count(cluster.requests, get_job) == 2);
 }
 
-TEST_CASE("a refused Pod is not looked at again for ten seconds", "[callers]") {
+TEST_CASE("a refused Pod is not read again for ten seconds", "[authentication]") {
     Cluster cluster;
     cluster.add_pod(job, "pod-1", "set-7");
     const std::string token = cluster.token();
@@ -123,7 +124,7 @@ TEST_CASE("a refused Pod is not looked at again for ten seconds", "[callers]") {
     CHECK(cluster.send(cluster.token(), cluster.report(1)) == 200);
 }
 
-TEST_CASE("a token is asked about again after five minutes, the Pod and its job are not", "[callers]") {
+TEST_CASE("a token is checked again after five minutes, the Pod and its job are not", "[authentication]") {
     Cluster cluster;
     const std::string token = cluster.token();
     CHECK(cluster.send(token, cluster.report(1)) == 200);
@@ -135,14 +136,14 @@ TEST_CASE("a token is asked about again after five minutes, the Pod and its job 
     cluster.clock.run_for(6s);
     CHECK(cluster.send(token, "{}") == 200);
     CHECK(cluster.requests == Requests{ask_review});
-    // A token dies with its Pod, here so much later.
+    // A token becomes invalid with its Pod, here so much later.
     cluster.revoked.insert("pod-1");
     CHECK(cluster.send(token, "{}") == 200);
     cluster.clock.run_for(5min);
     CHECK(cluster.send(token, "{}") == 403);
 }
 
-TEST_CASE("requests with one token at a time share one answer", "[callers]") {
+TEST_CASE("concurrent requests with one token share one TokenReview", "[authentication]") {
     Cluster cluster;
     cluster.server.delay = 100ms;
     std::vector<Cluster::Answer> answers;
@@ -155,7 +156,7 @@ TEST_CASE("requests with one token at a time share one answer", "[callers]") {
     CHECK(cluster.requests == Requests{ask_review, get_job, get_job_set, get_pod});
 }
 
-TEST_CASE("Pods of one job that begin together read it once", "[callers]") {
+TEST_CASE("Pods of one job that start together cause one read of it", "[authentication]") {
     Cluster cluster({.reviews_by_address = false});
     cluster.server.delay = 100ms;
     std::vector<Cluster::Answer> answers;
@@ -173,7 +174,7 @@ TEST_CASE("Pods of one job that begin together read it once", "[callers]") {
     CHECK(std::ranges::count(cluster.requests, ask_review) == 8);
 }
 
-TEST_CASE("forged tokens cost a bounded number of questions, eight at a time", "[callers]") {
+TEST_CASE("forged tokens cause a bounded number of TokenReviews, eight at a time", "[authentication]") {
     Cluster cluster({.reviews_by_address = false});
     cluster.begin();
     const std::string good = cluster.token();
@@ -198,7 +199,7 @@ TEST_CASE("forged tokens cost a bounded number of questions, eight at a time", "
     CHECK(cluster.metric("signalbox_progress_limited_total{limit=\"token_reviews\"}") == statuses[429]);
 }
 
-TEST_CASE("one address with forged tokens does not keep another one out", "[callers]") {
+TEST_CASE("one address with forged tokens does not exclude another one", "[authentication]") {
     Cluster cluster;
     for (int i = 0; i < 200; ++i) {
         cluster.revoked.insert("f" + std::to_string(i));
@@ -212,7 +213,7 @@ TEST_CASE("one address with forged tokens does not keep another one out", "[call
     CHECK(status == 200);
 }
 
-TEST_CASE("while the API server does not answer about tokens nothing is known", "[callers]") {
+TEST_CASE("while the API server does not answer TokenReviews, reports are unavailable", "[authentication]") {
     Cluster cluster;
     cluster.server.delay = 1h;
     CHECK(cluster.send(Cluster::post(cluster.token(), cluster.report(1)), 5s) == 500);
@@ -220,7 +221,7 @@ TEST_CASE("while the API server does not answer about tokens nothing is known", 
     CHECK(cluster.send(cluster.token(), cluster.report(1)) == 200);
 }
 
-TEST_CASE("a job for which there is no room is put off", "[callers]") {
+TEST_CASE("a job for which there is no room is refused for now", "[authentication]") {
     Cluster cluster({.limits = {.jobs = 1}});
     const api::ObjectKey other = {.ns = "ns", .name = "other"};
     cluster.add_job(other, "job-2", "set-2");
@@ -231,7 +232,7 @@ TEST_CASE("a job for which there is no room is put off", "[callers]") {
     CHECK(cluster.send(Cluster::post(cluster.token("pod-2", other), cluster.report(1), other)) == 200);
 }
 
-TEST_CASE("a token for one TrainJob reaches no other one", "[callers]") {
+TEST_CASE("a token of one TrainJob is refused for another one", "[authentication]") {
     Cluster cluster;
     const api::ObjectKey other = {.ns = "ns", .name = "other"};
     cluster.add_job(other, "job-2", "set-2");

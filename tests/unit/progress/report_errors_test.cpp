@@ -1,4 +1,4 @@
-// What the schema of TrainJob says of a report is what the server says before it writes anything.
+// The server reports the schema's errors of a report before it writes.
 #include <algorithm>
 #include <catch2/catch.hpp>
 
@@ -15,10 +15,10 @@ namespace {
 
 constexpr api::Time noon = api::Time(std::chrono::hours(500'000));
 
-// In the order of their texts: the API server has none.
+// Sorted by text: the API server has no fixed order.
 std::vector<std::string> errors_of_schema(const Report& report) {
     Json status = to_json_tree(report);
-    // The tree is that of a valid report: metrics without a name are left to the schema.
+    // The tree is that of a valid report: the schema checks metrics without a name.
     const Json job =
         Json::object({{"apiVersion", "trainer.kubeflow.org/v1alpha1"},
                       {"kind", "TrainJob"},
@@ -52,7 +52,7 @@ Metric metric(std::string name, std::string value = "1") { return {std::move(nam
 
 }  // namespace
 
-TEST_CASE("bounds are those of the schema, in its words", "[report]") {
+TEST_CASE("bounds and texts are those of the schema", "[report]") {
     const std::string longest(64, 'x');
     std::string accents;
     for (int i = 0; i < 64; ++i) accents += "\xC3\xA9";
@@ -98,7 +98,7 @@ TEST_CASE("errors are written with their paths", "[report]") {
     CHECK(report_errors({.updated = noon}).empty());
 }
 
-TEST_CASE("a report has a bounded number of errors", "[report]") {
+TEST_CASE("a report has a limited number of errors", "[report]") {
     const Report report = {.metrics = std::vector<Metric>(20'000)};
     CHECK(report_errors(report).size() == progress::max_errors);
 }

@@ -24,7 +24,7 @@ api::Time at(const char* text) { return api::parse_time(text).value(); }
 
 }  // namespace
 
-TEST_CASE("a report has all that training code says", "[report]") {
+TEST_CASE("all fields of a report are read", "[report]") {
     const Report report = decoded(R"({
         "progressPercentage": 42, "estimatedRemainingSeconds": 3600,
         "metrics": [{"name": "loss", "value": "1.93"}, {"name": "loss", "value": ""}],
@@ -42,7 +42,7 @@ TEST_CASE("a report has all that training code says", "[report]") {
     CHECK(progress::read_report(progress::to_json_tree(report)) == report);
 }
 
-TEST_CASE("a body without trainerStatus reports nothing", "[report]") {
+TEST_CASE("a body without trainerStatus is an empty report", "[report]") {
     for (const char* body :
          {"{}", "null", " \t\r\n{}", R"({"trainerStatus": null})", R"({"other": {"a": [1]}})",
           R"({"trainerStatus": {"progressPercentage": 1}, "trainerStatus": null})"}) {
@@ -53,7 +53,7 @@ TEST_CASE("a body without trainerStatus reports nothing", "[report]") {
     }
 }
 
-TEST_CASE("bytes behind the first value count for nothing", "[report]") {
+TEST_CASE("bytes after the first value are ignored", "[report]") {
     for (const char* body : {"{}{", "{}x", "null}", "nullx", "{} {\"trainerStatus\": 1}"}) {
         INFO(body);
         CHECK(!is_refused(body));
@@ -132,7 +132,7 @@ TEST_CASE("null counts as absent", "[report]") {
     CHECK(decoded(R"({"progressPercentage": -2147483648})").percentage == -2147483648LL);
 }
 
-TEST_CASE("names count in any case, and of several values the last one", "[report]") {
+TEST_CASE("names are read in any case, and of several values the last one counts", "[report]") {
     CHECK(decoded(R"({"PROGRESSpercentage": 7})").percentage == 7);
     CHECK(decoded("{\"progre\xC5\xBF\xC5\xBFPercentage\": 7}").percentage == 7);
     CHECK(decoded("{\"progre\\u017f\\u017FPercentage\": 7}").percentage == 7);

@@ -1,4 +1,4 @@
-// What training code is answered, and what is stored.
+// The answers to training code, and what is stored.
 #include <algorithm>
 
 #include "cluster.hpp"
@@ -20,13 +20,14 @@ TEST_CASE("a Pod of the TrainJob reports", "[reports]") {
           Json::array({"trainer.kubeflow.org/v1alpha1/namespaces/ns/trainjobs/job/status"}));
 }
 
-TEST_CASE("a known Pod is answered without a request, and written once per interval", "[reports]") {
+TEST_CASE("a Pod whose token is stored is answered without a request, and written once per interval",
+          "[reports]") {
     Cluster cluster;
     cluster.begin();
     cluster.clock.run_for(20s);
     const std::string token = cluster.token();
     CHECK(cluster.send(token, cluster.report(30)) == 200);
-    // Another token of the Pod is asked for once.
+    // Another token of the Pod causes one TokenReview.
     CHECK(cluster.requests == Requests{ask_review, write_status});
     cluster.requests.clear();
     for (int second = 0; second < 20; ++second) {
@@ -38,7 +39,7 @@ TEST_CASE("a known Pod is answered without a request, and written once per inter
     CHECK(cluster.trainer_status()["progressPercentage"] == Json(59));
 }
 
-TEST_CASE("every refusal applies alone and before each later one", "[reports]") {
+TEST_CASE("every refusal has its condition, and takes precedence over the later ones", "[reports]") {
     struct Fault {
         const char* name;
         int status;
@@ -121,7 +122,7 @@ TEST_CASE("an accepted report is stored within the interval", "[reports]") {
     CHECK(cluster.trainer_status()["progressPercentage"] == Json(2));
 }
 
-TEST_CASE("a report that waits for its write is answered after four seconds in line", "[reports]") {
+TEST_CASE("a report that waits for its write is answered after four seconds at most", "[reports]") {
     Cluster cluster({.limits = {.writes_per_second = 0.1}});
     cluster.add_job({.ns = "ns", .name = "other"}, "job-2", "set-2");
     cluster.add_pod(job, "pod-2", "set-2");
@@ -138,7 +139,7 @@ TEST_CASE("a report that waits for its write is answered after four seconds in l
     CHECK(cluster.trainer_status(other)["progressPercentage"] == Json(7));
 }
 
-TEST_CASE("a write without an answer is none, and its report is written later", "[reports]") {
+TEST_CASE("a write without an answer counts as failed, and its report is written later", "[reports]") {
     Cluster cluster;
     cluster.begin();
     cluster.clock.run_for(1min);
@@ -154,7 +155,7 @@ TEST_CASE("a write without an answer is none, and its report is written later", 
     CHECK(cluster.trainer_status()["progressPercentage"] == Json(100));
 }
 
-TEST_CASE("answers to writes that fail", "[reports]") {
+TEST_CASE("failed writes have these answers", "[reports]") {
     struct Row {
         const char* what;
         api::Error error;
@@ -180,7 +181,7 @@ TEST_CASE("answers to writes that fail", "[reports]") {
     }
 }
 
-TEST_CASE("a TrainJob that was replaced before the write stays as it is", "[reports]") {
+TEST_CASE("a TrainJob that was replaced before the write is not changed", "[reports]") {
     Cluster cluster;
     cluster.begin();
     cluster.clock.run_for(1s);
@@ -188,7 +189,7 @@ TEST_CASE("a TrainJob that was replaced before the write stays as it is", "[repo
     cluster.add_job(job, "job-2", "set-2");
     cluster.clock.run_for(10s);
     CHECK(cluster.trainer_status().is_null());
-    // Its own Pod reports; one of the former TrainJob no more.
+    // Its own Pod may report; a Pod of the former TrainJob may not any more.
     CHECK(cluster.send(cluster.token(), cluster.report(51)) == 403);
     cluster.add_pod(job, "pod-2", "set-2");
     CHECK(cluster.send(cluster.token("pod-2"), cluster.report(1)) == 200);
@@ -202,7 +203,7 @@ TEST_CASE("a TrainJob that is replaced while the answer waits is not written", "
     CHECK(cluster.trainer_status().is_null());
 }
 
-TEST_CASE("a write of the reconciler in between is no obstacle", "[reports]") {
+TEST_CASE("a concurrent write of the reconciler does not prevent the write", "[reports]") {
     Cluster cluster;
     cluster.begin();
     cluster.clock.run_for(1s);
@@ -234,7 +235,7 @@ TEST_CASE("two servers with one job keep the newest report", "[reports]") {
     CHECK(cluster.trainer_status()["lastProgressTime"].as_string() < ahead);
 }
 
-TEST_CASE("while the API server is away reports are not promised, and the latest is written when it is back",
+TEST_CASE("while the API server is down reports are not accepted, and the latest is written when it is back",
           "[reports]") {
     Cluster cluster;
     cluster.begin();
@@ -253,7 +254,7 @@ TEST_CASE("while the API server is away reports are not promised, and the latest
     CHECK_THAT(cluster.log_text, Catch::Contains("cannot write progress"));
 }
 
-TEST_CASE("at the end everything that is pending is written", "[reports]") {
+TEST_CASE("before the shutdown ends, everything pending is written", "[reports]") {
     Cluster cluster({.limits = {.writes_per_second = 100}, .reviews_by_address = false});
     for (int i = 0; i < 300; ++i) {
         const std::string number = std::to_string(i);
@@ -276,7 +277,7 @@ TEST_CASE("at the end everything that is pending is written", "[reports]") {
                   {.ns = "ns", .name = "job-" + std::to_string(i)})["progressPercentage"] == Json(2));
 }
 
-TEST_CASE("requests are counted by how they end", "[reports]") {
+TEST_CASE("requests are counted by outcome", "[reports]") {
     Cluster cluster;
     cluster.begin();
     cluster.send(cluster.token(), "{}");
@@ -316,7 +317,7 @@ TEST_CASE("the log has the first refusal of a job and reason, and no token", "[r
     CHECK(lines() == 60);
 }
 
-TEST_CASE("after a refused write no report is promised until one is stored", "[reports]") {
+TEST_CASE("after a refused write no report is accepted before one is stored", "[reports]") {
     Cluster cluster;
     cluster.trouble[write_status] = refusal(403, api::Errc::forbidden);
     CHECK(cluster.send(cluster.token(), cluster.report(1)) == 500);

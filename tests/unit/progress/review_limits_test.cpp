@@ -12,7 +12,7 @@ namespace {
 
 constexpr kube::SteadyTime start = kube::SteadyTime(1000h);
 
-// How many of these questions a second are let through, each at its time.
+// Returns how many of these requests per second are granted, each at its time.
 struct Counted {
     int granted = 0;
     std::chrono::milliseconds latest{0};  // how long a granted one waits at most
@@ -45,7 +45,7 @@ std::string one(int) { return "10.0.0.1"; }
 TEST_CASE("TokenReviews have a rate, half of which is for known tokens", "[limits]") {
     ReviewLimits limits(true);
     const Counted unknown = ask(limits, 2000, 10s, false, many);
-    CHECK(unknown.granted <= 10 * 100 + 10 + 200);  // and the line
+    CHECK(unknown.granted <= 10 * 100 + 10 + 200);  // and the requests in line
     CHECK(unknown.granted >= 1000);
     CHECK(unknown.latest <= 2s);
     ReviewLimits both(true);
@@ -59,7 +59,7 @@ TEST_CASE("TokenReviews have a rate, half of which is for known tokens", "[limit
     CHECK(known + others <= 10 * 200 + 20 + 400);
 }
 
-TEST_CASE("one address has a rate of its own for tokens that are not known", "[limits]") {
+TEST_CASE("one address has a rate of its own for unknown tokens", "[limits]") {
     ReviewLimits limits(true);
     CHECK(ask(limits, 100, 10s, false, one).granted <= 10 * 10 + 10 + 20);
     CHECK(limits.reserve("10.0.0.2", false, start + 10s) == start + 10s);
@@ -72,10 +72,10 @@ TEST_CASE("known tokens do not count for their address", "[limits]") {
     CHECK(ask(limits, 100, 10s, true, one).granted == 1000);
 }
 
-TEST_CASE("after five refusals in a row an address has one question per ten seconds", "[limits]") {
+TEST_CASE("after five refusals in a row an address has one TokenReview per ten seconds", "[limits]") {
     ReviewLimits limits(true);
     CHECK(ask(limits, 2, 100s, false, one, false).granted <= 5 + 11);
-    // One that is good ends it.
+    // A valid token ends it.
     const auto later = start + 200s;
     REQUIRE(limits.reserve(one(0), false, later));
     CHECK(!limits.reserve(one(0), false, later));
@@ -83,7 +83,7 @@ TEST_CASE("after five refusals in a row an address has one question per ten seco
     for (int i = 0; i < 5; ++i) CHECK(limits.reserve(one(0), false, later) == later);
 }
 
-TEST_CASE("an address of IPv6 is that of its network", "[limits]") {
+TEST_CASE("an IPv6 address counts as its network", "[limits]") {
     CHECK(net::source_of("2001:db8:1:2::1") == net::source_of("2001:db8:1:2:ffff::9"));
     CHECK(net::source_of("2001:db8:1:2::1") != net::source_of("2001:db8:1:3::1"));
     CHECK(net::source_of("::ffff:10.0.0.1") == net::source_of("10.0.0.1"));

@@ -4,7 +4,7 @@ using namespace test;
 
 namespace {
 
-// A job with a write in flight that says 2 percent.
+// A job with a write of 2 percent in flight.
 struct InFlight : Plan {
     InFlight() {
         learn();
@@ -14,7 +14,7 @@ struct InFlight : Plan {
         submit(2);
         write = must_take();
     }
-    // By another replica, at this moment.
+    // Stored by another replica, at this moment.
     void store_by_other(int progress, std::chrono::seconds age = 0s) {
         progress::StoredStatus& object = stored[job];
         object.resource_version = std::to_string(std::stoi(object.resource_version) + 1);
@@ -60,7 +60,7 @@ TEST_CASE("a report after a failure waits for its write", "[schedule]") {
     CHECK(plan.submit(4) == Reply::accepted);
 }
 
-TEST_CASE("a report of before the failure is not lost", "[schedule]") {
+TEST_CASE("a report from before the failure is not lost", "[schedule]") {
     InFlight plan;
     plan.fail(plan.write, broken);
     plan.pass(1s);
@@ -101,7 +101,7 @@ TEST_CASE("a 503 without a time to wait for concerns its job alone", "[schedule]
     CHECK(plan.must_take().job == numbered(1));
 }
 
-TEST_CASE("a refused write is given up, and the next report hears of it", "[schedule]") {
+TEST_CASE("a refused write is given up, and the next report gets the error", "[schedule]") {
     const std::pair<int, Outcome> rows[] = {{403, Outcome::forbidden}, {422, Outcome::invalid}};
     for (const auto& [status, outcome] : rows) {
         InFlight plan;
@@ -117,7 +117,7 @@ TEST_CASE("a refused write is given up, and the next report hears of it", "[sche
     }
 }
 
-TEST_CASE("what is given up is no progress", "[schedule]") {
+TEST_CASE("a report that was given up is no progress", "[schedule]") {
     InFlight plan;
     plan.fail(plan.write, error_of(422, api::Errc::invalid));
     plan.pass(5s);
@@ -125,7 +125,7 @@ TEST_CASE("what is given up is no progress", "[schedule]") {
     CHECK(plan.status_of(plan.must_take())["lastProgressTime"].as_string() == api::format_time(Plan::start));
 }
 
-TEST_CASE("after a conflict the report is decided anew on what is stored", "[schedule]") {
+TEST_CASE("after a conflict the report is compared with the stored one again", "[schedule]") {
     InFlight plan;
     plan.store_by_other(1, 1s);
     plan.stored[job].updated = Plan::start;
@@ -139,21 +139,21 @@ TEST_CASE("after a conflict the report is decided anew on what is stored", "[sch
     CHECK(plan.store(again) == Outcome::stored);
 }
 
-TEST_CASE("a report that another replica has overtaken is dropped", "[schedule]") {
+TEST_CASE("a report is dropped if another replica stored a newer one", "[schedule]") {
     InFlight plan;
     plan.pass(2s);
     plan.store_by_other(3);
     CHECK(plan.fail(plan.write, conflict) == Outcome::changed);
     CHECK(plan.read_again(plan.write) == Outcome::late);
     CHECK(plan.schedule.pending() == 0);
-    // The next one is compared with what the other one stored.
+    // The next one is compared with what the other replica stored.
     plan.pass(5s);
     const std::string stored = api::format_time(*plan.stored[job].bookmark);
     plan.submit(3);
     CHECK(plan.status_of(plan.must_take())["lastProgressTime"].as_string() == stored);
 }
 
-TEST_CASE("a report that meets the same progress of another replica is none itself", "[schedule]") {
+TEST_CASE("a report with the progress that another replica stored is no progress", "[schedule]") {
     InFlight plan;
     const api::Time arrived = plan.wall_now();
     plan.pass(30s);
@@ -165,7 +165,7 @@ TEST_CASE("a report that meets the same progress of another replica is none itse
           api::format_time(arrived + 30s));
 }
 
-TEST_CASE("conflicts are met three times, then with the next interval", "[schedule]") {
+TEST_CASE("a conflict is retried three times, then with the next interval", "[schedule]") {
     InFlight plan;
     for (int i = 0; i < 3; ++i) {
         plan.store_by_other(1, 1s);
@@ -184,7 +184,7 @@ TEST_CASE("conflicts are met three times, then with the next interval", "[schedu
     CHECK(plan.write_all() == 1);
 }
 
-TEST_CASE("a TrainJob that is gone is forgotten, and so is one that was replaced", "[schedule]") {
+TEST_CASE("a TrainJob that was deleted or replaced is forgotten", "[schedule]") {
     SECTION("the write finds none") {
         InFlight plan;
         plan.submit(3);
@@ -214,7 +214,7 @@ TEST_CASE("a TrainJob that is gone is forgotten, and so is one that was replaced
     }
 }
 
-TEST_CASE("an answer to a write of a job that was forgotten meanwhile changes nothing", "[schedule]") {
+TEST_CASE("an answer to a write of a forgotten job changes nothing", "[schedule]") {
     InFlight plan;
     const auto old = plan.write;
     plan.stored[job].uid = "successor";
@@ -237,6 +237,6 @@ TEST_CASE("a CRD without the time of progress gets reports without it", "[schedu
     const auto again = plan.must_take();
     CHECK(!plan.status_of(again).contains("lastProgressTime"));
     CHECK(plan.status_of(again)["progressPercentage"] == api::Json(2));
-    // The same words about a write without it are an error as any other.
+    // The same error for a write without the field is an error like any other.
     CHECK(plan.fail(again, error) == Outcome::unavailable);
 }

@@ -6,7 +6,7 @@ using namespace test;
 
 namespace {
 
-// A job whose last write was just now.
+// A job with a write at this moment.
 struct Running : Plan {
     explicit Running(progress::ScheduleLimits limits = {}) : Plan(limits) {
         learn();
@@ -80,7 +80,7 @@ TEST_CASE("a job has one write in flight, and the next one after it", "[schedule
     CHECK(plan.status_of(second)["progressPercentage"] == api::Json(3));
 }
 
-TEST_CASE("the first report with 100 percent is due at once", "[schedule]") {
+TEST_CASE("the first report of 100 percent is due at once", "[schedule]") {
     Running plan;
     plan.pass(1s);
     CHECK(plan.submit(100) == Reply::wait);
@@ -88,7 +88,7 @@ TEST_CASE("the first report with 100 percent is due at once", "[schedule]") {
     plan.pass(1s);
     CHECK(plan.submit(100) == Reply::accepted);
     CHECK(plan.write_all() == 0);
-    // One that a restart has read as stored is no first one.
+    // After a restart, one that is already stored is not the first.
     Plan restarted;
     restarted.stored = plan.stored;
     restarted.learn();
@@ -96,7 +96,7 @@ TEST_CASE("the first report with 100 percent is due at once", "[schedule]") {
     CHECK(restarted.submit(100) == Reply::accepted);
 }
 
-TEST_CASE("a report with 100 percent that arrives during a write follows it at once", "[schedule]") {
+TEST_CASE("a report of 100 percent that arrives during a write follows it at once", "[schedule]") {
     Running plan;
     plan.pass(5s);
     plan.submit(99);
@@ -107,7 +107,7 @@ TEST_CASE("a report with 100 percent that arrives during a write follows it at o
     CHECK(plan.write_all() == 1);
 }
 
-TEST_CASE("a job of which nothing was heard for a minute waits for its write", "[schedule]") {
+TEST_CASE("a job without a report for a minute waits for its write", "[schedule]") {
     Running plan;
     plan.pass(60s);
     CHECK(plan.submit(2) == Reply::accepted);
@@ -130,7 +130,7 @@ TEST_CASE("a newer or equal time wins, and an older one within a minute comes la
     auto write = plan.must_take();
     CHECK(plan.status_of(write)["progressPercentage"] == api::Json(13));
     plan.store(write);
-    // What is stored counts as well, also for a server that was started anew.
+    // The stored time counts as well, also after a restart of the server.
     plan.pass(5s);
     CHECK(at(latest - 30s, 14) == Reply::late);
     CHECK(!plan.take());
@@ -138,13 +138,13 @@ TEST_CASE("a newer or equal time wins, and an older one within a minute comes la
     restarted.stored = plan.stored;
     restarted.learn();
     CHECK(restarted.submit({.report = {.percentage = 15, .updated = latest - 30s}}) == Reply::late);
-    // Older by more is another clock.
+    // A report older by more than a minute has another clock.
     CHECK(at(latest - 61s, 16) == Reply::accepted);
     write = plan.must_take();
     CHECK(updated_in(plan, write) == api::format_time(latest - 61s));
 }
 
-TEST_CASE("a report from the far future does not silence the job", "[schedule]") {
+TEST_CASE("a report with a time far in the future does not block the job", "[schedule]") {
     Running plan;
     plan.pass(5s);
     const api::Time future = *api::parse_time("2099-01-01T00:00:00Z");
@@ -196,7 +196,7 @@ TEST_CASE("only a change of percentage or metrics is progress", "[schedule]") {
     }
 }
 
-TEST_CASE("progress is when it arrived, however late it is written", "[schedule]") {
+TEST_CASE("the time of progress is the arrival of the report, however late it is written", "[schedule]") {
     Running plan;
     plan.pass(2s);
     plan.submit(2);
@@ -226,7 +226,7 @@ TEST_CASE("progress during a write is not lost with its answer", "[schedule]") {
     CHECK(plan.status_of(plan.must_take())["lastProgressTime"].as_string() == api::format_time(arrived));
 }
 
-TEST_CASE("the first word of a new Pod is progress", "[schedule]") {
+TEST_CASE("the first report of a new Pod is progress", "[schedule]") {
     Running plan;
     plan.pass(100s);
     plan.submit({.report = plan.report(1), .pod_created = plan.wall_now() - 1s, .is_first_of_pod = true});
@@ -249,7 +249,8 @@ TEST_CASE("a status without the time of progress gets one with the next report",
     CHECK(plan.status_of(plan.must_take())["lastProgressTime"].as_string() == api::format_time(Plan::start));
 }
 
-TEST_CASE("progress does not go back, unless what is stored is ahead of the clock", "[schedule]") {
+TEST_CASE("the time of progress does not go back, unless the stored one is ahead of the clock",
+          "[schedule]") {
     for (const auto ahead : {-10s, 3600s}) {
         Running plan;
         plan.pass(5s);
@@ -264,7 +265,7 @@ TEST_CASE("progress does not go back, unless what is stored is ahead of the cloc
     }
 }
 
-TEST_CASE("former members vanish with a report that leaves them out", "[schedule]") {
+TEST_CASE("members of an earlier report are removed if a report does not have them", "[schedule]") {
     Running plan;
     plan.pass(5s);
     plan.submit({.report = {.remaining_seconds = 60, .updated = plan.wall_now()}});
@@ -274,7 +275,7 @@ TEST_CASE("former members vanish with a report that leaves them out", "[schedule
     CHECK(status["estimatedRemainingSeconds"] == api::Json(60));
 }
 
-TEST_CASE("another TrainJob of the name starts anew", "[schedule]") {
+TEST_CASE("another TrainJob of the same name starts without the former's state", "[schedule]") {
     Running plan;
     plan.pass(1s);
     plan.submit(2);
@@ -287,7 +288,7 @@ TEST_CASE("another TrainJob of the name starts anew", "[schedule]") {
     CHECK(!plan.take());
 }
 
-TEST_CASE("at the end what is pending is written at once and faster", "[schedule]") {
+TEST_CASE("during the shutdown pending reports are written at once and faster", "[schedule]") {
     Running plan({.writes_per_second = 10});
     for (int i = 0; i < 100; ++i) {
         plan.learn(numbered(i));

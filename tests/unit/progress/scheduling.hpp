@@ -1,5 +1,5 @@
 #pragma once
-// A schedule in virtual time, and an API server of one line: what is sent is what is stored.
+// A schedule in virtual time, with an API server that stores every write.
 #include <catch2/catch.hpp>
 #include <map>
 
@@ -35,10 +35,10 @@ struct Plan {
         wall = start + std::chrono::floor<std::chrono::seconds>(passed);
     }
 
-    /// The job is read, as it is stored.
+    /// Reads the job as it is stored.
     void learn(const api::ObjectKey& key = job) { schedule.learn(key, stored[key], now()); }
 
-    /// A report of now; `progress` is its percentage.
+    /// Reports now; `progress` is its percentage.
     progress::Report report(int progress) const { return {.percentage = progress, .updated = wall}; }
     Reply submit(progress::Schedule::Arrival arrival, const api::ObjectKey& key = job) {
         return schedule.submit(key, std::move(arrival), now()).reply;
@@ -47,7 +47,7 @@ struct Plan {
         return submit({.report = report(progress)}, key);
     }
 
-    /// Takes the write that is due; its sequence, for the answer.
+    /// Takes the write that is due. Returns its sequence number, for the answer.
     std::optional<progress::Schedule::Write> take() { return schedule.next(now()); }
     progress::Schedule::Write must_take() {
         auto write = take();
@@ -61,7 +61,7 @@ struct Plan {
         return std::string(
             api::parse_json(write.request.body).value()["metadata"]["resourceVersion"].as_string());
     }
-    /// The API server stores it.
+    /// Stores the write, as the API server does.
     Outcome store(const progress::Schedule::Write& write) {
         progress::StoredStatus& object = stored[write.job];
         api::Json tree = api::Json::object();
@@ -72,7 +72,7 @@ struct Plan {
         object = progress::stored_status(tree, object.bytes);
         return schedule.written(write.job, write.sequence, object, now());
     }
-    /// Whatever is due now is written.
+    /// Sends and stores all writes that are due now.
     int write_all() {
         int count = 0;
         for (auto write = take(); write; write = take(), ++count) store(*write);

@@ -23,7 +23,7 @@ bool is_taken(const Json& claims, api::Time when = now) {
 
 }  // namespace
 
-TEST_CASE("a token is the second of exactly two words behind the scheme", "[token]") {
+TEST_CASE("a token is the second of exactly two words of the header", "[token]") {
     const std::pair<const char*, const char*> rows[] = {{"Bearer token", "token"},
                                                         {"bearer token", "token"},
                                                         {"BEARER token", "token"},
@@ -44,7 +44,7 @@ TEST_CASE("a token is the second of exactly two words behind the scheme", "[toke
     }
 }
 
-TEST_CASE("the claims of a Pod's token name the Pod", "[token]") {
+TEST_CASE("the Pod is read from the claims of its token", "[token]") {
     const auto claims = read_claims(test::token_of(usual()), job, now);
     REQUIRE(claims);
     CHECK(claims->pod_name == "job-node-0-0-x");
@@ -71,7 +71,7 @@ TEST_CASE("a token for another TrainJob or another use is refused", "[token]") {
     }
 }
 
-TEST_CASE("a token counts from a minute before to a minute after its time", "[token]") {
+TEST_CASE("a token is valid from a minute before to a minute after its time", "[token]") {
     CHECK(is_taken(usual(), now - 60s));
     CHECK(!is_taken(usual(), now - 61s));
     CHECK(is_taken(usual(), now + 1h + 59s));
@@ -91,7 +91,7 @@ TEST_CASE("a token counts from a minute before to a minute after its time", "[to
     CHECK(is_taken(claims));
 }
 
-TEST_CASE("a token that is bound to no Pod of the namespace is refused", "[token]") {
+TEST_CASE("a token that is not bound to a Pod of the namespace is refused", "[token]") {
     for (const char* bound :
          {"null", "{}", "[]", R"({"namespace": "ns"})",
           R"({"namespace": "other", "pod": {"name": "p", "uid": "u"}})",
@@ -105,7 +105,7 @@ TEST_CASE("a token that is bound to no Pod of the namespace is refused", "[token
     }
 }
 
-TEST_CASE("what is no JSON web token is refused", "[token]") {
+TEST_CASE("text that is no JSON web token is refused", "[token]") {
     const std::string good = test::token_of(usual());
     const std::string payload = test::base64url(api::to_json(usual()));
     CHECK(read_claims(good, job, now));
@@ -120,7 +120,7 @@ TEST_CASE("what is no JSON web token is refused", "[token]") {
     }
 }
 
-TEST_CASE("a token is read up to its largest size", "[token]") {
+TEST_CASE("a token is read up to the maximum size", "[token]") {
     const std::string shortest = test::token_of(usual());
     CHECK(read_claims(shortest + std::string(progress::max_token_bytes - shortest.size(), 'a'), job, now));
     CHECK(

@@ -1,5 +1,5 @@
 #pragma once
-// Tokens as an API server issues them for Pods; their signatures are nothing.
+// Tokens as an API server issues them for Pods, without valid signatures.
 #include <string>
 
 #include "api/base64.hpp"
@@ -19,7 +19,7 @@ inline std::string token_of(const api::Json& claims) {
     return base64url(R"({"alg":"RS256","kid":"key"})") + "." + base64url(api::to_json(claims)) + ".c2ln";
 }
 
-/// `issued`: also from when on it is valid; it lasts an hour.
+/// `issued`: the beginning of its validity; it lasts an hour.
 inline api::Json claims_of(const api::ObjectKey& train_job, const std::string& pod, const std::string& uid,
                            api::Time issued) {
     using api::Json;

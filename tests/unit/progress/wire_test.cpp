@@ -24,7 +24,7 @@ Json status(int code, const char* reason, const char* message) {
 
 }  // namespace
 
-TEST_CASE("a path names the TrainJob", "[wire]") {
+TEST_CASE("the TrainJob is read from the path", "[wire]") {
     const std::string path = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/team-a/trainjobs/my.job/status";
     const api::ObjectKey wanted = {.ns = "team-a", .name = "my.job"};
     CHECK(train_job_of(path) == wanted);
@@ -64,14 +64,14 @@ TEST_CASE("refusals are those of Kubeflow Trainer's server", "[wire]") {
     CHECK(body_of(http_refusal(411, "send a length")) == status(411, "BadRequest", "send a length"));
 }
 
-TEST_CASE("an invalid report is answered with all that is wrong", "[wire]") {
+TEST_CASE("the answer to an invalid report has all errors", "[wire]") {
     CHECK(body_of(invalid_report("job", {"a: b"})) ==
           status(422, "Invalid", R"(TrainJob.trainer.kubeflow.org "job" is invalid: a: b)"));
     CHECK(body_of(invalid_report("job", {"a: b", "c: d"})) ==
           status(422, "Invalid", R"(TrainJob.trainer.kubeflow.org "job" is invalid: [a: b, c: d])"));
 }
 
-TEST_CASE("an accepted report is given back as it was read", "[wire]") {
+TEST_CASE("an accepted report is returned as it was read", "[wire]") {
     const auto read = decode_report(R"({"TRAINERSTATUS": {"progressPercentage": 5, "x": 1,
                                        "lastUpdatedTime": "2026-08-21T12:11:12.5+02:00"}, "y": 2})");
     const auto response = acceptance(*read);
@@ -81,7 +81,7 @@ TEST_CASE("an accepted report is given back as it was read", "[wire]") {
     CHECK(acceptance(std::nullopt).body == "{}");
 }
 
-TEST_CASE("answers that only a Pod of the TrainJob gets show that it is one", "[wire]") {
+TEST_CASE("answers that only a Pod of the TrainJob gets are recognized", "[wire]") {
     CHECK(is_to_pod(acceptance(Report())));
     CHECK(is_to_pod(acceptance(std::nullopt)));
     CHECK(is_to_pod(invalid_report("job", {"wrong"})));

@@ -1,4 +1,4 @@
-// What holds whatever a TrainJob and its runtime say: order, size and absence of members must not matter.
+// Properties for any TrainJob and runtime: order, size and absence of members do not matter.
 #include <ctime>
 #include <random>
 
@@ -15,7 +15,7 @@ constexpr const char* pod = "spec.template.spec.replicatedJobs[0].template.spec.
 constexpr const char* container =
     "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]";
 
-// The same object with the members of every map in another order.
+// Returns the same object with the members of every map in another order.
 std::string shuffled_text(const Json& value, std::mt19937& random) {
     if (value.is_array()) {
         std::string text;
@@ -52,7 +52,7 @@ Json built_pod(const Json& job, const Json& runtime) {
 
 }  // namespace
 
-TEST_CASE("the order of members in what was sent does not show in what is built", "[runtime]") {
+TEST_CASE("the order of members in the input does not change what is built", "[runtime]") {
     std::mt19937 random(10);
     for (const char* policy : policies) {
         DYNAMIC_SECTION(policy) {
@@ -77,7 +77,7 @@ TEST_CASE("the order of members in what was sent does not show in what is built"
     }
 }
 
-TEST_CASE("what is built beside the JobSet has an owner, but no labels and annotations", "[runtime]") {
+TEST_CASE("objects built beside the JobSet have an owner, but no labels and annotations", "[runtime]") {
     for (const char* policy : {"spec.mlPolicy.mpi", "spec.mlPolicy.flux", "spec.podGroupPolicy.coscheduling",
                                "spec.podGroupPolicy.volcano"}) {
         DYNAMIC_SECTION(policy) {
@@ -121,7 +121,7 @@ TEST_CASE("a job built from its snapshot is the job built from the runtime", "[r
     }
 }
 
-TEST_CASE("of two managers that patch one key the last wins", "[runtime]") {
+TEST_CASE("if two managers patch one key, the last one counts", "[runtime]") {
     Json job = train_job();
     job["spec"]["runtimePatches"] =
         Json::array({patch_of("z.io/first", "{nodeSelector: {a: first, b: first}}"),
@@ -129,7 +129,7 @@ TEST_CASE("of two managers that patch one key the last wins", "[runtime]") {
     CHECK(built_pod(job, plain_runtime())["nodeSelector"] == tree("{a: second, b: first}"));
 }
 
-TEST_CASE("a source of a variable reaches the container as it was given", "[runtime]") {
+TEST_CASE("a variable's source reaches the container unchanged", "[runtime]") {
     for (const char* source :
          {"{fieldRef: {apiVersion: v2, fieldPath: metadata.name}}", "{fieldRef: {fieldPath: metadata.name}}",
           "{resourceFieldRef: {containerName: node, resource: limits.cpu, divisor: \"0\"}}",
@@ -150,8 +150,9 @@ TEST_CASE("a source of a variable reaches the container as it was given", "[runt
         }
 }
 
-TEST_CASE("but for the version of a field that the API server fills in", "[runtime]") {
-    // A JobSet that the original has applied does not have it: sending it would change it as we take over.
+TEST_CASE("except a field's apiVersion, which the API server sets by default", "[runtime]") {
+    // A JobSet that the original has applied lacks it: sending it would change the JobSet when Signalbox
+    // takes over.
     for (const char* policy : policies) {
         DYNAMIC_SECTION(policy) {
             const Json job =
@@ -166,7 +167,7 @@ TEST_CASE("but for the version of a field that the API server fills in", "[runti
     }
 }
 
-TEST_CASE("a trainer may leave out anything under any policy", "[runtime]") {
+TEST_CASE("a trainer may omit any field under any policy", "[runtime]") {
     std::vector<Json> trainers = {Json(), Json::object(), full_trainer()};
     const Json full = full_trainer();
     for (const auto& [name, value] : full.members()) {
@@ -260,7 +261,7 @@ TEST_CASE("a runtime of a mebibyte, or one that is nested as deep as can be, is 
     CHECK(built_pod(job, deep)["fromTheFuture"] == nested);
 }
 
-TEST_CASE("a patch that names thousands of items is refused or merged in time", "[runtime]") {
+TEST_CASE("a patch with thousands of items is refused or merged in time", "[runtime]") {
     Json items = Json::array();
     for (int i = 0; i < 20'000; ++i)
         items.push_back(Json::object({{"name", "v" + std::to_string(i % 15'000)}}));
@@ -275,7 +276,7 @@ TEST_CASE("a patch that names thousands of items is refused or merged in time", 
     CHECK((std::clock() - started) / CLOCKS_PER_SEC < 30);
 }
 
-TEST_CASE("twelve thousand claims are too many to count, or found wrong, in time", "[runtime]") {
+TEST_CASE("twelve thousand claims are refused as too many, or as wrong, in time", "[runtime]") {
     constexpr int many = 12'000;
     Json runtime = runtime_with("xgboost"), job = train_job();
     Json claims = Json::array(), references = Json::array(), more = Json::array();
@@ -301,7 +302,7 @@ TEST_CASE("twelve thousand claims are too many to count, or found wrong, in time
     CHECK(env_text(node_container(built->objects.back().object)).ends_with("DMLC_NUM_WORKER=1"));
     CHECK(built->warnings.at(0).reason == "GPUCountUnknown");
 
-    // Without any of them, each reference is wrong, also of a TrainJob that had as many before.
+    // Without the claims, each reference is wrong, also in a TrainJob that had as many before.
     at(runtime, pod).erase("resourceClaims");
     const Json before = changed(job, {{"spec.trainer.image", "older"}});
     const auto findings =

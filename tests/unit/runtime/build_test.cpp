@@ -1,4 +1,4 @@
-// What every TrainJob becomes, whatever its policy.
+// Parts of building that do not depend on the policy.
 #include "runtime/build.hpp"
 
 #include "fixtures.hpp"
@@ -57,7 +57,7 @@ TEST_CASE("Pods are counted by policy, template and TrainJob", "[runtime]") {
     }
 }
 
-TEST_CASE("jobs of the three steps have one replica, others as many as they say", "[runtime]") {
+TEST_CASE("jobs of the three steps have one replica, others keep their number", "[runtime]") {
     const char* replicas = "spec.template.spec.replicatedJobs[0].replicas";
     const auto built = [](const std::vector<Change>& changes) {
         const Json job_set = build_job_set(train_job(), changed(plain_runtime(), changes)).value();
@@ -69,7 +69,7 @@ TEST_CASE("jobs of the three steps have one replica, others as many as they say"
     CHECK(built({{ancestor, "eval"}}).is_null());
 }
 
-TEST_CASE("what JobSet refuses empty is left out where it is empty", "[runtime]") {
+TEST_CASE("fields that JobSet refuses if they are empty are omitted then", "[runtime]") {
     const auto built = [](const char* group, const char* needed, const char* manager) {
         return build_job_set(
                    train_job(),
@@ -97,7 +97,7 @@ TEST_CASE("a Job's completions follow its parallelism", "[runtime]") {
     CHECK(job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["completions"] == 3);
 }
 
-TEST_CASE("replicated jobs keep the runtime's order, whatever patches name first", "[runtime]") {
+TEST_CASE("replicated jobs keep the runtime's order, in any order of patches", "[runtime]") {
     Json runtime = plain_runtime();
     Json& jobs = at(runtime, "spec.template.spec.replicatedJobs");
     for (const char* name : {"second", "third"}) jobs.push_back(Json::object({{"name", name}}));
@@ -146,8 +146,8 @@ TEST_CASE("Kueue's tolerations are added to those there are, and other managers'
     }
 }
 
-// The webhook refuses such a key; of what is stored already nothing may be wiped by it.
-TEST_CASE("a key of a patch is a key and no order to the merge", "[runtime]") {
+// The webhook refuses such a key; in stored objects it must not erase anything.
+TEST_CASE("a key in a patch is never a directive of the merge", "[runtime]") {
     Json job = train_job();
     at(job, "spec.runtimePatches") = tree(
         "[{manager: a.io/x, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: "
@@ -160,7 +160,7 @@ TEST_CASE("a key of a patch is a key and no order to the merge", "[runtime]") {
           tree("{$patch: replace, a: b, b: c}"));
 }
 
-// The API server says what is missing; a null would own the field.
+// The API server's error names the missing field; a null would own the field.
 TEST_CASE("the trainer's settings replace the runtime's, and its environment comes last", "[runtime]") {
     const Json runtime = changed(
         plain_runtime(), {{"spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]",
@@ -206,7 +206,7 @@ TEST_CASE("resources per node reach the container only under a policy", "[runtim
     CHECK(node_container(with)["resources"] == tree("{limits: {cpu: 4}}"));
 }
 
-TEST_CASE("deadlines and TTLs of the template are stripped, and said", "[runtime]") {
+TEST_CASE("deadlines and TTLs of the template are removed, with a warning", "[runtime]") {
     const Json runtime = changed(
         plain_runtime(),
         {{"spec.template.spec.ttlSecondsAfterFinished", "1"},
@@ -237,7 +237,7 @@ TEST_CASE("equal inputs give equal bytes", "[runtime]") {
     }
 }
 
-TEST_CASE("what cannot be built is an error that names the field", "[runtime]") {
+TEST_CASE("an input that cannot be built is an error with its field", "[runtime]") {
     struct Case {
         const char* name;
         std::vector<Change> job;
@@ -319,7 +319,7 @@ TEST_CASE("what cannot be built is an error that names the field", "[runtime]") 
     }
 }
 
-TEST_CASE("numbers out of any range crash no program", "[runtime]") {
+TEST_CASE("numbers outside of all ranges cause no crash", "[runtime]") {
     for (const char* number : {"-9223372036854775808", "9223372036854775807", "-1", "1.5", "many"})
         for (const char* framework : {"none", "torch", "jax", "xgboost", "mpi", "flux"}) {
             DYNAMIC_SECTION(framework << " with " << number) {
@@ -340,7 +340,7 @@ TEST_CASE("numbers out of any range crash no program", "[runtime]") {
         }
 }
 
-TEST_CASE("a policy that is not there needs nothing to be observed", "[runtime]") {
+TEST_CASE("a policy that is not set needs no observed objects", "[runtime]") {
     CHECK(runtime::needs(api::parse_train_job(train_job()), plain_runtime()) == runtime::Needs());
     CHECK(runtime::needs(api::parse_train_job(Json("x")), Json::array()) == runtime::Needs());
 }

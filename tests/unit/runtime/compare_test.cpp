@@ -85,7 +85,7 @@ TEST_CASE("two trees mean the same, or not", "[runtime]") {
     }
 }
 
-TEST_CASE("the applied hash tells what was applied last", "[runtime]") {
+TEST_CASE("the applied hash shows whether the object changes", "[runtime]") {
     const Json object =
         tree("{kind: JobSet, metadata: {name: a, annotations: {x: z}}, spec: {suspend: true}}");
     const Json wanted = runtime::with_applied_hash(object);
@@ -134,8 +134,7 @@ Json with_note(Json object, std::string_view note) {
 
 }  // namespace
 
-TEST_CASE("a JobSet's note tells where its Pods may run, in few bytes where there is much to tell",
-          "[runtime]") {
+TEST_CASE("a JobSet's annotation with its placement fields stays small", "[runtime]") {
     const Json placed = job_set_of("{spec: {nodeSelector: {zone: b}, tolerations: []}}");
     CHECK(runtime::applied_hash(placed).size() == 16);
     CHECK(note_on(placed).substr(50) == R"( {"node":{"nodeSelector":{"zone":"b"}}})");
@@ -160,7 +159,7 @@ TEST_CASE("a JobSet's note tells where its Pods may run, in few bytes where ther
     CHECK(runtime::is_applied(noted, noted));
 }
 
-TEST_CASE("what must not change of a JobSet is ours as it is, unless we would change it", "[runtime]") {
+TEST_CASE("immutable fields of a JobSet count as equal unless a change of ours needs them", "[runtime]") {
     const Json wanted = job_set_of("{spec: {containers: [{image: a}]}}");
     const Json mirrored = with_note(job_set_of("{spec: {containers: [{image: mirror/a}]}}"), note_on(wanted));
     const Json labelled = job_set_of("{metadata: {labels: {a: b}}, spec: {containers: [{image: a}]}}", "1");
@@ -169,9 +168,9 @@ TEST_CASE("what must not change of a JobSet is ours as it is, unless we would ch
     CHECK(runtime::keeps_template(wanted, mirrored));
     CHECK(runtime::keeps_template(labelled, mirrored));
     CHECK_FALSE(runtime::keeps_template(changed_image, mirrored));
-    // What is built differently of the same.
+    // Fields that another release builds differently from the same source.
     CHECK(runtime::keeps_template(later_release, mirrored));
-    // Older releases noted less, and others nothing.
+    // Older releases wrote less into the annotation, or nothing.
     const Json older = with_note(mirrored, note_on(wanted).substr(0, 16));
     CHECK(runtime::keeps_template(wanted, older));
     CHECK_FALSE(runtime::keeps_template(labelled, older));
@@ -179,7 +178,7 @@ TEST_CASE("what must not change of a JobSet is ours as it is, unless we would ch
     CHECK_FALSE(runtime::keeps_template(wanted, with_note(mirrored, "..")));
 }
 
-TEST_CASE("what must not change is sent as it is, and the rest as it is wanted", "[runtime]") {
+TEST_CASE("immutable fields are sent as they are stored, the others as they are built", "[runtime]") {
     const Json live = tree(
         "{spec: {suspend: true, failurePolicy: {rules: [{name: given}]}, replicatedJobs: [{name: node, "
         "groupName: default, template: {spec: {template: {metadata: {labels: {old: x}}, spec: {containers: "
@@ -217,7 +216,7 @@ TEST_CASE("resuming alone is distinguished from any other change", "[runtime]") 
         runtime::differs_in_suspend_only(held, tree("{metadata: {name: a}, spec: {suspend: true, a: 1}}")));
 }
 
-TEST_CASE("a field that must not change is sent as it is stored, if that is what is wanted", "[runtime]") {
+TEST_CASE("an immutable field is sent as it is stored if that is also what is built", "[runtime]") {
     struct Case {
         const char* name;
         const char* wanted;

@@ -5,7 +5,7 @@
 
 namespace {
 
-// Says whether a ConfigMap of the TrainJob's name is there, and how many Jobs have succeeded.
+// Reports whether a ConfigMap of the TrainJob's name exists, and how many Jobs have succeeded.
 class Gossip final : public runtime::Plugin {
 public:
     std::string_view name() const override { return "gossip"; }
@@ -26,7 +26,7 @@ public:
 
 }  // namespace
 
-TEST_CASE("plugins contribute conditions, in their order, from what they asked to see", "[conditions]") {
+TEST_CASE("plugins add conditions, in their order, from the objects that they need", "[conditions]") {
     runtime::Pipeline pipeline;
     pipeline.push_back(std::make_unique<Gossip>());
     const api::TrainJob job = api::parse_train_job(train_job());
@@ -46,7 +46,7 @@ TEST_CASE("plugins contribute conditions, in their order, from what they asked t
     CHECK(after[1].type == "Made");
 }
 
-TEST_CASE("no built-in plugin contributes conditions, or has anything read for them", "[conditions]") {
+TEST_CASE("no built-in plugin adds conditions or needs objects for them", "[conditions]") {
     const api::TrainJob job = api::parse_train_job(train_job());
     CHECK(runtime::condition_needs(job).empty());
     CHECK(runtime::conditions_of_plugins({job, nullptr, {}}).empty());

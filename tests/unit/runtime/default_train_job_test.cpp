@@ -10,7 +10,7 @@ const api::Time now = api::parse_time("2026-01-15T10:00:00Z").value();
 
 Json job_with(const char* patches) { return changed(train_job(), {{"spec.runtimePatches", patches}}); }
 
-// The operations as "op path value", one a line.
+// Returns the operations as "op path value", one a line.
 std::string text(const std::vector<Json>& operations) {
     std::string lines;
     for (const Json& operation : operations)
@@ -26,7 +26,7 @@ Json applied(Json object, const std::vector<Json>& operations) {
 
 }  // namespace
 
-TEST_CASE("patches are stamped when they change", "[admission]") {
+TEST_CASE("patches get a time stamp when they change", "[admission]") {
     struct Case {
         const char* name;
         const char* before;  // nullptr: CREATE
@@ -84,7 +84,8 @@ TEST_CASE("patches are stamped when they change", "[admission]") {
     CHECK(runtime::default_train_job(Json(), Json(), now).operations.empty());
 }
 
-TEST_CASE("more patches than the schema admits are left to it", "[admission]") {
+TEST_CASE("more patches than the schema admits are left unchanged, and the schema refuses them",
+          "[admission]") {
     std::string patches = "[";
     for (int i = 0; i < 17; ++i) patches += "{manager: a.io/" + std::to_string(i) + "},";
     const Json job = job_with((patches + "]").c_str());
@@ -93,7 +94,7 @@ TEST_CASE("more patches than the schema admits are left to it", "[admission]") {
 
 namespace {
 
-// A job whose stored form has what typed clients drop, in each of its parts.
+// A job whose stored form has the fields that typed clients drop, in each of its parts.
 const char* const stored_spec = R"(
 runtimeRef: {apiGroup: trainer.kubeflow.org, kind: ClusterTrainingRuntime, name: runtime}
 initializer: {dataset: {storageUri: "", env: [{name: A, value: ""}], secretRef: {name: s}}}
@@ -124,7 +125,7 @@ Json stored_job() { return changed(train_job(), {{"spec", stored_spec}}); }
 const std::string patch_0 = "spec.runtimePatches[0].trainingRuntimeSpec.template";
 const std::string pod_0 = patch_0 + ".spec.replicatedJobs[0].template.spec.template.spec";
 
-// As a client writes it whose types have all our fields, or those of an older release.
+// Written by a client whose types have all our fields, or those of an older release.
 Json typed(const std::vector<std::string>& unknown_fields = {}) {
     Json job = changed(stored_job(), {{"spec.initializer.dataset.env", "[{name: A}]"},
                                       {"spec.trainer.command", "-"},
@@ -153,13 +154,13 @@ Json after_mutation(const Json& written, const runtime::Writer& by = {}) {
 
 }  // namespace
 
-TEST_CASE("what a typed client drops of values stays as it is stored", "[admission]") {
+TEST_CASE("values that a typed client drops stay as stored", "[admission]") {
     CHECK(after_mutation(typed()) == stored_job());
     CHECK(after_mutation(changed(typed(), {{"spec.suspend", "false"}})) ==
           changed(stored_job(), {{"spec.suspend", "false"}}));
 }
 
-TEST_CASE("each field that is put back comes with the cause of its loss", "[admission]") {
+TEST_CASE("each restored field comes with the cause of its loss", "[admission]") {
     const auto restored = [](const Json& written) {
         return runtime::default_train_job(written, stored_job(), now, lossy).restored;
     };
@@ -173,7 +174,7 @@ TEST_CASE("each field that is put back comes with the cause of its loss", "[admi
     CHECK(restored(typed(fields_of_ours)) == Causes(3, "typed_client"));
 }
 
-TEST_CASE("fields that a lossy client does not know are put back for it alone", "[admission]") {
+TEST_CASE("fields that a lossy client lacks are restored only for that client", "[admission]") {
     CHECK(after_mutation(typed(fields_of_ours), lossy) == stored_job());
     for (const std::string& field : fields_of_ours) {
         INFO(field);
@@ -184,12 +185,12 @@ TEST_CASE("fields that a lossy client does not know are put back for it alone", 
     }
 }
 
-TEST_CASE("what a correction leaves out is not put back", "[admission]") {
+TEST_CASE("a field that a correction removes is not restored", "[admission]") {
     const Json written = changed(typed(), {{"spec.runtimePatches[0].time", "\"2026-01-15T10:00:00Z\""}});
     CHECK(runtime::default_train_job(written, stored_job(), now, {.corrects = true}).restored.empty());
 }
 
-TEST_CASE("a part with another change is left as it was written", "[admission]") {
+TEST_CASE("a part with another change stays as it was written", "[admission]") {
     struct Case {
         const char* name;
         std::string path;
@@ -220,7 +221,7 @@ TEST_CASE("a part with another change is left as it was written", "[admission]")
         }
 }
 
-TEST_CASE("what Kueue changes in its own entry stays, and the others' are restored", "[admission]") {
+TEST_CASE("Kueue's changes of its own entry stay, and the entries of others are restored", "[admission]") {
     const char* const admitted = "{template: {spec: {replicatedJobs: [{name: node}]}}}";
     const std::vector<Change> change = {{"spec.runtimePatches[1].trainingRuntimeSpec", admitted},
                                         {"spec.runtimePatches[1].time", "\"2026-01-15T10:00:00Z\""}};

@@ -39,7 +39,7 @@ TEST_CASE("ports are identified by number and protocol", "[runtime]") {
     CHECK(clash.error().field == "ports[0].name");
 }
 
-TEST_CASE("two ports of one name are an error at the runtime's", "[runtime]") {
+TEST_CASE("two ports of one name are an error at the runtime's port", "[runtime]") {
     const Json job_object = train_job();
     const api::TrainJob job = api::parse_train_job(job_object);
     const Json runtime = changed(
@@ -63,7 +63,7 @@ TEST_CASE("two ports of one name are an error at the runtime's", "[runtime]") {
     CHECK(info.upsert_port(other, "nobody", tree("{containerPort: 90, name: a}")));
 }
 
-TEST_CASE("many variables are put into a list as one by one", "[runtime]") {
+TEST_CASE("adding many variables at once gives the same list as one by one", "[runtime]") {
     Json own = Json::array();
     Json entries = Json::array();
     for (int index = 0; index < 300; ++index) {
@@ -77,7 +77,7 @@ TEST_CASE("many variables are put into a list as one by one", "[runtime]") {
     CHECK(have == want);
 }
 
-TEST_CASE("an entry is replaced where it stands, or comes last", "[runtime]") {
+TEST_CASE("an entry is replaced at its position, or added at the end", "[runtime]") {
     Json container = tree("{env: [{name: A, value: \"1\"}, {name: B, valueFrom: {x: {}}}]}");
     runtime::upsert_env(container, runtime::env_value("B", ""));
     runtime::upsert_env(container, runtime::env_value("C", "3"));

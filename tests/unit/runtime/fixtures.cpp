@@ -12,7 +12,7 @@ Json tree(std::string_view yaml) {
 
 namespace {
 
-// Takes the next step off a path: a member's name, or an index in brackets.
+// Removes the first step of a path: a member's name, or an index in brackets.
 std::string_view next_step(std::string_view& path) {
     if (path.starts_with('.')) path.remove_prefix(1);
     std::size_t end = 0;

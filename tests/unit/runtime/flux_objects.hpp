@@ -1,7 +1,7 @@
 #pragma once
 #include "fixtures.hpp"
 
-/// What a TrainJob with a Flux runtime becomes.
+/// The objects of a TrainJob with a Flux runtime.
 struct FluxObjects {
     api::Json job_set = {};
     api::Json secret = {};
@@ -15,5 +15,5 @@ struct FluxObjects {
     std::string file(std::string_view name) const;
 };
 
-/// With a public key of 32 p and a secret one of 32 s.
+/// With a public key of 32 p and a secret key of 32 s.
 api::Result<FluxObjects> build_flux(const std::vector<Change>& job, const std::vector<Change>& of_runtime);

@@ -29,7 +29,7 @@ std::string refusal(const GatedValue& field, const char* rule) {
            std::string(name_of(field.gate));
 }
 
-// What is said of the field `path`, whatever else is wrong.
+// Returns the errors of the field `path` only.
 std::string about(const std::string& path, api::FieldErrors errors) {
     api::FieldErrors kept;
     for (const api::FieldError& error : errors)
@@ -70,7 +70,7 @@ TEST_CASE("only gates that exist can be set, and the error lists them", "[gates]
           "TrainJobFailurePolicy, TrainJobDynamicResourceAllocation, TrainJobEdits");
 }
 
-TEST_CASE("gates are as they are named, the others as by default", "[gates]") {
+TEST_CASE("named gates have their value, the others their default", "[gates]") {
     for (const Gate gate : {Gate::status, Gate::run_policy, Gate::failure_policy, Gate::resource_claims}) {
         CAPTURE(name_of(gate));
         const std::string name(name_of(gate));

@@ -1,5 +1,5 @@
-// What building makes of the cases of tests/data/build. Their want.json is written by golden_passes_test.cpp
-// of the reconciler's tests, which plays whole passes.
+// build() on the cases of tests/data/build. golden_passes_test.cpp of the reconciler's tests runs whole
+// reconciles, and writes their want.json.
 #include <algorithm>
 #include <catch2/catch.hpp>
 
@@ -9,7 +9,7 @@
 
 using api::Json;
 
-TEST_CASE("building gives the objects of want.json, or its error", "[golden]") {
+TEST_CASE("build() returns the objects of want.json, or its error", "[golden]") {
     if (golden::writes()) return;
     for (const BuildCase& c : all_build_cases()) {
         if (!decided_by_building(c)) continue;
@@ -27,7 +27,7 @@ TEST_CASE("building gives the objects of want.json, or its error", "[golden]") {
     }
 }
 
-TEST_CASE("nearly all cases are decided by building", "[golden]") {
+TEST_CASE("build() gives the result of nearly all cases", "[golden]") {
     const auto& cases = all_build_cases();
     CHECK(std::count_if(cases.begin(), cases.end(), decided_by_building) >= 175);
 }

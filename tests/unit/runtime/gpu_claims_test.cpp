@@ -8,7 +8,7 @@ using Objects = std::vector<Json>;
 
 const char* const pod = "spec.template.spec.replicatedJobs[0].template.spec.template.spec";
 
-// A runtime whose node container uses claim "gpus" of a template or of a claim of that name.
+// Returns a runtime whose node container uses claim "gpus", of a template or of a claim of that name.
 Json runtime_with_claim(const char* framework, const char* source = "{resourceClaimTemplateName: gpus}",
                         const char* references = "[{name: gpus}]") {
     Json runtime = runtime_with(framework);
@@ -45,7 +45,7 @@ Json device_class(const char* name, const char* extended) {
 const Objects classes = {device_class("accelerator", "example.com/gpu"), device_class("nic", ""),
                          device_class("mig.nvidia.com", "")};
 
-// What XGBoost, which has one worker per GPU and node, makes of it: the workers, and the event.
+// Returns the result for XGBoost, which has one worker per GPU and node: the workers, and the event.
 std::string counted(const Json& runtime, Objects observed, const Json& job = train_job()) {
     observed.insert(observed.end(), classes.begin(), classes.end());
     const api::TrainJob parsed = api::parse_train_job(job);
@@ -75,7 +75,7 @@ std::string processes(const Json& runtime, const Objects& observed) {
 
 }  // namespace
 
-TEST_CASE("each request of a claim counts as the devices that it asks for", "[claims]") {
+TEST_CASE("each request of a claim counts as the number of its devices", "[claims]") {
     struct Case {
         const char* name;
         const char* requests;
@@ -133,7 +133,7 @@ TEST_CASE("each request of a claim counts as the devices that it asks for", "[cl
         }
 }
 
-TEST_CASE("only those requests count that the container asks for, and each once", "[claims]") {
+TEST_CASE("only the requests that the container uses count, each once", "[claims]") {
     const Json object = claim_template(
         "[{name: a, exactly: {deviceClassName: gpu, count: 2}}, {name: b, exactly: {deviceClassName: gpu, "
         "count: "
@@ -151,7 +151,7 @@ TEST_CASE("only those requests count that the container asks for, and each once"
     }
 }
 
-TEST_CASE("an allocated claim counts as what was given out", "[claims]") {
+TEST_CASE("an allocated claim counts as its allocated devices", "[claims]") {
     struct Case {
         const char* name;
         const char* requests;
@@ -184,14 +184,14 @@ TEST_CASE("an allocated claim counts as what was given out", "[claims]") {
         }
 }
 
-TEST_CASE("a claim that cannot be had leaves the number unknown", "[claims]") {
+TEST_CASE("if a claim cannot be read the number is unknown", "[claims]") {
     CHECK(counted(runtime_with_claim("xgboost"), {}) ==
           unknown("ResourceClaimTemplate \"gpus\" does not exist or cannot be read"));
     CHECK(counted(runtime_with_claim("xgboost", "{resourceClaimName: gpus}"), {}) ==
           unknown("ResourceClaim \"gpus\" does not exist or cannot be read"));
 }
 
-TEST_CASE("GPUs that are plain resources go before those behind claims", "[claims]") {
+TEST_CASE("GPUs in plain resources take precedence over those behind claims", "[claims]") {
     Json runtime = runtime_with_claim("xgboost");
     at(runtime, pod)["containers"].items()[0]["resources"]["limits"]["nvidia.com/gpu"] = 8;
     CHECK(counted(runtime, {claim_template("[{name: a, exactly: {deviceClassName: gpu, count: 2}}]")}) ==
@@ -199,7 +199,7 @@ TEST_CASE("GPUs that are plain resources go before those behind claims", "[claim
     CHECK(runtime::needs(api::parse_train_job(train_job()), runtime).objects.empty());
 }
 
-TEST_CASE("torch counts processes by itself where claims do not tell", "[claims]") {
+TEST_CASE("torch counts processes itself if the number behind claims is unknown", "[claims]") {
     const char* const gpus = "[{name: a, exactly: {deviceClassName: gpu}}]";
     const char* const nics = "[{name: a, exactly: {deviceClassName: nic}}]";
     Json runtime = runtime_with_claim("torch");
@@ -233,7 +233,7 @@ TEST_CASE("torchtune takes an unknown number for several GPUs, unless it is conf
     CHECK(recipe({}).find("full_finetune_single_device") != std::string::npos);
 }
 
-TEST_CASE("MPI and Flux go by the GPUs behind claims, and without them where they are unknown", "[claims]") {
+TEST_CASE("MPI and Flux use the GPUs behind claims, and none if the number is unknown", "[claims]") {
     const Objects two = {claim_template("[{name: a, exactly: {deviceClassName: gpu, count: 2}}]")};
     const auto outcome = [](const Json& runtime, const Objects& observed) {
         const api::TrainJob parsed = api::parse_train_job(train_job());
@@ -254,7 +254,7 @@ TEST_CASE("MPI and Flux go by the GPUs behind claims, and without them where the
     CHECK(outcome(runtime_with_claim("flux"), {}) == "no GPUs\nGPUCountUnknown");
 }
 
-TEST_CASE("what is behind claims is asked for step by step", "[claims]") {
+TEST_CASE("objects behind claims are needed step by step", "[claims]") {
     const api::TrainJob job = api::parse_train_job(train_job());
     const Json runtime = runtime_with_claim("torch");
     const runtime::Need source = {api::resources::resource_claim_templates, {"ns", "gpus"}, true, {}, {}};
@@ -267,7 +267,7 @@ TEST_CASE("what is behind claims is asked for step by step", "[claims]") {
     CHECK(runtime::needs(job, runtime, {object}).objects == std::vector{source, fpga, nic});
 }
 
-TEST_CASE("a job that names very many claims is not counted, and nothing is read for it", "[claims]") {
+TEST_CASE("claims of a job with very many of them are not counted and not read", "[claims]") {
     struct Case {
         const char* name;
         int claims;
@@ -340,7 +340,7 @@ TEST_CASE("claims are read for frameworks that count GPUs, and for no others", "
     }
 }
 
-TEST_CASE("a wrong claim is blamed on the TrainJob that brings it", "[claims]") {
+TEST_CASE("the error of a wrong claim names the TrainJob if that adds the claim", "[claims]") {
     const std::string patch = "spec.runtimePatches[1].trainingRuntimeSpec.template.spec.replicatedJobs[0]";
     const std::string patched_job = patch + ".name";
     const std::string patched_pod = patch + ".template.spec.template.spec";
@@ -375,7 +375,7 @@ TEST_CASE("a wrong claim is blamed on the TrainJob that brings it", "[claims]") 
     }
 }
 
-TEST_CASE("GPUs are unknown where resourcesPerNode asks for a claim that another job has", "[claims]") {
+TEST_CASE("GPUs are unknown if resourcesPerNode uses a claim of another job", "[claims]") {
     Json runtime = changed(runtime_with("mpi"), {{"spec.mlPolicy.mpi.runLauncherAsNode", "false"}});
     Json& jobs = at(runtime, "spec.template.spec.replicatedJobs");
     Json launcher = std::as_const(jobs)[0];
@@ -404,7 +404,7 @@ TEST_CASE("GPUs are unknown where resourcesPerNode asks for a claim that another
     }
 }
 
-TEST_CASE("a claim that the Pod does not have, or without exactly one source, builds nothing", "[claims]") {
+TEST_CASE("a claim that the Pod lacks, or without exactly one source, is an error", "[claims]") {
     const std::string path = "spec.template.spec.replicatedJobs[0].template.spec.template.spec";
     CHECK(counted(runtime_with_claim("xgboost", "{resourceClaimName: x}", "[{name: gpus}, {name: other}]"),
                   {}) == path +

@@ -1,4 +1,4 @@
-// What is said of a TrainJob that enters a queue of Kueue.
+// Warnings for a TrainJob that enters a queue of Kueue.
 #include "fixtures.hpp"
 #include "runtime/validation.hpp"
 
@@ -33,7 +33,7 @@ using Texts = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("a warning tells where Kueue counts other resources than Pods request", "[admission]") {
+TEST_CASE("there is a warning if Kueue counts other resources than Pods request", "[admission]") {
     struct Case {
         const char* name;
         const char* of_container;
@@ -89,14 +89,14 @@ TEST_CASE("a warning tells where Kueue counts other resources than Pods request"
             Json unqueued = job;
             unqueued["metadata"].erase("labels");
             CHECK(warnings(unqueued, runtime, KueueTypes::v2_2) == Texts());
-            // Later, as it enters a queue, and no second time.
+            // An update that enters a queue gets it, and later ones do not.
             CHECK(warnings(job, runtime, KueueTypes::v2_2, unqueued) == c.in_2_2);
             CHECK(warnings(job, runtime, KueueTypes::v2_2, job) == Texts());
         }
     }
 }
 
-TEST_CASE("entering a queue is never refused, and no runtime is asked for", "[admission]") {
+TEST_CASE("entering a queue is never refused, and causes no lookup of a runtime", "[admission]") {
     const Json job = queued({});
     Json unqueued = job;
     unqueued["metadata"].erase("labels");
@@ -130,7 +130,7 @@ TEST_CASE("of very many counts that differ the first are reported, and none wher
     CHECK(warnings(job, runtime, KueueTypes::v2_2) == Texts());
 }
 
-TEST_CASE("a warning tells what Kueue cannot build", "[admission]") {
+TEST_CASE("there is a warning for a job that Kueue cannot build", "[admission]") {
     struct Case {
         const char* name;
         const char* policy;
@@ -174,7 +174,7 @@ TEST_CASE("a warning tells what Kueue cannot build", "[admission]") {
     }
 }
 
-TEST_CASE("a warning tells that Kueue 0.19 cannot build a job of JAX in which nothing trains",
+TEST_CASE("there is a warning for a JAX job without a trainer, which Kueue 0.19 cannot build",
           "[admission]") {
     const auto found = [](const char* policy, const char* labels, KueueTypes types) {
         const Json runtime = changed(
@@ -190,7 +190,7 @@ TEST_CASE("a warning tells that Kueue 0.19 cannot build a job of JAX in which no
     CHECK(found("{xgboost: {}}", "{}", KueueTypes::v2_2) == Texts());
 }
 
-TEST_CASE("a warning tells which fields a client has lost", "[admission]") {
+TEST_CASE("there is a warning for fields that a client has lost", "[admission]") {
     const auto job = [](const char* pod_spec) {
         return changed(train_job(),
                        {{"spec.suspend", "true"},

@@ -1,4 +1,4 @@
-// How long lists and maps of a TrainJob may be, and which items are there once.
+// The maximum lengths of lists and maps of a TrainJob, and which items must be unique.
 #include "template/limits.hpp"
 
 #include <fstream>
@@ -27,7 +27,7 @@ std::ostream& operator<<(std::ostream& out, const Expected& expected) {
     return out << expected.most << " by " << expected.key;
 }
 
-// Of one name the greatest.
+// The highest limit of those with the same name.
 void collect(const Json& schema, const std::string& name, Table& table) {
     const bool is_list = schema["items"].is_object();
     if (is_list || schema["additionalProperties"].is_object()) {
@@ -86,8 +86,7 @@ TEST_CASE("the limits of a TrainJob are those of its schema", "[admission]") {
     CHECK(ours == schema);
 }
 
-TEST_CASE("a list or map that is too long, or a key that is there twice, is said and nothing else",
-          "[admission]") {
+TEST_CASE("for a list or map that is too long, or a repeated key, that is the only error", "[admission]") {
     struct Case {
         const char* name;
         std::string place;
@@ -121,7 +120,7 @@ TEST_CASE("a list or map that is too long, or a key that is there twice, is said
     CHECK(errors_of(job_with("spec.trainer.env", list_of(128))).empty());
 }
 
-TEST_CASE("what was beyond a limit before an update is judged by the other rules", "[admission]") {
+TEST_CASE("a list that was too long before an update is validated by the other rules", "[admission]") {
     const Json before = job_with("spec.trainer.env", list_of(129));
     const Json after = changed(before, {{"spec.trainer.image", "newer"}});
     const auto errors = errors_of(after, before);

@@ -12,7 +12,7 @@ Json queued(const std::vector<Change>& changes) {
 
 }  // namespace
 
-TEST_CASE("of a runtime that changes or goes, the queued jobs that use it are counted", "[admission]") {
+TEST_CASE("queued jobs that use a changed or deleted runtime are counted", "[admission]") {
     const Json before = plain_runtime();
     const Json edited = changed(before, {{"spec.mlPolicy.numNodes", "2"}});
     const Json other_ttl = changed(

@@ -1,4 +1,4 @@
-// What is left of the runtime patches when a manifest is applied again by the client's side.
+// Runtime patches after a client-side apply of an older manifest.
 #include "fixtures.hpp"
 #include "merge/json_patch.hpp"
 #include "runtime/validation.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 const api::Time now = api::parse_time("2026-01-15T10:00:00Z").value();
 
-// Entries of these managers, "a k" for example.
+// Returns entries of these managers, "a k" for example.
 Json list_of(const std::string& managers) {
     Json list = Json::array();
     for (const char manager : managers)
@@ -25,7 +25,7 @@ std::string managers_of(const Json& job) {
     return managers;
 }
 
-// Stored with these entries, by a manifest that has those.
+// A job with these stored entries, written by a manifest that has those.
 Json job_with(const std::string& managers, const std::optional<std::string>& manifest) {
     Json job = train_job();
     job["spec"]["runtimePatches"] = list_of(managers);
@@ -41,7 +41,7 @@ constexpr const char* kubectl_apply = "kubectl-client-side-apply";
 
 }  // namespace
 
-TEST_CASE("applying a manifest again removes no entry that it has never had", "[admission]") {
+TEST_CASE("applying a manifest again removes no entry that it never had", "[admission]") {
     struct Case {
         const char* name;
         std::string before;
@@ -100,12 +100,12 @@ TEST_CASE("Kueue's entry stays in a job that has a queue", "[admission]") {
             runtime::default_train_job(written, before, now, {.field_manager = by}).operations, stored));
         CHECK(stored == before);
     }
-    // Without a queue it is an entry as any other.
+    // Without a queue it is an entry like any other.
     written["metadata"]["labels"].erase("kueue.x-k8s.io/queue-name");
     CHECK(runtime::default_train_job(written, before, now, {.field_manager = "ci"}).operations.empty());
 }
 
-TEST_CASE("a note that is no manifest puts nothing back", "[admission]") {
+TEST_CASE("an annotation that is no manifest restores nothing", "[admission]") {
     const Json before = job_with("ak", "a");
     for (const char* note : {"", "{", "[]", "{\"spec\": 3}"}) {
         Json written = job_with("a", "a");

@@ -1,4 +1,4 @@
-// How many GPUs and CPUs a container has, and what it gets.
+// Counting the GPUs and CPUs of a container, and setting its resources.
 #include "resources/resources.hpp"
 
 #include "fixtures.hpp"

@@ -14,7 +14,7 @@ namespace {
 using api::Json;
 namespace fs = std::filesystem;
 
-// A placeholder in a list's items stands for their position.
+// A placeholder in a list's items, replaced by their position.
 Json numbered(const Json& value, std::size_t position) {
     if (value.is_string()) {
         std::string text(value.as_string());
@@ -57,7 +57,7 @@ Json expanded(const Json& value) {
     return object;
 }
 
-// The rows of one file for one kind.
+// Returns the rows of one file for one kind.
 class Table {
 public:
     Table(std::string name, const Json& data, std::string_view kind)
@@ -96,7 +96,7 @@ public:
     }
 
 private:
-    // What the webhook is to say; where it says the same as the schema it is asked as well.
+    // Reads the webhook's part; with `same` it has the schema's error.
     void expect(Row& row, const Json& source) const {
         const Json* webhook = source.find("webhook");
         if (!webhook) return;

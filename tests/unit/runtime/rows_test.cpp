@@ -1,5 +1,5 @@
-// The rows of tests/data/rows: what the webhook has to say about objects that the schema lets through. What
-// the schema refuses, tests/cluster/admission/schemas/test_rows.py shows on a real API server.
+// The rows of tests/data/rows: the webhook's verdicts on objects that the schema accepts. For objects that
+// the schema refuses, tests/cluster/admission/schemas/test_rows.py asks a real API server.
 #include "rows.hpp"
 
 #include <fstream>
@@ -18,7 +18,7 @@ using api::Json;
 
 namespace {
 
-// With everything that can be tried out, so that all rules are there.
+// With all feature gates on, so that all rules run.
 const runtime::Pipeline& whole_pipeline() {
     static const runtime::Pipeline pipeline =
         runtime::make_pipeline({.status_server = runtime::StatusServer{}});
@@ -46,7 +46,7 @@ std::string described(const api::FieldErrors& errors) {
     return line;
 }
 
-// Rules that speak only where something that the rows have on is off.
+// Rules that need a feature of the rows to be off.
 std::set<std::string> rules_of_gates() {
     const Json job = changed(train_job(), {{"spec.failurePolicy", "{maxRestarts: 1}"}});
     const Json runtime = changed(plain_runtime(), {{"spec.runPolicy", "{failurePolicy: {maxRestarts: 1}}"}});
@@ -75,7 +75,7 @@ std::set<std::string> registered(bool denies) {
     return names;
 }
 
-// The names in the first column of a table of the guide, which readers of the metrics look up.
+// Returns the names in the first column of a table of the guide.
 std::set<std::string> explained(const std::string& header) {
     std::ifstream guide(test::source() / "docs/webhook-limits.md");
     std::string line;
@@ -92,11 +92,11 @@ std::set<std::string> explained(const std::string& header) {
 
 }  // namespace
 
-TEST_CASE("the webhook says what the rows say", "[admission]") {
+TEST_CASE("the webhook's verdicts match the rows", "[admission]") {
     for (const Row& row : all_rows()) {
         INFO(row.name);
         const runtime::Findings findings =
-            review(row);  // those of refused objects as well: nothing may crash
+            review(row);  // also those of refused objects: none may cause a crash
         if (!row.asked) continue;
         CHECK(described(findings.errors) == row.errors);
         INFO(api::describe(findings.errors));
@@ -107,7 +107,7 @@ TEST_CASE("the webhook says what the rows say", "[admission]") {
     }
 }
 
-TEST_CASE("errors say which rule they are of, and every rule refuses some row", "[admission]") {
+TEST_CASE("errors name their rule, and every rule refuses some row", "[admission]") {
     std::set<std::string> seen = rules_of_gates();
     for (const Row& row : all_rows()) {
         INFO(row.name);
@@ -121,13 +121,13 @@ TEST_CASE("errors say which rule they are of, and every rule refuses some row", 
     CHECK(seen == registered(true));
 }
 
-TEST_CASE("the guide explains every rule, and no other, by a name of its own", "[admission]") {
+TEST_CASE("the guide explains every rule, under its name", "[admission]") {
     CHECK(explained("| Rule | What is denied |") == registered(true));
     CHECK(explained("| Rule | What the warning is about |") == registered(false));
     for (const std::string& name : registered(true)) CHECK_FALSE(registered(false).contains(name));
 }
 
-TEST_CASE("defaulting a TrainJob stamps patches or says again what is stored, whatever the object looks like",
+TEST_CASE("defaulting a TrainJob only sets time stamps and restores stored values, for any object",
           "[admission]") {
     const auto now = api::parse_time("2026-01-15T10:00:00Z").value();
     for (const Row& row : all_rows()) {

@@ -1,4 +1,4 @@
-// The rows of tests/data/rows again: what libs/crd makes of an object is what a real API server makes of it
+// The rows of tests/data/rows with libs/crd, which has the results of a real API server
 // (tests/cluster/admission/schemas/test_rows.py).
 #include <set>
 
@@ -11,7 +11,8 @@ using api::Json;
 
 namespace {
 
-// Each cause once, as the API server's answer is looked at: one without a field only where there is no other.
+// Returns each cause once, as tests of the API server's answer do: one without a field only if there is no
+// other.
 std::string described(const std::vector<crd::Finding>& findings) {
     std::set<std::string> causes;
     const bool all_nameless = std::all_of(findings.begin(), findings.end(),
@@ -31,7 +32,7 @@ std::string messages(const std::vector<crd::Finding>& findings) {
 
 }  // namespace
 
-TEST_CASE("the schema says without an API server what it says with one", "[crd]") {
+TEST_CASE("libs/crd returns the errors of the API server", "[crd]") {
     for (const Row& row : all_rows()) {
         INFO(row.name);
         const crd::Crd& crd = *crd::find(row.sent["kind"].as_string());
@@ -48,7 +49,7 @@ TEST_CASE("the schema says without an API server what it says with one", "[crd]"
     }
 }
 
-TEST_CASE("a TrainJob from before a limit can be changed elsewhere, and what is beyond the limit stays",
+TEST_CASE("a TrainJob from before a limit can be changed elsewhere, and a list above the limit stays",
           "[crd]") {
     const crd::Crd& crd = *crd::find("TrainJob");
     Json before = train_job();

@@ -1,4 +1,4 @@
-// Objects that nothing can be made of are refused before anything is held against anything.
+// Objects of an impossible shape are refused before any other rule runs.
 #include <catch2/catch.hpp>
 
 #include "runtime/validation.hpp"
@@ -41,7 +41,7 @@ TEST_CASE(
     CHECK(reviewed(job_with_patches(16), Json(), plain_runtime()).errors.empty());
 }
 
-TEST_CASE("an update to fewer patches, of which the old object had too many, is looked up", "[admission]") {
+TEST_CASE("an update to fewer patches is looked up, also if the old object had too many", "[admission]") {
     CHECK(runtime::lookups_for(job_with_patches(16), job_with_patches(17)) ==
           runtime::RequiredInputs{.runtime = true, .job_set = true});
 }
@@ -69,7 +69,7 @@ TEST_CASE("a runtime has as many targets of torch's environment as the schema ad
     }
 }
 
-TEST_CASE("two jobs of one name are refused: both would get what a TrainJob says of one", "[admission]") {
+TEST_CASE("two jobs of one name are refused: a TrainJob's setting would apply to both", "[admission]") {
     Json runtime = plain_runtime();
     Json& jobs = at(runtime, "spec.template.spec.replicatedJobs");
     const Json first = std::as_const(jobs)[0];
@@ -84,7 +84,7 @@ TEST_CASE("two jobs of one name are refused: both would get what a TrainJob says
     CHECK(runtime::validate_runtime(runtime, runtime).errors.empty());
 }
 
-TEST_CASE("a gang of more kinds of resources than any node has is refused with the place", "[gang]") {
+TEST_CASE("a gang of more kinds of resources than any node has is refused with the field", "[gang]") {
     const auto with = [](int count, int more) {
         Json runtime = plain_runtime();
         runtime["spec"]["podGroupPolicy"]["volcano"] = Json::object();

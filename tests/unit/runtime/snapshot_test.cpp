@@ -32,12 +32,12 @@ TEST_CASE("a snapshot is the whole runtime, immutable and owned by the TrainJob"
           changed(runtime, {{"metadata.managedFields", "-"}}));
 }
 
-TEST_CASE("a runtime from a list, which does not say what it is, can be stored", "[runtime]") {
+TEST_CASE("a runtime from a list, without kind and apiVersion, can be stored", "[runtime]") {
     const Json runtime = changed(plain_runtime(), {{"apiVersion", "-"}, {"kind", "-"}});
     CHECK(runtime::read_snapshot(runtime::make_snapshot(job(), runtime), job()).value() == plain_runtime());
 }
 
-TEST_CASE("the original's YAML reads as our JSON does", "[runtime]") {
+TEST_CASE("the original's YAML gives the same tree as our JSON", "[runtime]") {
     Json config_map = runtime::make_snapshot(job(), plain_runtime());
     at(config_map, stored) = api::to_yaml(plain_runtime());
     CHECK(runtime::read_snapshot(config_map, job()).value() == plain_runtime());
@@ -49,7 +49,7 @@ TEST_CASE("the original's YAML reads as our JSON does", "[runtime]") {
     CHECK(read["metadata"]["labels"]["plain"] == 1);
 }
 
-TEST_CASE("a snapshot is refused when anything about it is wrong", "[runtime]") {
+TEST_CASE("a snapshot with any error is refused", "[runtime]") {
     struct Case {
         const char* name;
         const char* path;
@@ -88,7 +88,7 @@ TEST_CASE("a snapshot is refused when anything about it is wrong", "[runtime]") 
     }
 }
 
-TEST_CASE("a snapshot that would take much memory to read is refused before", "[runtime]") {
+TEST_CASE("a snapshot that would need much memory is refused before it is read", "[runtime]") {
     const auto repeated = [](std::string_view text) {
         std::string whole;
         while (whole.size() < 250'000) whole += text;
@@ -105,13 +105,13 @@ TEST_CASE("a snapshot that would take much memory to read is refused before", "[
         REQUIRE_FALSE(read);
         CHECK_THAT(read.error().message, Catch::Contains("YAML tokens"));
     }
-    // What looks like JSON is not tried as YAML.
+    // Text that begins like JSON is not parsed as YAML.
     Json config_map = runtime::make_snapshot(job(), plain_runtime());
     at(config_map, stored) = "{a: b}";
     CHECK_THAT(runtime::read_snapshot(config_map, job()).error().message, Catch::Contains("JSON"));
 }
 
-TEST_CASE("a snapshot as large as no runtime is refused before it is read", "[runtime]") {
+TEST_CASE("a snapshot larger than any runtime is refused before it is read", "[runtime]") {
     const auto text_of = [](const char* shape, std::size_t bytes) {
         std::string runtime = api::to_yaml(plain_runtime()) + "x:\n";
         while (runtime.size() < bytes) runtime += shape;
@@ -135,7 +135,7 @@ TEST_CASE("a snapshot as large as no runtime is refused before it is read", "[ru
     }
 }
 
-TEST_CASE("of a snapshot nothing is kept that no runtime has", "[runtime]") {
+TEST_CASE("only fields of runtimes are read from a snapshot", "[runtime]") {
     const Json runtime = changed(plain_runtime(), {{"spec.ttlSecondsAfterFinished", "60"},
                                                    {"spec.runPolicy", "{activeDeadlineSeconds: 60}"},
                                                    {"spec.podGroupPolicy", "{}"}});
@@ -162,7 +162,7 @@ TEST_CASE("a large snapshot of the original is read, scripts included", "[runtim
     CHECK(runtime::read_snapshot(config_map, job()).value() == runtime);
 }
 
-TEST_CASE("another version of the runtime's API is no reason to refuse", "[runtime]") {
+TEST_CASE("another version of the runtime's API is accepted", "[runtime]") {
     Json config_map =
         runtime::make_snapshot(job(), changed(plain_runtime(), {{"apiVersion", "trainer.kubeflow.org/v1"}}));
     CHECK(runtime::read_snapshot(config_map, job()).has_value());

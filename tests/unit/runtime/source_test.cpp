@@ -5,7 +5,7 @@
 
 using api::Json;
 
-TEST_CASE("a JobSet's source is all that it is built from, but for whether it runs", "[runtime]") {
+TEST_CASE("the source of a JobSet is everything it is built from, except suspend", "[runtime]") {
     const Json job = tree("{metadata: {name: a, uid: u}, spec: {suspend: true, trainer: {numNodes: 2}}}");
     const Json runtime = tree("{metadata: {resourceVersion: '1'}, spec: {mlPolicy: {numNodes: 1}}}");
     const Json claim = tree("{kind: ResourceClaim, metadata: {name: c, resourceVersion: '1'}, spec: {a: b}}");
@@ -32,7 +32,7 @@ TEST_CASE("a JobSet's source is all that it is built from, but for whether it ru
     CHECK(source(job, runtime) != one);
 }
 
-TEST_CASE("what JobSet lets change while suspended is no part of a JobSet's source", "[runtime]") {
+TEST_CASE("fields that may change in a suspended JobSet are no part of its source", "[runtime]") {
     const Json runtime = tree("{spec: {mlPolicy: {numNodes: 1}}}");
     const auto source = [&](const std::string& patches, const std::string& more = "") {
         const api::TrainJob parsed = api::take_train_job(
@@ -56,7 +56,7 @@ TEST_CASE("what JobSet lets change while suspended is no part of a JobSet's sour
     CHECK(claims != none);
     CHECK(source(kueue("{spec: {serviceAccountName: a, nodeSelector: {zone: a}}}", "time: now, ")) == claims);
     CHECK(source(kueue("{spec: {serviceAccountName: b}}")) != claims);
-    // Which entry comes last counts.
+    // The last entry counts.
     CHECK(source("{manager: x.io/a, trainingRuntimeSpec: {a: 1}}, {manager: x.io/b, trainingRuntimeSpec: {a: "
                  "2}}") != source("{manager: x.io/b, trainingRuntimeSpec: {a: 2}}, {manager: x.io/a, "
                                   "trainingRuntimeSpec: {a: 1}}"));

@@ -1,7 +1,7 @@
 #pragma once
 #include "api/json.hpp"
 
-/// An object of one of our kinds as the API server hands it to validating webhooks, by the schema of its CRD:
-/// without unknown fields and nulls, with defaults. Fields of a wrong type stay as they are. Throws for other
-/// kinds.
+/// Returns an object of one of our kinds as the API server sends it to validating webhooks, by the schema of
+/// its CRD: without unknown fields and nulls, with defaults. Fields of a wrong type stay unchanged. Throws
+/// for other kinds.
 api::Json stored_form(const api::Json& object);

@@ -1,4 +1,4 @@
-// What admission says of resource claims (J11) and of Volcano (J17).
+// Admission's rules for resource claims and for Volcano.
 #include "fixtures.hpp"
 #include "runtime/validation.hpp"
 
@@ -6,7 +6,7 @@ using api::Json;
 
 namespace {
 
-// "field: rule", a line each.
+// Returns "field: rule", a line each.
 std::string review(const Json& job, const Json& runtime, const std::vector<Json>* observed = nullptr) {
     const Json none;
     std::string text;
@@ -106,12 +106,12 @@ TEST_CASE("Volcano's priority classes exist and are the same", "[admission]") {
           "spec.runtimeRef: its jobs have different priority classes, \"high\" and \"system-node-critical\": "
           "under "
           "Volcano all have the same");
-    // A class of the system hides nothing.
+    // A class of the system does not end the check.
     CHECK(review(train_job(), volcano_runtime("system-node-critical"), &nothing) ==
           "spec.runtimeRef: PriorityClass \"high\" does not exist");
 }
 
-TEST_CASE("the priority classes of a Volcano runtime are looked up, but for the system's", "[admission]") {
+TEST_CASE("the priority classes of a Volcano runtime are needed, except the system's", "[admission]") {
     const runtime::Need want = {.resource = api::resources::priority_classes, .key = {"", "high"}};
     CHECK(runtime::review_needs(volcano_runtime("system-cluster-critical")) == std::vector{want});
     Json other = volcano_runtime("high");

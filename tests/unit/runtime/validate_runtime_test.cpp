@@ -1,4 +1,4 @@
-// A valid runtime and one change: what admission says.
+// The errors of admission for a valid runtime with one change.
 #include "fixtures.hpp"
 #include "runtime/validation.hpp"
 
@@ -26,7 +26,8 @@ std::string path(const char* base, const char* rest) { return std::string(base) 
 
 }  // namespace
 
-TEST_CASE("a runtime is admitted unless a rule says no; an old sin is not held against it", "[admission]") {
+TEST_CASE("a runtime is admitted unless it breaks a rule, and an update may keep its old errors",
+          "[admission]") {
     struct Case {
         const char* name;
         std::vector<Change> changes;
@@ -109,7 +110,7 @@ TEST_CASE("a runtime is admitted unless a rule says no; an old sin is not held a
         }
 }
 
-TEST_CASE("frameworks whose processes look for each other by name need host names", "[admission]") {
+TEST_CASE("frameworks whose processes find each other by host name need host names", "[admission]") {
     const Change flag = {"spec.template.spec.network.enableDNSHostnames", "false"};
     for (const char* framework : {"torch", "jax", "xgboost", "mpi", "flux"}) {
         DYNAMIC_SECTION(framework) {
@@ -131,7 +132,7 @@ TEST_CASE("and each of their Pods needs a rank", "[admission]") {
     }
 }
 
-TEST_CASE("a forbidden value that changes is refused, one that moves is not", "[admission]") {
+TEST_CASE("a changed forbidden value is refused, a moved one is not", "[admission]") {
     const std::string deadline = path(job, ".template.spec.activeDeadlineSeconds");
     const Json old = changed(plain_runtime(), {{deadline.c_str(), "1"}});
     CHECK(text(runtime::validate_runtime(changed(old, {{deadline.c_str(), "2"}}), old).errors) ==
@@ -142,7 +143,7 @@ TEST_CASE("a forbidden value that changes is refused, one that moves is not", "[
     CHECK(runtime::validate_runtime(moved, old).errors.empty());
 }
 
-TEST_CASE("a runtime's warnings come once", "[admission]") {
+TEST_CASE("each warning of a runtime is given once", "[admission]") {
     const std::string deadline = path(pod, ".activeDeadlineSeconds");
     struct Case {
         const char* name;
@@ -173,7 +174,7 @@ TEST_CASE("a runtime's warnings come once", "[admission]") {
     }
 }
 
-TEST_CASE("a subdomain is shared where it is fixed and Pods have host names", "[admission]") {
+TEST_CASE("there is a warning for a fixed subdomain of Pods with host names", "[admission]") {
     const auto warnings = [](const char* network) {
         return runtime::validate_runtime(changed(plain_runtime(), {{"spec.template.spec.network", network}}),
                                          {})

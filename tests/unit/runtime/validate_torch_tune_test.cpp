@@ -1,4 +1,4 @@
-// J14: a TrainJob that runs torchtune, and what admission says of model, nodes, devices and arguments.
+// TrainJobs with torchtune: the errors of admission for model, nodes, devices and arguments.
 #include "fixtures.hpp"
 #include "runtime/validation.hpp"
 
@@ -31,7 +31,7 @@ api::FieldErrors review(const std::vector<Change>& job_changes, const std::vecto
 
 }  // namespace
 
-TEST_CASE("torchtune trains what it has recipes for", "[admission]") {
+TEST_CASE("torchtune trains models for which it has recipes", "[admission]") {
     struct Case {
         const char* name;
         std::vector<Change> job;
@@ -156,7 +156,7 @@ TEST_CASE("torchtune trains what it has recipes for", "[admission]") {
     }
 }
 
-TEST_CASE("a patch that fails hides nothing that does not depend on it", "[admission]") {
+TEST_CASE("a patch that fails does not hide independent errors", "[admission]") {
     const char* secrets = "spec.template.spec.replicatedJobs[0].template.spec.template.spec.imagePullSecrets";
     const auto errors = review({{"spec.runtimePatches",
                                  "[{manager: a.io/x, trainingRuntimeSpec: {template: {spec: {replicatedJobs: "

@@ -1,4 +1,4 @@
-// A valid TrainJob and one change: what admission says. Numbers are those of the rules.
+// The errors of admission for a valid TrainJob with one change.
 #include "fixtures.hpp"
 #include "runtime/validation.hpp"
 
@@ -6,7 +6,7 @@ using api::Json;
 
 namespace {
 
-// "Invalid spec.x, Forbidden spec.y": type and field of each error, in order.
+// Returns "Invalid spec.x, Forbidden spec.y": type and field of each error, in order.
 std::string text(const api::FieldErrors& errors) {
     std::string line;
     for (const api::FieldError& error : errors) {
@@ -36,7 +36,7 @@ constexpr const char* patched_pod =
 
 }  // namespace
 
-TEST_CASE("a new TrainJob is admitted unless a rule says no", "[admission]") {
+TEST_CASE("a new TrainJob is admitted unless it breaks a rule", "[admission]") {
     struct Case {
         const char* name;
         std::vector<Change> job;
@@ -236,11 +236,11 @@ TEST_CASE("a TrainJob without its runtime is refused", "[admission]") {
     CHECK(text(findings.errors) == "Invalid spec.runtimeRef, Invalid spec.runtimePatches[0].manager");
 }
 
-TEST_CASE("an update is judged by what it changes", "[admission]") {
+TEST_CASE("an update is validated by its changes", "[admission]") {
     struct Case {
         const char* name;
         std::vector<Change> before;
-        std::vector<Change> after;  // besides those before
+        std::vector<Change> after;  // besides the fields before
         const char* job_set;        // replicatedJobsStatus; nullptr: there is none
         std::string want;
     };
@@ -343,7 +343,7 @@ TEST_CASE("an update is judged by what it changes", "[admission]") {
     }
 }
 
-TEST_CASE("an update that changes nothing that matters needs no lookup and passes without its runtime",
+TEST_CASE("an update without relevant changes needs no lookup and is allowed without its runtime",
           "[admission]") {
     struct Case {
         const char* name;
@@ -375,7 +375,7 @@ TEST_CASE("an update that changes nothing that matters needs no lookup and passe
     }
 }
 
-TEST_CASE("what must be looked up", "[admission]") {
+TEST_CASE("the objects that a review needs", "[admission]") {
     using runtime::RequiredInputs;
     const Json job = train_job();
     CHECK(runtime::lookups_for(job, Json()) == RequiredInputs{.runtime = true, .job_set = false});
@@ -387,12 +387,12 @@ TEST_CASE("what must be looked up", "[admission]") {
           RequiredInputs{.runtime = true, .job_set = true});
 }
 
-TEST_CASE("warnings tell what will not work as hoped", "[admission]") {
+TEST_CASE("there are warnings for settings without the expected effect", "[admission]") {
     struct Case {
         const char* name;
         std::vector<Change> job;
         std::vector<Change> runtime;
-        const char* want;  // a part of the one warning; empty: none
+        const char* want;  // a part of the only warning; empty: none
     };
     const char* claims = "spec.template.spec.replicatedJobs[0].template.spec.template.spec.resourceClaims";
     const Case cases[] = {

@@ -71,8 +71,7 @@ TEST_CASE("commands are sorted by name, and each has examples with its own name"
     }
 }
 
-TEST_CASE("only TrainJobs in another state, and in no queue, are suspended or resumed",
-          "[suspend]") {
+TEST_CASE("only TrainJobs in another state, and in no queue, are suspended or resumed", "[suspend]") {
     using Step = Suspension::Step;
     Brief job = running();
     CHECK(suspension_of(job, true).step == Step::patch);

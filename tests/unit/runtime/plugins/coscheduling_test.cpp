@@ -1,4 +1,4 @@
-// Coscheduling. gang_test.cpp has what it shares with Volcano.
+// Coscheduling. gang_test.cpp has the part that it shares with Volcano.
 #include "gang_objects.hpp"
 
 using api::Json;

@@ -1,5 +1,5 @@
-// The scripts of Flux' Pods, run by bash in a folder that stands for the Pod's file system, with a `flux`
-// that writes down what it is called with.
+// The scripts of Flux' Pods, run by bash in a folder in place of the Pod's file system, with a fake `flux`
+// that records its calls.
 #include <sys/wait.h>
 
 #include <cctype>
@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Every call is a line "flux" and a line "<word>" per argument; `flux start` runs what it is given, as the
-// real one does. It fails as often as the file failures says.
+// Every call is a line "flux" and a line "<word>" per argument. `flux start` runs its command, as the real
+// one does. It fails as often as the file `failures` requires.
 constexpr const char* stub_flux = R"sh(#!/bin/bash
 { echo flux; printf '<%s>\n' "$@"; } >>"$ROOT/calls"
 case "$1" in
@@ -56,7 +56,7 @@ public:
     Pod& operator=(const Pod&) = delete;
     ~Pod() { fs::remove_all(root_); }
 
-    // The text as it is but for the paths, which are all absolute.
+    // The text with only its paths replaced, which are all absolute.
     void write(const std::string& path, std::string text, bool executable = false) const {
         for (const char* const top : {"/mnt/flux", "/opt/", "/curve/", "/etc/flux-config", "/tmp/fluxout"})
             for (auto at = text.find(top); at != text.npos;
@@ -80,7 +80,7 @@ public:
 
     int init() const { return run("lead", "bash " + (root_ / "etc/flux-config/init.sh").string()); }
 
-    // Exit status of the node container's command, on the host of that name.
+    // Returns the exit status of the node container's command, on the host of that name.
     int enter(const std::string& host, const std::string& environment = {}) const {
         std::string command = environment;
         for (const Json& word : objects_.node()["command"].items()) {
@@ -93,7 +93,7 @@ public:
         return run(host, command);
     }
 
-    // "start -o x run -N 1": the words of each call, a line per call.
+    // Returns "start -o x run -N 1": the words of each call, a line per call.
     std::string calls() const {
         std::string text = read("calls");
         for (auto at = text.find(root_.string()); at != text.npos; at = text.find(root_.string()))
@@ -129,7 +129,7 @@ FluxObjects objects_of(const char* trainer) { return build_flux({{"spec.trainer"
 
 }  // namespace
 
-TEST_CASE("the installer puts Flux and its configuration on the volume, also a second time", "[flux]") {
+TEST_CASE("the installer copies Flux and its configuration to the volume, also a second time", "[flux]") {
     const FluxObjects objects = objects_of("{numNodes: 3}");
     const Pod pod(objects);
     for (const char* round : {"first", "second"}) {
@@ -146,7 +146,7 @@ TEST_CASE("the installer puts Flux and its configuration on the volume, also a s
     }
 }
 
-TEST_CASE("the installer says so when its image has no Flux", "[flux]") {
+TEST_CASE("the installer fails with a message if its image has no Flux", "[flux]") {
     const FluxObjects objects = objects_of("{}");
     const Pod pod(objects);
     fs::remove_all(pod.path("opt/views"));
@@ -154,7 +154,7 @@ TEST_CASE("the installer says so when its image has no Flux", "[flux]") {
     CHECK(pod.read("output").find("exactly one directory in ") != std::string::npos);
 }
 
-TEST_CASE("the first node runs the program with its words as they are", "[flux]") {
+TEST_CASE("the first node runs the program with unchanged arguments", "[flux]") {
     const FluxObjects objects = objects_of(
         R"({numNodes: 2, numProcPerNode: 3, command: [printf, "<%s>", "a  b", "it's \"q\"", "$HOME `id`", "line\nbreak", "*", ""]})");
     const Pod pod(objects);
@@ -174,13 +174,13 @@ TEST_CASE("the first node runs the program with its words as they are", "[flux]"
     CHECK(fs::exists(pod.path("mnt/flux/flux-operator-complete.txt")));
 }
 
-TEST_CASE("the status of the program is that of the container", "[flux]") {
+TEST_CASE("the status of the program is the container's", "[flux]") {
     const FluxObjects objects = objects_of("{command: [bash, -c, exit 7]}");
     const Pod pod(objects);
     REQUIRE(pod.init() == 0);
     CHECK(pod.enter("job-node-0-0") == 7);
     CHECK(fs::exists(pod.path("mnt/flux/flux-operator-complete.txt")));
-    CHECK(pod.enter("job-node-0-0") == 7);  // a container that was started again
+    CHECK(pod.enter("job-node-0-0") == 7);  // a container that was restarted
 }
 
 TEST_CASE("numbers of nodes, processes and GPUs reach Flux", "[flux]") {
@@ -213,7 +213,7 @@ TEST_CASE("numbers of nodes, processes and GPUs reach Flux", "[flux]") {
     }
 }
 
-TEST_CASE("other nodes offer their broker until it ends well", "[flux]") {
+TEST_CASE("other nodes start their broker again until it ends well", "[flux]") {
     const FluxObjects objects = objects_of("{numNodes: 2, command: [bash, -c, exit 7]}");
     const Pod pod(objects);
     REQUIRE(pod.init() == 0);

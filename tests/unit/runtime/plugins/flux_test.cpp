@@ -1,5 +1,4 @@
-// What a Flux runtime makes of the job "node", and what it refuses. What its scripts do:
-// flux_scripts_test.cpp.
+// The job "node" of a Flux runtime, and its errors. flux_scripts_test.cpp tests its scripts.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -19,7 +18,7 @@ const char* const container =
 const char* const init_containers =
     "spec.template.spec.replicatedJobs[0].template.spec.template.spec.initContainers";
 
-// "field: detail" of everything that admission has against it.
+// Returns "field: detail" of every error of admission.
 std::string refusals(const Json& job, const Json& blueprint) {
     const Json nothing;
     std::string lines;
@@ -31,7 +30,7 @@ std::string refusals(const Json& job, const Json& blueprint) {
 
 }  // namespace
 
-TEST_CASE("the program goes to the script word by word", "[flux]") {
+TEST_CASE("the program's arguments reach the script one by one", "[flux]") {
     struct Case {
         const char* name;
         const char* trainer;
@@ -117,7 +116,7 @@ TEST_CASE("settings come from the runtime's environment and then from the TrainJ
             {of_runtime})
             .value();
     CHECK(jobs.installer()["image"] == "view:2");
-    // What is known in a Pod only, and what is empty, sets nothing.
+    // Variables that only a Pod has, and empty ones, set nothing.
     CHECK(jobs.file("broker.toml").find("tcp://ib0:%p") != std::string::npos);
     CHECK(jobs.file("broker.toml").find("queue-policy = \"easy\"") != std::string::npos);
     CHECK(env_text(jobs.node()) == "FLUX_VIEW_IMAGE=view:2 FLUX_NETWORK_DEVICE=<field> FLUX_QUEUE_POLICY=");
@@ -161,7 +160,7 @@ TEST_CASE("brokers find each other by the endpoints of the job \"node\"", "[flux
     }
 }
 
-TEST_CASE("no mark is left in any file, and the ConfigMap is kept up to date", "[flux]") {
+TEST_CASE("no placeholder is left in any file, and the ConfigMap is kept up to date", "[flux]") {
     const FluxObjects built = build_flux({}, {}).value();
     std::set<std::string> names;
     for (const auto& [name, text] : built.config_map["data"].members()) {
@@ -173,7 +172,7 @@ TEST_CASE("no mark is left in any file, and the ConfigMap is kept up to date", "
     CHECK(built.config_map_applied == runtime::ApplyPolicy::every_pass);
 }
 
-TEST_CASE("the certificate is made of the keys that were asked for, once, and cannot be changed", "[flux]") {
+TEST_CASE("the certificate is created from the given keys, once, and is immutable", "[flux]") {
     const FluxObjects built = build_flux({}, {}).value();
     CHECK(built.secret_applied == runtime::ApplyPolicy::once);
     CHECK(built.secret["immutable"] == true);
@@ -187,14 +186,14 @@ TEST_CASE("the certificate is made of the keys that were asked for, once, and ca
               runtime::to_z85(std::string(32, 's')) + "\"\n");
 }
 
-TEST_CASE("Z85 is ZeroMQ's", "[flux]") {
+TEST_CASE("Z85 matches ZeroMQ's", "[flux]") {
     CHECK(runtime::to_z85("\x86\x4F\xD2\x6F\xB5\x59\xF7\x5B") == "HelloWorld");
     CHECK(runtime::to_z85(std::string(4, '\0')) == "00000");
     CHECK(runtime::to_z85(std::string(4, '\xff')) == "%nSc0");
     CHECK(runtime::to_z85("").empty());
 }
 
-TEST_CASE("a certificate is asked for only while there is no Secret", "[flux]") {
+TEST_CASE("a key is needed only while there is no Secret", "[flux]") {
     const api::TrainJob job = api::parse_train_job(train_job());
     const Json blueprint = runtime_with("flux");
     const runtime::Needs first = runtime::needs(job, blueprint, {});
@@ -213,7 +212,7 @@ TEST_CASE("a certificate is asked for only while there is no Secret", "[flux]") 
     CHECK_FALSE(runtime::needs(job, blueprint, {secret}).curve_key_pair);
 }
 
-TEST_CASE("what Flux could not run is refused, by admission and by the builder alike", "[flux][admission]") {
+TEST_CASE("a job that Flux could not run is refused, by admission and by the builder", "[flux][admission]") {
     struct Case {
         const char* name;
         const char* trainer;

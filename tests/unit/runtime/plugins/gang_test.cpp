@@ -1,4 +1,4 @@
-// What both ways of gang scheduling have in common: who is in a gang, and what it requests.
+// The shared part of gang scheduling: the Pods of a gang, and their requests.
 #include "gang_objects.hpp"
 
 using api::Json;
@@ -11,7 +11,7 @@ const Json kata = tree(
 
 }  // namespace
 
-TEST_CASE("a gang of two nodes needs what both Pods request", "[gang]") {
+TEST_CASE("a gang of two nodes needs the requests of both Pods", "[gang]") {
     struct Case {
         const char* name;
         const char* pod_spec;
@@ -184,7 +184,7 @@ TEST_CASE("a gang of more Pods than can be counted is refused", "[gang]") {
 }
 
 // With a set of names for each job, these took gigabytes.
-TEST_CASE("thousands of jobs, each after the one before, are no burden", "[gang]") {
+TEST_CASE("thousands of jobs, each after the one before, are handled in time", "[gang]") {
     Json jobs = Json::array();
     for (int index = 0; index < 8'000; ++index) {
         Json job = tree("{template: {spec: {template: {}}}}");
@@ -195,7 +195,7 @@ TEST_CASE("thousands of jobs, each after the one before, are no burden", "[gang]
     SECTION("by the startup policy") {
         at(runtime, "spec.template.spec.startupPolicy.startupPolicyOrder") = "InOrder";
     }
-    SECTION("by what they name") {
+    SECTION("by dependsOn") {
         for (std::size_t index = 1; index < jobs.items().size(); ++index) {
             Json dependency = Json::object({{"status", "Complete"}});
             dependency["name"] = "a" + std::to_string(index - 1);
@@ -208,7 +208,7 @@ TEST_CASE("thousands of jobs, each after the one before, are no burden", "[gang]
     CHECK(marked(built->objects.back().object) == "a0");
 }
 
-TEST_CASE("a gang needs to see its PodGroup, LimitRanges and RuntimeClasses", "[gang]") {
+TEST_CASE("a gang needs its PodGroup, LimitRanges and RuntimeClasses", "[gang]") {
     const Json runtime =
         with_pod("volcano", "{runtimeClassName: kata, containers: [{name: node, image: i}]}");
     const runtime::Needs needs = runtime::needs(api::parse_train_job(train_job()), runtime);
@@ -237,7 +237,7 @@ TEST_CASE("a gang of more RuntimeClasses than clusters have is refused, and none
     CHECK(needs_of(more) == 2);
 }
 
-TEST_CASE("a gang that cannot be is refused with the field", "[gang]") {
+TEST_CASE("an impossible gang is refused with the field", "[gang]") {
     Json both = gang_runtime("volcano");
     both["spec"]["podGroupPolicy"]["coscheduling"] = Json::object();
     const auto built = build_gang(both);

@@ -1,4 +1,4 @@
-// Datasets and models that are downloaded before the training; they go with any framework.
+// Initializers download datasets and models before the training, with any framework.
 #include "fixtures.hpp"
 
 using api::Json;
@@ -27,7 +27,7 @@ TEST_CASE("initializers get the place to download from", "[runtime]") {
     };
     for (const Case& c : cases) {
         DYNAMIC_SECTION(c.name) {
-            // Found by label: the job's name plays no role.
+            // Found by label: the job's name does not matter.
             const Json runtime =
                 changed(plain_runtime(), {{"spec.template.spec.replicatedJobs[1]",
                                            "{name: fetch, replicas: 2, template: {metadata: {labels: "
@@ -48,7 +48,8 @@ TEST_CASE("initializers get the place to download from", "[runtime]") {
     }
 }
 
-TEST_CASE("an environment that many jobs would multiply beyond any API server is refused", "[runtime]") {
+TEST_CASE("an environment that many jobs would multiply beyond the size of an API object is refused",
+          "[runtime]") {
     const auto outcome = [](int jobs, std::size_t bytes) {
         Json runtime = plain_runtime();
         for (int index = 1; index <= jobs; ++index) {

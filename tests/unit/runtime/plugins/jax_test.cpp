@@ -22,7 +22,7 @@ TEST_CASE("JAX finds its coordinator, in variables that the user's can refer to"
         }
 }
 
-TEST_CASE("JAX needs no look at claims: it has one process per node", "[runtime]") {
+TEST_CASE("JAX needs no claims: it has one process per node", "[runtime]") {
     Json runtime = runtime_with("jax");
     Json& pod = at(runtime, "spec.template.spec.replicatedJobs[0].template.spec.template.spec");
     pod["resourceClaims"] = tree("[{name: gpus, resourceClaimTemplateName: gpus}]");

@@ -1,4 +1,4 @@
-// The JobSet that every TrainJob becomes.
+// The JobSet of a TrainJob.
 #include "fixtures.hpp"
 
 using api::Json;
@@ -13,7 +13,7 @@ TEST_CASE("a JobSet belongs to its TrainJob and has its name", "[runtime]") {
     CHECK(job_set["spec"]["suspend"] == false);
 }
 
-TEST_CASE("the JobSet is suspended as the TrainJob is", "[runtime]") {
+TEST_CASE("the JobSet is suspended if the TrainJob is", "[runtime]") {
     const auto suspend = [](const Json& job, const Json& runtime) {
         const Json job_set = build_job_set(job, runtime).value();
         return job_set["spec"]["suspend"];
@@ -62,7 +62,7 @@ TEST_CASE("unknown fields pass through; null and empty structs are not sent", "[
           tree("{spec: {containers: [{name: node, image: i, x: {}}]}}"));
 }
 
-TEST_CASE("a template without a Pod is sent as it is", "[runtime]") {
+TEST_CASE("a template without a Pod is sent unchanged", "[runtime]") {
     for (const char* framework : {"torch", "jax", "xgboost", "mpi"})
         for (const char* pod :
              {"{}", "{spec: {template: {}}}", "{spec: {template: {metadata: {labels: {a: b}}}}}"}) {

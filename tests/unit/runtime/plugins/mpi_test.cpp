@@ -8,7 +8,7 @@ using api::Json;
 
 namespace {
 
-// A launcher that trains and its nodes, as the shipped runtimes have them.
+// A launcher that trains and its nodes, as in the shipped runtimes.
 Json mpi_runtime() {
     return tree(R"(
 apiVersion: trainer.kubeflow.org/v1alpha1
@@ -65,7 +65,7 @@ Outcome build(const std::vector<Change>& job, const std::vector<Change>& of_runt
     return *outcome;
 }
 
-// "field: value", one a line.
+// Returns "field: value", one a line.
 std::string refusals(const Json& job, const Json& blueprint) {
     const Json nothing;
     std::string lines;
@@ -158,7 +158,7 @@ TEST_CASE("the host file has a line per host that computes", "[mpi]") {
     }
 }
 
-TEST_CASE("no nodes make no lines, however many replicas there are of them", "[mpi]") {
+TEST_CASE("a job without Pods has no lines, with any number of replicas", "[mpi]") {
     CHECK(build({{"spec.trainer.numNodes", "0"}},
                 {{"spec.template.spec.replicatedJobs[0].replicas", "2147483647"}})
               .host_file()
@@ -253,7 +253,7 @@ TEST_CASE("keys and hosts are mounted where they are needed, and OpenSSH takes t
           tree("[{name: mpi-ssh-auth, mountPath: /home/mpi/.ssh}]"));
 }
 
-TEST_CASE("the Secret is made of the keys that were asked for, once, and cannot be changed", "[mpi]") {
+TEST_CASE("the Secret is created from the given keys, once, and is immutable", "[mpi]") {
     const Outcome built = build({});
     const runtime::BuiltObject& secret = built.objects.at("Secret");
     CHECK(secret.when == runtime::ApplyPolicy::once);
@@ -273,7 +273,7 @@ data: {ssh-privatekey: UFJJVkFURQo=, ssh-publickey: UFVCTElDCg==}
     CHECK(try_build({}, {}, std::nullopt).value().objects.count("Secret") == 0);
 }
 
-TEST_CASE("keys are asked for only while there is no Secret", "[mpi]") {
+TEST_CASE("keys are needed only while there is no Secret", "[mpi]") {
     const api::TrainJob job = api::parse_train_job(train_job());
     const Json blueprint = mpi_runtime();
     const runtime::Needs first = runtime::needs(job, blueprint, {});
@@ -307,7 +307,7 @@ TEST_CASE("with runLauncherAsNode nodes get the trainer's resources and variable
     CHECK(together.job_set()["spec"]["replicatedJobs"][0]["template"]["spec"]["parallelism"] == 2);
 }
 
-TEST_CASE("what cannot become an MPI job is an error", "[mpi]") {
+TEST_CASE("an impossible MPI job is an error", "[mpi]") {
     struct Case {
         const char* name;
         Change job;
@@ -333,7 +333,8 @@ TEST_CASE("what cannot become an MPI job is an error", "[mpi]") {
     }
 }
 
-TEST_CASE("a TrainJob is refused what its MPI runtime sets or cannot do", "[mpi][admission]") {
+TEST_CASE("a TrainJob must not set what its MPI runtime sets, nor ask for more than it can do",
+          "[mpi][admission]") {
     struct Case {
         const char* name;
         const char* trainer;

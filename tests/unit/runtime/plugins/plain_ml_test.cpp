@@ -20,7 +20,7 @@ TEST_CASE("without a framework there are the user's variables and nothing else",
         }
 }
 
-TEST_CASE("the user's variables take the place of the runtime's", "[runtime]") {
+TEST_CASE("the user's variables replace the runtime's", "[runtime]") {
     const Change own = {"spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0].env",
                         "[{name: A, value: a}, {name: B, value: b}]"};
     CHECK(env_text(trainer_node("none", "{env: [{name: C, value: c}, {name: A, value: x}]}", {own})) ==

@@ -1,4 +1,4 @@
-// Feature gate TrainJobStatus: what Pods get to report their progress with.
+// Feature gate TrainJobStatus: the address and the token with which Pods report progress.
 #include "api/base64.hpp"
 #include "fixtures.hpp"
 #include "runtime/plugin.hpp"
@@ -36,7 +36,7 @@ TEST_CASE("the status server's CA comes before the Pods, and is kept up to date"
     CHECK(built->objects[0].when == runtime::ApplyPolicy::every_pass);
 }
 
-TEST_CASE("every container of the trainer learns where to report, no other does", "[status]") {
+TEST_CASE("only containers of the trainer get the address for reports", "[status]") {
     const Json blueprint = changed(
         plain_runtime(),
         {{"spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[1]",
@@ -64,7 +64,7 @@ TEST_CASE("every container of the trainer learns where to report, no other does"
     CHECK(other["containers"][0] == tree("{name: node, image: i}"));
 }
 
-TEST_CASE("without a CA that Pods could trust nothing is built, and the Secret is named", "[status]") {
+TEST_CASE("without a CA certificate nothing is built, and the error names the Secret", "[status]") {
     struct Case {
         const char* name;
         std::vector<Json> observed;
@@ -80,7 +80,7 @@ TEST_CASE("without a CA that Pods could trust nothing is built, and the Secret i
         {"no base64", {broken}, "is not a list of certificates"},
         {"no certificate", {ca_secret("hello")}, "is not a list of certificates"},
         {"bytes", {ca_secret(std::string(certificate) + "\xff")}, "is not a list of certificates"},
-        // It would be there for everybody in the namespace to read.
+        // Every user of the namespace could read it.
         {"a private key",
          {ca_secret(std::string(certificate) + "-----BEGIN PRIVATE KEY-----\n")},
          "is not a list"},
@@ -117,7 +117,7 @@ TEST_CASE("names of the status server are reserved while the gate is on", "[stat
     CHECK(built.error().field == "spec.trainer.env[1]");
 }
 
-TEST_CASE("the CA is asked for once for all TrainJobs, and little of its Secret", "[status]") {
+TEST_CASE("the CA is needed once for all TrainJobs, and only a part of its Secret", "[status]") {
     const api::TrainJob job = api::parse_train_job(train_job());
     const auto needs = runtime::needs(job, plain_runtime(), {}, runtime::make_pipeline(gate_on));
     REQUIRE(needs.objects.size() == 2);

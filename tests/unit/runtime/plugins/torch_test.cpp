@@ -21,7 +21,7 @@ std::string processes(const Json& node) {
 
 }  // namespace
 
-TEST_CASE("torchrun's environment says which nodes train together", "[runtime]") {
+TEST_CASE("torchrun's environment has the nodes that train together", "[runtime]") {
     const Json node = node_of({{"spec.trainer.numNodes", "4"}}, {});
     CHECK(env_text(node) ==
           "PET_NNODES=4 PET_NPROC_PER_NODE=1 PET_NODE_RANK=<field> "
@@ -31,7 +31,7 @@ TEST_CASE("torchrun's environment says which nodes train together", "[runtime]")
     CHECK(node["ports"] == tree("[{containerPort: 29500}]"));
 }
 
-TEST_CASE("the environment is there whatever the trainer says", "[runtime]") {
+TEST_CASE("the environment is set for any trainer", "[runtime]") {
     for (const char* trainer :
          {"null", "{}", "{image: i}", "{env: [{name: A, value: b}]}", "{command: [tune]}"}) {
         DYNAMIC_SECTION(trainer) {
@@ -109,7 +109,7 @@ TEST_CASE("without a container called node only the count changes", "[runtime]")
         tree("{parallelism: 2, completions: 2, template: {spec: {containers: [{name: other, image: i}]}}}"));
 }
 
-TEST_CASE("other containers get the environment if the runtime wants it", "[runtime]") {
+TEST_CASE("other containers get the environment if the runtime names them", "[runtime]") {
     const std::string everything =
         "PET_NNODES=1 PET_NPROC_PER_NODE=1 PET_NODE_RANK=<field> "
         "PET_MASTER_ADDR=job-node-0-0.job PET_MASTER_PORT=29500";
@@ -132,7 +132,7 @@ TEST_CASE("other containers get the environment if the runtime wants it", "[runt
             CHECK(env_text(pod["containers"][1]) == everything);
             CHECK(env_text(pod["containers"][2]) == everything);
             CHECK(env_text(pod["initContainers"][0]) == everything);
-            CHECK(env_text(pod["initContainers"][1]).empty());  // its namesake comes first
+            CHECK(env_text(pod["initContainers"][1]).empty());  // a container of the same name comes first
             CHECK(pod["containers"][1]["ports"].is_null());
             const Json& check = job_set["spec"]["replicatedJobs"][1]["template"]["spec"]["template"]["spec"];
             CHECK(env_text(check["containers"][0]) == everything);
@@ -151,7 +151,7 @@ TEST_CASE("containers that the runtime names get the environment even where no j
     CHECK(node["ports"].is_null());
 }
 
-// No Pod is called job-node-0-0 then.
+// No Pod is called job-node-0-0 in that case.
 TEST_CASE("where no job trains or is called node, a target is its own master", "[runtime]") {
     const Json runtime = changed(
         runtime_with("torch"),

@@ -7,7 +7,7 @@ namespace {
 const char* const container =
     "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]";
 
-// The command that `tune run` becomes, its words joined by spaces.
+// Returns the built command of `tune run`, its words joined by spaces.
 std::string command(const std::vector<Change>& job, const std::vector<Change>& runtime) {
     Json train = changed(train_job(), {{"spec.trainer.command", "[tune, run]"},
                                        {"spec.runtimeRef.name", "torchtune-llama3.2-1b"}});
@@ -77,7 +77,7 @@ TEST_CASE("one process needs no rendezvous, however many GPUs there are", "[runt
           "tune run full_finetune_single_device --config llama3_2/1B_full_single_device");
 }
 
-TEST_CASE("the model is in the runtime's name", "[runtime]") {
+TEST_CASE("the model is read from the runtime's name", "[runtime]") {
     struct Case {
         const char* runtime;
         const char* want;
@@ -97,7 +97,7 @@ TEST_CASE("the model is in the runtime's name", "[runtime]") {
     }
 }
 
-TEST_CASE("paths of the runtime's command survive, the rest of it does not", "[runtime]") {
+TEST_CASE("paths of the runtime's command are kept, the rest is replaced", "[runtime]") {
     const std::string words = std::string(container) + ".command";
     CHECK(command({}, {{words.c_str(),
                         "[tune, run, tokenizer.path=/t, other=x, output_dir=/o, output_directory=/p]"}}) ==

@@ -1,4 +1,4 @@
-// Volcano. gang_test.cpp has what it shares with coscheduling.
+// Volcano. gang_test.cpp has the part that it shares with coscheduling.
 #include "gang_objects.hpp"
 #include "runtime/validation.hpp"
 
