@@ -25,13 +25,13 @@ bool shows_value(FieldErrorType type) {
            type == FieldErrorType::duplicate;
 }
 
-// Much longer than any name, and short enough to be read.
+// Longer than any name, and short enough to read.
 constexpr std::size_t most_shown_characters = 256;
-// Of a value that is a list or an object, as JSON.
+// The limit of a list or an object as JSON.
 constexpr std::size_t most_shown_json = 4096;
 constexpr std::size_t longest_detail = 4096;
 
-// Paths may hold keys of users' maps.
+// Paths may contain keys of users' maps.
 constexpr std::size_t longest_field = 1024;
 constexpr std::size_t most_errors = 100;
 constexpr std::size_t most_text = 32 * 1024;
@@ -41,12 +41,12 @@ std::string shortened(std::string_view text, std::size_t characters) {
     return std::string(beginning) + (beginning == text ? "" : "...");
 }
 
-// As JSON; the beginning of a long text.
+// Returns the value as JSON; of a long text the beginning.
 std::string shown(const Json& value) {
     return to_json(value.is_string() ? Json(shortened(value.as_string(), most_shown_characters)) : value);
 }
 
-// As much of an error as is ever shown.
+// Cuts an error to the part that is shown.
 FieldError cut(FieldError error) {
     error.field = shortened(error.field, longest_field);
     error.detail = shortened(error.detail, longest_detail);

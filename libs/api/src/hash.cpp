@@ -30,7 +30,7 @@ struct State {
     }
 };
 
-// As a little-endian number.
+// Reads a little-endian number.
 std::uint64_t word_of(std::string_view bytes) {
     std::uint64_t word = 0;
     for (std::size_t i = bytes.size(); i-- > 0;) word = word << 8 | static_cast<unsigned char>(bytes[i]);

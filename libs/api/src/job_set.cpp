@@ -15,7 +15,7 @@ struct Group {
 
 std::int64_t started(const JobStatus& counts) { return counts.ready + counts.succeeded + counts.failed; }
 
-// As JobSet's controller decides it.
+// The same decision as in JobSet's controller.
 bool may_start(const Json& dependencies, const std::vector<Group>& groups) {
     const auto& all = dependencies.items();
     return std::all_of(all.begin(), all.end(), [&](const Json& dependency) {

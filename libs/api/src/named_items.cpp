@@ -24,7 +24,7 @@ const Json* NamedItems::find(const Json& list, std::string_view name) {
     if (is_new) {
         index.reserve(items.size());
         for (const Json& item : items) index.emplace_back(item["name"].as_string(), &item);
-        std::sort(index.begin(), index.end());  // of one name the first in the list comes first
+        std::sort(index.begin(), index.end());  // stable: of equal names the first item comes first
     }
     const auto found = std::lower_bound(index.begin(), index.end(), name,
                                         [](const auto& entry, auto wanted) { return entry.first < wanted; });

@@ -37,7 +37,7 @@ std::string_view take_digits(std::string_view& text) {
     return digits;
 }
 
-// What the mantissa is multiplied by: 10^decimal * 2^binary.
+// The scale of the mantissa: 10^decimal * 2^binary.
 struct Scale {
     std::int64_t decimal = 0;
     int binary = 0;
@@ -65,11 +65,11 @@ std::optional<Scale> read_suffix(std::string_view suffix) {
     return scale;
 }
 
-// digits * 10^-fraction_size * scale in nanos, rounded up; exact for any number of digits.
+// Returns digits * 10^-fraction_size * scale in nanos, rounded up; exact for any number of digits.
 Int128 to_nanos(std::string_view digits, std::size_t fraction_size, Scale scale) {
     const Int128 unit = nanos_per_unit << scale.binary;
     const auto size = static_cast<std::int64_t>(digits.size());
-    // Beyond 60 places the result is saturated, or the smallest there is, whatever the exponent.
+    // Beyond 60 places the result is saturated, or the smallest one, with any exponent.
     const std::int64_t shift = std::clamp<std::int64_t>(scale.decimal, -size - 60, size + 60);
     const std::int64_t point = size - static_cast<std::int64_t>(fraction_size) + shift;
     const auto digit = [&](std::int64_t i) {

@@ -9,11 +9,11 @@
 namespace api {
 namespace {
 
-// Four digits of a year, in UTC.
+// Returns the four digits of a year, in UTC.
 constexpr Time earliest = std::chrono::sys_days(std::chrono::year(0) / 1 / 1);
 constexpr Time latest = std::chrono::sys_days(std::chrono::year(10000) / 1 / 1) - std::chrono::seconds(1);
 
-// Takes exactly `width` digits off the front; -1 if they are not there.
+// Removes exactly `width` digits from the front; returns -1 if they are missing.
 int take_digits(std::string_view& text, std::size_t width) {
     int value = 0;
     if (text.size() < width) return -1;
@@ -33,7 +33,7 @@ bool take(std::string_view& text, char wanted) {
     return true;
 }
 
-// "Z" or "+hh:mm"; nullopt if it is neither.
+// Parses "Z" or "+hh:mm"; returns nullopt for other text.
 std::optional<std::chrono::minutes> take_offset(std::string_view& text) {
     if (take(text, 'Z') || take(text, 'z')) return std::chrono::minutes(0);
     if (text.empty() || (text.front() != '+' && text.front() != '-')) return std::nullopt;

@@ -6,8 +6,7 @@
 namespace api {
 namespace {
 
-// An absent value or null gets the CRD's default, as the API server does it; objects read from files have
-// none.
+// An absent value or null gets the CRD's default, as in the API server. Objects from files lack defaults.
 std::string string_or(const Json& value, std::string_view fallback) {
     return std::string(value.is_string() ? value.as_string() : fallback);
 }

@@ -10,10 +10,10 @@ namespace api {
 namespace {
 
 constexpr std::size_t most_warnings = 32;
-// The API server cuts longer ones itself once a request has many of them.
+// The API server cuts longer ones if a request has many.
 constexpr std::size_t longest_warning = 256;
 
-// No HTTP header can carry the others.
+// An HTTP header cannot contain other characters.
 bool can_be_sent(std::string_view warning) {
     if (warning.empty()) return false;
     while (!warning.empty())

@@ -5,7 +5,7 @@
 
 #include "cel.hpp"
 
-// Operators and functions on values. Wrong types return a Trouble.
+// Operators and functions on values. Wrong types return an error.
 namespace crd::cel {
 
 Value trouble(std::string text);

@@ -107,12 +107,12 @@ private:
     std::vector<Entry> entries_;
 };
 
-// Of an item that a patch names more than once. Each time all of it may have to be gone through, so that ten
-// thousand namings of an item of a megabyte would be ten gigabytes. Mounts of one path, the only ones that a
-// schema admits, have a handful.
+// A limit for an item that a patch names more than once, since each time all of it may have to be walked: ten
+// thousand names of an item of a megabyte would be ten gigabytes. Mounts with equal paths, the only ones that
+// a schema admits, have few values.
 constexpr std::size_t most_values_of_repeated = 100;
 
-// Whether a tree has no more values than are left, which becomes less by those that it has.
+// Returns whether a tree has at most `left` values, and subtracts them.
 bool fits(const Json& value, std::size_t& left) {
     if (left == 0) return false;
     --left;

@@ -10,7 +10,7 @@
 
 namespace api {
 
-/// admission.k8s.io/v1 AdmissionReview.request, as far as a verdict depends on it.
+/// The fields of an AdmissionReview.request (admission.k8s.io/v1) that a verdict depends on.
 struct AdmissionRequest {
     std::string uid = {};
     std::string group = {};
@@ -24,14 +24,14 @@ struct AdmissionRequest {
     std::string username = {};
     std::string field_manager = {};  ///< of the request's options; empty for a DELETE
     Json object = {};                ///< null on DELETE; without `metadata.managedFields`
-    Json old_object = {};            ///< null on CREATE; likewise
+    Json old_object = {};            ///< null on CREATE; without `metadata.managedFields`
 };
 
-/// Fails with `invalid` when the bytes are no v1 AdmissionReview with a request and a uid: then no verdict
-/// can be given.
+/// Decodes a review. Fails with `invalid` if the bytes are no v1 AdmissionReview with a request and a uid. No
+/// verdict is possible then.
 Result<AdmissionRequest> decode_admission_review(std::string_view body);
 
-/// metav1.Status of a denial.
+/// The metav1.Status of a denial.
 struct Denial {
     int code = 422;
     std::string reason = "Invalid";
@@ -39,26 +39,26 @@ struct Denial {
     FieldErrors causes = {};
 };
 
-/// What admission says. Neither a denial nor a patch: allowed as it is.
+/// The verdict of an admission review. Without a denial and a patch the object is allowed unchanged.
 struct Verdict {
     std::optional<Denial> denial = {};
-    std::vector<Json> patch = {};  ///< RFC 6902 operations; mutating webhooks only
+    std::vector<Json> patch = {};  ///< RFC 6902 operations; of mutating webhooks only
     Warnings warnings = {};
-    /// Of each field that `patch` puts back, what had lost it, for metrics: literals.
+    /// For each field that `patch` restores, the cause of its loss, for metrics: literals.
     std::vector<std::string_view> restored = {};
 
     bool allowed() const { return !denial; }
 };
 
 Verdict allowed();
-/// 400 BadRequest: the request makes no sense.
+/// Returns a denial with 400 BadRequest, for an inconsistent request.
 Verdict bad_request(std::string message);
-/// 503 ServiceUnavailable: a lookup failed, so there is no verdict.
+/// Returns a denial with 503 ServiceUnavailable, for a lookup that failed.
 Verdict unavailable(std::string message);
-/// 422 Invalid with one cause per error; allowed when there is none.
+/// Returns a denial with 422 Invalid and one cause per error; allowed if there are no errors.
 Verdict validated(const AdmissionRequest& request, FieldErrors errors);
 
-/// The AdmissionReview to answer with, as JSON text.
+/// Returns the AdmissionReview of the answer as JSON text.
 std::string encode_admission_review(const AdmissionRequest& request, const Verdict& verdict);
 
 }  // namespace api

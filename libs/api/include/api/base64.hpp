@@ -6,11 +6,11 @@
 
 namespace api {
 
-/// RFC 4648 with padding.
+/// Encodes by RFC 4648 with padding.
 std::string to_base64(std::string_view bytes);
-/// Accepts line breaks, as kubeconfigs and PEM have them.
+/// Decodes. Accepts line breaks, which kubeconfigs and PEM files have.
 Result<std::string> from_base64(std::string_view text);
-/// RFC 4648's alphabet for URLs without padding, as JSON web tokens have it. Accepts no line breaks.
+/// Decodes RFC 4648's alphabet for URLs without padding, which JSON web tokens use. Accepts no line breaks.
 Result<std::string> from_base64url(std::string_view text);
 
 }  // namespace api

@@ -9,7 +9,7 @@
 
 namespace api {
 
-/// metav1.Condition.
+/// A metav1.Condition.
 struct Condition {
     std::string type = {};
     std::string status = {};  ///< "True", "False" or "Unknown"
@@ -22,16 +22,16 @@ struct Condition {
     bool operator==(const Condition&) const = default;
 };
 
-/// Of the TrainJob's own conditions.
+/// Types of the TrainJob's own conditions.
 namespace condition {
 inline constexpr std::string_view created = "Created";
 inline constexpr std::string_view suspended = "Suspended";
 inline constexpr std::string_view complete = "Complete";
 inline constexpr std::string_view failed = "Failed";
-inline constexpr std::string_view stalled = "Stalled";  ///< only ever True
+inline constexpr std::string_view stalled = "Stalled";  ///< never False
 }  // namespace condition
 
-/// Reasons of the TrainJob's own conditions, and of the events that tell of them.
+/// Reasons of the TrainJob's own conditions, and of the events about them.
 namespace reason {
 inline constexpr std::string_view jobs_creation_succeeded = "JobsCreationSucceeded";
 inline constexpr std::string_view jobs_build_failed = "JobsBuildFailed";
@@ -51,11 +51,11 @@ inline constexpr std::string_view waiting_for_deletion = "WaitingForDeletion";
 inline constexpr std::string_view runtime_not_supported = "TrainingRuntimeNotSupported";
 }  // namespace reason
 
-/// nullptr if there is none of that type.
+/// Returns the condition of that type; nullptr if there is none.
 const Condition* find_condition(std::span<const Condition> conditions, std::string_view type);
 bool is_true(std::span<const Condition> conditions, std::string_view type);
 
-/// `status.conditions` of any object; entries without a type are left out.
+/// Returns `status.conditions` of any object, without entries that lack a type.
 std::vector<Condition> parse_conditions(const Json& list);
 Json to_json_tree(const Condition& condition);
 

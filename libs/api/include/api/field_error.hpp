@@ -10,24 +10,24 @@
 
 namespace api {
 
-/// The kinds of field errors that Kubernetes' clients know (apimachinery's field.ErrorType).
+/// The types of field errors in Kubernetes' clients (apimachinery's field.ErrorType).
 enum class FieldErrorType { required, invalid, not_supported, forbidden, duplicate, internal };
 
-/// One thing that is wrong with one field of an object.
+/// One error of one field of an object.
 struct FieldError {
     FieldErrorType type = FieldErrorType::invalid;
     std::string field = {};   ///< e.g. "spec.trainer.env[3].name"
     Json value = {};          ///< shown for invalid, not_supported and duplicate; keep it short
-    std::string detail = {};  ///< says what the rule is
+    std::string detail = {};  ///< the rule
     std::vector<std::string> supported = {};  ///< for not_supported
-    RuleId rule = {};                         ///< which it breaks
+    RuleId rule = {};                         ///< the broken rule
 
     bool operator==(const FieldError&) const = default;
 };
 
-/// Errors in the order in which they were found: the first 100 that differ, and the number of the others. A
-/// request of a megabyte can break a rule a hundred thousand times, each time with a long text, which no
-/// answer has room for: long fields, values and details are cut.
+/// Errors in the order in which they were found: the first 100 different ones, and the number of the others.
+/// A request of a megabyte can break a rule a hundred thousand times, each time with a long text. An answer
+/// has no room for so many, so long fields, values and details are cut.
 class FieldErrors {
 public:
     using Kept = std::vector<FieldError>;
@@ -35,15 +35,15 @@ public:
     FieldErrors() = default;
     FieldErrors(std::initializer_list<FieldError> errors);
 
-    /// One that is kept already is not counted again.
+    /// Adds an error. One that is stored already is not counted again.
     void push_back(FieldError error);
     void append(FieldErrors errors);
-    /// Counts errors that are not to be kept.
+    /// Counts errors that are not stored.
     void leave_out(std::size_t count) { more_ += count; }
 
     bool empty() const { return kept_.empty(); }
-    std::size_t size() const { return kept_.size(); }  ///< of those that are kept
-    std::size_t more() const { return more_; }         ///< that are not
+    std::size_t size() const { return kept_.size(); }  ///< number of stored errors
+    std::size_t more() const { return more_; }         ///< number of errors that are not stored
     Kept::const_iterator begin() const { return kept_.begin(); }
     Kept::const_iterator end() const { return kept_.end(); }
     Kept::iterator begin() { return kept_.begin(); }
@@ -60,22 +60,20 @@ private:
     std::size_t more_ = 0;
 };
 
-/// "FieldValueInvalid" and so on: the reason of a Status cause.
+/// Returns "FieldValueInvalid" and so on: the reason of a Status cause.
 std::string_view cause_reason(FieldErrorType type);
 
-/// `Invalid value: "x": must be ...`: the message of a Status cause.
+/// Returns `Invalid value: "x": must be ...`: the message of a Status cause.
 std::string body(const FieldError& error);
 
-/// What an answer says of many errors: as many of those that are kept as an answer has room for (32 KiB of
-/// text).
+/// The part of many errors that fits into an answer (32 KiB of text).
 struct FieldErrorExcerpt {
     FieldErrors errors = {};
-    std::string text =
-        {};  ///< "field: body"; several as "[a, b]"; " and N more" if there was no room for all
+    std::string text = {};  ///< "field: body"; several as "[a, b]"; " and N more" if not all fit
 };
 FieldErrorExcerpt excerpt(FieldErrors errors);
 
-/// The text of an excerpt.
+/// Returns the text of an excerpt.
 std::string describe(const FieldErrors& errors);
 
 }  // namespace api

@@ -5,7 +5,8 @@
 
 namespace api {
 
-/// FNV-1a. It tells versions of one's own objects apart; nothing may depend on it being hard to forge.
+/// Returns the FNV-1a hash. It distinguishes versions of the program's own objects; nothing may depend on its
+/// being hard to forge.
 inline std::uint64_t fnv1a(std::string_view bytes, std::uint64_t so_far = 0xcbf29ce484222325) {
     for (const char c : bytes) {
         so_far ^= static_cast<unsigned char>(c);
@@ -20,33 +21,33 @@ struct HashKey {
     std::uint64_t high = 0;
 };
 
-/// SipHash-2-4 (Aumasson and Bernstein, 2012): without the key, no texts can be found that share a hash, or a
-/// bucket of a table.
+/// Returns the SipHash-2-4 (Aumasson and Bernstein, 2012). Without the key, no texts can be found that share
+/// a hash or a bucket of a table.
 std::uint64_t siphash(const HashKey& key, std::string_view bytes);
 
-/// The same with this process's key, which is random: for tables whose keys are what tenants choose. Differs
+/// Returns the same hash with this process's random key, for tables whose keys tenants choose. It differs
 /// from process to process. Thread rule: any.
 std::uint64_t keyed_hash(std::string_view bytes);
-/// Of two texts, and of where the first one ends.
+/// Returns the hash of two texts and of the border between them.
 std::uint64_t keyed_hash(std::string_view first, std::string_view second);
-/// For tables whose order has to be the same in each run, such as those of tests: from here on this is the
-/// key. Tables that are filled already are of no use any more. Thread rule: before other threads start.
+/// Replaces the process's key, for tables whose order has to be the same in each run, for example in tests.
+/// Tables with content become invalid. Thread rule: before other threads start.
 void fix_hash_key(const HashKey& key);
 
-/// For std::unordered_map and its like.
+/// A hash function for std::unordered_map and similar tables.
 struct KeyedHash {
     std::size_t operator()(std::string_view text) const noexcept { return keyed_hash(text); }
 };
 
-/// The lowest `digits` digits.
+/// Returns the lowest `digits` digits.
 inline std::string hex(std::uint64_t value, std::size_t digits = 16) {
     std::string text(digits, '0');
     for (std::size_t i = text.size(); i-- > 0; value >>= 4) text[i] = "0123456789abcdef"[value & 15];
     return text;
 }
 
-/// Of one entry of a replicated job's Pod template, as notes on a JobSet keep it: `field` is "nodeSelector",
-/// and so on; `entry` a key, or an item of a list as JSON.
+/// Returns the hash of one entry of a replicated job's Pod template, for annotations of a JobSet. `field` is
+/// "nodeSelector" and so on; `entry` is a key, or an item of a list as JSON.
 inline std::string entry_hash(std::string_view job, std::string_view field, std::string_view entry) {
     std::uint64_t hash = fnv1a(job);
     hash = fnv1a(field, fnv1a("/", hash));

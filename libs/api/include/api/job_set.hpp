@@ -9,7 +9,7 @@
 
 namespace api {
 
-/// What decisions need of a JobSet; the rest is read live when a pass needs it.
+/// The fields of a JobSet that decisions depend on. The reconciler reads the others live when it needs them.
 struct JobSet {
     ObjectMeta meta = {};
     bool suspend = false;
@@ -17,8 +17,8 @@ struct JobSet {
     bool taken_over = false;                 ///< see is_taken_over()
     std::optional<Condition> finished = {};  ///< its Completed or Failed condition, once True
     std::vector<JobStatus> replicated_jobs = {};
-    /// The first replicated job that may start by now and lacks Jobs, or Pods of them, by those counts. Empty
-    /// if there is none, or what was parsed has no `spec.replicatedJobs`.
+    /// The first replicated job that may start now and lacks Jobs, or Pods of them, by these counts. Empty if
+    /// there is none, or if `spec.replicatedJobs` was not parsed.
     std::string lacks_pods = {};
 
     bool belongs_to(const TrainJob& job) const {
@@ -27,11 +27,11 @@ struct JobSet {
     bool any_active() const { return api::any_active(replicated_jobs); }
 };
 
-/// Whether an object carries api::applied_hash_annotation.
+/// Returns whether an object has api::applied_hash_annotation.
 bool is_applied_by_us(const Json& object);
 
-/// Whether what the Pods of a JobSet are made from may be another controller's: it does not carry that
-/// annotation, or carries api::taken_over_annotation.
+/// Returns whether another controller may have made the content of a JobSet's Pods: that annotation is
+/// missing, or api::taken_over_annotation is set.
 bool is_taken_over(const Json& job_set);
 
 JobSet parse_job_set(const Json& object);

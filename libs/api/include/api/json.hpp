@@ -20,10 +20,10 @@ namespace api {
 
 class Json;
 
-/// The members of a JSON object, unique and sorted by key, as Kubernetes writes maps: two equal trees always
-/// give equal bytes. Lookup is O(log n). Moving members in and out keeps references to *other* members valid
-/// only until the next insertion or erasure. One insertion or erasure is O(n): many members are put in by the
-/// constructor, by JsonMerger, and taken out by erase_if().
+/// The members of a JSON object, unique and sorted by key, as Kubernetes writes maps: equal trees give equal
+/// bytes. Lookup is O(log n). Moving members in and out keeps references to *other* members valid only until
+/// the next insertion or erasure. One insertion or erasure is O(n). Use the constructor, JsonMerger and
+/// erase_if() for many members.
 class JsonObject {
 public:
     struct Member;
@@ -40,7 +40,7 @@ public:
 
     const Json* find(std::string_view key) const;
     Json* find(std::string_view key);
-    /// Finds or inserts null.
+    /// Finds the member, or inserts null.
     Json& operator[](std::string_view key);
     bool erase(std::string_view key);
     template <class Predicate>
@@ -62,9 +62,9 @@ private:
 bool operator==(const JsonObject& left, const JsonObject& right);
 
 /// A JSON value with value semantics. Reading never throws and never inserts: a missing member or a value of
-/// another type reads as null, empty or nullopt, because objects from a cluster may have any shape. That goes
-/// for const values; of others, items(), members() and operator[] with a key are for writing (find() is not).
-/// Thread rule: as for std::vector; const access from several threads is fine.
+/// another type reads as null, empty or nullopt, because objects from a cluster may have any shape. This
+/// holds for const values. On others, items(), members() and operator[] with a key are for writing (find() is
+/// not). Thread rule: as for std::vector; const access from several threads is safe.
 class Json {
 public:
     using Array = std::vector<Json>;
@@ -104,13 +104,14 @@ public:
     bool is_string() const { return kind_ == Kind::short_text || kind_ == Kind::long_text; }
     bool is_array() const { return kind_ == Kind::array; }
     bool is_object() const { return kind_ == Kind::object; }
-    /// Null, "", [] or {}: what Kubernetes' encoders leave out. Zero and false are not empty.
+    /// Returns whether it is null, "", [] or {}, which Kubernetes' encoders omit. Zero and false are not
+    /// empty.
     bool empty() const;
 
     bool bool_or(bool fallback) const;
     std::int64_t int_or(std::int64_t fallback) const;
     std::optional<std::int64_t> as_int() const;
-    std::optional<double> as_double() const;  ///< of an integer as well
+    std::optional<double> as_double() const;  ///< also of an integer
     std::string_view as_string() const;       ///< "" unless it is a string
     std::optional<std::string> string() const;
 
@@ -123,14 +124,14 @@ public:
     Json& operator[](std::string_view key);              ///< inserts; see members()
     const Json& operator[](std::size_t index) const;     ///< null beyond the end
     const Json* find(std::string_view key) const { return members().find(key); }
-    Json* find(std::string_view key);  ///< nullptr also unless it is an object; never inserts
+    Json* find(std::string_view key);  ///< nullptr if it is absent or this is no object; never inserts
     bool contains(std::string_view key) const { return find(key) != nullptr; }
     bool erase(std::string_view key);
     void push_back(Json item) { items().push_back(std::move(item)); }
 
-    /// Integers and doubles of the same value are equal.
+    /// Compares by value: integers and doubles of the same value are equal.
     friend bool operator==(const Json& left, const Json& right);
-    /// Some total order that agrees with it, for sorting and for indexes: null, booleans, numbers, texts,
+    /// A total order that is consistent with ==, for sorting and indexes: null, booleans, numbers, texts,
     /// lists and objects by their items and members.
     friend std::weak_ordering operator<=>(const Json& left, const Json& right);
 
@@ -138,7 +139,7 @@ private:
     friend class JsonWriter;
 
     enum class Kind : std::uint8_t { null, boolean, integer, real, short_text, long_text, array, object };
-    // Nearly all texts of Kubernetes objects are: names, times, API versions, reasons.
+    // Nearly all texts of Kubernetes objects fit: names, times, API versions, reasons.
     static constexpr std::size_t longest_short_text = 30;
     struct LongText {
         char* data = nullptr;
@@ -161,15 +162,15 @@ private:
     void take(Json& other) noexcept;
     void release() noexcept;
 
-    // A union of what the kinds need, by hand: std::variant moves and destroys by a call through a table, and
-    // trees are mostly moved and destroyed.
+    // A union by hand, since std::variant moves and destroys by a call through a table, and trees are mostly
+    // moved and destroyed.
     alignas(std::max_align_t) char bytes_[longest_short_text] = {};
     std::uint8_t short_text_size_ = 0;
     Kind kind_ = Kind::null;
 };
 
-/// A member of a braced list, out of which its value is moved: such a list is constant, and deep ones would
-/// be copied once per level.
+/// A member of a braced list from which the value is moved. The items of such a list are const, so deep lists
+/// would otherwise be copied once per level.
 struct Json::Given {
     std::string_view key;
     mutable Json value;
@@ -181,9 +182,9 @@ struct JsonObject::Member {
     bool operator==(const Member&) const = default;
 };
 
-/// Finds or inserts the members of an object for many keys, in O(n) altogether while the keys ascend, as
-/// those of another object do; other orders are right as well, but may take O(n) per key. The object must not
-/// be touched in the meantime; new members are in it once the merger is gone.
+/// Finds or inserts the members of an object for many keys. It takes O(n) for all of them if the keys ascend,
+/// as those of another object do; other orders are valid, but may take O(n) per key. The object must not be
+/// used in the meantime. New members are in it after the destruction of the merger.
 class JsonMerger {
 public:
     explicit JsonMerger(JsonObject& object) : object_(object) {}
@@ -191,7 +192,7 @@ public:
     JsonMerger(const JsonMerger&) = delete;
     JsonMerger& operator=(const JsonMerger&) = delete;
 
-    /// The member, null where it is new. Valid until the next call.
+    /// Returns the member, null if it is new. Valid until the next call.
     Json& operator[](std::string_view key);
 
 private:
@@ -199,10 +200,10 @@ private:
 
     JsonObject& object_;
     JsonObject::Members added_ = {};  // sorted, none of them in the object
-    std::size_t at_ = 0;              // in the object: keys below are behind us
+    std::size_t at_ = 0;              // in the object: keys below this position are done
 };
 
-// Here, because a vector may only be used once its elements are a complete type.
+// Defined here, because a vector may only be used once its elements are a complete type.
 inline constexpr JsonObject::JsonObject() noexcept = default;
 inline JsonObject::JsonObject(const JsonObject& other) = default;
 inline JsonObject::JsonObject(JsonObject&& other) noexcept = default;
@@ -234,7 +235,7 @@ inline void Json::take(Json& other) noexcept {
     }
     other.kind_ = Kind::null;
 }
-// What is moved may be a part of what it replaces.
+// The moved value may be a part of the replaced one.
 inline Json& Json::operator=(Json&& other) noexcept {
     Json taken(std::move(other));
     if (kind_ >= Kind::long_text) release();
@@ -242,14 +243,14 @@ inline Json& Json::operator=(Json&& other) noexcept {
     return *this;
 }
 
-/// Nesting beyond this is refused: everything recursive over a tree stays within a small stack.
+/// The maximum nesting. It keeps recursive functions over trees within a small stack.
 inline constexpr std::size_t max_json_depth = 256;
 
-/// Strict JSON in valid UTF-8, nothing after the value. Duplicate keys: the last one wins. Integers beyond
-/// int64 become doubles; numbers beyond a double are an error.
+/// Parses strict JSON in valid UTF-8 without text after the value. Of duplicate keys the last one counts.
+/// Integers beyond int64 become doubles; numbers beyond a double are an error.
 Result<Json> parse_json(std::string_view text);
 
-/// Compact, keys sorted: equal trees give equal bytes.
+/// Writes compact JSON with sorted keys: equal trees give equal bytes.
 std::string to_json(const Json& value);
 
 std::ostream& operator<<(std::ostream& out, const Json& value);

@@ -8,21 +8,21 @@
 
 namespace api {
 
-/// The lines of a document's values, by path ("spec.trainer.env[3].name"): of a member that of its key. Count
-/// from 1. What an alias or "<<" brings along has none of its own.
+/// The lines of a document's values, by path ("spec.trainer.env[3].name"). A member has the line of its key.
+/// Lines count from 1. Values from an alias or from "<<" have no line.
 using Lines = std::map<std::string, int, std::less<>>;
 
-/// One document of a stream, and where it stands in the text.
+/// One document of a stream, and its position in the text.
 struct LocatedDocument {
     Json value = {};
     int line = 1;
-    Lines lines = {};  ///< empty for JSON that is no YAML
+    Lines lines = {};  ///< empty for JSON that is not YAML
 };
 
-/// As parse_yaml_documents(), with the lines of fields for messages.
+/// Parses as parse_yaml_documents(), and returns the lines of fields for messages.
 Result<std::vector<LocatedDocument>> parse_located_yaml(std::string_view text);
 
-/// The line of a field, or of what it would be in; `fallback` if even that is unknown.
+/// Returns the line of a field, or of its nearest existing parent; `fallback` if that has no line either.
 int line_of(const Lines& lines, std::string_view path, int fallback);
 
 }  // namespace api

@@ -3,21 +3,22 @@
 #include <string>
 #include <string_view>
 
-/// Misspelt words, and what was meant.
+/// Suggestions for misspelt words.
 namespace api {
 
-/// The fewest characters to insert, delete or replace on the way from one word to the other; `most` + 1 if
-/// these are more than `most`. Takes time in proportion to the length of a word and to `most`.
+/// Returns the edit distance: the number of characters to insert, delete or replace from one word to the
+/// other; `most` + 1 if it is more than `most`. Takes time in proportion to the length of a word and to
+/// `most`.
 std::size_t edit_distance(std::string_view from, std::string_view to, std::size_t most);
 
-/// Finds the word that is nearest to a misspelt one.
+/// Finds the word with the smallest distance to a misspelt one.
 class Nearest {
 public:
     explicit Nearest(std::string_view misspelt);
 
     void offer(std::string_view word);
-    /// The first one of the nearest words that were offered; empty if none is near: a third of the characters
-    /// may differ, at least one of them and at most three.
+    /// Returns the first of the nearest words; empty if none is near. A third of the characters may differ,
+    /// at least one and at most three.
     const std::string& found() const { return found_; }
 
 private:

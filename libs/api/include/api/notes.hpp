@@ -1,19 +1,19 @@
 #pragma once
 #include <string_view>
 
-/// What we leave on objects for later passes, besides api::applied_hash_annotation; and how JobSet marks its
-/// Jobs.
+/// Annotations for later reconciles, besides api::applied_hash_annotation, and the labels of JobSet's Jobs.
 namespace api {
 
-/// On a suspended JobSet while Jobs of it may be there that were made from what we have withdrawn since; see
+/// Of a suspended JobSet that may still have Jobs made from a withdrawn template; see
 /// lifecycle/withdrawal.hpp.
 inline constexpr std::string_view withdrawn_annotation = "trainer.kubeflow.org/withdrawn";
-/// Next to it: how often Jobs were made anew for that, and when the newest of those was made ("2/<time>").
+/// Besides it: how often Jobs were made again for that reason, and the creation of the newest of those
+/// ("2/<time>").
 inline constexpr std::string_view replacements_annotation = "trainer.kubeflow.org/replacements";
-/// On the snapshot of a runtime: how often the JobSet was made anew for a generation of its TrainJob.
+/// Of the snapshot of a runtime: how often the JobSet was created again for a generation of its TrainJob.
 inline constexpr std::string_view recreations_annotation = "trainer.kubeflow.org/recreations";
 
-/// Labels of a Job (JobSet 0.12): the name of its JobSet, and which of its replicated jobs it is.
+/// Labels of a Job (JobSet 0.12): the name of its JobSet, and of its replicated job.
 inline constexpr std::string_view job_set_name_label = "jobset.sigs.k8s.io/jobset-name";
 inline constexpr std::string_view replicated_job_label = "jobset.sigs.k8s.io/replicatedjob-name";
 

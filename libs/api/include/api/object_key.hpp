@@ -7,7 +7,7 @@
 
 namespace api {
 
-/// Names one object among those of its kind. `ns` is empty for cluster-scoped kinds.
+/// Names one object of a kind. `ns` is empty for cluster-scoped kinds.
 struct ObjectKey {
     std::string ns = {};
     std::string name = {};
@@ -15,7 +15,7 @@ struct ObjectKey {
     auto operator<=>(const ObjectKey&) const = default;
 };
 
-/// "namespace/name", or the name alone.
+/// Returns "namespace/name", or the name alone.
 inline std::string to_string(const ObjectKey& key) {
     return key.ns.empty() ? key.name : key.ns + "/" + key.name;
 }

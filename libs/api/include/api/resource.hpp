@@ -13,7 +13,7 @@ struct Resource {
     std::string_view version = {};
     std::string_view plural = {};
     bool namespaced = true;
-    std::string_view kind = {};  ///< may be empty where only the collection is used
+    std::string_view kind = {};  ///< may be empty if only the collection is used
 
     bool operator==(const Resource&) const = default;
 };

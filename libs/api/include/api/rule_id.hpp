@@ -4,14 +4,14 @@
 
 namespace api {
 
-/// The rule of admission that an error or a warning is of. Made at compile time only, from a row of a table
-/// of rules: no input adds one, so that metrics can have a series for each.
+/// The admission rule of an error or a warning. It is made at compile time only, from a row of a table of
+/// rules. So no input adds a rule, and metrics can have a series for each.
 class RuleId {
 public:
     constexpr RuleId() = default;  ///< none
-    /// `code`: what metrics of the release before call the rule; empty for newer ones.
+    /// `code`: the rule's name in metrics of the release before; empty for newer rules.
     consteval explicit RuleId(std::string_view name, std::string_view code = {}) : name_(name), code_(code) {}
-    /// From an enumerator that has a row: there is a `RuleId id_of(Enum)`.
+    /// From an enumerator with a row in the table: there is a function `RuleId id_of(Enum)`.
     template <class Enum>
     requires requires(Enum rule) {
         { id_of(rule) } -> std::same_as<RuleId>;

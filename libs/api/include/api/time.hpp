@@ -7,14 +7,14 @@
 
 namespace api {
 
-/// Wall-clock time as Kubernetes stores it: UTC, whole seconds. Read by main loops only and handed down as
-/// `now`.
+/// Wall-clock time as Kubernetes stores it: UTC, whole seconds. Only main loops read the clock, and pass the
+/// time on as `now`.
 using Time = std::chrono::sys_seconds;
 
-/// RFC 3339 of the years 0000 to 9999 in UTC; a fraction is cut off, an offset is applied.
+/// Parses RFC 3339 of the years 0000 to 9999. Cuts off a fraction, applies an offset.
 Result<Time> parse_time(std::string_view text);
 
-/// "2026-01-15T10:00:00Z"; beyond those years, their first or last second.
+/// Returns "2026-01-15T10:00:00Z"; for times beyond those years, their first or last second.
 std::string format_time(Time time);
 
 }  // namespace api

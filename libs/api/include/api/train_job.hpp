@@ -19,10 +19,10 @@ struct RuntimeRef {
     bool operator==(const RuntimeRef&) const = default;
 };
 
-/// Whether a runtime of this group and kind is served here.
+/// Returns whether the kind is one of our two runtime kinds.
 bool is_supported(const RuntimeRef& ref);
 
-/// One entry of `status.jobsStatus`; counts of child Jobs.
+/// One entry of `status.jobsStatus`: counts of child Jobs.
 struct JobStatus {
     std::string name = {};
     std::int64_t ready = 0;
@@ -36,7 +36,7 @@ struct JobStatus {
 
 bool any_active(const std::vector<JobStatus>& jobs);
 
-/// A TrainJob: the fields that decisions depend on, typed; the rest of the spec as the tree it came as.
+/// A TrainJob: the fields that decisions depend on as members, and the whole spec as a tree.
 struct TrainJob {
     ObjectMeta meta = {};
     RuntimeRef runtime_ref = {};
@@ -45,7 +45,7 @@ struct TrainJob {
     std::optional<std::int64_t> ttl_seconds_after_finished = {};
     std::string managed_by = {};
     std::string queue = {};           ///< the label kueue.x-k8s.io/queue-name
-    bool is_multikueue_copy = false;  ///< the label kueue.x-k8s.io/multikueue-origin is there
+    bool is_multikueue_copy = false;  ///< the label kueue.x-k8s.io/multikueue-origin is set
     Json spec = {};                   ///< all of `spec`, as stored
     std::vector<Condition> conditions = {};
     std::vector<JobStatus> jobs_status = {};
@@ -54,19 +54,21 @@ struct TrainJob {
     std::optional<Time> completion_time = {};
 };
 
-/// Never fails on an odd shape: the schema guards the API, and older objects must not crash a program.
+/// Reads a TrainJob of any shape. The schema of the API rejects invalid ones; older objects must not crash a
+/// program.
 TrainJob parse_train_job(const Json& object);
 
-/// `status.jobsStatus` of a TrainJob and `status.replicatedJobsStatus` of a JobSet: the same six fields.
+/// Reads `status.jobsStatus` of a TrainJob or `status.replicatedJobsStatus` of a JobSet, which have the same
+/// six fields.
 std::vector<JobStatus> parse_jobs_status(const Json& list);
 Json to_json_tree(const std::vector<JobStatus>& jobs);
 
-/// Whether what runs may still be corrected, by the status as it is stored: something kept the JobSet from
-/// being created, and there has never been one. Of a TrainJob that another controller manages, the status
-/// does not tell.
+/// Returns whether the TrainJob may still be corrected, by its stored status: its JobSet could not be
+/// created, and never existed. The status of a TrainJob of another controller does not show that.
 bool may_be_corrected(const TrainJob& stored);
 
-/// What is True of a finished job: `Complete` or `Failed`; nullptr while it is not finished.
+/// Returns the type of the terminal condition that is True, `Complete` or `Failed`; nullptr if the job has
+/// not finished.
 const Condition* terminal_condition(const TrainJob& job);
 
 }  // namespace api

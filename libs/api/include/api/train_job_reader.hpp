@@ -3,10 +3,10 @@
 
 namespace api {
 
-/// As parse_train_job(), without a copy of the spec: it is taken out of the object.
+/// Reads as parse_train_job(), but moves the spec out of the object.
 TrainJob take_train_job(Json object);
 
-/// Of a TrainJob's spec, with the CRD's defaults.
+/// Reads `runtimeRef` of a TrainJob's spec, with the CRD's defaults.
 RuntimeRef parse_runtime_ref(const Json& spec);
 
 }  // namespace api

@@ -10,17 +10,17 @@
 
 namespace api {
 
-/// What an author should know of an object that is judged.
+/// A hint for the author of an object under review.
 struct Warning {
     std::string text = {};
-    RuleId rule = {};  ///< which it is of
+    RuleId rule = {};  ///< of the warning
 
     bool operator==(const Warning&) const = default;
 };
 
-/// Warnings in the order in which they were found: the first 32 whose texts differ, and the number of the
-/// others. A runtime of a megabyte can be a reason for a hundred thousand, of which an API server passes on 4
-/// KiB. What an API server would drop is not kept (empty texts, and those with control characters); texts are
+/// Warnings in the order in which they were found: the first 32 with different texts, and the number of the
+/// others. A runtime of a megabyte can cause a hundred thousand, of which an API server forwards 4 KiB. Texts
+/// that an API server would drop are not stored (empty ones, and those with control characters). Texts are
 /// cut after 256 characters, as an API server does.
 class Warnings {
 public:
@@ -29,16 +29,16 @@ public:
     Warnings() = default;
     Warnings(std::initializer_list<Warning> warnings);
 
-    /// One that is kept already is not counted again.
+    /// Adds a warning. One that is stored already is not counted again.
     void push_back(Warning warning);
     void push_back(std::string text) { push_back(Warning{.text = std::move(text)}); }
-    /// Says which rule those are of that are kept from position `begin` on, unless they say so themselves.
+    /// Sets the rule of the stored warnings from position `begin` on that have none.
     void name_rule(std::size_t begin, RuleId rule);
     void append(Warnings warnings);
 
     bool empty() const { return kept_.empty(); }
-    std::size_t size() const { return kept_.size(); }  ///< of those that are kept
-    std::size_t more() const { return more_; }         ///< that are not
+    std::size_t size() const { return kept_.size(); }  ///< number of stored warnings
+    std::size_t more() const { return more_; }         ///< number of warnings that are not stored
     const Kept& kept() const { return kept_; }
     Kept::const_iterator begin() const { return kept_.begin(); }
     Kept::const_iterator end() const { return kept_.end(); }

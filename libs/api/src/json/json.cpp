@@ -23,7 +23,7 @@ auto lower_bound(auto& members, std::string_view key) {
     return std::lower_bound(members.begin(), members.end(), key, below_key);
 }
 
-// As std::stable_sort(), which wants a buffer of its own even for the two members of a watch event.
+// As std::stable_sort(), which allocates a buffer even for the two members of a watch event.
 void sort(JsonObject::Members& members) {
     constexpr std::size_t few = 16;
     if (members.size() > few) return std::stable_sort(members.begin(), members.end(), key_less);
@@ -53,7 +53,7 @@ int rank_of(const Json& value) {
 
 std::weak_ordering by_value(const Json& left, const Json& right) {
     if (left.is_integer() && right.is_integer()) return *left.as_int() <=> *right.as_int();
-    // Its mantissa has room for every integer, too. JSON has nothing that is not a number.
+    // The mantissa of a long double has room for every integer, too. JSON has no NaN.
     static_assert(std::numeric_limits<long double>::digits >= 63);
     const auto exact = [](const Json& number) {
         return number.is_integer() ? static_cast<long double>(*number.as_int())
@@ -68,11 +68,11 @@ std::weak_ordering by_value(const Json& left, const Json& right) {
 }  // namespace
 
 JsonObject::JsonObject(Members members) : members_(std::move(members)) {
-    // Kubernetes writes maps sorted: mostly there is nothing to do.
+    // Kubernetes writes maps sorted, so this is the usual case.
     const auto not_less = [](const Member& a, const Member& b) { return !key_less(a, b); };
     if (std::adjacent_find(members_.begin(), members_.end(), not_less) == members_.end()) return;
     sort(members_);
-    // Keep the last of equal keys: walk backwards, where "first seen" is "last given".
+    // Keeps the last of equal keys: walks backwards, where the first one seen is the last one given.
     const auto kept = std::unique(members_.rbegin(), members_.rend(),
                                   [](const Member& a, const Member& b) { return a.key == b.key; });
     members_.erase(members_.begin(), kept.base());
@@ -133,7 +133,7 @@ void JsonMerger::settle() {
 }
 
 Json Json::object(std::initializer_list<Given> members) {
-    // Pointers are quicker to sort than members.
+    // Pointers are faster to sort than members.
     std::vector<const Given*> sorted;
     sorted.reserve(members.size());
     for (const Given& given : members) sorted.push_back(&given);

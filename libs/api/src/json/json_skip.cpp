@@ -14,7 +14,7 @@ const char* skip_word(const char* at, std::string_view word) {
     return std::strncmp(at, word.data(), word.size()) == 0 ? at + word.size() : nullptr;
 }
 
-// After the quote.
+// `text` is after the opening quote.
 const char* skip_string(const char* at) {
     for (;; ++at) {
         at = find_special(at);
@@ -26,7 +26,7 @@ const char* skip_string(const char* at) {
 }
 
 const char* skip_integer(const char* at) {
-    // Any number of so many digits is one of 64 bits.
+    // Any number of so many digits fits into 64 bits.
     constexpr int most_digits = 18;
     if (*at == '-') ++at;
     const char* const begin = at;

@@ -3,12 +3,13 @@
 
 namespace api {
 
-/// The end of the JSON value that begins at `text`, with at most `levels` containers in each other; nullptr
-/// if only a closer look can tell whether it is one. That is so for whatever is not valid, and for what JSON
-/// as the API server writes it has hardly ever: spaces, \u escapes, numbers that are not short integers.
-/// What this takes, parse_json() takes.
+/// Returns the end of the JSON value that begins at `text`, with at most `levels` nested containers. Returns
+/// nullptr if only a full parser can decide whether it is valid: for anything invalid, and for forms that the
+/// API server hardly ever writes (spaces, \u escapes, numbers that are not short integers). parse_json()
+/// accepts every value that this function accepts.
 ///
-/// Strings must be UTF-8, and `bytes_beyond` (json_words.hpp) bytes follow the text, the first of them zero.
+/// Strings must be UTF-8, and `bytes_beyond` (json_words.hpp) bytes must follow the text, the first of them
+/// zero.
 const char* skip_json(const char* text, std::size_t levels);
 
 }  // namespace api

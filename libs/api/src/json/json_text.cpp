@@ -1,6 +1,5 @@
-// JSON text in. The only file of the project that includes RapidJSON.
-// Without RAPIDJSON_SSE2: in 1.1.0 that lets control characters pass in strings, and breaks strings with
-// escapes.
+// Reads JSON text. The only file of the project that includes RapidJSON. Without RAPIDJSON_SSE2: in 1.1.0 it
+// accepts control characters in strings, and breaks strings with escapes.
 #include <rapidjson/encodedstream.h>
 #include <rapidjson/error/en.h>
 #include <rapidjson/memorystream.h>
@@ -19,13 +18,13 @@
 namespace api {
 namespace {
 
-// What a thread needs for one text after the other: kept, because large blocks that come and go make the heap
-// slow.
+// The buffers of a thread, reused for each text, because allocating and freeing large blocks slows the heap
+// down.
 struct Scratch {
     std::string text = {};
     JsonObject::Members waiting = {};
 
-    // One large text must not be paid for until the end.
+    // A large buffer is released after its text.
     void forget_large_blocks() {
         constexpr std::size_t large = 64 * 1024;
         if (text.capacity() > large) text = std::string();
@@ -34,15 +33,15 @@ struct Scratch {
     }
 };
 
-// What RapidJSON reads: text that is decoded in place, as its own stream for that has it, but one can go on
-// further ahead in it.
+// The input of RapidJSON: text that is decoded in place, as in its own stream for that. The position can be
+// moved ahead.
 class Text {
 public:
     using Ch = char;
 
     explicit Text(char* begin) : begin_(begin), at_(begin), decoded_(begin) {}
     Text(const Text&) = default;
-    // RapidJSON reads from a copy and assigns it back; a position that is ahead by then stays.
+    // RapidJSON reads from a copy and assigns it back. A position that has been moved ahead in between stays.
     Text& operator=(const Text& read) {
         at_ = std::max(at_, read.at_);
         decoded_ = read.decoded_;
@@ -51,7 +50,7 @@ public:
     ~Text() = default;
 
     const char* begin() const { return begin_; }
-    /// Goes on at the last two bytes before `end`, as if nothing but ":0" were there.
+    /// Continues at the last two bytes before `end`, as if only ":0" were there.
     void go_on_with_zero_before(const char* end) {
         at_ = begin_ + (end - begin_) - 2;
         at_[0] = ':';
@@ -61,7 +60,7 @@ public:
     char Peek() const { return *at_; }
     char Take() { return *at_++; }
     std::size_t Tell() const { return static_cast<std::size_t>(at_ - begin_); }
-    /// Of a string, or of a number. Of a string, all that stands for itself is decoded with this.
+    /// Skips the ordinary characters of a string or a number, which need no decoding.
     char* PutBegin() {
         char* const begin = at_;
         if (begin != begin_ && begin[-1] == '"') at_ += find_special(begin) - begin;
@@ -91,11 +90,11 @@ struct rapidjson::StreamTraits<api::Text> {
 namespace api {
 namespace {
 
-// Turns RapidJSON's events into a tree. Finished values wait on a stack, with their keys, until their
-// container closes, so that every array and object is allocated once, at its final size.
+// Builds a tree from RapidJSON's events. Finished values and their keys wait on a stack until their container
+// closes, so that every array and object is allocated once, at its final size.
 class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeBuilder> {
 public:
-    /// `source` is the text as it was before `text` is decoded. `waiting` is empty.
+    /// `source` is the text before `text` is decoded. `waiting` is empty.
     TreeBuilder(std::string_view source, Text& text, JsonPaths omit, JsonObject::Members& waiting)
         : source_(source),
           text_(text),
@@ -107,9 +106,8 @@ public:
 
     bool Null() { return add(nullptr); }
     bool Bool(bool value) { return add(value); }
-    // Numbers arrive as text (kParseNumbersAsStringsFlag) and are converted here. So
-    // RapidJSON's own conversion, where exponents overflow in release 1.1.0 (CVE-2024-38517, CVE-2024-39684),
-    // never runs.
+    // Numbers arrive as text (kParseNumbersAsStringsFlag) and are converted here. So RapidJSON's own
+    // conversion, in which exponents overflow in release 1.1.0 (CVE-2024-38517, CVE-2024-39684), never runs.
     bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
         const char* end = text + size;
         std::int64_t integer = 0;
@@ -163,7 +161,7 @@ private:
         bool is_object = false;
     };
 
-    // A scalar.
+    // Adds a scalar.
     template <class Value>
     bool add(Value value) {
         if (is_skipping()) {
@@ -172,7 +170,7 @@ private:
         }
         return put(value);
     }
-    // In an object its key has come and waits.
+    // In an object, its key is on the stack already.
     template <class Value>
     bool put(Value&& value) {
         if (open_.empty() || !open_.back().is_object) waiting_.emplace_back();
@@ -187,7 +185,7 @@ private:
         if (!is_skipping()) open_.push_back({waiting_.size(), is_object});
         return true;
     }
-    // Whether it is one that is kept.
+    // Returns whether the value is stored.
     bool close() {
         --depth_;
         if (!is_skipping()) return true;
@@ -200,28 +198,28 @@ private:
         return waiting_.begin() + begin;
     }
 
-    // Takes a number for the value of the member that has just begun, wherever that value can be passed over
-    // without looking closely; RapidJSON reads the others.
+    // Replaces the value of the member that has just begun by a number, if json_skip can skip it. RapidJSON
+    // reads the others.
     void pass_over_value_of(std::string_view key) {
         const auto begin = static_cast<std::size_t>(key.data() - text_.begin());
-        // A name with escapes ends later in the text than it does once it is decoded.
+        // A name with escapes is longer in the text than decoded.
         const bool as_written = key.find('\\') == key.npos && source_.substr(begin, key.size()) == key &&
                                 source_[begin + key.size()] == '"';
         const char* const colon = key.data() + key.size() + 1;
         if (!as_written || *colon != ':') return;
         const char* const end = skip_json(colon + 1, max_json_depth - depth_);
-        // Anything else is an error, of which the number could become a part.
+        // Any other character is an error, which a number could hide.
         if (end && (*end == ',' || *end == '}')) text_.go_on_with_zero_before(end);
     }
 
     bool is_skipping() const { return skipping_since_ > 0; }
-    // Once the value is over whose key began it.
+    // Called after the value of an omitted key.
     void end_skipping() {
         if (depth_ == skipping_since_) skipping_since_ = 0;
     }
-    // All but the last step of a path that is as deep as we are.
+    // Returns whether all but the last step of a path, which has the present depth, lead to this container.
     bool leads_here(const JsonPath& path) const {
-        // The key of an open container is the one that waited when it was opened.
+        // The key of an open container is the one on the stack when it was opened.
         for (std::size_t level = 1; level < depth_; ++level)
             if (open_[level - 1].is_object
                     ? open_[level].begin == 0 || waiting_[open_[level].begin - 1].key != path[level - 1]
@@ -230,7 +228,7 @@ private:
         return true;
     }
 
-    // RapidJSON 1.1.0 lets "\udc00" alone pass and encodes it.
+    // RapidJSON 1.1.0 accepts "\udc00" alone and encodes it.
     bool is_utf8(std::string_view text) {
         if (!has_escapes_) return true;
         for (auto at = text.find('\xED'); at != text.npos; at = text.find('\xED', at + 1)) {
@@ -248,10 +246,10 @@ private:
     JsonObject::Members& waiting_;
     std::vector<Container> open_ = {};
     std::size_t depth_ = 0;
-    std::size_t skipping_since_ = 0;  // the depth of the member that is left out; 0: none is
+    std::size_t skipping_since_ = 0;  // the depth of the omitted member; 0: none
 };
 
-// Stops RapidJSON at the string that it looks for.
+// Stops RapidJSON at the string that is searched for.
 class StringFinder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, StringFinder> {
 public:
     explicit StringFinder(JsonPath path) : path_(path) {}
@@ -280,7 +278,7 @@ private:
         --depth_;
         return leave();
     }
-    // A value is over: its key leads nowhere any more.
+    // After a value, its key is no longer part of the path.
     bool leave() {
         led_ = std::min(led_, depth_ > 0 ? depth_ - 1 : 0);
         return true;
@@ -288,7 +286,7 @@ private:
 
     JsonPath path_;
     std::size_t depth_ = 0;
-    std::size_t led_ = 0;  // so many steps of the path, up to the member that we are in
+    std::size_t led_ = 0;  // number of matching steps of the path, up to the present member
 };
 
 Error broken_at(std::size_t byte, const std::string& why) {
@@ -296,14 +294,14 @@ Error broken_at(std::size_t byte, const std::string& why) {
 }
 
 Result<Json> read(std::string_view text, JsonPaths omit, Scratch& scratch) {
-    // At once and by words: RapidJSON's own check goes byte by byte.
+    // Checked at once and by words: RapidJSON's own check is by bytes.
     if (const auto at = utf8::find_broken(text); at != text.npos) return broken_at(at, "not UTF-8");
-    // RapidJSON is fastest on text that it may decode in place and that ends with a zero byte.
+    // RapidJSON is fastest on zero-terminated text that it may decode in place.
     scratch.text.assign(text).append(1 + bytes_beyond, '\0');
     Text stream(scratch.text.data());
     rapidjson::Reader reader;
     TreeBuilder builder(text, stream, omit, scratch.waiting);
-    // Not the iterative parser, which is slower: the builder bounds the depth.
+    // The recursive parser is faster than the iterative one; the builder limits the depth.
     constexpr unsigned flags = rapidjson::kParseInsituFlag | rapidjson::kParseNumbersAsStringsFlag;
     const auto outcome = reader.Parse<flags>(stream, builder);
     if (outcome.IsError())

@@ -9,15 +9,15 @@
 
 namespace api {
 
-// Strings of JSON text go by many bytes at a time: nearly all of their characters stand for themselves.
+// Processes strings of JSON text by eight bytes, since nearly all of their characters are ordinary ones.
 
-/// What is more than itself in a string: a control character, a quote, a backslash.
+/// Returns whether a character is special in a string: a control character, a quote, a backslash.
 constexpr bool is_special(char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\'; }
 
-/// So many bytes after a text may be read, whatever they are.
+/// The number of bytes after a text that may be read, with any content.
 inline constexpr std::size_t bytes_beyond = 16;
 
-/// How many of the eight bytes at `text` come before the first special one; 8 if none is.
+/// Returns how many of the eight bytes at `text` come before the first special one; 8 if there is none.
 inline int plain_in_word(const char* text) {
     using Word = std::uint64_t;
     constexpr Word ones = ~Word() / 255;
@@ -25,13 +25,13 @@ inline int plain_in_word(const char* text) {
     Word word = 0;
     std::memcpy(&word, text, sizeof word);
     if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
-    // The top bit of the lowest byte that is less than `limit`; of those above it, it may say so wrongly.
+    // Sets the top bit of the lowest byte that is less than `limit`. Higher bytes may be wrong.
     const auto below = [](Word bytes, unsigned char limit) { return (bytes - ones * limit) & ~bytes & tops; };
     const Word found = below(word, 0x20) | below(word ^ ones * '"', 1) | below(word ^ ones * '\\', 1);
     return std::countr_zero(found) / 8;
 }
 
-/// The first special character. There has to be one, and `bytes_beyond` bytes after it that may be read.
+/// Returns the first special character. There has to be one, and `bytes_beyond` readable bytes after it.
 inline const char* find_special(const char* text) {
 #ifdef __SSE2__
     for (;; text += 16) {

@@ -17,7 +17,7 @@ std::optional<std::int64_t> as_integer(double value) {
 
 }  // namespace
 
-// Walks a tree; named because Json lets it look inside.
+// Writes a tree. It has a name because Json makes it a friend.
 class JsonWriter {
 public:
     std::string write(const Json& value) {
@@ -49,7 +49,7 @@ private:
         put_number(std::isfinite(value) ? value : 0.0);
     }
     void put(std::string_view value) {
-        // Nearly always it stands for itself. That is found out here, where one may read beyond its end.
+        // Nearly all characters need no escape. That is checked here, where bytes after the end may be read.
         char* const quoted = room(value.size() + 2 + bytes_beyond);
         char* const copy = quoted + 1;
         *quoted = '"';
@@ -89,7 +89,7 @@ private:
         close('}', members.empty());
     }
 
-    // In place of the last comma.
+    // Replaces the last comma.
     void close(char bracket, bool empty) {
         if (!empty) --size_;
         put_char(bracket);
@@ -125,7 +125,7 @@ private:
         *room(1) = c;
         ++size_;
     }
-    // For so many more characters.
+    // Reserves room for so many more characters.
     char* room(std::size_t more) {
         if (text_.size() - size_ < more) text_.resize(std::max(2 * text_.size(), size_ + more));
         return text_.data() + size_;

@@ -7,8 +7,8 @@
 namespace api {
 namespace {
 
-// Whether a number beyond the range of double is too small rather than too large: by the power of ten of its
-// first digit that is not zero.
+// Returns whether a number beyond the range of double is too small rather than too large, by the power of ten
+// of its first digit that is not zero.
 bool is_tiny(std::string_view number) {
     const auto end_of_mantissa = std::min(number.find_first_of("eE"), number.size());
     const std::string_view mantissa = number.substr(0, end_of_mantissa);
@@ -22,7 +22,8 @@ bool is_tiny(std::string_view number) {
     std::int64_t exponent = 0;
     const auto [at, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
     if (failed == std::errc::result_out_of_range) return negative;
-    // A text is never near 2^62 bytes long, so the sum cannot overflow, and what is cut off decides nothing.
+    // A text is shorter than 2^62 bytes, so the sum cannot overflow, and the digits that are cut off do not
+    // matter.
     constexpr std::int64_t limit = std::int64_t(1) << 62;
     const auto power = static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first);
     return power + std::clamp(exponent, -limit, limit) < 0;

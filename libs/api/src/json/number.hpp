@@ -4,8 +4,8 @@
 
 namespace api {
 
-/// A decimal number as JSON writes it (a leading "+", ".5" and "5." pass as well). What is too small for a
-/// double is zero; nullopt when it is too large, or when the text is something else.
+/// Parses a decimal number in JSON's form (also with a leading "+", ".5" and "5."). Returns zero for a value
+/// too small for a double; nullopt for one that is too large, or for other text.
 std::optional<double> to_double(std::string_view text);
 
 }  // namespace api

@@ -1,5 +1,5 @@
-// Written here because this library may use neither OpenSSL nor Beast, whose base64 is internal anyway, and
-// Boost's archive iterators leave padding and errors to the caller.
+// Written here, because this library must use neither OpenSSL nor Beast, whose base64 is internal, and
+// Boost's archive iterators do not handle padding and errors.
 #include "api/base64.hpp"
 
 #include <array>

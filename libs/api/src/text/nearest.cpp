@@ -5,7 +5,7 @@
 
 namespace api {
 
-// Of the table of distances between all beginnings of the two words, only the cells near the diagonal can be
+// In the table of distances between all beginnings of the two words, only cells near the diagonal can be
 // within `most`.
 std::size_t edit_distance(std::string_view from, std::string_view to, std::size_t most) {
     const std::size_t too_many = most + 1;
@@ -35,7 +35,7 @@ void Nearest::offer(std::string_view word) {
     const std::size_t distance = edit_distance(misspelt_, word, most_);
     if (distance > most_) return;
     found_ = word;
-    // Only a nearer one may take its place.
+    // Only a nearer word replaces the present one.
     most_ = distance == 0 ? 0 : distance - 1;
 }
 

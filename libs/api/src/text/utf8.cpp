@@ -28,7 +28,7 @@ char32_t take(std::string_view& text) {
 std::size_t find_broken(std::string_view text) {
     std::string_view rest = text;
     while (!rest.empty()) {
-        // Almost all of it is ASCII: eight bytes at a time.
+        // Almost all text is ASCII: checks eight bytes at a time.
         std::uint64_t word = 0;
         while (rest.size() >= sizeof word) {
             std::memcpy(&word, rest.data(), sizeof word);

@@ -1,5 +1,5 @@
-// The only file of the project that includes yaml-cpp. Its event interface rather than its node tree: nodes
-// share what aliases name, and do not say where the second of two equal keys stands.
+// The only file of the project that includes yaml-cpp. It uses the event interface, not the node tree: nodes
+// share the values of aliases, and have no position of the second of two equal keys.
 #include "api/yaml.hpp"
 
 #include <yaml-cpp/eventhandler.h>
@@ -19,10 +19,10 @@
 namespace api {
 namespace {
 
-// What all copies made for anchors and aliases may take in memory: against the "billion laughs".
+// The maximum memory of all copies for anchors and aliases, against the "billion laughs" attack.
 constexpr std::size_t max_alias_bytes = 1 << 20;
 
-// Leaves yaml-cpp's parser the way its own exceptions do; caught in this file.
+// Leaves yaml-cpp's parser as its own exceptions do; caught in this file.
 struct Problem {
     YAML::Mark mark;
     std::string why;
@@ -36,7 +36,7 @@ Error at_mark(const YAML::Mark& mark, const std::string& why) {
                            std::to_string(mark.column + 1) + ": " + why);
 }
 
-// Bytes and levels of a tree; gives up early once it is over the limit.
+// Counts the bytes and levels of a tree; stops once it is over the limit.
 struct Weight {
     std::size_t bytes = 0;
     std::size_t depth = 0;
@@ -56,18 +56,18 @@ Weight weigh(const Json& value) {
     return weight;
 }
 
-// A map or a list that is not finished yet.
+// An unfinished map or list.
 struct Frame {
     bool is_map = false;
     bool is_block = false;
     YAML::anchor_t anchor = YAML::NullAnchor;
     Json::Array items = {};
     JsonObject::Members members = {};
-    std::set<std::string> keys = {};      // sorted, as keys of one hash are easily made
-    std::optional<std::string> key = {};  // of the value that comes next
+    std::set<std::string> keys = {};      // sorted, since keys with equal hashes are easily made
+    std::optional<std::string> key = {};  // of the next value
     YAML::Mark key_mark = {};
     std::string path = {};
-    bool merging = false;  // the value that comes next belongs to "<<"
+    bool merging = false;  // the next value belongs to "<<"
     std::vector<Json> merged = {};
 };
 
@@ -78,8 +78,8 @@ std::string key_text(const YAML::Mark& mark, const Json& key) {
     return to_json(key);
 }
 
-// yaml-cpp writes the escapes \N and \_ as the bytes 0x85 and 0xA0, where UTF-8 has two each. No others can
-// be broken: the whole text has been checked.
+// yaml-cpp writes the escapes \N and \_ as the bytes 0x85 and 0xA0, which are two bytes each in UTF-8. No
+// other bytes can be wrong: the whole text has been checked.
 std::string repaired(const std::string& scalar) {
     if (utf8::find_broken(scalar) == std::string::npos) return scalar;
     std::string text;
@@ -91,7 +91,7 @@ std::string repaired(const std::string& scalar) {
     return text;
 }
 
-// Keys of a map itself win over merged ones, earlier merged ones over later ones.
+// Keys of a map itself override merged ones, earlier merged ones override later ones.
 Json finish_map(Frame& frame) {
     for (Json& map : frame.merged)
         for (auto& [key, value] : map.members())
@@ -116,7 +116,7 @@ public:
     }
     void OnDocumentEnd() override {}
     void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-        // yaml-cpp takes a last line that is but a word for a key; it then puts the value in its place.
+        // yaml-cpp reads a last line of one word as a key, and then replaces it by the value.
         if (expects_value() && frames_.back().is_block && mark.pos == frames_.back().key_mark.pos)
             refuse(mark, "expected a colon behind the key");
         note_place(mark);
@@ -172,7 +172,7 @@ private:
         const auto i = static_cast<std::size_t>(line);
         return i < lines_.size() && lines_[i].starts_with(marker);
     }
-    // yaml-cpp takes what it cannot make sense of behind a document for the next one, and never moves on.
+    // yaml-cpp reads text after a document that it cannot parse as another document, and never advances.
     bool is_separated(const YAML::Mark& mark) const {
         if (mark.column == 0 && line_starts_with(mark.line, "---")) return true;
         for (int line = last_start_.line + 1; line < mark.line; ++line)
@@ -201,11 +201,11 @@ private:
         frames_.push_back(std::move(frame));
         marks_.push_back(mark);
     }
-    // The path of the value that comes next; only with lines, since paths of deep trees are long.
+    // The path of the next value; only set with lines, since paths of deep trees are long.
     std::string note_place(const YAML::Mark& mark) {
         if (!with_lines_ || frames_.empty() || expects_key()) return "";
         const Frame& frame = frames_.back();
-        // Those that are merged stand where they come from.
+        // Merged values keep the position of their origin.
         if (frame.merging || (frame.path.empty() && frames_.size() > 1)) return "";
         std::string path = frame.path;
         if (frame.is_map)
@@ -273,7 +273,7 @@ private:
     std::size_t alias_bytes_ = 0;
 };
 
-// yaml-cpp takes the byte 0x04 for the end of the text, and mends broken UTF-8 silently.
+// yaml-cpp takes the byte 0x04 for the end of the text, and replaces broken UTF-8 silently.
 std::optional<Error> find_unprintable(std::string_view text) {
     int line = 0;
     int column = 0;
@@ -317,7 +317,7 @@ Result<Documents> read(std::string_view text, std::string_view end_marker, Want 
     return std::move(builder.documents);
 }
 
-// With it yaml-cpp notices a quoted string that is still open at the end of the text.
+// With a line break at the end, yaml-cpp reports a quoted string that is not closed.
 std::string_view end_marker_after(std::string_view text) {
     return text.empty() || text.back() == '\n' ? "...\n" : "\n...\n";
 }
@@ -325,7 +325,7 @@ std::string_view end_marker_after(std::string_view text) {
 Result<Documents> read_yaml(std::string_view text, Want want) {
     if (auto error = find_unprintable(text)) return *std::move(error);
     auto documents = read(text, end_marker_after(text), want);
-    // A last line without its end is different from one with it, if it belongs to a literal block.
+    // In a literal block, a last line without its end differs from one with it.
     return documents && !text.empty() && text.back() != '\n' ? read(text, "", want) : documents;
 }
 
@@ -334,8 +334,8 @@ std::string_view without_byte_order_mark(std::string_view text) {
     return text;
 }
 
-// Faster, and yaml-cpp does not know JSON's surrogate pairs; what is wrong with broken JSON, YAML's reader
-// tells with line and column.
+// This is faster, and yaml-cpp does not read JSON's surrogate pairs. For broken JSON, the YAML reader returns
+// an error with line and column.
 std::optional<Json> read_json(std::string_view text) {
     if (!looks_like_json(text)) return std::nullopt;
     auto json = parse_json(text);

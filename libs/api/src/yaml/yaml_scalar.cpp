@@ -27,7 +27,7 @@ bool is_infinite_or_nan(std::string_view text) {
     return is_one_of(text, {".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN"});
 }
 
-// Takes "0x", "0o", "0b" or the "0" of an octal number off the front.
+// Removes "0x", "0o", "0b" or the "0" of an octal number from the front.
 int take_base(std::string_view& digits) {
     if (!digits.starts_with('0')) return 10;
     const char letter = digits.size() >= 3 ? static_cast<char>(digits[1] | 0x20) : ' ';
@@ -36,7 +36,8 @@ int take_base(std::string_view& digits) {
     return base;
 }
 
-// As Go's strconv.ParseInt and ParseUint with base 0 read it. Beyond int64, and up to uint64, a double.
+// Parses as Go's strconv.ParseInt and ParseUint with base 0. Beyond int64, and up to uint64, it returns a
+// double.
 std::optional<Json> read_integer(std::string_view text) {
     const bool negative = text.starts_with('-');
     if (negative || text.starts_with('+')) text.remove_prefix(1);
@@ -55,7 +56,7 @@ std::optional<Json> read_integer(std::string_view text) {
     return Json(static_cast<double>(magnitude));
 }
 
-// Through JSON, where Kubernetes takes every YAML document, 1.0 and 1e3 are integers.
+// Kubernetes converts every YAML document to JSON, so 1.0 and 1e3 are integers.
 Json from_double(double value) {
     constexpr double exact = 9007199254740992;  // 2^53
     if (std::trunc(value) == value && std::abs(value) <= exact) return static_cast<std::int64_t>(value);

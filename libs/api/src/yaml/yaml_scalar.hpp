@@ -5,13 +5,14 @@
 
 namespace api::yaml {
 
-/// What a plain scalar stands for in Kubernetes' YAML: the rules of go.yaml.in/yaml/v2 (resolve.go), which
-/// sigs.k8s.io/yaml wraps. So y, yes, on, n, no and off are booleans in any of their three cases, integers
-/// may be hexadecimal, octal or binary and have underscores, and timestamps stay strings. Fails on infinities
-/// and NaN, which JSON does not have.
+/// Returns the value of a plain scalar in Kubernetes' YAML, by the rules of go.yaml.in/yaml/v2 (resolve.go),
+/// which sigs.k8s.io/yaml wraps. So y, yes, on, n, no and off are booleans in any of their three cases,
+/// integers may be hexadecimal, octal or binary and have underscores, and timestamps stay strings. Fails on
+/// infinities and NaN, which JSON lacks.
 Result<Json> resolve_plain(std::string_view text);
 
-/// The same for a scalar with an explicit tag, such as "tag:yaml.org,2002:int". Unknown tags make strings.
+/// Returns the value of a scalar with an explicit tag, such as "tag:yaml.org,2002:int". Unknown tags give
+/// strings.
 Result<Json> resolve_tagged(std::string_view tag, std::string_view text);
 
 }  // namespace api::yaml

@@ -1,5 +1,5 @@
-// YAML text out. Not yaml-cpp's emitter: it neither escapes every control character nor quotes all the words
-// that YAML 1.1 takes for booleans.
+// Writes YAML text. yaml-cpp's emitter neither escapes every control character nor quotes all the words that
+// YAML 1.1 reads as booleans.
 #include <algorithm>
 #include <cstdio>
 
@@ -10,10 +10,10 @@
 namespace api {
 namespace {
 
-// Readers look for the colon of a plain "key: value" line only that far (libyaml: 1024 characters).
+// Readers search the colon of a plain "key: value" line only within that many characters (libyaml: 1024).
 constexpr std::size_t max_simple_key = 1000;
 
-// Not to be written as it is, not even in quotes: line breaks that readers fold, and what they refuse.
+// Characters that must be escaped, also in quotes: line breaks that readers fold, and invalid ones.
 bool needs_escape(char32_t c) {
     return utf8::is_control(c) || c == 0x2028 || c == 0x2029 || c == 0xFEFF || c == 0xFFFE || c == 0xFFFF ||
            c == utf8::broken;
@@ -30,8 +30,8 @@ bool is_string_if_plain(std::string_view text) {
     return resolved && resolved->is_string() && text != "<<";
 }
 
-// Conservative: what begins with a digit, a sign or a dot is quoted unless it is clearly a word, so that no
-// reader takes it for a date, a version or a base 60 number.
+// Text that begins with a digit, a sign or a dot is quoted unless it is clearly a word, so that no reader
+// takes it for a date, a version or a base 60 number.
 bool is_safe_plain(std::string_view text) {
     constexpr std::string_view indicators = "-?:,[]{}#&*!|>'\"%@`=.+ ";
     if (text.empty() || indicators.find(text.front()) != std::string_view::npos) return false;
@@ -41,7 +41,7 @@ bool is_safe_plain(std::string_view text) {
     return all_of(text, [](char32_t c) { return !needs_escape(c) && c != 0xA0; }) && is_string_if_plain(text);
 }
 
-// Whether a literal block gives back exactly this text.
+// Returns whether a literal block represents exactly this text.
 bool is_safe_literal(std::string_view text) {
     if (text.find('\n') == text.npos || text.front() == ' ' || text.front() == '\n' || text.front() == '\t')
         return false;
@@ -89,7 +89,7 @@ std::string on_one_line(std::string_view text) {
 
 class Writer {
 public:
-    // At the start of a line, or behind "- ", where the column is `indent` already.
+    // The position is at the start of a line, or after "- ", where the column is `indent` already.
     void write(const Json& value, std::size_t indent) {
         if (value.is_object() && !value.empty())
             write_members(value.members(), indent);

@@ -4,7 +4,8 @@
 
 namespace api::yaml {
 
-/// How many tokens yaml-cpp makes of a text, at most; where lists are nested, more, as it takes longer there.
+/// Returns an upper bound of the number of yaml-cpp's tokens in a text. Nested lists count more, as they take
+/// longer.
 std::size_t count_tokens(std::string_view text);
 
 }  // namespace api::yaml
