@@ -10,8 +10,8 @@ using api::Errc;
 namespace {
 
 // Returns the reports for a row of attempts: r(efused connection), w(arming up), f(orbidden), . (success).
-std::string told(bool tell_first_success, const std::string& attempts) {
-    kube::ErrorTransitions transitions(tell_first_success);
+std::string told(bool report_first_success, const std::string& attempts) {
+    kube::ErrorTransitions transitions(report_first_success);
     std::string all;
     for (const char attempt : attempts) {
         const api::Error error = attempt == 'f'   ? refusal(403, Errc::forbidden)

@@ -86,12 +86,12 @@ TEST_CASE("a key with constant events gets a few reconciles at once, and then on
 }
 
 TEST_CASE("reconciles are shared by cost, not by number", "[kube]") {
-    kube::WorkQueue queue(64, [](const Key& key) { return key.ns == "dear" ? 10 : 1; });
-    add_many(queue, "dear", 100);
+    kube::WorkQueue queue(64, [](const Key& key) { return key.ns == "expensive" ? 10 : 1; });
+    add_many(queue, "expensive", 100);
     add_many(queue, "cheap", 1000);
     const auto count = reconciles_by_namespace(queue, 220);
     CHECK(count.at("cheap") == 200);
-    CHECK(count.at("dear") == 20);
+    CHECK(count.at("expensive") == 20);
 }
 
 TEST_CASE("slow reconciles of one namespace leave slots for others", "[kube]") {
@@ -130,14 +130,14 @@ TEST_CASE("expensive reconciles run side by side up to a limit, wait in turn, an
     kube::WorkQueue queue(64, [](const Key& key) -> std::int64_t {
         switch (key.name.front()) {
             case 'h': return 10'000;
-            case 'd': return kube::WorkQueue::most_of_dear / 2;
+            case 'e': return kube::WorkQueue::most_of_expensive / 2;
             default: return 1;
         }
     });
     const Key huge = {"b", "huge"};
-    for (int i = 0; i < 3; ++i) queue.add({"a", "dear-" + std::to_string(i)}, t0);
+    for (int i = 0; i < 3; ++i) queue.add({"a", "expensive-" + std::to_string(i)}, t0);
     queue.add(huge, t0);
-    for (const char* ns : {"c", "d"}) queue.add({ns, "dear-0"}, t0);
+    for (const char* ns : {"c", "d"}) queue.add({ns, "expensive-0"}, t0);
     queue.add({"e", "cheap"}, t0);
     std::vector<Key> running;
     const auto start_all = [&] {
@@ -151,14 +151,14 @@ TEST_CASE("expensive reconciles run side by side up to a limit, wait in turn, an
     const auto end_all = [&] {
         for (const Key& key : std::exchange(running, {})) queue.done(key, t0);
     };
-    CHECK(start_all() == std::vector<std::string>{"a/dear-0", "e/cheap"});
+    CHECK(start_all() == std::vector<std::string>{"a/expensive-0", "e/cheap"});
     CHECK(queue.is_full());
     end_all();
     CHECK(start_all() == std::vector<std::string>{"b/huge"});
     end_all();
-    CHECK(start_all() == std::vector<std::string>{"c/dear-0", "d/dear-0"});
+    CHECK(start_all() == std::vector<std::string>{"c/expensive-0", "d/expensive-0"});
     end_all();
-    CHECK(start_all() == std::vector<std::string>{"a/dear-1", "a/dear-2"});
+    CHECK(start_all() == std::vector<std::string>{"a/expensive-1", "a/expensive-2"});
 }
 
 TEST_CASE("a deferred reconcile has no cost", "[kube]") {

@@ -140,8 +140,8 @@ TEST_CASE("many connections without a request do not displace clients that send 
         const auto in_use = co_await server.connect();
         const auto first = co_await in_use->ask(request);
         CHECK(status_of(first) == 200);
-        std::vector<test::PeerPtr> crowd;
-        for (int i = 0; i < 100; ++i) crowd.push_back(co_await server.connect());
+        std::vector<test::PeerPtr> many;
+        for (int i = 0; i < 100; ++i) many.push_back(co_await server.connect());
         while (server.stats().accepted < 101) co_await test::let_others_run();
         const auto second = co_await in_use->ask(request);
         CHECK(status_of(second) == 200);
@@ -161,11 +161,11 @@ TEST_CASE("many unfinished first requests displace neither clients in use nor ne
             const auto in_use = co_await server.connect();
             const auto first = co_await in_use->ask(request);
             CHECK(status_of(first) == 200);
-            std::vector<test::PeerPtr> crowd;
+            std::vector<test::PeerPtr> many;
             test::PeerPtr newcomer;
             for (int i = 0; i < 30; ++i) {
-                crowd.push_back(co_await server.connect());
-                co_await crowd.back()->send(beginning);
+                many.push_back(co_await server.connect());
+                co_await many.back()->send(beginning);
                 for (int k = 0; k < 20; ++k) co_await test::let_others_run();
                 if (i == 25) newcomer = co_await server.connect();
             }
@@ -189,13 +189,13 @@ TEST_CASE("connections with only refused requests are closed before one that was
         std::vector<test::PeerPtr> flood;
         for (int i = 0; i < 30; ++i) {
             flood.push_back(co_await server.connect());
-            const auto refused = co_await flood.back()->ask("GET /stranger HTTP/1.1\r\nHost: test\r\n\r\n");
+            const auto refused = co_await flood.back()->ask("GET /not-known HTTP/1.1\r\nHost: test\r\n\r\n");
             CHECK(status_of(refused) == 403);
         }
         const auto second = co_await in_use->ask(request);
         CHECK(status_of(second) == 200);
         // A later refusal does not change that.
-        const auto third = co_await in_use->ask("GET /stranger HTTP/1.1\r\nHost: test\r\n\r\n");
+        const auto third = co_await in_use->ask("GET /not-known HTTP/1.1\r\nHost: test\r\n\r\n");
         CHECK(status_of(third) == 403);
         flood.push_back(co_await server.connect());
         while (server.stats().accepted < 32) co_await test::let_others_run();
@@ -234,7 +234,7 @@ TEST_CASE("connections that are not known do not count as kept connections", "[n
         std::vector<test::PeerPtr> flood;
         for (int i = 0; i < 10; ++i) {
             flood.push_back(co_await server.connect());
-            const auto refused = co_await flood.back()->ask("GET /stranger HTTP/1.1\r\nHost: test\r\n\r\n");
+            const auto refused = co_await flood.back()->ask("GET /not-known HTTP/1.1\r\nHost: test\r\n\r\n");
             CHECK(refused.find("Connection: close") == refused.npos);
         }
         const auto client = co_await server.connect();
@@ -250,8 +250,8 @@ TEST_CASE("many connections without a ClientHello do not displace established on
     server.run([&]() -> net::Task<> {
         const auto in_use = co_await server.connect();
         co_await in_use->ask(request);
-        std::vector<test::PeerPtr> crowd;
-        for (int i = 0; i < 100; ++i) crowd.push_back(co_await test::connect(server.port));
+        std::vector<test::PeerPtr> many;
+        for (int i = 0; i < 100; ++i) many.push_back(co_await test::connect(server.port));
         while (server.stats().accepted < 101) co_await test::let_others_run();
         const auto second = co_await in_use->ask(request);
         CHECK(status_of(second) == 200);
@@ -266,8 +266,8 @@ TEST_CASE("many connections without a ClientHello do not displace those that hav
     TestServer server({.tls = true, .limits = limits});
     server.run([&]() -> net::Task<> {
         const auto newcomer = co_await server.connect();
-        std::vector<test::PeerPtr> crowd;
-        for (int i = 0; i < 100; ++i) crowd.push_back(co_await test::connect(server.port));
+        std::vector<test::PeerPtr> many;
+        for (int i = 0; i < 100; ++i) many.push_back(co_await test::connect(server.port));
         while (server.stats().accepted < 101) co_await test::let_others_run();
         const auto first = co_await newcomer->ask(request);
         CHECK(status_of(first) == 200);
@@ -281,10 +281,10 @@ TEST_CASE("connections that do not read their answers are closed to make room fo
     limits.slow_after = 0ms;
     TestServer server({.limits = limits});
     server.run([&]() -> net::Task<> {
-        std::vector<test::PeerPtr> crowd;
+        std::vector<test::PeerPtr> many;
         for (int i = 0; i < 4; ++i) {
-            crowd.push_back(co_await server.connect());
-            co_await crowd.back()->send("GET /large HTTP/1.1\r\nHost: test\r\n\r\n");
+            many.push_back(co_await server.connect());
+            co_await many.back()->send("GET /large HTTP/1.1\r\nHost: test\r\n\r\n");
         }
         while (server.stats().in_flight > 0 || server.stats().requests < 4) co_await test::let_others_run();
         const auto honest = co_await server.connect();
@@ -315,9 +315,9 @@ TEST_CASE("clients that never finish a handshake do not keep others out", "[net]
     limits.max_connections = 10;
     TestServer server({.tls = true, .limits = limits});
     server.run([&]() -> net::Task<> {
-        std::vector<test::PeerPtr> crowd;
+        std::vector<test::PeerPtr> many;
         for (int round = 0; round < 5; ++round) {
-            for (int i = 0; i < 20; ++i) crowd.push_back(co_await test::connect(server.port));
+            for (int i = 0; i < 20; ++i) many.push_back(co_await test::connect(server.port));
             const auto honest = co_await server.connect();
             const auto response = co_await honest->ask(request);
             CHECK(status_of(response) == 200);

@@ -61,7 +61,7 @@ net::Answer TestServer::answer(net::HttpRequest& request) {
         while (std::chrono::steady_clock::now() < end) {
         }
     }
-    if (request.target == "/stranger") return net::HttpResponse{.status = 403};
+    if (request.target == "/not-known") return net::HttpResponse{.status = 403};
     if (request.target == "/large") return net::HttpResponse{.body = std::string(2'000'000, 'x')};
     if (request.target == "/slow" || request.target == "/hang" || request.target == "/throw-later")
         return answer_later(request);

@@ -26,7 +26,7 @@ struct TestServerOptions {
 
 /// A server on loopback with a loop of its own. Its handler answers /echo with "METHOD target body", /slow
 /// the same but later, /long after 6 ms of work,
-/// /large with two megabytes, /stranger with a 403, after which a connection is not known, /throw and
+/// /large with two megabytes, /not-known with a 403, after which a connection is not known, /throw and
 /// /throw-later with exceptions, and /hang once release() was called.
 class TestServer {
 public:

@@ -134,7 +134,7 @@ TEST_CASE("a TLS connection of records without data ends soon", "[net]") {
     CHECK(pair.status == IoStatus::failed);
     CHECK(pair.stream.flooded());
     CHECK(pair.stream.failure() == "too many TLS records without data");
-    CHECK(flood.size() - pair.unread() <= Stream::most_barren_records * update + Stream::bytes_at_once);
+    CHECK(flood.size() - pair.unread() <= Stream::most_empty_records * update + Stream::bytes_at_once);
     // The error stays.
     CHECK(pair.stream.read(nullptr, 0).status == IoStatus::failed);
 }
@@ -160,7 +160,7 @@ TEST_CASE("a TLS connection of empty records ends soon", "[net]") {
     CHECK(pair.read_all() == 0);
     CHECK(pair.status == IoStatus::failed);
     // By our limit or OpenSSL's, which is lower for empty records in a row.
-    CHECK(flood.size() - pair.unread() <= Stream::most_barren_records * empty + Stream::bytes_at_once);
+    CHECK(flood.size() - pair.unread() <= Stream::most_empty_records * empty + Stream::bytes_at_once);
 }
 
 TEST_CASE("a little data between empty records does not keep the connection", "[net]") {

@@ -46,7 +46,7 @@ void ClockSkew::remember(const Bounds& bounds, SteadyTime now) {
         since_ = now;
     }
     const auto agreed = latest_ ? common(*latest_, bounds) : bounds;
-    // One of the clocks was set: what came before tells nothing any more.
+    // One of the clocks was set: earlier bounds do not hold any more.
     if (!agreed) former_.reset();
     latest_ = agreed.value_or(bounds);
 }

@@ -41,7 +41,8 @@ auto identity_of(const net::ClientConfig& c) {
     return std::tie(c.ca_pem, c.client_cert_pem, c.client_key_pem);
 }
 
-// A key of `extra` as a part of a header's name: what no name may have becomes %XX, as does %.
+// Returns a key of `extra` as a part of a header's name: characters that are invalid in names, and %, become
+// %XX.
 std::string header_part(std::string_view key) {
     static constexpr std::string_view hex = "0123456789ABCDEF";
     static constexpr std::string_view marks = "!#$&'*+-.^_`|~";

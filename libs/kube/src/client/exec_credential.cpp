@@ -14,7 +14,7 @@ constexpr std::string_view pem_begin = "-----BEGIN ";
 
 api::Error wrong(std::string what) { return {.code = api::Errc::invalid, .message = std::move(what)}; }
 
-// A member of the status that is a text, if it is there.
+// Returns a text of the status, if there is one.
 api::Result<std::string> text_of(const Json& status, const char* field) {
     const Json& value = status[field];
     if (!value.is_null() && !value.is_string())

@@ -99,7 +99,7 @@ public:
     void close() override { client_.reset(); }
 
 private:
-    // What the API server has seen of us: two requests with the same one get the same 401.
+    // The credentials as the API server sees them: two requests with the same ones get the same 401.
     struct Identity {
         std::string authorization;
         std::uint64_t reconnects;

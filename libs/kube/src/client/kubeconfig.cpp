@@ -20,7 +20,7 @@ struct Parsed {
     Json root;
 };
 
-// As of Go's decoder: the kind may be missing, and a name may be there once.
+// As in Go's decoder: the kind may be missing, and a name must be unique.
 api::Result<Json> parse(const KubeconfigFile& file) {
     auto root = api::parse_yaml(file.text);
     const auto wrong = [&](const std::string& what) {
@@ -94,7 +94,7 @@ private:
         return "";
     }
 
-    // The member `kind` of the first entry with that name.
+    // Returns the member `kind` of the first entry with that name.
     std::optional<KubeconfigEntry> find(const std::string& list, const std::string& name,
                                         std::string_view kind) const {
         static const Json empty = Json::object();
@@ -148,7 +148,7 @@ private:
         config.port = std::move(url->port);
         config.base_path = std::move(url->path);
         config.tls = url->tls;
-        // The name belongs to the server that it came with.
+        // tls-server-name belongs to the server of the same entry.
         config.server_name = replaced ? "" : cluster.text("tls-server-name");
         if (const std::string proxy = cluster.text("proxy-url"); !proxy.empty()) {
             auto parsed = parse_proxy_url(proxy);
@@ -167,7 +167,7 @@ private:
         return {};
     }
 
-    // What a plugin is shown of the cluster, without the CA.
+    // Returns the part of the cluster that a plugin gets, without the CA.
     Json shown_to_plugin(const KubeconfigEntry& cluster) const {
         const bool replaced = !choice_.server.empty();
         Json shown = Json::object({{"server", replaced ? choice_.server : cluster.text("server")}});
@@ -193,7 +193,7 @@ private:
             return api::invalid("", "--as-group and --as-uid need --as: name the user as well");
         if (config.as.user.empty() && more)
             return user.error("as", "is not set, but as-uid, as-groups or as-user-extra are");
-        // As kubectl: credentials are not for plain text.
+        // As in kubectl: credentials are not sent in plain text.
         if (!config.tls) return {};
         return read_kubeconfig_user(user, shown_to_plugin(cluster), config);
     }

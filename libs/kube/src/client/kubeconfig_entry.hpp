@@ -9,25 +9,25 @@ namespace kube {
 /// A cluster, user or context in a file of a kubeconfig.
 struct KubeconfigEntry {
     const api::Json* value;
-    std::string at;    ///< path of the entry for errors, with a dot behind it: "users[u].user."
-    std::string file;  ///< in which it is; relative paths are relative to its folder
+    std::string at;    ///< path of the entry for errors, with a dot after it: "users[u].user."
+    std::string file;  ///< the file that has it; relative paths are relative to its folder
 
     const api::Json& operator[](std::string_view field) const { return (*value)[field]; }
     std::string text(std::string_view field) const { return std::string((*value)[field].as_string()); }
 
-    /// "FILE: users[u].user.token WHAT"
+    /// Returns the error "FILE: users[u].user.token WHAT".
     api::Error error(std::string_view field, std::string_view what) const;
-    /// The error for a field that must not be there; success if it is not.
+    /// Returns the error for a field that must not be set; success if it is not.
     api::Result<> refuse(std::string_view field, std::string_view why) const;
-    /// True or false; missing is false.
+    /// Reads true or false; absent is false.
     api::Result<bool> flag(std::string_view field) const;
-    /// `field` names a file. `field`-data has the contents in base64 and takes precedence.
+    /// Reads a field that names a file. `field`-data has the contents in base64 and takes precedence.
     api::Result<Material> pem(const std::string& field) const;
     api::Result<Material> file_at(std::string_view field) const;
     std::string resolved(std::string_view path) const;
 };
 
-/// Reads the credentials of a user into `config`. `cluster` is what plugins are shown that want to see it.
+/// Reads the credentials of a user into `config`. `cluster` is the part of the cluster that plugins may get.
 api::Result<> read_kubeconfig_user(const KubeconfigEntry& user, api::Json cluster, ClusterConfig& config);
 
 /// Reads `as`, `as-uid`, `as-groups` and `as-user-extra` of a user.

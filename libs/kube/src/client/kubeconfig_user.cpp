@@ -26,7 +26,7 @@ std::string one_line(std::string_view text) {
     return out;
 }
 
-// The members of `exec`.
+// Reads the members of `exec`.
 class ExecReader {
 public:
     explicit ExecReader(const KubeconfigEntry& user) : exec_{&user["exec"], user.at + "exec.", user.file} {}
@@ -63,7 +63,7 @@ private:
     api::Result<> read_command(ExecPlugin& plugin) const {
         plugin.command = exec_.text("command");
         if (plugin.command.empty()) return exec_.error("command", "is not set");
-        // A path by its folder, a name by the PATH.
+        // Resolves a path relative to its folder, a name by the PATH.
         if (plugin.command.find('/') != std::string::npos) {
             plugin.command = exec_.resolved(plugin.command);
             if (plugin.command.find('/') == std::string::npos) plugin.command.insert(0, "./");
@@ -100,7 +100,7 @@ private:
             plugin.input = ExecPlugin::Input::never;
         else if (mode == "Always")
             plugin.input = ExecPlugin::Input::always;
-        // v1beta1 is older than the field.
+        // v1beta1 lacks the field.
         else if (mode == "IfAvailable" || (mode.empty() && plugin.api_version.ends_with("/v1beta1")))
             plugin.input = ExecPlugin::Input::if_available;
         else
@@ -155,7 +155,7 @@ api::Result<> read_kubeconfig_user(const KubeconfigEntry& user, Json cluster, Cl
     if (auto done = refuse_old_ways(user); !done) return done;
     if (auto done = read_certificate(user, config); !done) return done;
     if (auto done = read_token(user, config); !done) return done;
-    // As in client-go, a plugin runs only where there is nothing else.
+    // As in client-go, a plugin runs only without other credentials.
     if (user["exec"].empty() || !config.token.empty() || !config.client_cert.empty()) return {};
     auto plugin = ExecReader(user).read(std::move(cluster));
     if (!plugin) return plugin.error();

@@ -15,9 +15,9 @@ namespace {
 // Each request takes a connection. Events must leave connections for reconciles.
 constexpr int max_in_flight = 16;
 constexpr std::size_t max_waiting = 1024;
-// So that one whose objects cause many leaves places for those of others.
+// So a namespace with many events leaves places for others.
 constexpr std::size_t max_waiting_of_namespace = max_waiting / 2;
-// Trouble is over after this time without a failure. If every other event fails, it lasts.
+// An error is over after this time without a failure. If every other event fails, it lasts.
 constexpr std::chrono::seconds calm_time{30};
 // Limit of the server's Retry-After. The refused event is dropped anyway.
 constexpr std::chrono::seconds longest_wait{10};

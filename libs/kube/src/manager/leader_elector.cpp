@@ -73,7 +73,7 @@ void LeaderElector::report() {
     }
     if (machine_.holder() != reported_holder_) {
         reported_holder_ = machine_.holder();
-        // `started` tells of the own one.
+        // `started` reports this process's own leadership.
         if (callbacks_.observed && reported_holder_ != identity_) callbacks_.observed(reported_holder_);
     }
 }

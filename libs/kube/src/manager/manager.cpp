@@ -18,7 +18,7 @@ namespace {
 constexpr std::chrono::milliseconds release_time{3'000};
 constexpr std::chrono::milliseconds admin_drain_time{500};
 
-// The other threads, if there are any, are Boost's, and take no signals.
+// Other threads are Boost's, and block signals.
 void ignore_further_signals() {
     sigset_t signals;
     sigemptyset(&signals);

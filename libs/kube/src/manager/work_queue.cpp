@@ -32,7 +32,7 @@ std::optional<api::ObjectKey> WorkQueue::next(SteadyTime now) {
     item.running = true;
     item.cost = cost;
     ++running_;
-    if (cost >= dear) dear_running_ += cost;
+    if (cost >= expensive) expensive_running_ += cost;
     ready_.charge(key->ns, cost);
     return *key;
 }
@@ -40,14 +40,15 @@ std::optional<api::ObjectKey> WorkQueue::next(SteadyTime now) {
 const api::ObjectKey* WorkQueue::take_next(std::int64_t& cost) {
     if (running_ >= slots_) return nullptr;
     const bool last_slots = running_ >= slots_ - slots_ / 8;
-    bool dear_waits = false;
+    bool expensive_waits = false;
     return ready_.pop([&](const api::ObjectKey& key, std::size_t running) {
         if (last_slots && running > 0) return false;
         cost = cost_(key);
-        if (cost < dear) return true;
+        if (cost < expensive) return true;
         // Without this, a very expensive one would wait for ever behind cheaper ones.
-        const bool fits = !dear_waits && (dear_running_ == 0 || dear_running_ + cost <= most_of_dear);
-        dear_waits = !fits;
+        const bool fits =
+            !expensive_waits && (expensive_running_ == 0 || expensive_running_ + cost <= most_of_expensive);
+        expensive_waits = !fits;
         return fits;
     });
 }
@@ -144,7 +145,7 @@ void WorkQueue::stop(Items::value_type& entry) {
     item.running = false;
     --running_;
     full_ = false;
-    if (item.cost >= dear) dear_running_ -= item.cost;
+    if (item.cost >= expensive) expensive_running_ -= item.cost;
     ready_.give_back(entry.first.ns);
 }
 

@@ -12,8 +12,9 @@ class ErrorTransitions {
 public:
     enum class Transition { none, trouble, over };
 
-    /// `tell_first_success`: also report the first success if there was no failure before.
-    explicit ErrorTransitions(bool tell_first_success) : reported_(tell_first_success ? "starting" : "") {}
+    /// `report_first_success`: also report the first success if there was no failure before.
+    explicit ErrorTransitions(bool report_first_success)
+        : reported_(report_first_success ? "starting" : "") {}
 
     /// Call it once per attempt; nullptr means success.
     Transition note(const api::Error* trouble);

@@ -18,7 +18,8 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// How late the end of a program may be noticed that has closed its output before, or left it to a child.
+// The maximum delay until the end of a program is noticed that has closed its output before, or left it to a
+// child.
 constexpr std::chrono::milliseconds tick{5};
 constexpr std::chrono::seconds until_kill{2};
 
@@ -108,7 +109,7 @@ api::Result<pid_t> start(const Program& program, int output) {
     ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     if (!program.shares_stdin)
         ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    // Whatever this process ignores or blocks is no concern of the program.
+    // The program does not inherit the signals that this process ignores or blocks.
     sigset_t none, pipe;
     ::sigemptyset(&none);
     ::sigemptyset(&pipe);
@@ -129,7 +130,7 @@ api::Result<pid_t> start(const Program& program, int output) {
     return pid;
 }
 
-// Appends what there is now. Returns false at the end.
+// Appends the bytes that have arrived. Returns false at the end.
 bool read_available(int fd, std::string& output) {
     std::array<char, 16 * 1024> piece;
     for (;;) {
@@ -137,7 +138,7 @@ bool read_available(int fd, std::string& output) {
         if (count > 0) output.append(piece.data(), static_cast<std::size_t>(count));
         if (count == 0) return false;
         if (count < 0 && errno == EINTR) continue;
-        // One piece at a time: a program without an end to its output must not keep this loop.
+        // One piece at a time: a program with endless output must not keep this loop busy.
         return count > 0 || errno == EAGAIN;
     }
 }
@@ -150,7 +151,7 @@ api::Result<ProgramResult> run_program(const Program& program) {
     if (::pipe2(ends, O_CLOEXEC) != 0) return failure(errno);
     const Descriptor reading(ends[0]);
     Descriptor writing(ends[1]);
-    // Only this end: the program may not expect such an output.
+    // Only this end is non-blocking: the program may not expect a non-blocking output.
     ::fcntl(reading.get(), F_SETFL, O_NONBLOCK);
     const auto pid = start(program, writing.get());
     if (!pid) return pid.error();
@@ -162,7 +163,7 @@ api::Result<ProgramResult> run_program(const Program& program) {
     for (bool open = true;;) {
         pollfd readable = {.fd = open ? reading.get() : -1, .events = POLLIN, .revents = 0};
         ::poll(&readable, 1, static_cast<int>(tick.count()));
-        // Looked at before the last read: what it has written by its end is in the pipe then.
+        // Checked before the last read: at its end, all of the program's output is in the pipe.
         const bool ended = child.ended();
         const std::size_t before = result.output.size();
         open = open && read_available(reading.get(), result.output);

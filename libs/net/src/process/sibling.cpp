@@ -10,7 +10,7 @@
 namespace net {
 namespace {
 
-constexpr int not_found = 127;  // as shells report a command that is not there
+constexpr int not_found = 127;  // as shells report a missing command
 
 std::string folder_of_this_executable() {
     char path[PATH_MAX] = {};

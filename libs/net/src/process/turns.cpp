@@ -21,7 +21,7 @@ struct Turns::Queue {
     std::list<Waiting*> waiting = {};
 };
 
-/// In the list until it gets its turn, or until its wait is cut short.
+/// A member of the list until it gets its turn, or until its wait is cancelled.
 class Turns::Waiting {
 public:
     explicit Waiting(Queue& queue)
@@ -42,7 +42,7 @@ public:
         granted_ = true;
         timer_.cancel();
     }
-    /// Returns whether it is its turn; the caller passes it on.
+    /// Returns whether it has the turn; the caller passes it on.
     bool take() { return std::exchange(granted_, false); }
 
 private:
@@ -78,7 +78,7 @@ Task<Turns::Turn> Turns::next() {
     }
     queue->taken = true;
     Turn turn(queue);
-    // What has come during the one before.
+    // Runs the handlers that became ready during the previous task.
     co_await next_turn();
     co_return turn;
 }

@@ -20,7 +20,7 @@ namespace {
 constexpr milliseconds forever{0};
 constexpr milliseconds linger_time{1'000};
 constexpr milliseconds accept_pause{50};
-constexpr milliseconds fresh_connections_have{1'000};
+constexpr milliseconds first_requests_have{1'000};
 constexpr int accept_batch = 16;
 constexpr std::size_t max_spare_exchanges = 64;
 // One TLS record, and room to detect a header above its limit.
@@ -41,9 +41,9 @@ api::Error cannot_listen(const ServerConfig& config, const boost::system::error_
 
 milliseconds time_in(Phase phase, const ServerLimits& limits) {
     switch (phase) {
-        case Phase::greeting: return limits.handshake_timeout;
+        case Phase::client_hello: return limits.handshake_timeout;
         case Phase::handshake: return limits.handshake_timeout;
-        case Phase::fresh: return limits.idle_timeout;
+        case Phase::first_request: return limits.idle_timeout;
         case Phase::idle: return limits.idle_timeout;
         case Phase::header: return limits.header_timeout;
         case Phase::body: return limits.body_timeout;
@@ -54,12 +54,12 @@ milliseconds time_in(Phase phase, const ServerLimits& limits) {
     return forever;
 }
 
-// Returns whether the client is not known yet, or gets no other response since its connection lingers.
-bool is_stranger(const Connection& connection, Phase phase) {
+// Returns whether the client is not known yet, or its connection closes without another response.
+bool is_unknown(const Connection& connection, Phase phase) {
     switch (phase) {
-        case Phase::greeting:
+        case Phase::client_hello:
         case Phase::handshake:
-        case Phase::fresh:
+        case Phase::first_request:
         case Phase::linger: return true;
         case Phase::header:
         case Phase::body: return !connection.known;
@@ -173,23 +173,23 @@ Connection* ConnectionTable::oldest(std::initializer_list<Phase> phases) {
     return found;
 }
 
-// Returns the oldest connection of a stranger in the phase that has most of them; nullptr if there are none.
+// Returns the oldest connection that is not known in the phase with most of them; nullptr if there are none.
 // So a flood of connections, whichever phase it stops at, evicts its own and not slow clients in other
 // phases.
-Connection* ConnectionTable::oldest_of_the_crowd() {
-    const auto most = std::ranges::max_element(strangers_);
+Connection* ConnectionTable::oldest_unknown() {
+    const auto most = std::ranges::max_element(unknown_);
     if (*most == 0) return nullptr;
-    return &*std::ranges::find(lists_[static_cast<std::size_t>(most - strangers_.begin())], true,
+    return &*std::ranges::find(lists_[static_cast<std::size_t>(most - unknown_.begin())], true,
                                &Connection::counted_);
 }
 
-// Evicts one connection: first a slow one, also one that reads slowly; then a stranger's; then an idle
-// one; then one that is sending its request. A connection whose request is in the handler stays.
+// Evicts one connection: first a slow one, also one that reads slowly; then one that is not known; then an
+// idle one; then one that is sending its request. A connection whose request is in the handler stays.
 bool ConnectionTable::make_room() {
     const auto slow_since = std::chrono::steady_clock::now() - config.limits.slow_after;
-    Connection* chosen =
-        oldest({Phase::greeting, Phase::handshake, Phase::header, Phase::body, Phase::write, Phase::linger});
-    if (!chosen || chosen->entered >= slow_since) chosen = oldest_of_the_crowd();
+    Connection* chosen = oldest(
+        {Phase::client_hello, Phase::handshake, Phase::header, Phase::body, Phase::write, Phase::linger});
+    if (!chosen || chosen->entered >= slow_since) chosen = oldest_unknown();
     if (!chosen) chosen = oldest({Phase::idle});
     if (!chosen) chosen = oldest({Phase::header, Phase::body});
     if (!chosen) return false;
@@ -227,15 +227,15 @@ void ConnectionTable::enter(Connection& connection, Phase phase) {
     list(phase).push_back(connection);
     connection.entered = std::chrono::steady_clock::now();
     connection.phase_ = phase;
-    connection.counted_ = is_stranger(connection, phase);
-    if (connection.counted_) ++strangers_[static_cast<std::size_t>(phase)];
+    connection.counted_ = is_unknown(connection, phase);
+    if (connection.counted_) ++unknown_[static_cast<std::size_t>(phase)];
     const auto ttl = time_to_live_[static_cast<std::size_t>(phase)];
     if (ttl != forever) watch(connection.entered + ttl);
 }
 
 void ConnectionTable::leave(Connection& connection) {
     if (connection.is_linked()) connection.unlink();
-    if (std::exchange(connection.counted_, false)) --strangers_[static_cast<std::size_t>(connection.phase_)];
+    if (std::exchange(connection.counted_, false)) --unknown_[static_cast<std::size_t>(connection.phase_)];
 }
 
 SteadyTime ConnectionTable::deadline_of(Phase phase) const {
@@ -276,12 +276,12 @@ void ConnectionTable::interrupt(Connection& connection, Stop why) {
     // The connection's coroutine frees the bytes as soon as it runs.
     release(connection);
     leave(connection);
-    doomed_.push_back(connection);
+    closing_.push_back(connection);
     --active_;
     connection.wake();
 }
 
-// Any client may make them fail, as often as it likes.
+// Any client can cause these errors, at any rate.
 void ConnectionTable::handshake_failed(const std::string& peer, Rejected rejected, const std::string& why) {
     constexpr std::chrono::minutes between_warnings{1};
     ++stats.handshake_errors;
@@ -356,10 +356,11 @@ void ConnectionTable::start_draining() {
     acceptor_.close(ignored);
     // A new connection has its first request answered; all other idle connections are closed.
     while (!list(Phase::idle).empty()) interrupt(list(Phase::idle).front(), Stop::drained);
-    time_to_live_[static_cast<std::size_t>(Phase::fresh)] = fresh_connections_have;
+    time_to_live_[static_cast<std::size_t>(Phase::first_request)] = first_requests_have;
     const auto now = std::chrono::steady_clock::now();
-    while (deadline_of(Phase::fresh) < now) interrupt(list(Phase::fresh).front(), Stop::drained);
-    watch(deadline_of(Phase::fresh));
+    while (deadline_of(Phase::first_request) < now)
+        interrupt(list(Phase::first_request).front(), Stop::drained);
+    watch(deadline_of(Phase::first_request));
 }
 
 Task<> ConnectionTable::drain(std::shared_ptr<ConnectionTable> core, milliseconds grace) {

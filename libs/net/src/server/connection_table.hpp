@@ -17,9 +17,9 @@
 
 namespace net {
 
-/// What a connection is doing. Each phase but `handler` has a deadline. `greeting`: TLS, before the
-/// ClientHello; `fresh`: idle, not known yet.
-enum class Phase { greeting, handshake, fresh, idle, header, body, handler, write, linger };
+/// What a connection is doing. Each phase but `handler` has a deadline. `client_hello`: TLS, before the
+/// ClientHello; `first_request`: idle, not known yet.
+enum class Phase { client_hello, handshake, first_request, idle, header, body, handler, write, linger };
 inline constexpr std::size_t phase_count = 9;
 
 /// Why a connection must end.
@@ -43,8 +43,8 @@ protected:
 
 private:
     friend class ConnectionTable;
-    Phase phase_ = Phase::greeting;
-    bool counted_ = false;  ///< counted in `strangers_`, for that phase
+    Phase phase_ = Phase::client_hello;
+    bool counted_ = false;  ///< counted in `unknown_`, for that phase
     /// Wakes the connection's coroutine, which then checks `stop`.
     virtual void wake() = 0;
 };
@@ -63,7 +63,7 @@ public:
     // Called by connections.
     void opened(Connection& connection);
     void become_known(Connection& connection);
-    /// Returns whether more connections are known than are to be kept.
+    /// Returns whether there are more known connections than the server keeps.
     bool keeps_too_many() const {
         return config.limits.kept_connections > 0 && known_ > config.limits.kept_connections;
     }
@@ -96,7 +96,7 @@ private:
     void interrupt(Connection& connection, Stop why);
     void leave(Connection& connection);
     Connection* oldest(std::initializer_list<Phase> phases);
-    Connection* oldest_of_the_crowd();
+    Connection* oldest_unknown();
     bool make_room();
     bool make_room_for_bytes(const Connection& who_needs_it);
     /// Returns false if the process is out of file descriptors or memory.
@@ -110,9 +110,9 @@ private:
     SteadyTime watched_ = SteadyTime::max();
     std::array<std::chrono::milliseconds, phase_count> time_to_live_;
     std::array<List, phase_count> lists_ = {};
-    std::array<std::size_t, phase_count> strangers_ = {};  ///< connections of each list that are not known
-    List doomed_ = {};                                     ///< connections that must end
-    std::size_t active_ = 0;                               ///< connections that are not in `doomed_`
+    std::array<std::size_t, phase_count> unknown_ = {};  ///< connections of each list that are not known
+    List closing_ = {};                                  ///< connections that must end
+    std::size_t active_ = 0;                             ///< connections that are not in `closing_`
     std::size_t known_ = 0;
     std::size_t held_bytes_ = 0;
     bool out_of_descriptors_ = false;

@@ -74,7 +74,7 @@ Task<bool> Session::shake_hands() {
     auto ssl = core_->config.tls->impl().new_connection();
     if (!ssl) co_return false;
     stream_.start_tls(std::move(ssl));
-    core_->enter(*this, Phase::greeting);
+    core_->enter(*this, Phase::client_hello);
     bool greeted = false;
     for (;;) {
         const auto io = stream_.handshake();
@@ -109,7 +109,7 @@ Task<> Session::run() {
         if (!has_unread() && !stream_.has_buffered()) {
             in_a_row = 0;
             finish_request();
-            core_->enter(*this, known ? Phase::idle : Phase::fresh);
+            core_->enter(*this, known ? Phase::idle : Phase::first_request);
             if (core_->draining && served && !has_anything()) co_return;
             co_await stream_.wait(IoStatus::want_read);
             // A request that arrived just before the drain is still answered.

@@ -4,7 +4,7 @@
 
 namespace net {
 
-/// As net/source_rate.hpp has it.
+/// Returns the source of net/source_rate.hpp.
 std::uint64_t source_of(const boost::asio::ip::address& address);
 
 }  // namespace net

@@ -8,7 +8,7 @@
 namespace net {
 namespace {
 
-// Between two looks at all sources, so that a flood of them does not cost a look each.
+// The pause between two walks over all sources, so that a flood of them does not cost a walk each.
 constexpr std::chrono::seconds between_looks{1};
 
 }  // namespace

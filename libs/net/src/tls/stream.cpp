@@ -18,8 +18,8 @@ void forget_errors() {
     errno = 0;
 }
 
-// An alert of the peer about the certificate that it was shown (RFC 8446, section 6.2). Go's clients send
-// bad_certificate for whatever is wrong with it.
+// An alert of the peer about the certificate that it received (RFC 8446, section 6.2). Go's clients send
+// bad_certificate for any error of it.
 bool is_about_certificate(int reason) {
     switch (reason - SSL_AD_REASON_OFFSET) {
         case SSL_AD_BAD_CERTIFICATE:
@@ -89,7 +89,7 @@ ssize_t Stream::receive(char* data, std::size_t size) {
 
 void Stream::count_record() {
     --records_left_;
-    ++barren_records_;
+    ++empty_records_;
 }
 
 void Stream::start_tls(SslPtr ssl) {
@@ -118,9 +118,9 @@ Io Stream::read(char* data, std::size_t size) {
         std::size_t count = 0;
         const int result = SSL_read_ex(ssl_.get(), data, size, &count);
         if (result != 1) return unless_flooded(outcome(result));
-        // One for the record of these bytes, and the records that the bytes make up for.
-        const auto fertile = 1 + static_cast<std::int64_t>(count) / bytes_per_barren_record;
-        barren_records_ = std::max<std::int64_t>(barren_records_ - fertile, 0);
+        // One for the record of these bytes, and those that the bytes allow in addition.
+        const auto allowed = 1 + static_cast<std::int64_t>(count) / bytes_per_empty_record;
+        empty_records_ = std::max<std::int64_t>(empty_records_ - allowed, 0);
         return unless_flooded({IoStatus::done, count});
     }
     const auto count = receive(data, size);
@@ -131,7 +131,7 @@ Io Stream::read(char* data, std::size_t size) {
 
 // If the connection has failed by itself, that failure is reported.
 Io Stream::unless_flooded(Io io) {
-    if (barren_records_ <= most_barren_records || io.status == IoStatus::failed) return io;
+    if (empty_records_ <= most_empty_records || io.status == IoStatus::failed) return io;
     flooded_ = true;
     return fail("too many TLS records without data");
 }

@@ -29,7 +29,7 @@ struct Io {
     std::size_t bytes = 0;
 };
 
-/// Whose certificate a handshake has failed for: this program's, which the peer does not accept, or the
+/// The certificate that a handshake failed for: this program's, which the peer does not accept, or the
 /// peer's.
 enum class Rejected { none, own, peers };
 
@@ -50,10 +50,10 @@ public:
     /// Most bytes that one call takes from the socket of a TLS connection. OpenSSL decrypts them without a
     /// pause.
     static constexpr std::size_t bytes_at_once = 4 * 1024;
-    /// Limit of TLS records without data, including those of the handshake. Each `bytes_per_barren_record`
+    /// Limit of TLS records without data, including those of the handshake. Each `bytes_per_empty_record`
     /// bytes of data allow another one.
-    static constexpr std::int64_t most_barren_records = 64;
-    static constexpr std::int64_t bytes_per_barren_record = 1024;
+    static constexpr std::int64_t most_empty_records = 64;
+    static constexpr std::int64_t bytes_per_empty_record = 1024;
 
     explicit Stream(Socket socket) : socket_(std::move(socket)) {}
     ~Stream() { close(); }
@@ -143,7 +143,7 @@ private:
     bool flooded_ = false;
     std::int64_t bytes_left_ = bytes_per_turn;  ///< in this turn, as `records_left_`
     int records_left_ = records_per_turn;
-    std::int64_t barren_records_ = 0;
+    std::int64_t empty_records_ = 0;
     std::string failure_ = {};
     Rejected rejected_ = Rejected::none;
 };

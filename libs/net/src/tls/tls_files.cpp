@@ -84,10 +84,10 @@ api::Result<bool> TlsFileWatcher::poll() {
     if (!identity) {
         // The cause of a failed read may end without a change of the stamps, so read again at the next poll.
         stamps_.clear();
-        if (identity.error().message == std::exchange(told_, identity.error().message)) return false;
+        if (identity.error().message == std::exchange(reported_, identity.error().message)) return false;
         return identity.error();
     }
-    told_.clear();
+    reported_.clear();
     if (same(*identity, seen_)) return false;
     seen_ = std::move(*identity);
     if (auto replaced = tls_->replace(seen_); !replaced) return in_terms_of_files(replaced.error(), files_);

@@ -6,27 +6,27 @@
 
 namespace kube {
 
-/// What an answer of the API server tells about its clock.
+/// The times of an answer of the API server, for an estimate of its clock.
 struct DatedAnswer {
     std::string_view date = {};  ///< the header of that name
     SteadyTime came = {};
-    MicroTime wall = {};  ///< our wall clock when it came
+    MicroTime wall = {};  ///< our wall clock at the arrival of the answer
     SteadyTime::duration round_trip = {};
 };
 
-/// How far our wall clock is ahead of the API server's; negative where it is behind. A `Date` is cut to whole
-/// seconds and was written at some moment of the round trip: each answer gives a lower and an upper bound,
-/// and the bounds of the last one to two minutes count together. No I/O, no clock of its own.
+/// Estimates how far our wall clock is ahead of the API server's; negative: behind. A `Date` is cut to whole
+/// seconds and was written at some moment of the round trip. So each answer gives a lower and an upper bound.
+/// The bounds of the last one to two minutes count together. Without I/O and without a clock.
 class ClockSkew {
 public:
     using Duration = std::chrono::microseconds;
 
-    /// Answers that took longer are not looked at: they bound too little.
+    /// Answers with a longer round trip are ignored: their bounds are too far apart.
     static constexpr std::chrono::seconds longest_round_trip{1};
-    /// Of either sign; more than that, for as long as `lasting`, is worth a warning.
+    /// A skew of either sign above this, for as long as `lasting`, is worth a warning.
     static constexpr std::chrono::seconds tolerated{5};
     static constexpr std::chrono::seconds lasting{60};
-    /// Bounds are forgotten one to two of these after they came.
+    /// Bounds are forgotten one to two of these after their answer.
     static constexpr std::chrono::seconds remembered_for{60};
 
     enum class Transition {
@@ -34,10 +34,11 @@ public:
         skewed,  ///< reported once
         over     ///< only after `skewed`
     };
-    /// To be called with each answer, in their order. A header that is no date is none.
+    /// Takes an answer. Call it in order. Ignores a header that is no date.
     Transition note(const DatedAnswer& answer);
 
-    /// The smallest skew, of either sign, that agrees with the answers; 0 before the first one.
+    /// Returns the smallest skew, of either sign, that is consistent with the answers; 0 before the first
+    /// one.
     Duration estimate() const;
 
 private:

@@ -20,7 +20,7 @@ struct Material {
     bool empty() const { return text.empty() && file.empty(); }
 };
 
-/// On behalf of which user to act; the credentials need the permission to impersonate.
+/// The user to impersonate; the credentials need the permission to do so.
 struct Impersonation {
     std::string user = {};  ///< empty: none, and neither are the others
     std::string uid = {};
@@ -41,7 +41,7 @@ struct ClusterConfig {
     Material client_cert = {};
     Material client_key = {};
     Material token = {};
-    std::optional<ExecPlugin> exec = {};  ///< only without the above
+    std::optional<ExecPlugin> exec = {};  ///< only without the credentials above
     Impersonation as = {};
     std::string ns = {};  ///< namespace of the context or of the own pod; empty: not set
     /// For log lines: "kubeconfig /x, context \"y\"" or "in-cluster service account".
@@ -53,9 +53,9 @@ using ReadFile = std::function<api::Result<std::string>(const std::string& path)
 /// Returns the value of an environment variable; "" if it is not set.
 using ReadEnv = std::function<std::string(const char* name)>;
 
-/// Returns the cluster and the user of the current context, for servers: refuses a user whose credentials a
-/// program gives. `file` is the file's name in errors; relative paths are relative to its folder. Errors name
-/// the file and the field and say how to fix it. They never contain a token or key.
+/// Returns the cluster and the user of the current context, for servers. Refuses a user with a credential
+/// plugin. `file` is the file's name in errors; relative paths are relative to its folder. Errors name the
+/// file and the field and say how to fix it. They never contain a token or key.
 api::Result<ClusterConfig> parse_kubeconfig(std::string_view yaml, const std::string& file);
 api::Result<ClusterConfig> load_kubeconfig(const std::string& file);
 

@@ -8,10 +8,10 @@
 
 namespace kube {
 
-/// What a program must be able to do for the plugins of a kubeconfig. Servers have none.
+/// The functions of a program that can run the plugins of a kubeconfig. Servers have none.
 struct PluginHost {
-    /// Runs the plugin with `info` as KUBERNETES_EXEC_INFO and returns what it has printed. Blocks. Fails
-    /// with `not_found` if there is no such command. Errors complete a sentence that begins with the command.
+    /// Runs the plugin with `info` as KUBERNETES_EXEC_INFO and returns its output. Blocks. Fails with
+    /// `not_found` if there is no such command. Errors complete a sentence that begins with the command.
     std::function<api::Result<std::string>(const ExecPlugin& plugin, const std::string& info,
                                            bool interactive)>
         run = {};
@@ -19,7 +19,7 @@ struct PluginHost {
     std::function<MicroTime()> wall = {};
 };
 
-/// A plugin and what it gave last. It runs only when it is needed.
+/// A plugin and its latest credentials. It runs only when credentials are needed.
 class CredentialPlugin {
 public:
     CredentialPlugin(ExecPlugin plugin, PluginHost host)
@@ -30,10 +30,10 @@ public:
     /// Runs the plugin, however long that takes. Fails with `invalid`, and names the command; then there are
     /// no credentials.
     api::Result<> run(std::string_view ca_pem);
-    /// The API server has refused the current credentials.
+    /// Discards the credentials, which the API server has refused.
     void reject() { current_.reset(); }
 
-    /// What the last run gave, though it may have expired; empty without one. Never log it.
+    /// Returns the credentials of the last run, perhaps expired; empty without one. Never log them.
     const ExecCredential& current() const;
 
 private:

@@ -8,11 +8,11 @@
 
 namespace kube {
 
-/// The current certificates and tokens of a ClusterConfig. Its files may be replaced at any time; a plugin
-/// runs when what it gave has expired.
+/// The current certificates and tokens of a ClusterConfig. Its files may be replaced at any time. A plugin
+/// runs when its credentials have expired.
 class Credentials {
 public:
-    /// Maximum age of what was read from files. The kubelet rotates them hours before they expire.
+    /// Maximum age of values read from files. The kubelet rotates the files hours before they expire.
     static constexpr std::chrono::seconds max_age{30};
 
     /// `plugins` is needed for a config with `exec` only.
@@ -25,8 +25,8 @@ public:
     /// The same at once, after the API server has refused the credentials; runs the plugin as well.
     api::Result<Outcome> renew(SteadyTime now);
 
-    /// Returns why there are no credentials to send: the plugin has failed, and what it gave before is not
-    /// usable any more. Requests without them would get an answer that misleads.
+    /// Returns why there are no credentials to send: the plugin has failed, and its former credentials are no
+    /// longer valid. A request without credentials would get a misleading answer.
     const std::optional<api::Error>& missing() const { return missing_; }
 
     /// "Bearer ..."; empty without a token. Never log it.

@@ -9,11 +9,10 @@
 #include "api/time.hpp"
 
 /// The protocol client.authentication.k8s.io, v1 and v1beta1, as values and texts: a user of a kubeconfig
-/// names a program that prints credentials. The facts are those of kubernetes/client-go,
-/// plugin/pkg/client/auth/exec.
+/// names a program that prints credentials. Source: kubernetes/client-go, plugin/pkg/client/auth/exec.
 namespace kube {
 
-/// How a user's entry in a kubeconfig says to run the program.
+/// The command of a user's entry in a kubeconfig.
 struct ExecPlugin {
     /// Whether it gets the standard input of the user's terminal.
     enum class Input { never, if_available, always };
@@ -24,11 +23,11 @@ struct ExecPlugin {
     std::vector<std::pair<std::string, std::string>> env = {};  ///< beside that of this process
     Input input = Input::never;
     std::string install_hint = {};  ///< for users; without control characters
-    /// `spec.cluster` of encode_exec_info() but for the CA; null: the program is not shown it.
+    /// `spec.cluster` of encode_exec_info() without the CA; null: the program does not get it.
     api::Json cluster = {};
 };
 
-/// What the program has given: a token, or a certificate with its key, or both.
+/// The credentials of the program: a token, or a certificate with its key, or both.
 struct ExecCredential {
     std::string token = {};
     std::string cert_pem = {};
@@ -39,8 +38,8 @@ struct ExecCredential {
 /// Returns the text of the variable KUBERNETES_EXEC_INFO. `interactive`: the program gets a terminal.
 std::string encode_exec_info(const ExecPlugin& plugin, std::string_view ca_pem, bool interactive);
 
-/// Reads what the program has printed, in JSON or YAML. The error completes a sentence that begins with the
-/// program's name, and contains nothing of the text.
+/// Reads the program's output, in JSON or YAML. The error completes a sentence that begins with the program's
+/// name, and contains no part of the text.
 api::Result<ExecCredential> decode_exec_credential(std::string_view output, const ExecPlugin& plugin);
 
 }  // namespace kube

@@ -26,7 +26,7 @@ struct HttpsApiServerOptions {
     std::function<void(std::string_view verb, const std::string& resource, int status)> on_answer = {};
     /// Called if a permission is missing.
     std::function<void(const api::Error& error)> on_forbidden = {};
-    /// Every answer with a `Date` header.
+    /// Called for every answer with a `Date` header.
     std::function<void(const DatedAnswer& answer)> on_dated_answer = {};
 };
 

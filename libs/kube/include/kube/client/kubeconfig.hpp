@@ -14,8 +14,8 @@ struct KubeconfigFile {
     std::string text = {};
 };
 
-/// Which entries to use, and what replaces their values: kubectl's options of these names. Empty: as the
-/// files say.
+/// The entries to use, and replacements of their values: kubectl's options of these names. Empty: as in the
+/// files.
 struct KubeconfigChoice {
     std::string context = {};
     std::string cluster = {};
@@ -27,9 +27,10 @@ struct KubeconfigChoice {
     std::vector<std::string> as_groups = {};
 };
 
-/// Merges the files as kubectl does: of entries with the same name, and of current-contexts, that of the
-/// first file counts. Over plain HTTP a user's credentials are not used. nullopt: nothing chooses a cluster.
-/// Errors name file and field, or the option, and say how to fix it; they never contain a token or key.
+/// Merges the files as kubectl does: of entries with the same name, and of current-contexts, the first file's
+/// counts. Over plain HTTP a user's credentials are not used. nullopt: neither files nor options name a
+/// cluster. Errors name file and field, or the option, and say how to fix it; they never contain a token or
+/// key.
 api::Result<std::optional<ClusterConfig>> merge_kubeconfigs(std::span<const KubeconfigFile> files,
                                                             const KubeconfigChoice& choice = {});
 

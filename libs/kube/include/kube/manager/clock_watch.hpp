@@ -5,9 +5,9 @@
 
 namespace kube {
 
-/// Tells metrics, and once in the log, how far our wall clock is from the API server's: times that the API
-/// server writes are compared with it. Log and metrics must outlive it, and it the last exposition. Thread
-/// rule: one thread.
+/// Exports the difference between our wall clock and the API server's, and logs it once: times that the API
+/// server writes are compared with our clock. Log and metrics must outlive it, and it the last exposition.
+/// Thread rule: one thread.
 class ClockWatch {
 public:
     ClockWatch(net::Log& log, net::Metrics& metrics);

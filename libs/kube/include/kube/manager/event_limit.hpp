@@ -9,17 +9,17 @@
 namespace kube {
 
 /// Limits how often events start reconciles of one object: some reconciles in a row, then one per the time
-/// that each is worth. So one object takes only a small share of the event loop and of the API server. Each
-/// key has a token bucket of time. Thread rule: one thread.
+/// that it costs. So one object takes only a small share of the event loop and of the API server. Each key
+/// has a token bucket of time. Thread rule: one thread.
 class EventLimit {
 public:
     using Duration = std::chrono::milliseconds;
-    /// What a usual reconcile is worth.
+    /// The time that a usual reconcile costs.
     static constexpr Duration usual{1000};
-    /// What one unit of cost is worth, if that is more in sum. A unit is about a millisecond of the event
-    /// loop.
+    /// The time that one unit of cost adds, if that is more in sum. A unit is about a millisecond of the
+    /// event loop.
     static constexpr Duration per_cost{20};
-    /// What reconciles in a row may be worth together.
+    /// The maximum time of reconciles in a row.
     static constexpr Duration in_a_row{10'000};
 
     /// Records a reconcile that has ended.

@@ -67,7 +67,7 @@ struct EventCallbacks {
     std::function<void(const Regarding& regarding, const EventText& text, const api::Error& error)> dropped =
         {};
     /// Called once with the error when events cannot be stored, and with nullptr when they can again. Expired
-    /// events and namespaces that are being deleted are no trouble.
+    /// events and namespaces that are being deleted do not count as errors.
     std::function<void(const api::Error* trouble)> trouble = {};
 };
 

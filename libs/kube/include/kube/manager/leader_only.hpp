@@ -5,8 +5,8 @@
 
 namespace kube {
 
-/// Lets writes through only while `leading` says so. A process that was stopped and wakes up as a former
-/// leader would otherwise finish its passes; preconditions make that harmless, this makes it rare.
+/// Sends writes only while `leading` returns true. A process that was stopped and continues as a former
+/// leader would otherwise finish its reconciles. Preconditions make that harmless; this makes it rare.
 class LeaderOnly final : public kube::ApiServer {
 public:
     LeaderOnly(kube::ApiServer& server, std::function<bool()> leading)

@@ -23,10 +23,10 @@ class WorkQueue {
 public:
     static constexpr std::chrono::seconds first_backoff{1};
     static constexpr std::chrono::seconds max_backoff{5 * 60};
-    /// From this cost on a reconcile is expensive. Expensive ones run side by side only up to a cost of
-    /// `most_of_dear` in sum, since each holds the event loop and memory for a while.
-    static constexpr std::int64_t dear = 4;
-    static constexpr std::int64_t most_of_dear = 192;
+    /// A reconcile is expensive from this cost on. Expensive ones run side by side only up to a cost of
+    /// `most_of_expensive` in sum, since each holds the event loop and memory for a while.
+    static constexpr std::int64_t expensive = 4;
+    static constexpr std::int64_t most_of_expensive = 192;
 
     /// Returns the cost of the reconcile of an object, in units of a usual one. Called before the reconcile
     /// starts.
@@ -111,7 +111,7 @@ private:
     FairQueue ready_;
     EventLimit events_;
     bool full_ = false;
-    std::int64_t dear_running_ = 0;
+    std::int64_t expensive_running_ = 0;
     Timers timers_;
     std::uint64_t timers_made_ = 0;
     std::size_t running_ = 0;

@@ -19,9 +19,8 @@ class ErrorTransitions;
 /// and clock must outlive it. Thread rule: the executor of run().
 class Reflector {
 public:
-    /// Called when the reflector begins or stops to work. Also called after it has failed a few times for
-    /// another reason than before; all transient errors count as one reason. `trouble` is nullptr while it
-    /// works.
+    /// Called when the reflector begins or ceases to work. Also called after it has failed a few times with
+    /// another error than before; all transient errors count as one. `trouble` is nullptr while it works.
     using OnChange = std::function<void(const Scope& scope, const api::Error* trouble)>;
 
     /// Counts closed streams. An API server ends each after some minutes, which is `ended`. `broken` counts
@@ -60,8 +59,8 @@ private:
     std::unique_ptr<ErrorTransitions> transitions_;
 };
 
-/// Returns a short reason for each first list that is still missing. A forbidden list is not waited for if
-/// another namespace has given its list of the same kind. Otherwise the removal of the role in one namespace
+/// Returns a short reason for each first list that is still missing. A forbidden list does not count if the
+/// list of another namespace of the same kind succeeded. Otherwise the removal of the role in one namespace
 /// would stop the work in all others.
 std::vector<std::string> unsynced(std::span<const Reflector* const> reflectors);
 

@@ -40,8 +40,8 @@ public:
         std::uint32_t listing_ = 0;  // number of the last list that contained it
     };
 
-    /// Extracts the facts. May reduce the object to the parts worth storing; null stores no bytes. Returns
-    /// nullopt to skip the object.
+    /// Returns the index of an object. May reduce the object to the parts worth storing; null stores no
+    /// bytes. Returns nullopt to skip the object.
     using Transform = std::function<std::optional<Index>(api::Json& object)>;
     /// Called for each change. `before` is nullptr for a new object, `after` for a removed one. Both are set
     /// with different uids if the object was replaced unseen. The pointers are valid during the call, the

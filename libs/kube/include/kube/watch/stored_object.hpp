@@ -6,7 +6,7 @@
 
 namespace kube {
 
-/// The parts of an object that a store keeps beside its facts, in one allocation. With hundreds of thousands
+/// The parts of an object that a store keeps beside its index, in one allocation. With hundreds of thousands
 /// of objects, many small allocations would cost more than the bytes.
 class StoredObject {
 public:

@@ -16,8 +16,8 @@ struct Scope {
     std::string ns = {};  ///< empty: all namespaces
     std::string label_selector = {};
     bool metadata_only = false;  ///< objects come as PartialObjectMetadata
-    /// Paths that the sink does not need, as for decode_watch_line(). Pages of a list have them nevertheless.
-    /// The texts must outlive the watch.
+    /// Paths that the sink does not need, as for decode_watch_line(). Pages of a list contain them all the
+    /// same. The texts must outlive the watch.
     api::JsonPaths omit = {};
 };
 
@@ -28,7 +28,7 @@ std::string to_string(const Scope& scope);
 class Sink {
 public:
     virtual ~Sink() = default;
-    /// A complete list follows as calls of upsert(), and then synced(). If the list breaks off, listing() is
+    /// The calls of upsert() until synced() are a complete list. If the list is interrupted, listing() is
     /// called again.
     virtual void listing() = 0;
     /// `size` is the size of the object's text from the API server, in bytes.

@@ -8,9 +8,9 @@
 
 namespace net {
 
-/// Lets long pieces of work go on one at a time, in the order in which they asked, and before each of them
-/// everything else that is ready: however many there are, what is short waits for one or two of them. Thread
-/// rule: one thread, the one that runs the executor. May be destroyed while some wait: those never go on.
+/// Runs long tasks one at a time, in the order of their requests. Before each of them, every other handler
+/// that is ready runs. So a short task waits for one or two long ones, however many there are. Thread rule:
+/// one thread, the one that runs the executor. May be destroyed while tasks wait; these never continue.
 class Turns {
     struct Queue;
     class Waiting;
@@ -21,7 +21,7 @@ public:
     Turns(const Turns&) = delete;
     Turns& operator=(const Turns&) = delete;
 
-    /// The next one comes when it is destroyed.
+    /// The next task gets its turn when this is destroyed.
     class Turn {
     public:
         explicit Turn(std::shared_ptr<Queue> queue) : queue_(std::move(queue)) {}
@@ -35,7 +35,7 @@ public:
 
     /// Throws when the wait is cancelled.
     Task<Turn> next();
-    /// How many wait.
+    /// Returns the number of waiting tasks.
     std::size_t waiting() const;
 
 private:

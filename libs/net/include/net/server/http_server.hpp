@@ -50,8 +50,8 @@ struct ServerLimits {
     /// A connection that needs longer for its handshake, its request or for reading a response is closed
     /// first at a limit.
     std::chrono::milliseconds slow_after{1'000};
-    /// New connections a second from one IP address (of IPv6 from one /64), and how many at once after a
-    /// pause. Others are closed before their handshake. 0: any number.
+    /// New connections per second from one IP address (of IPv6 from one /64), and the number at once after a
+    /// pause. Others are closed before their handshake. 0: no limit.
     double connections_per_source = 0;
     int connections_at_once = 50;
 
@@ -64,7 +64,7 @@ struct ServerLimits {
 /// the status, and closes the connection where it has to. `text` says why.
 using Refuse = std::function<HttpResponse(int status, std::string_view text)>;
 
-/// Returns whether a response of the handler shows that the client is one of those that the server is for.
+/// Returns whether a response of the handler shows that the server's clients include this one.
 using IsToKnown = std::function<bool(const HttpResponse&)>;
 
 struct ServerConfig {
@@ -74,7 +74,8 @@ struct ServerConfig {
     bool share_port = false;        ///< SO_REUSEPORT, for one server per thread on the same port
     ServerLimits limits = {};
     Refuse refuse = {};  ///< empty: plain text
-    /// After such a response a connection is known. Others make room before it. Empty: after any response.
+    /// After such a response a connection is known. Connections that are not known are closed first at a
+    /// limit. Empty: after any response.
     IsToKnown is_to_known = {};
 };
 

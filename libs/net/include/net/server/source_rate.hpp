@@ -8,11 +8,12 @@
 namespace net {
 
 /// Returns a number for the clients that share an IP address: of IPv6 its first 64 bits, since one machine
-/// has as many addresses as it likes below them. 0 if the text is no address.
+/// has any number of addresses below them. 0 if the text is no address.
 std::uint64_t source_of(const std::string& address);
 
-/// Gives each source so many permits a second, and saves up `burst` of them. Memory is held only for sources
-/// that lack some. Beyond `most_sources` at a time, further ones are not limited. Thread rule: one thread.
+/// Gives each source a number of permits per second, and saves up to `burst` of them. Uses memory only for
+/// sources that lack some. Beyond `most_sources` at a time, further ones are not limited. Thread rule: one
+/// thread.
 class SourceRate {
 public:
     using Time = std::chrono::steady_clock::time_point;
@@ -30,7 +31,7 @@ private:
 
     std::chrono::steady_clock::duration period_;
     std::chrono::steady_clock::duration saved_;
-    std::unordered_map<std::uint64_t, Time> full_at_ = {};  // when a source lacks no permit any more
+    std::unordered_map<std::uint64_t, Time> full_at_ = {};  // when the source has all its permits again
     Time looked_at_ = {};
 };
 

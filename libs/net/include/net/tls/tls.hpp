@@ -62,8 +62,8 @@ public:
 private:
     TlsFiles files_ = {};
     std::shared_ptr<Tls> tls_ = {};
-    std::string stamps_ = {};  ///< inode, size and times of each file at the last poll; empty: read again
-    std::string told_ = {};    ///< the last error of reading them
+    std::string stamps_ = {};    ///< inode, size and times of each file at the last poll; empty: read again
+    std::string reported_ = {};  ///< the last error of reading them
     TlsIdentity seen_ = {};
 };
 
