@@ -2,7 +2,7 @@
 
 namespace runtime {
 
-// Each is in the folder of its name, libs/runtime/src/plugins/<name>.
+// Each is in the folder libs/runtime/src/plugins/<name>.
 std::unique_ptr<Plugin> make_plain_ml();
 std::unique_ptr<Plugin> make_torch();
 std::unique_ptr<Plugin> make_jax();
@@ -24,14 +24,14 @@ Pipeline make_pipeline(const Features& features) {
     list.push_back(make_jax());
     list.push_back(make_xgboost());
     list.push_back(make_initializers());
-    // Its own hook runs after all frameworks'; its ConfigMap precedes the objects of those below.
+    // Its hook runs after all frameworks'; its ConfigMap comes before the objects of those below.
     if (features.status_server) list.push_back(make_status(*features.status_server));
     list.push_back(make_mpi());
     list.push_back(make_flux());
-    // Of these one at most: they exclude each other.
+    // At most one of these is on: they exclude each other.
     list.push_back(make_coscheduling());
     list.push_back(make_volcano());
-    // Last: every other object must exist before the Pods that mount it or are scheduled by it.
+    // Last: the other objects must exist before the Pods that mount them or are scheduled by them.
     list.push_back(make_job_set());
     return list;
 }

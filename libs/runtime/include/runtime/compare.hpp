@@ -6,24 +6,24 @@
 
 namespace runtime {
 
-/// Whether applying `desired` would change nothing: every value of it is in `live`, which may have more
-/// members (defaults, other managers' fields). Quantities count by value; an empty value is contained in an
-/// absent one, but for objects whose being there says something, as below. Lists must agree in length and
-/// order, but for owner references, of which there may be more.
+/// Returns whether applying `desired` would change nothing: `live` contains every value of it, and may have
+/// more members (defaults, other managers' fields). Quantities are compared by value. An absent member
+/// contains an empty value, except objects whose presence has a meaning, as below. Lists must be equal in
+/// length and order, except owner references, of which there may be more.
 bool is_contained(const api::Json& desired, const api::Json& live);
 
-/// Whether two trees mean the same to the API server: absent, null and [] are alike, and so is {} where Go's
-/// types have a map or a struct, but not where they have a pointer (`emptyDir: {}`, `namespaceSelector: {}`);
-/// quantities count by value; the order of lists matters.
+/// Returns whether two trees have the same meaning to the API server: absent, null and [] are alike, and so
+/// is {} if Go's types have a map or a struct there, but not a pointer (`emptyDir: {}`, `namespaceSelector:
+/// {}`). Quantities are compared by value; the order of lists matters.
 bool is_equivalent(const api::Json& left, const api::Json& right);
 
-/// Of two objects, whatever their members of these names are.
+/// Compares two objects without their members of these names.
 bool is_equivalent_but_for(std::initializer_list<std::string_view> names, const api::Json& left,
                            const api::Json& right);
 
-/// Whether the member of that name is a quantity, or a map of them.
+/// Returns whether the member of that name is a quantity, or a map of them.
 bool holds_quantities(std::string_view name);
-/// Also if they are written in other words.
+/// Compares by value.
 bool is_same_quantity(const api::Json& left, const api::Json& right);
 
 }  // namespace runtime

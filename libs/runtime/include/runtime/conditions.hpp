@@ -6,24 +6,24 @@
 #include "api/train_job.hpp"
 #include "runtime/build.hpp"
 
-/// Conditions of a TrainJob that plugins contribute, besides those of its life.
+/// Conditions of a TrainJob that plugins add, besides those of its lifecycle.
 namespace runtime {
 
-/// What a plugin's conditions follow from.
+/// The inputs of a plugin's conditions.
 struct ConditionsContext {
     const api::TrainJob& job;
     const api::JobSet* job_set = nullptr;    ///< nullptr: there is none
-    const std::vector<api::Json>& observed;  ///< those of condition_needs() that exist
+    const std::vector<api::Json>& observed;  ///< the objects of condition_needs() that exist
 };
 
-/// Whether any plugin has conditions.
+/// Returns whether any plugin has conditions.
 bool has_conditions(const Pipeline& pipeline = default_pipeline());
 
-/// What conditions_of_plugins() must be shown if it exists, by name. No plugin asks for anything so far.
+/// Returns the objects that conditions_of_plugins() needs, by name. No built-in plugin needs any.
 std::vector<Need> condition_needs(const api::TrainJob& job, const Pipeline& pipeline = default_pipeline());
 
-/// Type, status, reason and message of each; lifecycle::merge_plugin_conditions() takes only types that are
-/// not its own.
+/// Returns type, status, reason and message of each. lifecycle::merge_plugin_conditions() ignores its own
+/// types.
 std::vector<api::Condition> conditions_of_plugins(const ConditionsContext& context,
                                                   const Pipeline& pipeline = default_pipeline());
 

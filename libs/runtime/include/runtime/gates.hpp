@@ -6,29 +6,29 @@
 
 #include "api/error.hpp"
 
-/// Feature gates: what is tried out.
+/// Feature gates turn experimental features on.
 namespace runtime {
 
 /// In the order of the table in gates.cpp.
 enum class Gate : std::uint8_t { status, run_policy, failure_policy, resource_claims, edits };
 
-/// By name, as the options have them.
+/// The gates that options set, by name.
 using FeatureGates = std::map<std::string, bool>;
 
-/// Fails at a name that no gate has.
+/// Parses the value of an option. Fails for an unknown gate.
 api::Result<> check_gates(const FeatureGates& gates);
 
-/// As in `--feature-gates`.
+/// Returns the text of an option: `A=true,B=false`.
 std::string_view name_of(Gate gate);
 
-/// Which gates are on.
+/// The gates that are on.
 class Gates {
 public:
-    /// Those that are named as they are named, the others as they are by default.
+    /// Returns the given gates with their value, and the others with their default.
     explicit Gates(const FeatureGates& named = {});
-    /// Each of them.
+    /// Returns all gates as on.
     static Gates all();
-    /// None of them.
+    /// Returns all gates as off.
     static Gates none();
 
     bool has(Gate gate) const { return (on_ >> static_cast<unsigned>(gate) & 1U) != 0; }
@@ -41,7 +41,7 @@ private:
     std::uint32_t on_ = 0;
 };
 
-/// What a field that needs a gate is refused with: "needs the feature gate X".
+/// Returns the message that denies a field of a gate: "needs the feature gate X".
 std::string needs_text(Gate gate);
 
 }  // namespace runtime

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-/// Keys that build() puts into Secrets. They are made elsewhere (net/key_pairs.hpp), and never logged.
+/// Keys that build() puts into Secrets. The caller generates them (net/key_pairs.hpp). Never log them.
 namespace runtime {
 
 struct SshKeyPair {
@@ -9,7 +9,7 @@ struct SshKeyPair {
     std::string public_line = {};  ///< "ecdsa-sha2-nistp521 <base64>\n"
 };
 
-/// Of CurveZMQ; raw, 32 bytes each.
+/// A CurveZMQ key; raw, 32 bytes each.
 struct CurveKeyPair {
     std::string public_key = {};
     std::string secret_key = {};

@@ -3,7 +3,7 @@
 
 namespace runtime {
 
-/// The release of Kubeflow Trainer whose library Kueue has compiled in.
+/// The release of Kubeflow Trainer that is compiled into Kueue.
 enum class KueueTypes : std::uint8_t { none, v2_2, v2_3 };
 
 }  // namespace runtime

@@ -5,26 +5,26 @@
 
 namespace runtime {
 
-/// `wanted` for a JobSet that exists: fields of its spec that must not change are sent as they are in `live`
-/// if that is what is wanted and defaults. (The API server and JobSet's webhook add some even within lists,
-/// which an apply replaces as a whole; without them it would be refused as a change.) No field more is sent
-/// than `wanted` has.
+/// Returns `wanted` for an existing JobSet: immutable fields of its spec are sent as in `live` if they differ
+/// only by defaults. (The API server and JobSet's webhook add some, also in lists, which an apply replaces as
+/// a whole. An apply without them would be refused as a change.) No field is added that `wanted` lacks.
 api::Json with_live_defaults(api::Json wanted, const api::Json& live);
 
-/// `wanted` with all that must not change of it as it is in `live`, whatever `wanted` says: see
-/// keeps_template(). For comparing; of what others have put there, too.
+/// Returns `wanted` with its immutable part as in `live`: see keeps_template(). For comparisons only, since
+/// it includes fields of other managers.
 api::Json with_live_template(const api::Json& wanted, const api::Json& live);
 
-/// The same to be applied: of what must not change, only what our last apply wrote, by the managedFields of
-/// `live`. More would make us the owner of JobSet's defaults, and a later apply without them, as of another
-/// release, would take them away, which JobSet refuses; so it would less. `ours`: as it is built.
+/// Returns the same for an apply: of the immutable part, only the fields of our last apply, by the
+/// managedFields of `live`. With more we would own JobSet's defaults, and a later apply without them, such as
+/// one of another release, would remove them, which JobSet refuses. With fewer fields the same would happen.
+/// `ours`: the JobSet as it is built.
 api::Json with_applied_template(const api::Json& wanted, const api::Json& ours, const api::Json& live);
 
-/// What JobSet does not let change of the spec of a JobSet that exists and is suspended: all but `suspend`,
-/// and the labels, annotations, node selectors, tolerations and scheduling gates of its Pods.
+/// Returns the immutable part of the spec of an existing, suspended JobSet: all but `suspend`, and the
+/// labels, annotations, node selectors, tolerations and scheduling gates of its Pods.
 api::Json fixed_part(const api::Json& job_set_spec);
 
-/// The path of the first field that must not change and is another in `live`; empty if none is found.
+/// Returns the path of the first immutable field that differs from `live`; empty if there is none.
 std::string changed_fixed_field(const api::Json& wanted, const api::Json& live);
 
 }  // namespace runtime

@@ -6,30 +6,30 @@
 
 #include "api/object_key.hpp"
 
-/// Which plugins there are.
+/// The list of plugins.
 namespace runtime {
 
 class Plugin;
 
-/// In the order in which each hook runs. A file that owns one includes runtime/plugin.hpp.
+/// The plugins in the order in which each hook runs. A file that owns a pipeline includes runtime/plugin.hpp.
 using Pipeline = std::vector<std::unique_ptr<Plugin>>;
 
-/// Where the processes of trainers report their progress, and the CA by which they trust that server.
+/// The server to which trainers report their progress, and the CA of its certificate.
 struct StatusServer {
     std::string url = {};           ///< "https://service.namespace.svc:10443", without a path
-    api::ObjectKey ca_secret = {};  ///< has the CA of its certificate in `ca.crt`
+    api::ObjectKey ca_secret = {};  ///< has the CA in `ca.crt`
 
     bool operator==(const StatusServer&) const = default;
 };
 
-/// What is tried out: off unless it is there.
+/// Experimental features; off by default.
 struct Features {
     std::optional<StatusServer> status_server = {};  ///< gate TrainJobStatus
 };
 
-/// Every plugin, with what is tried out.
+/// Returns every plugin, with experimental features.
 Pipeline make_pipeline(const Features& features);
-/// The same with nothing tried out.
+/// Returns every plugin, without experimental features.
 const Pipeline& default_pipeline();
 
 }  // namespace runtime

@@ -4,8 +4,8 @@
 
 #include "api/rule_id.hpp"
 
-/// The rules of admission that do not belong to a plugin; those of plugins are Plugin::rules(). Metrics and
-/// docs/webhook-limits.md name them.
+/// The rules of admission that do not belong to a plugin; Plugin::rules() has the others. Metrics and
+/// docs/webhook-limits.md use their names.
 namespace runtime {
 
 enum class Rule : std::uint8_t {
@@ -62,7 +62,7 @@ struct RuleRow {
     bool denies = true;  ///< false: it warns
 };
 
-/// In the order of the enumerators, each once. A code is what the release before had in its metrics.
+/// The rules in the order of the enumerators. A code is the name in the metrics of the release before.
 inline constexpr RuleRow rule_rows[] = {
     {Rule::runtime_ref, api::RuleId("runtime_ref", "J1")},
     {Rule::runtime_exists, api::RuleId("runtime_exists", "J2")},
@@ -87,7 +87,8 @@ inline constexpr RuleRow rule_rows[] = {
     {Rule::template_unbuildable, api::RuleId("template_unbuildable", "T4")},
     {Rule::runtime_gated_field, api::RuleId("runtime_gated_field")},
     {Rule::deadline_order, api::RuleId("deadline_order")},
-    // Objects of a shape that the schema would refuse: the webhook may be asked before it is.
+    // An object of a shape that the schema would refuse: the API server may call the webhook before it checks
+    // the schema.
     {Rule::malformed, api::RuleId("malformed", "shape")},
     {Rule::runtime_deprecated, api::RuleId("runtime_deprecated", "W1"), false},
     {Rule::deprecated_runtime_used, api::RuleId("deprecated_runtime_used", "W2"), false},

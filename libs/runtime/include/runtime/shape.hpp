@@ -13,13 +13,13 @@ struct ShapeMember {
     const Shape& shape;
 };
 
-/// An object with such members, or a list of such items (`item` is set). Null and absent are fine everywhere
-/// but as an item. Scalars are read leniently and need no check.
+/// The shape of an object with these members, or of a list with these items (`item` is set). Null and absent
+/// values are valid, except as items. Scalars are read leniently and need no check.
 struct Shape {
     std::span<const ShapeMember> members = {};
     const Shape* item = nullptr;
     bool scalars = false;                                        ///< a list of scalars
-    std::size_t most = std::numeric_limits<std::size_t>::max();  ///< items
+    std::size_t most = std::numeric_limits<std::size_t>::max();  ///< maximum number of items
 };
 
 inline constexpr Shape any_object = {};

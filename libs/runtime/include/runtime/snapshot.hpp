@@ -7,18 +7,18 @@
 
 namespace runtime {
 
-/// Name of the ConfigMap that keeps a TrainJob's runtime as it was.
+/// Returns the name of the ConfigMap with the snapshot of a TrainJob's runtime.
 std::string snapshot_name(std::string_view train_job_name);
 
-/// The ConfigMap that stores `runtime` for the job: immutable, owned by the TrainJob, the runtime as JSON
-/// (which the original reads as well) without its managedFields.
+/// Returns the ConfigMap with the snapshot of `runtime` for the job: immutable, owned by the TrainJob, the
+/// runtime as JSON (which the original reads as well) without its managedFields.
 api::Json make_snapshot(const api::TrainJob& job, const api::Json& runtime);
 
-/// The runtime in a snapshot, also in one that the original wrote as YAML, without members that no runtime
-/// has. Fails with
-/// - `conflict` when the ConfigMap is not controlled by this TrainJob (mostly: an earlier one of that name),
-/// - `invalid` when it holds no runtime, or not the one that the TrainJob names, or what no runtime can look
-///   like or be as large as.
+/// Returns the runtime in a snapshot, also in one that the original wrote as YAML, without fields that
+/// runtimes lack. Fails with
+/// - `conflict` if the ConfigMap is not controlled by this TrainJob (mostly: by an earlier one of that name),
+/// - `invalid` if it contains no runtime, or another one than the TrainJob names, or one of an impossible
+/// shape or size.
 api::Result<api::Json> read_snapshot(const api::Json& config_map, const api::TrainJob& job,
                                      const Pipeline& pipeline = default_pipeline());
 

@@ -5,9 +5,9 @@
 
 namespace runtime {
 
-/// A hash of all that the fixed_part() of a JobSet is built from: without what may change while it is
-/// suspended, as queues do it, and without `spec.suspend`. What another release builds of the same may
-/// differ, and is not worth a new JobSet.
+/// Returns a hash of everything that the fixed_part() of a JobSet is built from: without the fields that may
+/// change while it is suspended, as queues change them, and without `spec.suspend`. Another release may build
+/// something different from the same source, which is no reason for a new JobSet.
 std::string source_of(const Inputs& inputs);
 
 }  // namespace runtime

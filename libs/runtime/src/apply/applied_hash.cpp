@@ -12,7 +12,7 @@ namespace {
 
 using api::Json;
 
-// All annotations of an object may have 256 KiB together.
+// The annotations of an object may have 256 KiB in total.
 constexpr std::size_t longest_placement = 4096;
 
 Json taken(Json& object, std::string_view member) {
@@ -22,7 +22,7 @@ Json taken(Json& object, std::string_view member) {
     return value;
 }
 
-// The same in few bytes. Keys identify the entries of a selector.
+// Returns the same with hashes. Keys identify the entries of a selector.
 Json hashed(const Json& placement) {
     Json::Object::Members all;
     for (const auto& [job, fields] : placement.members()) {
@@ -38,7 +38,7 @@ Json hashed(const Json& placement) {
     return Json(Json::Object(std::move(all)));
 }
 
-// Where Pods may run, by replicated job: see with_applied_hash. Empty if they may run anywhere.
+// Returns the placement of Pods by replicated job: see with_applied_hash. Empty if there is none.
 std::string placement_of(const Json& job_set) {
     Json::Object::Members noted;
     for (const Json& job : job_set["spec"]["replicatedJobs"].items()) {
@@ -58,7 +58,7 @@ std::string template_hash(const Json& job_set) {
     return api::hex(api::fnv1a(to_json(fixed_part(job_set["spec"]))));
 }
 
-// The hashes in the annotation, in their order; empty where it has fewer.
+// Returns the hashes in the annotation, in their order; empty for missing ones.
 std::array<std::string, 3> hashes_of(const Json& object) {
     std::string_view note = object["metadata"]["annotations"][api::applied_hash_annotation].as_string();
     note = note.substr(0, note.find(' '));
@@ -72,8 +72,8 @@ std::array<std::string, 3> hashes_of(const Json& object) {
 }
 
 Json with_note(Json object, const auto& note_after) {
-    // What does not count is taken out while the rest is hashed; a copy of the whole would cost as much as
-    // the hash.
+    // Removes the parts that do not count while it computes the hash, and restores them: a copy of the whole
+    // would cost as much as the hash.
     Json& metadata = object["metadata"];
     Json uid = taken(metadata, "uid"), version = taken(metadata, "resourceVersion");
     if (Json* annotations = metadata.find("annotations")) {
@@ -120,7 +120,7 @@ bool differs_in_suspend_only(const Json& wanted, const Json& live) {
 bool keeps_template(const Json& wanted, const Json& live) {
     const auto now = hashes_of(wanted), then = hashes_of(live);
     const auto same = [&](std::size_t which) { return !now[which].empty() && now[which] == then[which]; };
-    // Older releases noted the first alone.
+    // Older releases wrote only the first hash.
     return same(1) || same(2) || differs_in_suspend_only(wanted, live);
 }
 

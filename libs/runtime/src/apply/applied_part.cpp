@@ -11,8 +11,8 @@ namespace {
 
 using api::Json;
 
-// Of an apply with the same version as this one, which is an owner of its own to the API server; nullptr:
-// none.
+// Returns our entry of managedFields with the same API version as this release, which is a separate owner to
+// the API server; nullptr: none.
 const Json* fields_of_our_apply(const Json& live) {
     for (const Json& entry : live["metadata"]["managedFields"].items())
         if (entry["manager"].as_string() == api::field_manager && entry["operation"].as_string() == "Apply" &&
@@ -23,7 +23,7 @@ const Json* fields_of_our_apply(const Json& live) {
 
 Json part_of(const Json& fields, const Json& live, const Json& ours);
 
-// The items of a list that is a map to the API server, by the keys that the fields name
+// Finds the items of a list that is a map to the API server, by the keys in the field names
 // (`k:{"name":"node"}`).
 class KeyedItems {
 public:
@@ -65,10 +65,10 @@ private:
     std::map<std::string, const Json*> fields_;
 };
 
-// What `fields` (FieldsV1) have of `live`.
+// Returns the part of `live` that `fields` (FieldsV1) names.
 Json part_of(const Json& fields, const Json& live, const Json& ours) {
-    // Nothing is said of what is in it: a value, something atomic, or an object that we leave empty, and
-    // which others may have filled.
+    // The fields do not name its content: it is a scalar, or atomic, or an object that we left empty, which
+    // others may have filled.
     if (fields.empty()) return ours.is_object() && ours.empty() ? ours : live;
     if (live.is_object()) {
         Json::Object::Members kept;

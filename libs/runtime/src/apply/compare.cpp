@@ -9,19 +9,19 @@ namespace {
 
 using api::Json;
 
-// Members of a map under one of these names, or the scalar of that name itself, are quantities.
+// Members of a map with one of these names, or the scalar of that name itself, are quantities.
 constexpr std::string_view quantity_names[] = {"limits",   "requests",  "minResources",
                                                "overhead", "sizeLimit", "divisor"};
 
-// Maps, and structs behind no pointer: Go's encoder leaves them out or writes them, whatever their author
-// did. Of any other object the API tells an empty one from none: a selector takes all, a volume is of that
-// kind, a policy holds.
+// Maps, and structs without a pointer: Go's encoder may write or omit them when they are empty. For any other
+// object the API distinguishes empty and absent: an empty selector selects all, an empty volume source sets
+// the type.
 constexpr std::string_view plain_objects[] = {
     // In a JobSet; tests/cluster/admission/test_merge.py compares them with Go's types.
     "allocatedResourceStatuses", "allocatedResources", "annotations", "capacity", "labels", "limits",
     "matchLabels", "metadata", "nodeSelector", "options", "overhead", "podAffinityTerm", "preference",
     "requests", "resources", "spec", "status", "template", "userAnnotations", "volumeAttributes",
-    // In others.
+    // In other kinds.
     "binaryData", "data", "minResources", "trainingRuntimeSpec"};
 
 bool is_plain(std::string_view name) {
@@ -33,7 +33,7 @@ bool same_scalar(const Json& left, const Json& right, bool quantity) {
     return quantity && is_same_quantity(left, right);
 }
 
-// Null, an empty list, or a plain object of such.
+// Returns whether it is null, an empty list, or a plain object with such members only.
 bool says_nothing(std::string_view name, const Json& value) {
     if (value.is_object())
         return is_plain(name) && std::all_of(value.members().begin(), value.members().end(),
@@ -76,7 +76,7 @@ bool equivalent(std::string_view name, const Json& left, const Json& right, bool
 
 using Names = std::initializer_list<std::string_view>;
 
-// Of two objects. The members that `but_for` names do not count.
+// Compares two objects. `but_for` names members to ignore.
 bool equivalent_members(const Json& left, const Json& right, bool quantities, Names but_for) {
     const auto covers = [&](const Json& a, const Json& b, bool values) {
         return std::all_of(a.members().begin(), a.members().end(), [&](const auto& member) {
@@ -90,7 +90,7 @@ bool equivalent_members(const Json& left, const Json& right, bool quantities, Na
     return covers(left, right, true) && covers(right, left, false);
 }
 
-// Two of a kind are gone through once; only what has no counterpart is asked whether it says anything.
+// Walks members of equal kind once. Only for members without counterpart it checks whether they are empty.
 bool equivalent(std::string_view name, const Json& left, const Json& right, bool quantity) {
     if (left.is_object() && right.is_object())
         return equivalent_members(left, right, holds_quantities(name), {});

@@ -9,12 +9,12 @@ namespace {
 
 using api::Json;
 
-// Of JobSet 0.12: those with the rule "self == oldSelf". `replicatedJobs` may change in part, and is merged
+// Of JobSet 0.12: fields with the rule "self == oldSelf". `replicatedJobs` may change in part, and is merged
 // item by item.
 constexpr const char* immutable_fields[] = {"failurePolicy", "network", "startupPolicy", "successPolicy",
                                             "volumeClaimPolicies"};
 
-// As it is stored, but no member that we do not send: it would be ours from then on. The lists in it are
+// Uses the stored value, but no member that we do not send: we would own it from then on. Lists in it are
 // atomic.
 Json filled_in(const Json& field, const Json& stored) {
     if (!field.is_object() || !stored.is_object()) return stored;
@@ -24,7 +24,7 @@ Json filled_in(const Json& field, const Json& stored) {
     return Json(Json::Object(std::move(filled)));
 }
 
-// Beneath `path`, of which `wanted` is not contained in `live`.
+// Called below `path`, where `live` does not contain `wanted`.
 std::string first_difference(const Json& wanted, const Json& live, std::string path) {
     if (wanted.is_object() && live.is_object())
         for (const auto& [key, value] : wanted.members())

@@ -23,12 +23,12 @@ std::string_view group_of(std::string_view api_version) {
     return slash == api_version.npos ? std::string_view() : api_version.substr(0, slash);
 }
 
-// A tenant can put anything into a ConfigMap, and reading YAML takes a hundred times the memory, and a
-// hundred times as long as JSON. No runtime that makes sense has a tenth of these.
+// A tenant can put any text into a ConfigMap, and reading YAML takes a hundred times the memory and the time
+// of JSON. Usual runtimes have less than a tenth of this.
 constexpr std::size_t longest_yaml = 256 * 1024;
 constexpr std::size_t most_tokens = 200'000;
 
-// Ours are JSON objects; those that the original writes are YAML maps in block style.
+// Our snapshots are JSON objects; the original's are YAML maps in block style.
 api::Result<Json> parse(std::string_view text) {
     const auto first = text.find_first_not_of(" \t\r\n");
     const bool is_json = first != text.npos && text[first] == '{';
@@ -47,14 +47,14 @@ void keep_only(Json& object, std::initializer_list<std::string_view> names) {
     });
 }
 
-// What the schema does not have may be anything, and as large as a ConfigMap.
+// Fields that the schema lacks may have any value, as large as a ConfigMap.
 void keep_what_runtimes_have(Json& runtime) {
     keep_only(runtime, {"apiVersion", "kind", "metadata", "spec"});
     if (Json* spec = runtime.find("spec"); spec && spec->is_object())
         keep_only(*spec, {"mlPolicy", "podGroupPolicy", "runPolicy", "template", "ttlSecondsAfterFinished"});
 }
 
-// Most runtimes are stored as they are.
+// Most runtimes are stored unchanged.
 bool is_complete(const Json& runtime) {
     return !runtime["apiVersion"].as_string().empty() && !runtime["kind"].as_string().empty() &&
            !runtime["metadata"].contains("managedFields");
@@ -63,7 +63,7 @@ bool is_complete(const Json& runtime) {
 std::string text_of(const api::TrainJob& job, const Json& runtime) {
     if (is_complete(runtime)) return to_json(runtime);
     Json stored = runtime.is_object() ? runtime : Json::object();
-    // Items of a list do not say what they are.
+    // Items of a list have no apiVersion and kind.
     if (stored["apiVersion"].as_string().empty()) stored["apiVersion"] = api::trainer_api_version;
     if (stored["kind"].as_string().empty()) stored["kind"] = job.runtime_ref.kind;
     if (Json* metadata = stored.find("metadata")) metadata->erase("managedFields");
@@ -109,7 +109,7 @@ api::Result<Json> read_snapshot(const Json& config_map, const api::TrainJob& job
         return unusable(meta.name, "holds " + found.kind + "." + found.api_group + " \"" + found.name +
                                        "\", not " + job.runtime_ref.kind + "." + job.runtime_ref.api_group +
                                        " \"" + job.runtime_ref.name + "\"");
-    // What comes next takes a runtime for what its schema lets through.
+    // The code after this relies on the schema's shape.
     if (auto shaped = check_runtime_shape(stored, pipeline); !shaped)
         return unusable(meta.name, "holds no runtime: " + describe(shaped.error()));
     keep_what_runtimes_have(*runtime);

@@ -11,7 +11,7 @@ namespace {
 
 using api::Json;
 
-// Null, "", and lists and objects of such.
+// Returns whether it is null, "", or a list or an object of such values.
 bool says_nothing(const Json& value) {
     const auto& items = value.items();
     const auto& members = value.members();
@@ -22,15 +22,15 @@ bool says_nothing(const Json& value) {
     return value.empty();
 }
 
-// A patch of a replicated job that says no more than which one.
+// Returns whether a patch of a replicated job has nothing but its name.
 bool says_nothing_of_it(const Json& job) {
     const auto& members = job.members();
     return std::all_of(members.begin(), members.end(),
                        [](const auto& member) { return member.key == "name" || says_nothing(member.value); });
 }
 
-// Without what may change of a suspended JobSet: see fixed_part(). Queues put such things in and take them
-// away as they admit and evict.
+// Returns it without the fields that may change in a suspended JobSet: see fixed_part(). Queues set and
+// remove these as they admit and evict.
 Json fixed_patches(const Json& patches) {
     Json fixed = Json::array();
     for (const Json& patch : patches.items()) {
@@ -65,7 +65,7 @@ std::string text_without_limits(const Json& runtime_spec) {
 
 }  // namespace
 
-// Of what was observed, objects of ours follow from the rest, and others are what they say.
+// Of the observed objects, ours follow from the other inputs, so only the others count.
 std::string source_of(const Inputs& inputs) {
     std::uint64_t hash = api::fnv1a(text_without_limits(inputs.runtime["spec"]));
     const auto add = [&hash](std::string_view name, const api::Json& value) {

@@ -23,9 +23,9 @@ namespace {
 
 using api::Json;
 
-// What admission should have refused, as far as broken or dangerous objects would come of it.
+// Rules of admission without which broken or dangerous objects would be built.
 api::Result<> check(const Inputs& inputs, const Pipeline& pipeline, const ActivePlugins& plugins) {
-    // Its snapshot could not be read again.
+    // The snapshot of such a runtime could not be read again.
     if (const std::size_t values = api::count_tree_values(inputs.runtime); values > max_runtime_values)
         return api::invalid("spec.runtimeRef", "the runtime " + too_large_text(values));
     if (auto shape = check_runtime_shape(inputs.runtime, pipeline); !shape) return shape;
@@ -39,7 +39,8 @@ api::Result<> check(const Inputs& inputs, const Pipeline& pipeline, const Active
     return {};
 }
 
-// `resourcesPerNode` into the containers that get it; and what counts for numbers of processes.
+// Writes `resourcesPerNode` into the containers that get it, and computes the resources that the number of
+// processes depends on.
 api::Result<> settle_resources(const Inputs& inputs, Info& info) {
     const Json& per_node = info.trainer["resourcesPerNode"];
     auto counted = counted_resources(info.spec, per_node);
@@ -56,7 +57,7 @@ api::Result<> settle_resources(const Inputs& inputs, Info& info) {
         if (!merged) return merged.error();
         if (!merged->empty()) (*node)["resources"] = std::move(*merged);
     }
-    // A container that refers to a claim that is not there would never get a Pod.
+    // A container that refers to a missing claim would never get a Pod.
     auto faults = validate_claims(info.spec);
     if (faults.empty()) return {};
     const ClaimPlaces places(inputs.job.spec["runtimePatches"]);
@@ -85,7 +86,7 @@ api::Result<> enforce(const Inputs& inputs, Info& info) {
     return {};
 }
 
-// What every object has: its namespace, and the TrainJob as its owner.
+// Sets the parts of every object: its namespace, and the TrainJob as its owner.
 void adopt(const api::TrainJob& job, Json& object) {
     Json& metadata = object["metadata"];
     metadata["namespace"] = job.meta.ns;
@@ -94,7 +95,7 @@ void adopt(const api::TrainJob& job, Json& object) {
 
 }  // namespace
 
-// What cannot be built needs nothing; build() says why.
+// An input that cannot be built has no needs; build() returns the error.
 Needs needs(const api::TrainJob& job, const Json& runtime, const std::vector<Json>& observed,
             const Pipeline& pipeline) {
     Needs all;

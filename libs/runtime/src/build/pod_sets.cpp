@@ -11,7 +11,7 @@ using api::Json;
 
 std::int64_t at_least_one(const Json& count) { return std::max<std::int64_t>(1, count.int_or(1)); }
 
-// Before the TrainJob has its say; never under one.
+// The number without the TrainJob; at least one.
 std::int64_t base_count(const Json& replicated_job, std::string_view ancestor, const Json& ml_policy) {
     if (ancestor == api::ancestor_trainer && ml_policy.is_object())
         return nodes_that_train(ml_policy, std::nullopt);
@@ -23,7 +23,7 @@ std::int64_t base_count(const Json& replicated_job, std::string_view ancestor, c
 std::vector<PodSet> count_pods(const Json& spec, const ActivePlugins& plugins,
                                std::optional<std::int64_t> num_nodes) {
     std::vector<PodSet> pod_sets;
-    bool scaled = false;  // only the first follows the TrainJob
+    bool scaled = false;  // numNodes scales only the first
     for (const Json& job : spec["replicatedJobs"].items()) {
         PodSet pods;
         pods.name = job["name"].as_string();

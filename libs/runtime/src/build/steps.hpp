@@ -1,18 +1,18 @@
 #pragma once
 #include "runtime/info.hpp"
 
-/// The last steps before the JobSet is put together; they come after every plugin's, so that what the user
-/// asks for wins.
+/// The last steps before the JobSet is complete. They run after every plugin's, so that the user's settings
+/// take precedence.
 namespace runtime {
 
-/// `spec.trainer`: image, command, args and environment of the node container.
+/// Applies `spec.trainer`: image, command, args and environment of the node container.
 void configure_trainer(Info& info);
 
-/// Pod counts and single replicas.
+/// Sets Pod counts and single replicas.
 void write_counts(Info& info);
 
-/// `spec.trainer.env` into a container, for frameworks whose own variables refer to it and so must come
-/// later.
+/// Adds `spec.trainer.env` to a container, for frameworks that place their own variables before it, since it
+/// may refer to them.
 void add_trainer_env(const Info& info, api::Json& container);
 
 }  // namespace runtime

@@ -16,8 +16,8 @@ using api::FieldErrors;
 using api::FieldErrorType;
 using api::Json;
 
-// JobSet takes any, and its Jobs then never get Pods. Two of one name no schema admits, but a snapshot may
-// have thousands, each of which would get all that the TrainJob says of it.
+// JobSet accepts any, and its Jobs then never get Pods. No schema admits two of one name, but a snapshot may
+// have thousands, each of which would get all settings of the TrainJob.
 void check_job_names(const Json& jobs, FieldErrors& errors) {
     std::set<std::string_view> seen;
     for (std::size_t i = 0; i < jobs.items().size(); ++i) {

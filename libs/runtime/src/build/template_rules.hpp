@@ -5,11 +5,11 @@
 
 namespace runtime {
 
-/// What is wrong with a runtime (of a checked shape) in itself, so that no TrainJob can be built from it:
-/// names that Pods cannot have, two jobs that train, no host names or ranks for a framework that needs them.
+/// Returns the errors of a runtime (of a checked shape) for which no TrainJob can be built from it: names
+/// that Pods cannot have, two jobs that train, no host names or ranks for a framework that needs them.
 api::FieldErrors validate_template(const api::Json& runtime, const ActivePlugins& plugins);
 
-/// A field error as the error of a build.
+/// Converts a field error into the error of a build.
 api::Error to_error(const api::FieldError& error);
 
 }  // namespace runtime

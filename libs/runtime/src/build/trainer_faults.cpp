@@ -26,7 +26,7 @@ std::string words(const Json& quantity) {
     return quantity.is_string() ? std::string(quantity.as_string()) : to_json(quantity);
 }
 
-// Of one list of `per_node`: each of its quantities, and the one of `others` that it must not be below
+// Checks one list of `per_node`: each of its quantities, and the one of `others` that it must not be below
 // (limits) or above (requests).
 void compare(const Json& merged, const Json& per_node, bool limits, FieldErrors& errors) {
     const char* const list = limits ? "limits" : "requests";
@@ -34,8 +34,8 @@ void compare(const Json& merged, const Json& per_node, bool limits, FieldErrors&
     for (const auto& [name, quantity] : per_node[list].members()) {
         const Json& other = merged[others][name];
         const bool is_of_job = per_node[others].contains(name);
-        if (!can_be_overcommitted(name)) continue;  // unusable_resources() tells
-        // Both of them are the TrainJob's: once is enough.
+        if (!can_be_overcommitted(name)) continue;  // unusable_resources() reports it
+        // Both belong to the TrainJob: one error is enough.
         if (!limits && is_of_job) continue;
         if (!(limits ? is_less(quantity, other) : is_less(other, quantity))) continue;
         errors.push_back({FieldErrorType::invalid,
@@ -47,14 +47,14 @@ void compare(const Json& merged, const Json& per_node, bool limits, FieldErrors&
     }
 }
 
-// Which of its lists says it; empty if that is the runtime.
+// Returns the list that has it; empty if that is the runtime's.
 std::string_view list_of_job(const Json& per_node, const ResourceFault& fault) {
     if (per_node[fault.list].contains(fault.name)) return fault.list;
     const std::string_view other = fault.list == "limits" ? "requests" : "limits";
     return per_node[other].contains(fault.name) ? other : std::string_view();
 }
 
-// `per_node` is what the container gets; null: nothing.
+// `per_node` is the container's part; null: none.
 void add_resource_faults(const Json& resources, const Json& per_node, const std::string& where,
                          const api::TrainJob& job, FieldErrors& errors) {
     const auto merged = merged_resources(resources, per_node);

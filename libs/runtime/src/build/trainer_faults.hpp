@@ -4,23 +4,26 @@
 #include "api/train_job.hpp"
 #include "runtime/active_plugins.hpp"
 
-/// What is wrong with `spec.trainer` together with the runtime, so that the API server would refuse every
-/// Pod. Paths are those of the TrainJob. Its patches play no role: they have neither images nor limits.
+/// Errors of `spec.trainer` together with the runtime, for which the API server would refuse every Pod. Paths
+/// are those of the TrainJob. Its patches do not matter: they have neither images nor limits.
 namespace runtime {
 
-/// Whether the container "node" of a replicated job gets image, command and arguments of `spec.trainer`.
+/// Returns whether the container "node" of a replicated job gets image, command and arguments of
+/// `spec.trainer`.
 bool takes_program(const api::Json& job);
 
-/// Containers that have no image in the end. An empty `spec.trainer.image` counts as unset.
+/// Returns an error for each container without an image in the result. An empty `spec.trainer.image` counts
+/// as unset.
 api::FieldErrors image_faults(const api::Json& runtime, const api::TrainJob& job);
 
-/// Limits of `spec.trainer.resourcesPerNode` below the requests that they meet, and requests above the
-/// limits, in the containers that get them.
+/// Returns an error for each limit of `spec.trainer.resourcesPerNode` below the request of a container that
+/// gets it, and for each request above the limit.
 api::FieldErrors limit_faults(const api::Json& runtime, const api::TrainJob& job,
                               const ActivePlugins& plugins);
 
-/// Resources that no Pod can have, by name or quantity: of `spec.trainer.resourcesPerNode` where a container
-/// gets them, and of any container of the runtime, which is an error of `spec.runtimeRef`.
+/// Returns an error for each resource that no Pod can have, by name or quantity: in
+/// `spec.trainer.resourcesPerNode` if a container gets them, and in any container of the runtime, which is an
+/// error of `spec.runtimeRef`.
 api::FieldErrors unusable_resources(const api::Json& runtime, const api::TrainJob& job,
                                     const ActivePlugins& plugins);
 

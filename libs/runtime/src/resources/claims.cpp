@@ -28,7 +28,7 @@ void check_references(const Json& claims, const Json& pod_spec, api::NamedItems&
     }
 }
 
-// Nothing is called so.
+// No claim has this name.
 bool is_none(const Json& name) { return name.is_null() || name == ""; }
 
 void check_pod(const Json& pod_spec, const std::string& path, FieldErrors& errors) {

@@ -8,21 +8,21 @@
 
 namespace runtime {
 
-/// `resource_claims`: a claim of a Pod that has no source or two, and a container's reference to a claim that
-/// its Pod does not have. `job_set_spec` is a template's with patches and, where they are to be written,
-/// `resourcesPerNode`; paths are below "spec.template.spec", as the API server would have them.
+/// Adds errors of the rule `resource_claims`: a claim of a Pod with no source or two, and a container's
+/// reference to a claim that its Pod lacks. `job_set_spec` is a template's with patches and, if they are
+/// written, `resourcesPerNode`; paths are below "spec.template.spec", as in the API server.
 api::FieldErrors validate_claims(const api::Json& job_set_spec);
 
-/// The same for claims of `spec.trainer.resourcesPerNode` that the container "node" of `job` is to get; paths
-/// are those of the TrainJob.
+/// Adds the same errors for claims of `spec.trainer.resourcesPerNode` that the container "node" of `job`
+/// gets; paths are those of the TrainJob.
 api::FieldErrors claim_faults_of_trainer(const api::Json& job, const api::Json& per_node);
 
-/// Where the patches of a TrainJob have a claim, or else a reference to one, so that a fault of the merged
-/// template can be blamed on them. The last patch counts, and its first place. The patches must outlive it.
+/// Finds the patch of a TrainJob that has a claim, or else a reference to one, so that the error of a merged
+/// template can name it. The last patch counts, and its first place. The patches must outlive it.
 class ClaimPlaces {
 public:
     explicit ClaimPlaces(const api::Json& patches);
-    /// A path in the TrainJob; empty if no patch has the claim.
+    /// Returns a path in the TrainJob; empty if no patch has the claim.
     std::string find(std::string_view claim) const;
 
 private:

@@ -18,27 +18,27 @@ constexpr const api::Resource* kinds[] = {&resources::resource_claims, &resource
                                           &resources::device_classes};
 const Json nothing;
 
-// Each is a request to the API server in every reconcile that builds. The number is unknown of a container
-// that uses more claims than a patch may have (32, as the schema has it), or claims for more classes of
+// Each is a request to the API server in every reconcile that builds. The number of GPUs is unknown if a
+// container uses more claims than a patch may have (32, as in the schema), or claims for more classes of
 // devices than the requests of two of them can name.
 constexpr std::size_t most_sources = 32;
 constexpr std::size_t most_classes = 64;
 
-// They say how many devices Pods get, which can do without an answer.
+// Results of the allocation, which the number can do without.
 Need need_of(const api::Resource& resource, std::string_view ns, std::string_view name) {
     return {.resource = resource, .key = {std::string(ns), std::string(name)}, .optional = true};
 }
 
 std::string named(const Need& need) { return std::string(need.resource.kind) + " \"" + need.key.name + "\""; }
 
-// Some requests of a claim, as one reference of the container asks for them.
+// Requests of a claim that one reference of the container names.
 struct Reference {
-    std::string claim = {};    // the Pod's name for it
+    std::string claim = {};    // the Pod's name of the claim
     std::string request = {};  // empty = all of them
     Need source = {};          // ResourceClaim or ResourceClaimTemplate
 };
 
-// What the container refers to, or why that is unknown.
+// The references of the container, or why they are unknown.
 struct References {
     std::vector<Reference> list = {};
     std::string why_not = {};
@@ -52,7 +52,7 @@ References references(const CountedResources& counted, const std::string& ns) {
     for (const Json& entry : counted.resources["claims"].items()) {
         const auto name = entry["name"].as_string();
         const Json* claim = of_pod.find((*counted.pod_spec)["resourceClaims"], name);
-        // Of `resourcesPerNode`, which another job gets: that job has been looked at.
+        // From `resourcesPerNode`, which another job gets: that job is counted already.
         if (!claim) return {.why_not = "claim \"" + std::string(name) + "\": their Pod has no such claim"};
         const auto existing = (*claim)["resourceClaimName"].as_string();
         const auto made = (*claim)["resourceClaimTemplateName"].as_string();
@@ -68,7 +68,7 @@ References references(const CountedResources& counted, const std::string& ns) {
     return found;
 }
 
-// The objects among those observed that say something about devices: there may be very many.
+// The observed objects about devices; there may be very many.
 class Devices {
 public:
     explicit Devices(const std::vector<Json>& observed) {
@@ -96,7 +96,8 @@ const Json& devices_of(const Json& source) {
     return (source["kind"].as_string() == "ResourceClaim" ? spec : spec["spec"])["devices"];
 }
 
-// What of a request has a class, a mode and a count: itself, or each of its alternatives.
+// Calls visit() with the parts of a request that have a class, a mode and a count: itself, or each of its
+// alternatives.
 std::vector<const Json*> alternatives(const Json& request) {
     std::vector<const Json*> found;
     for (const Json& entry : request["firstAvailable"].items()) found.push_back(&entry);
@@ -111,7 +112,7 @@ bool contains_gpu(std::string_view text) {
            }) != text.end();
 }
 
-// The classes of which the name alone does not tell whether they are of GPUs, each once.
+// Returns the classes whose names do not show whether they are of GPUs, without repetition.
 std::set<std::string_view> unclear_classes(const References& references, const Devices& observed) {
     std::set<std::string_view> names;
     for (const Reference& reference : references.list)
@@ -145,7 +146,7 @@ public:
         for (const Json& request : devices_of(*source)["requests"].items()) {
             const std::string name(request["name"].as_string());
             if (!reference.request.empty() && reference.request != name) continue;
-            // Pods share an existing claim under whatever name.
+            // Pods share an existing claim under any names.
             const bool shared = reference.source.resource == resources::resource_claims;
             const std::string claim = shared ? "ResourceClaim " + reference.source.key.name : reference.claim;
             if (!seen_.insert({claim, name}).second) continue;
@@ -170,7 +171,7 @@ private:
         sum_.count += std::min(left, number.count);
     }
 
-    // 1 if devices of the class are GPUs, 0 if they are not.
+    // Returns 1 if devices of the class are GPUs, 0 if they are not.
     Number is_gpu(std::string_view class_name) const {
         if (contains_gpu(class_name)) return {.count = 1};
         const Need need = need_of(resources::device_classes, "", class_name);
@@ -190,7 +191,7 @@ private:
         return {.count = count > 0 ? count : 1};
     }
 
-    // As the spec of a claim asks for them.
+    // Counts by the spec of a claim.
     Number requested(const Json& request) const {
         if (is_monitoring(request)) return {};
         const auto entries = alternatives(request);
@@ -207,7 +208,7 @@ private:
         return first;
     }
 
-    // As they were given out: a result names its request, with the alternative that was taken.
+    // Counts by the allocation: a result names its request, with the chosen alternative.
     Number allocated(const Json& request, const Json& results) const {
         if (is_monitoring(request)) return {};
         const std::string name(request["name"].as_string());

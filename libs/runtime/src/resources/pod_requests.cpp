@@ -15,7 +15,7 @@ void raise(ResourceList& most, const ResourceList& other) {
     for (const auto& [name, quantity] : other) most[name] = std::max(most[name], quantity);
 }
 
-// No node has as many kinds. All that a Pod asks for is added up for each of its containers.
+// No node has as many kinds. All requests of a Pod are added up for each of its containers.
 constexpr std::size_t most_kinds = 128;
 
 api::Error too_many(const std::string& path) {
@@ -23,7 +23,7 @@ api::Error too_many(const std::string& path) {
         path, "the Pods of a gang ask for " + std::to_string(most_kinds) + " kinds of resources at most");
 }
 
-// What `into` has already stays.
+// Values in `into` stay.
 api::Result<> read(const Json& list, const std::string& path, ResourceList& into) {
     if (list.members().size() > most_kinds) return too_many(path);
     for (const auto& [name, value] : list.members()) {
@@ -45,7 +45,7 @@ api::Result<ResourceList> container_requests(const Json& container, const std::s
     return requests;
 }
 
-// The resources that a Pod can ask for as a whole.
+// The resources that can be set for a whole Pod.
 bool is_of_pod(std::string_view name) {
     return name == "cpu" || name == "memory" || name.starts_with("hugepages-");
 }
@@ -66,7 +66,7 @@ api::Result<> apply_pod_level(const Json& resources, ResourceList& requests) {
 }  // namespace
 
 ResourceList default_requests(const std::vector<Json>& observed) {
-    // Several ranges may speak of one resource. The API server takes any; the first by name is one of them.
+    // Several ranges may set one resource. The API server uses any of them; here the first by name counts.
     std::map<std::string_view, const Json*> ranges;
     for (const Json& object : observed)
         if (object["kind"].as_string() == "LimitRange")
@@ -75,7 +75,7 @@ ResourceList default_requests(const std::vector<Json>& observed) {
     for (const auto& [name, range] : ranges)
         for (const Json& limit : (*range)["spec"]["limits"].items()) {
             if (limit["type"].as_string() != "Container") continue;
-            // One beyond the limit is enough to be refused.
+            // One above the limit is enough for a refusal.
             for (const auto& [resource, value] : limit["defaultRequest"].members())
                 if (const auto quantity = api::parse_quantity(value);
                     quantity && requests.size() <= most_kinds)

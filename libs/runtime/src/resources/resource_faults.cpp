@@ -22,7 +22,7 @@ constexpr std::size_t longest_part = 63;
 
 bool is_letter_or_digit(char c) { return api::is_lower_or_digit(c) || (c >= 'A' && c <= 'Z'); }
 
-// What stands behind the slash of a qualified name.
+// Returns the part after the slash of a qualified name.
 bool is_name_part(std::string_view part) {
     return !part.empty() && part.size() <= longest_part && is_letter_or_digit(part.front()) &&
            is_letter_or_digit(part.back()) && std::all_of(part.begin(), part.end(), [](char c) {
@@ -54,7 +54,7 @@ std::string lower(std::string_view text) {
 }
 
 struct Device {
-    std::string_view part;  // of what users write
+    std::string_view part;  // of text from users
     std::string_view name;
 };
 constexpr std::array devices = {Device{"gpu", "nvidia.com/gpu"}, Device{"nvidia", "nvidia.com/gpu"},
@@ -66,7 +66,7 @@ constexpr std::pair<std::string_view, std::string_view> other_words[] = {{"mem",
                                                                          {"disk", "ephemeral-storage"},
                                                                          {"hugepages", "hugepages-2Mi"}};
 
-// Knows what is meant by names that are none. Where the container has such a device already, it is that one.
+// Suggests a name for an invalid one. If the container has such a device already, it is that name.
 class Advice {
 public:
     explicit Advice(const Json& resources) {
@@ -101,10 +101,10 @@ private:
     std::array<std::string, devices.size()> own_ = {};
 };
 
-// As Kubernetes looks at it: rounded up to thousandths.
+// As Kubernetes does: rounded up to thousandths.
 bool is_whole(const Quantity& quantity) { return (1000 * quantity).round_up() % 1000 == 0; }
 
-// Empty: Pods can have it. The name is known.
+// Returns "" if Pods can have it. The name is known.
 std::string wrong_amount(std::string_view name, const Quantity& quantity) {
     if (quantity < Quantity()) return "must not be negative";
     if (is_extended(name) && !is_whole(quantity)) return "must be a whole number";

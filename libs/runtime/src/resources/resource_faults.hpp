@@ -7,7 +7,7 @@
 
 namespace runtime {
 
-/// Something that Kubernetes refuses in the resources of a container.
+/// A name or a quantity that Kubernetes refuses in the resources of a container.
 struct ResourceFault {
     std::string_view list = {};  ///< "limits" or "requests"
     std::string name = {};       ///< of the resource
@@ -18,13 +18,13 @@ struct ResourceFault {
     std::string place() const { return std::string(list) + "[" + name + "]"; }
 };
 
-/// Whether a node may promise more of it than it has, so that a limit may be above its request.
+/// Returns whether a node may promise more of the resource than it has, so that a limit may be above its
+/// request.
 bool can_be_overcommitted(std::string_view name);
 
-/// Finds names and quantities for which an API server creates neither the Pod nor its Job, whatever the
-/// cluster offers. A limit below its request is not among them. `resources`: ResourceRequirements. What is
-/// not a quantity at all is left to the schema. Facts: ValidateContainerResourceRequirements of Kubernetes
-/// 1.36.
+/// Returns names and quantities for which an API server creates neither the Pod nor its Job, in any cluster.
+/// A limit below its request is not among them. `resources`: ResourceRequirements. The schema refuses texts
+/// that are no quantities. Source: ValidateContainerResourceRequirements of Kubernetes 1.36.
 std::vector<ResourceFault> resource_faults(const api::Json& resources);
 
 }  // namespace runtime

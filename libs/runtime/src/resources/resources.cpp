@@ -14,8 +14,8 @@ namespace {
 
 using api::Json;
 
-// As Kubernetes sees it: a name with a domain that is not kubernetes.io. The API server knows the prefix of
-// DRA-backed resources as extended ones too.
+// As in Kubernetes: a name with a domain other than kubernetes.io. The API server accepts the prefix of
+// DRA-backed resources for extended ones too.
 bool is_extended(std::string_view name) {
     if (name.starts_with("deviceclass.resource.kubernetes.io/")) return true;
     return name.find('/') != name.npos && name.find("kubernetes.io/") == name.npos;
@@ -25,7 +25,7 @@ bool request_equals_limit(std::string_view name) {
     return is_extended(name) || name.starts_with("hugepages-");
 }
 
-// Kubernetes takes a limit without a request for both, and refuses a request without a limit.
+// Kubernetes uses a limit without a request for both, and refuses a request without a limit.
 void level(Json& resources, const Json& per_node) {
     for (const auto& [name, quantity] : per_node["limits"].members()) {
         if (!request_equals_limit(name) || per_node["requests"].contains(name)) continue;

@@ -5,31 +5,31 @@
 #include "api/json.hpp"
 #include "runtime/info.hpp"
 
-/// What the trainer's container gets, and what that makes of GPUs and CPUs.
+/// The resources of the trainer's container, and the number of its GPUs and CPUs.
 namespace runtime {
 
-/// ResourceRequirements of a container with a TrainJob's `resourcesPerNode` merged over it: limits and
-/// requests per key, claims by name. An extended resource or huge pages of which only one side was overridden
-/// get that value on both: the API server wants them equal, and a limit wherever there is a request.
+/// Returns ResourceRequirements of a container with a TrainJob's `resourcesPerNode` merged over it: limits
+/// and requests per key, claims by name. If only one side of an extended resource or huge pages was
+/// overridden, both get that value: the API server requires equal values, and a limit for each request.
 api::Result<api::Json> merged_resources(const api::Json& of_container, const api::Json& per_node);
 
-/// What GPUs and CPUs are counted from.
+/// The inputs for counting GPUs and CPUs.
 struct CountedResources {
     api::Json resources = {};
     const api::Json* pod_spec = nullptr;  ///< the container's Pod, in the template; nullptr if none counts
 };
 
-/// The node container's resources, merged with `resourcesPerNode`, of
-/// the first job that is called "node" or trains and has any, whether the merged ones are written there or
-/// not. `job_set_spec` is a template's with patches.
+/// Returns the node container's resources, merged with `resourcesPerNode`, of the first job that is called
+/// "node" or trains and has any, whether the merged ones are written there or not. `job_set_spec` is a
+/// template's with patches.
 api::Result<CountedResources> counted_resources(const api::Json& job_set_spec, const api::Json& per_node);
 
-/// Resources whose name contains "gpu", in any case; requests, and only if those give none, limits. Several
-/// names: the sum of those that end in "/gpu", else the first by name. Unknown when there are none but
+/// Returns the resources whose name contains "gpu", in any case: requests, and only without those, limits.
+/// Several names: the sum of those that end in "/gpu", else the first by name. Unknown if there are only
 /// claims.
 GpuCount gpus(const api::Json& resources);
 
-/// The request, or if that is zero the limit; rounded up. 0 if there is neither.
+/// Returns the request, or if that is zero the limit, rounded up. 0 if there is neither.
 std::int64_t cpus(const api::Json& resources);
 
 }  // namespace runtime

@@ -22,10 +22,9 @@ std::string_view protocol_of(const Json& port) {
     return port["protocol"].as_string().empty() ? "TCP" : port["protocol"].as_string();
 }
 
-// Sources of variables are copied as they are, with this one exception: `apiVersion: v1` of a field
-// reference, which the original leaves out. The API server fills in v1 where it is absent, so the Pods are
-// the same; but a JobSet that the original applied has no such field of ours, and sending one would be a
-// change to it.
+// Sources of variables are copied unchanged, with one exception: `apiVersion: v1` of a field reference, which
+// the original omits. The API server's default is v1, so the Pods are the same. But in a JobSet that the
+// original applied we do not own such a field, and sending it would be a change.
 Json without_default_version(Json entry) {
     Json* source = entry.find("valueFrom");
     Json* field = source ? source->find("fieldRef") : nullptr;
@@ -48,7 +47,7 @@ Json env_rank(std::string_view name) {
 
 void upsert_env(Json& container, Json entry) { upsert_by(container["env"], "name", std::move(entry)); }
 
-// Thousands of entries in a list of thousands are no millions of comparisons.
+// Indexed, so that thousands of entries in a list of thousands do not take millions of comparisons.
 void upsert_all_env(Json& container, const Json& entries) {
     constexpr std::size_t few = 64;
     if (entries.items().empty()) return;
@@ -58,7 +57,7 @@ void upsert_all_env(Json& container, const Json& entries) {
         return;
     }
     constexpr auto nowhere = static_cast<std::size_t>(-1);
-    std::map<std::string_view, std::size_t> places;  // the keys are views of `entries`, which stay
+    std::map<std::string_view, std::size_t> places;  // the keys are views of `entries`, which do not change
     for (const Json& entry : entries.items()) places.emplace(entry["name"].as_string(), nowhere);
     for (std::size_t i = 0; i < list.size(); ++i)
         if (const auto at = places.find(std::as_const(list[i])["name"].as_string());
@@ -82,7 +81,7 @@ void upsert_mount(Json& container, Json mount) {
 void upsert_volume(Json& pod_spec, Json volume) { upsert_by(pod_spec["volumes"], "name", std::move(volume)); }
 
 api::Result<> upsert_port(Json& container, Json port) {
-    // Numbers, not names, tell ports apart: most have no name.
+    // Ports are identified by number, not by name: most have no name.
     const Json& wanted = port;
     const auto same = [&wanted](const Json& other) {
         return other["containerPort"] == wanted["containerPort"] && protocol_of(other) == protocol_of(wanted);

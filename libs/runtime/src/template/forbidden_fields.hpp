@@ -6,19 +6,19 @@
 
 namespace runtime {
 
-/// A deadline or TTL inside a runtime's template, which would work against the TrainJob's own.
+/// A deadline or TTL inside a runtime's template, which would conflict with the TrainJob's own.
 struct ForbiddenField {
     std::string path = {};  ///< "spec.template.spec.replicatedJobs[0].template.spec.activeDeadlineSeconds"
-    std::string job = {};   ///< the replicated job that it is in; empty: the JobSet's own
+    std::string job = {};   ///< its replicated job; empty: the JobSet's own
     std::string member = {};
     api::Json value = {};
 };
 
-/// Those that a runtime's `template.spec` has, in order. A Pod's own deadline is none of them: it bounds one
-/// attempt.
+/// Returns those of a runtime's `template.spec`, in order. A Pod's own deadline is none of them: it limits
+/// one attempt.
 std::vector<ForbiddenField> forbidden_fields(const api::Json& job_set_spec);
 
-/// Takes them out.
+/// Removes them.
 void strip_forbidden_fields(api::Json& job_set_spec);
 
 }  // namespace runtime

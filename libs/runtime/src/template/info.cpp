@@ -10,7 +10,7 @@ using api::Json;
 
 namespace {
 
-// A list of the Pod; nullptr if there is none. Looking must not make it: a null would be sent.
+// Returns a list of the Pod; nullptr if there is none. Reading must not create it: a null would be sent.
 Json* list_of_pod(Json& job_template, std::string_view name) {
     Json* step = &job_template;
     for (const std::string_view member :

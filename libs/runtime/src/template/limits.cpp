@@ -13,7 +13,7 @@ namespace {
 using api::Json;
 using merge::Place;
 
-// As manifests/base/crds/trainjobs.yaml has them, which a test compares. Sorted.
+// The limits of manifests/base/crds/trainjobs.yaml, which a test compares. Sorted.
 constexpr Limit limits[] = {
     {"accessModes", 16},
     {"add", 128},

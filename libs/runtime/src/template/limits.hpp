@@ -6,9 +6,8 @@
 
 namespace runtime {
 
-/// How many entries a list or map of a TrainJob's spec may have, and the member that tells the items of a
-/// list apart. By name: each list or map of a name has the limit that the most generous of them has in the
-/// schema.
+/// The maximum number of entries of a list or map in a TrainJob's spec, and the member that identifies the
+/// items of a list. By name: lists and maps with the same name have the highest limit of them in the schema.
 struct Limit {
     std::string_view name;
     std::size_t most;
@@ -16,10 +15,10 @@ struct Limit {
 };
 std::span<const Limit> train_job_limits();
 
-/// Whether a TrainJob's `spec` keeps to these limits, with each key once in a list; paths begin with "spec".
-/// An API server has seen to that before it asks for a review, but for what was stored before there was a
-/// limit and an update leaves as it is: where `old_spec` (null: there is none) was beyond a limit already,
-/// the new one may be.
+/// Checks whether a TrainJob's `spec` keeps to these limits, with unique keys in lists; paths begin with
+/// "spec". An API server has checked that before it calls the webhook, except for values that were stored
+/// before there was a limit and that an update does not change. So if `old_spec` (null: there is none) was
+/// above a limit already, the new one may be too.
 api::Result<> check_train_job_limits(const api::Json& spec, const api::Json& old_spec);
 
 }  // namespace runtime

@@ -25,7 +25,7 @@ struct Check {
 
 constexpr std::string_view own_prefix = "trainer.kubeflow.org/";
 
-// Keys under our own prefix decide which job plays which role.
+// Keys under our own prefix determine the roles of jobs.
 void check_metadata(Check& check, const Json& metadata, const Place& patch) {
     for (const std::string_view map : {"labels", "annotations"})
         for (const auto& [key, value] : metadata[map].members())
@@ -35,7 +35,7 @@ void check_metadata(Check& check, const Json& metadata, const Place& patch) {
                                  " cannot be patched: the runtime decides them");
 }
 
-// Only maps of strings can have such keys; everywhere else the schema has pruned them.
+// Only maps of strings can have such keys; elsewhere the schema has pruned them.
 void check_directives(Check& check, const Json& tree, const Place& patch) {
     for (const Json& item : tree.items()) check_directives(check, item, patch);
     for (const auto& [key, value] : tree.members()) {
@@ -57,7 +57,7 @@ std::string shortened(std::string_view name) {
     return name.size() <= longest ? std::string(name) : std::string(name.substr(0, longest)) + "...";
 }
 
-// What may be meant instead; not all of many.
+// Suggestions; limited in number.
 std::string there_are(const Json& list) {
     constexpr std::size_t enough = 5;
     const auto& items = list.items();
@@ -68,7 +68,7 @@ std::string there_are(const Json& list) {
     return "there are " + names + (items.size() > enough ? " and others" : "");
 }
 
-// `base` is the runtime's Pod spec; nullptr if there is none, which has been said then.
+// `base` is the runtime's Pod spec; nullptr if there is none, which is an error of its own.
 void check_containers(Check& check, const Json& pod_spec, const Json* base, std::string_view list,
                       const Place& outer) {
     const Place list_place = {.outer = &outer, .member = list};
@@ -126,7 +126,7 @@ FieldErrors check_patches(const Json& runtime, const Json& train_job_spec, Patch
         const Place job_set_template = {.outer = &runtime_spec, .member = "template"};
         const Place job_set_spec = {.outer = &job_set_template, .member = "spec"};
         const Json& patched = patches[i]["trainingRuntimeSpec"]["template"];
-        // One that is stored already is merged literally, for what it says.
+        // A stored patch with such keys is merged literally.
         if (purpose == PatchCheck::admission) check_directives(check, patched, patch);
         check_metadata(check, patched["metadata"], patch);
         check_jobs(check, patched["spec"], runtime["spec"]["template"]["spec"], patch, job_set_spec);

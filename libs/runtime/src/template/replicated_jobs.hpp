@@ -11,7 +11,7 @@ inline std::string replicated_job_path(std::size_t index) {
     return "spec.template.spec.replicatedJobs[" + std::to_string(index) + "]";
 }
 
-/// The path of what pod_spec_of() gives.
+/// Returns the path of the result of pod_spec_of().
 inline std::string pod_spec_path(std::size_t index) {
     return replicated_job_path(index) + ".template.spec.template.spec";
 }

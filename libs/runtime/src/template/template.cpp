@@ -18,8 +18,8 @@ bool is_noise_when_empty(std::string_view name) {
     return name == "metadata" || name == "resources" || name == "strategy" || name == "status";
 }
 
-// A server-side apply owns every field that it sends: null and the empty structs that Go's encoder writes
-// (`metadata: {}`, `resources: {}`, `strategy: {}`) say nothing, so they are not sent.
+// A server-side apply owns every field that it sends. Null and the empty structs that Go's encoder writes
+// (`metadata: {}`, `resources: {}`, `strategy: {}`) have no meaning, so they are not sent.
 void drop_noise(Json& tree) {
     if (tree.is_array())
         for (Json& item : tree.items()) drop_noise(item);
@@ -30,7 +30,7 @@ void drop_noise(Json& tree) {
     });
 }
 
-// The CRD also admits name, namespace and finalizers in a patch's metadata; they have no business in a
+// The CRD also admits name, namespace and finalizers in a patch's metadata; they do not belong into a
 // template.
 void keep_labels_and_annotations(Json* metadata) {
     if (!metadata || !metadata->is_object()) return;
@@ -58,8 +58,8 @@ Json* tolerations_of(Json& job) {
     return place;
 }
 
-// A patch replaces the list. Kueue's has the tolerations of a flavor alone, and with every other kind of jobs
-// it adds them to the job's own.
+// A patch replaces the list. Kueue's patch has only the tolerations of a flavor, and for every other kind of
+// job Kueue adds them to the job's own.
 void keep_tolerations(const Json& spec, Json& patch) {
     Json* jobs = patch.find("replicatedJobs");
     if (!jobs || !jobs->is_array()) return;
@@ -71,13 +71,13 @@ void keep_tolerations(const Json& spec, Json& patch) {
         if (!added || std::as_const(*added).items().empty() || !there) continue;
         const Json& own = (*there)["template"]["spec"]["template"]["spec"]["tolerations"];
         if (!own.is_array()) continue;
-        // Of a job that is named more than once the last list counts.
+        // If a job is named more than once, the last list counts.
         if (!done.insert(there).second) {
             *added = Json();
             continue;
         }
         Json all = own;
-        // Long lists meet long lists: each is looked at once.
+        // Indexed, since both lists may be long.
         std::set<std::string> known;
         for (const Json& toleration : std::as_const(all).items()) known.insert(to_json(toleration));
         for (Json& toleration : added->items())
@@ -92,7 +92,7 @@ void put_all(Json& map, const Json& additions) {
         if (!value.is_null()) merged[key] = value;
 }
 
-// Merging puts jobs that a patch names first. Their order in a JobSet means something: it cannot change
+// Merging moves the jobs that a patch names to the front. Their order in a JobSet matters: it cannot change
 // later, and a job may depend on earlier ones only.
 void restore_order(Json& spec, const Json& original) {
     std::map<std::string_view, std::size_t> positions;

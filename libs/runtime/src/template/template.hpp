@@ -3,7 +3,7 @@
 
 namespace runtime {
 
-/// The future JobSet's labels, annotations and spec: the runtime's template with the TrainJob's patches.
+/// The labels, annotations and spec of the future JobSet: the runtime's template with the TrainJob's patches.
 struct Template {
     api::Json labels = {};
     api::Json annotations = {};
@@ -11,7 +11,7 @@ struct Template {
 };
 
 /// Merges `spec.runtimePatches` of a TrainJob into `spec.template` of a runtime, whose shapes have been
-/// checked. Deadlines and TTLs are gone (forbidden_fields.hpp), nulls and empty metadata too. Fails at
+/// checked. Removes deadlines and TTLs (forbidden_fields.hpp), nulls and empty metadata. Fails at
 /// "spec.runtimePatches[i]".
 api::Result<Template> patched_template(const api::Json& runtime, const api::Json& train_job_spec);
 

@@ -9,7 +9,7 @@ using api::Json;
 
 constexpr api::Resource pod_groups = {"scheduling.x-k8s.io", "v1alpha1", "podgroups", true, "PodGroup"};
 constexpr std::string_view pod_group_label = "scheduling.x-k8s.io/pod-group";
-constexpr std::int64_t default_timeout = 60;  // seconds; the CRD's
+constexpr std::int64_t default_timeout = 60;  // seconds; the default of the CRD
 
 constexpr Policy coscheduling_policy = {
     .group = pod_group_policy_group, .member = "coscheduling", .owned_kind = &pod_groups};

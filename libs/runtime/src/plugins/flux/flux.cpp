@@ -70,7 +70,7 @@ void append(Json& list, const Json& items) {
     for (const Json& item : items.items()) list.push_back(item);
 }
 
-// The program of a node, word by word, as arguments of the script that starts Flux around it.
+// Returns the program of a node as arguments of the script that starts Flux around it.
 Json wrapped_command(const Info& info, const PodSet& pods, const Json& node) {
     static const Json nothing;
     const Json& trainer = pods.ancestor == api::ancestor_trainer ? info.trainer : nothing;
@@ -86,7 +86,7 @@ api::Error reserved_name() {
                             "\" is reserved: the runtime's job \"node\" must not have one");
 }
 
-// Flux runs there and nowhere else.
+// Flux runs in this job only.
 api::Error no_node() {
     return api::invalid("spec.runtimeRef",
                         "the runtime has no job \"node\" with a container \"node\", in which Flux would run");
@@ -115,8 +115,8 @@ constexpr api::RuleId admission_rules[] = {api::RuleId("flux", "J18")};
 constexpr Policy flux_policy = {
     .group = ml_policy_group, .member = "flux", .needs_host_names = true, .counts_gpus = true};
 
-// A Flux instance across the nodes, with brokers that trust each other by a key that is made for this
-// TrainJob alone.
+// A Flux instance across the nodes. Its brokers trust each other by a key that is made for this TrainJob
+// alone.
 class Flux final : public Plugin {
 public:
     std::string_view name() const override { return "flux"; }
@@ -182,7 +182,7 @@ public:
         Json& pod_spec = info.pod_spec(*pods);
         add_volumes(info.job, pod_spec);
         pod_spec["initContainers"].push_back(installer(settings.view_image));
-        Json& node = *info.container(*pods, api::node_container);  // after the Pod got what it lacked
+        Json& node = *info.container(*pods, api::node_container);  // after the Pod has its volumes
         add_mounts(node);
         Json command = wrapped_command(info, *pods, node);
         node.erase("args");

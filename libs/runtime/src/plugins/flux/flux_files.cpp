@@ -51,7 +51,7 @@ std::string flux_broker_config(const FluxSettings& settings) {
 
 std::string flux_certificate(std::string_view name, std::string_view public_key,
                              std::string_view secret_key) {
-    // Flux's parser wants sections at the margin, values in quotes and indented, and short lines.
+    // Flux's parser requires sections at the margin, values in quotes and indented, and short lines.
     return "#   Made for one TrainJob: whoever has this can join its Flux brokers.\n"
            "metadata\n"
            "    name = \"" +

@@ -14,7 +14,7 @@ using api::FieldErrorType;
 using api::Json;
 
 constexpr std::int64_t most_processes = std::numeric_limits<std::int32_t>::max();
-// It is part of a script and of a configuration, which share a ConfigMap.
+// The limit of a text, which is part of a script and of a configuration that share a ConfigMap.
 constexpr std::size_t most_host_list_bytes = 200'000;
 
 // A setting by environment, and the field that set it last.
@@ -23,7 +23,7 @@ struct Setting {
     std::string_view field = "spec.runtimeRef";
 };
 
-// Only plain values can be known before a Pod runs. An empty one sets nothing.
+// Only plain values are known before a Pod runs. An empty one sets nothing.
 void take(Setting& setting, const Json& env, std::string_view name, std::string_view field) {
     const Json* entry = find_named(env, name);
     if (!entry || (*entry)["value"].as_string().empty()) return;
@@ -32,7 +32,7 @@ void take(Setting& setting, const Json& env, std::string_view name, std::string_
 
 Setting setting_of(const FluxSources& sources, std::string_view name, std::string_view by_default) {
     Setting setting = {.value = std::string(by_default)};
-    // The runtime's own: by the time of the build the container has the TrainJob's variables too.
+    // The runtime's own variables: at the time of the build the container has the TrainJob's too.
     const Json& template_spec = sources.runtime["spec"]["template"]["spec"];
     if (const Json* job = find_named(template_spec["replicatedJobs"], flux_job)) {
         const Json& containers = (*job)["template"]["spec"]["template"]["spec"]["containers"];
@@ -51,7 +51,7 @@ bool is_plain_word(std::string_view text) {
     return !text.empty() && std::all_of(text.begin(), text.end(), allowed);
 }
 
-// What becomes part of scripts and of TOML.
+// Returns whether a text can be part of scripts and of TOML.
 std::string checked_word(const FluxSources& sources, std::string_view name, std::string_view by_default,
                          FieldErrors& errors) {
     Setting setting = setting_of(sources, name, by_default);
@@ -74,7 +74,7 @@ void check_numbers(const FluxSettings& settings, FieldErrors& errors) {
                               " GPUs of a node: Flux gives every process the same number"});
 }
 
-// In Flux's notation for lists of hosts: "job-node-0-[0-3]", for every replica.
+// Returns Flux's notation for lists of hosts: "job-node-0-[0-3]", for every replica.
 std::string host_list(const std::string& prefix, const PodSet& pods) {
     const std::string range = pods.count > 1 ? "[0-" + std::to_string(pods.count - 1) + "]" : "[0]";
     std::string hosts;

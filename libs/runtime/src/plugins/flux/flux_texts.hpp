@@ -1,7 +1,7 @@
 #pragma once
 #include <string_view>
 
-/// The files of the folder flux/, word for word: "{{name}}" stands for what differs between TrainJobs.
+/// The files of the folder flux/, unchanged: "{{name}}" is a placeholder for a value of FluxFiles.
 namespace runtime::flux_texts {
 
 extern const std::string_view init_sh;

@@ -15,10 +15,10 @@ using api::Json;
 
 namespace resources = api::resources;
 
-// Each is a request to the API server in every pass that builds; a cluster has a handful.
+// Each is a request to the API server in every reconcile that builds; a cluster has a handful.
 constexpr std::size_t most_runtime_classes = 32;
 
-// What Pods of each class take besides their containers.
+// Returns the overhead and defaults of the Pods of each RuntimeClass.
 std::map<std::string_view, const Json*> overheads(const std::vector<Json>& observed) {
     std::map<std::string_view, const Json*> found;
     for (const Json& object : observed)
@@ -29,7 +29,7 @@ std::map<std::string_view, const Json*> overheads(const std::vector<Json>& obser
 
 using Indexes = std::vector<std::size_t>;
 
-// Per job, the ones that it names. A job may depend on earlier ones only.
+// For each job, the jobs that it names. A job may depend on earlier ones only.
 std::vector<Indexes> direct_dependencies(const Json& jobs) {
     std::vector<Indexes> all;
     std::map<std::string_view, std::size_t> earlier;
@@ -44,21 +44,21 @@ std::vector<Indexes> direct_dependencies(const Json& jobs) {
     return all;
 }
 
-// Which jobs start when `first` does: those that come after the same jobs, near or far. Takes time and memory
-// in proportion to what the jobs say, whatever they say: a runtime may have thousands.
+// Returns the jobs that start together with `first`: those with the same predecessors, direct and indirect.
+// Takes time and memory in proportion to the size of the dependencies, since a runtime may have thousands.
 std::vector<bool> started_with(const Json& job_set_spec, std::size_t first) {
     const Json& jobs = job_set_spec["replicatedJobs"];
     std::vector<bool> chosen(jobs.items().size());
-    // One by one, each comes after more jobs than the one before.
+    // In order, each job has more predecessors than the one before.
     if (job_set_spec["startupPolicy"]["startupPolicyOrder"].as_string() == "InOrder") {
         chosen[first] = true;
         return chosen;
     }
     const std::vector<Indexes> direct = direct_dependencies(jobs);
     std::vector<bool> before(chosen.size());
-    std::vector<bool> last(chosen.size());  // of those before, the ones that none of them comes after
+    std::vector<bool> last(chosen.size());  // of the jobs before, those without successors
     std::size_t lasts = 0;
-    // Dependencies point backwards, so one way back meets each job after all that depend on it.
+    // Dependencies point backwards, so one walk backwards meets each job after all that depend on it.
     for (const std::size_t index : direct[first]) {
         before[index] = last[index] = true;
         ++lasts;
@@ -71,7 +71,7 @@ std::vector<bool> started_with(const Json& job_set_spec, std::size_t first) {
             last[earlier] = false;
         }
     }
-    // A job that comes after the last ones comes after all of them.
+    // A job that depends on the last ones depends on all of them.
     for (std::size_t index = 0; index < chosen.size(); ++index) {
         const Indexes& named = direct[index];
         const bool none_else =
@@ -105,7 +105,7 @@ void add_gang_needs(const NeedsContext& context, const api::Resource& pod_groups
     for (const Json& job : context.merged_spec["replicatedJobs"].items())
         if (const auto name = pod_spec_of(job)["runtimeClassName"].as_string(); !name.empty())
             classes.insert(name);
-    if (classes.size() > most_runtime_classes) return;  // make_pod_group() says so
+    if (classes.size() > most_runtime_classes) return;  // make_pod_group() reports it
     for (const std::string_view name : classes)
         needs.objects.push_back({.resource = resources::runtime_classes, .key = {.name = std::string(name)}});
 }

@@ -21,7 +21,7 @@ struct Step {
 constexpr Step steps[] = {{api::ancestor_dataset_initializer, "dataset", admission_rules[0]},
                           {api::ancestor_model_initializer, "model", admission_rules[1]}};
 
-// What an API server stores of one object. (etcd takes requests of 1.5 MiB.)
+// The API server's limit for one object. (etcd accepts requests of 1.5 MiB.)
 constexpr std::size_t most_bytes = 1'500'000;
 
 void configure(Json& container, const Json& initializer) {
@@ -29,7 +29,7 @@ void configure(Json& container, const Json& initializer) {
     if (const Json& uri = initializer["storageUri"]; uri.is_string())
         upsert_env(container, env_value("STORAGE_URI", std::string(uri.as_string())));
     upsert_all_env(container, initializer["env"]);
-    // The CRD fills in an empty name.
+    // The CRD's default is an empty name.
     if (const Json& secret = initializer["secretRef"]; !secret["name"].as_string().empty())
         container["envFrom"].push_back(Json::object({{"secretRef", secret}}));
 }
@@ -43,7 +43,8 @@ bool mounts_volume(const Json* container) {
     return false;
 }
 
-// What the initializer called `name`, also of its job and its container, lacks; empty if nothing.
+// Returns the missing part of the initializer `name`, which is also the name of its job and container; empty
+// if there is none.
 std::string missing_for(std::string_view name, const Json& job_set_spec) {
     const std::string quoted = "\"" + std::string(name) + "\"";
     const Json* job = find_named(job_set_spec["replicatedJobs"], name);
@@ -56,8 +57,8 @@ std::string missing_for(std::string_view name, const Json& job_set_spec) {
     return {};
 }
 
-// `spec.initializer`: where to download from, environment and credentials, into the jobs that are labelled
-// for it. After the frameworks, so that what the user asks for wins.
+// Writes `spec.initializer` (URIs, environment and credentials) into the jobs with its label. Runs after the
+// frameworks, so that the user's settings take precedence.
 class Initializers final : public Plugin {
 public:
     std::string_view name() const override { return "initializers"; }

@@ -14,7 +14,7 @@ constexpr std::int64_t coordinator_port = 29500;
 constexpr Policy jax_policy = {
     .group = ml_policy_group, .member = "jax", .needs_host_names = true, .places_env = true};
 
-// Tells every JAX process how many peers it has and where the coordinator listens
+// Sets the number of processes, the rank and the coordinator's address of every JAX process
 // (jax.distributed.initialize: coordinator_address, num_processes, process_id). One process per node.
 class Jax final : public Plugin {
 public:

@@ -6,7 +6,7 @@ namespace {
 
 using api::Json;
 
-// Go clients leave these out where they are empty, and JobSet refuses them empty.
+// Go clients omit these if they are empty, and JobSet refuses empty ones.
 void drop_what_is_empty(Json& spec) {
     const auto drop = [](Json& object, const char* member) {
         if (std::as_const(object)[member].empty()) object.erase(member);
@@ -18,13 +18,13 @@ void drop_what_is_empty(Json& spec) {
         for (const char* member : {"dependsOn", "groupName"}) drop(job, member);
 }
 
-// The template, by now complete, becomes the JobSet.
+// Makes the JobSet from the template, which is complete by now.
 class JobSetPlugin final : public Plugin {
 public:
     std::string_view name() const override { return "jobset"; }
 
     api::Result<> build(const Inputs&, Info& info, Built& built) const override {
-        // Nothing of the TrainJob's own labels and annotations: Kueue's queue name, for one, must stay there.
+        // Without the TrainJob's own labels and annotations: Kueue's queue name, for one, must not be copied.
         Json metadata = Json::object({{"name", info.job.meta.name}});
         if (!info.labels.empty()) metadata["labels"] = std::move(info.labels);
         if (!info.annotations.empty()) metadata["annotations"] = std::move(info.annotations);

@@ -20,7 +20,7 @@ constexpr std::string_view host_file_volume = "mpi-hostfile";
 constexpr std::string_view host_file_folder = "/etc/mpi";
 constexpr std::string_view host_file_key = "hostfile";
 constexpr std::string_view default_key_folder = "/root/.ssh";
-// What an object may hold in etcd, and so what a ConfigMap may.
+// The maximum size of an object in etcd, and so of a ConfigMap.
 constexpr std::size_t most_host_file_bytes = 1'000'000;
 
 // `value` is "{slots}" for the number of processes per host.
@@ -29,7 +29,7 @@ struct Variable {
     std::string_view value;
 };
 
-// How a launcher learns where its hosts are and how to reach them.
+// The files and variables by which a launcher finds and reaches its hosts.
 struct Implementation {
     std::string_view name;
     std::string_view slots_mark;  // in the host file, between a host and its slots
@@ -58,8 +58,8 @@ constexpr Variable mpich[] = {{"HYDRA_HOST_FILE", host_file},
 constexpr Implementation implementations[] = {
     {"OpenMPI", " slots=", open_mpi}, {"Intel", ":", intel}, {"MPICH", ":", mpich}};
 
-// Which the images have; nullptr if that is unknown. Absent and empty, which older objects have, mean
-// OpenMPI.
+// Returns the variables of the implementation in the images; nullptr if it is unknown. Absent and empty,
+// which older objects have, mean OpenMPI.
 const Implementation* implementation_of(const Json& mpi) {
     const std::string_view name = mpi["mpiImplementation"].as_string();
     if (name.empty()) return &implementations[0];
@@ -82,7 +82,7 @@ bool launcher_is_node(const Json& mpi) { return mpi["runLauncherAsNode"].bool_or
 std::string secret_name(const api::TrainJob& job) { return job.meta.name + "-mpi-ssh-auth"; }
 std::string host_file_name(const api::TrainJob& job) { return job.meta.name + "-mpi-hostfile"; }
 
-// One process per host, which is what the schema fills in, stands for one per GPU.
+// One process per host, the schema's default, means one per GPU.
 bool has_slots_for_gpus(const Info& info) {
     return !info.trainer["numProcPerNode"].as_int() && info.ml_policy["mpi"]["numProcPerNode"].int_or(1) == 1;
 }
@@ -97,8 +97,8 @@ Json key_file(std::string_view key, std::string_view path, std::int64_t mode) {
 }
 
 Json keys_volume(const api::TrainJob& job) {
-    // OpenSSH refuses a private key that others than its owner can read. Where a Pod has an fsGroup, the
-    // kubelet adds what the group needs.
+    // OpenSSH refuses a private key that others than its owner can read. In a Pod with an fsGroup, the
+    // kubelet adds the permissions of the group.
     const Json files = Json::array({key_file("ssh-privatekey", "id_rsa", 0600),
                                     key_file("ssh-publickey", "id_rsa.pub", 0644),
                                     key_file("ssh-publickey", "authorized_keys", 0644)});
@@ -180,7 +180,7 @@ public:
         if (!launcher_is_node(mpi)) return num_nodes;
         return num_nodes > 2 ? num_nodes - 1 : 1;
     }
-    // The launcher, which has the trainer's label, and the nodes are one group of hosts.
+    // The launcher with the trainer's label and the nodes are one group of hosts.
     bool also_trains(const Json& mpi, std::string_view job) const override {
         return job == node_job && launcher_is_node(mpi);
     }
@@ -216,7 +216,7 @@ public:
                               {}});
     }
 
-    // The original's schema admits an empty one, and its reconciler fails on it.
+    // The original's schema admits an empty one, on which its reconciler fails.
     void validate_runtime(const Json& runtime, FieldErrors& errors) const override {
         const Json& implementation = policy_of(runtime)["mpiImplementation"];
         if (implementation.is_string() && implementation.as_string().empty())
@@ -254,7 +254,7 @@ public:
     }
 
 private:
-    // One node has no other to reach, so no job can be missing.
+    // A single node connects to no other, so no job can be missing.
     static void check_jobs(const ValidationInputs& review, const Json& mpi, FieldErrors& errors) {
         const Json& nodes = review.job.spec["trainer"]["numNodes"];
         if (nodes.int_or(1) < 2 || !launcher_is_node(mpi)) return;

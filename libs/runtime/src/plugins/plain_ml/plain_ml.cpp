@@ -7,8 +7,8 @@ namespace {
 
 using api::Json;
 
-// No framework: the trainer's environment and nothing else. Frameworks whose variables it may refer to place
-// it themselves, after those.
+// Runtimes without a framework: sets the trainer's environment and nothing else. Frameworks whose variables
+// the environment may refer to place it themselves, after those.
 class PlainMl final : public Plugin {
 public:
     std::string_view name() const override { return "plainml"; }

@@ -1,5 +1,5 @@
 // Feature gate TrainJobStatus: Pods of trainers report their progress to a server. They get its address, a
-// token that it accepts for this TrainJob alone, and the CA of its certificate.
+// token that is valid for this TrainJob alone, and the CA of its certificate.
 #include <algorithm>
 
 #include "api/base64.hpp"
@@ -22,7 +22,7 @@ constexpr std::chrono::minutes ca_max_age{10};
 
 std::string ca_map_name(const api::TrainJob& job) { return job.meta.name + "-tls-config"; }
 
-// Of the server, and what the token is good for.
+// The name of the server, and the audience of the token.
 std::string status_path(const api::TrainJob& job) {
     return std::string(api::trainer_api_version) + "/namespaces/" + job.meta.ns + "/trainjobs/" +
            job.meta.name + "/status";
@@ -41,7 +41,7 @@ Json token_and_ca(const api::TrainJob& job) {
         {{"name", token_volume}, {"projected", Json::object({{"sources", std::move(sources)}})}});
 }
 
-// Every reader of ConfigMaps in the TrainJob's namespace can read it: nothing but certificates goes there.
+// Every reader of ConfigMaps in the TrainJob's namespace can read it, so it has certificates only.
 bool holds_certificates_only(std::string_view pem) {
     return pem.find("-----BEGIN CERTIFICATE-----") != pem.npos && pem.find("PRIVATE KEY") == pem.npos &&
            std::all_of(pem.begin(), pem.end(), [](unsigned char c) { return c < 0x80; });

@@ -25,11 +25,11 @@ constexpr std::string_view processes_variable = "PET_NPROC_PER_NODE";
 constexpr std::string_view rank_variable = "PET_NODE_RANK";
 constexpr std::string_view address_variable = "PET_MASTER_ADDR";
 constexpr std::string_view port_variable = "PET_MASTER_PORT";
-// In the order in which an error lists them.
+// In the order of error messages.
 constexpr std::string_view reserved[] = {address_variable, port_variable, nodes_variable, rank_variable,
                                          processes_variable};
 
-// What `--nproc-per-node` is to be.
+// Returns the value of `--nproc-per-node`.
 api::Result<std::string> processes_per_node(const Json& trainer, const Json& ml_policy, const Json& resources,
                                             const GpuCount& devices) {
     if (const auto wanted = trainer["numProcPerNode"].as_int()) return std::to_string(*wanted);
@@ -40,11 +40,11 @@ api::Result<std::string> processes_per_node(const Json& trainer, const Json& ml_
     if (policy.as_string() == "cpu") return cpu_count;
     if (!policy.is_null() && policy.as_string() != "auto")
         return api::invalid("spec.mlPolicy.torch.numProcPerNode", "must be auto, cpu, gpu or a number");
-    // With claims that do not tell, torchrun itself looks at what the Pod was given.
+    // If the devices behind claims are unknown, torchrun itself counts the devices of the Pod.
     return devices.count > 0 || !devices.known ? std::string("auto") : cpu_count;
 }
 
-// No `master`: torchtune has options for it.
+// Without `master`: torchtune has options for it.
 void add_variables(Json& container, const std::string& nodes, const std::string& processes,
                    const std::optional<std::string>& master) {
     upsert_env(container, env_value(nodes_variable, nodes));
@@ -55,8 +55,8 @@ void add_variables(Json& container, const std::string& nodes, const std::string&
     upsert_env(container, env_value(port_variable, std::to_string(master_port)));
 }
 
-// The master of a container that does not train: the first Pod that trains or, without one, of the job called
-// as the trainer's usually is, else of its own job.
+// Returns the master of a container that does not train: the first Pod that trains or, without one, of the
+// job with the usual name of the trainer's, else of its own job.
 std::string master_for(Info& info, const PodSet& pods) {
     const bool is_there = info.trainer_pod_set() || info.pod_set(api::node_container);
     return is_there ? info.first_endpoint() : info.endpoint(pods.name, 0, 0);
@@ -68,7 +68,7 @@ std::string target_path(std::size_t target) {
 
 const Json no_job;
 
-// A container that is to get the environment and that a JobSetSpec lacks.
+// A container in the list for the environment that the JobSetSpec lacks.
 struct Missing {
     std::string path = {};
     std::string what = {};
@@ -97,7 +97,7 @@ std::vector<Missing> missing_targets(const Json& targets, const Json& job_set_sp
     return missing;
 }
 
-// As the schema has them. Each container of each target is looked for.
+// As in the schema. Each container of each target is searched for.
 constexpr Shape container_names = {{}, nullptr, true, 8};
 constexpr ShapeMember target_members[] = {{"containerNames", container_names}};
 constexpr Shape target_shape = {target_members};
@@ -137,7 +137,7 @@ public:
                               taken,
                               "must not be set: the Torch runtime sets these variables",
                               {}});
-        // Patches that cannot be merged have been refused.
+        // Patches that cannot be merged have their own error.
         if (review.merged_spec.is_object())
             for (const Missing& target : missing_targets(targets_of(review.runtime), review.merged_spec))
                 errors.push_back(
@@ -174,7 +174,7 @@ public:
                                 "there is no " + missing.front().what + " in the template");
         const auto processes = processes_per_node(info.trainer, info.ml_policy, info.resources, info.gpus);
         if (!processes) return processes.error();
-        // Without a job that trains, the containers that the runtime names are alone.
+        // Without a job that trains, the containers that the runtime names get it.
         const std::int64_t count = pods ? pods->count : 1;
         const std::string nodes = std::to_string(count);
 
@@ -208,7 +208,7 @@ private:
             return check_torch_tune(review.job, nodes, nullptr, errors);
         const GpuCount found = gpus(resources->resources);
         const auto processes = processes_per_node(trainer, ml_policy, resources->resources, found);
-        // What is behind claims is not looked up here, so nothing is said about it.
+        // Devices behind claims are not read here, so there is no error about them.
         const bool is_known = processes && (found.known || *processes == "1");
         if (!is_known) return check_torch_tune(review.job, nodes, nullptr, errors);
         const TuneDevices devices = {nodes, *processes, found};

@@ -10,8 +10,8 @@ namespace {
 
 using api::Json;
 
-// Settings of the runtime's own command that survive, and that TrainJobs must not give: they say where its
-// volumes are.
+// Settings of the runtime's own command that are kept, and that TrainJobs must not set: they are paths of its
+// volumes.
 constexpr std::string_view runtime_paths[] = {"output_dir", "tokenizer.path", "tokenizer.merges_file",
                                               "checkpointer.checkpoint_dir"};
 
@@ -39,7 +39,7 @@ bool is_set_to_true(const Json& args, std::string_view setting) {
 
 struct Recipe {
     std::string_view name;
-    std::string_view suffix;  // of the configuration's name
+    std::string_view suffix;  // in the configuration's name
 };
 
 Recipe recipe_for(std::int64_t nodes, bool single_device, const TuneMethod& method) {

@@ -7,14 +7,14 @@
 
 namespace runtime {
 
-/// What torchtune can train.
+/// The combinations that torchtune can train.
 inline constexpr api::RuleId torch_tune_rule("torchtune_recipe", "J14");
 
-/// Whether the TrainJob asks for torchtune: its command is exactly `tune run`.
+/// Returns whether the TrainJob uses torchtune: its command is exactly `tune run`.
 bool is_torch_tune(const api::Json& trainer);
 
-/// What decides about the recipe, besides the arguments. The build and the admission rules take it from the
-/// same functions, so that what is judged is what is built.
+/// The inputs for the choice of the recipe, besides the arguments. The build and the admission rules use the
+/// same functions, so that the checked values are the built ones.
 struct TuneDevices {
     std::int64_t nodes = 1;
     std::string processes = {};  ///< per node: a number, "auto" or "gpu"
@@ -23,24 +23,24 @@ struct TuneDevices {
     bool is_single_device() const { return processes == "1" || gpus.count == 1; }
 };
 
-/// How a model is trained, as the arguments say.
+/// The training method, from the arguments.
 struct TuneMethod {
     bool quantized_lora = false;
     bool lora = false;
 };
 TuneMethod tune_method(const api::Json& args);
 
-/// "torchtune-llama3.2-1b" -> "llama3_2/1B"; empty unless the runtime's name has three parts.
+/// Returns "llama3_2/1B" for "torchtune-llama3.2-1b"; empty unless the runtime's name has three parts.
 std::string tune_model(std::string_view runtime_name);
 
-/// Whether a word of a command sets one of the paths that the runtime decides, such as "output_dir=/o".
+/// Returns whether a word of a command sets one of the runtime's paths, such as "output_dir=/o".
 bool sets_runtime_path(std::string_view word);
 
-/// The whole command: `tune run`, where the nodes meet, the recipe and its configuration for the model that
-/// the runtime's name says, and the paths that the runtime's own command sets.
+/// Returns the whole command: `tune run`, the rendezvous of the nodes, the recipe and its configuration for
+/// the model in the runtime's name, and the paths of the runtime's own command.
 api::Json torch_tune_command(Info& info, const TuneDevices& devices);
 
-/// `torchtune_recipe`. `devices` is nullptr if they are not known; then they are not checked.
+/// Adds errors of the rule `torchtune_recipe`. `devices` nullptr: unknown, and not checked.
 void check_torch_tune(const api::TrainJob& job, std::int64_t nodes, const TuneDevices* devices,
                       api::FieldErrors& errors);
 

@@ -1,4 +1,4 @@
-// `torchtune_recipe`: what torchtune can train, by the recipes and configurations of torchtune 0.6.
+// `torchtune_recipe`: valid combinations, by the recipes and configurations of torchtune 0.6.
 #include <algorithm>
 
 #include "plugins/torch/torch_tune.hpp"

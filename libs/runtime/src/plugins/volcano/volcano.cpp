@@ -25,10 +25,10 @@ Need priority_class_need(std::string_view name) {
     return {.resource = api::resources::priority_classes, .key = {"", std::string(name)}};
 }
 
-// More are refused by themselves, so it does not matter whether they exist.
+// More are refused in any case, so it does not matter whether they exist.
 constexpr std::size_t most_priority_classes = 8;
 
-// In order, each once.
+// In order, without repetition.
 std::vector<std::string_view> priority_classes(const Json& job_set_spec) {
     std::vector<std::string_view> names;
     std::set<std::string_view> seen = {""};
@@ -38,7 +38,7 @@ std::vector<std::string_view> priority_classes(const Json& job_set_spec) {
     return names;
 }
 
-// The JobSet's annotation to be; null if there is none.
+// Returns the annotation of the JobSet; null if there is none.
 const Json& queue_of(const ValidationInputs& review) {
     const auto& patches = review.job.spec["runtimePatches"].items();
     for (std::size_t i = patches.size(); i-- > 0;)
@@ -49,7 +49,7 @@ const Json& queue_of(const ValidationInputs& review) {
     return review.runtime["spec"]["template"]["metadata"]["annotations"][queue_annotation];
 }
 
-// The one that every Pod with a priority class has; a gang cannot have several.
+// Returns the only priority class of the Pods that have one; a gang cannot have several.
 api::Result<std::string> priority_class(const Json& job_set_spec) {
     std::string_view chosen;
     const auto& jobs = job_set_spec["replicatedJobs"].items();

@@ -20,8 +20,7 @@ constexpr api::RuleId admission_rules[] = {api::RuleId("xgboost_reserved_env", "
 constexpr Policy xgboost_policy = {
     .group = ml_policy_group, .member = "xgboost", .needs_host_names = true, .counts_gpus = true};
 
-// Tells every XGBoost worker where the tracker is and how many workers there are: one per GPU, or one per
-// node.
+// Sets the tracker's address and the number of workers of every XGBoost worker: one per GPU, or one per node.
 class XgBoost final : public Plugin {
 public:
     std::string_view name() const override { return "xgboost"; }
