@@ -10,24 +10,24 @@
 
 namespace controller {
 
-/// The namespace that is meant where neither a Pod nor an option names one.
+/// The namespace outside of a Pod, unless an option sets one.
 inline constexpr const char* default_namespace = "kubeflow-system";
 
-/// Options that change what TrainJobs become.
+/// Options that change the objects of TrainJobs.
 struct BuildSettings {
     net::FeatureGates feature_gates = {};
     std::string status_url = {};  ///< empty, as the next: see status_server_of()
     api::ObjectKey status_ca_secret = {};
 };
 
-/// The table of options; `settings` must outlive it.
+/// Adds the options; `settings` must outlive `options`.
 void add_options(net::Options& options, BuildSettings& settings);
 
-/// Checks what the types of the options cannot say.
+/// Checks combinations that the types of the options cannot exclude.
 api::Result<> check(const BuildSettings& settings);
 
-/// Where trainers report their progress; nullopt while the gate TrainJobStatus is off. `pod_namespace` is
-/// empty outside of a Pod.
+/// Returns the address for reports of trainers; nullopt while the gate TrainJobStatus is off. `pod_namespace`
+/// is empty outside of a Pod.
 std::optional<runtime::StatusServer> status_server_of(const BuildSettings& settings,
                                                       const std::string& pod_namespace);
 

@@ -26,16 +26,16 @@ void keep_items(Json* list, Predicate wanted) {
     if (list && list->is_array()) std::erase_if(list->items(), std::not_fn(wanted));
 }
 
-// Key and entry have the rest of the metadata: identify() puts it back. What is in lists may be as long as an
-// object: it is named where decisions ask for it.
+// The rest of the metadata is in key and entry: identify() restores it. Lists may be as long as an object, so
+// the parts that decisions need are named.
 void keep_what_decisions_need(Json& object, std::initializer_list<std::string_view> metadata) {
     keep_only(&object, {"metadata", "spec", "status"});
     keep_only(object.find("metadata"), metadata);
 }
 
-// For a message, which has room for a few names.
+// Limit for a message, which has room for a few names.
 constexpr std::size_t max_finalizers = 8;
-// Of conditions and counts, as JSON. Hardly any have more.
+// Limit for conditions and counts, as JSON. Hardly any have more.
 constexpr std::size_t usual_status_bytes = 1280;
 
 bool ends_a_job(const Json& condition) {
@@ -43,7 +43,7 @@ bool ends_a_job(const Json& condition) {
     return type == api::condition::complete || type == api::condition::failed;
 }
 
-// Keeps of a status that is unusually large what is decided on. Returns whether it is.
+// Reduces a status of unusual size to the parts that decisions need. Returns whether it did.
 bool abridge_status(Json& object) {
     Json* const status = object.find("status");
     if (!status || api::to_json(*status).size() <= usual_status_bytes) return false;
@@ -71,7 +71,7 @@ bool has_ended(const Json& job_set) {
     });
 }
 
-// Of a JobSet that runs: which of its Jobs are due.
+// Parts of a running JobSet that show which of its Jobs are due.
 void keep_what_starts(Json& object) {
     Json* const spec = object.find("spec");
     if (!spec || std::as_const(*spec)["suspend"].bool_or(false) || has_ended(object))
@@ -81,7 +81,7 @@ void keep_what_starts(Json& object) {
         for (Json& job : jobs->items()) keep_only(&job, {"name", "replicas", "dependsOn"});
 }
 
-// Null keeps no bytes. A JobSet that no TrainJob owns matters only if it takes the name of a TrainJob's.
+// Null stores no bytes. A JobSet that no TrainJob owns matters only if it has the name of a TrainJob.
 std::optional<Cache::JobSetIndex> transform_job_set(Json& object) {
     const bool ours = !controlling_train_job(object).is_null();
     if (!ours) {
@@ -105,7 +105,7 @@ std::optional<Cache::JobSetIndex> transform_job_set(Json& object) {
 }
 
 std::optional<Cache::TrainJobIndex> transform_train_job(Json& object) {
-    // Most of the object, and of no interest here: not to be copied.
+    // Most of the object, which is not needed here and so not copied.
     Json* const spec_in_object = object.find("spec");
     Json spec = spec_in_object ? std::move(*spec_in_object) : Json();
     api::TrainJob job = api::parse_train_job(object);
@@ -114,7 +114,7 @@ std::optional<Cache::TrainJobIndex> transform_train_job(Json& object) {
     job.managed_by = std::as_const(spec)["managedBy"].as_string();
     const lifecycle::State state = lifecycle::state_of(job);
     const bool goes_on = !api::terminal_condition(job);
-    // Nothing is built of what has ended or is others' to look after, and it may be there for months.
+    // Nothing is built for an ended TrainJob or one of another controller, and it may exist for months.
     const bool at_rest = !goes_on || state == lifecycle::State::elsewhere;
     if (at_rest)
         keep_only(&spec,
@@ -142,7 +142,7 @@ std::optional<Cache::OwnedIndex> transform_owned(Json& object) {
 constexpr std::string_view job_templates[] = {"object", "spec", "replicatedJobs", "[]", "template"};
 constexpr api::JsonPath parts_of_job_sets[] = {job_templates};
 
-// That an object is gone has no version, so no write of ours can have made it.
+// A deletion has no version, so it is never an own write.
 Change change_of(Change::Of of, const auto* entry) {
     if (!entry) return {};
     return {.of = of, .resource_version = entry->object.resource_version()};
@@ -277,7 +277,7 @@ void Cache::enqueue_owner(const api::ObjectKey& job_set, const JobSetEntry* befo
                           const JobSetEntry* after) {
     const bool ours = (before && before->index.ours) || (after && after->index.ours);
     const bool comes_or_goes = !before || !after;
-    // A cluster may be full of JobSets that have nothing to do with TrainJobs.
+    // A cluster may be full of JobSets without TrainJobs.
     if (ours || (comes_or_goes && train_jobs_.find(job_set)))
         on_change_(job_set, change_of(Change::Of::job_set, after));
 }
@@ -288,9 +288,9 @@ void Cache::enqueue_jobs_without_job_set(const std::string& section) {
     });
 }
 
-// Only of suspended jobs such an object is made again. Queues hold back thousands that want none, and lists
-// of the kind come when an API server has begun anew and has better things to do. Where the runtime is
-// unknown, a pass finds out.
+// Such an object is created again for suspended jobs only. Queues hold thousands of jobs back that need none,
+// and lists of the kind come when an API server has restarted and is busy. If the runtime is unknown, the
+// reconcile decides.
 void Cache::enqueue_suspended_without(std::size_t owned_kind, const std::string& section) {
     const kube::Store<OwnedIndex>& objects = *owned_kinds_[owned_kind].objects;
     std::unordered_set<std::size_t> without;
@@ -306,7 +306,7 @@ void Cache::enqueue_suspended_without(std::size_t owned_kind, const std::string&
     });
 }
 
-// Such as a PodGroup, of which the scheduler writes the status all the time.
+// For example a PodGroup, whose status the scheduler writes all the time.
 void Cache::enqueue_owner_of(const api::ObjectKey& owned, const OwnedEntry* before, const OwnedEntry* after) {
     const bool same = before && after && before->object.uid() == after->object.uid() &&
                       before->index.generation == after->index.generation;
@@ -323,7 +323,7 @@ void Cache::note_runtime(const api::ObjectKey& runtime, const RuntimeEntry* befo
         runtime_bytes_.erase(hash);
     const bool same = before && after && before->object.uid() == after->object.uid() &&
                       before->index.spec_hash == after->index.spec_hash;
-    // Before the first list of runtimes nothing was built of any.
+    // Before the first list of runtimes no JobSet was built.
     const bool listed = runtime.ns.empty() ? cluster_training_runtimes_.is_synced("")
                                            : training_runtimes_.is_synced(runtime.ns);
     if (same || !listed) return;

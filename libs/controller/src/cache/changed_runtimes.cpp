@@ -41,7 +41,7 @@ std::optional<kube::SteadyTime> ChangedRuntimes::next_at() const {
     return flow == flows_.end() ? std::nullopt : std::optional(flow->second.free_at);
 }
 
-// The namespace that has had the least, of those that wait.
+// Returns the waiting namespace with the least share.
 ChangedRuntimes::Flows::const_iterator ChangedRuntimes::first() const {
     auto found = flows_.end();
     for (auto flow = flows_.begin(); flow != flows_.end(); ++flow)

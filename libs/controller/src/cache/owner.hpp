@@ -7,7 +7,7 @@
 
 namespace controller {
 
-/// The owner reference of the TrainJob that controls `object`; null if none does.
+/// Returns the owner reference of the TrainJob that controls `object`; null if none does.
 inline const api::Json& controlling_train_job(const api::Json& object) {
     static const api::Json none;
     const auto& owners = object["metadata"]["ownerReferences"].items();
@@ -18,7 +18,8 @@ inline const api::Json& controlling_train_job(const api::Json& object) {
     return at == owners.end() ? none : *at;
 }
 
-/// An object of an earlier TrainJob of this name: names are unique, so the one with another UID is gone.
+/// Returns whether the object belongs to an earlier TrainJob of this name: names are unique, so the one with
+/// another UID does not exist any more.
 inline bool is_leftover(const api::Json& object, const api::TrainJob& job) {
     const api::Json& owner = controlling_train_job(object);
     return owner["name"].as_string() == job.meta.name && owner["uid"].as_string() != job.meta.uid;

@@ -18,105 +18,108 @@
 
 namespace controller {
 
-/// The runtime of a TrainJob, as a key among both kinds: cluster-scoped ones have no namespace.
+/// Returns the key of a TrainJob's runtime among both kinds: cluster-scoped ones have no namespace.
 api::ObjectKey runtime_key(const api::TrainJob& job);
 
-/// What has happened to a TrainJob.
+/// A change that concerns a TrainJob.
 struct Change {
     enum class Of { train_job, job_set, anything_else };
     Of of = Of::anything_else;
-    /// That the object has now, as the caches show it; valid during the call only.
+    /// The version of the object in the cache; valid during the call only.
     std::string_view resource_version = {};
 };
 
-/// What the watches have seen: the cluster as it was a moment ago. Tells which TrainJobs want a pass.
+/// The objects of the watches: the cluster as it was a moment ago. Reports which TrainJobs to reconcile.
 /// Thread rule: one thread.
 class Cache {
 public:
-    /// Called for every TrainJob that something has happened to, or to an object that it owns, and by
-    /// enqueue_users() where it has happened to its runtime; also when a foreign JobSet takes its
-    /// name or gives it back, and when JobSets were listed anew and its own is not among them: it may have
-    /// come and gone unseen.
+    /// Called for every change of a TrainJob or of an object that it owns, and by enqueue_users() after a
+    /// change of its runtime. Also called when a foreign JobSet takes or releases its name, and after a list
+    /// of JobSets without its own, which may have existed for a while unseen.
     using OnChange = std::function<void(const api::ObjectKey& train_job, const Change& change)>;
 
-    /// Called for every TrainJob that was there and is no more, before the call of Wake.
+    /// Called for every deleted TrainJob, before OnChange.
     using OnDelete = std::function<void(const api::ObjectKey& train_job, std::string_view uid)>;
 
-    /// Of these namespaces, and of what belongs to none. The pipeline must outlive the cache.
+    /// Of these namespaces, and of cluster-scoped runtimes. The pipeline must outlive the cache.
     explicit Cache(OnChange enqueue, kube::Namespaces namespaces = {},
                    const runtime::Pipeline& pipeline = runtime::default_pipeline());
     void on_delete(OnDelete gone) { on_delete_ = std::move(gone); }
 
-    /// Without labels, owner references and finalizers, which no decision rests on. Of the `spec` of one that
-    /// has ended, or that others manage, a few fields.
-    /// Called when a runtime has changed that TrainJobs use: enqueue_users() has to be called.
+    /// `changed` is called after the change of a runtime with TrainJobs; it has to lead to enqueue_users().
     void on_runtime(std::function<void()> changed) { on_runtime_ = std::move(changed); }
 
-    /// Calls OnChange for some of the TrainJobs whose runtimes have changed, at most `users_in_a_row`. To be
-    /// called again at the returned time, or when other work has had its turn if that has passed; nullopt:
-    /// not before on_runtime().
+    /// Calls OnChange for some of the TrainJobs whose runtimes have changed, at most `users_in_a_row`.
+    /// Returns when to call it again, after other work if that time has passed; nullopt: not before
+    /// on_runtime().
     std::optional<kube::SteadyTime> enqueue_users(kube::SteadyTime now);
     static constexpr std::size_t users_in_a_row = 256;
 
+    /// Returns the TrainJob without labels, owner references and finalizers, which no decision depends on. An
+    /// ended one, or one of another controller, has only a few fields of its `spec`.
     std::optional<api::TrainJob> train_job(const api::ObjectKey& key) const;
-    /// Whether train_job() lacks a part of the status, too: that of one that has ended, or that others
-    /// manage, is cut if it is unusually large. Do not write what follows from such a status.
+    /// Returns whether train_job() lacks a part of the status, too: that of an ended TrainJob, or of one of
+    /// another controller, is cut if it is unusually large. Do not write anything that follows from such a
+    /// status.
     bool is_abridged(const api::ObjectKey& train_job) const;
-    /// The JobSet of that name; one that no TrainJob controls with nothing but its identity.
+    /// Returns the JobSet of that name; one that no TrainJob controls has only its identity.
     std::optional<api::JobSet> job_set(const api::ObjectKey& key) const;
-    /// The live runtime that the TrainJob names; nullptr if there is none.
+    /// Returns the live runtime of the TrainJob; nullptr if there is none.
     std::shared_ptr<const api::Json> runtime(const api::TrainJob& job) const;
 
-    /// The texts of the TrainJob, its runtime and the JobSet of its name, which a pass over it may read.
+    /// Returns the bytes of the TrainJob, its runtime and the JobSet of its name, which a reconcile of it may
+    /// read.
     std::size_t bytes_of(const api::ObjectKey& train_job) const;
 
-    /// Every store has had its first list of what is in that namespace (or section), and of what is in none;
-    /// until then nothing may be concluded from an absence.
+    /// Returns whether every store has had its first list of that namespace (or section) and of
+    /// cluster-scoped objects. Until then a missing object may exist.
     bool synced(std::string_view ns) const;
-    /// For some section at least.
+    /// Returns the same for any section.
     bool synced_somewhere() const;
     const kube::Namespaces& namespaces() const { return namespaces_; }
 
-    /// How many TrainJobs are in that state; kept as they change.
+    /// Returns the number of TrainJobs in that state; counted as they change.
     std::size_t count(lifecycle::State state) const { return states_[static_cast<std::size_t>(state)]; }
 
     struct TrainJobIndex {
-        /// Of runtime_key(). Where two runtimes share one, a TrainJob gets a pass for nothing.
+        /// The hash of runtime_key(). If two runtimes share one, a TrainJob gets an unnecessary reconcile.
         std::size_t runtime_hash = 0;
-        bool expects_job_set = false;  ///< it goes on, and has had one
-        bool is_held = false;          ///< it goes on, and is suspended
+        bool expects_job_set = false;  ///< not ended, and has had a JobSet
+        bool is_held = false;          ///< not ended, and suspended
         bool is_abridged = false;      ///< as in Cache::is_abridged()
         lifecycle::State state = lifecycle::State::pending;
     };
     struct JobSetIndex {
-        bool ours = false;  ///< of others only that they are there
+        bool ours = false;  ///< of JobSets without a TrainJob, only their existence
         bool applied_by_us = false;
         bool taken_over = false;
     };
     struct RuntimeIndex {
-        std::uint64_t spec_hash = 0;  ///< passes read nothing else of a runtime but its name
+        std::uint64_t spec_hash = 0;  ///< of a runtime, reconciles read only its name
         bool has_legacy_finalizer = false;
-        std::uint64_t owned_kinds = 0;  ///< of which its jobs have objects: a bit per entry of owned_kinds()
+        std::uint64_t owned_kinds =
+            0;  ///< kinds of which its jobs have objects: a bit per entry of owned_kinds()
     };
     struct OwnedIndex {
         std::int64_t generation = 0;
     };
-    /// Objects that a plugin makes under the names of TrainJobs, such as PodGroups. Metadata will do: that
-    /// one has changed enqueues its TrainJob.
+    /// Objects that a plugin makes under the names of TrainJobs, such as PodGroups. Metadata is enough: a
+    /// change enqueues the TrainJob.
     struct OwnedKind {
         const runtime::Plugin* plugin = nullptr;
         api::Resource resource = {};
         std::unique_ptr<kube::Store<OwnedIndex>> objects = {};
     };
 
-    /// What a watch of JobSets may leave out: most of each.
+    /// Paths that a watch of JobSets may omit: most of each object.
     static const api::JsonPaths omitted_of_job_sets;
 
     kube::Store<TrainJobIndex>& train_jobs() { return train_jobs_; }
     kube::Store<JobSetIndex>& job_sets() { return job_sets_; }
     kube::Store<RuntimeIndex>& training_runtimes() { return training_runtimes_; }
     kube::Store<RuntimeIndex>& cluster_training_runtimes() { return cluster_training_runtimes_; }
-    /// Those of the pipeline, in its order. synced() does not wait for them: a cluster may have no such kind.
+    /// The kinds of the pipeline, in its order. synced() does not wait for them: a cluster may lack such a
+    /// kind.
     const std::vector<OwnedKind>& owned_kinds() { return owned_kinds_; }
 
 private:
@@ -146,7 +149,7 @@ private:
     std::function<void()> on_runtime_;
     std::array<std::size_t, lifecycle::state_count> states_ = {};
     std::unordered_map<std::size_t, std::size_t> runtime_bytes_;  // by TrainJobIndex::runtime_hash
-    // Which TrainJobs name it; the keys are those of the store.
+    // The TrainJobs of each runtime; the keys are those of the store.
     std::set<std::pair<std::size_t, const api::ObjectKey*>> users_of_runtimes_;
     ChangedRuntimes changed_runtimes_;
     kube::Store<TrainJobIndex> train_jobs_;
