@@ -98,7 +98,7 @@ void Process::add_metrics() {
 }
 
 std::vector<std::string> Process::not_ready() {
-    std::vector<std::string> reasons = runtimes_->not_synced();
+    std::vector<std::string> reasons;
     if (signer_ && !signer_->in_use()) reasons.emplace_back("no certificate yet that API servers trust");
     if (!certificate_is_valid()) reasons.emplace_back("the certificate has expired");
     if (progress_) std::ranges::move(progress_->not_ready(), std::back_inserter(reasons));
@@ -112,14 +112,9 @@ api::Result<> Process::watch_runtimes(const kube::ClusterConfig& config) {
     if (!server) return server.error();
     server_ = std::move(*server);
     runtimes_ = std::make_unique<admission::RuntimeInformer>(
-        *server_, manager_.clock(),
         [this](const api::ObjectKey& key, const auto& runtime) { serving_threads_.update(key, runtime); },
-        [this](const kube::Scope& scope, const api::Error* trouble) { manager_.log_watch(scope, trouble); },
         settings_.namespaces, [this](const api::ObjectKey& key) { note_no_room(key); });
-    for (const auto& watch : runtimes_->watches()) {
-        manager_.api_metrics().follow(*watch);
-        manager_.start("watch of " + to_string(watch->scope()), watch->run());
-    }
+    for (const auto& [scope, sink] : runtimes_->collections()) manager_.watch(*server_, scope, sink);
     return {};
 }
 

@@ -3,7 +3,7 @@
 namespace admission {
 namespace {
 
-// Null keeps no bytes of the object: the text is all that is wanted.
+// Sets `object` to null, so that the store keeps the text alone.
 RuntimeTextPtr take_text(api::Json& object) {
     RuntimeTextPtr text = make_runtime_text(std::move(object));
     object = api::Json();
@@ -12,8 +12,7 @@ RuntimeTextPtr take_text(api::Json& object) {
 
 }  // namespace
 
-RuntimeInformer::RuntimeInformer(kube::ApiServer& server, kube::Clock& clock, OnRuntime on_runtime,
-                                 kube::Reflector::OnChange on_change, const kube::Namespaces& namespaces,
+RuntimeInformer::RuntimeInformer(OnRuntime on_runtime, const kube::Namespaces& namespaces,
                                  OnNoRoom on_no_room)
     : on_runtime_(std::move(on_runtime)),
       on_no_room_(std::move(on_no_room)),
@@ -26,14 +25,17 @@ RuntimeInformer::RuntimeInformer(kube::ApiServer& server, kube::Clock& clock, On
       cluster_([](api::Json& object) { return std::optional(take_text(object)); },
                [this](const api::ObjectKey& key, const Store::Entry*, const Store::Entry* after) {
                    on_runtime_(key, after ? after->index : nullptr);
-               }) {
-    const auto watch = [&](const kube::Resource& resource, Store& store) {
+               }) {}
+
+std::vector<RuntimeInformer::Collection> RuntimeInformer::collections() {
+    std::vector<Collection> all;
+    const auto add = [&](const kube::Resource& resource, Store& store) {
         for (const kube::Section& section : store.sections())
-            watches_.push_back(std::make_unique<kube::Reflector>(
-                server, clock, section.sink, kube::Scope{.resource = resource, .ns = section.ns}, on_change));
+            all.push_back({{.resource = resource, .ns = section.ns}, section.sink});
     };
-    watch(kube::resources::training_runtimes, namespaced_);
-    watch(kube::resources::cluster_training_runtimes, cluster_);
+    add(kube::resources::training_runtimes, namespaced_);
+    add(kube::resources::cluster_training_runtimes, cluster_);
+    return all;
 }
 
 std::optional<RuntimeTextPtr> RuntimeInformer::take_namespaced(api::Json& object) {
@@ -59,12 +61,6 @@ void RuntimeInformer::account(const std::string& ns, const Store::Entry* before,
     std::size_t& taken = taken_[ns];
     taken += more - less;
     if (taken == 0) taken_.erase(ns);
-}
-
-std::vector<std::string> RuntimeInformer::not_synced() const {
-    std::vector<const kube::Reflector*> watches;
-    for (const auto& watch : watches_) watches.push_back(watch.get());
-    return kube::unsynced(watches);
 }
 
 }  // namespace admission

@@ -1,24 +1,24 @@
 #pragma once
 #include <functional>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "admission/runtime_text.hpp"
-#include "kube/watch/reflector.hpp"
 #include "kube/watch/store.hpp"
 
 namespace admission {
 
-/// Follows both kinds of runtimes and tells of every change. What the namespaced ones take is bounded, for
-/// each namespace by itself as well: those that there is no room for are not here, and are read when they
-/// are used. Thread rule: one thread; the texts that it hands out may be read by any.
+/// Stores both kinds of runtimes as their watches report them, and calls a handler for every change. The
+/// bytes of the namespaced ones are bounded, in total and for each namespace. Those above the bound are not
+/// stored; a review that uses one reads it from the API server. Thread rule: one thread; any thread may read
+/// the texts.
 class RuntimeInformer {
 public:
-    /// An empty `runtime`: it is gone, or not kept. Keys as in RuntimeLister.
+    /// Called for each change. An empty `runtime`: it was deleted, or is not stored. Keys as in
+    /// RuntimeLister.
     using OnRuntime = std::function<void(const api::ObjectKey& key, const RuntimeTextPtr& runtime)>;
-    /// There is no room for that one.
+    /// Called for a runtime above the bound.
     using OnNoRoom = std::function<void(const api::ObjectKey& key)>;
 
     /// Bytes of namespaced runtimes, as RuntimeText::bytes() counts.
@@ -27,16 +27,18 @@ public:
         std::size_t of_namespace = 2'000'000;
     };
 
-    /// Of these namespaces, and of those that belong to none. Server and clock must outlive it.
-    RuntimeInformer(
-        kube::ApiServer& server, kube::Clock& clock, OnRuntime on_runtime,
-        kube::Reflector::OnChange on_change, const kube::Namespaces& namespaces = {},
+    /// Of the TrainingRuntimes in `namespaces`, and of all ClusterTrainingRuntimes.
+    explicit RuntimeInformer(
+        OnRuntime on_runtime, const kube::Namespaces& namespaces = {},
         OnNoRoom on_no_room = [](const api::ObjectKey&) {});
 
-    /// The caller must run() each of them.
-    const std::vector<std::unique_ptr<kube::Reflector>>& watches() const { return watches_; }
-    /// One short reason for each first list that is still to come.
-    std::vector<std::string> not_synced() const;
+    /// A collection, and the sink of its watch.
+    struct Collection {
+        kube::Scope scope;
+        kube::Sink& sink;
+    };
+    /// Returns the collections to watch; valid as long as the informer.
+    std::vector<Collection> collections();
     std::size_t size() const { return namespaced_.size() + cluster_.size(); }
 
 private:
@@ -52,7 +54,6 @@ private:
     OnNoRoom on_no_room_;
     Store namespaced_;
     Store cluster_;
-    std::vector<std::unique_ptr<kube::Reflector>> watches_ = {};
 };
 
 }  // namespace admission

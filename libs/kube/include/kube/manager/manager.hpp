@@ -28,9 +28,9 @@ struct ManagerOptions {
     net::ShutdownLimits shutdown = {};
 };
 
-/// What a server process has around its work: log, metrics, one event loop with its supervisor, clients of
-/// the API server, watches, the lease, probes, and one orderly shutdown. Objects that use its parts are
-/// declared after it. Thread rule: the thread of run(), unless a member says otherwise.
+/// The parts of a server process besides its work: log, metrics, one event loop with its supervisor, clients
+/// of the API server, watches, the lease, probes, and one orderly shutdown. Declare objects that use its
+/// parts after it. Thread rule: the thread of run(), unless a member says otherwise.
 class Manager {
 public:
     explicit Manager(const ManagerOptions& options);
@@ -59,8 +59,6 @@ public:
     void watch(ApiServer& server, Scope scope, Sink& sink, std::function<void()> on_change = {});
     /// As watch(), for a kind that clusters may lack, now or for ever: readiness does not wait for it.
     void watch_once_installed(ApiServer& server, Scope scope, Sink& sink);
-    /// Logs what the watch of a Reflector reports.
-    void log_watch(const Scope& scope, const api::Error* trouble);
     /// Returns how many objects the watches have received.
     std::uint64_t objects_received() const;
 
@@ -70,7 +68,7 @@ public:
                                                  const char* log_key);
 
     /// Holds the lease from run() on as far as possible. `on_change` is called when this process begins or
-    /// ends to lead. Without a call of elect() the process leads from the beginning.
+    /// ceases to lead. Without a call of elect() the process leads from the beginning.
     void elect(ApiServer& server, api::ObjectKey lease, std::string identity,
                std::function<void()> on_change);
     /// Returns whether this process may act. Cheap.
@@ -98,6 +96,7 @@ public:
 
 private:
     using Reflectors = std::vector<std::unique_ptr<Reflector>>;
+    void log_watch(const Scope& scope, const api::Error* trouble);
     void watch(Reflectors& to, ApiServer& server, Scope scope, Sink& sink, Reflector::OnChange on_change);
     std::vector<std::string> not_ready() const;
     net::Task<> end(const Shutdown& shutdown, bool immediate);
