@@ -24,7 +24,6 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
 constexpr const char* lease_name = "signalbox-progress";
-constexpr auto certificate_poll_interval = 5s;
 constexpr auto between_gauges = 1s;
 // Without an answer of the API server for so long this replica cannot write.
 constexpr auto answers_last = 30s;
@@ -198,7 +197,7 @@ api::Result<> ProgressServer::Impl::open_certificate() {
     ProgressCertificateRotator::Options options = {.secret = progress.cert_secret,
                                                    .service = progress.service,
                                                    .lifetime = settings_.cert_lifetime,
-                                                   .instance = instance_name()};
+                                                   .instance = kube::new_identity()};
     rotator_.emplace(*server_, *clock_, std::move(options), *tls_, tools_.log);
     return {};
 }

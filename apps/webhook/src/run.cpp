@@ -21,7 +21,6 @@ namespace {
 using namespace std::chrono_literals;
 using namespace boost::asio::experimental::awaitable_operators;
 
-constexpr auto certificate_poll_interval = 5s;
 // Of the 25 s that net::ShutdownLimits grants the end. Longer than any lookup takes with the timeouts that
 // our manifests give (10 s): every accepted request gets an answer.
 constexpr auto drain_time = 22s;
@@ -126,7 +125,7 @@ void Process::keep_certificate() {
                                            .service = settings_.service,
                                            .lifetime = settings_.cert_lifetime,
                                            .client_ca_file = settings_.client_ca,
-                                           .instance = instance_name()};
+                                           .instance = kube::new_identity()};
     signer_ = std::make_unique<CertificateRotator>(*server_, manager_.clock(), std::move(options), *tls_,
                                                    manager_.log());
     manager_.start("care of the certificate", signer_->run());

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <string>
 
 #include "admission/reviews.hpp"
@@ -13,6 +14,9 @@
 #include "runtime/pipeline.hpp"
 
 namespace webhook {
+
+/// Time between two reads of certificate files.
+inline constexpr std::chrono::seconds certificate_poll_interval{5};
 
 /// What the command line and the configuration file say.
 struct Settings {

@@ -1,7 +1,5 @@
 #include "certificate/shared_secret.hpp"
 
-#include <unistd.h>
-
 #include "api/base64.hpp"
 
 namespace webhook {
@@ -19,10 +17,12 @@ api::Json new_secret(const api::ObjectKey& key) {
     });
 }
 
-// The core puts the manager that all of us share into the target; here it must be one's own, so that of two
-// replicas that find no Secret only one gets to make it.
+// kube::apply() names the field manager that all replicas share. Here each process has its own: of two
+// replicas that find no Secret only one can create it, and the other gets a conflict.
 kube::Request create_unless_there(const api::Json& secret, const api::ObjectKey& key,
-                                  const std::string& manager) {
+                                  const std::string& instance) {
+    // A host name has at most 64 bytes, a field manager at most 128.
+    const std::string manager = "signalbox-webhook-" + instance;
     kube::Request request = kube::apply(kube::resources::secrets, secret, false);
     request.target = kube::path(kube::resources::secrets, key) +
                      "?fieldManager=" + kube::percent_encode(manager) + "&force=false";
@@ -54,12 +54,6 @@ net::Async<> SharedSecret::write(api::Json secret) {
     if (error.code != api::Errc::conflict)
         error.message = "cannot write the secret \"" + to_string(key_) + "\": " + error.message;
     co_return error;
-}
-
-std::string instance_name() {
-    char name[256] = {};
-    ::gethostname(name, sizeof name - 1);
-    return "signalbox-webhook-" + std::string(name).substr(0, 80) + "-" + std::to_string(::getpid());
 }
 
 std::string member_of(const api::Json& secret, std::string_view name) {

@@ -10,8 +10,8 @@ namespace webhook {
 /// fails with `conflict` if another replica has written since. Thread rule: one thread.
 class SharedSecret {
 public:
-    /// `instance`: field manager of the Secret if it is created here; different in each process. `server`
-    /// must outlive it and its tasks.
+    /// `instance`: part of the field manager of a Secret that is created here; different in each process, as
+    /// kube::new_identity() is. `server` must outlive it and its tasks.
     SharedSecret(kube::ApiServer& server, api::ObjectKey key, std::string instance);
 
     /// Returns the Secret; one without data that is not stored yet if there is none.
@@ -26,9 +26,6 @@ private:
     api::ObjectKey key_;
     std::string instance_;
 };
-
-/// Returns a name of this process for SharedSecret.
-std::string instance_name();
 
 /// Returns a decoded member of a Secret's data; "" if it is missing or broken.
 std::string member_of(const api::Json& secret, std::string_view name);
