@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 constexpr milliseconds default_timeout = 10s;
 constexpr milliseconds min_timeout = 1s;
 constexpr milliseconds max_timeout = 30s;
-// For the way there and back, and for a busy API server.
+// For the network, and for a busy API server.
 constexpr milliseconds reserve = 1s;
 
 net::HttpResponse plain(int status, std::string text) {
@@ -64,7 +64,7 @@ std::string uid_of(const api::AdmissionRequest& request) {
     return std::string(object["metadata"]["uid"].as_string());
 }
 
-// What can be said before looking at the object; nullopt: it has to be judged.
+// Returns the verdicts that do not depend on the object; nullopt: the object has to be reviewed.
 std::optional<api::Verdict> precheck(const api::AdmissionRequest& request, const Route& route,
                                      const kube::Namespaces& namespaces) {
     const std::string_view kind = route.kind;
@@ -75,7 +75,7 @@ std::optional<api::Verdict> precheck(const api::AdmissionRequest& request, const
                                 ": this webhook knows CREATE, UPDATE, DELETE and CONNECT");
     const bool is_deletion = request.operation == "DELETE" && route.reviews_deletions;
     if ((!is_write && !is_deletion) || !request.sub_resource.empty()) return api::allowed();
-    // Nothing stands in the way of a deletion.
+    // No rule denies a deletion.
     if (is_deletion && (!is_ours(request, kind) || !is_of_kind(request.old_object, kind) ||
                         (!request.ns.empty() && !namespaces.contains(request.ns))))
         return api::allowed();
@@ -97,8 +97,8 @@ std::optional<api::Verdict> precheck(const api::AdmissionRequest& request, const
     return std::nullopt;
 }
 
-// How a lookup ended. An exception is a bug; it is carried out by hand, because a race takes a coroutine that
-// throws for one that lost.
+// The result of a lookup. An exception is a bug. It is passed on by hand, because a race of awaitables treats
+// a coroutine that throws as one that lost.
 struct LookUp {
     api::Result<ReviewInputs> inputs = api::Error();
     std::exception_ptr thrown = {};
@@ -124,7 +124,7 @@ net::Task<LookUp> look_up_inputs(const InputReader& finder, const Subject& subje
 struct ReviewHandler::Review {
     const Route* route = nullptr;
     api::AdmissionRequest request = {};
-    std::string uid = {};  // of the object, for the log if it asks: judges take the object apart
+    std::string uid = {};  // of the object, for the log: reviews take the object apart
 };
 
 /// A review that waits for a lookup.
@@ -133,12 +133,12 @@ struct ReviewHandler::Waiting {
     const net::HttpRequest& request;
     Subject subject = {};
     InputReader::Runtime runtime = InputReader::Runtime::known;
-    std::optional<api::Verdict> by_watch = {};  // a refusal that may rest on an old runtime
+    std::optional<api::Verdict> by_watch = {};  // a denial that may depend on an old runtime
     kube::SteadyTime began = {};
     std::optional<Limiter::Permit> share = {};
 };
 
-/// Counts a request exactly once, as failed unless its end is noted.
+/// Counts a request exactly once, as failed unless its end is recorded.
 class ReviewHandler::RequestRecord {
 public:
     RequestRecord(ReviewHandler& handler, const Route* route, kube::SteadyTime began)
@@ -152,7 +152,7 @@ public:
     RequestRecord& operator=(const RequestRecord&) = delete;
 
     void ended_as(Outcome outcome) { outcome_ = outcome; }
-    /// It is counted elsewhere.
+    /// Called if the request is counted elsewhere.
     void close() { open_ = false; }
     const Route* route() const { return route_; }
     kube::SteadyTime began() const { return began_; }
@@ -167,7 +167,7 @@ private:
 
 milliseconds lookup_timeout(std::string_view target) {
     milliseconds timeout = default_timeout;
-    // Whatever cannot be read leaves the default.
+    // An unreadable timeout leaves the default.
     (void)net::read_option(query_value(target, "timeout"), timeout);
     timeout = std::clamp(timeout, min_timeout, max_timeout);
     return std::max(timeout - reserve, timeout / 2);
@@ -179,7 +179,7 @@ net::Answer ReviewHandler::answer_by(net::HttpRequest& request, kube::SteadyTime
     return answer(request, account, turns_ ? InTurn::no : InTurn::yes);
 }
 
-// What comes after its time is of no use.
+// A verdict after the timeout is of no use.
 net::Task<net::HttpResponse> ReviewHandler::answer_in_turn(net::HttpRequest& request, kube::SteadyTime came) {
     const kube::SteadyTime deadline = came + lookup_timeout(request.target);
     MaybeTurn turn;
@@ -233,7 +233,7 @@ net::Answer ReviewHandler::answer(net::HttpRequest& request, RequestRecord& acco
         api::Verdict verdict = judge(review, *inputs);
         if (!may_be_stale(verdict, *inputs)) return conclude(review, verdict, account);
         by_watch = std::move(verdict);
-        // The judge has taken the objects apart.
+        // The review has taken the objects apart.
         review = decode(*route, request.body).value();
     }
     Subject subject = subject_of(review.request, lookups);
@@ -252,7 +252,7 @@ api::Result<ReviewHandler::Review> ReviewHandler::decode(const Route& route, std
     if (!request) return request.error();
     Review review = {.route = &route, .request = std::move(*request)};
     if (log_.enabled(net::LogLevel::debug)) review.uid = uid_of(review.request);
-    // Judges tell an UPDATE by its old object.
+    // Reviews recognize an UPDATE by its old object.
     if (review.request.operation == "CREATE") review.request.old_object = api::Json();
     return review;
 }
@@ -273,7 +273,7 @@ net::Answer ReviewHandler::wait_for_lookup(Waiting waiting, Review& review, Requ
     return answer_later(std::move(waiting));
 }
 
-// A warning is not worth a refusal.
+// A missing warning is no reason for a denial.
 std::optional<api::Verdict> ReviewHandler::verdict_without_lookup(const Waiting& waiting,
                                                                   Review& review) const {
     if (waiting.subject.lookups.queued_jobs) return judge(review, ReviewInputs());
@@ -357,7 +357,7 @@ net::HttpResponse ReviewHandler::conclude(const Review& review, const api::Verdi
     return response;
 }
 
-// Any client may call: what the API server said, and where it is, is for the log.
+// Any client may call: the API server's message and address are for the log only.
 api::Verdict ReviewHandler::refuse_for_lack_of(const api::Error& error) {
     note_lookup(&error);
     log_.debug("a lookup failed", {{"error", error}});

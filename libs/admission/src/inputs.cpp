@@ -15,9 +15,9 @@ constexpr std::string_view runtime_field = "spec.runtimeRef";
 constexpr std::string_view managed_fields[] = {"metadata", "managedFields"};
 constexpr std::string_view templates[] = {"spec", "replicatedJobs"};
 
-// Of a cluster with very many of them, or very large ones, a part is enough for a warning.
+// In a cluster with very many of them, or very large ones, a part is enough for a warning.
 constexpr std::size_t max_pages_of_jobs = 4;
-// It takes ten times as long as JSON and more.
+// YAML takes ten times as long as JSON or more.
 constexpr std::size_t expensive_bytes_of_yaml = 16 * 1024;
 constexpr std::string_view page_of_queued_jobs = "?limit=250&labelSelector=kueue.x-k8s.io%2Fqueue-name";
 
@@ -35,7 +35,7 @@ api::ObjectKey runtime_key(const api::AdmissionRequest& request) {
     return {std::string(ns), std::string(request.object["spec"]["runtimeRef"]["name"].as_string())};
 }
 
-// Longer than any name may be.
+// Above the maximum length of a name.
 std::string cut(std::string_view text) { return std::string(text.substr(0, 256)); }
 
 api::Error cannot_read(const kube::Resource& resource, const api::ObjectKey& key, api::Error error) {
@@ -47,7 +47,7 @@ bool is_absent(const api::Error& error) {
     return error.code == api::Errc::not_found || error.http_status == 400 || error.http_status == 422;
 }
 
-// The TrainJob names what it cannot be judged by: a verdict, and no trouble with the API server.
+// The TrainJob refers to an object that is too large: a denial, and not a failure of the API server.
 bool is_refusal(const api::Error& error) { return error.field == runtime_field; }
 
 api::Result<RuntimeLister::Tree> unless_too_large(RuntimeLister::Tree runtime) {
@@ -57,7 +57,7 @@ api::Result<RuntimeLister::Tree> unless_too_large(RuntimeLister::Tree runtime) {
     return runtime;
 }
 
-// What reviews do not look at of each kind. The managedFields of a JobSet tell whether it has run.
+// Parts of each kind that reviews do not read. The managedFields of a JobSet show whether it has run.
 api::JsonPaths left_out_of(const kube::Resource& resource) {
     static constexpr api::JsonPath of_job_sets[] = {templates};
     static constexpr api::JsonPath of_others[] = {managed_fields};
@@ -65,7 +65,7 @@ api::JsonPaths left_out_of(const kube::Resource& resource) {
                                                                : api::JsonPaths(of_others);
 }
 
-// At most. A ConfigMap may hold YAML, in which a line is a value.
+// An upper bound: a ConfigMap may contain YAML, in which a line is a value.
 std::size_t count_values_and_lines(std::string_view text) {
     std::size_t count = count_values(text);
     for (auto at = text.find("\\n"); at != text.npos; at = text.find("\\n", at + 2)) ++count;
@@ -78,7 +78,7 @@ bool is_expensive(const kube::Resource& resource, std::string_view text) {
            count_values_and_lines(text) > expensive_values;
 }
 
-// Those that wait keep their places among all reviews that do, of which usual ones need some.
+// Waiting reviews keep their places among all that wait, of which usual ones need some.
 net::Async<> queue_for(net::Turns& turns, MaybeTurn& turn) {
     if (turns.waiting() >= lookup_limits::most_waiting)
         co_return api::Error{.code = api::Errc::unavailable,
@@ -121,12 +121,12 @@ std::size_t InputReader::cached_values(const api::AdmissionRequest& request,
 std::optional<ReviewInputs> InputReader::from_cache(const api::AdmissionRequest& request,
                                                     const runtime::RequiredInputs& wanted) const {
     if (wanted == runtime::RequiredInputs()) return ReviewInputs();
-    // Whatever is wrong with it: it has to pass.
+    // An update of such an object has to be allowed, whatever is wrong with it.
     if (wanted.runtime_for_warnings) {
         const auto known = runtimes_.find(runtime_key(request));
         return ReviewInputs{.runtime = known ? *known : Tree()};
     }
-    // An UPDATE may be judged by the snapshot, and JobSets are not watched here.
+    // An UPDATE may need the snapshot, and JobSets are not watched here.
     if (wanted.queued_jobs) return std::nullopt;
     if (wanted.job_set || !request.old_object.is_null()) return std::nullopt;
     const api::ObjectKey key = runtime_key(request);
@@ -142,7 +142,7 @@ net::Async<> InputReader::take_large(MaybeTurn& large) const {
     co_return co_await queue_for(turns_->large_objects, large);
 }
 
-// A usual object; a larger one when it is this review's turn.
+// Waits for the turn of a larger object, if it is one.
 net::Async<std::string> InputReader::read_text(kube::Request request, MaybeTurn& large) const {
     const bool takes_any = !turns_ || large;
     request.max_answer = takes_any ? lookup_limits::largest_object : lookup_limits::usual_object;
@@ -157,10 +157,10 @@ net::Async<std::string> InputReader::read_text(kube::Request request, MaybeTurn&
     co_return std::move(answer->body);
 }
 
-// nullptr if there is none. What waits for a turn meanwhile is bytes.
+// Returns nullptr if there is none. An object that waits for its turn is held as bytes.
 net::Async<InputReader::Tree> InputReader::read(kube::Resource resource, api::ObjectKey key, Kept kept,
                                                 MaybeTurn& large, MaybeTurn& expensive) const {
-    // Such a name exists nowhere, and asking for an empty one would list the collection.
+    // No object has such a name, and a GET with an empty one would list the collection.
     if (!api::is_dns_subdomain(key.name) || (resource.namespaced && !api::is_dns_label(key.ns)))
         co_return Tree();
     const auto text = co_await read_text(kube::get(resource, key), large);
@@ -187,8 +187,8 @@ net::Async<InputReader::FoundJobSet> InputReader::read_job_set(api::ObjectKey ke
     co_return std::move(job_set);
 }
 
-// nullptr if there is none that belongs to the job, or it is broken: then the live runtime is the best there
-// is. One that the reconciler builds from and that is too large here is refused.
+// Returns nullptr if there is none that belongs to the job, or it is broken: then the live runtime is used. A
+// snapshot that the reconciler builds from and that is too large here is an error.
 net::Async<InputReader::Tree> InputReader::snapshot_of(const api::TrainJob& job, MaybeTurn& large) const {
     const api::ObjectKey key = {job.meta.ns, runtime::snapshot_name(job.meta.name)};
     MaybeTurn expensive;
@@ -200,7 +200,7 @@ net::Async<InputReader::Tree> InputReader::snapshot_of(const api::TrainJob& job,
     co_return unless_too_large(std::make_shared<const api::Json>(std::move(*runtime)));
 }
 
-// It may be a tree no longer.
+// The object need not stay as a tree.
 net::Async<InputReader::Tree> InputReader::watched_runtime(api::ObjectKey key, MaybeTurn& large) const {
     const std::size_t values = turns_ ? runtimes_.values_of(key) : 0;
     if (values > lookup_limits::usual_values)
@@ -220,7 +220,7 @@ net::Async<InputReader::Tree> InputReader::live_runtime(const Subject& subject, 
     co_return unless_too_large(std::move(*found));
 }
 
-// By the watch, and of no other namespace than the TrainJob's own.
+// From the watch, and of no other namespace than the TrainJob's.
 runtime::RuntimeSuggestion InputReader::suggest(const Subject& subject) const {
     const api::ObjectKey& key = subject.runtime;
     const bool namespaced = !key.ns.empty();
@@ -251,7 +251,7 @@ net::Async<runtime::QueuedJobs> InputReader::queued_jobs(const Subject& subject)
     if (turns_)
         if (const auto taken = co_await queue_for(turns_->lists, listing); !taken) co_return taken.error();
     for (const std::string& section : namespaces_.sections()) {
-        // One of a namespace is used there alone.
+        // A runtime of a namespace is used there only.
         if (!subject.ns.empty() && !kube::covers(section, subject.ns)) continue;
         const api::ObjectKey collection = {.ns = subject.ns.empty() ? section : subject.ns};
         std::string next;
@@ -308,7 +308,7 @@ net::Async<ReviewInputs> InputReader::look_up_inputs(const Subject& subject, Run
     }
     if (!wanted.runtime) co_return inputs;
 
-    // What the reconciler builds from goes first; where that is gone, so does the reconciler's other choice.
+    // The source of the reconciler comes first; if that does not exist, the reconciler's second choice.
     const bool live_first = source == lifecycle::RuntimeSource::live;
     for (int choice = 0; choice < 2 && !inputs.runtime; ++choice) {
         const bool is_live = live_first == (choice == 0);
@@ -320,7 +320,7 @@ net::Async<ReviewInputs> InputReader::look_up_inputs(const Subject& subject, Run
             is_watched = found && *found;
         }
         if (found && !*found) {
-            // The watch may be behind: a runtime that has just been created may be used.
+            // The watch may lag behind: a runtime that has just been created may be used.
             if (is_live)
                 found = co_await live_runtime(subject, large);
             else

@@ -8,7 +8,7 @@ namespace {
 struct Row {
     Outcome outcome;
     std::string verdict;
-    std::string code;  // of the verdict; where there is none, of HTTP
+    std::string code;  // of the verdict; without one, of HTTP
 };
 
 const std::array<Row, outcome_count>& rows() {
@@ -30,19 +30,19 @@ const std::array<Row, outcome_count>& rows() {
     return table;
 }
 
-// From what is at hand to the longest budget.
+// From cached inputs to the longest time limit.
 const std::vector<double> bounds = {0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025,
                                     0.005,    0.01,    0.025,  0.05,    0.1,    0.25,  0.5,
                                     1,        2.5,     5,      10,      30};
 
 std::size_t index(auto value) { return static_cast<std::size_t>(value); }
 
-// These never get as far as their path.
+// Outcomes before the path is known.
 bool is_before_routing(Outcome outcome) {
     return outcome == Outcome::no_route || outcome >= Outcome::too_large;
 }
 
-// Each once, in their order.
+// Returns each rule once, in order.
 template <class List, class Rule>
 std::vector<api::RuleId> rules_of(const List& list, Rule rule) {
     std::vector<api::RuleId> rules;
@@ -110,7 +110,7 @@ void ReviewMetrics::count_warnings(const Route& route, const api::Warnings& warn
                 rules_of(warnings, [](const auto& warning) { return warning.rule; }));
 }
 
-// Found by their names: denials are rare, and rules are known where they are implemented only.
+// Found by name: denials are rare, and only plugins know their rules.
 void ReviewMetrics::count_rules(const char* name, const char* help, const Route& route,
                                 const std::vector<api::RuleId>& rules) {
     for (const api::RuleId& rule : rules)

@@ -12,9 +12,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto remembered_for = 5s;
-// As long as API servers wait for a review by default; a later answer is of no use.
+// The API servers' default timeout of a review; a later answer is of no use.
 constexpr auto longest_wait = 10s;
-// What is remembered takes two megabytes at most.
+// The stored answers take two megabytes at most.
 constexpr std::size_t most_remembered = 128;
 constexpr std::size_t largest_remembered = 16 * 1024;
 
@@ -61,7 +61,8 @@ private:
     }
 
     void remember(const std::string& target, const Answer& answer) {
-        // Whether Pods run may change within the time: patches that may not change while they do.
+        // JobSets: whether Pods run may change within that time, and some patches must not change while they
+        // do.
         if (target.find(job_sets) != std::string::npos) return;
         const bool lasts =
             answer ? answer->body.size() <= largest_remembered : answer.error().code == api::Errc::not_found;

@@ -7,7 +7,7 @@
 namespace admission {
 namespace {
 
-// To either side. A misspelt name mostly begins like the right one.
+// To either side. Most misspelt names begin like the correct one.
 constexpr int most_neighbours = 128;
 
 }  // namespace

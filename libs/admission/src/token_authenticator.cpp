@@ -30,7 +30,7 @@ bool contains(const api::Json& list, std::string_view text) {
 }
 
 AuthResult standing_of(const api::Json& status, const AuthPolicy& rules) {
-    // An API server that knows nothing of audiences would leave them out.
+    // An API server without support for audiences would omit them.
     if (!status["authenticated"].bool_or(false) || !contains(status["audiences"], rules.audience))
         return AuthResult::unauthorized;
     const std::string user(status["user"]["username"].as_string());
@@ -47,7 +47,7 @@ std::string_view bearer_token(const net::HttpRequest& request) {
     return value;
 }
 
-/// One request that is under way, and the callers that wait for its answer.
+/// A pending request, and the callers that wait for its answer.
 class TokenAuthenticator::Question {
 public:
     Question(TokenAuthenticator& check, const net::Digest& digest, const asio::any_io_executor& executor)
@@ -55,7 +55,7 @@ public:
     Question(const Question&) = delete;
     Question& operator=(const Question&) = delete;
 
-    /// However the request ends, also by an exception: no caller goes on waiting.
+    /// Wakes all callers at the end of the request, also after an exception.
     class Closing {
     public:
         explicit Closing(std::shared_ptr<Question> question) : question_(std::move(question)) {}
@@ -130,7 +130,7 @@ net::Async<AuthResult> TokenAuthenticator::review(std::string token) {
     const auto answer = co_await kube::fetch(server_, std::move(request));
     if (!answer) co_return answer.error();
     const api::Json& status = (*answer)["status"];
-    // An answer that says nothing about the token is no refusal of it.
+    // An answer without a result does not refuse the token.
     if (!status.is_object())
         co_return api::Error{.code = api::Errc::internal,
                              .message = "the API server's answer is no TokenReview with a status"};
@@ -158,7 +158,7 @@ void TokenAuthenticator::remember(const net::Digest& digest, AuthResult standing
     memory.order.push_back(digest);
 }
 
-// One line per change: while the API server is down, every question fails.
+// One line per change: while the API server is down, every request fails.
 void TokenAuthenticator::note(const api::Error* error) {
     if (std::exchange(fails_, error != nullptr) == (error != nullptr)) return;
     if (error)

@@ -15,19 +15,18 @@
 
 namespace admission {
 
-/// How long the lookups of one review may take: the `timeout` of its query (10 s if there is none) less a
-/// second for the way, at least half of it, and 29 s at most.
+/// Returns the time for the lookups of one review: the `timeout` of its query (10 s if there is none) less a
+/// second for the network, at least half of it, and 29 s at most.
 std::chrono::milliseconds lookup_timeout(std::string_view target);
 
-/// Answers admission reviews: decodes, finds the facts, lets the route's judge speak, encodes. A denial is
-/// HTTP 200; any other status means that there is no verdict. Without lookups the answer is there at once.
-/// Before a refusal that rests on a runtime from the watch, the runtime is read live and the review judged
-/// again. Reviews that wait for a lookup are kept as the bytes of their request, and take their share of
-/// `budget`, if there is one; without a share, those that can do without the lookup do, and for the others
-/// there is no verdict. Reviews that are
-/// expensive, by their bytes or by the values of their runtime, are parsed and judged in a turn, if there are
-/// `turns`. What is written in other namespaces than `namespaces` is denied: whatever it is judged by cannot
-/// be read. All arguments must outlive it and its answers. Thread rule: one thread.
+/// Answers admission reviews: decodes the request, reads the inputs, calls the route's function, encodes the
+/// verdict. A denial is HTTP 200; any other status means that there is no verdict. Without lookups the answer
+/// is returned at once. Before a denial that depends on a runtime from the watch, it reads the runtime live
+/// and reviews the object again. Reviews that wait for a lookup hold only the bytes of their request and a
+/// permit of `budget`, if there is one. Without a permit, a review that can do without the lookup does so,
+/// and others get no verdict. Expensive reviews, by their bytes or by the values of their runtime, are parsed
+/// in turn, if there are `turns`. Objects of other namespaces than `namespaces` are denied, since their
+/// inputs cannot be read. All arguments must outlive it and its answers. Thread rule: one thread.
 class ReviewHandler {
 public:
     ReviewHandler(const InputReader& inputs, kube::Clock& clock, ReviewMetrics& metrics, net::Log& log,
@@ -45,7 +44,7 @@ public:
           turns_(turns) {}
 
     net::Answer operator()(net::HttpRequest& request) { return answer_by(request, clock_.now()); }
-    /// The time that the request leaves us counts from `came` on.
+    /// As operator(); the request's timeout counts from `came` on.
     net::Answer answer_by(net::HttpRequest& request, kube::SteadyTime came);
 
 private:
@@ -63,7 +62,7 @@ private:
     api::Verdict verdict_after(const api::Error& failed, const Waiting& waiting, Review& review);
     net::HttpResponse conclude(const Review& review, const api::Verdict& verdict, RequestRecord& account);
     api::Verdict judge(Review& review, const ReviewInputs& inputs) const;
-    /// Whether the runtime is worth another look.
+    /// Returns whether a live read of the runtime may change the verdict.
     bool may_be_stale(const api::Verdict& verdict, const ReviewInputs& inputs);
     api::Verdict refuse_for_lack_of(const api::Error& error);
     bool may_count_jobs(const api::AdmissionRequest& request, kube::SteadyTime now);

@@ -7,26 +7,26 @@
 
 namespace admission {
 
-/// What lookups depend on of a review, which is kept as bytes meanwhile. Texts are cut where no name is as
-/// long.
+/// The part of a review that lookups depend on; the rest is held as bytes meanwhile. Texts are cut at a
+/// length above that of any name.
 struct Subject {
     runtime::RequiredInputs lookups = {};
     std::string kind = {};  ///< these three: of the object
     std::string ns = {};
     std::string name = {};
     bool is_update = false;
-    bool is_large = false;  ///< it takes long to parse and to judge
+    bool is_large = false;  ///< it takes long to parse and to validate
     api::ObjectKey runtime = {};
-    /// Its identity, which runtime it names, and whether it has had a JobSet; nothing else.
+    /// Only its identity, its runtimeRef, and whether it has had a JobSet.
     api::TrainJob job = {};
 };
 Subject subject_of(const api::AdmissionRequest& request, const runtime::RequiredInputs& lookups);
 
-/// Finds what a TrainJob is judged by. All arguments must outlive it. Thread rule: one thread.
+/// Reads the inputs of a TrainJob's review. All arguments must outlive it. Thread rule: one thread.
 class InputReader {
 public:
-    /// Jobs are counted in `namespaces`. `turns` bound what lookups hold and for how long they keep the
-    /// thread; nullptr: no bound.
+    /// Jobs are counted in `namespaces`. `turns` limit the memory of lookups, and how long they keep the
+    /// thread busy; nullptr: no limit.
     InputReader(RuntimeLister& runtimes, kube::ApiServer& server,
                 const runtime::Pipeline& pipeline = runtime::default_pipeline(),
                 kube::Namespaces namespaces = {}, ReviewTurns* turns = nullptr)
@@ -36,11 +36,11 @@ public:
           namespaces_(std::move(namespaces)),
           turns_(turns) {}
 
-    /// How many values the runtime has that the request is judged by; 0 if it is not here, or none is wanted.
+    /// Returns the number of values of the review's runtime; 0 if it is not in the cache, or not needed.
     std::size_t cached_values(const api::AdmissionRequest& request,
                               const runtime::RequiredInputs& wanted) const;
 
-    /// Without asking anybody; nullopt if that is not possible.
+    /// Returns the inputs without a request; nullopt if that is not possible.
     std::optional<ReviewInputs> from_cache(const api::AdmissionRequest& request,
                                            const runtime::RequiredInputs& wanted) const;
 
@@ -49,9 +49,9 @@ public:
         live
     };
 
-    /// Asks the API server for what is not here. What does not exist is absent; any other trouble is an
-    /// error that names what could not be read. `subject` must stay until the end. Takes `large` if the
-    /// review is large, or the facts hold more than usual: keep it until the verdict.
+    /// Reads from the API server what the cache lacks. A missing object is absent; any other failure is an
+    /// error that names the object. `subject` must stay until the end. Takes the turn `large` if the review
+    /// or its inputs are larger than usual: keep it until the verdict.
     net::Async<ReviewInputs> look_up_inputs(const Subject& subject, Runtime runtime, MaybeTurn& large) const;
 
 private:
@@ -62,7 +62,7 @@ private:
         std::string_view loss_by_new_one = {};  ///< as of lifecycle::loss()
     };
 
-    /// Whether the tree of an object stays until the verdict.
+    /// Whether the tree of an object stays in memory until the verdict.
     enum class Kept : bool { no, yes };
 
     net::Async<> take_large(MaybeTurn& large) const;

@@ -9,21 +9,23 @@
 
 namespace admission {
 
-/// How many values (a member counts twice) a review may hold. Two objects of the 1.5 MiB that etcd takes have
-/// fewer. Trees can take forty times the bytes of a body that is made for it; this bounds what one can cost.
+/// The maximum number of values (a member counts twice) of a review. Two objects of etcd's limit of 1.5 MiB
+/// have fewer. A tree can take forty times the bytes of a body that is made for it, so this limits its
+/// memory.
 inline constexpr std::size_t max_review_values = 500'000;
 
 using api::count_tree_values;
 using api::count_values;
 
-/// Bounds how many reviews of one thread wait for a lookup. Connections that wait for us make no room for
-/// others: so they must not be all of them. One client address gets at most half of what the others leave: a
-/// client that floods the webhook keeps no other one out. Thread rule: one thread; must outlive its shares.
+/// Limits how many reviews of one thread wait for a lookup. Their connections cannot be closed to make room,
+/// so they must not be all connections. One client address gets at most half of the places that the others
+/// leave: a client that floods the webhook excludes no other one. Thread rule: one thread; must outlive its
+/// permits.
 class Limiter {
 public:
     explicit Limiter(std::size_t count) : count_(count) {}
 
-    /// A place of one review, until it is destroyed.
+    /// The place of one review, until its destruction.
     class Permit {
     public:
         Permit(Permit&& other) noexcept : budget_(std::exchange(other.budget_, nullptr)), of_(other.of_) {}
@@ -41,8 +43,8 @@ public:
         Held::iterator of_;
     };
 
-    /// nullopt: not now, too many wait, or too many of this client. An empty address is not limited by
-    /// itself.
+    /// Returns a permit; nullopt if too many reviews wait, or too many of this client. An empty address has
+    /// no limit of its own.
     std::optional<Permit> take(std::string_view client = {});
 
 private:

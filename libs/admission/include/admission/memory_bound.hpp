@@ -10,23 +10,23 @@
 
 namespace admission {
 
-/// What the process takes at most, in bytes, by the limits that are compiled in. docs/webhook-limits.md
-/// states the same numbers, and tests/programs/limits takes all that it can get.
+/// The maximum memory of the process in bytes, by the compiled limits. docs/webhook-limits.md has the same
+/// numbers, and tests/programs/limits checks them with the worst inputs.
 namespace memory_bound {
 
 inline constexpr std::size_t base = 20'000'000;        ///< the program, its caches and its watches
-inline constexpr std::size_t of_connection = 100'000;  ///< one in the middle of a small request
+inline constexpr std::size_t of_connection = 100'000;  ///< a connection in the middle of a small request
 inline constexpr std::size_t of_runtimes = RuntimeInformer::Room().of_all;
-/// A tree while it is read: of numbers and empty containers, members take two of it.
+/// A tree while it is parsed: of numbers and empty containers; a member counts as two.
 inline constexpr std::size_t of_value = 80;
 /// The connections to the API server with usual objects, the large one and the page, which take twice their
-/// size while they come, and the tree of the large one.
+/// size while they arrive, and the tree of the large one.
 inline constexpr std::size_t of_lookups = lookup_limits::connections * of_connection +
                                           2 * (lookup_limits::largest_object + lookup_limits::largest_page) +
                                           max_runtime_values * of_value;
 inline constexpr std::size_t of_source = 48;  ///< an address that has made new connections
-/// A review and what is made of it, the largest snapshot while it is read, the runtimes that are kept as
-/// trees, the lookups, and the addresses.
+/// A review and its trees, the largest snapshot while it is read, the trees of runtimes, the lookups, and the
+/// addresses.
 inline constexpr std::size_t of_thread =
     (2 * max_review_values + runtime::max_runtime_values + RuntimeLister::most_kept_values) * of_value +
     of_lookups + net::SourceRate::most_sources * of_source;

@@ -10,20 +10,20 @@
 
 namespace admission {
 
-/// How one request to the webhook ended.
+/// The outcome of one request to the webhook.
 enum class Outcome {
     allowed,
     patched,
     invalid,      ///< denied: the object breaks a rule
-    bad,          ///< denied: the request makes no sense
+    bad,          ///< denied: the request is inconsistent
     unavailable,  ///< denied: a lookup failed
     not_a_review,
     wrong_media_type,
     wrong_method,
     no_route,
     failed,      ///< an exception
-    too_large,   ///< more values than a review may hold
-    overloaded,  ///< no memory to spare
+    too_large,   ///< more values than a review may have
+    overloaded,  ///< no memory left
     unauthorized,
     forbidden,
     unchecked,  ///< the caller could not be checked
@@ -32,21 +32,21 @@ inline constexpr std::size_t outcome_count = 15;
 
 Outcome outcome_of(const api::Verdict& verdict);
 
-/// Counts requests by path, verdict and code, and how long they took. These series exist from the start, and
-/// others are labelled by the names of rules: no input can add one. Thread rule: any thread.
+/// Counts requests by path, verdict and code, and their durations. These series exist from the start. Others
+/// are labelled with the names of rules, so that no input can add one. Thread rule: any thread.
 class ReviewMetrics {
 public:
     explicit ReviewMetrics(net::Metrics& metrics);
 
-    /// `route` is nullptr where there was none.
+    /// `route` is nullptr for an unknown path.
     void count(const Route* route, Outcome outcome, double seconds);
-    /// One that was turned away unread.
+    /// Counts a request that was refused unread.
     void count_refused(Outcome outcome) { of(nullptr).outcomes[static_cast<std::size_t>(outcome)].add(); }
-    /// What was wrong, by kind of error and by rule.
+    /// Counts the errors of a denial, by type and by rule.
     void count_causes(const Route& route, const api::FieldErrors& causes);
-    /// Once for each of their rules.
+    /// Counts warnings, once for each of their rules.
     void count_warnings(const Route& route, const api::Warnings& warnings);
-    /// api::Verdict::restored.
+    /// Counts api::Verdict::restored.
     void count_restored(const std::vector<std::string_view>& causes);
 
 private:

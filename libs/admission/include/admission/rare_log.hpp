@@ -5,11 +5,11 @@
 
 namespace admission {
 
-/// Whether something fails, for a log that others can make go to and fro: a change is logged once a minute at
-/// most, and one that lasts with the first note after that.
+/// Decides whether to log a failure that clients can cause and end at will. A change is logged once a minute
+/// at most; one that lasts is logged with the first attempt after that.
 class RareTransitions {
 public:
-    /// Once per attempt. True: it is to be logged.
+    /// Call it once per attempt. Returns whether to log it.
     bool note(bool fails, kube::SteadyTime now) {
         if (fails == told_ || now < next_) return false;
         told_ = fails;

@@ -8,17 +8,17 @@
 
 namespace admission {
 
-/// How often the API server is asked about one runtime without need: reviews, which any client may send, must
-/// not load it without bound. Keeps no names, which may be long, but their hashes, and those of at most
-/// `most_runtimes` until the second is over. Thread rule: one thread.
+/// Limits how often a runtime that is in the cache is read from the API server, since any client may send
+/// reviews. Stores hashes of names, which may be long, and those of at most `most_runtimes`, until the second
+/// is over. Thread rule: one thread.
 class Rereads {
 public:
     static constexpr std::size_t most_runtimes = 1024;
 
     explicit Rereads(int per_second) : per_second_(per_second) {}
 
-    /// Takes one of those of the current second; false: there is none left, or too many runtimes have taken
-    /// some.
+    /// Takes one of the reads of the current second. Returns false if there is none left, or too many
+    /// runtimes have taken some.
     bool take(const api::ObjectKey& runtime, kube::SteadyTime now) {
         if (now - began_ >= std::chrono::seconds(1)) {
             began_ = now;
@@ -31,7 +31,7 @@ public:
         ++taken;
         return true;
     }
-    /// How many runtimes it keeps.
+    /// Returns the number of stored runtimes.
     std::size_t size() const { return taken_.size(); }
 
 private:

@@ -7,37 +7,37 @@
 
 namespace admission {
 
-/// What takes some milliseconds to parse or to judge.
+/// The sizes from which parsing and validating take some milliseconds.
 inline constexpr std::size_t expensive_bytes = 64 * 1024;
 inline constexpr std::size_t expensive_values = 10'000;
 
-/// What the lookups of one thread may hold: `connections` usual objects, one large one, and one page of a
-/// list. In bytes of their text, unless a name says otherwise.
+/// The memory limits of the lookups of one thread: `connections` usual objects, one large one, and one page
+/// of a list. In bytes of text, unless the name says otherwise.
 namespace lookup_limits {
 inline constexpr std::size_t connections = 16;
 inline constexpr std::size_t usual_object = 64 * 1024;
 inline constexpr std::size_t usual_values = 1'000;
-inline constexpr std::size_t largest_object = 2 * 1024 * 1024;  ///< etcd takes 1.5 MiB
+inline constexpr std::size_t largest_object = 2 * 1024 * 1024;  ///< etcd's limit is 1.5 MiB
 inline constexpr std::size_t largest_page = 4 * 1024 * 1024;
-inline constexpr std::size_t most_waiting = 16;  ///< reviews, for the turn of a large object or a list
+inline constexpr std::size_t most_waiting = 16;  ///< reviews, for a large object or a list
 inline constexpr std::size_t largest_token_review = 64 * 1024;
 }  // namespace lookup_limits
 
-/// What reviews of one thread do one at a time. A review with a turn of `large_objects` or `lists` may wait
-/// for one of `expensive`, and not the other way around. Thread rule: that of net::Turns.
+/// Tasks of which the reviews of one thread run one at a time. A review with a turn of `large_objects` or
+/// `lists` may wait for one of `expensive`, and not the other way around. Thread rule: that of net::Turns.
 struct ReviewTurns {
     explicit ReviewTurns(const boost::asio::any_io_executor& executor)
         : expensive(executor), large_objects(executor), lists(executor) {}
 
-    net::Turns expensive;      ///< to parse and to judge, without waiting for anything else
+    net::Turns expensive;      ///< to parse and to validate, without waiting for anything else
     net::Turns large_objects;  ///< to look up for a large review, or to hold a larger object than usual
     net::Turns lists;          ///< to list TrainJobs
 };
 
-/// A turn that may have been taken.
+/// A turn, or none yet.
 using MaybeTurn = std::optional<net::Turns::Turn>;
 
-/// Waits for a turn, unless `turn` is one already.
+/// Waits for a turn, unless `turn` has one already.
 inline net::Task<> take_turn(net::Turns& turns, MaybeTurn& turn) {
     if (turn) co_return;
     auto next = co_await turns.next();

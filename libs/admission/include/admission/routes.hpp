@@ -10,18 +10,18 @@ namespace admission {
 /// One path that the API server calls.
 struct Route {
     std::string_view path;
-    std::string_view kind;  ///< the only one that is sent there, of our group and version
-    /// Names what the judge has to be given; nullptr: it needs nothing but the request.
+    std::string_view kind;  ///< the only kind of the path, of our group and version
+    /// Returns the objects that `judge` needs; nullptr: nothing but the request.
     runtime::RequiredInputs (*lookups)(const api::AdmissionRequest& request);
-    /// Leaves of the request what encoding the answer takes.
+    /// Returns the verdict. Keeps the parts of the request that the answer needs.
     api::Verdict (*judge)(api::AdmissionRequest& request, const ReviewContext& with);
     bool reviews_deletions = false;
 };
 
-/// All of them; paths are unique.
+/// Returns all routes; paths are unique.
 std::span<const Route> routes();
 
-/// nullptr if there is none. `target` is a path with or without a query.
+/// Returns the route; nullptr if there is none. `target` is a path with or without a query.
 const Route* find_route(std::string_view target);
 
 }  // namespace admission

@@ -10,32 +10,32 @@
 
 namespace admission {
 
-/// The runtimes that one thread knows of, of both kinds: cluster-scoped ones have a key without namespace. It
-/// may lag behind the cluster, so that an absence means nothing. Bytes are shared by all threads; the trees
-/// of those that were used of late are the thread's own. Thread rule: one thread.
+/// The cached runtimes of one thread, of both kinds: cluster-scoped ones have a key without namespace. It may
+/// lag behind the cluster, so a missing runtime may exist. All threads share the bytes; the trees of recently
+/// used runtimes are the thread's own. Thread rule: one thread.
 class RuntimeLister {
 public:
     using Tree = std::shared_ptr<const api::Json>;
 
-    /// How many values the trees that are kept hold together: those of some hundred usual runtimes, or of one
-    /// that is as large as it may be.
+    /// The maximum number of values of all stored trees: those of some hundred usual runtimes, or of one of
+    /// the maximum size.
     static constexpr std::size_t most_kept_values = max_runtime_values;
 
     RuntimeLister() = default;
     RuntimeLister(const RuntimeLister&) = delete;
     RuntimeLister& operator=(const RuntimeLister&) = delete;
 
-    /// Null if it is not here; `invalid` if it is too large to be judged by.
+    /// Returns null if it is not in the cache; `invalid` if it is too large for reviews.
     api::Result<Tree> find(const api::ObjectKey& key);
 
-    /// How many values it has; 0 if it is not here.
+    /// Returns its number of values; 0 if it is not in the cache.
     std::size_t values_of(const api::ObjectKey& key) const;
 
-    /// The name of a runtime of the same namespace, or a cluster-scoped one if the key is, that is nearest to
-    /// the key's; empty if none is near. Of many, the 256 around it in alphabetical order are compared.
+    /// Returns the most similar name of a runtime in the same namespace, or of a cluster-scoped one for such
+    /// a key; empty if none is similar. Of many names, the 256 next to it in alphabetical order are compared.
     std::string nearest(const api::ObjectKey& key) const;
 
-    /// Null takes it away.
+    /// Stores a runtime; null removes it.
     void set(const api::ObjectKey& key, RuntimeTextPtr text);
 
 private:
@@ -50,7 +50,7 @@ private:
     Tree keep(const api::ObjectKey& key, Entry& entry, Tree tree);
 
     Entries runtimes_ = {};
-    std::list<const api::ObjectKey*> recently_used_ = {};  // the latest first
+    std::list<const api::ObjectKey*> recently_used_ = {};  // the most recently used one first
     std::size_t kept_values_ = 0;
 };
 

@@ -14,42 +14,42 @@
 
 namespace admission {
 
-/// What is known of a caller.
+/// The result for a caller.
 enum class AuthResult {
     admitted,
     unauthorized,  ///< no token, or one that is not valid
-    forbidden,     ///< a user that may not call
-    unknown        ///< the API server did not say: the caller is not let in
+    forbidden,     ///< a user without permission to call
+    unknown        ///< the API server did not answer: the caller is refused
 };
 
-/// Which tokens are accepted.
+/// The tokens that are accepted.
 struct AuthPolicy {
-    std::string audience = {};         ///< empty = every client may call
-    std::set<std::string> users = {};  ///< empty = every token for the audience
+    std::string audience = {};         ///< empty: every client may call
+    std::set<std::string> users = {};  ///< empty: every token for the audience
 };
 
-/// The token of `Authorization: Bearer ...`; empty if there is none.
+/// Returns the token of `Authorization: Bearer ...`; empty if there is none.
 std::string_view bearer_token(const net::HttpRequest& request);
 
-/// Asks the API server whose a bearer token is (authentication.k8s.io/v1 TokenReview), and remembers the
-/// answer for `remembered_for`. Tokens are not kept, only their digests. All arguments but the rules must
-/// outlive it and its answers. Thread rule: one thread.
+/// Authenticates bearer tokens with the API server (authentication.k8s.io/v1 TokenReview), and stores the
+/// result for `remembered_for`. It stores digests of tokens, not the tokens. All arguments but the policy
+/// must outlive it and its answers. Thread rule: one thread.
 class TokenAuthenticator {
 public:
     TokenAuthenticator(kube::ApiServer& server, kube::Clock& clock, net::Log& log, AuthPolicy rules)
         : server_(server), clock_(clock), log_(log), rules_(std::move(rules)) {}
 
-    /// nullopt: ask() has to be called.
+    /// Returns the stored result; nullopt: call ask().
     std::optional<AuthResult> from_cache(std::string_view token);
-    /// Whether its owner was let in the last time, however long ago: unknown tokens must not keep it from
-    /// being checked.
+    /// Returns whether the token was accepted the last time, at any time: unknown tokens must not delay its
+    /// check.
     bool was_admitted(std::string_view token) const;
-    /// Concurrent calls with the same token make one request. `unknown` at `deadline` at the latest.
+    /// Concurrent calls with the same token make one request. Returns `unknown` at `deadline` at the latest.
     net::Task<AuthResult> ask(std::string token, kube::SteadyTime deadline);
 
-    /// As API servers do for the tokens that they have others check.
+    /// The same time as API servers use for tokens that a webhook checks.
     static constexpr std::chrono::seconds remembered_for{10};
-    /// Of either kind: ever new tokens drive out other rejected ones, never those that are accepted.
+    /// The limit of each kind: new rejected tokens displace rejected ones, never accepted ones.
     static constexpr std::size_t most_remembered = 256;
 
 private:
@@ -57,7 +57,7 @@ private:
         AuthResult standing = {};
         kube::SteadyTime until = {};
     };
-    /// In the order in which they were learnt, which is the order in which they end.
+    /// In the order of their results, which is the order of their expiry.
     struct Memory {
         std::map<net::Digest, Known> known = {};
         std::list<net::Digest> order = {};
@@ -77,7 +77,7 @@ private:
     Memory admitted_ = {};
     Memory refused_ = {};
     std::map<net::Digest, std::shared_ptr<Question>> open_ = {};
-    bool fails_ = false;  // what was logged last
+    bool fails_ = false;  // the state in the last log line
 };
 
 }  // namespace admission
