@@ -7,7 +7,7 @@ namespace {
 
 using api::Json;
 
-// Two replicas need not both write.
+// One write of several replicas is enough.
 constexpr auto just_renewed = availability_renewed_every / 2;
 
 }  // namespace
@@ -29,7 +29,7 @@ std::optional<kube::Request> renewal(const api::ObjectKey& key, const Json& leas
     const Json& spec = lease["spec"];
     const auto renewed = api::parse_time(spec["renewTime"].as_string());
     const auto acquired = api::parse_time(spec["acquireTime"].as_string());
-    // A time ahead of this clock is another replica's; it is not waited for.
+    // A time ahead of this clock is another replica's; this one does not wait for it.
     const bool is_recent = renewed && now - *renewed <= availability_lasts;
     const bool goes_on = is_recent && acquired;
     if (goes_on && !reports_wait && now - *renewed < just_renewed && *renewed <= now) return std::nullopt;

@@ -48,7 +48,7 @@ void append(std::string& out, unsigned code) {
     }
 }
 
-// Reads "uXXXX" at the front.
+// Reads "uXXXX".
 std::optional<unsigned> unit(std::string_view text) {
     if (text.size() < 5 || text[0] != 'u') return std::nullopt;
     unsigned value = 0;
@@ -66,7 +66,8 @@ std::optional<unsigned> unit(std::string_view text) {
 
 bool is_surrogate(unsigned code) { return code >= 0xD800 && code < 0xE000; }
 
-// Takes the next character in lower case. These two letters are the only ones beyond ASCII that fold into it.
+// Returns the next character in lower case. These two letters are the only ones beyond ASCII that fold into
+// it.
 char take_folded(std::string_view& text) {
     constexpr std::string_view long_s = "\xC5\xBF", kelvin = "\xE2\x84\xAA";
     for (const auto& [letter, folded] : {std::pair(long_s, 's'), std::pair(kelvin, 'k')}) {

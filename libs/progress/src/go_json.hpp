@@ -8,9 +8,9 @@
 namespace progress {
 
 /// Reads one JSON text value by value, as Go's encoding/json does: bytes that are no UTF-8 and halves of
-/// surrogate pairs become U+FFFD. Every function skips blanks first and returns false if something else
-/// stands there or the text is broken; the reader is of no use afterwards. Nesting beyond max_json_depth is
-/// broken.
+/// surrogate pairs become U+FFFD. Every function skips blanks first and returns false if the next value is of
+/// another type or the text is broken; then the reader cannot be used any more. Nesting beyond max_json_depth
+/// is an error.
 ///
 /// Source: the package encoding/json of Go 1.25.
 class GoJson {
@@ -21,18 +21,18 @@ public:
     char peek();
     bool null() { return word("null"); }
     bool string(std::string& out);
-    /// `out` is the number as it is written.
+    /// Reads a number; `out` is its text.
     bool number(std::string_view& out);
-    /// Any value, which has to be well-formed.
+    /// Skips any well-formed value.
     bool skip();
 
-    /// Calls `member(key)` for each member, which has to read the value.
+    /// Reads an object. Calls `member(key)` for each member, which has to read the value.
     template <class Member>
     bool object(const Member& member) {
         std::string key;
         return sequence('{', '}', [&] { return string(key) && take(':') && member(std::string_view(key)); });
     }
-    /// Calls `item()` for each item, which has to read it.
+    /// Reads a list. Calls `item()` for each item, which has to read it.
     template <class Item>
     bool array(const Item& item) {
         return sequence('[', ']', item);
@@ -59,7 +59,7 @@ private:
     std::size_t depth_ = 0;
 };
 
-/// Returns whether Go takes a member `key` for the field `name`, which is ASCII: it compares without case, by
+/// Returns whether Go decodes a member `key` into the field `name`, which is ASCII: without case, by
 /// Unicode's simple folding.
 bool is_field(std::string_view key, std::string_view name);
 

@@ -30,7 +30,7 @@ struct Used {
     SteadyTime at;
 };
 
-// Returns the value unless it was unused for too long, and drops others that were.
+// Returns the value unless it was unused for too long, and removes others that were.
 template <class Table, class Key>
 auto* use(Table& table, const Key& key, SteadyTime now) {
     while (const auto* oldest = table.oldest()) {
@@ -51,7 +51,7 @@ struct TokenCache::Memory {
         SteadyTime until;
     };
     RecentlyUsed<net::Digest, Accepted, DigestHash> accepted{most_accepted};
-    RecentlyUsed<net::Digest, SteadyTime, DigestHash> refused{most_refused};  // until when
+    RecentlyUsed<net::Digest, SteadyTime, DigestHash> refused{most_refused};  // time of expiry
 };
 
 TokenCache::TokenCache() : memory_(std::make_unique<Memory>()) {}
@@ -117,7 +117,7 @@ Membership::~Membership() = default;
 const JobFacts* Membership::job(const api::ObjectKey& key, SteadyTime now) {
     const JobFacts* facts = use(memory_->jobs, key, now);
     if (!facts) return nullptr;
-    // Without either the job is about to be made, or gone.
+    // Without either, the job is being created or deleted.
     const bool is_complete = !facts->uid.empty() && !facts->job_set_uid.empty();
     return is_complete || !may_look_again(*facts, now) ? facts : nullptr;
 }

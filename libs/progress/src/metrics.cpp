@@ -15,7 +15,7 @@ constexpr const char* limits[] = {"jobs", "memory", "token_reviews", "reads"};
 constexpr const char* losses[] = {"forbidden", "invalid", "train_job_gone", "shutdown"};
 constexpr const char* reviews[] = {"accepted", "refused", "failed"};
 
-// From what is at hand to what waits for its write.
+// From stored results to reports that wait for their write.
 const std::vector<double> bounds = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
                                     0.05,   0.1,     0.25,   0.5,   1,      2.5,   5,    10};
 

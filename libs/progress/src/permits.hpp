@@ -6,7 +6,7 @@
 
 namespace progress {
 
-/// Lets so many things go on at a time, in the order in which they ask. Thread rule: one thread.
+/// Lets a number of tasks run at a time, in the order of their requests. Thread rule: one thread.
 class Permits {
 public:
     explicit Permits(std::size_t count);
@@ -14,7 +14,7 @@ public:
     Permits(const Permits&) = delete;
     Permits& operator=(const Permits&) = delete;
 
-    /// Given back when it is destroyed, which may be after the Permits are.
+    /// Released by its destruction, which may be after that of the Permits.
     using Permit = std::shared_ptr<void>;
     /// Returns null at `deadline`.
     net::Task<Permit> take(kube::Clock& clock, kube::SteadyTime deadline);

@@ -23,7 +23,7 @@ constexpr auto longest_request = 4s;
 constexpr std::size_t reviews_at_once = 8;
 constexpr std::size_t reads_at_once = 16;
 
-// What nothing depends on here, and may be large.
+// Parts that are not needed here and may be large.
 constexpr std::string_view managed_fields[] = {"metadata", "managedFields"};
 constexpr std::string_view spec[] = {"spec"};
 constexpr api::JsonPath omit[] = {managed_fields, spec};
@@ -40,7 +40,7 @@ Json review_of(const std::string& token, const api::ObjectKey& train_job) {
           Json::object({{"token", token}, {"audiences", Json::array({Json(audience_of(train_job))})}})}});
 }
 
-// Whether the answer stands for the Pod that the token itself names.
+// Returns whether the answer is for the Pod of the token's own claims.
 bool is_vouched_for(const Json& status, const TokenClaims& claims, const api::ObjectKey& train_job) {
     const Json& user = status["user"];
     const std::string accounts = "system:serviceaccount:" + train_job.ns + ":";
@@ -60,7 +60,7 @@ struct DigestHash {
 
 }  // namespace
 
-// What is under way.
+// Requests in progress.
 class PodAuthenticator::Reads {
 public:
     template <class T>
@@ -94,12 +94,12 @@ PodAuthenticator::~PodAuthenticator() = default;
 
 net::Digest PodAuthenticator::digest_of(std::string_view token, const api::ObjectKey& train_job) {
     std::string text(token);
-    // No token has a blank, and no name.
+    // Neither tokens nor names have blanks.
     text.append(" ").append(train_job.ns).append(" ").append(train_job.name);
     return net::digest_of(text);
 }
 
-// A job whose reports are scheduled; or one that does not exist, as was read lately.
+// Returns the job if its reports are scheduled, or if it was recently read as missing.
 const JobFacts* PodAuthenticator::known_job(const api::ObjectKey& key) {
     const JobFacts* facts = membership_.job(key, clock_.now());
     return facts && (facts->uid.empty() || schedule_.knows(key)) ? facts : nullptr;
@@ -152,7 +152,7 @@ net::Task<Standing> PodAuthenticator::review(Question question) {
     kube::Request request = kube::create(token_reviews, body);
     auto asking = kube::fetch(reviews_, std::move(request));
     const auto answer = co_await Reads::in_time(std::move(asking), clock_);
-    // An answer that says nothing about the token does not refuse it.
+    // A TokenReview without a result does not refuse the token.
     if (!answer || !(*answer)["status"].is_object()) {
         metrics_.count(Review::failed);
         co_return Standing::unknown;
@@ -185,7 +185,7 @@ net::Task<Standing> PodAuthenticator::compare(Question question) {
         const Standing read = co_await read_pod(std::move(pod), claims.pod_uid);
         if (read != Standing::pod) co_return read;
     }
-    // The JobSet may be another one by now.
+    // The JobSet may have been replaced.
     for (int looks = 0; looks < 2; ++looks) {
         const SteadyTime now = clock_.now();
         const JobFacts* job = membership_.job(key, now);
@@ -205,7 +205,7 @@ net::Task<Standing> PodAuthenticator::read_job(api::ObjectKey key) {
     co_return co_await reads_->jobs.run(std::move(key), std::move(reading));
 }
 
-// Learns of the TrainJob and its JobSet, also that there is none. Returns `pod` if they could be read.
+// Reads the TrainJob and its JobSet, also if there is none. Returns `pod` if they could be read.
 net::Task<Standing> PodAuthenticator::read_job_now(api::ObjectKey key) {
     if (!schedule_.has_room(key, moment_of(clock_))) {
         metrics_.count(Limit::jobs);

@@ -6,13 +6,13 @@
 
 namespace progress {
 
-/// A table of at most `most` entries: a new one takes the place of the one that was not used for longest.
+/// A table of at most `most` entries: a new one replaces the least recently used one.
 template <class Key, class Value, class Hash>
 class RecentlyUsed {
 public:
     explicit RecentlyUsed(std::size_t most) : most_(most) {}
 
-    /// Counts as a use. Valid until the next put() or erase().
+    /// Returns the value; counts as a use. Valid until the next put() or erase().
     Value* find(const Key& key) {
         const auto at = places_.find(key);
         if (at == places_.end()) return nullptr;
@@ -32,7 +32,7 @@ public:
         entries_.erase(at->second);
         places_.erase(at);
     }
-    /// Returns the key and the value that were not used for longest; nullptr if there are none.
+    /// Returns the least recently used key and value; nullptr if the table is empty.
     const std::pair<const Key, Value>* oldest() const {
         return entries_.empty() ? nullptr : &entries_.front();
     }
@@ -42,7 +42,7 @@ private:
     using Entries = std::list<std::pair<const Key, Value>>;
 
     std::size_t most_;
-    Entries entries_ = {};  // the one that was not used for longest first
+    Entries entries_ = {};  // the least recently used one first
     std::unordered_map<Key, typename Entries::iterator, Hash> places_ = {};
 };
 

@@ -29,7 +29,7 @@ constexpr api::Time no_time = std::chrono::sys_days(std::chrono::year(1) / 1 / 1
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// A time as Go's time.Parse() reads it by the layout of RFC 3339.
+// Parses a time as Go's time.Parse() does with the layout of RFC 3339.
 class GoTime {
 public:
     explicit GoTime(std::string_view text) : rest_(text) {}
@@ -37,7 +37,7 @@ public:
     std::optional<api::Time> read() {
         using namespace std::chrono;
         const int y = number(4), m = take('-') ? number(2) : -1, d = take('-') ? number(2) : -1;
-        // The layout has the hour of a clock of 24 hours, which may be one digit.
+        // The layout has the hour of a 24-hour clock, which may be one digit.
         const int h = take('T') ? number(rest_.size() > 1 && is_digit(rest_[1]) ? 2 : 1) : -1;
         const int min = take(':') ? number(2) : -1, s = take(':') ? number(2) : -1;
         if (y < 0 || m < 0 || d < 0 || h < 0 || h > 23 || min < 0 || min > 59 || s < 0 || s > 59)
@@ -47,7 +47,7 @@ public:
         const year_month_day date = year(y) / month(static_cast<unsigned>(m)) / day(static_cast<unsigned>(d));
         if (!offset || !rest_.empty() || !date.ok()) return std::nullopt;
         const api::Time time = sys_days(date) + hours(h) + minutes(min) + seconds(s) - *offset;
-        // What RFC 3339 has no words for in UTC.
+        // Times that RFC 3339 cannot represent in UTC.
         const year there = year_month_day(floor<days>(time)).year();
         if (there < year(0) || there > year(9999)) return std::nullopt;
         return time;
@@ -80,7 +80,7 @@ private:
         const int sign = rest_[0] == '-' ? -1 : 1;
         rest_.remove_prefix(1);
         const int h = number(2), min = take(':') ? number(2) : -1;
-        // So much Go grants.
+        // Go's limit.
         if (h < 0 || h > 24 || min < 0 || min > 60) return std::nullopt;
         return std::chrono::minutes(sign * (h * 60 + min));
     }
@@ -105,7 +105,7 @@ private:
             report.reset();
             return json_.null();
         }
-        // Of several values that are objects, Go decodes the later into the earlier.
+        // If there are several objects, Go decodes later ones into the earlier ones.
         if (!report) report.emplace();
         return json_.object([&](std::string_view key) {
             if (is_field(key, percentage_field)) return int32(report->percentage);
@@ -161,7 +161,7 @@ private:
     GoJson json_;
 };
 
-// The field of errors that concern the object as a whole.
+// The field of errors of the whole object.
 constexpr std::string_view no_field = "<nil>";
 
 class Errors {
@@ -184,7 +184,7 @@ public:
         const auto begins_character = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
         const auto length = std::count_if(value.begin(), value.end(), begins_character);
         if (std::cmp_less_equal(length, max_characters)) return;
-        // The API server counts characters and says bytes.
+        // The API server counts characters, and its message calls them bytes.
         add(path, "Too long: may not be more than " + std::to_string(max_characters) + " bytes");
         blocks_rules = true;
     }

@@ -64,7 +64,7 @@ ReportHandler::Verdict ReportHandler::refused(Outcome outcome) {
     return {.outcome = outcome, .response = refusal(outcome)};
 }
 
-// What follows from the sender and from the body, in the order in which clients learn of errors.
+// The checks of the sender and of the body, in the order in which clients get errors.
 ReportHandler::Taken ReportHandler::take(const api::ObjectKey& train_job, const Sender& sender,
                                          std::string_view body) {
     switch (sender.standing) {
@@ -83,7 +83,7 @@ ReportHandler::Taken ReportHandler::take(const api::ObjectKey& train_job, const 
         return Verdict{.outcome = Outcome::invalid, .response = invalid_report(train_job.name, errors)};
 
     PodFacts* const pod = authenticator_.pod(sender.pod.uid);
-    // Gone since the answer was asked for: its next report finds it.
+    // Removed in the meantime: the next report reads it again.
     if (!pod || !schedule_.knows(train_job)) return refused(Outcome::failed);
     net::HttpResponse accepted = acceptance(*read);
     Schedule::Arrival arrival = {
@@ -108,7 +108,8 @@ net::Task<ReportHandler::Verdict> ReportHandler::wait_for_write(api::ObjectKey t
     const auto result = co_await writer_.wait(train_job, waiting.sequence);
     Verdict accepted = {.outcome = Outcome::accepted, .response = std::move(waiting.acceptance)};
     if (!result) {
-        // In line; what was sent and has no answer yet may never be stored, nor what follows a failure.
+        // It waits. A write that was sent and has no answer yet may never be stored, nor a write after a
+        // failure.
         if (schedule_.is_sent(train_job, waiting.sequence) || schedule_.is_failing(train_job))
             co_return refused(Outcome::failed);
         co_return accepted;

@@ -11,7 +11,7 @@ namespace {
 
 using kube::SteadyTime;
 
-// What is saved up, so that no second sees more than a tenth above the rate.
+// The burst, so that no second has more than a tenth above the rate.
 constexpr int burst = static_cast<int>(ReviewLimits::per_second / 10);
 constexpr std::size_t most_addresses = 4'096;
 

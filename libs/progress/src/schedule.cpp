@@ -13,7 +13,7 @@ using kube::SteadyTime;
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-// What a budget saves up while less is written.
+// The share of a budget that is saved up.
 constexpr milliseconds saved_up = 100ms;
 // A job that has not reported for so long makes room for another one.
 constexpr auto makes_room_after = 60s;
@@ -100,8 +100,8 @@ void Schedule::learn(const api::ObjectKey& key, StoredStatus stored, Moment now)
     touch(*job, now.steady);
 }
 
-// Returns whether the API server will take a report of the job, as far as is known. While one waits in line
-// for the budget, the writes of other jobs say so as well.
+// Returns whether the API server will probably accept a report of the job. While it waits for the budget, the
+// writes of other jobs count too.
 bool Schedule::is_healthy(const Job& job, bool is_in_line, SteadyTime now) const {
     const SteadyTime good_at = is_in_line ? std::max(job.good_at, stored_at_) : job.good_at;
     return !job.is_failing && now - good_at <= healthy_for;
@@ -155,8 +155,8 @@ Schedule::Submitted Schedule::submit(const api::ObjectKey& key, Arrival arrival,
     Job& job = *find(key);
     touch(job, now.steady);
     const Report& report = arrival.report;
-    // Older by more is the word of another clock: otherwise a single report from the future would silence
-    // the job.
+    // A report older by more has another clock: otherwise a single report from the future would block the
+    // job.
     const bool is_late = job.updated && report.updated && *report.updated < *job.updated &&
                          *job.updated - *report.updated <= late_for;
     if (is_late) return {.reply = Reply::late, .sequence = sequence_};
@@ -186,7 +186,7 @@ Schedule::Submitted Schedule::submit(const api::ObjectKey& key, Arrival arrival,
     if (!job.sent) {
         SteadyTime due = job.is_urgent ? now.steady : std::max(now.steady, job.written_at + limits_.interval);
         due = std::max(due, job.retry_at);
-        // What waits already keeps its place.
+        // A waiting report keeps its place.
         if (job.is_queued) due = std::min(due, job.due);
         put_in_queue(job, due);
     }
@@ -227,7 +227,7 @@ Json Schedule::status_to_write(const Job& job, const Pending& pending, api::Time
     Json tree = parsed ? std::move(*parsed) : Json::object();
     std::optional<api::Time> time = job.stored.bookmark;
     if (job.advanced) {
-        // Of two replicas the later one counts, unless its clock is ahead.
+        // Of two replicas' times the later one counts, unless its clock is ahead.
         const bool is_behind = time && *time <= now && *time > *job.advanced;
         if (!is_behind) time = job.advanced;
     }

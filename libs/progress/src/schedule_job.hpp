@@ -7,25 +7,25 @@ namespace progress {
 struct Schedule::Job {
     api::ObjectKey key = {};
     StoredStatus stored = {};
-    // Of the report that was accepted last, or stored.
+    // The state of the last accepted or stored report.
     std::uint64_t progress = 0;
     std::optional<api::Time> updated = {};
     bool is_complete = false;
 
-    std::optional<api::Time> advanced = {};       ///< the last progress that is not stored yet
-    std::optional<api::Time> advanced_sent = {};  ///< the same as the write in flight has it
+    std::optional<api::Time> advanced = {};       ///< the latest progress, not stored yet
+    std::optional<api::Time> advanced_sent = {};  ///< the same of the write in flight
     std::optional<Pending> pending = {};
     std::optional<Pending> sent = {};
-    kube::SteadyTime due = {};  ///< its place in the queue, if it is there
+    kube::SteadyTime due = {};  ///< its place in the queue, if it has one
     bool is_queued = false;
     bool is_urgent = false;            ///< the pending report does not wait for the interval
     kube::SteadyTime written_at = {};  ///< when the last write was sent
-    kube::SteadyTime good_at = {};     ///< when the last read or write went well
+    kube::SteadyTime good_at = {};     ///< when the last read or write succeeded
     kube::SteadyTime retry_at = {};    ///< when a failed write is repeated
     kube::SteadyTime used_at = {};
     int failures = 0;                      ///< in a row
-    int attempts = 0;                      ///< of the report in flight, that met a conflict
-    bool is_failing = false;               ///< the last write did not go well
+    int attempts = 0;                      ///< conflicts of the report in flight
+    bool is_failing = false;               ///< the last write failed
     std::list<Job*>::iterator place = {};  ///< in `by_use_`
 };
 

@@ -1,4 +1,4 @@
-// What follows from the answers to writes.
+// Handles the answers to writes.
 #include <algorithm>
 #include <utility>
 
@@ -75,7 +75,7 @@ Schedule::Outcome Schedule::give_up(Job& job, Outcome outcome, SteadyTime now) {
     job.is_failing = true;
     job.retry_at = {};
     if (!job.pending) {
-        // What was accepted last is what is stored.
+        // The last accepted report is the stored one.
         job.progress = job.stored.progress;
         job.updated = job.stored.updated;
         job.is_complete = job.stored.is_complete;
@@ -95,7 +95,7 @@ Schedule::Outcome Schedule::back_off(Job& job, SteadyTime now) {
     return Outcome::unavailable;
 }
 
-// The report in flight waits again, unless there is a newer one.
+// The report in flight becomes pending again, unless there is a newer one.
 void Schedule::retry_later(Job& job, SteadyTime due) {
     if (job.sent) --sent_;
     job.attempts = 0;

@@ -11,13 +11,13 @@
 
 namespace progress {
 
-/// Lets callers with the same key at the same time share one run of a coroutine. It must outlive its calls.
-/// Thread rule: one thread.
+/// Lets concurrent callers with the same key share one run of a coroutine. It must outlive its calls. Thread
+/// rule: one thread.
 template <class Key, class Result, class Hash>
 class SharedCalls {
 public:
-    /// Runs `task`, or returns the result of the one with that key that runs already; a default Result if
-    /// that one throws.
+    /// Runs `task`, or returns the result of the running one with that key; a default Result if that one
+    /// throws.
     net::Task<Result> run(Key key, net::Task<Result> task) {
         namespace asio = boost::asio;
         if (const auto at = running_.find(key); at != running_.end()) {
@@ -39,7 +39,7 @@ private:
         boost::asio::steady_timer ended;
         Result result = {};
     };
-    // However the run ends.
+    // At any end of the run.
     class Ending {
     public:
         Ending(SharedCalls& calls, const Key& key, std::shared_ptr<Call> call)

@@ -17,14 +17,14 @@ using namespace asio::experimental::awaitable_operators;
 using kube::SteadyTime;
 using namespace std::chrono_literals;
 
-// A write that takes longer counts as not answered.
+// A write that takes longer counts as unanswered.
 constexpr auto longest_request = 10s;
 
 constexpr std::string_view managed_fields[] = {"metadata", "managedFields"};
 constexpr std::string_view spec[] = {"spec"};
 constexpr api::JsonPath omit[] = {managed_fields, spec};
 
-// These concern all reports of the job that wait, also later ones.
+// Outcomes for all waiting reports of the job, also later ones.
 bool concerns_all(Schedule::Outcome outcome) {
     using enum Schedule::Outcome;
     return outcome == conflict || outcome == unavailable || outcome == not_found || outcome == replaced;
@@ -159,7 +159,7 @@ net::Task<> StatusWriter::stop() { return sending_.join(); }
 void StatusWriter::note(const api::ObjectKey& job, const api::Error& error, Schedule::Outcome outcome) {
     using enum Schedule::Outcome;
     const bool works = outcome != unavailable;
-    // A change is logged once a minute at most: some jobs may work and others not.
+    // A change is logged once a minute at most: writes of some jobs may succeed and of others fail.
     if (works != works_logged_ && clock_.now() >= log_after_) {
         works_logged_ = works;
         log_after_ = clock_.now() + 1min;

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr auto clock_skew = 60s;
 constexpr std::string_view scheme = "Bearer";
-// Of HTTP's field values; the server has taken off the others.
+// Blanks of HTTP field values; the server has removed others.
 constexpr std::string_view blanks = " \t";
 
 std::string_view take_word(std::string_view& text) {
@@ -36,7 +36,7 @@ bool is_base64url(std::string_view part) {
     });
 }
 
-// The second of three parts; empty if the token has another shape.
+// Returns the second of three parts; empty if the token has another form.
 std::string_view payload_of(std::string_view token) {
     const auto first = token.find('.');
     if (first == std::string_view::npos) return {};
@@ -54,7 +54,7 @@ bool is_for(const Json& audience, std::string_view wanted) {
                                [&](const Json& item) { return item.as_string() == wanted; });
 }
 
-// A date of a token: seconds since 1970, perhaps with a fraction.
+// Reads a date of a token: seconds since 1970, perhaps with a fraction.
 std::optional<api::Time> date(const Json& value) {
     const auto seconds = value.as_double();
     if (!seconds || !(std::abs(*seconds) < 1e11)) return std::nullopt;

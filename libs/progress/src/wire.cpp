@@ -22,7 +22,7 @@ net::HttpResponse failure(int code, std::string_view reason, std::string_view me
                                     {"code", code}}));
 }
 
-// Takes the segment up to the next slash, or all of the rest.
+// Removes the segment up to the next slash, or the rest.
 std::string_view take_segment(std::string_view& path) {
     const std::string_view segment = path.substr(0, path.find('/'));
     path.remove_prefix(std::min(segment.size() + 1, path.size()));
@@ -57,7 +57,7 @@ constexpr std::array<Row, outcome_count> rows = {{
 
 const Row& row_of(Outcome outcome) { return rows[static_cast<std::size_t>(outcome)]; }
 
-// The reasons of metav1 for the statuses that the HTTP layer answers with.
+// The reasons of metav1 for the statuses of the HTTP layer.
 std::string_view reason_of(int status) {
     switch (status) {
         case 400: return "BadRequest";

@@ -9,17 +9,17 @@
 
 namespace progress {
 
-/// The Lease that says since when reports have been taken without a break: its acquireTime, as long as its
-/// renewTime is recent. A progress deadline counts from then on at the earliest, so that an outage of ours
-/// ends no job. Any replica may write it.
+/// The Lease with the time since when reports have been accepted without interruption: its acquireTime, as
+/// long as its renewTime is recent. A progress deadline counts from then on at the earliest, so that an
+/// outage of this server ends no job. Any replica may write it.
 inline constexpr std::chrono::seconds availability_renewed_every{10};
-/// Without a renewal for longer there was a break.
+/// A longer time without a renewal is an interruption.
 inline constexpr std::chrono::seconds availability_lasts{60};
-/// A replica whose reports wait longer does not vouch for them.
+/// A replica does not renew the Lease if its reports have waited for longer.
 inline constexpr std::chrono::seconds longest_vouched_wait{60};
 
-/// Returns the write of a replica that takes reports: a create without a Lease (null). With `reports_wait`
-/// the time of availability begins anew, and nothing is renewed. nullopt if there is nothing to write:
+/// Returns the write of a replica that accepts reports: a create without a Lease (null). With `reports_wait`
+/// the time of availability starts again, and the Lease is not renewed. nullopt if there is nothing to write:
 /// another replica has just renewed it.
 std::optional<kube::Request> renewal(const api::ObjectKey& key, const api::Json& lease, bool reports_wait,
                                      kube::MicroTime now);

@@ -8,24 +8,24 @@
 
 namespace progress {
 
-/// Why something was refused or put off.
+/// The limit that refused or delayed a request.
 enum class Limit { jobs, memory, token_reviews, reads };
 inline constexpr std::size_t limit_count = 4;
 
-/// Why an accepted report was never stored.
+/// The reason why an accepted report was never stored.
 enum class Loss { forbidden, invalid, train_job_gone, shutdown };
 inline constexpr std::size_t loss_count = 4;
 
 enum class Review { accepted, refused, failed };
 inline constexpr std::size_t review_count = 3;
 
-/// The series of reports; all of them exist from the start. Thread rule: any thread.
+/// The metrics of reports. All series exist from the start. Thread rule: any thread.
 class Metrics {
 public:
     explicit Metrics(net::Metrics& metrics);
 
     void count(Outcome outcome, std::chrono::steady_clock::duration took);
-    /// Not for Schedule::Outcome::changed.
+    /// Counts a write. Not for Schedule::Outcome::changed.
     void count(Schedule::Outcome outcome);
     void count(Review outcome) { reviews_[static_cast<std::size_t>(outcome)].add(); }
     void count(Limit limit) { limited_[static_cast<std::size_t>(limit)].add(); }

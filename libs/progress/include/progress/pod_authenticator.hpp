@@ -14,11 +14,11 @@
 
 namespace progress {
 
-/// What is known of the Pod that sends a report.
+/// The result for the Pod that sends a report.
 enum class Standing {
-    unknown,       ///< the API server does not say whose token it is, or what the Pod belongs to
-    limited,       ///< too many questions of that kind wait for the API server
-    forbidden,     ///< the token is not good, or the Pod is none of this TrainJob's present JobSet
+    unknown,       ///< the API server did not answer about the token or the Pod's owners
+    limited,       ///< too many requests of that kind wait for the API server
+    forbidden,     ///< the token is invalid, or the Pod does not belong to this TrainJob's present JobSet
     no_train_job,  ///< a Pod of the namespace has the token, and there is no such TrainJob
     pod            ///< a Pod of the TrainJob's present JobSet
 };
@@ -28,16 +28,16 @@ struct Sender {
     PodIdentity pod = {};  ///< unless `unknown` or `limited`
 };
 
-/// Says whether a token is that of a Pod of a TrainJob: by TokenReview, and by what TrainJob, JobSet and Pod
-/// say of each other. Remembers answers (membership.hpp), and tells the schedule of each TrainJob that it
-/// reads. All arguments must outlive it and its answers. Thread rule: one thread.
+/// Decides whether a token belongs to a Pod of a TrainJob, by a TokenReview, and by the owners and labels of
+/// TrainJob, JobSet and Pod. Stores answers (membership.hpp), and passes each TrainJob that it reads to the
+/// schedule. All arguments must outlive it and its answers. Thread rule: one thread.
 class PodAuthenticator {
 public:
     struct Limits {
         std::size_t jobs = 10'000;
         bool reviews_by_address = true;
     };
-    /// `reviews` has connections of its own, so that nothing else waits behind TokenReviews.
+    /// `reviews` has connections of its own, so that no other request waits behind TokenReviews.
     PodAuthenticator(kube::ApiServer& server, kube::ApiServer& reviews, kube::Clock& clock,
                      Schedule& schedule, Metrics& metrics, Limits limits);
     ~PodAuthenticator();
@@ -51,12 +51,12 @@ public:
     };
     static net::Digest digest_of(std::string_view token, const api::ObjectKey& train_job);
 
-    /// Returns nullopt if ask() is needed.
+    /// Returns the stored result; nullopt if ask() is needed.
     std::optional<Sender> at_hand(const api::ObjectKey& train_job, const net::Digest& digest);
-    /// Requests with one token at the same time share one answer.
+    /// Concurrent requests with one token share one answer.
     net::Task<Sender> ask(Question question);
 
-    /// Returns what is known of an accepted Pod. Valid until the next call of a member.
+    /// Returns the stored Pod of an accepted token. Valid until the next call of a member.
     PodFacts* pod(const std::string& uid) { return membership_.pod(uid, clock_.now()); }
     std::size_t tokens() const { return tokens_.size(); }
 

@@ -10,8 +10,8 @@
 
 namespace progress {
 
-/// Logs the first refusal of each job and outcome, and so many lines a minute at most: tokens, bodies and
-/// metrics never. Thread rule: one thread.
+/// Logs the first refusal of each job and outcome, up to a number of lines per minute. Never logs tokens,
+/// bodies and metrics. Thread rule: one thread.
 class RefusalLog {
 public:
     static constexpr int lines_per_minute = 60;

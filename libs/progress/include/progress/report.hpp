@@ -17,7 +17,7 @@ struct Metric {
     bool operator==(const Metric&) const = default;
 };
 
-/// The `trainerStatus` that training code reports, with the types that it has on the wire.
+/// The `trainerStatus` that training code reports, with the types of the wire format.
 struct Report {
     std::optional<std::int32_t> percentage = {};         ///< progressPercentage
     std::optional<std::int32_t> remaining_seconds = {};  ///< estimatedRemainingSeconds
@@ -27,25 +27,25 @@ struct Report {
     bool operator==(const Report&) const = default;
 };
 
-/// Reads the body of a request as Go's encoding/json reads UpdateTrainJobStatusRequest: unknown members are
-/// ignored, names may be in any case, the last of several values counts, and so does only the first JSON
-/// value of the body. Returns nullopt without a `trainerStatus`. Fails with `invalid`, also where objects and
-/// lists are nested deeper than api::max_json_depth.
+/// Reads the body of a request as Go's encoding/json reads UpdateTrainJobStatusRequest: it ignores unknown
+/// members and everything after the first JSON value, names may be in any case, and the last of several
+/// values counts. Returns nullopt without a `trainerStatus`. Fails with `invalid`, also if objects and lists
+/// are nested deeper than api::max_json_depth.
 api::Result<std::optional<Report>> decode_report(std::string_view body);
 
-/// Returns what the schema of TrainJob has against the report, in the words of the API server; empty if
-/// nothing. At most `max_errors` of them.
+/// Returns the errors of the schema of TrainJob for the report, in the words of the API server. At most
+/// `max_errors` of them.
 std::vector<std::string> report_errors(const Report& report);
 inline constexpr std::size_t max_errors = 16;
 
 /// Returns `trainerStatus` as it is stored, without lastProgressTime.
 api::Json to_json_tree(const Report& report);
 
-/// Reads `trainerStatus` as it is stored; values of another type are left out.
+/// Reads a stored `trainerStatus`; skips values of another type.
 Report read_report(const api::Json& trainer_status);
 
-/// Returns a hash of what counts as progress: the percentage and the metrics with their order. It differs
-/// from process to process.
+/// Returns a hash of the values that count as progress: the percentage and the metrics with their order. It
+/// differs from process to process.
 std::uint64_t progress_hash(const Report& report);
 
 }  // namespace progress

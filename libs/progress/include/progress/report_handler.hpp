@@ -16,10 +16,9 @@
 
 namespace progress {
 
-/// Answers the requests of training code, as Kubeflow Trainer's status server does on the wire: a handler of
-/// net::HttpServer, of which it needs `refuse` and the limit of `max_body_bytes`. All arguments must outlive
-/// it and its answers. Requests about other namespaces than `namespaces` are forbidden. Thread rule: one
-/// thread.
+/// Answers the requests of training code, in the wire format of Kubeflow Trainer's status server: a handler
+/// of net::HttpServer, which must use `refuse` and the limit `max_body_bytes`. All arguments must outlive it
+/// and its answers. Requests about other namespaces than `namespaces` are forbidden. Thread rule: one thread.
 class ReportHandler {
 public:
     static constexpr std::size_t max_body_bytes = 64 * 1024;
@@ -30,12 +29,12 @@ public:
     net::Answer answer(net::HttpRequest& request);
 
 private:
-    /// A response and how it is counted.
+    /// A response and its label for metrics.
     struct Verdict {
         Outcome outcome = Outcome::accepted;
         net::HttpResponse response = {};
     };
-    /// A report that is scheduled and whose answer waits for its write.
+    /// A scheduled report whose answer waits for its write.
     struct Waiting {
         std::uint64_t sequence = 0;
         net::HttpResponse acceptance = {};

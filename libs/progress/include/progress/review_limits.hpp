@@ -8,10 +8,9 @@
 
 namespace progress {
 
-/// How many TokenReviews requests can cause: a number a second, of which half is for tokens that were
-/// accepted before, and for other tokens a number a second of each address, which is small after refusals in
-/// a row. So a flood of forged tokens costs the API server a bounded number of requests, and Pods that report
-/// go on. Thread rule: one thread.
+/// Limits the rate of TokenReviews: half of it is for tokens that were accepted before. For other tokens each
+/// address has a rate of its own, which is small after refusals in a row. So a flood of forged tokens causes
+/// a limited number of requests, and Pods with accepted tokens can report. Thread rule: one thread.
 class ReviewLimits {
 public:
     static constexpr double per_second = 200;
@@ -20,7 +19,7 @@ public:
     static constexpr int refusals_in_a_row = 5;
     static constexpr std::chrono::seconds longest_line{2};
 
-    /// `by_address`: false where all Pods have one address.
+    /// `by_address`: false if all Pods have one address.
     explicit ReviewLimits(bool by_address);
     ~ReviewLimits();
 
@@ -34,7 +33,7 @@ private:
 
     kube::TokenBucket all_;
     kube::TokenBucket unknown_;
-    std::unique_ptr<Addresses> addresses_;  // null: not limited by them
+    std::unique_ptr<Addresses> addresses_;  // null: not limited by address
 };
 
 }  // namespace progress

@@ -27,7 +27,7 @@ Moment moment_of(const kube::Clock& clock);
 struct ScheduleLimits {
     std::chrono::milliseconds interval{5'000};  ///< between two writes of one job
     double writes_per_second = 200;
-    double bytes_per_second = 512 * 1024;  ///< of the TrainJobs written: etcd keeps each revision for minutes
+    double bytes_per_second = 512 * 1024;  ///< of all written TrainJobs: etcd keeps each revision for minutes
     std::size_t jobs = 10'000;
     std::size_t writes_at_once = 64;
     /// Limit of all pending reports together that have more than `small_report` bytes.
@@ -36,10 +36,10 @@ struct ScheduleLimits {
     static constexpr std::size_t small_report = 4 * 1024;
 };
 
-/// Which report of which job is written when: at most one write of a job at a time, and one per interval; the
-/// budgets of all writes, by due time, beyond which every job's interval grows; what becomes of reports that
-/// arrive late, and of writes that fail. No I/O: the caller sends the writes and passes the answers on.
-/// Thread rule: one thread.
+/// Decides which report of which job is written when: at most one write of a job at a time, and one per
+/// interval; within the budgets of all writes, by due time, beyond which every job's interval grows. Also
+/// decides about late reports and failed writes. Without I/O: the caller sends the writes and passes the
+/// answers on. Thread rule: one thread.
 class Schedule {
 public:
     explicit Schedule(ScheduleLimits limits);
@@ -47,11 +47,11 @@ public:
     Schedule(const Schedule&) = delete;
     Schedule& operator=(const Schedule&) = delete;
 
-    /// Makes room for one more job: one without a pending write that has not reported for a while goes.
+    /// Makes room for one more job by removing one without a pending write that has not reported for a while.
     /// Returns false if there is none.
     bool has_room(const api::ObjectKey& job, Moment now);
     bool knows(const api::ObjectKey& job) const { return jobs_.contains(job); }
-    /// The job as it was just read. Forgets what belongs to another TrainJob of that name.
+    /// Takes a job that was just read. Forgets the state of another TrainJob of that name.
     void learn(const api::ObjectKey& job, StoredStatus stored, Moment now);
     void forget(const api::ObjectKey& job);
 
@@ -61,17 +61,17 @@ public:
         bool is_first_of_pod = false;
     };
     enum class Reply {
-        accepted,  ///< say so now
-        late,      ///< the same, and not kept: a newer report is known
-        wait,      ///< for settled() of `sequence`, or a later one
-        failing,   ///< kept, but writes of this job fail
-        no_room    ///< not kept
+        accepted,  ///< answer now: accepted
+        late,      ///< answer now: accepted, but a newer report is stored or pending
+        wait,      ///< wait for settled() of `sequence`, or of a later one
+        failing,   ///< pending, but writes of this job fail
+        no_room    ///< not accepted
     };
     struct Submitted {
         Reply reply = Reply::accepted;
         std::uint64_t sequence = 0;  ///< grows with each report
     };
-    /// A report about a job that is known.
+    /// Takes a report of a known job.
     Submitted submit(const api::ObjectKey& job, Arrival arrival, Moment now);
 
     struct Write {
@@ -79,28 +79,29 @@ public:
         std::uint64_t sequence = 0;
         kube::Request request = {};
     };
-    /// Returns a write to send now, of which the caller passes on the result; nullopt if none is due.
+    /// Returns a write to send now; the caller reports its result. nullopt if none is due.
     std::optional<Write> next(Moment now);
     /// Returns when next() may have one; SteadyTime::max(): not before another call of a member.
     kube::SteadyTime due() const;
 
-    /// What became of a report in flight.
+    /// The outcome of a report in flight.
     enum class Outcome {
         stored,
         late,         ///< a newer report was stored meanwhile
         forbidden,    ///< given up, as is `invalid`
-        invalid,      ///< the API server's message says why
-        conflict,     ///< others go on writing the job; tried again with the next interval
-        unavailable,  ///< tried again
-        not_found,    ///< the TrainJob is gone, and the job forgotten
+        invalid,      ///< given up; the API server's message has the reason
+        conflict,     ///< conflicts with other writers; repeated with the next interval
+        unavailable,  ///< repeated
+        not_found,    ///< the TrainJob does not exist any more, and the job is forgotten
         replaced,     ///< there is another TrainJob of that name, and the job is forgotten
-        retried,      ///< not known yet: next() has it once more
-        changed       ///< not known yet: the TrainJob has to be read, and read_again() called
+        retried,      ///< not final: next() returns it once more
+        changed       ///< not final: read the TrainJob, and call read_again()
     };
-    /// The write of that report was stored. This and the next two ignore a report that is not in flight.
+    /// The write of that report was stored. This and the next two functions ignore a report that is not in
+    /// flight.
     Outcome written(const api::ObjectKey& job, std::uint64_t sequence, StoredStatus stored, Moment now);
     Outcome failed(const api::ObjectKey& job, std::uint64_t sequence, const api::Error& error, Moment now);
-    /// Decides anew on what is stored now.
+    /// Compares the report with the stored one again.
     Outcome read_again(const api::ObjectKey& job, std::uint64_t sequence,
                        const api::Result<StoredStatus>& stored, Moment now);
 
@@ -110,18 +111,17 @@ public:
     /// Returns whether the last write of the job failed.
     bool is_failing(const api::ObjectKey& job) const;
 
-    /// For the end of the process: everything that is pending is due, and the budget is `factor` times what
-    /// it was.
+    /// Called at the shutdown: everything pending is due, and the budget is multiplied by `factor`.
     void hurry(double factor, Moment now);
 
     // For metrics.
     std::size_t jobs() const { return jobs_.size(); }
     std::size_t pending() const { return queue_.size() + sent_; }
-    /// Returns for how long the oldest report that is not stored yet waits.
+    /// Returns how long the oldest pending report has waited.
     std::chrono::milliseconds longest_wait(Moment now) const;
-    /// Returns the interval as the budgets have stretched it.
+    /// Returns the interval, as extended by the budgets.
     std::chrono::milliseconds interval(Moment now) const;
-    /// The API server does not know lastProgressTime.
+    /// The API server does not support lastProgressTime.
     bool leaves_out_progress_time() const { return without_progress_time_; }
 
     static constexpr std::chrono::seconds late_for{60};
@@ -138,12 +138,13 @@ private:
         std::uint64_t progress = 0;
         std::optional<api::Time> updated = {};
         api::Time arrived = {};
-        kube::SteadyTime since = {};  // when the oldest report arrived that it stands for
+        kube::SteadyTime since = {};  // arrival of the oldest report in it
         bool is_complete = false;
     };
     struct Job;
     using Queue = std::set<std::pair<kube::SteadyTime, Job*>>;
-    // When the next write is within a budget. It is charged afterwards, so that any size passes.
+    // The time when the next write is within a budget. It is charged afterwards, so that any size is
+    // possible.
     struct Budget {
         double per_second = 0;
         kube::SteadyTime free_at = {};
@@ -170,15 +171,15 @@ private:
 
     ScheduleLimits limits_;
     std::unordered_map<api::ObjectKey, std::unique_ptr<Job>> jobs_;
-    std::list<Job*> by_use_ = {};  // the one that was not used for longest first
-    Queue queue_ = {};             // with something to write and no write in flight
+    std::list<Job*> by_use_ = {};  // the least recently used one first
+    Queue queue_ = {};             // with a pending report and no write in flight
     std::size_t sent_ = 0;
     std::size_t large_bytes_ = 0;
     std::uint64_t sequence_ = 0;
     Budget writes_ = {};
     Budget bytes_ = {};
     kube::SteadyTime paused_until_ = {};
-    kube::SteadyTime stored_at_ = {};  // when the last write of any job went well
+    kube::SteadyTime stored_at_ = {};  // time of the last successful write of any job
     bool without_progress_time_ = false;
 };
 

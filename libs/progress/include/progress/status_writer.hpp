@@ -23,25 +23,25 @@ public:
 
     /// Ends only by cancellation.
     net::Task<> run();
-    /// The schedule may have something that is due earlier.
+    /// Called when the schedule may have an earlier due time.
     void notify();
 
     struct Result {
         Schedule::Outcome outcome = Schedule::Outcome::stored;
         std::string message = {};  ///< the API server's, of an `invalid` report
     };
-    /// Returns what became of the report, or of a later one of the job; nullopt if that is not known after
+    /// Returns the outcome of the report, or of a later one of the job; nullopt if it is not known after
     /// `longest_wait`.
     net::Task<std::optional<Result>> wait(api::ObjectKey job, std::uint64_t sequence);
     static constexpr std::chrono::seconds longest_wait{4};
 
-    /// Sends what is pending at `factor` times the budget, for `longest` at most, while run() runs. Returns
-    /// the number of reports that are lost.
+    /// Sends pending reports at `factor` times the budget, for `longest` at most, while run() runs. Returns
+    /// the number of lost reports.
     net::Task<std::size_t> drain(double factor, std::chrono::milliseconds longest);
     /// Ends all requests. Call it after run() has ended.
     net::Task<> stop();
 
-    /// Returns whether the last answer to a write was good.
+    /// Returns whether the last write succeeded.
     bool writes_work() const { return writes_work_; }
 
 private:

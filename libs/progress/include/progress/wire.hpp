@@ -10,7 +10,7 @@
 
 namespace progress {
 
-/// How a request with a report ended; the label of metrics.
+/// The outcome of a request with a report; the label of metrics.
 enum class Outcome {
     accepted,
     late,       ///< accepted, and nothing to write
@@ -20,23 +20,23 @@ enum class Outcome {
     unreadable,
     no_train_job,
     invalid,
-    failed,   ///< the API server did not take it, or did not say whose token it is
+    failed,   ///< the API server did not accept the write, or did not answer about the token
     limited,  ///< a limit of this server
 };
 inline constexpr std::size_t outcome_count = 10;
 std::string_view to_string(Outcome outcome);
 
-/// Returns the TrainJob that a POST to this target is about; nullopt for other paths. The query is ignored.
+/// Returns the TrainJob of a POST to this target; nullopt for other paths. Ignores the query.
 std::optional<api::ObjectKey> train_job_of(std::string_view target);
 
-/// Returns the answer to a request that was refused, a metav1.Status as Kubeflow Trainer's server writes it.
-/// Not for `accepted`, `late`, `empty` and `invalid`.
+/// Returns the answer to a refused request, a metav1.Status as Kubeflow Trainer's server writes it. Not for
+/// `accepted`, `late`, `empty` and `invalid`.
 net::HttpResponse refusal(Outcome outcome);
 /// `errors`: of report_errors(), at least one.
 net::HttpResponse invalid_report(const std::string& name, const std::vector<std::string>& errors);
-/// The API server's own message.
+/// Returns the answer with the API server's message.
 net::HttpResponse invalid_report(const std::string& message);
-/// Returns the report as it was read; without a report the answer to an empty request.
+/// Returns the answer with the report as it was read; without a report the answer to an empty request.
 net::HttpResponse acceptance(const std::optional<Report>& report);
 
 /// Returns the answer of the HTTP layer: ServerConfig::refuse.
