@@ -12,13 +12,13 @@ namespace reconciler {
 namespace {
 
 constexpr std::chrono::seconds calm{5};
-// Beyond this, malloc takes pages of their own and gives them back at once. Said here because it would raise
-// the limit by itself after the first long answer, and then mix those with what stays for days.
+// For blocks above this, malloc maps pages of their own and returns them at once. It is set here, because
+// malloc would raise the limit after the first long answer, and then mix such blocks with long-lived ones.
 constexpr int pages_of_their_own = 128 * 1024;
 constexpr std::uint64_t objects_worth_a_trim = 100;
 
-// What the start touched of code and constants, most of it once: parsers of options and certificates, the
-// tables of OpenSSL's algorithms. Read-only segments are never written, so nothing can be lost.
+// Code and constants of the start, most of which run once: parsers of options and certificates, the tables of
+// OpenSSL's algorithms. Read-only segments are never written, so nothing can be lost.
 int unmap_unused(dl_phdr_info* file, std::size_t, void*) {
     const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     for (int i = 0; i < file->dlpi_phnum; ++i) {
@@ -26,7 +26,7 @@ int unmap_unused(dl_phdr_info* file, std::size_t, void*) {
         if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W)) continue;
         const std::uintptr_t begin = (file->dlpi_addr + segment.p_vaddr) & ~(page - 1);
         const std::uintptr_t end = file->dlpi_addr + segment.p_vaddr + segment.p_memsz;
-        // It is advice: what cannot be given back stays.
+        // Advice only: on an error the pages stay in memory.
         (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
     }
     return 0;

@@ -7,21 +7,21 @@
 
 namespace reconciler {
 
-/// Sets up malloc for a process that lives for months on one thread. Call it first of all.
+/// Configures malloc for a process that runs for months on one thread. Call it first.
 void keep_heap_small();
 
-/// Calls `trim`, which gives memory back, when it has started, and whenever work has been done and then none
-/// for a few seconds: lists and many passes at a time leave a heap full of holes, and what ran once is not
-/// needed in memory. `work_done` counts. Ends by cancellation only.
+/// Calls `trim`, which returns memory to the system, after the start, and whenever work has been done and
+/// then none for a few seconds. Lists and many concurrent reconciles leave unused memory in the heap, and
+/// code of the start is not needed any more. `work_done` counts. Ends by cancellation only.
 net::Task<> trim_heap_when_calm(kube::Clock& clock, std::function<std::uint64_t()> work_done,
                                 std::function<void()> trim);
 
-/// What counts as work for that: each pass, and of the objects that watches bring every hundredth, so that a
-/// replica which only follows is trimmed after a list or a storm, but not for each change that drips in.
+/// Returns the amount of work for that: each reconcile, and every hundredth object of the watches. So a
+/// standby is trimmed after a list or many changes, but not for each single change.
 std::uint64_t heap_work(std::uint64_t passes, std::uint64_t objects_brought);
 
-/// The heap's free pages, and the pages of our program files: those that are used come back from the page
-/// cache one by one.
+/// Returns the heap's free pages to the system, and the pages of our program files. Pages that are used again
+/// come from the page cache one by one.
 void give_memory_back();
 
 }  // namespace reconciler

@@ -15,10 +15,10 @@
 namespace reconciler {
 namespace {
 
-// Of the 25 s that net::ShutdownLimits grants the end. The successor is to work within 3 s; every write of a
-// reconcile may be its last, as after a crash.
+// Of the 25 s of net::ShutdownLimits. The next leader should work within 3 s. Every write of a reconcile may
+// be its last, as after a crash.
 constexpr std::chrono::milliseconds drain_time{1'000};
-constexpr std::size_t watched_kinds = 4;  // besides those of plugins
+constexpr std::size_t watched_kinds = 4;  // without those of plugins
 constexpr std::size_t other_connections = 64;
 
 api::Time wall_clock() { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); }
@@ -29,7 +29,7 @@ kube::ManagerOptions manager_options(const Settings& settings) {
             .admin_listen = settings.admin_listen};
 }
 
-// Everything that lives as long as the process; members are in the order in which they need each other.
+// The parts of the process; members are in the order of their dependencies.
 class Process {
 public:
     Process(const Settings& settings, const kube::ClusterConfig& config)
@@ -70,8 +70,8 @@ api::Result<> Process::connect(const kube::ClusterConfig& config) {
     manager_.log().info("starting", {{"cluster", config.source},
                                      {"identity", identity_},
                                      {"namespaces", kube::to_string(settings_.namespaces)}});
-    // Each watch keeps a connection, and each reconcile may want one at the same time; the others are for
-    // events and for the lease, which does not wait in line.
+    // Each watch keeps a connection, and each reconcile may need one at the same time; the others are for
+    // events and for the lease, which must not wait.
     const std::size_t kinds = watched_kinds + runtime::owned_kinds(pipeline_).size();
     const std::size_t connections = kinds * settings_.namespaces.sections().size() +
                                     static_cast<std::size_t>(settings_.concurrency) + other_connections;
@@ -92,7 +92,7 @@ void Process::make_controller() {
         },
         settings_.namespaces, pipeline_);
     cache_->on_delete([this](const api::ObjectKey& key, std::string_view uid) {
-        // One log has the end of a job: the leader's.
+        // Only the leader logs the end of a job.
         if (leading()) manager_.log().info("TrainJob is gone", {{"trainjob", key}, {"uid", uid}});
     });
     shared_ = std::make_unique<controller::SharedObjects>(manager_.clock(), [this] { enqueue_all(); });
@@ -148,7 +148,7 @@ void Process::start_loops() {
     manager_.start("heap", trim_heap_when_calm(manager_.clock(), work, trim));
 }
 
-// After a change of what all TrainJobs are built from.
+// After a change of an object that all TrainJobs are built from.
 void Process::enqueue_all() {
     cache_->train_jobs().for_each(
         [this](const api::ObjectKey& key, const auto&) { controller_->enqueue(key); });

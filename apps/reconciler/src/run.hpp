@@ -3,8 +3,9 @@
 
 namespace reconciler {
 
-/// The whole process, from reading the kubeconfig to the clean end after SIGTERM or SIGINT. Errors are those
-/// of the start: they say what to mend. An API server that does not answer yet is no error; it is waited for.
+/// Runs the process, from reading the kubeconfig to the orderly end after SIGTERM or SIGINT. Errors are those
+/// of the start, with the remedy. An API server that does not answer yet is no error; the process waits for
+/// it.
 api::Result<> run(const Settings& settings);
 
 }  // namespace reconciler

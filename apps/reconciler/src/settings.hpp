@@ -11,15 +11,15 @@
 
 namespace reconciler {
 
-/// What the command line and the configuration file say.
+/// The settings of the command line and the configuration file.
 struct Settings {
-    std::string kubeconfig = {};  ///< empty = the pod's service account
+    std::string kubeconfig = {};  ///< empty: the pod's service account
     kube::Namespaces namespaces = {};
     net::HostPort admin_listen{"0.0.0.0", 8080};
     bool leader_elect = true;
-    api::ObjectKey lease = {};  ///< what is empty has a default: lease_of()
-    int concurrency = 64;       ///< passes in flight
-    double qps = 0;             ///< requests a second; 0 = the API server's flow control decides
+    api::ObjectKey lease = {};  ///< empty parts have a default: lease_of()
+    int concurrency = 64;       ///< concurrent reconciles
+    double qps = 0;             ///< requests per second; 0: limited only by the API server's flow control
     int burst = 0;
     lifecycle::CreatedCondition created_condition = lifecycle::CreatedCondition::always;
     controller::BuildSettings build = {};
@@ -27,14 +27,14 @@ struct Settings {
     net::LogFormat log_format = net::LogFormat::json;
 };
 
-/// The table of options; `settings` must outlive it.
+/// Adds the options; `settings` must outlive `options`.
 void add_options(net::Options& options, Settings& settings);
 
-/// What the types of the options cannot say.
+/// Checks combinations that the types of the options cannot exclude.
 api::Result<> check(const Settings& settings);
 
-/// The lease to hold. `pod_namespace` is empty outside of a pod: a kubeconfig's namespace is where its owner
-/// happens to work, and two reconcilers must not fail to meet because of that.
+/// Returns the lease to hold. `pod_namespace` is empty outside of a pod. The namespace of a kubeconfig does
+/// not count: it may differ between users, and two reconcilers must use the same lease.
 api::ObjectKey lease_of(const Settings& settings, const std::string& pod_namespace);
 
 }  // namespace reconciler

@@ -8,7 +8,7 @@
 namespace webhook {
 namespace {
 
-// Of each thread: what callers without permission can make it ask of the API server. A review takes about a
+// Limit for each thread of the reads that clients without permission can cause. A review takes about a
 // millisecond.
 constexpr std::size_t token_reviews_at_once = 8;
 

@@ -20,7 +20,7 @@ std::optional<long> number(std::string_view text) {
     return value;
 }
 
-// Below the cgroup file system's root; "/" inside a container that has a namespace of its own.
+// Below the root of the cgroup file system; "/" inside a container with a namespace of its own.
 std::filesystem::path own_cgroup() {
     const auto text = net::read_file("/proc/self/cgroup");
     if (!text) return "/";

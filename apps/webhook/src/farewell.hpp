@@ -6,9 +6,9 @@
 
 namespace webhook {
 
-/// The beginning of an orderly end: serves on for `delay`, while the process is not ready and new clients are
-/// sent elsewhere. `close_after_response` is called before the last fifth of it, so that clients which keep
-/// connections leave; then no client is just about to use one that is closed for being idle.
+/// Begins an orderly shutdown: continues to serve for `delay`, while the process is not ready and new clients
+/// are routed elsewhere. Calls `close_after_response` before the last fifth of it, so that clients close kept
+/// connections, and none is about to use a connection that is closed as idle.
 net::Task<> serve_on(std::chrono::milliseconds delay, std::function<void()> close_after_response);
 
 }  // namespace webhook

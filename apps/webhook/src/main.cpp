@@ -7,7 +7,7 @@
 
 namespace {
 
-// Commands of the release before, which the plugin has now.
+// Commands that have moved to the plugin of kubectl in this release.
 const std::set<std::string_view> moved_commands = {"check"};
 
 constexpr net::Sibling plugin = {.file = "kubectl-trainjob", .call = "kubectl trainjob"};

@@ -8,7 +8,7 @@
 namespace webhook {
 namespace {
 
-// Everything that lives as long as the process; members are in the order in which they need each other.
+// The parts of the process; members are in the order of their dependencies.
 class Process {
 public:
     explicit Process(const Settings& settings)

@@ -4,7 +4,7 @@
 
 namespace webhook {
 
-/// The whole process of --serve=progress, as run() is that of admission.
+/// Runs the process of --serve=progress, as run() does for admission.
 api::Result<> run_progress(const Settings& settings, const kube::ClusterConfig& config);
 
 }  // namespace webhook

@@ -29,8 +29,8 @@ constexpr auto between_gauges = 1s;
 constexpr auto answers_last = 30s;
 constexpr auto longest_body = 10s;
 constexpr auto longest_request = 5s;
-// Of the 25 s that net::Supervisor grants the end. Answers take 2 s for tokens, 4 s each for reads, 4 s for
-// a write at worst; clients give up after 5 s.
+// Of the 25 s of net::Supervisor. Answers take 2 s for tokens, 4 s each for reads, 4 s for a write at worst;
+// clients give up after 5 s.
 constexpr auto drain_time = 9s;
 constexpr auto drain_time_after_bug = 1s;
 constexpr auto write_time = 10s;
@@ -72,7 +72,7 @@ public:
     ~Impl() {
         context_.stop();
         if (thread_.joinable()) thread_.join();
-        // Lets connections that were cut come to their end while what they use is still there.
+        // Runs the coroutines of closed connections to their end while the objects that they use exist.
         context_.restart();
         context_.poll();
     }
@@ -181,7 +181,7 @@ api::Result<> ProgressServer::Impl::start(const kube::ClusterConfig& config) {
     return {};
 }
 
-// One that is made is shown once the thread runs.
+// A certificate that is made is presented once the thread runs.
 api::Result<> ProgressServer::Impl::open_certificate() {
     const ProgressSettings& progress = settings_.progress;
     if (progress.cert_secret.name.empty()) {
@@ -214,8 +214,8 @@ net::Task<> ProgressServer::Impl::watch() {
     while (!has_failed_) co_await net::sleep_for(1s);
 }
 
-// The Lease is written only while this replica takes reports and can store them; reading it tells whether the
-// API server answers.
+// The Lease is written only while this replica accepts reports and can store them. Reading it shows whether
+// the API server answers.
 net::Task<> ProgressServer::Impl::keep_in_touch() {
     using namespace asio::experimental::awaitable_operators;
     for (;;) {
@@ -238,7 +238,7 @@ net::Async<> ProgressServer::Impl::renew_lease() {
     auto write = progress::renewal(lease_, missing ? api::Json() : *found, reports_wait, clock_->wall());
     if (!write) co_return api::Result<>();
     const auto written = co_await server_->send(std::move(*write));
-    // Another replica may have been faster.
+    // Another replica may have written it first.
     if (!written && tools_.log.enabled(net::LogLevel::debug))
         tools_.log.debug("the Lease was not renewed", {{"error", written.error()}});
     co_return api::Result<>();
@@ -286,7 +286,7 @@ void ProgressServer::close_after_response() {
 }
 
 net::Task<> ProgressServer::end(bool immediate) {
-    // Named: g++ 12 destroys temporaries in a co_await expression twice at times.
+    // A named variable: g++ 12 sometimes destroys temporaries in a co_await expression twice.
     auto here = impl_->end_here(immediate);
     co_await asio::co_spawn(impl_->context_, std::move(here), asio::use_awaitable);
 }

@@ -10,7 +10,7 @@
 
 namespace webhook {
 
-/// What the whole process shares; safe on any thread.
+/// The shared parts of the process; safe on any thread.
 struct ProgressTools {
     net::Log& log;
     net::Metrics& metrics;
@@ -31,22 +31,22 @@ public:
     ProgressServer(const ProgressServer&) = delete;
     ProgressServer& operator=(const ProgressServer&) = delete;
 
-    /// Reads the certificate, listens and starts the thread. Errors say what to mend.
+    /// Reads the certificate, listens and starts the thread. Errors have the remedy.
     api::Result<> start(const kube::ClusterConfig& config);
     /// Ends when one of the thread's loops has ended by itself, which is a bug.
     net::Task<> watch();
 
-    /// Returns why clients should go elsewhere; empty if there is no reason. Any thread.
+    /// Returns why clients should use another replica; empty if there is no reason. Any thread.
     std::vector<std::string> not_ready() const;
     const net::ServerStats& stats() const;  ///< any thread
     api::Time certificate_ends() const;     ///< any thread
     std::string address() const;
 
-    /// From now on the Lease is not renewed.
+    /// Stops the renewal of the Lease.
     void stop_vouching();
-    /// Asks clients that keep connections to move on.
+    /// Asks clients with kept connections to reconnect elsewhere.
     void close_after_response();
-    /// Answers what is under way, writes what is pending, and closes everything. With `immediate` it writes
+    /// Answers running requests, writes pending reports, and closes everything. With `immediate` it writes
     /// nothing. Awaited on any thread, once.
     net::Task<> end(bool immediate);
 

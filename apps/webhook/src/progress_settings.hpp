@@ -7,7 +7,7 @@
 
 namespace webhook {
 
-/// What the process serves: --serve.
+/// The services of the process: --serve.
 struct Services {
     bool admission = true;
     bool progress = false;
@@ -17,12 +17,12 @@ struct Services {
 api::Result<> read_option(std::string_view text, Services& target);
 std::string show_option(const Services& services);
 
-/// What the server of progress reports is given.
+/// The settings of the server of progress reports.
 struct ProgressSettings {
     net::HostPort listen{"0.0.0.0", 10443};
     std::string tls_cert = {};
     std::string tls_key = {};
-    api::ObjectKey cert_secret = {};  ///< in place of the files, with the next
+    api::ObjectKey cert_secret = {};  ///< replaces the files, with the next
     api::ObjectKey service = {};
     std::chrono::milliseconds interval{5'000};
     double writes_per_second = 200;
@@ -34,9 +34,9 @@ struct ProgressSettings {
 /// `services` and `settings` must outlive the options.
 void add_progress_options(net::Options& options, Services& services, ProgressSettings& settings);
 
-/// Fails if an option was given for what is not served.
+/// Fails if an option of a service is set that is not started.
 api::Result<> check_services(const net::Options& options, const Services& services);
-/// What the types of the options cannot say; for a process that serves progress.
+/// Checks combinations that the types of the options cannot exclude; for a process that serves progress.
 api::Result<> check(const ProgressSettings& settings);
 
 }  // namespace webhook

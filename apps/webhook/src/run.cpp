@@ -21,14 +21,14 @@ namespace {
 using namespace std::chrono_literals;
 using namespace boost::asio::experimental::awaitable_operators;
 
-// Of the 25 s that net::ShutdownLimits grants the end. Longer than any lookup takes with the timeouts that
-// our manifests give (10 s): every accepted request gets an answer.
+// Of the 25 s of net::ShutdownLimits. Longer than any lookup takes with the timeouts of our manifests (10 s):
+// every accepted request gets an answer.
 constexpr auto drain_time = 22s;
 constexpr auto drain_time_after_bug = 3s;
-// Of the process: of its certificate.
+// Requests of the process itself, for its certificate.
 constexpr std::size_t other_requests_at_once = 8;
 
-// Everything that lives as long as the process; members are in the order in which they need each other.
+// The parts of the process; members are in the order of their dependencies.
 class Process {
 public:
     /// Without `files` the certificate is self-signed, and replaces that of `tls`.
@@ -73,7 +73,7 @@ private:
     kube::SteadyTime no_room_reported_ = kube::SteadyTime::min();
 };
 
-// Writing runtimes must not fill the log.
+// Frequent writes of runtimes must not fill the log.
 void Process::note_no_room(const api::ObjectKey& key) {
     const auto now = manager_.clock().now();
     if (now < no_room_reported_ + 1min) return;
@@ -173,7 +173,7 @@ net::Task<> Process::stop_taking(bool immediate) {
 }
 
 net::Task<> Process::drain(bool immediate) {
-    // Side by side: each of them may take nearly all of the time.
+    // Concurrently: each of them may take nearly all of the time.
     auto reviews = serving_threads_.drain(immediate ? drain_time_after_bug : drain_time);
     auto reports = end_progress(immediate);
     co_await (std::move(reviews) && std::move(reports));

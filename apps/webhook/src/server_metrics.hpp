@@ -10,7 +10,7 @@ namespace webhook {
 /// Returns the sum of one figure over all servers of the process. Any thread.
 using TotalOf = std::function<double(const std::function<double(const net::ServerStats&)>& figure)>;
 
-/// Adds the metrics of connections and of requests that were refused as HTTP.
+/// Adds the metrics of connections and of requests that the HTTP layer refused.
 void add_server_metrics(net::Metrics& metrics, const TotalOf& total);
 
 /// Adds the metric of the end of the served certificate, which `ends` returns on any thread.

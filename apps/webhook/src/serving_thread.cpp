@@ -14,14 +14,14 @@ net::HttpResponse no_verdict(int status, const char* text) {
             .body = std::string(text) + "\n"};
 }
 
-// Nor keep a connection: they are for clients that may call.
+// Clients without permission do not keep a connection either.
 net::HttpResponse go_away(int status, const char* text) {
     net::HttpResponse response = no_verdict(status, text);
     response.close = true;
     return response;
 }
 
-// What is left is for those whose answer is at hand, however slow the API server is.
+// The other connections are for reviews without lookups, however slow the API server is.
 std::size_t part_of(std::size_t connections, std::size_t divisor) {
     return std::max<std::size_t>(connections / divisor, 1);
 }
@@ -66,7 +66,7 @@ net::Task<net::HttpResponse> ServingThread::ask_and_admit(net::HttpRequest& requ
     const kube::SteadyTime came = clock_->now();
     const auto deadline = came + admission::lookup_timeout(request.target) / 2;
     const admission::AuthResult standing = co_await callers_->ask(std::move(token), deadline);
-    // Connections that wait for their review are counted apart.
+    // Connections that wait for their review have a limit of their own.
     place.reset();
     if (standing != admission::AuthResult::admitted) co_return turn_away(standing);
     auto answer = admit(request, came);
@@ -75,7 +75,7 @@ net::Task<net::HttpResponse> ServingThread::ask_and_admit(net::HttpRequest& requ
     co_return std::move(std::get<net::HttpResponse>(answer));
 }
 
-// A rejected client learns what to bring, and nothing about clients that may call.
+// The error for a rejected client has the requirements, and nothing about clients with permission.
 net::HttpResponse ServingThread::turn_away(admission::AuthResult standing) {
     if (standing == admission::AuthResult::unknown) {
         metrics_.count_refused(admission::Outcome::unchecked);
@@ -91,9 +91,9 @@ net::HttpResponse ServingThread::turn_away(admission::AuthResult standing) {
     return response;
 }
 
-// A body is at most as large as the server allows, but its trees can be forty times that.
+// The server limits the size of a body, but its trees can be forty times that.
 net::Answer ServingThread::admit(net::HttpRequest& request, kube::SteadyTime came) {
-    // A small body cannot hold so many; counting takes a twentieth of a review's time.
+    // A small body cannot have so many values; counting takes a twentieth of a review's time.
     if (request.body.size() > admission::max_review_values &&
         api::count_values(request.body) > admission::max_review_values) {
         metrics_.count_refused(admission::Outcome::too_large);
@@ -111,18 +111,18 @@ void ServingThread::close_after_response() {
 }
 
 net::Task<> ServingThread::drain_here(ServingThread& serving_thread, std::chrono::milliseconds grace) {
-    // What waits for the API server until shortly before the end gets an answer all the same.
+    // Reviews that wait for the API server until shortly before the end get an answer all the same.
     boost::asio::steady_timer last_call(serving_thread.executor_, grace - grace / 10);
     last_call.async_wait([&serving_thread](const boost::system::error_code& cancelled) {
         if (!cancelled) serving_thread.upstream_.close();
     });
     co_await serving_thread.http_->drain(grace);
-    // Ends its idle connections, so that nothing keeps the thread busy.
+    // Closes its idle connections, so that the thread has nothing left to do.
     serving_thread.upstream_.close();
 }
 
 net::Task<> ServingThread::drain(std::chrono::milliseconds grace) {
-    // Named: g++ 12 destroys temporaries in a co_await expression twice at times.
+    // A named variable: g++ 12 sometimes destroys temporaries in a co_await expression twice.
     auto here = drain_here(*this, grace);
     co_await boost::asio::co_spawn(executor_, std::move(here), boost::asio::use_awaitable);
 }

@@ -16,40 +16,39 @@
 
 namespace webhook {
 
-/// What all serving threads use. Safe on any thread; it outlives them.
+/// The shared services of all serving threads. Safe on any thread; it outlives them.
 struct SharedServices {
     admission::ReviewMetrics& metrics;
     net::Log& log;
     const runtime::Pipeline& pipeline;
     const admission::AuthPolicy& callers;
-    const kube::Namespaces& namespaces;  ///< whose TrainJobs and runtimes are validated
+    const kube::Namespaces& namespaces;  ///< the namespaces whose TrainJobs and runtimes are validated
     const admission::ReviewPolicy& policy;
     net::LoopGaps& loop_gaps;  ///< of all threads
 };
 
-/// One thread's share of the work: a server with its own connections, its own lister of runtimes, its own
-/// clients of the API server. ServingThreads share no lock. Thread rule: that of `executor`, unless a member
+/// The objects of one serving thread: a server with its own connections, its own lister of runtimes, its own
+/// clients of the API server. Serving threads share no lock. Thread rule: that of `executor`, unless a member
 /// says otherwise.
 class ServingThread {
 public:
     ServingThread(boost::asio::any_io_executor executor, std::unique_ptr<kube::Clock> clock,
                   ApiClients upstream, net::ServerConfig config, SharedServices tools);
 
-    /// Begins to accept; returns the port. Called before the thread runs.
+    /// Begins to accept; returns the port. Call it before the thread runs.
     api::Result<std::uint16_t> start() { return http_->start(); }
 
-    /// Any thread. An empty `runtime` is gone.
+    /// Stores a runtime; an empty `runtime` removes it. Any thread.
     void update(const api::ObjectKey& key, const admission::RuntimeTextPtr& runtime);
-    /// Any thread: from now on every answer asks its client to connect anew next time.
+    /// From now on every answer asks its client to reconnect. Any thread.
     void close_after_response();
-    /// Stops accepting, answers what is under way, and closes its connections. Awaited on any
-    /// thread, once.
+    /// Stops accepting, answers running requests, and closes its connections. Awaited on any thread, once.
     net::Task<> drain(std::chrono::milliseconds grace);
 
     const net::ServerStats& stats() const { return http_->stats(); }  ///< any thread
 
 private:
-    /// Checks the caller first.
+    /// Answers a request after authenticating the caller.
     net::Answer receive(net::HttpRequest& request);
     net::Task<net::HttpResponse> ask_and_admit(net::HttpRequest& request, std::string token,
                                                std::optional<admission::Limiter::Permit> place);

@@ -9,8 +9,8 @@
 namespace webhook {
 namespace {
 
-// Sockets that share a port do so with any other process of the same user as well. A second webhook would
-// take half of the first one's calls without a word; this finds it. Also chooses the port when it is 0.
+// Sockets that share a port also share it with any other process of the same user. A second webhook would
+// silently take half of the first one's requests; this detects it. Also chooses the port when it is 0.
 api::Result<std::uint16_t> claim_port(boost::asio::any_io_executor executor, net::ServerConfig config,
                                       net::Log& log) {
     config.share_port = false;
@@ -26,7 +26,7 @@ ServingThreads::~ServingThreads() {
     for (const auto& thread : threads_) {
         thread->context.stop();
         if (thread->thread.joinable()) thread->thread.join();
-        // Lets connections that were cut come to their end while what they use is still there.
+        // Runs the coroutines of closed connections to their end while the objects that they use exist.
         thread->context.restart();
         thread->context.poll();
     }

@@ -22,11 +22,11 @@ public:
     ServingThreads(const ServingThreads&) = delete;
     ServingThreads& operator=(const ServingThreads&) = delete;
 
-    /// Starts `count` threads on one port, which it returns. Errors name the address and how to mend it.
+    /// Starts `count` threads on one port, which it returns. Errors name the address and the remedy.
     api::Result<std::uint16_t> start(int count, const net::ServerConfig& config, const Connect& connect);
 
     void update(const api::ObjectKey& key, const admission::RuntimeTextPtr& runtime);
-    /// Clients with connections that they keep are asked to move on.
+    /// Asks clients with kept connections to reconnect elsewhere.
     void close_after_response();
     /// Drains all at the same time. Nothing is served afterwards.
     net::Task<> drain(std::chrono::milliseconds grace);

@@ -5,7 +5,7 @@
 namespace webhook {
 namespace {
 
-// More would only cost memory; it also catches a slip of the finger.
+// More would only use memory; the limit also catches typing errors.
 constexpr int max_threads = 256;
 
 constexpr std::chrono::seconds min_cert_lifetime{30};
@@ -29,7 +29,7 @@ constexpr DeadlineRow deadlines[] = {
      "how long a connection may be idle; longer than API servers keep one, which is 90s"},
 };
 
-// Of a list that commas separate.
+// Splits a list with commas.
 template <class Use>
 void for_each_name(std::string_view rest, Use use) {
     while (!rest.empty()) {

@@ -18,12 +18,12 @@ namespace webhook {
 /// Time between two reads of certificate files.
 inline constexpr std::chrono::seconds certificate_poll_interval{5};
 
-/// What the command line and the configuration file say.
+/// The settings of the command line and the configuration file.
 struct Settings {
-    std::string kubeconfig = {};  ///< empty = the pod's service account
+    std::string kubeconfig = {};  ///< empty: the pod's service account
     kube::Namespaces namespaces = {};
     Services services = {};
-    ProgressSettings progress = {};  ///< only if that is served
+    ProgressSettings progress = {};  ///< only if it is started
     net::HostPort listen{"0.0.0.0", 9443};
     std::string tls_cert = {};
     std::string tls_key = {};
@@ -31,16 +31,16 @@ struct Settings {
     api::ObjectKey cert_secret = {};  ///< with self_signed only, like the next
     api::ObjectKey service = {};
     std::chrono::seconds cert_lifetime{90 * 24 * 3600};
-    std::string client_ca = {};       ///< empty = clients need no certificate
-    std::string token_audience = {};  ///< empty = clients need no token
-    std::string token_users = {};     ///< comma-separated; empty = all that have one
+    std::string client_ca = {};       ///< empty: clients need no certificate
+    std::string token_audience = {};  ///< empty: clients need no token
+    std::string token_users = {};     ///< comma-separated; empty: all users with a token
     net::HostPort admin_listen{"0.0.0.0", 8080};
     int threads = 1;
-    /// Of the whole process; see share(). Enough for five API servers; with it the process stays below the
-    /// limit of our Deployment.
+    /// Of the whole process; see share(). Enough for five API servers. With it the process stays below the
+    /// memory limit of our Deployment.
     net::ServerLimits limits = {
         .total_bytes = 32 * 1024 * 1024, .max_connections = 512, .connections_per_source = 100};
-    /// From SIGTERM on, while Services and load balancers learn that we are not ready.
+    /// The time from SIGTERM on until Services and load balancers have noticed that the process is not ready.
     std::chrono::milliseconds shutdown_delay{5'000};
     std::string lossy_clients = "system:serviceaccount:kueue-system:kueue-controller-manager";
     std::string kueue_types = "2.2";
@@ -49,29 +49,30 @@ struct Settings {
     net::LogFormat log_format = net::LogFormat::json;
 };
 
-/// What is used where nobody says otherwise; as many threads as this process has cores.
+/// Returns the defaults; as many threads as this process has cores.
 Settings default_settings();
 
-/// The table of options; `settings` must outlive it.
+/// Adds the options; `settings` must outlive `options`.
 void add_options(net::Options& options, Settings& settings);
 
-/// Permits to connect are saved up for so long.
+/// The time for which permits to connect are saved up.
 inline constexpr std::chrono::seconds source_pause{5};
 
-/// What one of so many threads grants, so that all of them together keep to the limits; room for one body at
-/// least. The kernel does not spread connections evenly: so many at once as ServerLimits has, at least.
+/// Returns the limits of one of `threads` threads, so that together they keep the limits of the process; at
+/// least room for one body. The kernel does not spread connections evenly, so a source may open as many
+/// connections at once on each thread as ServerLimits has, at least.
 net::ServerLimits share(const net::ServerLimits& limits, int threads);
 
-/// Who may call.
+/// Returns the policy for callers.
 admission::AuthPolicy auth_policy(const Settings& settings);
 
-/// What reviews depend on. Needs settings that check() passes.
+/// Returns the policy for reviews. Call check() before.
 admission::ReviewPolicy review_policy(const Settings& settings);
 
-/// The options of the process. The time to go on serving is no part of the limits of its shutdown.
+/// Returns the options of the manager. Its shutdown limits do not include shutdown_delay.
 kube::ManagerOptions manager_options(const Settings& settings);
 
-/// What the types of the options cannot say.
+/// Checks combinations that the types of the options cannot exclude.
 api::Result<> check(const Settings& settings);
 
 }  // namespace webhook

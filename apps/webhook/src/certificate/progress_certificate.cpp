@@ -10,15 +10,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// For clocks that are behind ours; a wrong time zone makes half a day.
+// For clocks that are behind ours; a wrong time zone is half a day.
 constexpr auto backdated = 24h;
 
-// Returns the PEM blocks of a text that has nothing but private keys.
+// Returns the PEM blocks of a text that contains only private keys.
 std::vector<std::string> split_keys(std::string_view text) {
     constexpr std::string_view end = "PRIVATE KEY-----\n";
     std::vector<std::string> keys;
     while (!text.empty()) {
-        // The second one of a block: its last line.
+        // A PEM block's second line of hyphens: its end.
         const auto first = text.find(end);
         const auto second = first == text.npos ? text.npos : text.find(end, first + end.size());
         if (second == text.npos) break;
@@ -78,7 +78,7 @@ bool is_due(const ProgressCertificate& certificate, api::Time now) {
     return now >= made_at + (facts.not_after - made_at) * 2 / 3;
 }
 
-// Returns the newest CA that Pods have had the time to learn of; else the oldest one.
+// Returns the newest CA that Pods have had the time to read; else the oldest one.
 const net::Authority& issuer_of(const std::vector<net::Authority>& authorities, api::Time now) {
     const auto known_since = now - backdated - ProgressCertificate::trusted_before_use;
     const auto found =

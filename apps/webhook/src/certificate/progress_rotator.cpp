@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-constexpr milliseconds soon = 100ms;  // after a write: look at what there is now
+constexpr milliseconds soon = 100ms;  // after a write: read the present state
 constexpr milliseconds after_conflict = 300ms;
 constexpr milliseconds after_trouble = 2s;
 constexpr milliseconds longest_interval = 30s;

@@ -10,8 +10,9 @@
 
 namespace webhook {
 
-/// --progress-cert-secret: keeps the certificate that Pods are shown in a Secret, and shows what is stored
-/// there. All replicas do the same; each write is conditional on what was read. Thread rule: one thread.
+/// --progress-cert-secret: stores the certificate for Pods in a Secret, and presents the stored one. All
+/// replicas do the same; each write has the version that was read as its precondition. Thread rule: one
+/// thread.
 class ProgressCertificateRotator {
 public:
     struct Options {
@@ -21,20 +22,20 @@ public:
         std::string instance = {};  ///< of SharedSecret
     };
 
-    /// All but the options must outlive it.
+    /// All arguments but the options must outlive it.
     ProgressCertificateRotator(kube::ApiServer& server, kube::Clock& clock, Options options, net::Tls& tls,
                                net::Log& log);
 
     /// Ends by cancellation only.
     net::Task<> run();
 
-    /// Returns whether a stored certificate is shown. Any thread.
+    /// Returns whether a stored certificate is presented. Any thread.
     bool in_use() const { return in_use_; }
 
 private:
     using Wait = std::chrono::milliseconds;
 
-    /// Reads the Secret, and renews or shows what it holds. Returns when to look again.
+    /// Reads the Secret, and renews or presents its certificate. Returns when to call it again.
     net::Async<Wait> look();
     void note(const api::Result<Wait>& outcome);
 

@@ -10,18 +10,18 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-constexpr auto soon = 100ms;  // after a write: look at what there is now
+constexpr auto soon = 100ms;  // after a write: read the present state
 constexpr auto after_conflict = 300ms;
-// Calls may fail until then: somebody has yet to install or permit something.
+// Calls may fail until then: an installation or a permission is missing.
 constexpr milliseconds after_trouble = 2s;
-// API servers learn of a changed configuration by a watch, within milliseconds when all is well.
+// API servers read a changed configuration by a watch, normally within milliseconds.
 constexpr milliseconds longest_settling = 10s;
 constexpr milliseconds longest_interval = 30s;
 constexpr milliseconds shortest = 1s;
-// Who starts and finds everything in place since then need not wait.
+// A replica that starts and finds everything in place for this time need not wait.
 constexpr auto known_after = 1min;
 
-// In a row, about one certificate: replicas agree on a bundle with less.
+// In a row, for one certificate: replicas agree on a bundle with fewer writes.
 constexpr int told_too_often = 4;
 
 struct Configuration {
@@ -29,7 +29,7 @@ struct Configuration {
     std::string_view name;
 };
 
-// The names are those in manifests/base/webhook.
+// The names in manifests/base/webhook.
 constexpr std::array configurations = {
     Configuration{{"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", false},
                   "validator.trainer.kubeflow.org"},
@@ -70,9 +70,9 @@ net::Task<> CertificateRotator::run() {
 
 net::Async<CertificateRotator::Wait> CertificateRotator::pass() {
     const auto now = std::chrono::floor<std::chrono::seconds>(clock_.wall());
-    // The configurations first: whoever stores a certificate does so before he tells them. So what we read
-    // from the Secret is at least as new as what they hold, and if somebody is faster still, our write meets
-    // a conflict.
+    // The configurations first: a replica stores a certificate before it writes the configurations. So the
+    // Secret that we read is at least as new as the configurations, and if another replica is even faster,
+    // our write gets a conflict.
     std::vector<api::Json> found;
     for (const Configuration& wanted : configurations) {
         const api::ObjectKey key = {.name = std::string(wanted.name)};
@@ -98,7 +98,7 @@ net::Async<CertificateRotator::Wait> CertificateRotator::pass() {
         if (!written && written.error().code != api::Errc::conflict) co_return written.error();
         co_return written ? Wait(soon) : Wait(after_conflict);
     }
-    // A Secret that was made anew or put back knows nothing of what we show.
+    // A Secret that was created again or restored lacks the CA of the certificate that we present.
     if (const std::string bundle = bundle_with_ours(*stored, now); bundle != stored->ca_bundle) {
         ServingCertificate completed = *stored;
         completed.ca_bundle = bundle;
@@ -112,7 +112,7 @@ net::Async<CertificateRotator::Wait> CertificateRotator::pass() {
         others_may_add_theirs(*stored) ? HeldAuthorities::keep : HeldAuthorities::drop;
     bool told = false;
     for (std::size_t i = 0; i < found.size(); ++i) {
-        // As ever, at the price of no parsing.
+        // An unchanged state is recognized without parsing.
         if (ca_bundles_of(found[i], options_.service) == std::vector{stored->ca_bundle}) continue;
         if (!fill_ca_bundle(found[i], options_.service, stored->ca_bundle, held, now)) continue;
         kube::Request fill = kube::replace(configurations[i].resource, found[i]);
@@ -139,12 +139,12 @@ std::string CertificateRotator::former_bundle(const ServingCertificate* stored, 
 std::string CertificateRotator::bundle_with_ours(const ServingCertificate& stored, api::Time now) const {
     if (!used_ || stored.ca_bundle.find(used_->authority) != std::string::npos) return stored.ca_bundle;
     std::string joined = join_bundles({stored.authority, used_->authority, stored.ca_bundle}, now);
-    // Ours may be over.
+    // Our certificate may have expired.
     return joined.find(used_->authority) == std::string::npos ? stored.ca_bundle : joined;
 }
 
-// What a configuration trusts and the Secret does not know is foreign, or another replica's, which puts it
-// into the Secret with its next pass.
+// A CA that a configuration trusts and the Secret lacks is foreign, or another replica's, which writes it
+// into the Secret in its next round.
 bool CertificateRotator::others_may_add_theirs(const ServingCertificate& stored) {
     if (known_cert_ != stored.identity.cert_pem) {
         known_cert_ = stored.identity.cert_pem;
@@ -162,7 +162,7 @@ net::Async<> CertificateRotator::write_certificate(api::Json secret, ServingCert
     co_return api::Result<>();
 }
 
-// The former one stays when the file is broken: that keeps no renewed certificate from being used.
+// If the file is broken, the former one stays: a renewed certificate is used all the same.
 api::Result<std::string> CertificateRotator::client_ca() {
     auto read = read_client_ca(options_.client_ca_file);
     const std::string trouble = read ? "" : api::describe(read.error());
@@ -177,11 +177,11 @@ api::Result<std::string> CertificateRotator::client_ca() {
     return *client_ca_;
 }
 
-// Others have to learn of a new certificate first. All configurations hold its CA.
+// API servers have to read a new certificate's CA first. All configurations contain it.
 CertificateRotator::Wait CertificateRotator::time_until_shown(const ServingCertificate& certificate) {
     const auto now = clock_.now();
     const auto wall = clock_.wall();
-    // Some replica's clock is wrong. The best guess at those of API servers is our own.
+    // Some replica's clock is wrong. Our own is the best estimate of those of API servers.
     const bool is_early = used_ && wall < certificate.not_before && wall < used_->not_after;
     if (trusted_cert_ != certificate.identity.cert_pem) {
         trusted_cert_ = certificate.identity.cert_pem;
@@ -215,14 +215,14 @@ api::Result<CertificateRotator::Wait> CertificateRotator::use(const ServingCerti
     return wait > Wait(0) ? wait : interval_;
 }
 
-// Waits ever longer while somebody else takes away what we have just filled in.
+// Waits longer and longer while another writer removes the CA that we have written.
 CertificateRotator::Wait CertificateRotator::time_after_telling(const std::string& cert_pem) {
     const auto now = clock_.now();
     const bool again = told_cert_ == cert_pem && now < told_at_ + 2 * interval_;
     times_told_ = again ? times_told_ + 1 : 1;
     told_cert_ = cert_pem;
     told_at_ = now;
-    // For those who have learnt of it, and unlearnt it.
+    // For API servers that have read it, and then the configuration without it.
     trusted_cert_.clear();
     if (times_told_ == told_too_often)
         log_.warn("another writer keeps changing the CA bundle; filling it in more slowly",

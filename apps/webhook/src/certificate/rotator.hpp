@@ -11,14 +11,14 @@
 
 namespace webhook {
 
-/// --self-signed: keeps a certificate of our own in a Secret, its CA in the webhook configurations, and both
-/// in use. All replicas do the same; whatever one writes is conditional on what it has read, and they agree
-/// on what is stored.
+/// --self-signed: stores a certificate of our own in a Secret and its CA in the webhook configurations, and
+/// uses both. All replicas do the same. Each write has the version that was read as its precondition, and all
+/// replicas use the stored certificate.
 ///
-/// A new certificate is shown only when all configurations have trusted it for a while, and until then the
-/// former one is, whose CA they go on to trust: no call meets a certificate that its API server cannot know.
-/// Which CAs those are, the Secret says: each replica puts that of what it shows there. Any other that is
-/// found in a configuration is left there for the time that replicas need for that, and then taken out.
+/// A new certificate is presented only after all configurations have trusted it for a while. Until then the
+/// former one is presented, whose CA they continue to trust. So no API server gets a certificate that it
+/// cannot trust. The Secret has the CAs in use: each replica writes that of the certificate that it presents.
+/// Any other CA in a configuration stays for the time that replicas need for that write, and is then removed.
 /// Thread rule: one thread.
 class CertificateRotator {
 public:
@@ -26,30 +26,30 @@ public:
         api::ObjectKey secret = {};
         api::ObjectKey service = {};
         std::chrono::seconds lifetime = {};
-        std::string client_ca_file = {};  ///< goes into the identity; empty = none
+        std::string client_ca_file = {};  ///< goes into the identity; empty: none
         std::string instance = {};        ///< of SharedSecret
     };
 
-    /// All but the options must outlive it.
+    /// All arguments but the options must outlive it.
     CertificateRotator(kube::ApiServer& server, kube::Clock& clock, Options options, net::Tls& tls,
                        net::Log& log);
 
     /// Ends by cancellation only.
     net::Task<> run();
 
-    /// Whether a certificate is shown that API servers trust.
+    /// Returns whether a certificate is presented that API servers trust.
     bool in_use() const { return used_.has_value(); }
 
 private:
     using Wait = std::chrono::milliseconds;
 
-    /// One look at everything, and at most one kind of change; when to look again.
+    /// Reads all objects, and writes at most one kind of change. Returns when to call it again.
     net::Async<Wait> pass();
-    /// `what` is for the log; a text that lasts.
+    /// `what` is a literal for the log.
     net::Async<> write_certificate(api::Json secret, ServingCertificate made, std::string_view what);
-    /// What stays trusted beside a new certificate's CA: what we know ourselves, or from the Secret.
+    /// Returns the CAs that stay trusted beside a new certificate's CA: our own, and those of the Secret.
     std::string former_bundle(const ServingCertificate* stored, api::Time now) const;
-    /// The stored bundle, with the CA of what we show.
+    /// Returns the stored bundle, with the CA of the presented certificate.
     std::string bundle_with_ours(const ServingCertificate& stored, api::Time now) const;
     bool others_may_add_theirs(const ServingCertificate& stored);
     api::Result<std::string> client_ca();
@@ -70,14 +70,14 @@ private:
     std::optional<ServingCertificate> used_ = {};
     std::string known_cert_ = {};  // the stored one, and since when it has been
     kube::SteadyTime known_since_ = {};
-    std::string trusted_cert_ = {};  // which certificate all configurations were last seen to trust
+    std::string trusted_cert_ = {};  // the certificate that all configurations trusted at the last round
     kube::SteadyTime trusted_since_ = {};
-    std::string told_cert_ = {};  // whose CA was filled in last, when, and how often in a row
+    std::string told_cert_ = {};  // the certificate whose CA was written last, when, and how often in a row
     kube::SteadyTime told_at_ = {};
     int times_told_ = 0;
-    std::optional<std::string> client_ca_ = {};  // the last that was good
-    std::string client_ca_trouble_ = {};         // what the log was told last
-    std::string trouble_ = {};                   // and of everything else
+    std::optional<std::string> client_ca_ = {};  // the last valid one
+    std::string client_ca_trouble_ = {};         // the last log line
+    std::string trouble_ = {};                   // and for everything else
 };
 
 }  // namespace webhook

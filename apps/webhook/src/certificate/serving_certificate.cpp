@@ -14,9 +14,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// For clocks that are behind ours; a wrong time zone makes half a day.
+// For clocks that are behind ours; a wrong time zone is half a day.
 constexpr auto backdated = 24h;
-// Of regular rotations there are two at a time; the others are for Secrets that are lost or put back.
+// Regular rotations need two at a time; the others are for Secrets that are lost or restored.
 constexpr std::size_t max_authorities = 8;
 
 std::string decoded(const api::Json& data, std::string_view name) {
@@ -30,7 +30,7 @@ struct Authority {
     api::Time not_after;
 };
 
-// None of a text that is broken: nobody trusts by it.
+// Returns none for a broken text: no API server trusts by it.
 std::vector<Authority> authorities_of(const std::string& bundle) {
     std::vector<Authority> found;
     const auto texts = net::split_certificates(bundle);
@@ -72,7 +72,7 @@ api::Result<ServingCertificate> read_serving_certificate(const api::Json& secret
         .ca_bundle = member_of(secret, "ca.crt")};
     const auto facts = net::certificate_facts(certificate.identity.cert_pem);
     if (!facts) return facts.error();
-    // Says whether certificate and key are whole, and belong together.
+    // Checks that certificate and key are valid and match.
     if (const auto tls = net::Tls::make(certificate.identity); !tls) return tls.error();
     for (const std::string& name : wishes.dns_names)
         if (std::ranges::find(facts->dns_names, name) == facts->dns_names.end())

@@ -10,17 +10,17 @@
 
 namespace webhook {
 
-/// What a certificate that we make shall say.
+/// The contents of a certificate that we make.
 struct CertificateWishes {
     std::vector<std::string> dns_names = {};
     std::chrono::seconds lifetime = {};
 };
 
-/// The names under which API servers call a Service.
+/// Returns the names under which API servers call a Service.
 std::vector<std::string> names_of_service(const api::ObjectKey& service);
 
-/// A serving certificate as a Secret keeps it, with the CAs that those who call shall trust. Pure, but for
-/// the keys.
+/// A serving certificate as it is stored in a Secret, with the CAs that its clients trust. Pure, except for
+/// the generation of keys.
 struct ServingCertificate {
     net::TlsIdentity identity = {};
     std::string ca_bundle = {};  ///< PEM; the CA of this certificate first, then former ones
@@ -30,48 +30,48 @@ struct ServingCertificate {
     api::Time not_after = {};
 };
 
-/// From a Secret in the form that cert-manager writes as well: tls.crt, tls.key, ca.crt. Fails when it is
-/// of no use: broken, for other names, over, or not issued by the first CA.
+/// Reads a Secret in the format of cert-manager: tls.crt, tls.key, ca.crt. Fails if it is broken, for other
+/// names, expired, or not issued by the first CA.
 api::Result<ServingCertificate> read_serving_certificate(const api::Json& secret,
                                                          const CertificateWishes& wishes, api::Time now);
 
-/// After two thirds of its life, so that there is time for trouble.
+/// Returns when to renew it: after two thirds of its lifetime, so that there is time for retries.
 bool is_due(const ServingCertificate& certificate, api::Time now);
 
-/// A new one, with a CA of its own. Those of `former_bundle` stay trusted, as join_bundles() has it: other
-/// replicas show their certificates for a while.
+/// Makes a new one, with a CA of its own. Those of `former_bundle` stay trusted, as in join_bundles(): other
+/// replicas present their certificates for a while.
 ServingCertificate make_serving_certificate(const std::string& former_bundle, const CertificateWishes& wishes,
                                             api::Time now);
 
-/// The CAs of all these bundles in their order, each once, without those that are over, and the first 8 at
-/// most.
+/// Returns the CAs of all these bundles in their order, without duplicates and expired ones, at most the
+/// first 8.
 std::string join_bundles(const std::vector<std::string>& bundles, api::Time now);
 
-/// The CAs of all these bundles of which somebody may show a certificate while `stored` (null: nothing) is
-/// what everybody shall show; the newest first. After half of its life everybody has had the time to move:
-/// then those that are older than its own CA are left out. Newer ones are there when an older Secret was put
-/// back.
+/// Returns the CAs of all these bundles whose certificates a replica may present while `stored` (null:
+/// nothing) is the one that all should present; the newest first. After half of its lifetime all replicas
+/// have had the time to change, so CAs older than its own are omitted then. There are newer ones if an older
+/// Secret was restored.
 std::string still_shown(const std::vector<std::string>& bundles, const ServingCertificate* stored,
                         api::Time now);
 
-/// Puts it into a Secret, whatever that holds.
+/// Writes it into a Secret with any content.
 void store(const ServingCertificate& certificate, api::Json& secret);
 
-/// PEM of the CAs whose clients may call; "" without a file, which lets everybody. A file without any is an
-/// error: it must not turn the check off.
+/// Returns PEM of the CAs whose clients may call; "" without a file, which admits all clients. A file without
+/// a CA is an error: it must not disable the check.
 api::Result<std::string> read_client_ca(const std::string& file);
 
-/// What its webhooks that call the service trust, each bundle once; PEM, "" where there is none.
+/// Returns the distinct bundles of the configuration's webhooks that call the service; PEM, "" for none.
 std::vector<std::string> ca_bundles_of(const api::Json& configuration, const api::ObjectKey& service);
 
-/// How many of a configuration's webhooks call the Service.
+/// Returns the number of a configuration's webhooks that call the Service.
 int count_webhooks(const api::Json& configuration, const api::ObjectKey& service);
 
-/// What becomes of CAs that a webhook trusts besides.
+/// What to do with other CAs that a webhook trusts.
 enum class HeldAuthorities { keep, drop };
 
-/// Gives the bundle to those webhooks that do not trust the same CAs; whether there were any. CAs that are
-/// over make no difference: clocks differ.
+/// Writes the bundle into webhooks that do not trust the same CAs. Returns whether there were any. Expired
+/// CAs do not matter, since clocks differ.
 bool fill_ca_bundle(api::Json& configuration, const api::ObjectKey& service, const std::string& ca_bundle,
                     HeldAuthorities held, api::Time now);
 

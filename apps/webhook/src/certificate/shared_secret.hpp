@@ -6,17 +6,18 @@
 
 namespace webhook {
 
-/// A Secret of type kubernetes.io/tls that all replicas read and write. A write rests on what was read: it
-/// fails with `conflict` if another replica has written since. Thread rule: one thread.
+/// A Secret of type kubernetes.io/tls that all replicas read and write. A write has the version that was read
+/// as its precondition: it fails with `conflict` if another replica has written since. Thread rule: one
+/// thread.
 class SharedSecret {
 public:
     /// `instance`: part of the field manager of a Secret that is created here; different in each process, as
     /// kube::new_identity() is. `server` must outlive it and its tasks.
     SharedSecret(kube::ApiServer& server, api::ObjectKey key, std::string instance);
 
-    /// Returns the Secret; one without data that is not stored yet if there is none.
+    /// Returns the Secret; if there is none, a new one without data, which is not stored yet.
     net::Async<api::Json> read();
-    /// `secret`: of read(), with other data.
+    /// Stores the Secret of read() with other data.
     net::Async<> write(api::Json secret);
 
     const api::ObjectKey& key() const { return key_; }
