@@ -8,14 +8,14 @@
 namespace cli {
 
 struct Example {
-    const char* command;  ///< without "kubectl trainjob " in front
+    const char* command;  ///< without "kubectl trainjob "
     const char* about;
 };
 
 /// A command of `kubectl trainjob`.
 struct Command {
     std::string_view name;
-    const char* argument;  ///< placeholder of its positional arguments; empty: it has none
+    const char* argument;  ///< placeholder of its positional arguments; empty: none
     const char* about;     ///< a line for the list of commands
     const char* help;
     std::span<const Example> examples;
@@ -23,7 +23,7 @@ struct Command {
     std::vector<net::Options::Described> (*options)();
 };
 
-/// All of them, sorted by name.
+/// All commands, sorted by name.
 std::span<const Command> commands();
 
 }  // namespace cli

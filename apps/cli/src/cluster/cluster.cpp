@@ -10,10 +10,10 @@
 namespace cli {
 namespace {
 
-// "Without a limit", in a form with which points in time can be computed.
+// No limit, as a duration with which points in time can be computed.
 constexpr std::chrono::hours no_limit{24 * 365};
 
-// The files to read, in order.
+// Returns the files to read, in order.
 std::vector<std::string> files_of(const ClusterSettings& settings, const kube::ReadEnv& env) {
     if (!settings.kubeconfig.empty()) return {settings.kubeconfig};
     const std::string list = env("KUBECONFIG");
@@ -29,7 +29,7 @@ std::vector<std::string> files_of(const ClusterSettings& settings, const kube::R
     return files;
 }
 
-// Files that are missing do not count, except for one that an option names.
+// Skips missing files, except for one that an option names.
 api::Result<std::vector<kube::KubeconfigFile>> read_files(const ClusterSettings& settings,
                                                           const kube::ReadEnv& env,
                                                           const kube::ReadFile& read) {
@@ -57,7 +57,7 @@ api::Error no_cluster(const ClusterSettings& settings, const kube::ReadEnv& env,
                                 "NAME` or --context NAME");
 }
 
-// A Pod's service account has no file in which anything else could be.
+// The service account of a Pod needs no file, and has no contexts or other users.
 api::Result<kube::ClusterConfig> as_chosen(kube::ClusterConfig pod, const ClusterSettings& settings) {
     if (settings.as.empty() && (!settings.as_uid.empty() || !settings.as_groups.empty()))
         return api::invalid("", "--as-group and --as-uid need --as: name the user as well");
@@ -111,7 +111,7 @@ api::Result<kube::ClusterConfig> find_cluster(const ClusterSettings& settings, c
     auto config = kube::merge_kubeconfigs(*files, settings);
     if (!config) return config.error();
     auto pod = kube::in_cluster_config(env, read);
-    // A Pod's own namespace counts, too, where the context names none.
+    // In a Pod its namespace counts, too, if the context names none.
     if (const std::string ns = env("POD_NAMESPACE"); pod && !ns.empty()) pod->ns = ns;
     if (!*config) {
         if (!pod) return no_cluster(settings, env, *files);

@@ -11,10 +11,10 @@
 #include "kube/client/kubeconfig.hpp"
 #include "net/process/options.hpp"
 
-/// Which cluster a command reads, and as which user: kubectl's options, and what they mean there.
+/// Selects the cluster and the user of a command, with kubectl's options.
 namespace cli {
 
-/// How long one request may take. Written as a duration, or as a number of seconds; 0 is without a limit.
+/// The time limit of one request. Written as a duration, or as a number of seconds; 0: no limit.
 struct RequestTimeout {
     std::chrono::milliseconds time{30'000};
 };

@@ -8,7 +8,7 @@
 
 namespace cli {
 
-/// Which objects of a kind to list. Empty: all.
+/// The objects of a kind to list. Empty: all.
 struct ListQuery {
     kube::Resource resource = {};
     std::string ns = {};
@@ -22,11 +22,11 @@ struct ListPage {
     std::string next = {};  ///< empty: it is the last one
 };
 
-/// Reads the page that `next` names; empty: the first. Pages have 500 objects, as kubectl's.
+/// Reads the page of the token `next`; empty: the first page. Pages have 500 objects, as kubectl's.
 kube::Async<ListPage> read_page(kube::ApiServer& server, ListQuery query, std::string next);
 
-/// Reads all pages, and keeps of each object what `convert` makes of it: only one page is in memory. If the
-/// list expires in between, it begins again, once.
+/// Reads all pages, and stores the results of `convert`, so that only one page is in memory. If the list
+/// expires between pages, it starts again, once.
 template <class T, class Convert>
 kube::Async<std::vector<T>> read_list(kube::ApiServer& server, ListQuery query, Convert convert) {
     std::vector<T> all;
@@ -47,7 +47,7 @@ kube::Async<std::vector<T>> read_list(kube::ApiServer& server, ListQuery query, 
     }
 }
 
-/// The same, with whole objects.
+/// Reads whole objects.
 kube::Async<std::vector<api::Json>> read_objects(kube::ApiServer& server, ListQuery query);
 
 }  // namespace cli

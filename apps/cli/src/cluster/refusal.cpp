@@ -9,7 +9,7 @@ bool names(const api::Error& error, const std::string& name) {
     return !name.empty() && error.message.find('"' + name + '"') != std::string::npos;
 }
 
-// Without the name it is not the TrainJob that is missing, but its kind.
+// Without the name, the missing object is not the TrainJob but its kind.
 std::string missing(const api::Error& error, const api::ObjectKey& key) {
     if (names(error, key.name))
         return "there is no TrainJob " + to_string(key) + "; `kubectl trainjob list -n " + key.ns +

@@ -4,9 +4,8 @@
 
 namespace cli {
 
-/// Returns the error with a remedy: which role is missing, whether the login has expired, whether the CRDs
-/// are installed, whether there is a TrainJob `key`. One line. An error without a known remedy stays as it
-/// is.
+/// Returns the error with a remedy: the missing role, a new login, the installation of the CRDs, another name
+/// for the TrainJob `key`. One line. An error without a known remedy stays unchanged.
 api::Error advised(api::Error error, const api::ObjectKey& key = {});
 
 }  // namespace cli

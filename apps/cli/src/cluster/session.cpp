@@ -8,7 +8,7 @@ namespace cli {
 std::string remark(std::string_view command, std::string_view text) {
     std::string line = "kubectl trainjob ";
     line.append(command).append(": ").append(text);
-    // One line, whatever the text holds.
+    // Keeps the text on one line.
     for (char& c : line)
         if (static_cast<unsigned char>(c) < 0x20) c = ' ';
     return line + "\n";

@@ -8,25 +8,25 @@
 
 namespace cli {
 
-/// What a command works with.
+/// The connection of a command to its cluster.
 struct Session {
     kube::ApiServer& server;
     kube::Clock& clock;
-    std::string ns = {};  ///< of the options, else of the kubeconfig; never empty
+    std::string ns = {};  ///< from the options or the kubeconfig; never empty
 
     api::Time now() const { return std::chrono::floor<std::chrono::seconds>(clock.wall()); }
 };
 
-/// Connects to the cluster, and runs the coroutine that `body` returns until it ends. The session lives as
-/// long. An error of `body` becomes one line of `err` with the name of the command, and status 1, or 2 if it
-/// is `invalid` and no answer of the cluster. Fails if the kubeconfig cannot be used.
+/// Connects to the cluster, and runs the coroutine of `body` to its end. The session lives as long. An error
+/// of `body` becomes one line of `err` with the name of the command, and status 1, or 2 if it is `invalid`
+/// and not from the cluster. Fails if the kubeconfig cannot be used.
 api::Result<net::Output> with_cluster(const ClusterSettings& settings, std::string_view command,
                                       const std::function<kube::Async<net::Output>(Session&)>& body);
 
 /// Returns "kubectl trainjob COMMAND: text" as a line.
 std::string remark(std::string_view command, std::string_view text);
 
-/// Fails below 100 ms, for --interval: how often a command looks at the cluster.
+/// Checks --interval: fails below 100 ms.
 api::Result<> check_interval(std::chrono::milliseconds interval);
 
 /// Reads NAME or NAMESPACE/NAME. Fails if that namespace is not the one of --namespace.

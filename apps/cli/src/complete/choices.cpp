@@ -7,7 +7,7 @@ namespace {
 
 using Described = net::Options::Described;
 
-// Of cobra, with which kubectl is made: which files the shell shall offer.
+// Directives of cobra, which kubectl uses: whether the shell offers files, or directories.
 constexpr const char* files_too = ":0\n";
 constexpr const char* no_files = ":4\n";
 constexpr const char* directories_only = ":16\n";

@@ -12,10 +12,10 @@ using namespace std::chrono_literals;
 
 constexpr kube::Resource namespaces = {"", "v1", "namespaces", false};
 
-// The shell waits for it.
+// The shell waits for the answer.
 constexpr RequestTimeout timeout{3s};
 
-// What of the command line says which cluster it is: options of other kinds are passed over.
+// Parses the options of the command line that select the cluster, and skips other options.
 ClusterSettings cluster_of(std::span<const std::string> words) {
     ClusterSettings unnamed;
     unnamed.request_timeout = timeout;
@@ -36,7 +36,7 @@ ClusterSettings cluster_of(std::span<const std::string> words) {
     return settings;
 }
 
-// The first page has to do.
+// Only the first page, for speed.
 kube::Async<> add_names(kube::ApiServer& server, kube::Resource resource, std::string ns, Choices& choices) {
     ListQuery query = {.resource = resource, .ns = resource.namespaced ? std::move(ns) : ""};
     auto page = co_await read_page(server, std::move(query), "");

@@ -10,23 +10,25 @@
 /// Completion in shells, for kubectl's `kubectl_complete-trainjob`.
 namespace cli {
 
-/// What may come at the end of a command line.
+/// The possible ends of a command line.
 struct Choices {
     enum class Ask { nothing, train_jobs, namespaces, runtimes, files, directories };
 
-    std::vector<std::pair<std::string, std::string>> words = {};  ///< with what they mean
-    Ask ask = Ask::nothing;                                       ///< words that others know besides
-    std::string prefix = {};  ///< what is written already in front of these: "--namespace="
+    std::vector<std::pair<std::string, std::string>> words = {};  ///< with their descriptions
+    Ask ask = Ask::nothing;                                       ///< words without descriptions
+    std::string prefix = {};                                      ///< the part before them: "--namespace="
 };
 
-/// `words`: the command line behind `kubectl trainjob`; the last one is what is being written, perhaps "".
+/// Returns the choices. `words`: the command line after `kubectl trainjob`; the last one is incomplete,
+/// perhaps "".
 Choices choices_for(std::span<const std::string> words, std::span<const Command> commands);
 
-/// Returns lines for the shell: those choices that begin as the last word does, each with its meaning behind
-/// a tab, and a line for kubectl that says whether files or directories are choices, too.
+/// Returns lines for the shell: the choices that begin with the last word, each with its description after a
+/// tab, and a line that tells kubectl whether files or
+/// directories are choices, too.
 std::string completion_lines(const Choices& choices, std::string_view last);
 
-/// The whole command: asks the cluster that the options name. Says nothing if that fails.
+/// Runs the command: reads names from the cluster of the options. Prints nothing if that fails.
 int complete(std::span<const std::string> words, std::span<const Command> commands);
 
 }  // namespace cli

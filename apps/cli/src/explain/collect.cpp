@@ -28,10 +28,10 @@ kube::Async<Json> read_if_there(kube::ApiServer& server, kube::Resource resource
     co_return *object ? std::move(**object) : Json();
 }
 
-// The newest of the TrainJob's Workloads; null if there is none.
+// Returns the newest of the TrainJob's Workloads; null if there is none.
 kube::Async<Json> read_workload(kube::ApiServer& server, std::string ns, std::string uid) {
     api::Result<std::vector<Json>> list = std::vector<Json>();
-    // Kueue before 0.15 serves the second version only.
+    // Kueue before 0.15 serves only the second version.
     for (const std::string_view version : workload_versions) {
         ListQuery query = {.resource = {"kueue.x-k8s.io", version, "workloads", true},
                            .ns = ns,
@@ -52,7 +52,7 @@ ReadResult<T> part_of(api::Result<T> result) {
     return {.found = std::move(*result)};
 }
 
-// NAME-REPLICATEDJOB-NUMBER, as JobSet names its Jobs; by the name alone it might be another TrainJob's.
+// NAME-REPLICATEDJOB-NUMBER, as JobSet names its Jobs. A prefix alone could belong to another TrainJob.
 bool is_job_of(std::string_view name, const Json& job_set) {
     const std::string_view end = "0123456789";
     for (const Json& each : job_set["spec"]["replicatedJobs"].items()) {
@@ -65,7 +65,7 @@ bool is_job_of(std::string_view name, const Json& job_set) {
     return false;
 }
 
-// There may have been others of these names before.
+// Earlier objects may have had the same names.
 bool is_about(const Json& event, const RelatedObjects& seen) {
     const std::string_view kind = text_at(event, "involvedObject", "kind");
     const std::string_view name = text_at(event, "involvedObject", "name");
@@ -80,8 +80,8 @@ bool is_about(const Json& event, const RelatedObjects& seen) {
     return kind == "JobSet" || (kind == "Job" && is_job_of(name, seen.job_set.found));
 }
 
-// Of the TrainJob and its JobSet all, of their Jobs and Pods what went wrong: a quota, a volume that is not
-// there.
+// All events of the TrainJob and its JobSet, and the warnings of their Jobs and Pods: a quota, a missing
+// volume.
 kube::Async<std::vector<Json>> read_events(kube::ApiServer& server, api::ObjectKey key) {
     std::vector<Json> events;
     const std::string selectors[] = {"involvedObject.name=" + key.name,

@@ -4,9 +4,9 @@
 
 namespace cli {
 
-/// Reads what explain() tells of, and the lease of the reconcilers, with the permissions of the kubeconfig's
-/// user. Fails only if the TrainJob itself cannot be read: with `not_found` if there is none; of anything
-/// else that cannot be had, the part says why.
+/// Reads the objects for explain() and the lease of the reconcilers, with the permissions of the kubeconfig's
+/// user. Fails only if the TrainJob itself cannot be read: with `not_found` if there is none. For any other
+/// unreadable object, its part has the reason.
 kube::Async<RelatedObjects> collect(kube::ApiServer& server, api::ObjectKey key, api::ObjectKey lease);
 
 }  // namespace cli

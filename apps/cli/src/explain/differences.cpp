@@ -15,7 +15,7 @@ struct Both {
     const Json* before = nullptr;
     const Json* after = nullptr;
 };
-// By what is written after the path: ".numNodes", "[node]".
+// Sorted by the part after the path: ".numNodes", "[node]".
 using Parts = std::map<std::string, Both>;
 
 std::string shown(const Json* value) {
@@ -61,7 +61,7 @@ void compare(const Json& before, const Json& after, const std::string& path,
         else
             lines.push_back(place + ": " + shown(part.before) + " -> " + shown(part.after));
     }
-    // Entries of the same names in another order, which may matter to whoever reads the list.
+    // The entries have the same names in another order, which may have a meaning.
     if (lines.size() == lines_before) lines.push_back(path + ": in another order");
 }
 

@@ -39,14 +39,14 @@ Json event_row(const Happening& event) {
                          {"warning", event.warning}});
 }
 
-// The runtime counts as it is now, as in lists.
+// The present runtime counts, as in lists.
 Runtimes live_runtime(const RelatedObjects& seen, const api::TrainJob& job) {
     if (!seen.runtime.found.is_object()) return {};
     const bool namespaced = job.runtime_ref.kind == api::training_runtime_kind;
     return {{{namespaced ? job.meta.ns : "", job.runtime_ref.name}, runtime_facts(seen.runtime.found)}};
 }
 
-// Of the Pods that are there, those that train and are ready.
+// Counts the existing training Pods that are ready.
 std::int64_t ready_pods(const std::vector<Json>& pods) {
     std::int64_t count = 0;
     for (const Json& pod : pods) {
@@ -99,7 +99,7 @@ Json explain_document(const RelatedObjects& seen, api::Time now) {
     note_unread(document, "workload", seen.workload.unread);
     note_unread(document, "pods", seen.pods.unread);
     note_unread(document, "events", seen.events.unread);
-    // View may not read leases. Where the job moves, it does not matter.
+    // The role `view` may not read leases. If the job progresses, the lease does not matter.
     if (lifecycle::state_of(job) == lifecycle::State::pending)
         note_unread(document, "lease", seen.lease.unread);
     return document;

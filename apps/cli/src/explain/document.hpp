@@ -3,8 +3,8 @@
 
 namespace cli {
 
-/// Returns what explain() shows as a document for programs, with the fields of docs/kubectl-trainjob.md:
-/// those of a row of `list`, and conditions, Pods, events and differences of the runtime besides.
+/// Returns the content of explain() as a document for programs, with the fields of docs/kubectl-trainjob.md:
+/// those of a row of `list`, plus conditions, Pods, events and differences of the runtime.
 api::Json explain_document(const RelatedObjects& seen, api::Time now);
 
 }  // namespace cli

@@ -11,7 +11,7 @@
 namespace cli {
 namespace {
 
-// Changes whenever something of it does; the times on a screen always change.
+// Changes when an object changes; the times on a screen always change.
 std::string version_of(const RelatedObjects& seen, api::Time now) {
     // The lease itself changes every few seconds.
     std::string versions(lease_problem(seen, now).empty() ? "" : "no leader ");
@@ -30,7 +30,7 @@ std::string version_of(const RelatedObjects& seen, api::Time now) {
     return versions;
 }
 
-// A terminal shows one screen in the place of the other; elsewhere each that differs is printed below.
+// On a terminal one screen replaces the other; elsewhere each different one is printed below.
 class Printer {
 public:
     explicit Printer(bool watch) : watch_(watch) {}
@@ -51,7 +51,7 @@ private:
     std::string version_ = {};
 };
 
-// A watch waits for the cluster to come back.
+// A watch waits until the cluster answers again.
 kube::Async<net::Output> show(Session& session, api::ObjectKey key, const ExplainSettings& settings) {
     Printer printer(settings.watch);
     std::string trouble;

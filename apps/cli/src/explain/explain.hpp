@@ -23,10 +23,10 @@ struct ExplainSettings {
 /// `settings` must outlive the options.
 void add_options(net::Options& options, ExplainSettings& settings);
 
-/// One screen about the TrainJob. With `watch` it prints by itself, anew whenever something has changed,
-/// until the TrainJob is gone. Colours only on a terminal, and there not if $NO_COLOR is set. Status 1 if the
-/// TrainJob cannot be read, because there is none for instance; fails on a bad name and on a kubeconfig that
-/// cannot be used.
+/// Describes one TrainJob on one screen. With `watch` it prints by itself after each change, until the
+/// TrainJob is deleted. Uses colours only on a terminal, without $NO_COLOR. Status 1 if the TrainJob cannot
+/// be read, for example because there is none. Fails on an invalid name and on a kubeconfig that cannot be
+/// used.
 api::Result<net::Output> explain(const ExplainSettings& settings);
 
 }  // namespace cli

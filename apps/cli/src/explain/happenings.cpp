@@ -11,7 +11,7 @@ namespace {
 
 using api::Json;
 
-// Of a series its latest time.
+// For a series, its latest time.
 api::Time time_of(const Json& event) {
     for (const Json* text : {&event["series"]["lastObservedTime"], &event["lastTimestamp"],
                              &event["eventTime"], &event["metadata"]["creationTimestamp"]})

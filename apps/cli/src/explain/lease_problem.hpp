@@ -5,7 +5,7 @@
 
 namespace cli {
 
-/// Says that no reconciler works, and for how long; empty if one does, or there is no lease to be
+/// Returns a sentence that no reconciler works, and for how long. Empty if one does, or if no lease can be
 /// read: reconcilers may use another one, or none.
 std::string lease_problem(const RelatedObjects& seen, api::Time now);
 

@@ -20,7 +20,7 @@ auto rank_of(const Json& pod) {
                       pod["metadata"]["name"].as_string());
 }
 
-// What every Pod goes through.
+// The normal phases of a Pod.
 bool is_ordinary(std::string_view reason) {
     return reason == "ContainerCreating" || reason == "PodInitializing";
 }
@@ -69,7 +69,7 @@ std::string problem_of_scheduling(const Json& pod) {
 
 std::string problem_of_deletion(const Json& pod, api::Time now) {
     const auto since = api::parse_time(pod["metadata"]["deletionTimestamp"].as_string());
-    // The time stamp has the grace period in it.
+    // The time stamp includes the grace period.
     if (!since || now <= *since) return "";
     return "should have ended " + format_duration(now - *since) + " ago; its node " +
            text_of(pod["spec"]["nodeName"]) + " does not let go of it";
@@ -93,7 +93,7 @@ std::string problem_of(const Json& pod, api::Time now) {
     for (const char* kind : {"initContainerStatuses", "containerStatuses"})
         for (const Json& status : pod["status"][kind].items())
             if (std::string problem = problem_of_container(status); !problem.empty()) return problem;
-    // An eviction, for instance.
+    // For example an eviction.
     if (pod["status"]["phase"].as_string() == "Failed")
         return joined(pod["status"]["reason"].as_string(), pod["status"]["message"].as_string());
     return "";

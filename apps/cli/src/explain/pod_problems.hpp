@@ -6,17 +6,17 @@
 
 namespace cli {
 
-/// By Job, then by number.
+/// Sorts by Job, then by number.
 bool comes_before(const api::Json& a, const api::Json& b);
 
-/// "Running", "Succeeded", ...; "Terminating" for one that is being deleted, as kubectl says.
+/// Returns "Running", "Succeeded", ...; "Terminating" for a Pod that is being deleted, as kubectl does.
 std::string phase_of(const api::Json& pod);
 
-/// "once", "3 times".
+/// Returns "once", "3 times".
 std::string times(std::int64_t count);
 
-/// What keeps a Pod from doing its work, in one line; "" if nothing does: not scheduled, images, containers
-/// that end or are started over again, a node that does not let go of it.
+/// Returns a Pod's problem in one line; "" if it has none: not scheduled, images, containers that end or
+/// restart, a node that does not release it.
 std::string problem_of(const api::Json& pod, api::Time now);
 
 }  // namespace cli

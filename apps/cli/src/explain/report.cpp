@@ -33,7 +33,7 @@ constexpr std::size_t most_differences = 8;
 
 std::string text_of(const Json& json) { return std::string(json.as_string()); }
 
-// The screen, line by line: a heading in the margin, and what there is to say.
+// The screen, line by line: a heading in the margin, and a text.
 class Screen {
 public:
     explicit Screen(Colours colours) : colours_(colours) {}
@@ -54,7 +54,7 @@ std::string span(api::Time then, api::Time now) { return format_duration(since(t
 
 std::string ago(api::Time then, api::Time now) { return span(then, now) + " ago"; }
 
-// "completed 36s ago", "running for 1m 4s".
+// Returns "completed 36s ago", "running for 1m 4s".
 std::string state_text(const api::TrainJob& job, const Standing& standing, const api::Condition* condition,
                        api::Time now) {
     using enum lifecycle::State;
@@ -69,7 +69,7 @@ std::string state_text(const api::TrainJob& job, const Standing& standing, const
     return text + (state == failed ? " " + time + " ago" : " for " + time) + reason;
 }
 
-// Of objects that exist and of a resume, the line before has said it all.
+// For existing objects and for a resume, the line before is enough.
 bool says_more(const api::Condition& condition) {
     const bool is_expected = condition.type == api::condition::created     ? condition.is_true()
                              : condition.type == api::condition::suspended ? !condition.is_true()
@@ -179,7 +179,7 @@ void tell_time_to_live(const lifecycle::Observed& observed, const ReadResult<Jso
     screen.line("TTL", left ? limit + ": deleted in " + format_duration(*left) : limit);
 }
 
-// As many as a screen has room for.
+// The number that a screen has room for.
 template <class Items, class Tell>
 void tell_some(const Items& items, std::size_t most, Screen& screen, Tell tell) {
     for (std::size_t i = 0; i < std::min(items.size(), most); ++i) tell(items[i]);
@@ -268,7 +268,7 @@ void tell_pods(const ReadResult<std::vector<Json>>& seen, api::Time now, Screen&
         summary += ", on " + std::to_string(nodes.size()) + (nodes.size() == 1 ? " node" : " nodes");
     screen.line("Pods", summary);
 
-    // Those with problems first: of a thousand Pods, they are what one looks for.
+    // Pods with problems come first, since users look for these among many.
     std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
         if (a.problem.empty() != b.problem.empty()) return b.problem.empty();
         return comes_before(*a.pod, *b.pod);
@@ -294,7 +294,7 @@ void tell_events(const ReadResult<std::vector<Json>>& seen, api::Time now, Scree
 
 }  // namespace
 
-// A JobSet says little of whether anything runs.
+// The status of a JobSet does not show whether Pods run.
 PodsRun pods_run(const ReadResult<std::vector<Json>>& pods) {
     if (pods.is_unread()) return PodsRun::unknown;
     const bool any = std::any_of(pods.found.begin(), pods.found.end(), [](const Json& pod) {

@@ -11,16 +11,16 @@
 
 namespace cli {
 
-/// Something that was looked for: what there is, or why it could not be read.
+/// The result of a read: the object, or why it could not be read.
 template <class T>
 struct ReadResult {
-    T found = {};  ///< null or empty: there is none
+    T found = {};  ///< null or empty: it does not exist
     std::string unread = {};
 
     bool is_unread() const { return !unread.empty(); }
 };
 
-/// What can be known of one TrainJob from outside: objects as the API server has them.
+/// The objects around one TrainJob, as the API server has them.
 struct RelatedObjects {
     api::Json job = {};
     ReadResult<api::Json> runtime = {};   ///< the live one
@@ -28,17 +28,18 @@ struct RelatedObjects {
     ReadResult<api::Json> job_set = {};   ///< of that name, with any owner
     ReadResult<std::vector<api::Json>> pods = {};
     ReadResult<api::Json> workload = {};             ///< Kueue's; only of a TrainJob in a queue
-    ReadResult<std::vector<api::Json>> events = {};  ///< of the TrainJob and what it made, in any order
+    ReadResult<std::vector<api::Json>> events = {};  ///< of the TrainJob and its objects, in any order
     api::ObjectKey lease_key = {};
     ReadResult<api::Json> lease = {};  ///< of the reconcilers
 };
 
-/// Whether Pods run or have ended well, by the Pods themselves: a JobSet says little of that.
+/// Returns whether Pods run or have succeeded, by the Pods themselves: the status of a JobSet does not show
+/// it.
 PodsRun pods_run(const ReadResult<std::vector<api::Json>>& pods);
 
-/// One screen for users: state and why, deadline and time to live, runtime and how it has changed since,
-/// JobSet, Pods with their problems, latest events. What objects say comes without control characters, which
-/// terminals would obey.
+/// Returns one screen for users: state and reason, deadline and time to live, runtime and its changes,
+/// JobSet, Pods with their problems, latest events. Texts of objects are shown without control characters,
+/// which terminals would interpret.
 std::string explain(const RelatedObjects& seen, api::Time now, Colours colours);
 
 }  // namespace cli

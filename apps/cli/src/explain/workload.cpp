@@ -5,7 +5,7 @@
 namespace cli {
 namespace {
 
-// Kueue ends its sentences, or does not.
+// Kueue's sentences may or may not end with a full stop.
 std::string with_message(std::string text, const api::Condition& condition) {
     return condition.message.empty() ? text : text + ": " + condition.message;
 }

@@ -6,7 +6,7 @@
 
 namespace cli {
 
-/// Where a TrainJob stands in its queue, by Kueue's Workload.
+/// The position of a TrainJob in its queue, by Kueue's Workload.
 struct QueueStanding {
     std::string text = {};  ///< "waits: couldn't assign flavors ...", "admitted by the ClusterQueue gpus"
     Tone tone = Tone::held;

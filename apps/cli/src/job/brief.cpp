@@ -13,17 +13,17 @@ namespace {
 
 using api::Json;
 
-// A list has room for the beginning; `explain` shows all.
+// A list has room for the beginning of a message; `explain` shows all of it.
 constexpr std::size_t longest_message = 500;
 
-// Not within a character of UTF-8.
+// Cuts between characters of UTF-8.
 std::string beginning_of(const std::string& text) {
     std::size_t end = std::min(text.size(), longest_message);
     while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
     return text.substr(0, end);
 }
 
-// Initializers are no nodes of the training.
+// Initializers do not count as nodes of the training.
 bool trains(const api::JobStatus& job) { return !job.name.ends_with("-initializer"); }
 
 bool has_ended(const api::JobStatus& job) { return job.active == 0 && (job.succeeded > 0 || job.failed > 0); }
@@ -89,7 +89,7 @@ Progress progress_of(const Json& train_job) {
 std::optional<std::chrono::seconds> remaining_time(const Progress& progress, api::Time now) {
     if (!progress.remaining) return std::nullopt;
     const api::Time start = progress.reported.value_or(now);
-    // A bound that no training has, so that the sum cannot overflow.
+    // A limit above any training, so that the sum cannot overflow.
     const std::chrono::seconds left(std::clamp<std::int64_t>(*progress.remaining, 0, 1'000'000'000));
     return std::max(left - std::max(now - start, std::chrono::seconds(0)), std::chrono::seconds(0));
 }

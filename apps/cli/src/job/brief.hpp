@@ -11,7 +11,7 @@
 
 namespace cli {
 
-/// What the training code itself has reported last (`status.trainerStatus`).
+/// The latest report of the training code (`status.trainerStatus`).
 struct Progress {
     std::optional<std::int64_t> percent = {};
     std::optional<std::int64_t> remaining = {};  ///< seconds, counted from `reported`
@@ -23,16 +23,16 @@ inline constexpr std::chrono::minutes stale_report{15};
 
 Progress progress_of(const api::Json& train_job);
 
-/// Returns what is left of the training now. Empty: nothing was reported.
+/// Returns the remaining time of the training. Empty: not reported.
 std::optional<std::chrono::seconds> remaining_time(const Progress& progress, api::Time now);
 
-/// Pods of a TrainJob that train.
+/// The training Pods of a TrainJob.
 struct Nodes {
     std::int64_t wanted = 0;
-    std::optional<std::int64_t> ready = {};  ///< empty: not known
+    std::optional<std::int64_t> ready = {};  ///< empty: unknown
 };
 
-/// What lists show of one TrainJob, in about a kilobyte.
+/// The part of one TrainJob that lists show, in about a kilobyte.
 struct Brief {
     api::ObjectKey key = {};
     std::string uid = {};
@@ -40,30 +40,30 @@ struct Brief {
     bool ended = false;
     bool complete = false;
     bool suspend = false;      ///< `spec.suspend`
-    std::string reason = {};   ///< of the condition that tells most
-    std::string message = {};  ///< the same, at most 500 bytes
+    std::string reason = {};   ///< of the most relevant condition
+    std::string message = {};  ///< of the same condition, at most 500 bytes
     api::Time created = {};
     std::optional<api::Time> end = {};
     std::optional<api::Time> deadline = {};  ///< of a job that has not ended
-    std::optional<api::Time> expires = {};   ///< when it will be deleted
+    std::optional<api::Time> expires = {};   ///< the time of its deletion
     Progress progress = {};
     Nodes nodes = {};
     std::int64_t gpus = 0;  ///< of all nodes
     std::string queue = {};
     std::string runtime_kind = {};
     std::string runtime = {};
-    /// Of a job of several nodes, its status does not tell how many are ready: its Jobs do.
+    /// The status of a job of several nodes does not show how many are ready; its Jobs do.
     bool needs_jobs = false;
     bool waits_for_pods = false;  ///< none of its Pods runs, by its status
 };
 
 Brief brief_of(api::Json train_job, const Runtimes& runtimes);
 
-/// Takes over the number of ready nodes that the Jobs of a `needs_jobs` TrainJob tell.
+/// Sets the number of ready nodes from the Jobs of a `needs_jobs` TrainJob.
 void set_ready_nodes(Brief& brief, std::int64_t ready);
 
-/// Returns the condition that tells most of a TrainJob's state, and since when it is so; nullptr if it has
-/// none. A resumed job runs since its resume.
+/// Returns the most relevant condition for a TrainJob's state, and its time; nullptr if it has none. A
+/// resumed job runs since its resume.
 const api::Condition* telling_condition(const api::TrainJob& job);
 
 /// Returns whether Pods run, by `status.jobsStatus` alone.

@@ -13,7 +13,7 @@ namespace {
 using api::Json;
 namespace resources = kube::resources;
 
-// Names in one selector: the API server takes a request line of several kilobytes.
+// Names per selector: the API server accepts a request line of several kilobytes.
 constexpr std::size_t most_names = 60;
 
 constexpr kube::Resource runtime_kinds[] = {resources::cluster_training_runtimes,
@@ -33,7 +33,7 @@ NamedRuntime named_runtime(Json runtime) {
     return {.key = api::parse_meta(runtime).key(), .facts = runtime_facts(runtime)};
 }
 
-// Of a Job that trains: the JobSet has the name of its TrainJob.
+// The name for a Job that trains: the JobSet has the name of its TrainJob.
 ReadyPods ready_pods(Json job) {
     const Json& object = job;
     const Json& labels = object["metadata"]["labels"];

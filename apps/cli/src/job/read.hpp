@@ -7,31 +7,31 @@
 
 namespace cli {
 
-/// Which TrainJobs: those with these names, or else those of the namespace (empty: all namespaces) with these
-/// labels.
+/// Selects TrainJobs: those with these names, or else those of the namespace (empty: all namespaces) with
+/// these labels.
 struct Selection {
     std::string ns = {};
     std::string labels = {};
     std::vector<api::ObjectKey> keys = {};
 };
 
-/// Jobs of TrainJobs: objects of the group batch.
+/// The resource of Jobs, of the group batch.
 inline constexpr kube::Resource batch_jobs = {"batch", "v1", "jobs", true};
 
-/// Reads the runtimes that TrainJobs of the namespace may name. Where a list may not be read, or is not
-/// there, `notes` gets a sentence that says what is not known without it.
+/// Reads the runtimes that TrainJobs of the namespace may name. For a list that is forbidden or missing,
+/// `notes` gets a sentence about the unknown values.
 kube::Async<Runtimes> read_runtimes(kube::ApiServer& server, std::string ns, std::vector<std::string>& notes);
 
 /// Reads the TrainJobs, a page at a time. Fails with a remedy (advised()) if one of `keys` is missing.
 kube::Async<std::vector<Brief>> read_jobs(kube::ApiServer& server, Selection selection,
                                           const Runtimes& runtimes);
 
-/// Reads how many nodes are ready, where the status of the TrainJobs does not tell it: of the Jobs of those
-/// only. `notes` as above.
+/// Reads the number of ready nodes of TrainJobs whose status does not show it, from their Jobs. `notes` as
+/// above.
 kube::Async<> read_ready_nodes(kube::ApiServer& server, std::vector<Brief>& jobs,
                                std::vector<std::string>& notes);
 
-/// All three.
+/// Calls all three.
 kube::Async<std::vector<Brief>> read_overview(kube::ApiServer& server, Selection selection,
                                               std::vector<std::string>& notes);
 

@@ -18,7 +18,7 @@ const Json& item_named(const Json& list, std::string_view name) {
     return none;
 }
 
-// The job "node", where the trainer is a launcher beside it, or else the one that trains.
+// Returns the job "node" if the trainer is a launcher beside it, or else the one that trains.
 const Json& training_job(const Json& jobs) {
     const Json& node = item_named(jobs, api::node_container);
     if (!node.is_null()) return node;

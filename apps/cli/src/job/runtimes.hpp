@@ -10,14 +10,14 @@
 
 namespace cli {
 
-/// What a runtime says of each of its TrainJobs.
+/// The values of a runtime for each of its TrainJobs.
 struct RuntimeFacts {
-    std::int64_t nodes = 1;  ///< where the TrainJob says nothing
+    std::int64_t nodes = 1;  ///< if the TrainJob sets none
     api::RunPolicy policy = {};
     api::Json resources = {};  ///< of the container that trains
 };
 
-/// The live runtimes, by namespace and name; those for all namespaces have none.
+/// The live runtimes, by namespace and name; cluster-scoped ones have no namespace.
 using Runtimes = std::map<api::ObjectKey, RuntimeFacts>;
 
 RuntimeFacts runtime_facts(const api::Json& runtime);

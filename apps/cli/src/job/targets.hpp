@@ -4,7 +4,7 @@
 
 namespace cli {
 
-/// Which TrainJobs a command acts on: named ones, or those with labels, or all of the namespace.
+/// The TrainJobs of a command: named ones, or those with labels, or all of the namespace.
 struct Targets {
     std::vector<std::string> names = {};
     bool all = false;
@@ -16,7 +16,7 @@ struct Targets {
 /// `what`: a verb for --help, as in "suspend". `targets` must outlive the options.
 void add_options(net::Options& options, Targets& targets, const std::string& what);
 
-/// --all-namespaces and --selector, of commands that take no names. Both must outlive the options.
+/// Adds --all-namespaces and --selector, for commands without names. Both must outlive the options.
 void add_options(net::Options& options, bool& all_namespaces, std::string& selector);
 
 /// Fails unless exactly one of names and (labels or all) is given. Needs no cluster.

@@ -2,7 +2,7 @@
 #include "cluster/cluster.hpp"
 #include "net/process/run_main.hpp"
 
-/// `kubectl trainjob list`: the TrainJobs of a namespace or of all, a line for each.
+/// `kubectl trainjob list`: the TrainJobs of a namespace or of all namespaces, one line each.
 namespace cli {
 
 enum class ListFormat { table, wide, json, yaml, name };
@@ -20,8 +20,8 @@ struct ListSettings {
 /// `settings` must outlive the options.
 void add_options(net::Options& options, ListSettings& settings);
 
-/// With `watch` it prints by itself until the output cannot be written: on a terminal the table anew, in a
-/// pipe a row for each change.
+/// With `watch` it prints by itself until the output cannot be written: on a terminal the whole table after
+/// each change, in a pipe only changed rows.
 api::Result<net::Output> list(const ListSettings& settings);
 
 }  // namespace cli

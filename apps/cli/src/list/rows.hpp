@@ -9,7 +9,7 @@ namespace cli {
 
 struct TableStyle {
     Terminal terminal = {};
-    bool namespaces = false;  ///< with a column for them
+    bool namespaces = false;  ///< with a column for namespaces
     bool wide = false;        ///< with runtime, reason and message, and lines of any length
     bool heading = true;
 };
@@ -17,8 +17,8 @@ struct TableStyle {
 /// Returns a table. On a terminal, columns without any value are left out, and lines end at its width.
 std::string list_table(std::span<const Brief> jobs, api::Time now, const TableStyle& style);
 
-/// Returns what docs/kubectl-trainjob.md lists, with points in time rather than durations: it stays equal as
-/// long as the TrainJob does.
+/// Returns the fields that docs/kubectl-trainjob.md lists, with points in time rather than durations: it
+/// stays equal as long as the TrainJob does.
 api::Json list_row(const Brief& job);
 
 /// Returns `{"items": [...]}` of such rows.

@@ -14,7 +14,7 @@ namespace {
 
 using BriefStore = kube::Store<Brief>;
 
-// A terminal shows one table in the place of the other. Elsewhere, rows that differ are printed below.
+// On a terminal one table replaces the other. Elsewhere, rows that differ are printed below.
 class Printer {
 public:
     explicit Printer(const ListSettings& settings) : settings_(settings) {}
@@ -91,7 +91,7 @@ kube::Async<net::Output> watch_list(Session& session, const ListSettings& settin
     const auto wanted = [&](const Brief& job) {
         return settings.runtime.empty() || job.runtime == settings.runtime;
     };
-    // The first table comes from plain lists: their errors end the command, where a watch would go on trying.
+    // The first table is read by plain lists: their errors end the command, while a watch would retry.
     Selection selection = {.ns = ns, .labels = settings.selector};
     auto jobs = co_await read_jobs(session.server, std::move(selection), *runtimes);
     if (!jobs) co_return jobs.error();
@@ -112,7 +112,7 @@ kube::Async<net::Output> watch_list(Session& session, const ListSettings& settin
         .resource = kube::resources::train_jobs, .ns = ns, .label_selector = settings.selector};
     kube::Reflector reflector(session.server, session.clock, store.sections().front().sink, std::move(scope));
     auto printed = print_changes(session, settings, store, ns, std::move(*jobs));
-    // Ends the reflector with the printing.
+    // Ends the reflector together with the printing.
     auto ended = co_await (reflector.run() || std::move(printed));
     co_return std::move(std::get<1>(ended));
 }

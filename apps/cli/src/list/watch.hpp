@@ -5,7 +5,7 @@
 namespace cli {
 
 /// Prints the list, and its changes for as long as the output can be written. It watches TrainJobs, so an
-/// idle list costs the API server nothing.
+/// idle list causes no requests.
 kube::Async<net::Output> watch_list(Session& session, const ListSettings& settings);
 
 }  // namespace cli

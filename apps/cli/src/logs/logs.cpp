@@ -41,7 +41,7 @@ public:
           target_(std::move(target)),
           prefix_(std::move(prefix)) {}
 
-    /// Reads the next line. False at the end.
+    /// Reads the next line. Returns false at the end.
     kube::Async<bool> advance() {
         if (!watch_) co_return false;
         auto line = co_await watch_->next();
@@ -129,7 +129,7 @@ private:
         if (settings_.follow) request.target += "&follow=true";
         if (settings_.tail >= 0) request.target += "&tailLines=" + std::to_string(settings_.tail);
         auto watch = co_await session_.server.watch(std::move(request));
-        // A Pod that has gone since is no missing TrainJob.
+        // A Pod that was deleted meanwhile does not mean that the TrainJob is missing.
         if (!watch && watch.error().code == api::Errc::not_found) co_return watch.error();
         if (!watch) co_return advised(watch.error());
         std::string prefix = prefix_of(source);
@@ -142,7 +142,7 @@ private:
         remarks_ += remark("logs", source.pod + ": " + api::describe(error));
     }
 
-    // The line with the earliest time of all comes first.
+    // The line with the earliest time comes first.
     kube::Async<net::Output> merge_all(std::vector<LogSource> sources) {
         std::vector<LogStream> streams;
         for (const LogSource& source : sources) {

@@ -13,13 +13,12 @@ struct LogSource {
     std::string pod = {};
     std::string container = {};
     std::string label = {};  ///< "node-0-1": job, its number, number of the Pod
-    std::string id = {};     ///< another one after each restart
+    std::string id = {};     ///< differs after each restart
     bool waits = false;      ///< it has not started yet
 };
 
 /// Returns the containers of a TrainJob's Pods in the order of their Jobs: `container`, or else "node", or
-/// else the first. `node`: only the Pods with that number that train, those of the job "node" if there is
-/// one.
+/// else the first. `node`: only the training Pods with that number, those of the job "node" if there is one.
 std::vector<LogSource> log_sources(std::vector<api::Json> pods, std::optional<std::int64_t> node,
                                    const std::string& container);
 

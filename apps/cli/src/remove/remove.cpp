@@ -24,7 +24,7 @@ kube::Async<net::Output> remove_in(Session& session, const DeleteSettings& setti
             output.out += line + ", would be deleted\n";
             continue;
         }
-        // Another TrainJob may have got the name since.
+        // Another TrainJob may have the name by now.
         kube::Request request =
             kube::remove(kube::resources::train_jobs, job.key, kube::Propagation::background,
                          {.uid = job.uid, .resource_version = ""});

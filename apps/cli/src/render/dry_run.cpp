@@ -13,8 +13,8 @@ namespace {
 using api::Json;
 namespace resources = kube::resources;
 
-// What the API server and time add to an object that is created now. Its own UID stays, if it has one: then
-// what is built is what the cluster has, byte for byte.
+// Fields that the API server sets in an object that is created now. An existing UID stays: then the built
+// objects are those of the cluster, byte for byte.
 Json as_created(Json job, api::Time now) {
     Json& metadata = job["metadata"];
     for (const char* name : {"deletionTimestamp", "deletionGracePeriodSeconds", "managedFields"})
@@ -36,7 +36,7 @@ void show_all(const offline::DocumentServer& server, controller::Cache& cache) {
         server.show(kind.resource, kind.objects->sections());
 }
 
-// A pass that could not do its work says so there; some of it is no trouble to whoever runs passes.
+// The result of a reconcile that could not do its work; some of it is no error for the controller.
 std::optional<api::Error> trouble_of(const controller::ReconcileResult& report, const api::TrainJob& after) {
     if (report.trouble) return report.trouble;
     for (const api::Condition& condition : after.conditions) {

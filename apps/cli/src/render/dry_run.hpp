@@ -8,18 +8,18 @@
 
 namespace cli {
 
-/// What the first pass over a TrainJob does, and has to say.
+/// The writes of the first reconcile of a TrainJob, and its messages.
 struct Rendering {
     std::vector<api::Json> objects = {};  ///< as they were sent, in order
     std::vector<std::string> warnings = {};
-    /// Why the JobSet was not created; its field is a path in the TrainJob or, where the text says so, in its
+    /// Why the JobSet was not created. Its field is a path in the TrainJob or, as the text states, in its
     /// runtime.
     std::optional<api::Error> trouble = {};
     bool is_managed_by_others = false;  ///< nothing is done then
 };
 
-/// Runs the pass of production over a TrainJob that is on the server as a user would have created it just
-/// now. RelatedObjects are what else is on the server, which is a copy: the original stays as it is.
+/// Runs the production reconciler on a TrainJob, as if a user had just created it on the server. `server` is
+/// a copy with the other objects: the original stays unchanged.
 Rendering render_train_job(offline::DocumentServer server, const api::ObjectKey& train_job,
                            const runtime::Pipeline& pipeline);
 

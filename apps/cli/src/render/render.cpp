@@ -17,7 +17,7 @@ using offline::Document;
 using offline::InputObject;
 namespace resources = kube::resources;
 
-// Everything that is applied for all TrainJobs of the input, or why not.
+// The objects of all TrainJobs of the input, or the errors.
 struct Rendered {
     std::vector<Json> objects = {};
     std::string remarks = {};  // lines
@@ -31,7 +31,7 @@ struct Rendered {
 
 bool is_train_job(const InputObject& known) { return known.resource.plural == resources::train_jobs.plural; }
 
-// What the API server refuses, nobody would ever build.
+// An object that the API server refuses is never built.
 void look_at_schema(const InputObject& known, Rendered& rendered) {
     for (const std::string& field : known.unknown_fields)
         rendered.remarks += known.document->place(field) + ": warning: " + known.name() +
@@ -84,7 +84,7 @@ api::Result<Rendered> render_all(const offline::Input& input, const runtime::Pip
     return rendered;
 }
 
-// The documents of -f, with those of --diff in the place of their namesakes.
+// Returns the documents of -f, with those of --diff in place of documents with the same name.
 api::Result<offline::Input> replaced(offline::Input input, const offline::Input& others) {
     for (const InputObject& other : others.known) {
         const InputObject* same = input.find(other.resource, other.key);
@@ -100,7 +100,7 @@ std::string name_of(const Json& object) {
     return std::string(object["kind"].as_string()) + " " + to_string(api::parse_meta(object).key());
 }
 
-// It is the runtime itself, of which everybody knows that it differs.
+// The edited runtime itself differs by definition.
 bool is_snapshot(const Json& object) {
     const std::string_view name = object["metadata"]["name"].as_string();
     return object["kind"].as_string() == "ConfigMap" && name.ends_with(runtime::snapshot_name("")) &&
@@ -140,7 +140,7 @@ api::Result<net::Output> compare(const offline::Input& input, const RenderSettin
     const auto after = render_all(*changed, pipeline);
     if (!after) return after.error();
     net::Output output = {.err = before->remarks, .status = before->failed || after->failed ? 1 : 0};
-    // Most have nothing to do with the change.
+    // Most TrainJobs are not affected by the change.
     if (after->remarks != before->remarks) output.err += after->remarks;
     if (output.status == 0) output.out = differences(before->objects, after->objects);
     return output;

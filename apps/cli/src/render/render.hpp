@@ -11,14 +11,14 @@ struct RenderSettings {
     offline::InputSettings input = {};
     std::vector<std::string> other_version = {};  ///< --diff; empty: print the objects
     Format format = Format::yaml;
-    controller::BuildSettings build = {};  ///< of which only what changes the objects matters
+    controller::BuildSettings build = {};  ///< only differences caused by these files matter
 };
 
 /// `settings` must outlive the options.
 void add_options(net::Options& options, RenderSettings& settings);
 
-/// Status 1 if some TrainJob cannot be stored or built. Fails on input that cannot be read and on options
-/// that do not go together.
+/// Returns status 1 if a TrainJob cannot be stored or built. Fails on unreadable input and on options that
+/// exclude each other.
 api::Result<net::Output> render(const RenderSettings& settings);
 
 }  // namespace cli

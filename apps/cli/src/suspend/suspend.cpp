@@ -7,7 +7,8 @@ namespace {
 
 using api::Json;
 
-// As this program and not as a controller: the API server notes it in managedFields.
+// The field manager of this program, which differs from a controller's: the API server writes it into
+// managedFields.
 constexpr const char* field_manager = "kubectl-trainjob";
 
 kube::Request patch_of(const Brief& job, bool suspend) {

@@ -15,11 +15,11 @@ struct ResumeSettings : SuspendSettings {};
 void add_options(net::Options& options, SuspendSettings& settings);
 void add_options(net::Options& options, ResumeSettings& settings);
 
-/// Prints a line for each TrainJob. Status 1 if one of them was not changed and is not as it should be.
+/// Prints a line for each TrainJob. Status 1 if one of them could not be changed and is in the wrong state.
 api::Result<net::Output> suspend(const SuspendSettings& settings);
 api::Result<net::Output> resume(const ResumeSettings& settings);
 
-/// What to do with one TrainJob.
+/// The action for one TrainJob.
 struct Suspension {
     enum class Step { patch, nothing, refuse };
     Step step = Step::nothing;

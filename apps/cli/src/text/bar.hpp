@@ -4,7 +4,7 @@
 
 namespace cli {
 
-/// Which characters the terminal can show.
+/// The characters that the terminal can show.
 enum class Glyphs { ascii, unicode };
 
 /// Returns a bar of `columns` characters, of which the part between `begin` and `end` (0 to 1) is filled. A

@@ -6,13 +6,13 @@
 
 namespace cli {
 
-/// "2d 3h", "5m 10s", "0s": the two largest units.
+/// Returns "2d 3h", "5m 10s", "0s": the two largest units.
 std::string format_duration(std::chrono::seconds time);
 
-/// "2d3h", "5m10s": the same for a column of a table.
+/// Returns "2d3h", "5m10s": the same for a column of a table.
 std::string short_duration(std::chrono::seconds time);
 
-/// From then to now, never negative.
+/// Returns the time from then to now, never negative.
 std::chrono::seconds since(api::Time then, api::Time now);
 
 }  // namespace cli

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t gap = 3;
 
-// Of a row, what fits into `left` columns; 0 is without a limit.
+// Returns the part of a row that fits into `left` columns; 0: no limit.
 void append_line(std::string& out, const std::vector<Cell>& cells, const std::vector<std::size_t>& widths,
                  Colours colours, std::size_t left) {
     const bool limited = left > 0;

@@ -7,7 +7,7 @@
 
 namespace cli {
 
-/// A cell of a table. Its text comes without control characters.
+/// A cell of a table. Control characters of its text are replaced.
 struct Cell {
     std::string text = {};
     Tone tone = Tone::plain;

@@ -29,7 +29,7 @@ bool has_utf8(const ReadVariable& variable) {
     return false;
 }
 
-// A colour takes no column.
+// A colour uses no column.
 std::string cut_line(std::string_view line, std::size_t columns) {
     std::string out;
     std::size_t left = columns;

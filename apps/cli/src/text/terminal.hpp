@@ -9,29 +9,30 @@
 
 namespace cli {
 
-/// What standard output can show.
+/// The properties of standard output.
 struct Terminal {
     bool is_terminal = false;
     Colours colours = Colours::no;  ///< on a terminal, unless $NO_COLOR is set or $TERM is dumb
     Glyphs glyphs = Glyphs::ascii;  ///< unicode in a locale with UTF-8
-    std::size_t columns = 0;        ///< 0: not limited
-    std::size_t lines = 0;          ///< 0: not limited
+    std::size_t columns = 0;        ///< 0: no limit
+    std::size_t lines = 0;          ///< 0: no limit
 };
 
 using ReadVariable = std::function<std::string(const char* name)>;
 
-/// Returns what a terminal of this size can show by these variables of the environment; `is_terminal` false:
-/// a pipe or a file. $COLUMNS and $LINES count where the terminal says 0.
+/// Returns the properties of a terminal of this size with these environment variables; `is_terminal` false: a
+/// pipe or a file. $COLUMNS and $LINES count if the size is 0.
 Terminal terminal_of(bool is_terminal, std::size_t columns, std::size_t lines, const ReadVariable& variable);
 
-/// The same for standard output now.
+/// Returns the properties of the present standard output.
 Terminal terminal();
 
-/// Returns the bytes that replace what a terminal shows by `text`, without an empty screen in between. What
-/// does not fit on it is left out.
+/// Returns the bytes that replace the content of a terminal by `text`, without an empty screen in between.
+/// Omits what does not fit.
 std::string frame(const std::string& text, const Terminal& terminal);
 
-/// Writes to standard output at once. Returns false if that fails, as when the reader of a pipe has gone.
+/// Writes to standard output at once. Returns false if that fails, for example because the reader of a pipe
+/// has ended.
 bool print(std::string_view text);
 
 }  // namespace cli

@@ -5,8 +5,8 @@
 
 namespace cli {
 
-/// Returns how many columns a terminal needs for a UTF-8 text without control characters: two for wide
-/// characters (East Asian Width W and F), none for combining ones. A byte that is no UTF-8 takes one.
+/// Returns how many columns of a terminal a UTF-8 text without control characters takes: two for wide
+/// characters (East Asian Width W and F), none for combining ones, one for an invalid byte.
 std::size_t width_of(std::string_view text);
 
 /// Returns the beginning of the text that fits into that many columns; if something is cut off, its last

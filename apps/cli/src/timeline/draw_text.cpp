@@ -35,7 +35,7 @@ public:
             text_ += std::string(name_columns_ + length_columns + 3, ' ') +
                      painted("^ " + harmless(span.note), span.tone, terminal_.colours) + "\n";
     }
-    // Of a Pod, from its creation to where it is.
+    // For a Pod, from its creation to its present stage.
     void node(const NodeRow& row) {
         if (row.spans.empty()) return line(row.name, "", "");
         const Span& last = row.spans.back();

@@ -32,7 +32,7 @@ Moment time_of_event(const Json& event) {
     return std::nullopt;
 }
 
-// When one Pod reached what; empty: not yet, or it is not known.
+// The times at which one Pod reached its stages; empty: not yet, or unknown.
 struct PodTimes {
     const Json* pod = nullptr;
     Moment created = {};
@@ -69,7 +69,7 @@ PodTimes times_of(const Json& pod, const std::map<std::string_view, api::Time>& 
     return times;
 }
 
-// By Pod, when its last image was there.
+// For each Pod, when its last image was pulled.
 std::map<std::string_view, api::Time> pulls_of(const std::vector<Json>& events) {
     std::map<std::string_view, api::Time> pulls;
     for (const Json& event : events) {
@@ -81,7 +81,7 @@ std::map<std::string_view, api::Time> pulls_of(const std::vector<Json>& events) 
     return pulls;
 }
 
-// When the last of them got there; empty if one has not.
+// The time of the last one; empty if one is missing.
 Moment last_of(const std::vector<PodTimes>& pods, Moment PodTimes::*which) {
     Moment last;
     for (const PodTimes& pod : pods) {
@@ -99,12 +99,12 @@ Moment first_start(const std::vector<Json>& jobs) {
     return first;
 }
 
-// Puts stages one behind the other.
+// Adds stages one after the other.
 class Stages {
 public:
     Stages(Timeline& timeline, api::Time begin) : timeline_(timeline), at_(begin) {}
 
-    /// The stage ends at `end`; without one it goes on. Returns false if it goes on.
+    /// The stage ends at `end`; without one it is open. Returns false if it is open.
     bool add(std::string name, Moment end, Tone tone = Tone::held) {
         Span span = {.name = std::move(name), .begin = at_, .tone = tone, .goes_on = !end};
         span.end = std::clamp(end.value_or(timeline_.end), at_, timeline_.end);
@@ -123,7 +123,7 @@ struct Suspended {
     Moment end = {};
 };
 
-// The latest time that it was suspended: conditions keep no more.
+// Only the latest suspension: conditions have no earlier ones.
 std::optional<Suspended> suspension_of(const api::TrainJob& job, const std::vector<Json>& events) {
     const api::Condition* condition = api::find_condition(job.conditions, api::condition::suspended);
     if (!condition) return std::nullopt;
@@ -143,7 +143,7 @@ bool was_restarted(const TimelineObjects& seen) {
                        [](const Json& job) { return job["status"]["failed"].int_or(0) > 0; });
 }
 
-// What keeps a Pod from going on, for the stage that does.
+// The reason why a Pod does not leave the stage.
 std::string first_problem(const std::vector<PodTimes>& pods, api::Time now) {
     for (const PodTimes& each : pods)
         if (std::string problem = problem_of(*each.pod, now); !problem.empty()) return problem;

@@ -9,7 +9,7 @@
 
 namespace cli {
 
-/// What a timeline is made from: objects as the API server has them. What could not be read is null or empty.
+/// The objects of a timeline, as the API server has them. Unreadable ones are null or empty.
 struct TimelineObjects {
     api::Json job = {};
     api::Json job_set = {};  ///< the TrainJob's own
@@ -24,8 +24,8 @@ struct Span {
     api::Time begin = {};
     api::Time end = {};
     Tone tone = Tone::plain;  ///< good: it runs; held: it waits; bad: it failed
-    bool goes_on = false;     ///< it has no end yet; `end` is now
-    std::string note = {};    ///< how much time was lost, and why
+    bool goes_on = false;     ///< it is open; `end` is now
+    std::string note = {};    ///< lost time, and why
 };
 
 struct NodeRow {
@@ -36,15 +36,15 @@ struct NodeRow {
 struct Timeline {
     std::string title = {};
     api::Time begin = {};
-    api::Time end = {};               ///< now, while it goes on
+    api::Time end = {};               ///< now, while it is open
     std::vector<Span> stages = {};    ///< one after the other
-    std::vector<NodeRow> nodes = {};  ///< the Pods that are there
+    std::vector<NodeRow> nodes = {};  ///< the existing Pods
     std::vector<std::string> notes = {};
 };
 
-/// Returns what happened when. The stages are suspended or queued, creation, scheduling, image pulls, start,
-/// running; a stage ends when the last Pod has left it. A stage before running that takes a minute and a
-/// tenth of all the time is marked as lost.
+/// Returns the times of a TrainJob. The stages are suspended or queued, creation, scheduling, image pulls,
+/// start, running; a stage ends when the last Pod has left it. A stage before running is marked as lost time
+/// if it takes a minute and a tenth of the whole time.
 Timeline timeline_of(const TimelineObjects& seen, api::Time now);
 
 }  // namespace cli

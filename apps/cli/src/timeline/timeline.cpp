@@ -17,7 +17,7 @@ namespace {
 using api::Json;
 namespace resources = kube::resources;
 
-// Takes over the list, or notes why it is missing.
+// Takes the list, or notes why it is missing.
 void take(api::Result<std::vector<Json>> list, const char* what, std::vector<Json>& target, Timeline& notes) {
     if (list)
         std::move(list->begin(), list->end(), std::back_inserter(target));

@@ -4,7 +4,7 @@
 #include "cluster/cluster.hpp"
 #include "net/process/run_main.hpp"
 
-/// `kubectl trainjob timeline`: what happened to a TrainJob when, and where time was lost.
+/// `kubectl trainjob timeline`: the stages of a TrainJob, and lost time.
 namespace cli {
 
 struct TimelineSettings {

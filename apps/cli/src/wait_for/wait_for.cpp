@@ -18,7 +18,7 @@ std::string line_of(const Brief& job, api::Time now) {
     return line + "\n";
 }
 
-// Those of `selection`; of keys, those that exist.
+// Reads the TrainJobs of `selection`; of keys, those that exist.
 kube::Async<std::vector<Brief>> read_existing(Session& session, const Selection& selection) {
     const Runtimes none;
     if (selection.keys.empty()) co_return co_await read_jobs(session.server, selection, none);
@@ -67,7 +67,7 @@ public:
     }
 
 private:
-    // Another TrainJob of the same name is not the one that was waited for.
+    // A later TrainJob of the same name is not the one to wait for.
     kube::Async<> take(std::vector<Brief> jobs) {
         std::vector<std::string> notes;
         if (settings_.goal == Goal::running)

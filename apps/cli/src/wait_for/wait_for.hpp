@@ -14,18 +14,18 @@ struct WaitSettings {
     ClusterSettings cluster = {};
     Targets targets = {};
     Goal goal = Goal::complete;
-    std::chrono::milliseconds timeout{0};  ///< 0: without a limit
+    std::chrono::milliseconds timeout{0};  ///< 0: no limit
     std::chrono::milliseconds interval{1'000};
 };
 
 /// `settings` must outlive the options.
 void add_options(net::Options& options, WaitSettings& settings);
 
-/// Prints a line for each TrainJob as soon as its outcome is certain. The status is the largest Outcome of
-/// all; 1 if they cannot be read.
+/// Prints a line for each TrainJob as soon as its outcome is certain. The status is the highest Outcome; 1 if
+/// they cannot be read.
 api::Result<net::Output> wait_for(const WaitSettings& settings);
 
-/// Returns what has become of the wait for one TrainJob.
+/// Returns the outcome of the wait for one TrainJob.
 Outcome outcome_of(Goal goal, const Brief& job);
 
 }  // namespace cli
