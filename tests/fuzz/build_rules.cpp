@@ -61,7 +61,7 @@ std::string check_object(const api::TrainJob& job, const Json& object) {
         metadata["namespace"].as_string() != job.meta.ns)
         return "an object without kind, name or namespace: " + to_json(object);
     if (metadata["ownerReferences"] != Json::array({api::controller_reference(job.meta)}))
-        return "an object that nobody collects: " + to_json(object);
+        return "an object without an owner, which is never deleted: " + to_json(object);
     if (has_null(object)) return "an object with a null: " + to_json(object);
     return {};
 }
