@@ -47,8 +47,8 @@ std::optional<RuntimeTextPtr> RuntimeInformer::take_namespaced(api::Json& object
     const std::size_t released = former ? former->index->bytes() : 0;
     const auto at = taken_.find(key.ns);
     const std::size_t of_namespace = at == taken_.end() ? 0 : at->second;
-    if (taken_by_all_ - released + text->bytes() <= room_.of_all &&
-        of_namespace - released + text->bytes() <= room_.of_namespace)
+    if (taken_by_all_ - released + text->bytes() <= bounds_.of_all &&
+        of_namespace - released + text->bytes() <= bounds_.of_namespace)
         return text;
     on_no_room_(key);
     return std::nullopt;

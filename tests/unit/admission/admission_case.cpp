@@ -58,7 +58,7 @@ std::string plural_of(const std::string& kind) {
 }
 
 // Returns the path in the form of the API server.
-void store(test::Desk& desk, const Json& object) {
+void store(test::Fixture& fixture, const Json& object) {
     const std::string api_version(object["apiVersion"].as_string());
     const auto slash = api_version.find('/');
     const std::string group = slash == api_version.npos ? "" : api_version.substr(0, slash);
@@ -68,7 +68,7 @@ void store(test::Desk& desk, const Json& object) {
                                      .version = version,
                                      .plural = plural,
                                      .namespaced = object["metadata"].contains("namespace")};
-    desk.store(resource, object);
+    fixture.store(resource, object);
 }
 
 // Removes repeated errors.
@@ -117,12 +117,13 @@ const std::vector<AdmissionCase>& all_admission_cases() {
 }
 
 Json answer_to(const AdmissionCase& c) {
-    test::Desk desk;
+    test::Fixture fixture;
     // The present time of the cases is ten hours after the clock's start.
-    desk.clock.freeze_for(std::chrono::hours(10));
-    for (const Json& object : c.existing) store(desk, object);
+    fixture.clock.freeze_for(std::chrono::hours(10));
+    for (const Json& object : c.existing) store(fixture, object);
     const auto ask = [&](const std::string& path, const Json& object) {
-        const test::Reply reply = desk.ask(test::post(path, test::review(c.operation, object, c.old_object)));
+        const test::Reply reply =
+            fixture.ask(test::post(path, test::review(c.operation, object, c.old_object)));
         if (reply.http.status != 200) throw std::runtime_error("no verdict: " + reply.http.body);
         return reply.response;
     };

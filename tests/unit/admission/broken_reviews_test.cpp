@@ -7,7 +7,7 @@
 #include "support/printers.hpp"
 
 using api::Json;
-using test::Desk;
+using test::Fixture;
 using test::review;
 
 namespace {
@@ -75,16 +75,16 @@ TEST_CASE("a damaged review is allowed only if its remaining content is valid", 
     };
     for (const Case& c : cases) {
         DYNAMIC_SECTION(c.name) {
-            Desk desk;
-            desk.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
+            Fixture fixture;
+            fixture.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
             const net::HttpRequest whole = test::post(c.path, c.review);
-            REQUIRE_FALSE(desk.ask(whole).allowed());
+            REQUIRE_FALSE(fixture.ask(whole).allowed());
             std::mt19937 random(25);
             std::size_t verdicts = 0;
             for (int i = 0; i < 3000; ++i) {
                 net::HttpRequest request = whole;
                 request.body = damaged(whole.body, random);
-                const test::Reply reply = desk.ask(request);
+                const test::Reply reply = fixture.ask(request);
                 if (reply.http.status == 200) ++verdicts;
                 INFO(request.body);
                 if (reply.allowed()) REQUIRE(may_be_allowed(request.body));
@@ -96,12 +96,12 @@ TEST_CASE("a damaged review is allowed only if its remaining content is valid", 
 }
 
 TEST_CASE("a review with a missing part is never allowed", "[review]") {
-    Desk desk;
+    Fixture fixture;
     const net::HttpRequest whole = test::post(test::cluster_runtime_path, two_replicas());
     for (std::size_t size = 0; size < whole.body.size(); ++size) {
         net::HttpRequest request = whole;
         request.body.resize(size);
-        CHECK(desk.ask(request).http.status == 400);
+        CHECK(fixture.ask(request).http.status == 400);
     }
 }
 
@@ -109,13 +109,13 @@ TEST_CASE("an object of any other type is never allowed", "[review]") {
     for (const char* member : {"object", "oldObject"})
         for (const Json& value :
              {Json(), Json(true), Json(1), Json(1.5), Json("x"), Json::array({1}), Json::object()}) {
-            Desk desk;
-            desk.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
+            Fixture fixture;
+            fixture.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
             Json changed = review("UPDATE", test::train_job(), test::train_job());
             changed["request"][member] = value;
             INFO(member << " " << value);
             for (const std::string& path : {test::train_job_path, test::mutate_path}) {
-                const test::Reply reply = desk.ask(test::post(path, changed));
+                const test::Reply reply = fixture.ask(test::post(path, changed));
                 CHECK_FALSE(reply.allowed());
                 CHECK(reply.denial_code() == 400);
             }

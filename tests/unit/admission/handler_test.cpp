@@ -10,7 +10,7 @@
 #include "support/printers.hpp"
 
 using api::Json;
-using test::Desk;
+using test::Fixture;
 using test::post;
 using test::Reply;
 using test::review;
@@ -73,12 +73,12 @@ TEST_CASE("a body that is no review gets an HTTP error and no verdict", "[review
     };
     for (const Case& c : cases) {
         DYNAMIC_SECTION(c.name) {
-            Desk desk;
+            Fixture fixture;
             net::HttpRequest request = valid_request();
             c.change(request);
             const bool is_dear = request.body.size() > 64 * 1024;
             bool at_once = false;
-            const Reply reply = desk.ask(std::move(request), at_once);
+            const Reply reply = fixture.ask(std::move(request), at_once);
             CHECK(at_once == !is_dear);
             CHECK(reply.http.status == c.want);
             CHECK(reply.http.body.size() > 1);
@@ -88,8 +88,8 @@ TEST_CASE("a body that is no review gets an HTTP error and no verdict", "[review
             CHECK_FALSE(reply.http.close);
             CHECK(net::header(reply.http.headers, "Allow") == (c.want == 405 ? "POST" : ""));
             CHECK(net::header(reply.http.headers, "Retry-After").empty());
-            CHECK_THAT(desk.metrics_text(), Catch::Contains(c.counted_as));
-            CHECK(desk.server.requests.empty());
+            CHECK_THAT(fixture.metrics_text(), Catch::Contains(c.counted_as));
+            CHECK(fixture.server.requests.empty());
         }
     }
 }
@@ -98,11 +98,11 @@ TEST_CASE("media types may have parameters and any case", "[review]") {
     for (const char* type : {"application/json", "application/json; charset=utf-8", "Application/JSON",
                              "application/json ;charset=utf-8"}) {
         DYNAMIC_SECTION(type) {
-            Desk desk;
+            Fixture fixture;
             net::HttpRequest request =
                 post(test::cluster_runtime_path, review("CREATE", test::cluster_runtime()));
             request.headers[0].second = type;
-            CHECK(desk.ask(request).http.status == 200);
+            CHECK(fixture.ask(request).http.status == 200);
         }
     }
 }
@@ -139,29 +139,29 @@ TEST_CASE("an inconsistent request is denied as bad", "[review]") {
     };
     for (const Case& c : cases) {
         DYNAMIC_SECTION(c.name) {
-            Desk desk;
+            Fixture fixture;
             Json body = review("CREATE", test::train_job());
             c.change(body["request"]);
-            const Reply reply = desk.ask(post(c.path ? c.path : test::train_job_path, body));
+            const Reply reply = fixture.ask(post(c.path ? c.path : test::train_job_path, body));
             REQUIRE(reply.http.status == 200);
             CHECK(reply.response["uid"].as_string() == "review-1");
             CHECK_FALSE(reply.allowed());
             CHECK(reply.denial_code() == 400);
             CHECK(reply.response["status"]["reason"].as_string() == "BadRequest");
             CHECK_THAT(reply.message(), Catch::Contains(c.text));
-            CHECK_THAT(desk.metrics_text(), Catch::Contains(R"(verdict="denied")"));
-            CHECK(desk.server.requests.empty());
+            CHECK_THAT(fixture.metrics_text(), Catch::Contains(R"(verdict="denied")"));
+            CHECK(fixture.server.requests.empty());
         }
     }
 }
 
 TEST_CASE("objects outside of --namespaces are denied with the remedy", "[review]") {
-    Desk desk({}, kube::Namespaces({"a", "b"}));
-    desk.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
+    Fixture fixture({}, kube::Namespaces({"a", "b"}));
+    fixture.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
     const auto ask = [&](const std::string& path, Json object, const std::string& ns, const char* operation) {
         if (!ns.empty()) object["metadata"]["namespace"] = ns;
         const Json old = operation == std::string("CREATE") ? Json() : object;
-        return desk.ask(
+        return fixture.ask(
             post(path, review(operation, operation == std::string("DELETE") ? Json() : object, old)));
     };
     const auto train_job = test::train_job();
@@ -174,7 +174,7 @@ TEST_CASE("objects outside of --namespaces are denied with the remedy", "[review
     CHECK(ask(test::cluster_runtime_path, test::cluster_runtime(), "", "CREATE").allowed());
     CHECK(ask(test::train_job_path, train_job, "c", "DELETE").allowed());
 
-    desk.server.requests.clear();
+    fixture.server.requests.clear();
     const std::pair<const std::string&, const Json&> writes[] = {
         {test::train_job_path, train_job}, {test::mutate_path, train_job}, {test::runtime_path, runtime}};
     for (const auto& [path, object] : writes)
@@ -185,7 +185,7 @@ TEST_CASE("objects outside of --namespaces are denied with the remedy", "[review
                        Catch::StartsWith("this webhook watches a, b and cannot read in \"c\": ") &&
                            Catch::Contains("--namespaces") && Catch::Contains("namespaceSelector"));
         }
-    CHECK(desk.server.requests.empty());
+    CHECK(fixture.server.requests.empty());
 }
 
 TEST_CASE("objects that the webhook does not validate are allowed", "[review]") {
@@ -205,37 +205,37 @@ TEST_CASE("objects that the webhook does not validate are allowed", "[review]") 
     };
     for (const Case& c : cases) {
         DYNAMIC_SECTION(c.name) {
-            Desk desk;
+            Fixture fixture;
             Json body = review("CREATE", test::train_job());  // its runtime does not exist
             c.change(body["request"]);
-            const Reply reply = desk.ask(post(test::train_job_path, body));
+            const Reply reply = fixture.ask(post(test::train_job_path, body));
             CHECK(reply.allowed());
             CHECK(reply.response["status"].is_null());
-            CHECK(desk.server.requests.empty());
+            CHECK(fixture.server.requests.empty());
         }
     }
 }
 
 TEST_CASE("a TrainJob is reviewed at once if its runtime is in the cache", "[review]") {
-    Desk desk;
-    desk.runtimes.set({"", "plain"}, admission::make_runtime_text(test::cluster_runtime()));
+    Fixture fixture;
+    fixture.runtimes.set({"", "plain"}, admission::make_runtime_text(test::cluster_runtime()));
     bool at_once = false;
-    const Reply reply = desk.ask(valid_request(), at_once);
+    const Reply reply = fixture.ask(valid_request(), at_once);
     CHECK(at_once);
     CHECK(reply.http.body == R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview",)"
                              R"("response":{"uid":"review-1","allowed":true}})");
     CHECK(net::header(reply.http.headers, "Content-Type") == "application/json");
-    CHECK(desk.server.requests.empty());
-    CHECK_THAT(desk.metrics_text(),
+    CHECK(fixture.server.requests.empty());
+    CHECK_THAT(fixture.metrics_text(),
                Catch::Contains(R"(code="200",path=")" + test::train_job_path + R"(",verdict="allowed"} 1)"));
 }
 
 TEST_CASE("an expensive review waits in line, a small one is answered at once", "[review]") {
-    Desk desk;
+    Fixture fixture;
     Json large = test::cluster_runtime("large");
     large["spec"]["x"] = Json(Json::Array(20'000, Json("")));
-    desk.runtimes.set({"", "large"}, admission::make_runtime_text(large));
-    desk.runtimes.set({"", "plain"}, admission::make_runtime_text(test::cluster_runtime()));
+    fixture.runtimes.set({"", "large"}, admission::make_runtime_text(large));
+    fixture.runtimes.set({"", "plain"}, admission::make_runtime_text(test::cluster_runtime()));
     Json of_large = test::train_job();
     of_large["spec"]["runtimeRef"]["name"] = "large";
     const auto by_runtime = post(test::train_job_path, review("CREATE", of_large));
@@ -244,29 +244,29 @@ TEST_CASE("an expensive review waits in line, a small one is answered at once", 
 
     bool at_once = true;
     for (const net::HttpRequest& dear : {by_runtime, by_bytes}) {
-        CHECK(desk.ask(dear, at_once).allowed());
+        CHECK(fixture.ask(dear, at_once).allowed());
         CHECK_FALSE(at_once);
     }
     std::optional<net::Turns::Turn> taken;
-    const auto take = [](Desk& from, std::optional<net::Turns::Turn>& into) -> net::Task<> {
+    const auto take = [](Fixture& from, std::optional<net::Turns::Turn>& into) -> net::Task<> {
         auto turn = co_await from.turns.expensive.next();
         into.emplace(std::move(turn));
     };
-    boost::asio::co_spawn(desk.context, take(desk, taken), boost::asio::detached);
-    desk.clock.run();
+    boost::asio::co_spawn(fixture.context, take(fixture, taken), boost::asio::detached);
+    fixture.clock.run();
     REQUIRE(taken);
-    CHECK(desk.ask(valid_request(), at_once).allowed());
+    CHECK(fixture.ask(valid_request(), at_once).allowed());
     CHECK(at_once);
     // A verdict after the request's timeout is of no use.
     auto late = by_runtime;
-    auto answer = desk.handler(late);
+    auto answer = fixture.handler(late);
     net::HttpResponse response;
-    boost::asio::co_spawn(desk.context, std::move(std::get<net::Task<net::HttpResponse>>(answer)),
+    boost::asio::co_spawn(fixture.context, std::move(std::get<net::Task<net::HttpResponse>>(answer)),
                           [&](std::exception_ptr, net::HttpResponse given) { response = std::move(given); });
-    desk.clock.run_for(60s);
+    fixture.clock.run_for(60s);
     CHECK(response.body.empty());
     taken.reset();
-    desk.clock.run();
+    fixture.clock.run();
     CHECK(response.status == 503);
     CHECK(response.body == "too many large reviews at a time, try again\n");
 }
@@ -278,9 +278,9 @@ TEST_CASE("values reserved for a feature are refused while its gate is on", "[re
     for (const bool on : {false, true}) {
         runtime::Features features;
         if (on) features.status_server.emplace();
-        Desk desk(features);
-        desk.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
-        const Reply reply = desk.ask(post(test::train_job_path, review("CREATE", job)));
+        Fixture fixture(features);
+        fixture.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
+        const Reply reply = fixture.ask(post(test::train_job_path, review("CREATE", job)));
         CHECK(reply.allowed() != on);
         const std::vector<std::string> causes = reply.causes();
         CHECK(causes ==
@@ -289,25 +289,25 @@ TEST_CASE("values reserved for a feature are refused while its gate is on", "[re
 }
 
 TEST_CASE("a runtime that is not in the cache is read from the API server", "[review]") {
-    Desk desk;
-    desk.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
+    Fixture fixture;
+    fixture.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
     bool at_once = true;
-    CHECK(desk.ask(valid_request(), at_once).allowed());
+    CHECK(fixture.ask(valid_request(), at_once).allowed());
     CHECK_FALSE(at_once);
-    CHECK(desk.server.requests.size() == 1);
+    CHECK(fixture.server.requests.size() == 1);
 }
 
 TEST_CASE("a TrainJob is denied if its runtime does not exist", "[review]") {
-    Desk desk;
-    const Reply reply = desk.ask(valid_request());
+    Fixture fixture;
+    const Reply reply = fixture.ask(valid_request());
     CHECK(reply.denial_code() == 422);
     CHECK(reply.causes() == std::vector<std::string>{"spec.runtimeRef: Invalid value"});
     CHECK_THAT(reply.message(), Catch::StartsWith("TrainJob.trainer.kubeflow.org \"job\" is invalid: "));
-    CHECK_THAT(desk.metrics_text(),
+    CHECK_THAT(fixture.metrics_text(),
                Catch::Contains(R"(signalbox_admission_causes_total{path=")" + test::train_job_path +
                                R"(",reason="FieldValueInvalid"} 1)"));
-    CAPTURE(desk.log_text);
-    CHECK(desk.log_text.empty());
+    CAPTURE(fixture.log_text);
+    CHECK(fixture.log_text.empty());
 }
 
 TEST_CASE("while lookups fail there is no verdict, and the log has the failure once", "[review]") {
@@ -322,11 +322,13 @@ TEST_CASE("while lookups fail there is no verdict, and the log has the failure o
     };
     for (const Case& c : cases) {
         DYNAMIC_SECTION(c.name) {
-            Desk desk;
-            const auto works = desk.server.answer;
-            desk.server.answer = [&](const kube::Request&) -> api::Result<kube::Response> { return c.error; };
+            Fixture fixture;
+            const auto works = fixture.server.answer;
+            fixture.server.answer = [&](const kube::Request&) -> api::Result<kube::Response> {
+                return c.error;
+            };
             for (int i = 0; i < 3; ++i) {
-                const Reply reply = desk.ask(valid_request());
+                const Reply reply = fixture.ask(valid_request());
                 CHECK_FALSE(reply.allowed());
                 CHECK(reply.denial_code() == 503);
                 CHECK(reply.response["status"]["reason"].as_string() == "ServiceUnavailable");
@@ -335,30 +337,30 @@ TEST_CASE("while lookups fail there is no verdict, and the log has the failure o
                       "what this is judged by could not be read from the API server: try again; if that does "
                       "not help, the log of signalbox-webhook says why");
             }
-            CHECK_THAT(desk.log_text, Catch::Contains("clustertrainingruntimes") &&
-                                          Catch::Contains("plain") && Catch::Contains(c.error.message));
-            desk.server.answer = works;
-            desk.clock.run_for(1min);
-            CHECK(desk.ask(valid_request()).denial_code() == 422);
-            CHECK(std::count(desk.log_text.begin(), desk.log_text.end(), '\n') == 2);
+            CHECK_THAT(fixture.log_text, Catch::Contains("clustertrainingruntimes") &&
+                                             Catch::Contains("plain") && Catch::Contains(c.error.message));
+            fixture.server.answer = works;
+            fixture.clock.run_for(1min);
+            CHECK(fixture.ask(valid_request()).denial_code() == 422);
+            CHECK(std::count(fixture.log_text.begin(), fixture.log_text.end(), '\n') == 2);
         }
     }
 }
 
 TEST_CASE("lookups that fail and succeed in turn are logged once a minute", "[review]") {
-    Desk desk;
-    desk.patience = 0s;
-    const auto works = desk.server.answer;
+    Fixture fixture;
+    fixture.patience = 0s;
+    const auto works = fixture.server.answer;
     for (int i = 0; i < 600; ++i) {
-        desk.server.answer = works;
+        fixture.server.answer = works;
         if (i % 2 == 0)
-            desk.server.answer = [](const kube::Request&) -> api::Result<kube::Response> {
+            fixture.server.answer = [](const kube::Request&) -> api::Result<kube::Response> {
                 return refusal(500, api::Errc::internal, "etcd is gone");
             };
-        CHECK(desk.ask(valid_request()).denial_code() == (i % 2 == 0 ? 503 : 422));
-        desk.clock.run_for(500ms);
+        CHECK(fixture.ask(valid_request()).denial_code() == (i % 2 == 0 ? 503 : 422));
+        fixture.clock.run_for(500ms);
     }
-    const auto lines = std::ranges::count(desk.log_text, '\n');
+    const auto lines = std::ranges::count(fixture.log_text, '\n');
     CHECK(lines >= 2);
     CHECK(lines <= 6);
 }
@@ -380,15 +382,15 @@ TEST_CASE("a lookup that takes too long ends within its time limit", "[review]")
     };
     for (const Case& c : cases) {
         DYNAMIC_SECTION(c.delay.count() << " ms with \"" << c.query << "\"") {
-            Desk desk;
-            desk.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
-            desk.server.delay = c.delay;
+            Fixture fixture;
+            fixture.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
+            fixture.server.delay = c.delay;
             net::HttpRequest request = valid_request();
             request.target = test::train_job_path + c.query;
-            const Reply reply = desk.ask(std::move(request));
+            const Reply reply = fixture.ask(std::move(request));
             CHECK(reply.denial_code() == c.want);
             CHECK(reply.allowed() == (c.want == 0));
-            CHECK(desk.clock.sleepers() == 0);
+            CHECK(fixture.clock.sleepers() == 0);
         }
     }
 }
@@ -420,30 +422,30 @@ TEST_CASE("the time limit is that of the query", "[review]") {
 }
 
 TEST_CASE("the mutating path answers with a patch, or with none", "[review]") {
-    Desk desk;
+    Fixture fixture;
     Json job = test::train_job();
-    CHECK(desk.ask(post(test::mutate_path, review("CREATE", job))).response ==
+    CHECK(fixture.ask(post(test::mutate_path, review("CREATE", job))).response ==
           Json::object({{"uid", "review-1"}, {"allowed", true}}));
 
     job["spec"]["runtimePatches"] = Json::array({Json::object({{"manager", "acme.io/team"}})});
-    const Reply reply = desk.ask(post(test::mutate_path, review("CREATE", job)));
+    const Reply reply = fixture.ask(post(test::mutate_path, review("CREATE", job)));
     CHECK(reply.allowed());
     CHECK(reply.response["patchType"].as_string() == "JSONPatch");
     CHECK(api::from_base64(reply.response["patch"].as_string()).value() ==
           R"([{"op":"add","path":"/spec/runtimePatches/0/time","value":"2026-01-15T00:00:00Z"}])");
 
     job["spec"]["runtimePatches"] = "foo";
-    CHECK(desk.ask(post(test::mutate_path, review("CREATE", job))).response ==
+    CHECK(fixture.ask(post(test::mutate_path, review("CREATE", job))).response ==
           Json::object({{"uid", "review-1"}, {"allowed", true}}));
-    CHECK(desk.server.requests.empty());
+    CHECK(fixture.server.requests.empty());
 }
 
 TEST_CASE("runtimes are validated on their own", "[review]") {
-    Desk desk;
+    Fixture fixture;
     Json runtime = test::namespaced_runtime();
-    CHECK(desk.ask(post(test::runtime_path, review("CREATE", runtime))).allowed());
+    CHECK(fixture.ask(post(test::runtime_path, review("CREATE", runtime))).allowed());
     runtime["spec"]["template"]["spec"]["replicatedJobs"].items()[0]["replicas"] = 2;
-    const Reply reply = desk.ask(post(test::runtime_path, review("CREATE", runtime)));
+    const Reply reply = fixture.ask(post(test::runtime_path, review("CREATE", runtime)));
     CHECK(reply.denial_code() == 422);
     CHECK(reply.causes() ==
           std::vector<std::string>{"spec.template.spec.replicatedJobs[0].replicas: Invalid value"});
@@ -455,13 +457,14 @@ TEST_CASE("an object of any shape gets an answer", "[review]") {
                              "{\"runtimeRef\":{\"name\":\"plain\"},\"trainer\":[],\"initializer\":7}",
                              "{\"runtimeRef\":{\"name\":\"plain\"},\"runtimePatches\":[1,null,{}]}"}) {
         DYNAMIC_SECTION(spec) {
-            Desk desk;
-            desk.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
+            Fixture fixture;
+            fixture.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
             Json job = test::train_job();
             job["spec"] = *api::parse_json(spec);
             for (const std::string& path : {test::mutate_path, test::train_job_path}) {
-                CHECK(desk.ask(post(path, review("CREATE", job))).response["uid"].as_string() == "review-1");
-                CHECK(desk.ask(post(path, review("UPDATE", job, test::train_job())))
+                CHECK(fixture.ask(post(path, review("CREATE", job))).response["uid"].as_string() ==
+                      "review-1");
+                CHECK(fixture.ask(post(path, review("UPDATE", job, test::train_job())))
                           .response["uid"]
                           .as_string() == "review-1");
             }
@@ -470,25 +473,25 @@ TEST_CASE("an object of any shape gets an answer", "[review]") {
 }
 
 TEST_CASE("an exception of a lookup is counted and goes to the server", "[review]") {
-    Desk desk;
-    desk.server.answer = [](const kube::Request&) -> api::Result<kube::Response> {
+    Fixture fixture;
+    fixture.server.answer = [](const kube::Request&) -> api::Result<kube::Response> {
         throw std::runtime_error("a bug");
     };
-    CHECK_THROWS_WITH(desk.ask(valid_request()), Catch::Contains("a bug"));
-    CHECK_THAT(desk.metrics_text(),
+    CHECK_THROWS_WITH(fixture.ask(valid_request()), Catch::Contains("a bug"));
+    CHECK_THAT(fixture.metrics_text(),
                Catch::Contains(R"(code="500",path=")" + test::train_job_path + R"(",verdict="none"} 1)"));
 }
 
 TEST_CASE("at level debug every review is a log line with the TrainJob and its UID", "[review]") {
-    Desk desk;
-    desk.log = net::Log(net::LogLevel::debug, net::LogFormat::text,
-                        [&](std::string_view line) { desk.log_text += line; });
-    desk.ask(valid_request());
-    CHECK_THAT(desk.log_text, Catch::Contains("reviewed") && Catch::Contains("operation=CREATE") &&
-                                  Catch::Contains("trainjob=ns/job  uid=job-uid  review=review-1") &&
-                                  Catch::Contains("allowed=false"));
-    desk.log_text.clear();
-    desk.ask(post(test::train_job_path, review("DELETE", Json(), test::train_job())));
-    CHECK_THAT(desk.log_text, Catch::Contains("operation=DELETE") && Catch::Contains("uid=job-uid") &&
-                                  Catch::Contains("allowed=true"));
+    Fixture fixture;
+    fixture.log = net::Log(net::LogLevel::debug, net::LogFormat::text,
+                           [&](std::string_view line) { fixture.log_text += line; });
+    fixture.ask(valid_request());
+    CHECK_THAT(fixture.log_text, Catch::Contains("reviewed") && Catch::Contains("operation=CREATE") &&
+                                     Catch::Contains("trainjob=ns/job  uid=job-uid  review=review-1") &&
+                                     Catch::Contains("allowed=false"));
+    fixture.log_text.clear();
+    fixture.ask(post(test::train_job_path, review("DELETE", Json(), test::train_job())));
+    CHECK_THAT(fixture.log_text, Catch::Contains("operation=DELETE") && Catch::Contains("uid=job-uid") &&
+                                     Catch::Contains("allowed=true"));
 }

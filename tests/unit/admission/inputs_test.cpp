@@ -8,7 +8,7 @@
 #include "support/printers.hpp"
 
 using api::Json;
-using test::Desk;
+using test::Fixture;
 using test::post;
 using test::Reply;
 using test::review;
@@ -16,9 +16,9 @@ using test::review;
 namespace {
 
 // Returns the targets of the requests, without the API's prefix.
-std::vector<std::string> asked(const Desk& desk) {
+std::vector<std::string> asked(const Fixture& fixture) {
     std::vector<std::string> targets;
-    for (const kube::Request& request : desk.server.requests) {
+    for (const kube::Request& request : fixture.server.requests) {
         CHECK(request.method == "GET");
         const auto start = request.target.find("/v1");
         targets.push_back(request.target.substr(request.target.find('/', start + 1)));
@@ -53,39 +53,39 @@ constexpr const char* created = R"({"conditions": [{"type": "Created", "status":
 }  // namespace
 
 TEST_CASE("a new TrainJob is validated against the live runtime", "[inputs]") {
-    Desk desk;
-    desk.ask(post(test::train_job_path, review("CREATE", test::train_job())));
-    CHECK(asked(desk) == std::vector{live});
+    Fixture fixture;
+    fixture.ask(post(test::train_job_path, review("CREATE", test::train_job())));
+    CHECK(asked(fixture) == std::vector{live});
 }
 
 TEST_CASE("a namespaced runtime is looked up in the TrainJob's namespace", "[inputs]") {
-    Desk desk;
+    Fixture fixture;
     Json job = test::train_job();
     job["spec"]["runtimeRef"]["kind"] = "TrainingRuntime";
-    desk.ask(post(test::train_job_path, review("CREATE", job)));
-    CHECK(asked(desk) == std::vector<std::string>{"/namespaces/ns/trainingruntimes/plain"});
-    desk.runtimes.set({"ns", "plain"}, admission::make_runtime_text(test::namespaced_runtime()));
-    CHECK(desk.ask(post(test::train_job_path, review("CREATE", job))).allowed());
-    CHECK(desk.server.requests.size() == 1);
+    fixture.ask(post(test::train_job_path, review("CREATE", job)));
+    CHECK(asked(fixture) == std::vector<std::string>{"/namespaces/ns/trainingruntimes/plain"});
+    fixture.runtimes.set({"ns", "plain"}, admission::make_runtime_text(test::namespaced_runtime()));
+    CHECK(fixture.ask(post(test::train_job_path, review("CREATE", job))).allowed());
+    CHECK(fixture.server.requests.size() == 1);
 
     // A runtime of another namespace or scope does not count.
     job["metadata"]["namespace"] = "elsewhere";
-    CHECK_FALSE(desk.ask(post(test::train_job_path, review("CREATE", job))).allowed());
+    CHECK_FALSE(fixture.ask(post(test::train_job_path, review("CREATE", job))).allowed());
 }
 
 TEST_CASE("a denial for a missing runtime suggests the most similar one that the TrainJob may use",
           "[inputs]") {
-    Desk desk;
+    Fixture fixture;
     for (const char* name : {"torch-distributed", "mpi-distributed"})
-        desk.runtimes.set({"", name}, admission::make_runtime_text(test::cluster_runtime(name)));
-    desk.runtimes.set({"ns", "bert"}, admission::make_runtime_text(test::namespaced_runtime("bert")));
-    desk.runtimes.set({"elsewhere", "bert-2"},
-                      admission::make_runtime_text(test::namespaced_runtime("bert-2")));
+        fixture.runtimes.set({"", name}, admission::make_runtime_text(test::cluster_runtime(name)));
+    fixture.runtimes.set({"ns", "bert"}, admission::make_runtime_text(test::namespaced_runtime("bert")));
+    fixture.runtimes.set({"elsewhere", "bert-2"},
+                         admission::make_runtime_text(test::namespaced_runtime("bert-2")));
     const auto denial = [&](const char* kind, const char* name) {
         Json job = test::train_job();
         job["spec"]["runtimeRef"]["kind"] = kind;
         job["spec"]["runtimeRef"]["name"] = name;
-        const Reply reply = desk.ask(post(test::train_job_path, review("CREATE", job)));
+        const Reply reply = fixture.ask(post(test::train_job_path, review("CREATE", job)));
         CHECK(reply.denial_code() == 422);
         return reply.message().substr(reply.message().find("must be created"));
     };
@@ -106,12 +106,12 @@ TEST_CASE("a denial for a missing runtime suggests the most similar one that the
 }
 
 TEST_CASE("a reference without a valid kind or name causes no lookup", "[inputs]") {
-    Desk desk;
+    Fixture fixture;
     Json job = test::train_job();
     job["spec"]["runtimeRef"]["kind"] = "Cronjob";
-    const Reply reply = desk.ask(post(test::train_job_path, review("CREATE", job)));
+    const Reply reply = fixture.ask(post(test::train_job_path, review("CREATE", job)));
     CHECK(reply.denial_code() == 422);
-    CHECK(desk.server.requests.empty());
+    CHECK(fixture.server.requests.empty());
 }
 
 TEST_CASE("names that no object can have are not looked up", "[inputs]") {
@@ -119,37 +119,38 @@ TEST_CASE("names that no object can have are not looked up", "[inputs]") {
                                  "a-",  "a..b", "a_b", "a b", "ä",     std::string(254, 'a')};
     for (const std::string& name : names) {
         CAPTURE(name);
-        Desk desk;
-        desk.server.answer = [](const kube::Request&) -> api::Result<kube::Response> {
+        Fixture fixture;
+        fixture.server.answer = [](const kube::Request&) -> api::Result<kube::Response> {
             return refusal(400, api::Errc::invalid);
         };
         Json job = test::train_job();
         job["spec"]["runtimeRef"]["name"] = name;
-        const Reply reply = desk.ask(post(test::train_job_path, review("CREATE", job)));
+        const Reply reply = fixture.ask(post(test::train_job_path, review("CREATE", job)));
         CHECK(reply.denial_code() == 422);
         CHECK(reply.causes() == std::vector<std::string>{"spec.runtimeRef: Invalid value"});
-        CHECK(asked(desk).empty());
-        CHECK(desk.log_text.empty());
+        CHECK(asked(fixture).empty());
+        CHECK(fixture.log_text.empty());
     }
     for (const std::string name : {"a", "1", "a-b.c-1", "0.0"}) {
         CAPTURE(name);
-        Desk desk;
+        Fixture fixture;
         Json job = test::train_job();
         job["spec"]["runtimeRef"]["name"] = name;
-        desk.ask(post(test::train_job_path, review("CREATE", job)));
-        CHECK(asked(desk).size() == 1);
+        fixture.ask(post(test::train_job_path, review("CREATE", job)));
+        CHECK(asked(fixture).size() == 1);
     }
 }
 
 TEST_CASE("an object that the API server refuses to look up counts as missing", "[inputs]") {
     for (const int status : {400, 422}) {
         CAPTURE(status);
-        Desk desk;
-        desk.server.answer = [&](const kube::Request&) -> api::Result<kube::Response> {
+        Fixture fixture;
+        fixture.server.answer = [&](const kube::Request&) -> api::Result<kube::Response> {
             return refusal(status, api::Errc::invalid);
         };
-        CHECK(desk.ask(post(test::train_job_path, review("CREATE", test::train_job()))).denial_code() == 422);
-        CHECK(desk.log_text.empty());
+        CHECK(fixture.ask(post(test::train_job_path, review("CREATE", test::train_job()))).denial_code() ==
+              422);
+        CHECK(fixture.log_text.empty());
     }
 }
 
@@ -173,15 +174,15 @@ TEST_CASE("updates without relevant changes cause no lookup", "[inputs]") {
     };
     for (const Case& c : cases) {
         DYNAMIC_SECTION(c.name) {
-            Desk desk;
+            Fixture fixture;
             Json job = test::train_job();
             c.change(job);
             bool at_once = false;
             const Reply reply =
-                desk.ask(post(test::train_job_path, review("UPDATE", job, test::train_job())), at_once);
+                fixture.ask(post(test::train_job_path, review("UPDATE", job, test::train_job())), at_once);
             CHECK(at_once);
             CHECK(reply.allowed());
-            CHECK(desk.server.requests.empty());
+            CHECK(fixture.server.requests.empty());
         }
     }
 }
@@ -214,16 +215,16 @@ TEST_CASE("an update is validated against the objects from which the reconciler 
     };
     for (const Case& c : cases) {
         DYNAMIC_SECTION(c.name) {
-            Desk desk;
+            Fixture fixture;
             Json job = job_with_status(c.status);
             const Json old_job = job;
             job["spec"]["trainer"]["image"] = "registry.example.com/train:2";
             const Json runtime = test::cluster_runtime();
-            if (c.has_live) desk.store(kube::resources::cluster_training_runtimes, runtime);
-            if (c.has_snapshot) desk.store(kube::resources::config_maps, snapshot_of(job, runtime));
-            if (c.has_job_set) desk.store(kube::resources::job_sets, own_job_set());
-            const Reply reply = desk.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
-            CHECK(asked(desk) == c.want);
+            if (c.has_live) fixture.store(kube::resources::cluster_training_runtimes, runtime);
+            if (c.has_snapshot) fixture.store(kube::resources::config_maps, snapshot_of(job, runtime));
+            if (c.has_job_set) fixture.store(kube::resources::job_sets, own_job_set());
+            const Reply reply = fixture.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
+            CHECK(asked(fixture) == c.want);
             // The lookup does not decide whether the reference may change.
             CHECK((reply.message().find("not found") == std::string::npos) == c.found);
         }
@@ -244,30 +245,30 @@ TEST_CASE("a snapshot that does not belong to the TrainJob is ignored", "[inputs
     };
     for (const Case& c : cases) {
         DYNAMIC_SECTION(c.name) {
-            Desk desk;
+            Fixture fixture;
             Json job = job_with_status(created);
             const Json old_job = job;
             job["spec"]["trainer"]["image"] = "registry.example.com/train:2";
             Json config_map = snapshot_of(job, test::cluster_runtime());
             c.change(config_map);
-            desk.store(kube::resources::config_maps, config_map);
-            CHECK_FALSE(desk.ask(post(test::train_job_path, review("UPDATE", job, old_job))).allowed());
-            CHECK(asked(desk) == std::vector{job_set, snapshot, live});
+            fixture.store(kube::resources::config_maps, config_map);
+            CHECK_FALSE(fixture.ask(post(test::train_job_path, review("UPDATE", job, old_job))).allowed());
+            CHECK(asked(fixture) == std::vector{job_set, snapshot, live});
         }
     }
 }
 
 TEST_CASE("the snapshot takes precedence over the live runtime", "[inputs]") {
-    Desk desk;
+    Fixture fixture;
     Json job = job_with_status(created);
     const Json old_job = job;
     job["spec"]["trainer"]["env"] = Json::array({Json::object({{"name", "PET_NNODES"}, {"value", "1"}})});
     Json torch = test::cluster_runtime();
     torch["spec"]["mlPolicy"]["torch"] = Json::object();
-    desk.store(kube::resources::config_maps, snapshot_of(job, torch));
-    desk.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
-    desk.runtimes.set({"", "plain"}, admission::make_runtime_text(test::cluster_runtime()));
-    const Reply reply = desk.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
+    fixture.store(kube::resources::config_maps, snapshot_of(job, torch));
+    fixture.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
+    fixture.runtimes.set({"", "plain"}, admission::make_runtime_text(test::cluster_runtime()));
+    const Reply reply = fixture.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
     CHECK_THAT(reply.message(), Catch::Contains("PET_NNODES"));
 }
 
@@ -275,14 +276,14 @@ TEST_CASE("a runtime that is too large for reviews is refused, from the cache an
           "[inputs]") {
     Json large = test::cluster_runtime();
     large["spec"]["x"] = Json(Json::Array(admission::max_runtime_values, Json("")));
-    Desk desk;
-    SECTION("the watch") { desk.runtimes.set({"", "plain"}, admission::make_runtime_text(large)); }
-    SECTION("the API server") { desk.store(kube::resources::cluster_training_runtimes, large); }
-    const Reply reply = desk.ask(post(test::train_job_path, review("CREATE", test::train_job())));
+    Fixture fixture;
+    SECTION("the watch") { fixture.runtimes.set({"", "plain"}, admission::make_runtime_text(large)); }
+    SECTION("the API server") { fixture.store(kube::resources::cluster_training_runtimes, large); }
+    const Reply reply = fixture.ask(post(test::train_job_path, review("CREATE", test::train_job())));
     CHECK(reply.denial_code() == 422);
     CHECK(reply.causes() == std::vector<std::string>{"spec.runtimeRef: Invalid value"});
     CHECK_THAT(reply.message(), Catch::Contains("values, and a runtime may hold 50000: split it"));
-    CHECK(desk.log_text.empty());
+    CHECK(fixture.log_text.empty());
 }
 
 TEST_CASE("if a snapshot is too large to build from, the live runtime is used", "[inputs]") {
@@ -295,10 +296,10 @@ TEST_CASE("if a snapshot is too large to build from, the live runtime is used", 
     const Json old_job = job_with_status(created);
     Json job = old_job;
     job["spec"]["trainer"]["env"] = Json::array({Json::object({{"name", "PET_NNODES"}, {"value", "1"}})});
-    Desk desk;
-    desk.store(kube::resources::config_maps, snapshot_of(job, large));
-    desk.store(kube::resources::cluster_training_runtimes, torch);
-    const Reply reply = desk.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
+    Fixture fixture;
+    fixture.store(kube::resources::config_maps, snapshot_of(job, large));
+    fixture.store(kube::resources::cluster_training_runtimes, torch);
+    const Reply reply = fixture.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
     CHECK((reply.causes() == std::vector<std::string>{"spec.runtimeRef: Invalid value"}) == !is_broken);
     CHECK((reply.message().find("PET_NNODES") != std::string::npos) == is_broken);
 }
@@ -306,28 +307,28 @@ TEST_CASE("if a snapshot is too large to build from, the live runtime is used", 
 TEST_CASE("a runtime that becomes too large is refused, one that already was is not", "[inputs]") {
     Json large = test::cluster_runtime();
     large["spec"]["x"] = Json(Json::Array(admission::max_runtime_values, Json("")));
-    Desk desk;
+    Fixture fixture;
     for (const Reply& reply :
-         {desk.ask(post(test::cluster_runtime_path, review("CREATE", large))),
-          desk.ask(post(test::cluster_runtime_path, review("UPDATE", large, test::cluster_runtime())))}) {
+         {fixture.ask(post(test::cluster_runtime_path, review("CREATE", large))),
+          fixture.ask(post(test::cluster_runtime_path, review("UPDATE", large, test::cluster_runtime())))}) {
         CHECK(reply.causes() == std::vector<std::string>{"spec: Forbidden"});
         CHECK_THAT(reply.message(), Catch::Contains("values, and a runtime may hold 50000: split it"));
     }
-    CHECK(desk.ask(post(test::cluster_runtime_path, review("UPDATE", large, large))).allowed());
+    CHECK(fixture.ask(post(test::cluster_runtime_path, review("UPDATE", large, large))).allowed());
 }
 
 TEST_CASE("the JobSet is read when patches change", "[inputs]") {
-    Desk desk;
+    Fixture fixture;
     Json job = job_with_status(created);
     job["spec"]["suspend"] = true;
     const Json old_job = job;
     job["spec"]["runtimePatches"] = Json::array({Json::object({{"manager", "acme.io/team"}})});
-    desk.store(kube::resources::config_maps, snapshot_of(job, test::cluster_runtime()));
+    fixture.store(kube::resources::config_maps, snapshot_of(job, test::cluster_runtime()));
     Json active = own_job_set();
     active["status"]["replicatedJobsStatus"] = Json::array({Json::object({{"name", "node"}, {"active", 1}})});
-    desk.store(kube::resources::job_sets, active);
-    const Reply reply = desk.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
-    CHECK(asked(desk) == std::vector{job_set, snapshot});
+    fixture.store(kube::resources::job_sets, active);
+    const Reply reply = fixture.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
+    CHECK(asked(fixture) == std::vector{job_set, snapshot});
     CHECK(reply.causes() == std::vector<std::string>{"spec.runtimePatches: Forbidden"});
 }
 
@@ -335,25 +336,25 @@ constexpr const char* not_created = R"({"conditions": [{"type": "Created", "stat
     "message": "", "lastTransitionTime": "2026-01-15T00:00:00Z"}]})";
 
 TEST_CASE("a TrainJob can be corrected until the API server has its JobSet", "[inputs]") {
-    Desk desk({}, {}, {.gates = runtime::Gates::all()});
+    Fixture fixture({}, {}, {.gates = runtime::Gates::all()});
     const Json old_job = job_with_status(not_created);
     Json job = old_job;
     job["spec"]["trainer"]["image"] = "registry.example.com/train:2";
-    desk.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
+    fixture.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
     SECTION("there is none") {
-        CHECK(desk.ask(post(test::train_job_path, review("UPDATE", job, old_job))).allowed());
-        CHECK(asked(desk) == std::vector{job_set, live});
+        CHECK(fixture.ask(post(test::train_job_path, review("UPDATE", job, old_job))).allowed());
+        CHECK(asked(fixture) == std::vector{job_set, live});
     }
     SECTION("there is one of the TrainJob") {
-        desk.store(kube::resources::job_sets, own_job_set());
-        const Reply reply = desk.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
+        fixture.store(kube::resources::job_sets, own_job_set());
+        const Reply reply = fixture.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
         CHECK(reply.causes() == std::vector<std::string>{"spec.trainer.image: Invalid value"});
     }
     SECTION("there is one of an earlier TrainJob") {
         Json foreign = own_job_set();
         foreign["metadata"]["ownerReferences"].items()[0]["uid"] = "earlier";
-        desk.store(kube::resources::job_sets, foreign);
-        CHECK(desk.ask(post(test::train_job_path, review("UPDATE", job, old_job))).allowed());
+        fixture.store(kube::resources::job_sets, foreign);
+        CHECK(fixture.ask(post(test::train_job_path, review("UPDATE", job, old_job))).allowed());
     }
 }
 
@@ -376,7 +377,7 @@ TEST_CASE("an emptied value is restored unless the TrainJob may be corrected", "
     };
     for (const Case& c : cases) {
         DYNAMIC_SECTION(c.name) {
-            Desk desk({}, {}, {.lossy_clients = {c.lossy_clients}, .gates = c.gates});
+            Fixture fixture({}, {}, {.lossy_clients = {c.lossy_clients}, .gates = c.gates});
             Json old_job = job_with_status(c.status);
             old_job["spec"]["managedBy"] = c.managed_by;
             old_job["spec"]["trainer"]["args"] = Json::array();
@@ -384,19 +385,19 @@ TEST_CASE("an emptied value is restored unless the TrainJob may be corrected", "
             job["spec"]["trainer"].erase("args");
             Json body = review("UPDATE", job, old_job);
             body["request"]["userInfo"]["username"] = "user";
-            const Reply reply = desk.ask(post(test::mutate_path, body));
+            const Reply reply = fixture.ask(post(test::mutate_path, body));
             CHECK(reply.response["patch"].is_string() == c.put_back);
         }
     }
 }
 
 TEST_CASE("another number of nodes is refused if the new JobSet would lose something", "[inputs]") {
-    Desk desk({}, {}, {.gates = runtime::Gates::all()});
+    Fixture fixture({}, {}, {.gates = runtime::Gates::all()});
     Json old_job = job_with_status(created);
     old_job["spec"]["suspend"] = true;
     Json job = old_job;
     job["spec"]["trainer"]["numNodes"] = 3;
-    desk.store(kube::resources::config_maps, snapshot_of(job, test::cluster_runtime()));
+    fixture.store(kube::resources::config_maps, snapshot_of(job, test::cluster_runtime()));
     Json found = own_job_set();
     found["spec"]["suspend"] = true;
     found["metadata"]["generation"] = 3;
@@ -411,8 +412,8 @@ TEST_CASE("another number of nodes is refused if the new JobSet would lose somet
             Json::array({Json::object({{"name", "init"}, {"succeeded", 1}})});
         why = "it needs a new JobSet, and that would run again what has finished";
     }
-    desk.store(kube::resources::job_sets, found);
-    const Reply reply = desk.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
+    fixture.store(kube::resources::job_sets, found);
+    const Reply reply = fixture.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
     CHECK(reply.allowed() == why.empty());
     CHECK_THAT(reply.message(), Catch::Contains(why));
     if (!why.empty()) CHECK(reply.causes() == std::vector<std::string>{"spec.trainer.numNodes: Forbidden"});
@@ -421,48 +422,48 @@ TEST_CASE("another number of nodes is refused if the new JobSet would lose somet
 TEST_CASE("each failed lookup is logged with its name", "[inputs]") {
     for (const std::string& failing : {job_set, live, snapshot}) {
         DYNAMIC_SECTION(failing) {
-            Desk desk;
-            const auto works = desk.server.answer;
-            desk.server.answer = [&](const kube::Request& request) -> api::Result<kube::Response> {
+            Fixture fixture;
+            const auto works = fixture.server.answer;
+            fixture.server.answer = [&](const kube::Request& request) -> api::Result<kube::Response> {
                 if (request.target.ends_with(failing)) return refusal(500, api::Errc::internal, "broken");
                 return works(request);
             };
             const Json old_job = test::train_job();
             Json job = old_job;
             job["spec"]["trainer"]["image"] = "registry.example.com/train:2";
-            const Reply reply = desk.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
+            const Reply reply = fixture.ask(post(test::train_job_path, review("UPDATE", job, old_job)));
             CHECK(reply.denial_code() == 503);
-            CHECK(asked(desk).back() == failing);
-            CHECK_THAT(desk.log_text, Catch::Contains(failing.substr(failing.rfind('/') + 1)));
+            CHECK(asked(fixture).back() == failing);
+            CHECK_THAT(fixture.log_text, Catch::Contains(failing.substr(failing.rfind('/') + 1)));
         }
     }
 }
 
 TEST_CASE("the priority classes of a Volcano runtime are read live", "[inputs]") {
-    Desk desk;
+    Fixture fixture;
     Json runtime = *api::parse_json(R"({"apiVersion": "trainer.kubeflow.org/v1alpha1",
         "kind": "ClusterTrainingRuntime", "metadata": {"name": "plain"}, "spec": {"podGroupPolicy": {"volcano": {}},
         "template": {"spec": {"replicatedJobs": [{"name": "node", "template": {"spec": {"template": {"spec": {
             "priorityClassName": "high", "containers": [{"name": "node", "image": "i"}]}}}}}]}}}})");
-    desk.store(kube::resources::cluster_training_runtimes, runtime);
-    const Reply refused = desk.ask(post(test::train_job_path, review("CREATE", test::train_job())));
-    CHECK(asked(desk) == std::vector<std::string>{live, "/priorityclasses/high"});
+    fixture.store(kube::resources::cluster_training_runtimes, runtime);
+    const Reply refused = fixture.ask(post(test::train_job_path, review("CREATE", test::train_job())));
+    CHECK(asked(fixture) == std::vector<std::string>{live, "/priorityclasses/high"});
     CHECK_FALSE(refused.allowed());
 }
 
 TEST_CASE("objects that an external plugin needs are read, of any kind", "[inputs]") {
-    Desk desk;
-    desk.pipeline = runtime::pipeline_with_relay();
+    Fixture fixture;
+    fixture.pipeline = runtime::pipeline_with_relay();
     Json runtime = test::cluster_runtime();
     runtime["spec"]["mlPolicy"] = *api::parse_json(R"({"relay": {"class": "fast"}})");
-    desk.store(kube::resources::cluster_training_runtimes, runtime);
-    const Reply refused = desk.ask(post(test::train_job_path, review("CREATE", test::train_job())));
-    CHECK(asked(desk) == std::vector<std::string>{live, "/relayclasses/fast"});
+    fixture.store(kube::resources::cluster_training_runtimes, runtime);
+    const Reply refused = fixture.ask(post(test::train_job_path, review("CREATE", test::train_job())));
+    CHECK(asked(fixture) == std::vector<std::string>{live, "/relayclasses/fast"});
     CHECK_THAT(refused.message(), Catch::Contains("RelayClass \"fast\" does not exist"));
-    CHECK_THAT(desk.metrics_text(), Catch::Contains("rule=\"relay_class\""));
+    CHECK_THAT(fixture.metrics_text(), Catch::Contains("rule=\"relay_class\""));
 
     const kube::Resource relay_classes = {"example.com", "v1", "relayclasses", false, "RelayClass"};
-    desk.store(relay_classes, *api::parse_json(R"({"apiVersion": "example.com/v1", "kind": "RelayClass",
+    fixture.store(relay_classes, *api::parse_json(R"({"apiVersion": "example.com/v1", "kind": "RelayClass",
         "metadata": {"name": "fast"}})"));
-    CHECK(desk.ask(post(test::train_job_path, review("CREATE", test::train_job()))).allowed());
+    CHECK(fixture.ask(post(test::train_job_path, review("CREATE", test::train_job()))).allowed());
 }

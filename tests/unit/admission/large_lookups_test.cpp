@@ -9,7 +9,7 @@
 #include "runtime/snapshot.hpp"
 
 using api::Json;
-using test::Desk;
+using test::Fixture;
 using test::post;
 using test::review;
 using namespace std::chrono_literals;
@@ -19,7 +19,7 @@ namespace {
 /// Concurrent reviews.
 class Calls {
 public:
-    explicit Calls(Desk& desk) : desk_(desk) {}
+    explicit Calls(Fixture& fixture) : desk_(fixture) {}
 
     void start(const std::string& name, net::HttpRequest request) {
         requests_.push_back(std::move(request));
@@ -37,7 +37,7 @@ public:
     std::vector<std::string> bodies = {};
 
 private:
-    Desk& desk_;
+    Fixture& desk_;
     std::deque<net::HttpRequest> requests_ = {};
 };
 
@@ -79,40 +79,40 @@ Json snapshot_with(const std::string& text) {
 }
 
 // Stores the objects that the update of "large" needs.
-net::HttpRequest large_live_runtime(Desk& desk) {
-    desk.store(kube::resources::cluster_training_runtimes, large_runtime());
+net::HttpRequest large_live_runtime(Fixture& fixture) {
+    fixture.store(kube::resources::cluster_training_runtimes, large_runtime());
     return update("large");
 }
-net::HttpRequest runtime_that_is_too_large(Desk& desk) {
-    desk.store(kube::resources::cluster_training_runtimes, large_runtime(60'000));
+net::HttpRequest runtime_that_is_too_large(Fixture& fixture) {
+    fixture.store(kube::resources::cluster_training_runtimes, large_runtime(60'000));
     return update("large");
 }
-net::HttpRequest large_snapshot(Desk& desk) {
-    desk.store(kube::resources::config_maps, snapshot_with(to_json(large_runtime())));
+net::HttpRequest large_snapshot(Fixture& fixture) {
+    fixture.store(kube::resources::config_maps, snapshot_with(to_json(large_runtime())));
     return update("large", created);
 }
-net::HttpRequest snapshot_in_yaml(Desk& desk) {
+net::HttpRequest snapshot_in_yaml(Fixture& fixture) {
     std::string text = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\nspec:\n";
     while (text.size() < 30'000) text += "- a\n";
-    desk.store(kube::resources::config_maps, snapshot_with(text));
-    desk.store(kube::resources::cluster_training_runtimes, test::cluster_runtime("large"));
+    fixture.store(kube::resources::config_maps, snapshot_with(text));
+    fixture.store(kube::resources::cluster_training_runtimes, test::cluster_runtime("large"));
     return update("large", created);
 }
-net::HttpRequest large_job_set(Desk& desk) {
+net::HttpRequest large_job_set(Fixture& fixture) {
     Json job_set = named(test::train_job(), "large-job");
     job_set["status"]["x"] = std::string(500'000, 'x');
-    desk.store(kube::resources::job_sets, job_set);
-    desk.store(kube::resources::cluster_training_runtimes, test::cluster_runtime("large"));
+    fixture.store(kube::resources::job_sets, job_set);
+    fixture.store(kube::resources::cluster_training_runtimes, test::cluster_runtime("large"));
     return update("large");
 }
-net::HttpRequest watched_runtime(Desk& desk) {
-    desk.runtimes.set({"", "large"}, admission::make_runtime_text(large_runtime()));
+net::HttpRequest watched_runtime(Fixture& fixture) {
+    fixture.runtimes.set({"", "large"}, admission::make_runtime_text(large_runtime()));
     return update("large");
 }
 
 struct Case {
     const char* name;
-    net::HttpRequest (*prepare)(Desk& desk);
+    net::HttpRequest (*prepare)(Fixture& fixture);
 };
 const Case cases[] = {
     {"a large runtime", large_live_runtime}, {"a runtime that is too large", runtime_that_is_too_large},
@@ -126,22 +126,22 @@ TEST_CASE("objects that take long to parse wait in line, and other updates do no
           "[inputs]") {
     for (const Case& c : cases) {
         DYNAMIC_SECTION(c.name) {
-            Desk desk;
-            const net::HttpRequest expensive = c.prepare(desk);
-            desk.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
+            Fixture fixture;
+            const net::HttpRequest expensive = c.prepare(fixture);
+            fixture.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
             admission::MaybeTurn taken;
-            boost::asio::co_spawn(desk.context, admission::take_turn(desk.turns.expensive, taken),
+            boost::asio::co_spawn(fixture.context, admission::take_turn(fixture.turns.expensive, taken),
                                   boost::asio::detached);
-            desk.clock.run();
+            fixture.clock.run();
             REQUIRE(taken);
 
-            Calls calls(desk);
+            Calls calls(fixture);
             for (int i = 0; i < 8; ++i) calls.start("expensive", expensive);
             calls.start("usual", update("plain"));
-            desk.clock.run_for(1s);
+            fixture.clock.run_for(1s);
             CHECK(calls.answered == std::vector<std::string>{"usual"});
             taken.reset();
-            desk.clock.run_for(1s);
+            fixture.clock.run_for(1s);
             CHECK(calls.answered.size() == 9);
         }
     }
@@ -149,20 +149,20 @@ TEST_CASE("objects that take long to parse wait in line, and other updates do no
 
 TEST_CASE("only one review at a time holds an object of more than the usual size", "[inputs]") {
     for (const auto& prepare : {large_live_runtime, large_snapshot}) {
-        Desk desk;
-        const net::HttpRequest expensive = prepare(desk);
+        Fixture fixture;
+        const net::HttpRequest expensive = prepare(fixture);
         std::vector<kube::SteadyTime> read_at;
-        const auto stored = desk.server.answer;
-        desk.server.answer = [&](const kube::Request& request) {
+        const auto stored = fixture.server.answer;
+        fixture.server.answer = [&](const kube::Request& request) {
             CHECK(request.max_answer <= admission::lookup_limits::largest_object);
             if (request.max_answer > admission::lookup_limits::usual_object)
-                read_at.push_back(desk.clock.now());
+                read_at.push_back(fixture.clock.now());
             return stored(request);
         };
-        desk.server.delay = 100ms;
-        Calls calls(desk);
+        fixture.server.delay = 100ms;
+        Calls calls(fixture);
         for (int i = 0; i < 8; ++i) calls.start("large", expensive);
-        desk.clock.run_for(2s);
+        fixture.clock.run_for(2s);
         CHECK(calls.answered.size() == 8);
         CHECK_THAT(calls.bodies.back(), Catch::Contains(R"("allowed":true)"));
         REQUIRE(read_at.size() == 8);
@@ -171,77 +171,77 @@ TEST_CASE("only one review at a time holds an object of more than the usual size
 }
 
 TEST_CASE("usual updates have places however many reviews wait for large objects", "[inputs]") {
-    Desk desk;
-    auto expensive = large_live_runtime(desk);
+    Fixture fixture;
+    auto expensive = large_live_runtime(fixture);
     SECTION("of runtimes") {}
     SECTION("that are large themselves") {
         expensive = update("plain");
         expensive.body += std::string(100'000, ' ');
     }
-    desk.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
-    desk.server.delay = 100ms;
-    Calls calls(desk);
+    fixture.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
+    fixture.server.delay = 100ms;
+    Calls calls(fixture);
     for (int i = 0; i < 60; ++i) calls.start("expensive", expensive);
-    desk.clock.run_for(250ms);
+    fixture.clock.run_for(250ms);
     for (int i = 0; i < 20; ++i) calls.start("usual", update("plain"));
-    desk.clock.run_for(250ms);
+    fixture.clock.run_for(250ms);
     CHECK(std::count(calls.answered.begin(), calls.answered.end(), "usual") == 20);
-    desk.clock.run_for(9s);
+    fixture.clock.run_for(9s);
     CHECK(calls.answered.size() == 80);
 }
 
 TEST_CASE("if large objects do not arrive in time, the next review has its turn", "[inputs]") {
-    Desk desk;
-    const net::HttpRequest expensive = large_live_runtime(desk);
-    const auto stored = desk.server.answer;
+    Fixture fixture;
+    const net::HttpRequest expensive = large_live_runtime(fixture);
+    const auto stored = fixture.server.answer;
     bool is_slow = true;
-    desk.server.answer = [&](const kube::Request& request) {
+    fixture.server.answer = [&](const kube::Request& request) {
         const bool is_large = request.max_answer > admission::lookup_limits::usual_object;
-        desk.server.delay = is_slow && is_large ? 1h : 0h;
+        fixture.server.delay = is_slow && is_large ? 1h : 0h;
         return stored(request);
     };
-    Calls calls(desk);
+    Calls calls(fixture);
     for (int i = 0; i < 3; ++i) calls.start("late", expensive);
-    desk.clock.run_for(60s);
+    fixture.clock.run_for(60s);
     CHECK(calls.answered.size() == 3);
     CHECK_THAT(calls.bodies.back(), Catch::Contains(R"("code":503)"));
     is_slow = false;
     calls.start("in time", expensive);
-    desk.clock.run_for(1s);
+    fixture.clock.run_for(1s);
     CHECK(calls.answered.back() == "in time");
     CHECK_THAT(calls.bodies.back(), Catch::Contains(R"("allowed":true)"));
 }
 
 TEST_CASE("a second review with the live runtime does not wait for the first one's large object",
           "[inputs]") {
-    Desk desk;
+    Fixture fixture;
     Json refusing = large_runtime();
     refusing["spec"]["mlPolicy"]["torch"] = Json::object();
-    desk.runtimes.set({"", "large"}, admission::make_runtime_text(refusing));
-    desk.store(kube::resources::cluster_training_runtimes, large_runtime());
+    fixture.runtimes.set({"", "large"}, admission::make_runtime_text(refusing));
+    fixture.store(kube::resources::cluster_training_runtimes, large_runtime());
     Json job = named(test::train_job(), "large-job");
     job["spec"]["runtimeRef"]["name"] = "large";
     job["spec"]["trainer"]["env"] = Json::array({Json::object({{"name", "PET_NNODES"}, {"value", "1"}})});
-    CHECK(desk.ask(with_another_patch(std::move(job))).allowed());
+    CHECK(fixture.ask(with_another_patch(std::move(job))).allowed());
 }
 
 TEST_CASE("only one review at a time lists TrainJobs", "[inputs]") {
-    Desk desk;
+    Fixture fixture;
     std::vector<kube::SteadyTime> listed_at;
-    desk.server.answer = [&](const kube::Request& request) {
+    fixture.server.answer = [&](const kube::Request& request) {
         CHECK(request.max_answer == admission::lookup_limits::largest_page);
-        listed_at.push_back(desk.clock.now());
+        listed_at.push_back(fixture.clock.now());
         return kube::Response{200, R"({"items": []})"};
     };
-    desk.server.delay = 100ms;
-    Calls calls(desk);
+    fixture.server.delay = 100ms;
+    Calls calls(fixture);
     for (const char* name : {"a", "b", "c"}) {
         const Json before = test::cluster_runtime(name);
         Json after = before;
         after["spec"]["mlPolicy"]["numNodes"] = 7;
         calls.start(name, post(test::cluster_runtime_path, review("UPDATE", after, before)));
     }
-    desk.clock.run_for(1s);
+    fixture.clock.run_for(1s);
     CHECK(calls.answered.size() == 3);
     REQUIRE(listed_at.size() == 3);
     for (std::size_t i = 1; i < listed_at.size(); ++i) CHECK(listed_at[i] - listed_at[i - 1] >= 100ms);

@@ -5,7 +5,7 @@
 #include "support/printers.hpp"
 
 using api::Json;
-using test::Desk;
+using test::Fixture;
 using test::post;
 using test::Reply;
 using test::review;
@@ -20,8 +20,8 @@ Json queued_job() {
 }
 
 // Returns pages with so many jobs that use the runtime.
-void serve_pages(Desk& desk, std::vector<std::size_t> sizes) {
-    desk.server.answer = [sizes](const kube::Request& request) -> api::Result<kube::Response> {
+void serve_pages(Fixture& fixture, std::vector<std::size_t> sizes) {
+    fixture.server.answer = [sizes](const kube::Request& request) -> api::Result<kube::Response> {
         const auto at = request.target.find("&continue=");
         const std::size_t page = at == request.target.npos ? 0 : std::stoul(request.target.substr(at + 10));
         Json list = Json::object({{"items", Json::array()}});
@@ -54,115 +54,115 @@ net::HttpRequest deletion() {
 TEST_CASE("the warning of a runtime's edit or deletion has the number of queued jobs that use it",
           "[inputs]") {
     for (const auto& request : {edit, deletion}) {
-        Desk desk;
-        serve_pages(desk, {2, 1});
-        const Reply reply = desk.ask(request());
+        Fixture fixture;
+        serve_pages(fixture, {2, 1});
+        const Reply reply = fixture.ask(request());
         CHECK(reply.allowed());
         CHECK_THAT(warning(reply), Catch::StartsWith("3 queued TrainJobs use it"));
-        REQUIRE(desk.server.requests.size() == 2);
-        CHECK(desk.server.requests[0].target ==
+        REQUIRE(fixture.server.requests.size() == 2);
+        CHECK(fixture.server.requests[0].target ==
               "/apis/trainer.kubeflow.org/v1alpha1/"
               "trainjobs?limit=250&labelSelector=kueue.x-k8s.io%2Fqueue-name");
-        CHECK(
-            warning(desk.ask(post(test::cluster_runtime_path, review("CREATE", edited_runtime())))).empty());
+        CHECK(warning(fixture.ask(post(test::cluster_runtime_path, review("CREATE", edited_runtime()))))
+                  .empty());
     }
 }
 
 TEST_CASE("of very many queued jobs a part is counted, and not for every edit", "[inputs]") {
-    Desk desk;
-    desk.patience = 0s;
-    serve_pages(desk, {1, 1, 1, 1, 1, 1});
-    CHECK_THAT(warning(desk.ask(edit())), Catch::StartsWith("4 or more queued TrainJobs"));
-    CHECK(desk.server.requests.size() == 4);
-    for (int i = 0; i < 50; ++i) CHECK(desk.ask(edit()).allowed());
-    CHECK(desk.server.requests.size() == 4);
-    desk.clock.run_for(1s);
-    CHECK_FALSE(warning(desk.ask(edit())).empty());
+    Fixture fixture;
+    fixture.patience = 0s;
+    serve_pages(fixture, {1, 1, 1, 1, 1, 1});
+    CHECK_THAT(warning(fixture.ask(edit())), Catch::StartsWith("4 or more queued TrainJobs"));
+    CHECK(fixture.server.requests.size() == 4);
+    for (int i = 0; i < 50; ++i) CHECK(fixture.ask(edit()).allowed());
+    CHECK(fixture.server.requests.size() == 4);
+    fixture.clock.run_for(1s);
+    CHECK_FALSE(warning(fixture.ask(edit())).empty());
 }
 
 TEST_CASE("if queued jobs are too large to count, the warning has no number", "[inputs]") {
-    Desk desk;
+    Fixture fixture;
     std::size_t most = 0;
-    desk.server.answer = [&](const kube::Request& request) -> api::Result<kube::Response> {
+    fixture.server.answer = [&](const kube::Request& request) -> api::Result<kube::Response> {
         most = request.max_answer;
         return api::Error{.code = api::Errc::too_large};
     };
-    CHECK_THAT(warning(desk.ask(edit())), Catch::StartsWith("queued TrainJobs may use it"));
+    CHECK_THAT(warning(fixture.ask(edit())), Catch::StartsWith("queued TrainJobs may use it"));
     CHECK(most == 4 * 1024 * 1024);
 }
 
 TEST_CASE("concurrent edits of two runtimes both get the warning", "[inputs]") {
-    Desk desk;
-    desk.patience = 0s;
-    serve_pages(desk, {1});
-    CHECK_FALSE(warning(desk.ask(edit())).empty());
+    Fixture fixture;
+    fixture.patience = 0s;
+    serve_pages(fixture, {1});
+    CHECK_FALSE(warning(fixture.ask(edit())).empty());
     Json before = test::cluster_runtime("other");
     Json after = before;
     after["spec"]["mlPolicy"]["numNodes"] = 7;
-    desk.ask(post(test::cluster_runtime_path, review("UPDATE", after, before)));
-    CHECK(desk.server.requests.size() == 2);
+    fixture.ask(post(test::cluster_runtime_path, review("UPDATE", after, before)));
+    CHECK(fixture.server.requests.size() == 2);
     // Of very many concurrent edits not all do.
     for (int i = 0; i < 20; ++i) {
         before["metadata"]["name"] = after["metadata"]["name"] = "other-" + std::to_string(i);
-        CHECK(desk.ask(post(test::cluster_runtime_path, review("UPDATE", after, before))).allowed());
+        CHECK(fixture.ask(post(test::cluster_runtime_path, review("UPDATE", after, before))).allowed());
     }
-    CHECK(desk.server.requests.size() == 5);
+    CHECK(fixture.server.requests.size() == 5);
 }
 
 TEST_CASE("jobs of a runtime that cannot exist are not counted", "[inputs]") {
-    Desk desk;
-    serve_pages(desk, {1});
+    Fixture fixture;
+    serve_pages(fixture, {1});
     const std::string names[] = {"", "Torch", "a/b", std::string(254, 'a'), std::string(1'000'000, 'a')};
     for (const std::string& name : names) {
         Json of_name = review("DELETE", Json(), test::cluster_runtime());
         of_name["request"]["name"] = name;
-        CHECK(desk.ask(post(test::cluster_runtime_path, of_name)).allowed());
+        CHECK(fixture.ask(post(test::cluster_runtime_path, of_name)).allowed());
         Json of_namespace = review("DELETE", Json(), test::namespaced_runtime());
         of_namespace["request"]["namespace"] = name.empty() ? "." : name;
-        CHECK(desk.ask(post(test::runtime_path, of_namespace)).allowed());
+        CHECK(fixture.ask(post(test::runtime_path, of_namespace)).allowed());
     }
-    CHECK(desk.server.requests.empty());
-    CHECK_FALSE(warning(desk.ask(deletion())).empty());
+    CHECK(fixture.server.requests.empty());
+    CHECK_FALSE(warning(fixture.ask(deletion())).empty());
 }
 
 TEST_CASE("a failed count delays no edit and no deletion", "[inputs]") {
     for (const auto& request : {edit, deletion}) {
-        Desk desk;
-        desk.server.answer = [](const kube::Request&) -> api::Result<kube::Response> {
+        Fixture fixture;
+        fixture.server.answer = [](const kube::Request&) -> api::Result<kube::Response> {
             return refusal(403, api::Errc::forbidden);
         };
-        CHECK(desk.ask(request()).allowed());
-        CHECK(desk.server.requests.size() == 1);
-        serve_pages(desk, {1});
-        desk.server.delay = 1h;
-        desk.clock.run_for(1s);
-        const Reply late = desk.ask(request());
+        CHECK(fixture.ask(request()).allowed());
+        CHECK(fixture.server.requests.size() == 1);
+        serve_pages(fixture, {1});
+        fixture.server.delay = 1h;
+        fixture.clock.run_for(1s);
+        const Reply late = fixture.ask(request());
         CHECK(late.allowed());
         CHECK(warning(late).empty());
     }
 }
 
 TEST_CASE("a runtime is edited without a count while too many reviews wait", "[inputs]") {
-    Desk desk;
-    serve_pages(desk, {1});
+    Fixture fixture;
+    serve_pages(fixture, {1});
     std::vector<admission::Limiter::Permit> waiting;
-    while (auto share = desk.budget.take()) waiting.push_back(std::move(*share));
-    CHECK(desk.ask(edit()).allowed());
-    CHECK(desk.server.requests.empty());
+    while (auto share = fixture.budget.take()) waiting.push_back(std::move(*share));
+    CHECK(fixture.ask(edit()).allowed());
+    CHECK(fixture.server.requests.empty());
 }
 
 TEST_CASE("jobs are counted in the namespaces that the webhook may read", "[inputs]") {
-    Desk desk({}, kube::Namespaces({"a", "b"}));
-    serve_pages(desk, {1});
-    CHECK_THAT(warning(desk.ask(edit())), Catch::StartsWith("2 queued TrainJobs"));
-    CHECK(desk.server.requests.size() == 2);
+    Fixture fixture({}, kube::Namespaces({"a", "b"}));
+    serve_pages(fixture, {1});
+    CHECK_THAT(warning(fixture.ask(edit())), Catch::StartsWith("2 queued TrainJobs"));
+    CHECK(fixture.server.requests.size() == 2);
     Json before = test::namespaced_runtime();
     before["metadata"]["namespace"] = "b";
     Json after = before;
     after["spec"]["mlPolicy"]["numNodes"] = 7;
-    desk.server.requests.clear();
-    desk.clock.run_for(1s);
-    desk.ask(post(test::runtime_path, review("UPDATE", after, before)));
-    REQUIRE(desk.server.requests.size() == 1);
-    CHECK_THAT(desk.server.requests[0].target, Catch::Contains("/namespaces/b/trainjobs?"));
+    fixture.server.requests.clear();
+    fixture.clock.run_for(1s);
+    fixture.ask(post(test::runtime_path, review("UPDATE", after, before)));
+    REQUIRE(fixture.server.requests.size() == 1);
+    CHECK_THAT(fixture.server.requests[0].target, Catch::Contains("/namespaces/b/trainjobs?"));
 }

@@ -47,64 +47,64 @@ struct Rationed {
 }  // namespace
 
 TEST_CASE("reads within the rate limit are all sent", "[rate]") {
-    Rationed desk;
-    desk.ask("/job", 10);
-    CHECK(desk.server->requests.size() == 10);
-    CHECK(desk.answers.size() == 10);
-    desk.clock.run_for(5s);
-    desk.ask("/job", 10);
-    CHECK(desk.server->requests.size() == 20);
+    Rationed fixture;
+    fixture.ask("/job", 10);
+    CHECK(fixture.server->requests.size() == 10);
+    CHECK(fixture.answers.size() == 10);
+    fixture.clock.run_for(5s);
+    fixture.ask("/job", 10);
+    CHECK(fixture.server->requests.size() == 20);
 }
 
 TEST_CASE("above the rate limit, recent answers are repeated", "[rate]") {
-    Rationed desk;
-    desk.ask("/job");
-    desk.ask("/absent");
-    desk.ask("/others", 8);
-    desk.ask("/job", 1'000);
-    desk.ask("/absent", 1'000);
-    CHECK(desk.server->requests.size() == 10);
-    REQUIRE(desk.answers.size() == 2'010);
-    CHECK(desk.answers[10]->body == "/job");
-    CHECK(desk.answers.back().error().code == api::Errc::not_found);
+    Rationed fixture;
+    fixture.ask("/job");
+    fixture.ask("/absent");
+    fixture.ask("/others", 8);
+    fixture.ask("/job", 1'000);
+    fixture.ask("/absent", 1'000);
+    CHECK(fixture.server->requests.size() == 10);
+    REQUIRE(fixture.answers.size() == 2'010);
+    CHECK(fixture.answers[10]->body == "/job");
+    CHECK(fixture.answers.back().error().code == api::Errc::not_found);
     // After a while the answer is too old to be repeated.
-    desk.clock.run_for(10s);
-    desk.ask("/others", 12);
-    const auto before = desk.server->requests.size();
-    desk.ask("/job");
-    desk.clock.run_for(1s);
-    CHECK(desk.server->requests.size() > before);
+    fixture.clock.run_for(10s);
+    fixture.ask("/others", 12);
+    const auto before = fixture.server->requests.size();
+    fixture.ask("/job");
+    fixture.clock.run_for(1s);
+    CHECK(fixture.server->requests.size() > before);
 }
 
 TEST_CASE("above the rate limit, the answer for a JobSet is not repeated", "[rate]") {
-    Rationed desk;
-    desk.ask("/apis/jobset.x-k8s.io/v1alpha2/namespaces/ns/jobsets/job", 11);
-    CHECK(desk.server->requests.size() == 10);
-    desk.clock.run_for(1s);
-    CHECK(desk.server->requests.size() == 11);
+    Rationed fixture;
+    fixture.ask("/apis/jobset.x-k8s.io/v1alpha2/namespaces/ns/jobsets/job", 11);
+    CHECK(fixture.server->requests.size() == 10);
+    fixture.clock.run_for(1s);
+    CHECK(fixture.server->requests.size() == 11);
 }
 
 TEST_CASE("other reads wait for their turn, and fail if that is late", "[rate]") {
-    Rationed desk;
-    desk.ask("/others", 10);
-    for (int i = 0; i < 100; ++i) desk.ask("/new/" + std::to_string(i));
-    CHECK(desk.server->requests.size() == 10);
+    Rationed fixture;
+    fixture.ask("/others", 10);
+    for (int i = 0; i < 100; ++i) fixture.ask("/new/" + std::to_string(i));
+    CHECK(fixture.server->requests.size() == 10);
     // Twenty have their turn within ten seconds.
-    REQUIRE(desk.answers.size() == 90);
-    CHECK(desk.answers.back().error().code == api::Errc::unavailable);
-    desk.clock.run_for(20s);
-    CHECK(desk.server->requests.size() == 30);
-    CHECK(desk.answers.size() == 110);
+    REQUIRE(fixture.answers.size() == 90);
+    CHECK(fixture.answers.back().error().code == api::Errc::unavailable);
+    fixture.clock.run_for(20s);
+    CHECK(fixture.server->requests.size() == 30);
+    CHECK(fixture.answers.size() == 110);
 }
 
 TEST_CASE("neither errors nor large answers are stored", "[rate]") {
     for (const char* target : {"/broken", "/large"}) {
-        Rationed desk;
-        desk.ask(target, 10);
-        desk.ask(target);
-        CHECK(desk.server->requests.size() == 10);
-        CHECK(desk.answers.size() == 10);
-        desk.clock.run_for(1s);
-        CHECK(desk.server->requests.size() == 11);
+        Rationed fixture;
+        fixture.ask(target, 10);
+        fixture.ask(target);
+        CHECK(fixture.server->requests.size() == 10);
+        CHECK(fixture.answers.size() == 10);
+        fixture.clock.run_for(1s);
+        CHECK(fixture.server->requests.size() == 11);
     }
 }

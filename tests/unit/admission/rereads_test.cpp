@@ -7,7 +7,7 @@
 #include "support/printers.hpp"
 
 using api::Json;
-using test::Desk;
+using test::Fixture;
 using test::post;
 using test::Reply;
 using test::review;
@@ -33,8 +33,8 @@ Json newest_runtime() {
     return runtime;
 }
 
-void watch_shows(Desk& desk, Json runtime) {
-    desk.runtimes.set({"", "plain"}, admission::make_runtime_text(std::move(runtime)));
+void watch_shows(Fixture& fixture, Json runtime) {
+    fixture.runtimes.set({"", "plain"}, admission::make_runtime_text(std::move(runtime)));
 }
 
 net::HttpRequest creation() { return post(test::train_job_path, review("CREATE", job_for_newest_runtime())); }
@@ -42,74 +42,75 @@ net::HttpRequest creation() { return post(test::train_job_path, review("CREATE",
 }  // namespace
 
 TEST_CASE("before a denial for an old runtime, the live one is read", "[inputs]") {
-    Desk desk;
-    watch_shows(desk, test::cluster_runtime());
-    desk.store(kube::resources::cluster_training_runtimes, newest_runtime());
-    CHECK(desk.ask(creation()).allowed());
-    CHECK(desk.server.requests.size() == 1);
+    Fixture fixture;
+    watch_shows(fixture, test::cluster_runtime());
+    fixture.store(kube::resources::cluster_training_runtimes, newest_runtime());
+    CHECK(fixture.ask(creation()).allowed());
+    CHECK(fixture.server.requests.size() == 1);
 
     // An update also needs the JobSet.
     Json before = job_for_newest_runtime();
     before["spec"].erase("runtimePatches");
-    CHECK(desk.ask(post(test::train_job_path, review("UPDATE", job_for_newest_runtime(), before))).allowed());
+    CHECK(fixture.ask(post(test::train_job_path, review("UPDATE", job_for_newest_runtime(), before)))
+              .allowed());
     // If the watched runtime admits the object, the live one is not read.
-    desk.server.requests.clear();
-    CHECK(desk.ask(post(test::train_job_path, review("CREATE", test::train_job()))).allowed());
-    CHECK(desk.server.requests.empty());
+    fixture.server.requests.clear();
+    CHECK(fixture.ask(post(test::train_job_path, review("CREATE", test::train_job()))).allowed());
+    CHECK(fixture.server.requests.empty());
 }
 
 TEST_CASE("a denial for the live runtime stands", "[inputs]") {
-    Desk desk;
-    watch_shows(desk, test::cluster_runtime());
-    desk.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
-    const Reply reply = desk.ask(creation());
+    Fixture fixture;
+    watch_shows(fixture, test::cluster_runtime());
+    fixture.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
+    const Reply reply = fixture.ask(creation());
     CHECK(reply.denial_code() == 422);
     CHECK(reply.causes().size() == 1);
-    CHECK(desk.server.requests.size() == 1);
-    CHECK_THAT(desk.metrics_text(), Catch::Contains(R"(verdict="denied"} 1)"));
+    CHECK(fixture.server.requests.size() == 1);
+    CHECK_THAT(fixture.metrics_text(), Catch::Contains(R"(verdict="denied"} 1)"));
 }
 
 TEST_CASE("a denial for the watched runtime stands if the live one cannot be read", "[inputs]") {
     for (const bool slow : {false, true}) {
-        Desk desk;
-        watch_shows(desk, test::cluster_runtime());
-        desk.server.answer = [](const kube::Request&) -> api::Result<kube::Response> {
+        Fixture fixture;
+        watch_shows(fixture, test::cluster_runtime());
+        fixture.server.answer = [](const kube::Request&) -> api::Result<kube::Response> {
             return refusal(500, api::Errc::internal);
         };
-        if (slow) desk.server.delay = 1h;
-        const Reply reply = desk.ask(creation());
+        if (slow) fixture.server.delay = 1h;
+        const Reply reply = fixture.ask(creation());
         CHECK(reply.denial_code() == 422);
         CHECK(reply.causes().size() == 1);
     }
 }
 
 TEST_CASE("a denial for the watched runtime stands while too many reviews wait", "[inputs]") {
-    Desk desk;
-    watch_shows(desk, test::cluster_runtime());
-    desk.store(kube::resources::cluster_training_runtimes, newest_runtime());
+    Fixture fixture;
+    watch_shows(fixture, test::cluster_runtime());
+    fixture.store(kube::resources::cluster_training_runtimes, newest_runtime());
     std::vector<admission::Limiter::Permit> waiting;
-    while (auto share = desk.budget.take()) waiting.push_back(std::move(*share));
-    CHECK(desk.ask(creation()).denial_code() == 422);
-    CHECK(desk.server.requests.empty());
+    while (auto share = fixture.budget.take()) waiting.push_back(std::move(*share));
+    CHECK(fixture.ask(creation()).denial_code() == 422);
+    CHECK(fixture.server.requests.empty());
 
     // A review that needs the API server gets no verdict without it.
     Json job = test::train_job();
     job["spec"]["runtimeRef"]["name"] = "not-watched";
-    CHECK(desk.ask(post(test::train_job_path, review("CREATE", job))).http.status == 503);
+    CHECK(fixture.ask(post(test::train_job_path, review("CREATE", job))).http.status == 503);
     waiting.clear();
-    CHECK(desk.ask(creation()).allowed());
+    CHECK(fixture.ask(creation()).allowed());
 }
 
 TEST_CASE("a runtime is read again at most ten times a second", "[inputs]") {
-    Desk desk;
-    desk.patience = 0s;
-    watch_shows(desk, test::cluster_runtime());
-    desk.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
-    for (int i = 0; i < 50; ++i) CHECK(desk.ask(creation()).denial_code() == 422);
-    CHECK(desk.server.requests.size() == 10);
-    desk.clock.run_for(1s);
-    CHECK(desk.ask(creation()).denial_code() == 422);
-    CHECK(desk.server.requests.size() == 11);
+    Fixture fixture;
+    fixture.patience = 0s;
+    watch_shows(fixture, test::cluster_runtime());
+    fixture.store(kube::resources::cluster_training_runtimes, test::cluster_runtime());
+    for (int i = 0; i < 50; ++i) CHECK(fixture.ask(creation()).denial_code() == 422);
+    CHECK(fixture.server.requests.size() == 10);
+    fixture.clock.run_for(1s);
+    CHECK(fixture.ask(creation()).denial_code() == 422);
+    CHECK(fixture.server.requests.size() == 11);
 }
 
 TEST_CASE("a runtime has a number of rereads in each second") {

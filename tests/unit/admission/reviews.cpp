@@ -80,8 +80,8 @@ std::vector<std::string> Reply::causes() const {
     return texts;
 }
 
-Desk::Desk(const runtime::Features& features, const kube::Namespaces& namespaces,
-           admission::ReviewPolicy policy)
+Fixture::Fixture(const runtime::Features& features, const kube::Namespaces& namespaces,
+                 admission::ReviewPolicy policy)
     : log(net::LogLevel::info, net::LogFormat::text, [this](std::string_view line) { log_text += line; }),
       pipeline(runtime::make_pipeline(features)),
       inputs(runtimes, server, pipeline, namespaces, &turns),
@@ -97,19 +97,19 @@ Desk::Desk(const runtime::Features& features, const kube::Namespaces& namespaces
     };
 }
 
-void Desk::store(const kube::Resource& resource, const Json& object) {
+void Fixture::store(const kube::Resource& resource, const Json& object) {
     const Json& metadata = object["metadata"];
     const api::ObjectKey key = {std::string(metadata["namespace"].as_string()),
                                 std::string(metadata["name"].as_string())};
     stored.emplace_back(kube::path(resource, key), object);
 }
 
-Reply Desk::ask(net::HttpRequest request) {
+Reply Fixture::ask(net::HttpRequest request) {
     bool ignored = false;
     return ask(std::move(request), ignored);
 }
 
-Reply Desk::ask(net::HttpRequest request, bool& at_once) {
+Reply Fixture::ask(net::HttpRequest request, bool& at_once) {
     Reply reply;
     auto answer = handler(request);
     at_once = std::holds_alternative<net::HttpResponse>(answer);

@@ -41,10 +41,10 @@ struct Reply {
 };
 
 /// A ReviewHandler on a virtual clock, with a scripted API server that has the objects in `stored`.
-class Desk {
+class Fixture {
 public:
-    explicit Desk(const runtime::Features& features = {}, const kube::Namespaces& namespaces = {},
-                  admission::ReviewPolicy policy = {});
+    explicit Fixture(const runtime::Features& features = {}, const kube::Namespaces& namespaces = {},
+                     admission::ReviewPolicy policy = {});
 
     Reply ask(net::HttpRequest request);
     /// Also returns whether the answer was there at once.

@@ -164,8 +164,8 @@ TEST_CASE("namespaced runtimes are stored up to a bound of bytes, for each names
     CHECK(without_room.front() == "a/three");
     std::size_t sum = 0;
     for (const auto& [key, text] : seen) sum += text ? text->bytes() : 0;
-    CHECK(sum <= admission::RuntimeInformer::Room().of_all);
-    CHECK(sum > admission::RuntimeInformer::Room().of_all - 1'000'000);
+    CHECK(sum <= admission::RuntimeInformer::Bounds().of_all);
+    CHECK(sum > admission::RuntimeInformer::Bounds().of_all - 1'000'000);
     CHECK(cache.size() == static_cast<std::size_t>(std::ranges::count_if(
                               seen, [](const auto& one) { return one.second != nullptr; })));
     // A deletion makes room.

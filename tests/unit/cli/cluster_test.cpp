@@ -19,7 +19,7 @@ std::string kubeconfig(const std::string& host, const std::string& ns = "") {
            "}}]\nclusters: [{name: c, cluster: {server: 'https://" + host + "'}}]\n";
 }
 
-struct Room {
+struct Fixture {
     std::map<std::string, std::string> environment = {{"HOME", "/home/me"}};
     std::map<std::string, std::string> files = {{"/home/me/.kube/config", kubeconfig("home", "own")},
                                                 {"/a", kubeconfig("a")},
@@ -58,93 +58,93 @@ struct Room {
 }  // namespace
 
 TEST_CASE("the kubeconfig is that of the option, of KUBECONFIG, or the one in the home directory", "[cli]") {
-    Room room;
-    CHECK(room.found() == "home own");
-    room.environment["KUBECONFIG"] = "/a";
-    CHECK(room.found() == "a default");
-    room.environment["KUBECONFIG"] = "/b:/a";
-    CHECK(room.found() == "b nb");
-    room.settings.kubeconfig = "/a";
-    CHECK(room.found() == "a default");
+    Fixture fixture;
+    CHECK(fixture.found() == "home own");
+    fixture.environment["KUBECONFIG"] = "/a";
+    CHECK(fixture.found() == "a default");
+    fixture.environment["KUBECONFIG"] = "/b:/a";
+    CHECK(fixture.found() == "b nb");
+    fixture.settings.kubeconfig = "/a";
+    CHECK(fixture.found() == "a default");
 }
 
 TEST_CASE("missing or repeated files of KUBECONFIG are ignored", "[cli]") {
-    Room room;
-    room.environment["KUBECONFIG"] = ":/missing:/b:/b::/missing";
-    CHECK(room.found() == "b nb");
-    CHECK(room.find()->source == "kubeconfig /b, context \"x\"");
-    room.environment["KUBECONFIG"] = "/a:/missing:/c";
-    room.files["/c"] = "current-context: other";
-    CHECK(room.found() == "a default");
+    Fixture fixture;
+    fixture.environment["KUBECONFIG"] = ":/missing:/b:/b::/missing";
+    CHECK(fixture.found() == "b nb");
+    CHECK(fixture.find()->source == "kubeconfig /b, context \"x\"");
+    fixture.environment["KUBECONFIG"] = "/a:/missing:/c";
+    fixture.files["/c"] = "current-context: other";
+    CHECK(fixture.found() == "a default");
 }
 
 TEST_CASE("a kubeconfig that exists but cannot be read is an error", "[cli]") {
-    Room room;
-    room.environment["KUBECONFIG"] = "/b:/a";
-    room.unreadable = {"/a"};
-    CHECK(room.found() == "/a cannot be read");
-    room.settings.kubeconfig = "/missing";
-    CHECK(room.found() == "/missing does not exist");
+    Fixture fixture;
+    fixture.environment["KUBECONFIG"] = "/b:/a";
+    fixture.unreadable = {"/a"};
+    CHECK(fixture.found() == "/a cannot be read");
+    fixture.settings.kubeconfig = "/missing";
+    CHECK(fixture.found() == "/missing does not exist");
 }
 
 TEST_CASE("options override parts of the kubeconfig", "[cli]") {
-    Room room;
-    room.settings.ns = "mine";
-    CHECK(room.found() == "home mine");
-    room.settings.server = "https://there";
-    CHECK(room.found() == "there mine");
-    room.settings.as = "jane";
-    room.settings.as_groups = {"g"};
-    CHECK(room.find()->as.user == "jane");
-    CHECK(room.find()->as.groups == std::vector<std::string>{"g"});
-    room.settings.context = "no";
-    CHECK(room.found() ==
+    Fixture fixture;
+    fixture.settings.ns = "mine";
+    CHECK(fixture.found() == "home mine");
+    fixture.settings.server = "https://there";
+    CHECK(fixture.found() == "there mine");
+    fixture.settings.as = "jane";
+    fixture.settings.as_groups = {"g"};
+    CHECK(fixture.find()->as.user == "jane");
+    CHECK(fixture.find()->as.groups == std::vector<std::string>{"g"});
+    fixture.settings.context = "no";
+    CHECK(fixture.found() ==
           "/home/me/.kube/config: --context names \"no\", which is not in contexts; there are x");
 }
 
 TEST_CASE("the address of kubectl proxy needs no kubeconfig", "[cli]") {
-    Room room;
-    room.files.clear();
-    room.settings.server = "http://127.0.0.1:8001";
-    CHECK(room.found() == "127.0.0.1 default");
+    Fixture fixture;
+    fixture.files.clear();
+    fixture.settings.server = "http://127.0.0.1:8001";
+    CHECK(fixture.found() == "127.0.0.1 default");
 }
 
 TEST_CASE("in a Pod without a kubeconfig the service account is used", "[cli]") {
-    Room room;
-    room.be_a_pod();
-    CHECK(room.found() == "home own");
-    room.files.erase("/home/me/.kube/config");
-    CHECK(room.found() == "pod-host pod-ns");
-    CHECK(room.find()->token.file == account + "token");
-    room.environment["POD_NAMESPACE"] = "variable";
-    CHECK(room.found() == "pod-host variable");
-    room.settings.ns = "mine";
-    room.settings.as = "jane";
-    CHECK(room.found() == "pod-host mine");
-    CHECK(room.find()->as.user == "jane");
-    room.settings.as.clear();
-    room.settings.as_groups = {"g"};
-    CHECK(room.found() == "--as-group and --as-uid need --as: name the user as well");
+    Fixture fixture;
+    fixture.be_a_pod();
+    CHECK(fixture.found() == "home own");
+    fixture.files.erase("/home/me/.kube/config");
+    CHECK(fixture.found() == "pod-host pod-ns");
+    CHECK(fixture.find()->token.file == account + "token");
+    fixture.environment["POD_NAMESPACE"] = "variable";
+    CHECK(fixture.found() == "pod-host variable");
+    fixture.settings.ns = "mine";
+    fixture.settings.as = "jane";
+    CHECK(fixture.found() == "pod-host mine");
+    CHECK(fixture.find()->as.user == "jane");
+    fixture.settings.as.clear();
+    fixture.settings.as_groups = {"g"};
+    CHECK(fixture.found() == "--as-group and --as-uid need --as: name the user as well");
 }
 
 TEST_CASE("in a Pod a context without a namespace uses the Pod's", "[cli]") {
-    Room room;
-    room.be_a_pod();
-    room.environment["KUBECONFIG"] = "/a";
-    CHECK(room.found() == "a pod-ns");
-    room.environment["KUBECONFIG"] = "/b";
-    CHECK(room.found() == "b nb");
+    Fixture fixture;
+    fixture.be_a_pod();
+    fixture.environment["KUBECONFIG"] = "/a";
+    CHECK(fixture.found() == "a pod-ns");
+    fixture.environment["KUBECONFIG"] = "/b";
+    CHECK(fixture.found() == "b nb");
 }
 
 TEST_CASE("without any cluster the error lists where it was searched for", "[cli]") {
-    Room room;
-    room.files["/none"] = "{}";
-    room.environment["KUBECONFIG"] = "/missing:/missing2";
-    CHECK(room.found() ==
+    Fixture fixture;
+    fixture.files["/none"] = "{}";
+    fixture.environment["KUBECONFIG"] = "/missing:/missing2";
+    CHECK(fixture.found() ==
           "no cluster is configured: /missing:/missing2 does not exist; name a kubeconfig by $KUBECONFIG or "
           "--kubeconfig FILE");
-    room.environment["KUBECONFIG"] = "/none";
-    CHECK(room.found() ==
+    fixture.environment["KUBECONFIG"] = "/none";
+    CHECK(fixture.found() ==
           "/none: current-context is not set; choose one with `kubectl config use-context NAME` or --context "
           "NAME");
 }

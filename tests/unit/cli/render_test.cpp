@@ -41,7 +41,7 @@ spec:
     name: plain
 )";
 
-struct Desk {
+struct Fixture {
     net::Output render(const std::string& text) {
         settings.input.files = {directory.write("in.yaml", text)};
         auto output = cli::render(settings);
@@ -71,8 +71,8 @@ std::string kinds(const std::vector<Json>& list) {
 }  // namespace
 
 TEST_CASE("the objects of a TrainJob are printed in the order in which they are applied", "[render]") {
-    Desk desk;
-    const auto output = desk.render(plain_runtime + "---\n" + job);
+    Fixture fixture;
+    const auto output = fixture.render(plain_runtime + "---\n" + job);
     CHECK(output.status == 0);
     CHECK(output.err.empty());
     const auto list = objects(output);
@@ -85,18 +85,18 @@ TEST_CASE("the objects of a TrainJob are printed in the order in which they are 
     // No parts that only a request has.
     CHECK_FALSE(job_set["metadata"].contains("resourceVersion"));
     CHECK(job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["parallelism"] == 2);
-    CHECK(desk.render(plain_runtime + "---\n" + job).out == output.out);
+    CHECK(fixture.render(plain_runtime + "---\n" + job).out == output.out);
 }
 
 TEST_CASE("an object with a UID keeps it, and objects that are not needed are not printed", "[render]") {
-    Desk desk;
+    Fixture fixture;
     const std::string live =
         changed(job, "name: job\n",
                 "name: job\n  uid: abc\n  resourceVersion: '17'\n  creationTimestamp: 2001-01-01T00:00:00Z\n"
                 "  deletionTimestamp: 2001-01-01T00:00:00Z\n") +
         "  activeDeadlineSeconds: 5\nstatus:\n  conditions: [{type: Complete, status: 'True', reason: Done, "
         "message: m, lastTransitionTime: 2001-01-01T00:00:00Z}]\n";
-    const auto output = desk.render(plain_runtime + "---\n" + live);
+    const auto output = fixture.render(plain_runtime + "---\n" + live);
     INFO(output.err);
     const auto list = objects(output);
     REQUIRE(kinds(list) == "ConfigMap JobSet ");
@@ -104,23 +104,23 @@ TEST_CASE("an object with a UID keeps it, and objects that are not needed are no
 }
 
 TEST_CASE("JSON is one list", "[render]") {
-    Desk desk;
-    desk.settings.format = cli::Format::json;
-    const Json list = api::parse_json(desk.render(plain_runtime + "---\n" + job).out).value();
+    Fixture fixture;
+    fixture.settings.format = cli::Format::json;
+    const Json list = api::parse_json(fixture.render(plain_runtime + "---\n" + job).out).value();
     CHECK(list["kind"] == "List");
     CHECK(kinds(list["items"].items()) == "ConfigMap JobSet ");
 }
 
 TEST_CASE("values of Secrets are masked, and the output is the same every time", "[render]") {
-    Desk desk;
+    Fixture fixture;
     const std::string mpi = changed(plain_runtime, "{numNodes: 2}", "{numNodes: 2, mpi: {}}");
-    const auto output = desk.render(mpi + "---\n" + job);
+    const auto output = fixture.render(mpi + "---\n" + job);
     INFO(output.err);
     const auto list = objects(output);
     REQUIRE(kinds(list) == "ConfigMap Secret ConfigMap JobSet ");
     for (const auto& [key, value] : list[1]["data"].members()) CHECK(value == "***");
     CHECK(list[1]["data"].members().size() == 2);
-    CHECK(desk.render(mpi + "---\n" + job).out == output.out);
+    CHECK(fixture.render(mpi + "---\n" + job).out == output.out);
 }
 
 TEST_CASE("an object that cannot be built is an error with its place, and nothing is printed", "[render]") {
@@ -152,8 +152,8 @@ TEST_CASE("an object that cannot be built is an error with its place, and nothin
     };
     for (const Case& c : cases) {
         INFO(c.name);
-        Desk desk;
-        const auto output = desk.render(c.text);
+        Fixture fixture;
+        const auto output = fixture.render(c.text);
         INFO(output.err);
         CHECK(output.err.find(c.want) == 0);
         CHECK(output.out.empty());
@@ -162,44 +162,43 @@ TEST_CASE("an object that cannot be built is an error with its place, and nothin
 }
 
 TEST_CASE("notes for users are printed to standard error", "[render]") {
-    Desk desk;
+    Fixture fixture;
     const auto others =
-        desk.render(plain_runtime + "---\n" + job + "  managedBy: kueue.x-k8s.io/multikueue\n");
+        fixture.render(plain_runtime + "---\n" + job + "  managedBy: kueue.x-k8s.io/multikueue\n");
     CHECK(others.err ==
           "in.yaml:26: note: TrainJob default/job is managed by another controller: nothing is applied\n");
     CHECK(others.out.empty());
     CHECK(others.status == 0);
-    const auto unknown = desk.render(plain_runtime + "---\n" + job + "  colour: red\n---\n" +
-                                     "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}\n");
+    const auto unknown = fixture.render(plain_runtime + "---\n" + job + "  colour: red\n---\n" +
+                                        "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}\n");
     CHECK(unknown.err ==
           "in.yaml:28: note: Deployment is passed over: no TrainJob depends on it\n"
           "in.yaml:26: warning: TrainJob default/job: unknown field \"spec.colour\" is dropped\n");
     CHECK(unknown.status == 0);
-    CHECK(desk.failure(plain_runtime).find("no TrainJob") != std::string::npos);
+    CHECK(fixture.failure(plain_runtime).find("no TrainJob") != std::string::npos);
 }
 
 TEST_CASE("another version of a runtime is compared object by object", "[render]") {
-    Desk desk;
-    desk.settings.other_version = {
-        desk.directory.write("new.yaml", changed(plain_runtime, "image: old", "image: new"))};
-    const auto output = desk.render(plain_runtime + "---\n" + job);
+    Fixture fixture;
+    fixture.settings.other_version = {
+        fixture.directory.write("new.yaml", changed(plain_runtime, "image: old", "image: new"))};
+    const auto output = fixture.render(plain_runtime + "---\n" + job);
     INFO(output.out);
     CHECK(output.status == 0);
     CHECK(output.out.find("--- JobSet default/job (-f)\n+++ JobSet default/job (--diff)\n@@ ") == 0);
     CHECK(output.out.find("\n-            - image: old\n+            - image: new\n") != std::string::npos);
     CHECK(output.out.find("ConfigMap") == std::string::npos);
 
-    desk.directory.write("new.yaml", plain_runtime);
-    CHECK(desk.render(plain_runtime + "---\n" + job).out.empty());
-    desk.directory.write("new.yaml", changed(plain_runtime, "{numNodes: 2}", "{numNodes: 2, mpi: {}}"));
-    const auto mpi = desk.render(plain_runtime + "---\n" + job);
+    fixture.directory.write("new.yaml", plain_runtime);
+    CHECK(fixture.render(plain_runtime + "---\n" + job).out.empty());
+    fixture.directory.write("new.yaml", changed(plain_runtime, "{numNodes: 2}", "{numNodes: 2, mpi: {}}"));
+    const auto mpi = fixture.render(plain_runtime + "---\n" + job);
     INFO(mpi.out);
     CHECK(mpi.out.find("--- /dev/null\n+++ Secret default/job-mpi-ssh-auth (--diff)\n") != std::string::npos);
 
-    desk.directory.write("new.yaml", changed(plain_runtime, "name: plain", "name: other"));
-    CHECK(
-        desk.failure(plain_runtime + "---\n" + job).find("ClusterTrainingRuntime other is not among them") !=
-        std::string::npos);
-    desk.settings.format = cli::Format::json;
-    CHECK(desk.failure(plain_runtime + "---\n" + job).find("--diff") != std::string::npos);
+    fixture.directory.write("new.yaml", changed(plain_runtime, "name: plain", "name: other"));
+    CHECK(fixture.failure(plain_runtime + "---\n" + job)
+              .find("ClusterTrainingRuntime other is not among them") != std::string::npos);
+    fixture.settings.format = cli::Format::json;
+    CHECK(fixture.failure(plain_runtime + "---\n" + job).find("--diff") != std::string::npos);
 }

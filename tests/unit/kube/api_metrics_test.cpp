@@ -93,17 +93,17 @@ TEST_CASE("watches of one resource in several namespaces are one series", "[kube
             context, each->run(),
             boost::asio::bind_cancellation_slot(stops[next++].slot(), [](std::exception_ptr) {}));
     }
-    const auto told = [&](const std::string& name, const std::string& labels, int value) {
+    const auto reported = [&](const std::string& name, const std::string& labels, int value) {
         return office.metrics.expose().find(name + "{" + labels +
                                             "resource=\"trainjobs.trainer.kubeflow.org\"} " +
                                             std::to_string(value) + "\n") != std::string::npos;
     };
-    CHECK(told("signalbox_watch_working", "", 0));
+    CHECK(reported("signalbox_watch_working", "", 0));
     clock.run_for(1s);
-    CHECK(told("signalbox_watch_working", "", 1));
+    CHECK(reported("signalbox_watch_working", "", 1));
     clock.run_for(259s);  // both broke, and one is forbidden now
-    CHECK(told("signalbox_watch_working", "", 0));
-    CHECK(told("signalbox_watch_restarts_total", "reason=\"broken\",", 2));
+    CHECK(reported("signalbox_watch_working", "", 0));
+    CHECK(reported("signalbox_watch_restarts_total", "reason=\"broken\",", 2));
     for (auto& stop : stops) stop.emit(boost::asio::cancellation_type::terminal);
     clock.run();
 }

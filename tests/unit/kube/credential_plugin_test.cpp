@@ -28,7 +28,7 @@ std::string certificate(const std::string& name) {
 }
 
 // A plugin that prints one text after the other.
-struct Room {
+struct Fixture {
     std::deque<api::Result<std::string>> prints;
     std::vector<std::string> infos;
     std::vector<bool> interactive;
@@ -62,40 +62,40 @@ struct Room {
 }  // namespace
 
 TEST_CASE("a plugin's token is used until it expires", "[kube]") {
-    Room room;
-    room.prints = {token("t1", "2026-01-15T10:05:00Z"), token("t2")};
-    auto credentials = room.credentials();
+    Fixture fixture;
+    fixture.prints = {token("t1", "2026-01-15T10:05:00Z"), token("t2")};
+    auto credentials = fixture.credentials();
     REQUIRE(credentials.refresh(t0));
     CHECK(credentials.authorization() == "Bearer t1");
-    room.now = ten + 5min;
+    fixture.now = ten + 5min;
     REQUIRE(*credentials.refresh(t0 + 5min) == Outcome::unchanged);
     // A request without an answer does not run it again, unlike for files.
     REQUIRE(*credentials.refresh(t0 + 5min, true) == Outcome::unchanged);
-    CHECK(room.runs() == 1);
-    room.now = ten + 5min + 1s;
+    CHECK(fixture.runs() == 1);
+    fixture.now = ten + 5min + 1s;
     // Also shortly after the last check.
     CHECK(*credentials.refresh(t0 + 5min) == Outcome::token_changed);
     CHECK(credentials.authorization() == "Bearer t2");
-    room.now = ten + 1000h;
+    fixture.now = ten + 1000h;
     CHECK(*credentials.refresh(t0 + 1000h) == Outcome::unchanged);
-    CHECK(room.runs() == 2);
+    CHECK(fixture.runs() == 2);
 }
 
 TEST_CASE("a plugin runs again when the API server rejects its credentials", "[kube]") {
-    Room room;
-    room.prints = {token("t1"), token("t2"), token("t2")};
-    auto credentials = room.credentials();
+    Fixture fixture;
+    fixture.prints = {token("t1"), token("t2"), token("t2")};
+    auto credentials = fixture.credentials();
     REQUIRE(credentials.refresh(t0));
     CHECK(*credentials.renew(t0) == Outcome::token_changed);
     CHECK(credentials.authorization() == "Bearer t2");
     CHECK(*credentials.renew(t0) == Outcome::unchanged);
-    CHECK(room.runs() == 3);
+    CHECK(fixture.runs() == 3);
 }
 
 TEST_CASE("a plugin's certificate needs a new connection", "[kube]") {
-    Room room;
-    room.prints = {certificate("one"), certificate("two")};
-    auto credentials = room.credentials();
+    Fixture fixture;
+    fixture.prints = {certificate("one"), certificate("two")};
+    auto credentials = fixture.credentials();
     REQUIRE(*credentials.refresh(t0) == Outcome::connection_changed);
     CHECK(credentials.connection().client_cert_pem == "-----BEGIN one");
     CHECK(credentials.connection().client_key_pem == "-----BEGIN k");
@@ -105,13 +105,13 @@ TEST_CASE("a plugin's certificate needs a new connection", "[kube]") {
 }
 
 TEST_CASE("while a plugin fails there are no credentials", "[kube]") {
-    Room room;
-    room.prints = {token("t1", "2026-01-15T10:05:00Z"), api::invalid("", "ended with exit status 1"),
-                   token("t2")};
-    auto credentials = room.credentials();
+    Fixture fixture;
+    fixture.prints = {token("t1", "2026-01-15T10:05:00Z"), api::invalid("", "ended with exit status 1"),
+                      token("t2")};
+    auto credentials = fixture.credentials();
     REQUIRE(credentials.refresh(t0));
     CHECK(!credentials.missing());
-    room.now = ten + 6min;
+    fixture.now = ten + 6min;
     const auto failed = credentials.refresh(t0 + 6min);
     REQUIRE(failed.has_error());
     REQUIRE(credentials.missing());
@@ -122,13 +122,13 @@ TEST_CASE("while a plugin fails there are no credentials", "[kube]") {
 }
 
 TEST_CASE("a missing plugin is an error with its install hint", "[kube]") {
-    Room room;
+    Fixture fixture;
     const api::Error not_there = {.code = api::Errc::not_found, .message = "was not found"};
-    room.prints = {not_there, not_there};
-    CHECK(room.credentials().refresh(t0).error().message ==
+    fixture.prints = {not_there, not_there};
+    CHECK(fixture.credentials().refresh(t0).error().message ==
           "the credential plugin login was not found; Install it from there.");
-    room.plugin.install_hint.clear();
-    CHECK(room.credentials().refresh(t0).error().message ==
+    fixture.plugin.install_hint.clear();
+    CHECK(fixture.credentials().refresh(t0).error().message ==
           "the credential plugin login was not found; install it, or correct the PATH");
 }
 
@@ -150,34 +150,35 @@ TEST_CASE("a plugin may use the terminal if it is allowed and there is one", "[k
     };
     for (const Case& c : cases) {
         CAPTURE(static_cast<int>(c.input), c.terminal);
-        Room room;
-        room.plugin.input = c.input;
-        room.terminal = c.terminal;
-        room.prints = {token("t")};
-        const auto got = room.credentials().refresh(t0);
+        Fixture fixture;
+        fixture.plugin.input = c.input;
+        fixture.terminal = c.terminal;
+        fixture.prints = {token("t")};
+        const auto got = fixture.credentials().refresh(t0);
         if (got) {
-            const bool given = room.interactive.at(0);
+            const bool given = fixture.interactive.at(0);
             CHECK(std::string(given ? "yes" : "no") == c.want);
-            CHECK_THAT(room.infos.at(0),
+            CHECK_THAT(fixture.infos.at(0),
                        Catch::Contains(given ? "\"interactive\":true" : "\"interactive\":false"));
         } else {
             CHECK(got.error().message == c.want);
-            CHECK(room.runs() == 0);
+            CHECK(fixture.runs() == 0);
         }
     }
 }
 
 TEST_CASE("a plugin that requires it gets the CA of the cluster", "[kube]") {
-    Room room;
-    room.plugin.cluster = api::Json::object({{"server", "https://h:1"}});
-    room.prints = {token("t")};
-    REQUIRE(room.credentials().refresh(t0));
-    CHECK_THAT(room.infos.at(0), Catch::Contains("\"certificate-authority-data\":\"LS0tLS1CRUdJTiBjYQ==\""));
+    Fixture fixture;
+    fixture.plugin.cluster = api::Json::object({{"server", "https://h:1"}});
+    fixture.prints = {token("t")};
+    REQUIRE(fixture.credentials().refresh(t0));
+    CHECK_THAT(fixture.infos.at(0),
+               Catch::Contains("\"certificate-authority-data\":\"LS0tLS1CRUdJTiBjYQ==\""));
 }
 
 TEST_CASE("a program without support for plugins refuses them", "[kube]") {
-    Room room;
-    kube::Credentials credentials({.host = "h", .port = "1", .exec = room.plugin});
+    Fixture fixture;
+    kube::Credentials credentials({.host = "h", .port = "1", .exec = fixture.plugin});
     CHECK(credentials.refresh(t0).error().message ==
           "the credential plugin login is not run by this program");
 }

@@ -23,7 +23,7 @@ std::string pem(const std::string& what) {
     return "-----BEGIN CERTIFICATE-----\n" + what + "\n-----END CERTIFICATE-----\n";
 }
 
-struct Room {
+struct Fixture {
     std::map<std::string, std::string> files = {
         {"ca", pem("ca1")}, {"cert", pem("c1")}, {"key", pem("k1")}, {"token", "t1\n"}};
     int reads = 0;
@@ -46,8 +46,8 @@ struct Room {
 }  // namespace
 
 TEST_CASE("credentials are read from files repeatedly", "[kube]") {
-    Room room;
-    auto& credentials = room.credentials;
+    Fixture fixture;
+    auto& credentials = fixture.credentials;
     REQUIRE(*credentials.refresh(t0) == Outcome::connection_changed);
     CHECK(credentials.authorization() == "Bearer t1");
     CHECK(credentials.connection().ca_pem == pem("ca1"));
@@ -55,12 +55,12 @@ TEST_CASE("credentials are read from files repeatedly", "[kube]") {
     CHECK(credentials.connection().client_key_pem == pem("k1"));
     CHECK(credentials.connection().host == "h");
     CHECK(credentials.connection().server_name == "s");
-    CHECK(room.reads == 4);
+    CHECK(fixture.reads == 4);
 
-    room.files["token"] = "t2";
+    fixture.files["token"] = "t2";
     SECTION("not at every request") {
         CHECK(*credentials.refresh(t0 + 29s) == Outcome::unchanged);
-        CHECK(room.reads == 4);
+        CHECK(fixture.reads == 4);
         CHECK(credentials.authorization() == "Bearer t1");
     }
     SECTION("but within a minute") {
@@ -72,12 +72,12 @@ TEST_CASE("credentials are read from files repeatedly", "[kube]") {
         CHECK(*credentials.refresh(t0, true) == Outcome::token_changed);
     }
     SECTION("new certificates need new connections") {
-        room.files[GENERATE("ca", "cert", "key")] = pem("new");
+        fixture.files[GENERATE("ca", "cert", "key")] = pem("new");
         CHECK(*credentials.refresh(t0, true) == Outcome::connection_changed);
     }
     SECTION("a file that cannot be read leaves the former credentials in use") {
         const std::string file = GENERATE("ca", "cert", "key", "token");
-        room.files.erase(file);
+        fixture.files.erase(file);
         const auto outcome = credentials.refresh(t0, true);
         REQUIRE(outcome.has_error());
         CHECK_THAT(outcome.error().message, Catch::Contains(file));
@@ -87,7 +87,7 @@ TEST_CASE("credentials are read from files repeatedly", "[kube]") {
 }
 
 TEST_CASE("invalid credentials are refused without showing them", "[kube]") {
-    Room room;
+    Fixture fixture;
     struct Case {
         const char* file;
         const char* text;
@@ -102,8 +102,8 @@ TEST_CASE("invalid credentials are refused without showing them", "[kube]") {
     };
     for (const Case& c : cases) {
         DYNAMIC_SECTION(c.want) {
-            room.files[c.file] = c.text;
-            const auto outcome = room.credentials.refresh(t0);
+            fixture.files[c.file] = c.text;
+            const auto outcome = fixture.credentials.refresh(t0);
             REQUIRE(outcome.has_error());
             CHECK_THAT(outcome.error().message, Catch::Contains(c.want) && !Catch::Contains("s3cret"));
         }

@@ -10,7 +10,7 @@ using api::Errc;
 namespace {
 
 // Returns the reports for a row of attempts: r(efused connection), w(arming up), f(orbidden), . (success).
-std::string told(bool report_first_success, const std::string& attempts) {
+std::string reported(bool report_first_success, const std::string& attempts) {
     kube::ErrorTransitions transitions(report_first_success);
     std::string all;
     for (const char attempt : attempts) {
@@ -29,15 +29,15 @@ std::string told(bool report_first_success, const std::string& attempts) {
 }  // namespace
 
 TEST_CASE("a failure and its end are reported once", "[kube]") {
-    CHECK(told(false, "..rrr..r.") == "  r  . r.");
-    CHECK(told(true, "..rrr..") == ". r  . ");
-    CHECK(told(true, "rr.") == "r .");
+    CHECK(reported(false, "..rrr..r.") == "  r  . r.");
+    CHECK(reported(true, "..rrr..") == ". r  . ");
+    CHECK(reported(true, "rr.") == "r .");
 }
 
-TEST_CASE("all transient errors count as one kind", "[kube]") { CHECK(told(false, "rwrw.") == "r   ."); }
+TEST_CASE("all transient errors count as one kind", "[kube]") { CHECK(reported(false, "rwrw.") == "r   ."); }
 
 TEST_CASE("another kind of failure is reported once it has lasted", "[kube]") {
-    CHECK(told(false, "rrfw.") == "r   .");
-    CHECK(told(false, "rrffwff.") == "r      .");
-    CHECK(told(false, "rrffff.f") == "r   f .f");
+    CHECK(reported(false, "rrfw.") == "r   .");
+    CHECK(reported(false, "rrffwff.") == "r      .");
+    CHECK(reported(false, "rrffff.f") == "r   f .f");
 }

@@ -12,7 +12,7 @@ TEST_CASE("events are sent in the background, and errors do not affect the calle
     VirtualClock clock(context);
     FakeApiServer server(clock);
     std::vector<std::string> dropped;
-    std::vector<std::string> told;
+    std::vector<std::string> reported;
     kube::EventRecorder recorder(
         context.get_executor(), server, clock, "pod-1",
         {.dropped =
@@ -20,7 +20,7 @@ TEST_CASE("events are sent in the background, and errors do not affect the calle
                  CHECK(regarding.uid == "u");
                  dropped.push_back(text.reason + ": " + error.message);
              },
-         .trouble = [&](const api::Error* error) { told.push_back(error ? error->message : "over"); }});
+         .trouble = [&](const api::Error* error) { reported.push_back(error ? error->message : "over"); }});
     const kube::Regarding job = {.api_version = "v", .kind = "TrainJob", .key = {"ns", "job"}, .uid = "u"};
     const auto methods = [&] {
         std::string all;
@@ -38,7 +38,7 @@ TEST_CASE("events are sent in the background, and errors do not affect the calle
         clock.run();
         CHECK(methods() == "POST PATCH ");
         CHECK(dropped.empty());
-        CHECK(told.empty());
+        CHECK(reported.empty());
     }
     SECTION("refused: the next one is new") {
         recorder.record(job, {.reason = "R"});
@@ -63,13 +63,13 @@ TEST_CASE("events are sent in the background, and errors do not affect the calle
         record(false);
         record(true);  // while every other one fails, the error is not over
         record(false);
-        CHECK(told == std::vector<std::string>{"may not"});
+        CHECK(reported == std::vector<std::string>{"may not"});
         clock.run_for(30s);
         record(true);
         record(true);
-        CHECK(told == std::vector<std::string>{"may not", "over"});
+        CHECK(reported == std::vector<std::string>{"may not", "over"});
         record(false);
-        CHECK(told.size() == 3);
+        CHECK(reported.size() == 3);
         CHECK(dropped.size() == 4);
     }
     SECTION("errors of normal operation are not reported") {
@@ -88,7 +88,7 @@ TEST_CASE("events are sent in the background, and errors do not affect the calle
         clock.run();
         CHECK(methods() == "POST POST PATCH ");
         CHECK(dropped.size() == 2);
-        CHECK(told.empty());
+        CHECK(reported.empty());
     }
     SECTION("waiting events wait as long as a busy server requires") {
         server.answer = [](const kube::Request&) -> api::Result<kube::Response> {
@@ -124,7 +124,7 @@ TEST_CASE("events are sent in the background, and errors do not affect the calle
         record(16);
         record(518);
         CHECK(dropped.size() == 6);
-        CHECK(told == std::vector<std::string>{"too many events are waiting for the API server"});
+        CHECK(reported == std::vector<std::string>{"too many events are waiting for the API server"});
         clock.run_for(10s);
         const std::size_t sent = server.requests.size();
         recorder.record(job, {.reason = "later"});

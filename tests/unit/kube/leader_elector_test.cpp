@@ -10,7 +10,7 @@
 
 using namespace std::chrono_literals;
 using api::Errc;
-using Told = std::vector<std::string>;
+using Reports = std::vector<std::string>;
 
 namespace {
 
@@ -24,7 +24,7 @@ struct World {
 struct Process {
     World& world;
     std::string name;
-    Told told;
+    Reports reported;
     FakeApiServer server{world.clock};
     kube::LeaderElector elector;
     boost::asio::cancellation_signal stop;
@@ -34,12 +34,12 @@ struct Process {
         : world(in),
           name(std::move(called)),
           elector(server, world.clock, {"ns", "lease"}, name,
-                  {.started = [this] { told.push_back("started"); },
-                   .stopped = [this] { told.push_back("stopped"); },
-                   .observed = [this](const std::string& holder) { told.push_back("holder " + holder); },
+                  {.started = [this] { reported.push_back("started"); },
+                   .stopped = [this] { reported.push_back("stopped"); },
+                   .observed = [this](const std::string& holder) { reported.push_back("holder " + holder); },
                    .trouble =
                        [this](const api::Error* error) {
-                           told.push_back(error ? "trouble " + error->message : "trouble is over");
+                           reported.push_back(error ? "trouble " + error->message : "trouble is over");
                        }}) {
         server.answer = [this](const kube::Request& request) -> api::Result<kube::Response> {
             const auto lease = world.lease.handle(request);
@@ -67,7 +67,7 @@ struct Process {
             return api::Result<kube::Response>(refusal(0, Errc::unavailable, why));
         };
     }
-    Told take() { return std::exchange(told, {}); }
+    Reports take() { return std::exchange(reported, {}); }
 };
 
 }  // namespace
@@ -77,10 +77,10 @@ TEST_CASE("an elector leads, and releases the lease on an orderly stop", "[kube]
     Process a(world, "a");
     world.clock.run();
     CHECK(a.elector.leading());
-    CHECK(a.take() == Told{"started"});
+    CHECK(a.take() == Reports{"started"});
     Process b(world, "b");
     world.clock.run_for(60s);
-    CHECK(b.take() == Told{"holder a"});
+    CHECK(b.take() == Reports{"holder a"});
     a.cancel();
     bool released = false;
     boost::asio::co_spawn(world.context, a.elector.release(), [&](std::exception_ptr) { released = true; });
@@ -88,7 +88,7 @@ TEST_CASE("an elector leads, and releases the lease on an orderly stop", "[kube]
     CHECK(released);
     CHECK(!a.elector.leading());
     CHECK(b.elector.leading());
-    CHECK(b.take() == Told{"holder ", "started"});
+    CHECK(b.take() == Reports{"holder ", "started"});
     CHECK(a.take().empty());  // an orderly stop is no loss
 }
 
@@ -116,16 +116,16 @@ TEST_CASE("an elector that cannot renew stops leading in time", "[kube]") {
         CHECK(a.elector.leading());
         world.clock.run_for(3s);
         CHECK(!a.elector.leading());
-        CHECK(a.take() == Told{"trouble refused", "stopped"});
+        CHECK(a.take() == Reports{"trouble refused", "stopped"});
     }
     SECTION("unanswered") {
         a.server.delay = 1h;
         world.clock.run_for(9999ms);
         CHECK(a.elector.leading());
-        CHECK(a.told.empty());
+        CHECK(a.reported.empty());
         world.clock.run_for(1ms);
         CHECK(!a.elector.leading());
-        CHECK(a.told.front() == "stopped");
+        CHECK(a.reported.front() == "stopped");
     }
     SECTION("a process that was stopped and continues does not lead") {
         world.clock.freeze_for(10s);
@@ -133,7 +133,7 @@ TEST_CASE("an elector that cannot renew stops leading in time", "[kube]") {
         Process b(world, "b");
         world.lease.set("holderIdentity", "b");
         world.clock.run_for(1s);
-        CHECK(a.take() == Told{"stopped", "holder b"});
+        CHECK(a.take() == Reports{"stopped", "holder b"});
     }
 }
 
@@ -141,11 +141,11 @@ TEST_CASE("a gap in leadership is reported even if it is over when it is noticed
     World world;
     Process a(world, "a");
     world.clock.run();
-    CHECK(a.take() == Told{"started"});
+    CHECK(a.take() == Reports{"started"});
     const auto good = a.server.answer;
     a.break_network("refused");
     world.clock.run_for(7s);
-    CHECK(a.take() == Told{"trouble refused"});
+    CHECK(a.take() == Reports{"trouble refused"});
     // The renewal of second 8 is answered in second 9, but the process sleeps until second 11. It did not
     // lead from second 10 on, and leads again with that answer.
     a.server.answer = good;
@@ -155,7 +155,7 @@ TEST_CASE("a gap in leadership is reported even if it is over when it is noticed
     CHECK(!a.elector.leading());
     world.clock.run();
     CHECK(a.elector.leading());
-    CHECK(a.take() == Told{"stopped", "started", "trouble is over"});
+    CHECK(a.take() == Reports{"stopped", "started", "trouble is over"});
 }
 
 TEST_CASE("an error and its end are reported once", "[kube]") {
@@ -166,17 +166,17 @@ TEST_CASE("an error and its end are reported once", "[kube]") {
         return api::Result<kube::Response>(refusal(403, Errc::forbidden, "may not"));
     };
     world.clock.run_for(30s);
-    CHECK(a.take() == Told{"trouble may not"});
+    CHECK(a.take() == Reports{"trouble may not"});
     a.break_network("nobody there");
     world.clock.run_for(7s);
     a.server.answer = [](const kube::Request&) {
         return api::Result<kube::Response>(refusal(503, Errc::unavailable, "starting"));
     };
     world.clock.run_for(5s);
-    CHECK(a.take() == Told{"trouble nobody there"});
+    CHECK(a.take() == Reports{"trouble nobody there"});
     a.server.answer = good;
     world.clock.run_for(5s);
-    CHECK(a.take() == Told{"started", "trouble is over"});
+    CHECK(a.take() == Reports{"started", "trouble is over"});
 
     a.server.answer = [](const kube::Request& request) {
         return api::Result<kube::Response>(request.method == "GET"
@@ -184,8 +184,8 @@ TEST_CASE("an error and its end are reported once", "[kube]") {
                                                : refusal(404, Errc::not_found, "no namespace"));
     };
     world.clock.run_for(5s);
-    const Told told = a.take();
-    CHECK(std::count(told.begin(), told.end(), "trouble no namespace") == 1);
+    const Reports reported = a.take();
+    CHECK(std::count(reported.begin(), reported.end(), "trouble no namespace") == 1);
 }
 
 TEST_CASE("the release of the lease works after a cancelled renewal", "[kube]") {

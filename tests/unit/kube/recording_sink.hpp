@@ -7,23 +7,23 @@
 /// Records its calls, one word each: "listing", "+ns/name@7", "-ns/name@8", "synced@9", ">10".
 class RecordingSink final : public kube::Sink {
 public:
-    void listing() override { told.push_back("listing"); }
+    void listing() override { reported.push_back("listing"); }
     void upsert(const api::ObjectKey& key, const std::string& version, api::Json, std::size_t) override {
-        told.push_back("+" + to_string(key) + "@" + version);
+        reported.push_back("+" + to_string(key) + "@" + version);
     }
     void removed(const api::ObjectKey& key, const std::string& version) override {
-        told.push_back("-" + to_string(key) + "@" + version);
+        reported.push_back("-" + to_string(key) + "@" + version);
     }
-    void synced(const std::string& version) override { told.push_back("synced@" + version); }
-    void bookmark(const std::string& version) override { told.push_back(">" + version); }
+    void synced(const std::string& version) override { reported.push_back("synced@" + version); }
+    void bookmark(const std::string& version) override { reported.push_back(">" + version); }
 
     /// Returns the record and clears it.
-    std::vector<std::string> take() { return std::exchange(told, {}); }
+    std::vector<std::string> take() { return std::exchange(reported, {}); }
 
-    std::vector<std::string> told;
+    std::vector<std::string> reported;
 };
 
-using Told = std::vector<std::string>;
+using Reports = std::vector<std::string>;
 
 /// Returns lines of a watch.
 inline std::string event(const std::string& type, const std::string& name, const std::string& version,

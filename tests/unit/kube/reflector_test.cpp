@@ -13,7 +13,7 @@ using api::Errc;
 
 namespace {
 
-struct Room {
+struct Fixture {
     boost::asio::io_context context;
     VirtualClock clock{context};
     FakeApiServer server{clock};
@@ -30,12 +30,12 @@ struct Room {
     boost::asio::cancellation_signal stop;
     bool ended = false;
 
-    Room() {
+    Fixture() {
         boost::asio::co_spawn(
             context, reflector.run(),
             boost::asio::bind_cancellation_slot(stop.slot(), [this](std::exception_ptr) { ended = true; }));
     }
-    ~Room() {
+    ~Fixture() {
         stop.emit(boost::asio::cancellation_type::terminal);
         clock.run();
         CHECK(ended);
@@ -68,141 +68,141 @@ const std::string works = "trainjobs.trainer.kubeflow.org: works";
 }  // namespace
 
 TEST_CASE("a reflector lists, watches, and resumes", "[kube]") {
-    Room room;
-    room.server.watches = {Script{event("ADDED", "a", "5"), end_of_list("9"), 400s, Closed{}},
-                           Script{event("DELETED", "a", "10"), 200s, refusal(0, Errc::unavailable, "reset")},
-                           Script{Silence{}}};
-    room.clock.run();
-    CHECK(room.asked() == Told{"stream"});
-    CHECK(room.reflector.synced());
-    CHECK(room.changes == Told{works});
-    room.clock.run_for(399s);
-    CHECK(room.asked().empty());
-    room.clock.run_for(1s);
-    CHECK(room.asked() == Told{"watch=9"});
-    room.clock.run_for(200s);
-    CHECK(room.asked() == Told{"watch=10"});
-    CHECK(room.sink.told == Told{"listing", "+ns/a@5", "synced@9", "-ns/a@10"});
-    CHECK(room.changes == Told{works});
-    CHECK(room.server.open_watches == 1);
+    Fixture fixture;
+    fixture.server.watches = {
+        Script{event("ADDED", "a", "5"), end_of_list("9"), 400s, Closed{}},
+        Script{event("DELETED", "a", "10"), 200s, refusal(0, Errc::unavailable, "reset")}, Script{Silence{}}};
+    fixture.clock.run();
+    CHECK(fixture.asked() == Reports{"stream"});
+    CHECK(fixture.reflector.synced());
+    CHECK(fixture.changes == Reports{works});
+    fixture.clock.run_for(399s);
+    CHECK(fixture.asked().empty());
+    fixture.clock.run_for(1s);
+    CHECK(fixture.asked() == Reports{"watch=9"});
+    fixture.clock.run_for(200s);
+    CHECK(fixture.asked() == Reports{"watch=10"});
+    CHECK(fixture.sink.reported == Reports{"listing", "+ns/a@5", "synced@9", "-ns/a@10"});
+    CHECK(fixture.changes == Reports{works});
+    CHECK(fixture.server.open_watches == 1);
 }
 
 TEST_CASE("a reflector waits for a kind that is not served, and reports it once", "[kube]") {
-    Room room;
-    for (int i = 0; i < 5; ++i) room.server.watches.push_back(refusal(0, Errc::unavailable, "refused"));
-    room.server.watches.push_back(refusal(503, Errc::unavailable, "starting"));
-    room.server.watches.push_back(refusal(429, Errc::unavailable, "storage is (re)initializing"));
-    for (int i = 0; i < 5; ++i) room.server.watches.push_back(refusal(404, Errc::not_found, "no CRD"));
-    for (int i = 0; i < 5; ++i) room.server.watches.push_back(refusal(403, Errc::forbidden, "RBAC"));
-    room.server.watches.push_back(Script{end_of_list("9"), Silence{}});
-    room.clock.run_for(10min);
-    CHECK(room.asked().size() == 18);
+    Fixture fixture;
+    for (int i = 0; i < 5; ++i) fixture.server.watches.push_back(refusal(0, Errc::unavailable, "refused"));
+    fixture.server.watches.push_back(refusal(503, Errc::unavailable, "starting"));
+    fixture.server.watches.push_back(refusal(429, Errc::unavailable, "storage is (re)initializing"));
+    for (int i = 0; i < 5; ++i) fixture.server.watches.push_back(refusal(404, Errc::not_found, "no CRD"));
+    for (int i = 0; i < 5; ++i) fixture.server.watches.push_back(refusal(403, Errc::forbidden, "RBAC"));
+    fixture.server.watches.push_back(Script{end_of_list("9"), Silence{}});
+    fixture.clock.run_for(10min);
+    CHECK(fixture.asked().size() == 18);
     const std::string who = "trainjobs.trainer.kubeflow.org: ";
     // Another message for the same error is not reported; the last line comes once it works.
-    CHECK(room.changes == Told{who + "refused", who + "no CRD", who + "RBAC", who + "works"});
-    CHECK(room.reflector.synced());
+    CHECK(fixture.changes == Reports{who + "refused", who + "no CRD", who + "RBAC", who + "works"});
+    CHECK(fixture.reflector.synced());
 }
 
 TEST_CASE("a reflector falls back to pages", "[kube]") {
-    Room room;
-    room.server.watches = {refusal(400, Errc::invalid), Script{event("ADDED", "b", "12"), Silence{}}};
-    room.server.answer = [](const kube::Request&) {
+    Fixture fixture;
+    fixture.server.watches = {refusal(400, Errc::invalid), Script{event("ADDED", "b", "12"), Silence{}}};
+    fixture.server.answer = [](const kube::Request&) {
         return kube::Response{
             .body =
                 R"({"metadata":{"resourceVersion":"11"},"items":[{"metadata":{"name":"a","resourceVersion":"3"}}]})"};
     };
-    room.clock.run();
-    CHECK(room.asked() == Told{"stream", "list", "watch=11"});
-    CHECK(room.sink.told == Told{"listing", "+a@3", "synced@11", "+ns/b@12"});
-    CHECK(room.changes == Told{works});
+    fixture.clock.run();
+    CHECK(fixture.asked() == Reports{"stream", "list", "watch=11"});
+    CHECK(fixture.sink.reported == Reports{"listing", "+a@3", "synced@11", "+ns/b@12"});
+    CHECK(fixture.changes == Reports{works});
 }
 
 TEST_CASE("a reflector lists again when its resource version has expired", "[kube]") {
-    Room room;
-    room.server.watches = {
+    Fixture fixture;
+    fixture.server.watches = {
         Script{event("ADDED", "a", "5"), end_of_list("9"), 10s, error_event(410, "Expired")},
         Script{end_of_list("20"), Silence{}}};
-    room.clock.run_for(20s);
-    CHECK(room.asked() == Told{"stream", "stream"});
-    CHECK(room.sink.told == Told{"listing", "+ns/a@5", "synced@9", "listing", "synced@20"});
-    CHECK(room.changes == Told{works});
+    fixture.clock.run_for(20s);
+    CHECK(fixture.asked() == Reports{"stream", "stream"});
+    CHECK(fixture.sink.reported == Reports{"listing", "+ns/a@5", "synced@9", "listing", "synced@20"});
+    CHECK(fixture.changes == Reports{works});
 }
 
 TEST_CASE("between the lines of a burst, other handlers run", "[kube]") {
-    Room room;
+    Fixture fixture;
     Script script;
     for (int i = 0; i < 1000; ++i)
         script.push_back(event("ADDED", "a" + std::to_string(i), std::to_string(i + 1)));
     script.push_back(end_of_list("1000"));
     script.push_back(Silence{});
-    room.server.watches = {script};
-    room.context.poll_one();
+    fixture.server.watches = {script};
+    fixture.context.poll_one();
     bool had_a_turn = false;
-    boost::asio::post(room.context, [&] {
+    boost::asio::post(fixture.context, [&] {
         had_a_turn = true;
-        CHECK(room.sink.told.size() < 1000);
+        CHECK(fixture.sink.reported.size() < 1000);
     });
-    room.clock.run();
+    fixture.clock.run();
     CHECK(had_a_turn);
-    CHECK(room.sink.told.size() == 1002);
+    CHECK(fixture.sink.reported.size() == 1002);
 }
 
 TEST_CASE("after each large object, other handlers run", "[kube]") {
-    Room room;
+    Fixture fixture;
     Script script;
     for (int i = 0; i < 20; ++i)
         script.push_back(event("ADDED", "a" + std::to_string(i), std::to_string(i + 1)) +
                          std::string(1'400'000, ' '));
     script.push_back(Silence{});
-    room.server.watches = {script};
-    room.context.poll_one();
+    fixture.server.watches = {script};
+    fixture.context.poll_one();
     std::size_t most_in_a_turn = 0, seen = 0;
     std::function<void()> look = [&] {
-        most_in_a_turn = std::max(most_in_a_turn, room.sink.told.size() - seen);
-        seen = room.sink.told.size();
-        if (seen < 20) boost::asio::post(room.context, look);
+        most_in_a_turn = std::max(most_in_a_turn, fixture.sink.reported.size() - seen);
+        seen = fixture.sink.reported.size();
+        if (seen < 20) boost::asio::post(fixture.context, look);
     };
     look();
     most_in_a_turn = 0;
-    room.clock.run();
+    fixture.clock.run();
     CHECK(most_in_a_turn <= 2);  // the first comes with the beginning of the list
 }
 
 TEST_CASE("a cancelled reflector releases everything", "[kube]") {
-    // ~Room checks it: during a silent watch, during a pause, and before the first step.
+    // ~Fixture checks it: during a silent watch, during a pause, and before the first step.
     SECTION("watching") {
-        Room room;
-        room.server.watches = {Script{end_of_list("9"), Silence{}}};
-        room.clock.run();
-        CHECK(room.server.open_watches == 1);
+        Fixture fixture;
+        fixture.server.watches = {Script{end_of_list("9"), Silence{}}};
+        fixture.clock.run();
+        CHECK(fixture.server.open_watches == 1);
     }
     SECTION("pausing") {
-        Room room;
-        room.server.watches = {refusal(403, Errc::forbidden)};
-        room.clock.run();
-        CHECK(room.clock.sleepers() == 1);
+        Fixture fixture;
+        fixture.server.watches = {refusal(403, Errc::forbidden)};
+        fixture.clock.run();
+        CHECK(fixture.clock.sleepers() == 1);
     }
-    SECTION("at once") { Room room; }
+    SECTION("at once") { Fixture fixture; }
 }
 
 TEST_CASE("watches that the server ends and watches that break are counted separately", "[kube]") {
-    Room room;
-    CHECK(!room.reflector.works());
-    room.server.watches = {Script{end_of_list("9"), 400s, Closed{}},
-                           Script{200s, refusal(0, Errc::unavailable, "reset")},
-                           Script{10s, error_event(410, "Expired")}, Script{end_of_list("20"), Silence{}}};
-    room.clock.run_for(20min);
-    CHECK(room.reflector.restarts().ended == 1);
-    CHECK(room.reflector.restarts().broken == 2);
-    CHECK(room.reflector.works());
+    Fixture fixture;
+    CHECK(!fixture.reflector.works());
+    fixture.server.watches = {Script{end_of_list("9"), 400s, Closed{}},
+                              Script{200s, refusal(0, Errc::unavailable, "reset")},
+                              Script{10s, error_event(410, "Expired")}, Script{end_of_list("20"), Silence{}}};
+    fixture.clock.run_for(20min);
+    CHECK(fixture.reflector.restarts().ended == 1);
+    CHECK(fixture.reflector.restarts().broken == 2);
+    CHECK(fixture.reflector.works());
 }
 
 TEST_CASE("a watch that is never opened is not healthy, and has no restarts", "[kube]") {
-    Room room;
-    for (int i = 0; i < 50; ++i) room.server.watches.push_back(refusal(404, Errc::not_found, "no CRD"));
-    room.clock.run_for(10min);
-    CHECK(!room.reflector.works());
-    CHECK(room.reflector.restarts().ended + room.reflector.restarts().broken == 0);
+    Fixture fixture;
+    for (int i = 0; i < 50; ++i) fixture.server.watches.push_back(refusal(404, Errc::not_found, "no CRD"));
+    fixture.clock.run_for(10min);
+    CHECK(!fixture.reflector.works());
+    CHECK(fixture.reflector.restarts().ended + fixture.reflector.restarts().broken == 0);
 }
 
 namespace {

@@ -80,7 +80,7 @@ TEST_CASE("the first list is streamed, then the same stream is watched", "[kube]
     story.line(event("DELETED", "b", "11"));
     story.line(bookmark("15"));
     CHECK(story.sink.take() ==
-          Told{"listing", "+ns/a@5", "+ns/b@3", "synced@9", "+ns/a@10", "-ns/b@11", ">15"});
+          Reports{"listing", "+ns/a@5", "+ns/b@3", "synced@9", "+ns/a@10", "-ns/b@11", ">15"});
     story.reopen("15");
 }
 
@@ -167,7 +167,7 @@ TEST_CASE("a version that is too old or too new causes a list", "[kube]") {
     story.machine.opened(story.sink);
     story.line(event("ADDED", "c", "2"));
     story.line(end_of_list("3"));
-    CHECK(story.sink.take() == Told{"listing", "+ns/c@2", "synced@3"});
+    CHECK(story.sink.take() == Reports{"listing", "+ns/c@2", "synced@3"});
     story.reopen("3");
 }
 
@@ -196,7 +196,7 @@ TEST_CASE("a server without streamed lists gets requests for pages from then on"
     CHECK(story.next() == "list " + base + "limit=500&continue=t%2Fk%3D");
     story.machine.page(page(item("c", "3")), story.sink);
     CHECK(story.machine.synced());
-    CHECK(story.sink.take() == Told{"listing", "+ns/a@1", "+ns/b@2", "+ns/c@3", "synced@9"});
+    CHECK(story.sink.take() == Reports{"listing", "+ns/a@1", "+ns/b@2", "+ns/c@3", "synced@9"});
     CHECK(story.next() == "watch " + watching_from("9"));
     story.machine.opened(story.sink);
 
@@ -219,7 +219,7 @@ TEST_CASE("pages", "[kube]") {
         CHECK(story.next() == "pause 500");
         CHECK(story.next() == "list " + base + "limit=2000");
         story.machine.page(page(item("a", "1")), story.sink);
-        CHECK(story.sink.take() == Told{"listing", "+ns/a@1", "synced@9"});
+        CHECK(story.sink.take() == Reports{"listing", "+ns/a@1", "synced@9"});
     }
     SECTION("pages that expire repeatedly grow to the limit of one answer") {
         for (const char* limit : {"2000", "8000", "8000", "8000"}) {
@@ -238,7 +238,7 @@ TEST_CASE("pages", "[kube]") {
         CHECK(story.next() == "pause 500");
         CHECK(story.next() == "list " + base + "limit=500&continue=token");
         story.machine.page(page(item("b", "2")), story.sink);
-        CHECK(story.sink.take() == Told{"+ns/b@2", "synced@9"});
+        CHECK(story.sink.take() == Reports{"+ns/b@2", "synced@9"});
         CHECK(!story.machine.trouble());
     }
     SECTION("invalid pages start again") {
@@ -283,7 +283,7 @@ TEST_CASE("pages", "[kube]") {
     }
     SECTION("items without a name are skipped") {
         story.machine.page(page("{},null," + item("b", "2")), story.sink);
-        CHECK(story.sink.take() == Told{"+ns/b@2", "synced@9"});
+        CHECK(story.sink.take() == Reports{"+ns/b@2", "synced@9"});
     }
 }
 
@@ -299,7 +299,7 @@ TEST_CASE("an interrupted streamed list starts again", "[kube]") {
     story.machine.opened(story.sink);
     story.line(event("ADDED", "a", "5"));
     story.line(end_of_list("9"));
-    CHECK(story.sink.take() == Told{"listing", "+ns/a@5", "listing", "+ns/a@5", "synced@9"});
+    CHECK(story.sink.take() == Reports{"listing", "+ns/a@5", "listing", "+ns/a@5", "synced@9"});
 
     SECTION("and pages are used if it is never complete") {
         Story other;

@@ -18,7 +18,7 @@ const Json job_set = json(R"({"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"Jo
     "metadata":{"name":"job","namespace":"ns"},"spec":{"suspend":true}})");
 const api::ObjectKey key = {"ns", "job"};
 
-struct Desk {
+struct Fixture {
     offline::DocumentServer server = {};
     boost::asio::io_context context{1};
 
@@ -36,80 +36,80 @@ struct Desk {
 }  // namespace
 
 TEST_CASE("a stored object can be read by name and in a list", "[offline]") {
-    Desk desk;
-    desk.server.put(job_sets, job_set);
-    CHECK(desk.ask(kube::get(job_sets, key)).value() == job_set);
-    CHECK(desk.ask(kube::get(job_sets, {"ns", ""})).value()["items"].items().at(0) == job_set);
-    CHECK(desk.ask(kube::get(job_sets, {"other", ""})).value()["items"].empty());
-    CHECK(desk.ask(kube::get(priority_classes, {"", ""})).value()["items"].empty());
-    CHECK(desk.ask(kube::get(job_sets, {"ns", "none"})).error().code == api::Errc::not_found);
-    CHECK(desk.ask(kube::get(priority_classes, {"", "none"})).error().code == api::Errc::not_found);
-    CHECK(*desk.server.find(job_sets, key) == job_set);
-    CHECK(desk.server.written().empty());
+    Fixture fixture;
+    fixture.server.put(job_sets, job_set);
+    CHECK(fixture.ask(kube::get(job_sets, key)).value() == job_set);
+    CHECK(fixture.ask(kube::get(job_sets, {"ns", ""})).value()["items"].items().at(0) == job_set);
+    CHECK(fixture.ask(kube::get(job_sets, {"other", ""})).value()["items"].empty());
+    CHECK(fixture.ask(kube::get(priority_classes, {"", ""})).value()["items"].empty());
+    CHECK(fixture.ask(kube::get(job_sets, {"ns", "none"})).error().code == api::Errc::not_found);
+    CHECK(fixture.ask(kube::get(priority_classes, {"", "none"})).error().code == api::Errc::not_found);
+    CHECK(*fixture.server.find(job_sets, key) == job_set);
+    CHECK(fixture.server.written().empty());
 }
 
 TEST_CASE("a dry run is neither stored nor recorded", "[offline]") {
-    Desk desk;
-    CHECK(desk.ask(kube::dry_run(kube::apply_new(job_sets, job_set))));
-    CHECK_FALSE(desk.server.find(job_sets, key));
-    CHECK(desk.server.written().empty());
+    Fixture fixture;
+    CHECK(fixture.ask(kube::dry_run(kube::apply_new(job_sets, job_set))));
+    CHECK_FALSE(fixture.server.find(job_sets, key));
+    CHECK(fixture.server.written().empty());
 }
 
 TEST_CASE("writes are recorded as they were sent, without preconditions", "[offline]") {
-    Desk desk;
+    Fixture fixture;
     const Json snapshot =
         json(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"ns"}})");
-    CHECK(desk.ask(kube::create(config_maps, snapshot)));
+    CHECK(fixture.ask(kube::create(config_maps, snapshot)));
     Json other = snapshot;
     other["metadata"]["name"] = "b";
-    CHECK(desk.ask(kube::create(config_maps, other)));
-    CHECK(desk.ask(kube::apply_new(job_sets, job_set)));
-    CHECK(desk.server.written() == std::vector<Json>{snapshot, other, job_set});
+    CHECK(fixture.ask(kube::create(config_maps, other)));
+    CHECK(fixture.ask(kube::apply_new(job_sets, job_set)));
+    CHECK(fixture.server.written() == std::vector<Json>{snapshot, other, job_set});
     // Stored objects have the fields that servers add.
-    CHECK(!desk.server.find(job_sets, key)->operator[]("metadata")["uid"].as_string().empty());
+    CHECK(!fixture.server.find(job_sets, key)->operator[]("metadata")["uid"].as_string().empty());
 
-    CHECK(desk.ask(kube::create(config_maps, snapshot)).error().reason == "AlreadyExists");
-    CHECK(desk.ask(kube::apply_new(job_sets, job_set)).error().code == api::Errc::conflict);
-    CHECK(desk.server.written().size() == 3);
+    CHECK(fixture.ask(kube::create(config_maps, snapshot)).error().reason == "AlreadyExists");
+    CHECK(fixture.ask(kube::apply_new(job_sets, job_set)).error().code == api::Errc::conflict);
+    CHECK(fixture.server.written().size() == 3);
 }
 
 TEST_CASE("a status can be changed, which does not count as a write of an object", "[offline]") {
-    Desk desk;
-    desk.server.put(job_sets, job_set);
+    Fixture fixture;
+    fixture.server.put(job_sets, job_set);
     const auto answer =
-        desk.ask(kube::merge_patch_status(job_sets, key, json(R"({"status":{"a":{"b":1}}})")));
+        fixture.ask(kube::merge_patch_status(job_sets, key, json(R"({"status":{"a":{"b":1}}})")));
     CHECK(answer.value()["status"]["a"]["b"] == 1);
-    CHECK(desk.server.written().empty());
-    CHECK(desk.ask(kube::merge_patch(job_sets, key, json(R"({"status":null})"))));
-    CHECK_FALSE(desk.server.find(job_sets, key)->contains("status"));
+    CHECK(fixture.server.written().empty());
+    CHECK(fixture.ask(kube::merge_patch(job_sets, key, json(R"({"status":null})"))));
+    CHECK_FALSE(fixture.server.find(job_sets, key)->contains("status"));
 }
 
 TEST_CASE("events are recorded separately", "[offline]") {
-    Desk desk;
+    Fixture fixture;
     const Json event = json(R"({"kind":"Event","apiVersion":"v1","metadata":{"name":"e","namespace":"ns"}})");
-    CHECK(desk.ask(kube::create(kube::resources::events, event)));
-    CHECK(desk.server.events() == std::vector<Json>{event});
-    CHECK(desk.server.written().empty());
+    CHECK(fixture.ask(kube::create(kube::resources::events, event)));
+    CHECK(fixture.server.events() == std::vector<Json>{event});
+    CHECK(fixture.server.written().empty());
 }
 
 TEST_CASE("a store is filled as by a watch, with UIDs", "[offline]") {
-    Desk desk;
-    desk.server.put(job_sets, job_set);
-    desk.server.put(config_maps, json(R"({"metadata":{"name":"job","namespace":"ns"}})"));
+    Fixture fixture;
+    fixture.server.put(job_sets, job_set);
+    fixture.server.put(config_maps, json(R"({"metadata":{"name":"job","namespace":"ns"}})"));
     struct Facts {};
     kube::Store<Facts> store([](Json&) { return Facts(); }, [](const auto&, auto*, auto*) {});
-    desk.server.show(job_sets, store.sections());
+    fixture.server.show(job_sets, store.sections());
     CHECK(store.is_synced("ns"));
     REQUIRE(store.size() == 1);
     CHECK(!store.find(key)->object.uid().empty());
 }
 
 TEST_CASE("a removed object is gone, and a copy of the server has its own objects", "[offline]") {
-    Desk desk;
-    desk.server.put(job_sets, job_set);
-    Desk other;
-    other.server = desk.server;
+    Fixture fixture;
+    fixture.server.put(job_sets, job_set);
+    Fixture other;
+    other.server = fixture.server;
     CHECK(other.ask(kube::remove(job_sets, key, kube::Propagation::background)));
     CHECK(other.server.find(job_sets, key) == nullptr);
-    CHECK(desk.server.find(job_sets, key) != nullptr);
+    CHECK(fixture.server.find(job_sets, key) != nullptr);
 }

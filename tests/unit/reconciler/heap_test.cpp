@@ -16,18 +16,18 @@ using namespace std::chrono_literals;
 namespace {
 
 // Returns memory to the system, and counts how often.
-struct Room {
+struct Fixture {
     boost::asio::io_context context;
     VirtualClock clock{context};
     boost::asio::cancellation_signal stop;
     int trims = 0;
 
-    explicit Room(std::function<std::uint64_t()> work_done) {
+    explicit Fixture(std::function<std::uint64_t()> work_done) {
         boost::asio::co_spawn(
             context, reconciler::trim_heap_when_calm(clock, std::move(work_done), [this] { ++trims; }),
             boost::asio::bind_cancellation_slot(stop.slot(), [](const std::exception_ptr&) {}));
     }
-    ~Room() {
+    ~Fixture() {
         stop.emit(boost::asio::cancellation_type::terminal);
         clock.run();
     }
@@ -37,49 +37,49 @@ struct Room {
 
 TEST_CASE("memory is returned after the start, and once after each burst of work has ended") {
     std::uint64_t work = 0;
-    Room room([&] { return work; });
-    room.clock.run_for(1min);
-    CHECK(room.trims == 1);  // and then there was no work
+    Fixture fixture([&] { return work; });
+    fixture.clock.run_for(1min);
+    CHECK(fixture.trims == 1);  // and then there was no work
     for (int second = 0; second < 30; ++second) {
         work += 100;
-        room.clock.run_for(1s);
+        fixture.clock.run_for(1s);
     }
-    CHECK(room.trims == 1);
-    room.clock.run_for(11s);
-    CHECK(room.trims == 2);
-    room.clock.run_for(1h);
-    CHECK(room.trims == 2);
+    CHECK(fixture.trims == 1);
+    fixture.clock.run_for(11s);
+    CHECK(fixture.trims == 2);
+    fixture.clock.run_for(1h);
+    CHECK(fixture.trims == 2);
     ++work;
-    room.clock.run_for(11s);
-    CHECK(room.trims == 3);
+    fixture.clock.run_for(11s);
+    CHECK(fixture.trims == 3);
 }
 
 TEST_CASE("a replica without reconciles returns memory after large numbers of watch events") {
     std::uint64_t objects_received = 5000;  // its first lists
-    Room room([&] { return reconciler::heap_work(0, objects_received); });
-    room.clock.run_for(1min);
-    CHECK(room.trims == 1);
+    Fixture fixture([&] { return reconciler::heap_work(0, objects_received); });
+    fixture.clock.run_for(1min);
+    CHECK(fixture.trims == 1);
     SECTION("after another list") { objects_received += 5000; }
     SECTION("after many changes") {
         for (int second = 0; second < 30; ++second) {
             objects_received += 100;
-            room.clock.run_for(1s);
+            fixture.clock.run_for(1s);
         }
-        CHECK(room.trims == 1);
+        CHECK(fixture.trims == 1);
     }
-    room.clock.run_for(1h);
-    CHECK(room.trims == 2);
+    fixture.clock.run_for(1h);
+    CHECK(fixture.trims == 2);
 }
 
 TEST_CASE("slow changes do not return memory again and again") {
     std::uint64_t objects_received = 0;
-    Room room([&] { return reconciler::heap_work(0, objects_received); });
-    room.clock.run_for(1min);
+    Fixture fixture([&] { return reconciler::heap_work(0, objects_received); });
+    fixture.clock.run_for(1min);
     for (int change = 0; change < 360; ++change) {
         ++objects_received;
-        room.clock.run_for(10s);
+        fixture.clock.run_for(10s);
     }
-    CHECK(room.trims <= 1 + 360 / 100);
+    CHECK(fixture.trims <= 1 + 360 / 100);
 }
 
 TEST_CASE("returned pages of the program read the same when they are used again") {

@@ -41,7 +41,7 @@ TEST_CASE("the documented limits are the compiled ones", "[limits]") {
     const net::ServerLimits server;
     const Settings settings = default_settings();
     const int at_once = share(settings.limits, 1).connections_at_once;
-    const admission::RuntimeInformer::Room room;
+    const admission::RuntimeInformer::Bounds bounds;
     const admission::Ration ration;
     const std::string expected[] = {
         megabytes(memory_bound::base) + " + " + std::to_string(memory_bound::of_connection / 1000) +
@@ -50,8 +50,8 @@ TEST_CASE("the documented limits are the compiled ones", "[limits]") {
         megabytes(memory_bound::of_lookups) + " of it are for lookups",
         "| values in one review | | " + number(admission::max_review_values) + " | 413 |",
         "| values in one runtime | | " + number(max_runtime_values) + " |",
-        "| runtimes in namespaces that are kept | | " + megabytes(room.of_all) + "; " +
-            megabytes(room.of_namespace) + " of each namespace |",
+        "| runtimes in namespaces that are kept | | " + megabytes(bounds.of_all) + "; " +
+            megabytes(bounds.of_namespace) + " of each namespace |",
         "| reads of the API server for reviews of unknown callers | | " +
             number(static_cast<std::size_t>(ration.per_second)) + " a second, " +
             number(static_cast<std::size_t>(ration.at_once)) + " saved up |",

@@ -16,7 +16,7 @@ namespace memory_bound {
 
 inline constexpr std::size_t base = 20'000'000;        ///< the program, its caches and its watches
 inline constexpr std::size_t of_connection = 100'000;  ///< a connection in the middle of a small request
-inline constexpr std::size_t of_runtimes = RuntimeInformer::Room().of_all;
+inline constexpr std::size_t of_runtimes = RuntimeInformer::Bounds().of_all;
 /// A tree while it is parsed: of numbers and empty containers; a member counts as two.
 inline constexpr std::size_t of_value = 80;
 /// The connections to the API server with usual objects, the large one and the page, which take twice their

@@ -22,7 +22,7 @@ public:
     using OnNoRoom = std::function<void(const api::ObjectKey& key)>;
 
     /// Bytes of namespaced runtimes, as RuntimeText::bytes() counts.
-    struct Room {
+    struct Bounds {
         std::size_t of_all = 16'000'000;
         std::size_t of_namespace = 2'000'000;
     };
@@ -47,7 +47,7 @@ private:
     std::optional<RuntimeTextPtr> take_namespaced(api::Json& object);
     void account(const std::string& ns, const Store::Entry* before, const Store::Entry* after);
 
-    const Room room_ = {};
+    const Bounds bounds_ = {};
     std::map<std::string, std::size_t> taken_ = {};  // by namespace
     std::size_t taken_by_all_ = 0;
     OnRuntime on_runtime_;

@@ -1,4 +1,4 @@
-"""Checks the walls between the rooms of docs/architecture.md, as far as a search can see them.
+"""Checks the boundaries between the modules of docs/architecture.md that a search of the sources can find.
 
 Include paths already keep a library from including the ones above it. This finds what include paths cannot: system headers in the
 wrong place, and clocks, logs or sockets in the pure libraries.
@@ -40,7 +40,7 @@ def offences():
 
 def main():
     found = list(offences())
-    print("\n".join(found) or "no wall between rooms is crossed")
+    print("\n".join(found) or "no boundary between modules is crossed")
     return 1 if found else 0
 
 
