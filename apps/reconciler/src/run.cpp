@@ -135,7 +135,7 @@ void Process::watch() {
 }
 
 void Process::start_loops() {
-    manager_.start("worker", controller_->run());
+    manager_.start("controller", controller_->run());
     manager_.start("shared objects", shared_->keep_fresh(*throttled_));
     manager_.start("finalizers of runtimes",
                    controller::release_runtimes(*throttled_, *cache_, manager_.clock(), manager_.log(),

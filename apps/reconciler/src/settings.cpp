@@ -21,9 +21,9 @@ void add_options(net::Options& options, Settings& settings) {
         "lease", "NAMESPACE/NAME", settings.lease,
         "the lease to hold; default: trainer.kubeflow.org in the pod's namespace, or in kubeflow-system "
         "with --kubeconfig");
-    options.add("concurrency", "N", settings.concurrency, "TrainJobs that are worked on at the same time");
+    options.add("concurrency", "N", settings.concurrency, "TrainJobs that are reconciled at the same time");
     options.add("qps", "N", settings.qps,
-                "requests of passes per second to the API server, events and the lease aside; 0 lets its "
+                "requests of reconciles per second to the API server, events and the lease aside; 0 lets its "
                 "flow control decide");
     options.add("burst", "N", settings.burst, "requests that may exceed --qps for a moment");
     options.add_choice(

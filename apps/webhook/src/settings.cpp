@@ -76,13 +76,13 @@ void add_options(net::Options& options, Settings& settings) {
         "how long a certificate that we make lasts; it is renewed after two thirds; with --self-signed "
         "or --progress-cert-secret");
     options.add("client-ca", "FILE", settings.client_ca,
-                "demand a client certificate of one of these CAs; without it, everybody may call");
+                "demand a client certificate of one of these CAs; without it, any client may call");
     options.add("token-audience", "AUDIENCE", settings.token_audience,
-                "demand a bearer token for this audience; the API server says whose it is (TokenReview)");
+                "demand a bearer token for this audience; the API server authenticates it (TokenReview)");
     options.add_list(
         "token-users", "LIST", settings.token_users,
-        "whose tokens are taken, such as system:serviceaccount:NAMESPACE:NAME, separated by commas; "
-        "without it, everybody's for that audience");
+        "users whose tokens are accepted, such as system:serviceaccount:NAMESPACE:NAME, separated by commas; "
+        "without it, every user's for that audience");
     options.add("admin-listen", "HOST:PORT", settings.admin_listen,
                 "where /healthz, /readyz and /metrics are served; port 0 takes a free one and logs it");
     options.add("threads", "N", settings.threads, "how many threads answer; by default one per core");
@@ -102,14 +102,14 @@ void add_options(net::Options& options, Settings& settings) {
     options.add_list(
         "lossy-clients", "LIST", settings.lossy_clients,
         "users whose clients write TrainJobs back by types that lack some of our fields, as Kueue's "
-        "do, separated by commas: these fields are put back for them");
+        "do, separated by commas: these fields are restored for them");
     options.add(
         "kueue-types", "RELEASE", settings.kueue_types,
         "of which Kubeflow Trainer Kueue has the types: 2.2 (Kueue 0.18, 0.19), 2.3, or none: warnings say "
-        "where it counts otherwise than is built");
+        "where its counts differ from what is built");
     options.add_list(
         "feature-gates", "LIST", settings.feature_gates,
-        "what to try out, such as TrainJobFailurePolicy=true; the error for an unknown name lists all. "
+        "experimental features, such as TrainJobFailurePolicy=true; the error for an unknown name lists all. "
         "TrainJobStatus must be as in the reconciler");
     add_progress_options(options, settings.services, settings.progress);
     options.add("log-level", "LEVEL", settings.log_level, "debug, info, warn or error");

@@ -28,13 +28,13 @@ api::Result<> check_status_server(const BuildSettings& settings) {
 }  // namespace
 
 void add_options(net::Options& options, BuildSettings& settings) {
-    options.add_list(
-        "feature-gates", "LIST", settings.feature_gates,
-        "what to try out: TrainJobStatus=true tells trainers where to report their progress; the "
-        "webhook's gates have no effect here");
-    options.add("status-url", "URL", settings.status_url,
-                "where they report to; default: https://signalbox-progress.<the lease's default "
-                "namespace>.svc:10443");
+    options.add_list("feature-gates", "LIST", settings.feature_gates,
+                     "experimental features: TrainJobStatus=true gives trainers the address for reports; the "
+                     "webhook's gates have no effect here");
+    options.add(
+        "status-url", "URL", settings.status_url,
+        "the address for reports of trainers; default: https://signalbox-progress.<the lease's default "
+        "namespace>.svc:10443");
     options.add("status-ca-secret", "NAMESPACE/NAME", settings.status_ca_secret,
                 "the Secret with the CA (ca.crt) of that server's certificate; default: "
                 "signalbox-progress-cert in the same namespace");

@@ -77,7 +77,7 @@ api::Result<> read_option(std::string_view text, RequestTimeout& target) {
 std::string show_option(RequestTimeout value) { return net::show_option(value.time); }
 
 void add_options(net::Options& options, ClusterSettings& settings) {
-    options.add("namespace", "NAMESPACE", settings.ns, "which namespace; else that of the context");
+    options.add("namespace", "NAMESPACE", settings.ns, "the namespace; without it, that of the context");
     options.shorten("namespace", 'n');
     options.add("kubeconfig", "FILE", settings.kubeconfig,
                 "the kubeconfig; without it the files of $KUBECONFIG, else ~/.kube/config");

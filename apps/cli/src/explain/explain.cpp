@@ -94,7 +94,8 @@ void add_options(net::Options& options, ExplainSettings& settings) {
                 "show it again whenever something has changed, until the TrainJob is gone");
     options.shorten("watch", 'w');
     options.add("lease", "NAMESPACE/NAME", settings.lease, "the lease of the reconcilers in the cluster");
-    options.add("interval", "DURATION", settings.interval, "how often --watch looks; at least 100ms");
+    options.add("interval", "DURATION", settings.interval,
+                "how often --watch reads the objects; at least 100ms");
     add_options(options, settings.cluster);
 }
 

@@ -142,7 +142,7 @@ void add_options(net::Options& options, WaitSettings& settings) {
                        {{"complete", Goal::complete}, {"failed", Goal::failed}, {"running", Goal::running}},
                        "what to wait for");
     options.add("timeout", "DURATION", settings.timeout, "how long to wait; 0s is without a limit");
-    options.add("interval", "DURATION", settings.interval, "how often to look; at least 100ms");
+    options.add("interval", "DURATION", settings.interval, "how often to read the TrainJobs; at least 100ms");
     add_options(options, settings.targets, "wait for");
     add_options(options, settings.cluster);
 }
