@@ -62,13 +62,13 @@ CertificateRotator::CertificateRotator(kube::ApiServer& server, kube::Clock& clo
 
 net::Task<> CertificateRotator::run() {
     for (;;) {
-        const auto outcome = co_await pass();
+        const auto outcome = co_await rotate();
         note(outcome);
         co_await clock_.sleep_until(clock_.now() + (outcome ? *outcome : std::min(interval_, after_trouble)));
     }
 }
 
-net::Async<CertificateRotator::Wait> CertificateRotator::pass() {
+net::Async<CertificateRotator::Wait> CertificateRotator::rotate() {
     const auto now = std::chrono::floor<std::chrono::seconds>(clock_.wall());
     // The configurations first: a replica stores a certificate before it writes the configurations. So the
     // Secret that we read is at least as new as the configurations, and if another replica is even faster,

@@ -44,7 +44,7 @@ private:
     using Wait = std::chrono::milliseconds;
 
     /// Reads all objects, and writes at most one kind of change. Returns when to call it again.
-    net::Async<Wait> pass();
+    net::Async<Wait> rotate();
     /// `what` is a literal for the log.
     net::Async<> write_certificate(api::Json secret, ServingCertificate made, std::string_view what);
     /// Returns the CAs that stay trusted beside a new certificate's CA: our own, and those of the Secret.

@@ -41,7 +41,7 @@ double open_descriptors() {
 
 void add_process_metrics(Metrics& metrics) {
     metrics
-        .gauge("signalbox_build_info", "1; what runs is told by the labels.",
+        .gauge("signalbox_build_info", "1; the label has the running version.",
                {{"version", SIGNALBOX_VERSION}})
         .set(1);
     auto start = metrics.gauge("process_start_time_seconds", "When the process began, in Unix time.");
