@@ -22,7 +22,7 @@ constexpr milliseconds shortest = 1s;
 constexpr auto known_after = 1min;
 
 // In a row, for one certificate: replicas agree on a bundle with fewer writes.
-constexpr int told_too_often = 4;
+constexpr int written_too_often = 4;
 
 struct Configuration {
     kube::Resource resource;
@@ -110,7 +110,7 @@ net::Async<CertificateRotator::Wait> CertificateRotator::rotate() {
 
     const HeldAuthorities held =
         others_may_add_theirs(*stored) ? HeldAuthorities::keep : HeldAuthorities::drop;
-    bool told = false;
+    bool wrote = false;
     for (std::size_t i = 0; i < found.size(); ++i) {
         // An unchanged state is recognized without parsing.
         if (ca_bundles_of(found[i], options_.service) == std::vector{stored->ca_bundle}) continue;
@@ -121,11 +121,11 @@ net::Async<CertificateRotator::Wait> CertificateRotator::rotate() {
         if (!filled)
             co_return cannot("fill the CA bundle of " + to_string(configurations[i].resource),
                              filled.error());
-        if (times_told_ < told_too_often)
+        if (times_written_ < written_too_often)
             log_.info("CA bundle filled in", {{"configuration", configurations[i].name}});
-        told = true;
+        wrote = true;
     }
-    if (told) co_return time_after_telling(stored->identity.cert_pem);
+    if (wrote) co_return time_after_write(stored->identity.cert_pem);
     co_return use(*stored);
 }
 
@@ -199,7 +199,7 @@ CertificateRotator::Wait CertificateRotator::time_until_shown(const ServingCerti
 }
 
 api::Result<CertificateRotator::Wait> CertificateRotator::use(const ServingCertificate& certificate) {
-    if (clock_.now() >= told_at_ + 2 * interval_) times_told_ = 0;
+    if (clock_.now() >= written_at_ + 2 * interval_) times_written_ = 0;
     auto authorities = client_ca();
     if (!authorities) return authorities.error();
     const bool is_new = !used_ || used_->identity.cert_pem != certificate.identity.cert_pem;
@@ -216,18 +216,18 @@ api::Result<CertificateRotator::Wait> CertificateRotator::use(const ServingCerti
 }
 
 // Waits longer and longer while another writer removes the CA that we have written.
-CertificateRotator::Wait CertificateRotator::time_after_telling(const std::string& cert_pem) {
+CertificateRotator::Wait CertificateRotator::time_after_write(const std::string& cert_pem) {
     const auto now = clock_.now();
-    const bool again = told_cert_ == cert_pem && now < told_at_ + 2 * interval_;
-    times_told_ = again ? times_told_ + 1 : 1;
-    told_cert_ = cert_pem;
-    told_at_ = now;
+    const bool again = written_cert_ == cert_pem && now < written_at_ + 2 * interval_;
+    times_written_ = again ? times_written_ + 1 : 1;
+    written_cert_ = cert_pem;
+    written_at_ = now;
     // For API servers that have read it, and then the configuration without it.
     trusted_cert_.clear();
-    if (times_told_ == told_too_often)
+    if (times_written_ == written_too_often)
         log_.warn("another writer keeps changing the CA bundle; filling it in more slowly",
                   {{"service", options_.service}});
-    return std::min<Wait>(soon * (1 << std::min(times_told_ - 1, 10)), interval_);
+    return std::min<Wait>(soon * (1 << std::min(times_written_ - 1, 10)), interval_);
 }
 
 void CertificateRotator::note(const api::Result<Wait>& outcome) {

@@ -55,7 +55,7 @@ private:
     api::Result<std::string> client_ca();
     Wait time_until_shown(const ServingCertificate& certificate);
     api::Result<Wait> use(const ServingCertificate& certificate);
-    Wait time_after_telling(const std::string& cert_pem);
+    Wait time_after_write(const std::string& cert_pem);
     void note(const api::Result<Wait>& outcome);
 
     kube::ApiServer& server_;
@@ -72,9 +72,10 @@ private:
     kube::SteadyTime known_since_ = {};
     std::string trusted_cert_ = {};  // the certificate that all configurations trusted at the last round
     kube::SteadyTime trusted_since_ = {};
-    std::string told_cert_ = {};  // the certificate whose CA was written last, when, and how often in a row
-    kube::SteadyTime told_at_ = {};
-    int times_told_ = 0;
+    std::string written_cert_ =
+        {};  // the certificate whose CA was written last, when, and how often in a row
+    kube::SteadyTime written_at_ = {};
+    int times_written_ = 0;
     std::optional<std::string> client_ca_ = {};  // the last valid one
     std::string client_ca_trouble_ = {};         // the last log line
     std::string trouble_ = {};                   // and for everything else

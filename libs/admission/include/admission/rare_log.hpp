@@ -11,14 +11,14 @@ class RareTransitions {
 public:
     /// Call it once per attempt. Returns whether to log it.
     bool note(bool fails, kube::SteadyTime now) {
-        if (fails == told_ || now < next_) return false;
-        told_ = fails;
+        if (fails == logged_ || now < next_) return false;
+        logged_ = fails;
         next_ = now + std::chrono::minutes(1);
         return true;
     }
 
 private:
-    bool told_ = false;
+    bool logged_ = false;
     kube::SteadyTime next_ = kube::SteadyTime::min();
 };
 

@@ -205,7 +205,7 @@ void ClientConnection::tune() {
 }
 
 Async<> ClientConnection::write(Ptr self, const std::string& bytes) {
-    self->heard_ = false;
+    self->received_any_ = false;
     for (std::size_t sent = 0; sent < bytes.size();) {
         const auto io = self->stream_.write(bytes.data() + sent, bytes.size() - sent);
         sent += io.bytes;
@@ -232,7 +232,7 @@ Io ClientConnection::read_into(ResponseParser& parser) {
     char piece[16 * 1024];
     const auto io = stream_.read(piece, sizeof(piece));
     if (io.status != IoStatus::done) return io;
-    heard_ = true;
+    received_any_ = true;
     std::string_view bytes(piece, io.bytes);
     if (!pending_.empty()) bytes = pending_.append(bytes);
     const auto used = parser.feed(bytes);
@@ -245,7 +245,7 @@ Io ClientConnection::read_into(ResponseParser& parser) {
 
 Async<> ClientConnection::read(Ptr self, ResponseParser& parser) {
     // The response takes time: directly after the request there is nothing to read, so wait first.
-    bool look = self->heard_ || self->stream_.has_buffered();
+    bool look = self->received_any_ || self->stream_.has_buffered();
     for (;; look = true) {
         const auto io = look ? self->read_into(parser) : Io{IoStatus::want_read};
         if (parser.failed()) co_return self->error("the answer is not well-formed HTTP/1.1");
@@ -258,8 +258,8 @@ Async<> ClientConnection::read(Ptr self, ResponseParser& parser) {
         } else if (io.status == IoStatus::eof) {
             self->died_ = true;
             if (parser.feed_eof()) co_return api::Result<>();
-            co_return self->error(self->heard_ ? "the connection ended in the middle of the answer"
-                                               : "the server closed the connection without an answer");
+            co_return self->error(self->received_any_ ? "the connection ended in the middle of the answer"
+                                                      : "the server closed the connection without an answer");
         }
         co_return self->verdict("reading the answer", failed);
     }

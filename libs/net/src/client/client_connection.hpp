@@ -62,7 +62,7 @@ public:
 
     const std::shared_ptr<const Target>& target() const { return target_; }
     /// Returns whether the server has sent a byte since the last write() began.
-    bool heard() const { return heard_; }
+    bool received_any() const { return received_any_; }
     /// Returns whether the connection failed by itself: not by a deadline, abort() or cancellation.
     bool died() const { return died_; }
 
@@ -87,7 +87,7 @@ private:
     std::string failure_ = {};
     bool bad_answer_ = false;
     bool expired_ = false;
-    bool heard_ = false;
+    bool received_any_ = false;
     bool died_ = false;
 };
 

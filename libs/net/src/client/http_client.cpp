@@ -46,7 +46,7 @@ Async<Begun> begin(std::shared_ptr<ConnectionPool> pool, HttpRequest request) {
         if (progress) co_return Begun{std::move(*lease), std::move(incoming)};
         // The server may have closed an idle connection just before this use. Then it has not seen the
         // request, so one more attempt is safe.
-        const bool worth_it = !fresh && connection->died() && !connection->heard();
+        const bool worth_it = !fresh && connection->died() && !connection->received_any();
         if (!worth_it) co_return progress.error();
     }
 }
