@@ -269,7 +269,8 @@ TEST_CASE(
         "spec":{"suspend":true,"activeDeadlineSeconds":60,"runtimeRef":{"name":"torch"},
             "trainer":{"args":["x"]},"unknown":1},
         "status":{"conditions":[{"type":"Created","status":"True","reason":"r","message":"m"}],
-            "jobsStatus":[{"name":"node","ready":1}],"trainerStatus":{"progressPercentage":3}}})");
+            "jobsStatus":[{"name":"node","ready":1}],"runPolicy":{"activeDeadlineSeconds":9},
+            "startTime":"2026-01-15T10:00:00Z","completionTime":"2026-01-15T11:00:00Z","trainerStatus":{"progressPercentage":3}}})");
     Woken woken;
     sink(woken.cache.train_jobs()).upsert({"ns", "job"}, "7", whole);
     const auto kept = woken.cache.train_job({"ns", "job"});
@@ -285,6 +286,9 @@ TEST_CASE(
     CHECK(kept->spec == want.spec);
     CHECK(kept->conditions == want.conditions);
     CHECK(kept->jobs_status == want.jobs_status);
+    CHECK(kept->run_policy == want.run_policy);
+    CHECK(kept->start_time == want.start_time);
+    CHECK(kept->completion_time == want.completion_time);
     const auto bytes = woken.cache.train_jobs().find({"ns", "job"})->object.bytes();
     CHECK(bytes.find("last-applied") == bytes.npos);
 }
@@ -293,17 +297,22 @@ TEST_CASE("of a TrainJob that has ended, or is managed by others, little is kept
     Json job = object(R"({
         "metadata":{"name":"job","namespace":"ns","uid":"u1","resourceVersion":"7"},
         "spec":{"suspend":true,"activeDeadlineSeconds":60,"runtimeRef":{"name":"torch","kind":"TrainingRuntime"},
-            "labels":{"a":"b"}}})");
+            "ttlSecondsAfterFinished":30,"labels":{"a":"b"}}})");
     job["spec"]["trainer"]["args"].push_back(std::string(1'400'000, 'x'));
-    SECTION("ended") { job["status"] = object(R"({"conditions":[{"type":"Complete","status":"True"}]})"); }
+    SECTION("ended") {
+        job["status"] = object(
+            R"({"conditions":[{"type":"Complete","status":"True"}],"runPolicy":{"ttlSecondsAfterFinished":9}})");
+    }
     SECTION("managed by others") { job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue"; }
     Woken woken;
     sink(woken.cache.train_jobs()).upsert({"ns", "job"}, "7", job);
     const auto* entry = woken.cache.train_jobs().find({"ns", "job"});
-    CHECK(entry->object.bytes().size() < 300);
+    CHECK(entry->object.bytes().size() < 350);
     CHECK(entry->object.bytes().find("labels") == std::string_view::npos);
     const auto kept = woken.cache.train_job({"ns", "job"});
     const api::TrainJob want = api::parse_train_job(job);
+    CHECK(kept->ttl_seconds_after_finished == 30);
+    CHECK(kept->run_policy == want.run_policy);
     CHECK(kept->runtime_ref == want.runtime_ref);
     CHECK(kept->suspend);
     CHECK(kept->active_deadline_seconds == 60);

@@ -56,6 +56,7 @@ Json status_of(const Json& job) {
     Json status = job["status"];
     if (Json* conditions = status.find("conditions"))
         for (Json& condition : conditions->items()) condition.erase("lastTransitionTime");
+    for (const char* told_elsewhere : {"runPolicy", "startTime"}) status.erase(told_elsewhere);
     return status;
 }
 
