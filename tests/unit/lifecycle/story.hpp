@@ -17,6 +17,9 @@ struct Story {
         writes += conclusion.status_changed ? 1 : 0;
         observed.job->conditions = conclusion.conditions;
         observed.job->jobs_status = conclusion.jobs_status;
+        observed.job->run_policy = conclusion.run_policy;
+        observed.job->start_time = conclusion.start_time;
+        observed.job->completion_time = conclusion.completion_time;
         observed.retry_state = conclusion.retry_state;
         for (const Event& event : conclusion.events)
             reported +=
