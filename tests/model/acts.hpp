@@ -88,9 +88,10 @@ inline const char* const quota =
 Action limit_job_sets(std::size_t count);
 inline const char* const no_permission =
     R"(User "system:serviceaccount:x:y" cannot create resource in the namespace "ns")";
-/// Makes the API server fail all writes of reconcilers, or all their reads of a resource.
+/// Makes the API server fail all writes of reconcilers, or all their reads or deletions of a resource.
 Action fail_writes(const char* text);
 Action fail_reads(const char* resource, const char* text);
+Action fail_deletions(const char* resource);
 /// Makes all creates of objects of that kind fail, like a webhook that does not answer.
 Action fail_webhook_of(const char* kind);
 Action fail_nothing();

@@ -52,6 +52,15 @@ Action fail_reads(const char* resource, const char* text) {
         };
     };
 }
+Action fail_deletions(const char* resource) {
+    return [=](World& world) {
+        world.out_of_order = [=](const kube::Request& request) -> std::optional<Reply> {
+            if (request.method != "DELETE" || kube::resource_of(request.target) != resource)
+                return std::nullopt;
+            return failure(500, "InternalError", "etcdserver: no leader");
+        };
+    };
+}
 Action fail_webhook_of(const char* kind) {
     return [=](World& world) {
         world.api.admit_create = [=](const Kind& of, const Json&) -> std::optional<Reply> {

@@ -162,13 +162,16 @@ void Invariants::judge_train_job(const api::ObjectKey& key, const Json& before, 
         const api::TrainJob now = api::parse_train_job(after);
         for (const api::Condition& c : now.conditions) life.reasons.insert(c.reason);
         if (by_reconciler) judge_status(was, now);
+        const api::Condition* suspended = api::find_condition(was.conditions, api::condition::suspended);
+        const api::Condition* resumed = api::find_condition(now.conditions, api::condition::suspended);
+        // Also of a job that was resumed before a reconciler saw it.
+        if (resumed && !resumed->is_true() && (!suspended || suspended->is_true()))
+            life.resumed = resumed->last_transition;
+        if (by_reconciler) judge_policy_and_times(was, now);
         if (by_reconciler && before["spec"] != after["spec"])
             complain("the spec of " + text(key) + " was changed");
         judge_correction(key, before["spec"], after["spec"]);
         judge_resize(key, before["spec"], after["spec"]);
-        const bool stored = api::is_true(was.conditions, api::condition::suspended);
-        const api::Condition* resumed = api::find_condition(now.conditions, api::condition::suspended);
-        if (stored && resumed && !resumed->is_true()) life.resumed = resumed->last_transition;
     }
     if (!by_reconciler) return;
     const bool removed =
@@ -191,7 +194,6 @@ void Invariants::judge_status(const api::TrainJob& before, const api::TrainJob& 
         api::is_true(after.conditions, api::condition::failed))
         complain(name + " is complete and failed");
     judge_times(before, after);
-    judge_policy_and_times(before, after);
     judge_counts(after);
     judge_stall(before, after);
     if (!ended && ends && ends->reason == api::reason::deadline_exceeded) judge_deadline(before);
