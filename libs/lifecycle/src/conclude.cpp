@@ -91,7 +91,8 @@ public:
     void follow_policy_and_times(const Decision& decision) {
         if (std::holds_alternative<Expire>(decision)) return;
         const auto* failed = std::get_if<WriteFailed>(&outcome_.result);
-        const bool in_trouble = failed && !(failed->write == Write::apply && is_rejection(failed->error));
+        const bool in_trouble = std::holds_alternative<ReadFailed>(outcome_.result) ||
+                                (failed && !(failed->write == Write::apply && is_rejection(failed->error)));
         if (in_trouble && conclusion_.conditions == job_.conditions &&
             conclusion_.jobs_status == job_.jobs_status)
             return;
@@ -437,6 +438,7 @@ Conclusion conclude(const Observed& observed, const Decision& decision, const Ou
         concluder.conclude_dispatched(unread, decision);
     } else if (unread) {
         concluder.conclude_blindly(*unread, decision);
+        concluder.follow_policy_and_times(decision);
     } else {
         std::visit(concluder, decision);
         concluder.follow_policy_and_times(decision);
