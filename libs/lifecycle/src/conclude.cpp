@@ -87,13 +87,14 @@ public:
         (*this)(*expire);
     }
 
-    // Trouble that no condition tells of is no reason for a write either, nor is anything before a deletion.
+    // Of a job that is being deleted, or where trouble is met that no condition tells of, they are no reason
+    // for a write.
     void follow_policy_and_times(const Decision& decision) {
         if (std::holds_alternative<Expire>(decision)) return;
         const auto* failed = std::get_if<WriteFailed>(&outcome_.result);
         const bool in_trouble = std::holds_alternative<ReadFailed>(outcome_.result) ||
                                 (failed && !(failed->write == Write::apply && is_rejection(failed->error)));
-        if (in_trouble && conclusion_.conditions == job_.conditions &&
+        if ((in_trouble || job_.meta.deletion) && conclusion_.conditions == job_.conditions &&
             conclusion_.jobs_status == job_.jobs_status)
             return;
         follow_policy(decision);

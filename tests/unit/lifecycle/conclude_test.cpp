@@ -120,6 +120,7 @@ TEST_CASE("a job that cannot be created is tried again ever more slowly", "[conc
         CHECK(conclusion.status_changed == (i == 0));
         CHECK(text(conclusion.events) == (i == 0 ? "Warning JobsBuildFailed" : ""));
         observed.job->conditions = conclusion.conditions;
+        observed.job->start_time = conclusion.start_time;
         observed.retry_state = conclusion.retry_state;
         delays.push_back(conclusion.requeue_after->count());
     }
