@@ -201,7 +201,7 @@ TEST_CASE("a summary has a line for each object, with as many errors as the text
          changed(job, "numNodes: 2", "env: [{name: PET_NNODES}]") + "---\n" + plain_runtime + extra,
          "in.yaml:1: TrainJob default/job is refused: 1 error, 0 warnings\n"
          "in.yaml:11: ClusterTrainingRuntime plain is allowed: 0 errors, 0 warnings\n"
-         "in.yaml:27: ClusterTrainingRuntime other is allowed: 0 errors, 0 warnings\n"
+         "in.yaml:29: ClusterTrainingRuntime other is allowed: 0 errors, 0 warnings\n"
          "3 objects: 2 allowed, 1 refused; 1 error, 0 warnings\n",
          1},
         {"unknown fields", two_faults,

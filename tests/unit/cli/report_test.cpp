@@ -103,7 +103,11 @@ TEST_CASE("each state is explained", "[explain]") {
          "Deadline  1m since its creation: passed 59m ago\n"},
         {"without a deadline", [](RelatedObjects& s) { s.job["spec"].erase("activeDeadlineSeconds"); },
          "Deadline  none\n"},
-        {"failed", [](RelatedObjects& s) { conditions(s, condition("Failed", "True", "DeadlineExceeded")); },
+        {"failed",
+         [](RelatedObjects& s) {
+             conditions(s, condition("Failed", "True", "DeadlineExceeded"));
+             s.job["status"]["runPolicy"]["ttlSecondsAfterFinished"] = 600;
+         },
          "State     failed 30m ago (DeadlineExceeded)\nDeadline  2h; the job has ended\nTTL       10m "
          "after its end: deleted in 0s\n"},
         {"complete, without a TTL",

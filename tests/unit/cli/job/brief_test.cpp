@@ -197,8 +197,9 @@ TEST_CASE("a table for a pipe has all columns, and one for a terminal those with
 }
 
 TEST_CASE("a row for programs has points in time, and only known values", "[list]") {
-    const Brief ended = brief(
-        job_of("{}", conditions(created + "," + condition("Complete", "True", "AllJobsCompleted"))), torch);
+    Json job = job_of("{}", conditions(created + "," + condition("Complete", "True", "AllJobsCompleted")));
+    job["status"]["runPolicy"]["ttlSecondsAfterFinished"] = 600;
+    const Brief ended = brief(job, torch);
     CHECK(
         api::to_json(list_row(ended)) ==
         R"({"created":"2026-01-15T11:00:00Z","ended":"2026-01-15T11:30:00Z","expires":"2026-01-15T11:40:00Z","gpus":8,"message":"m",)"
