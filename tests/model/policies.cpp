@@ -17,6 +17,16 @@ Action set_policy(const std::string& policy) {
 const std::string short_ttl = R"({"ttlSecondsAfterFinished":20})";
 const std::string long_ttl = R"({"ttlSecondsAfterFinished":100000})";
 
+// The start is that of a job that was never suspended.
+std::string has_its_times(const World& world) {
+    const Stored* stored = world.api.find("trainjobs.trainer.kubeflow.org", the_job);
+    if (!stored) return "";
+    const api::TrainJob job = api::parse_train_job(stored->object);
+    const api::Condition* ended = api::terminal_condition(job);
+    if (job.start_time != job.meta.creation) return "it has another start";
+    return ended && job.completion_time == ended->last_transition ? "" : "it has another end";
+}
+
 std::vector<Scenario> ttls() {
     return {
         // One that begins late begins with the short one.
@@ -124,7 +134,8 @@ std::vector<Scenario> deadlines() {
           {30s, change_job(R"({"spec":{"suspend":true}})")},
           {100s, change_job(R"({"spec":{"suspend":false}})")}},
          {"-Resumed +JobsCreationSucceeded +DeadlineExceeded; no JobSet; snapshot; 0 active", overdue,
-          overdue_before_it_began, overdue_before_anything},
+          overdue_before_it_began, "-Resumed +DeadlineExceeded; no JobSet; snapshot; 0 active",
+          "-Resumed +DeadlineExceeded; no JobSet; no snapshot; 0 active", overdue_before_anything},
          {"DeadlineExceeded", "JobSetDeleted", "JobsCreationSucceeded", "Resumed", "Suspended"},
          900s},
         {"others write the times of a running job",
@@ -133,7 +144,9 @@ std::vector<Scenario> deadlines() {
           {20s,
            set_status(R"({"startTime":"2001-01-01T00:00:00Z","completionTime":"2001-01-01T00:00:00Z"})")}},
          overdue_ends,
-         {"DeadlineExceeded", "JobSetDeleted", "JobsCreationSucceeded"}},
+         {"DeadlineExceeded", "JobSetDeleted", "JobsCreationSucceeded"},
+         600s,
+         has_its_times},
     };
 }
 

@@ -196,7 +196,7 @@ private:
         if (is_fixed || api::terminal_condition(job_)) return;
         if (outcome_.run_policy)
             conclusion_.run_policy = outcome_.run_policy;
-        else if (observed_.snapshot_policy)
+        else if (observed_.snapshot_policy && !awaits_snapshot())
             conclusion_.run_policy = observed_.snapshot_policy;
         else if (std::holds_alternative<Finish>(decision) && !has_begun(observed_) && observed_.live_policy)
             conclusion_.run_policy = observed_.live_policy;
@@ -211,6 +211,12 @@ private:
             conclusion_.start_time = last_start(conclusion_.conditions, job_.meta.creation);
         if (!had_ended || job_.completion_time)
             conclusion_.completion_time = ended ? std::optional(ended->last_transition) : std::nullopt;
+    }
+
+    // What another controller made may have no snapshot until it is adopted.
+    bool awaits_snapshot() const {
+        const api::JobSet* job_set = own_job_set(observed_);
+        return job_set && !job_set->applied_by_us;
     }
 
     void wait_for_ttl() { conclusion_.requeue_after = sooner(time_to_live(job_, observed_.ttl, now_), {}); }
