@@ -82,11 +82,11 @@ def test_a_suspended_train_job_has_no_pods_and_the_guides_patch_resumes_it(signa
     assert (suspended["status"], suspended["reason"]) == ("False", "Resumed")
 
 
-def test_kubectl_get_shows_state_reason_and_age(signalbox, kubectl, rest):
+def test_kubectl_get_shows_state_reason_and_times(signalbox, kubectl, rest):
     kubectl("apply", "-f", "-", input=manifest())
     wait_for("Complete", lambda: "Complete" in true_types(rest))
     header, row = kubectl("get", "trainjob", "my-trainjob").splitlines()
-    assert header.split() == ["NAME", "STATE", "REASON", "AGE"]
+    assert header.split() == ["NAME", "STATE", "REASON", "STARTED", "FINISHED", "AGE"]
     assert row.split()[:3] == ["my-trainjob", "Complete", "AllJobsCompleted"]
 
 
