@@ -63,7 +63,7 @@ def test_columns(plane, rest, job):
         {"type": "Failed", "status": "True", "reason": "DeadlineExceeded", "message": "", "lastTransitionTime": time},
     ]}}, subresource="status")
     header, row = [line.split() for line in plane.kubectl("get", "trainjob", "job").splitlines()]
-    assert header == ["NAME", "STATE", "REASON", "AGE"]
+    assert header == ["NAME", "STATE", "REASON", "STARTED", "FINISHED", "AGE"]
     assert row[:3] == ["job", "Failed", "DeadlineExceeded"]
 
 
@@ -73,7 +73,7 @@ def test_columns(plane, rest, job):
     ("trainjob.spec.runtimePatches.trainingRuntimeSpec.template.spec.replicatedJobs.template.spec.template.spec.resourceClaims",
      "Containers refer to them in resources.claims"),
     ("trainjob.status.conditions.observedGeneration", "of the TrainJob that this is about"),
-    ("clustertrainingruntime.spec.ttlSecondsAfterFinished", "A TrainJob cannot override it"),
+    ("clustertrainingruntime.spec.ttlSecondsAfterFinished", "It counts where runPolicy.ttlSecondsAfterFinished is unset"),
     ("trainingruntime.spec.template.spec.ttlSecondsAfterFinished", "Forbidden; set spec.ttlSecondsAfterFinished of the runtime"),
     ("trainingruntime.spec.template.spec.replicatedJobs.template.spec.template.spec", "The trainer needs a container node"),
 ])
