@@ -10,6 +10,7 @@ JOBS = f"{GROUP}/namespaces/team/trainjobs"
 PODS = "/api/v1/namespaces/team/pods"
 EVENTS = "/api/v1/namespaces/team/events"
 CREATED = "2026-01-15T10:00:00Z"
+TTL = 10 ** 9  # seconds
 
 
 def condition(kind, status="True", reason="R", message="", time=CREATED):
@@ -17,8 +18,9 @@ def condition(kind, status="True", reason="R", message="", time=CREATED):
 
 
 def train_job(name, *conditions, jobs=(), progress=None, labels=None, **spec):
-    """Returns a TrainJob as the API server has it."""
-    status = {"conditions": list(conditions), "jobsStatus": list(jobs), **({"trainerStatus": progress} if progress else {})}
+    """Returns a TrainJob as the API server has it. It began with the runtime of Team."""
+    status = {"conditions": list(conditions), "jobsStatus": list(jobs), "runPolicy": {"ttlSecondsAfterFinished": TTL},
+              **({"trainerStatus": progress} if progress else {})}
     return {"metadata": {"name": name, "namespace": "team", "uid": f"uid-{name}", "resourceVersion": "1", "creationTimestamp": CREATED,
                          "labels": labels or {}},
             "spec": {"runtimeRef": {"name": "torch"}, **spec}, "status": status}
@@ -46,7 +48,7 @@ class Team(ScriptedApiServer):
     Pod. `refusals`: by method and path, a code with a message. `asked` has each method and path with its query."""
 
     def __init__(self, *train_jobs, **options):
-        runtime = {"metadata": {"name": "torch"}, "spec": {"ttlSecondsAfterFinished": 10 ** 9, "mlPolicy": {"numNodes": 1}}}
+        runtime = {"metadata": {"name": "torch"}, "spec": {"ttlSecondsAfterFinished": TTL, "mlPolicy": {"numNodes": 1}}}
         self.objects = {JOBS: list(train_jobs), f"{GROUP}/clustertrainingruntimes": [runtime], f"{GROUP}/namespaces/team/trainingruntimes": [],
                         "/apis/batch/v1/namespaces/team/jobs": [], PODS: [], EVENTS: []}
         self.logs = {}

@@ -56,6 +56,10 @@ TEST_CASE("a new TrainJob's deadline is at most the maximum of its runtime", "[a
     CHECK(texts(review_job(job("61"), {}, of).errors) ==
           Texts{"deadline_maximum spec.activeDeadlineSeconds: Invalid value: 61: must be at most 60, the "
                 "maximum of ClusterTrainingRuntime runtime"});
+    // The cluster of the manager has another maximum. A copy that is refused would never start.
+    const Json copy =
+        changed(job("61"), {{"metadata.labels", "{kueue.x-k8s.io/multikueue-origin: manager}"}});
+    CHECK(texts(review_job(copy, {}, of).errors).empty());
     // The runtime was edited since.
     const Json labelled = changed(job("61"), {{"metadata.labels", "{a: b}"}, {"spec.suspend", "true"}});
     CHECK(texts(review_job(labelled, job("61"), of).errors).empty());

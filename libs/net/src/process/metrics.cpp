@@ -78,7 +78,8 @@ public:
         }
         std::vector<prometheus::MetricFamily> families = registry_.Collect();
         for (const auto& [former, current] : former_names) {
-            const auto named = [&](const prometheus::MetricFamily& family) { return family.name == current; };
+            // Clang takes no structured binding into a lambda.
+            const auto named = [&name = current](const auto& family) { return family.name == name; };
             const auto family = std::find_if(families.begin(), families.end(), named);
             if (family == families.end()) continue;
             prometheus::MetricFamily copy = *family;

@@ -21,8 +21,9 @@ void deadline_is_immutable(const ValidationContext& review, FieldErrors& errors)
                       {}});
 }
 
+// MultiKueue would try for ever to create a copy that is refused; there the maximum counts all the same.
 void deadline_is_within_maximum(const ValidationContext& review, FieldErrors& errors) {
-    if (!review.is_create()) return;
+    if (!review.is_create() || review.job.is_multikueue_copy) return;
     const auto wanted = review.job.active_deadline_seconds;
     const auto most = api::run_policy_of(review.runtime).max_active_deadline_seconds;
     if (!wanted || !most || *wanted <= *most) return;
