@@ -29,7 +29,7 @@ public:
     bool maybe(unsigned percent) { return below(100) < percent; }
     /// Returns whether to avoid a value that is denied: nearly always among many items, since one suffices
     /// for a denial.
-    bool mostly() { return longest_ > 0 ? below(20'000) > 0 : maybe(85); }
+    bool mostly() { return longest_ > 0 ? below(20'000) > 0 : maybe(90); }
 
 private:
     api::Json object(const api::Json& schema, int depth);
