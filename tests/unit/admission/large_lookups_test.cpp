@@ -222,7 +222,8 @@ TEST_CASE("a second review with the live runtime does not wait for the first one
     Json job = named(test::train_job(), "large-job");
     job["spec"]["runtimeRef"]["name"] = "large";
     job["spec"]["trainer"]["env"] = Json::array({Json::object({{"name", "PET_NNODES"}, {"value", "1"}})});
-    CHECK(fixture.ask(with_another_patch(std::move(job))).allowed());
+    const net::HttpRequest update = with_another_patch(std::move(job));
+    CHECK(fixture.ask(update).allowed());
 }
 
 TEST_CASE("only one review at a time lists TrainJobs", "[inputs]") {
