@@ -299,6 +299,7 @@ TEST_CASE("a TTL that has changed since the caches saw it is held") {
     CHECK(life.server.take_writes() == Writes{"PATCH " + status_path});
     CHECK(report.measurements.held == lifecycle::TtlHeld::live);
     CHECK(report.measurements.expires);
+    CHECK(report.requeue_after == 5min);
 }
 
 }  // namespace controller

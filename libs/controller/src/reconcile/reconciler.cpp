@@ -60,6 +60,21 @@ kube::Task<ReconcileResult> Reconciler::run(api::ObjectKey key, lifecycle::Retry
     co_return report;
 }
 
+namespace {
+
+// A job that has expired by the caches only. They may never have had the runtime that keeps it, and then do
+// not tell when it goes.
+void hold(const api::TrainJob& job, ReconcileResult& report) {
+    constexpr std::chrono::minutes look_again{5};
+    report.measurements.held =
+        job.is_multikueue_copy ? lifecycle::TtlHeld::multikueue : lifecycle::TtlHeld::live;
+    if (!job.is_multikueue_copy)
+        report.requeue_after =
+            std::min<std::chrono::seconds>(report.requeue_after.value_or(look_again), look_again);
+}
+
+}  // namespace
+
 kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle::RetryState retry_state,
                                                    WrittenVersions& written) {
     View view = cached_view(cache_, key);
@@ -109,9 +124,7 @@ kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle
         ReconcileResult report;
         const bool again = co_await conclude(view, decision, outcome, written, report);
         if (again) continue;
-        if (expires_by_caches && !expires)
-            report.measurements.held = view.observed.job->is_multikueue_copy ? lifecycle::TtlHeld::multikueue
-                                                                             : lifecycle::TtlHeld::live;
+        if (expires_by_caches && !expires) hold(*view.observed.job, report);
         co_return report;
     }
 }
