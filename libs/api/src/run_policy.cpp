@@ -27,6 +27,14 @@ RunPolicy run_policy_of(const Json& runtime) {
     return policy;
 }
 
+Json without_run_policy(Json runtime) {
+    Json* spec = runtime.find("spec");
+    if (!spec) return runtime;
+    spec->erase(ttl);
+    spec->erase("runPolicy");
+    return runtime;
+}
+
 Json to_json_tree(const RunPolicy& policy) {
     Json tree = Json::object();
     if (policy.ttl_seconds_after_finished) tree[ttl] = *policy.ttl_seconds_after_finished;

@@ -207,10 +207,18 @@ private:
     void follow_times() {
         const bool had_ended = api::terminal_condition(job_) != nullptr;
         const api::Condition* ended = end_of(conclusion_.conditions);
-        if (!had_ended || job_.start_time)
-            conclusion_.start_time = last_start(conclusion_.conditions, job_.meta.creation);
+        if (!had_ended || job_.start_time) conclusion_.start_time = start_before(ended, had_ended);
         if (!had_ended || job_.completion_time)
             conclusion_.completion_time = ended ? std::optional(ended->last_transition) : std::nullopt;
+    }
+
+    // A job that ended before its suspension was stored has run, although `Suspended` is True by now.
+    std::optional<api::Time> start_before(const api::Condition* ended, bool had_ended) const {
+        const auto* suspended = api::find_condition(conclusion_.conditions, api::condition::suspended);
+        const bool suspended_since = ended && suspended && suspended->is_true() &&
+                                     suspended->last_transition >= ended->last_transition;
+        if (!suspended_since) return last_start(conclusion_.conditions, job_.meta.creation);
+        return had_ended ? job_.start_time : last_start(job_.conditions, job_.meta.creation);
     }
 
     // What another controller made may have no snapshot until it is adopted.
@@ -243,6 +251,10 @@ private:
         if (learned_about_creation(run)) created();
         if (!outcome_.job_set_written) return;
         conclusion_.settled = run.job_set == JobSetAction::create && !outcome_.plugins_follow;
+        // Built from its snapshot without a runtime, it may have a deadline that this pass did not know.
+        const api::RunPolicy* known = policy_of(observed_);
+        if (outcome_.run_policy && *outcome_.run_policy != (known ? *known : api::RunPolicy()))
+            conclusion_.requeue_after = min_requeue;
         if (run.rebuilds)
             conclusion_.events.push_back(warning_event(event_reason::job_set_recreated,
                                                        "The JobSet was gone and has been created again"));

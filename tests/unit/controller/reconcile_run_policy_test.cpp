@@ -184,6 +184,52 @@ TEST_CASE("the deadline of a runtime is that of the jobs that begin with it") {
           "TrainJob exceeded its active deadline of 60s: default of ClusterTrainingRuntime torch");
 }
 
+TEST_CASE("a maximum that is lowered reaches no job that has begun") {
+    Life life;
+    life.set_in_runtime("runPolicy", seconds("maxActiveDeadlineSeconds", 60));
+    life.pass();
+    life.set_in_runtime("runPolicy", seconds("maxActiveDeadlineSeconds", 5));
+    life.server.now += 59s;
+    CHECK(life.pass().requeue_after == 1s);
+    CHECK(life.condition("Failed").empty());
+    life.server.now += 1s;
+    life.pass();
+    CHECK(life.message("Failed") ==
+          "TrainJob exceeded its active deadline of 60s: maximum of ClusterTrainingRuntime torch");
+}
+
+TEST_CASE("the deadline of a runtime counts from the last of several resumes") {
+    Life life;
+    life.set_in_runtime("runPolicy", seconds("activeDeadlineSeconds", 60));
+    life.pass();
+    for (int i = 0; i < 2; ++i) {
+        life.server.now += 50s;
+        life.set_suspend(true);
+        life.pass();
+        life.server.now += 50s;
+        life.set_suspend(false);
+        life.pass();
+    }
+    life.server.now += 59s;
+    CHECK(life.pass().requeue_after == 1s);
+    life.server.now += 1s;
+    life.pass();
+    CHECK(life.condition("Failed") == "True/DeadlineExceeded");
+}
+
+TEST_CASE("an ended job stays for the TTL of a runtime that was made anew") {
+    Life life;
+    give_ttl(life, 60);
+    run_to_end(life);
+    const Json runtime = *life.server.find(cluster_training_runtimes, torch);
+    life.server.erase(cluster_training_runtimes, torch);
+    CHECK_FALSE(is_gone_after(life, 30s));
+    life.server.put(cluster_training_runtimes, runtime);
+    give_ttl(life, 90);
+    CHECK_FALSE(is_gone_after(life, 59s));
+    CHECK(is_gone_after(life, 1s));
+}
+
 TEST_CASE("until it is built, a job goes by the deadline that its runtime has now, and ends with it") {
     Life life;
     life.set_in_runtime("runPolicy", seconds("maxActiveDeadlineSeconds", 60));
@@ -241,7 +287,7 @@ TEST_CASE("a suspended job has no start, and a resumed one has the last") {
     CHECK_FALSE(status_of(life).contains("startTime"));
     life.set_suspend(false);
     life.server.now += 60s;
-    life.pass();
+    CHECK(life.pass().measurements.wait == 120s);
     CHECK(status_of(life)["startTime"] == Json(api::format_time(life.server.now)));
 }
 

@@ -138,6 +138,38 @@ TEST_CASE("a suspended JobSet that another controller has built otherwise is mad
     CHECK_FALSE(api::is_taken_over(life.job_set()));
 }
 
+TEST_CASE("a job of another controller does not end by the deadline of its runtime, and stays after its end",
+          "[takeover]") {
+    const Json limits =
+        api::parse_json(R"({"activeDeadlineSeconds": 60, "ttlSecondsAfterFinished": 5})").value();
+    for (const bool lost_status : {false, true}) {
+        INFO(lost_status);
+        TakenOver life;
+        life.server.edit(train_jobs, key, [](Json& job) { job["status"].erase("runPolicy"); });
+        life.set_in_runtime("runPolicy", limits);
+        life.set_in_runtime("ttlSecondsAfterFinished", 5);
+        if (lost_status)
+            life.server.refuse = [](const kube::Request& request) -> std::optional<api::Error> {
+                if (request.target.find("/status") == std::string::npos) return std::nullopt;
+                return api::Error{.code = api::Errc::unavailable, .message = "connection reset"};
+            };
+        life.pass();
+        life.server.refuse = nullptr;
+        REQUIRE(life.server.find(config_maps, snapshot));
+        life.pass();
+        CHECK(to_json(life.job()["status"]["runPolicy"]) == "{}");
+        life.server.now += 1h;
+        life.pass();
+        CHECK(life.condition("Failed").empty());
+        life.finish_job_set();
+        life.pass();
+        life.server.now += 1h;
+        life.server.take_writes();
+        life.pass();
+        CHECK(life.server.take_writes().empty());
+    }
+}
+
 TEST_CASE("what the Pods of another controller have mounted stays while its template does", "[takeover]") {
     for (const Mounted& of : mounted) {
         INFO(of.framework);

@@ -131,6 +131,8 @@ TEST_CASE("a status takes the times of conditions and metadata", "[policy]") {
     resumed_before.job->conditions.push_back(condition("Suspended", "False", "Resumed", start + 9s));
     Observed to_suspend = running();
     to_suspend.job->suspend = true;
+    Observed to_suspend_completed = completed_unseen();
+    to_suspend_completed.job->suspend = true;
     Observed new_and_suspended = submitted();
     new_and_suspended.job->suspend = true;
     const Row rows[] = {
@@ -142,6 +144,7 @@ TEST_CASE("a status takes the times of conditions and metadata", "[policy]") {
         {"it is resumed", resumed, start + 1h, {}},
         {"it was resumed", resumed_before, start + 9s, {}},
         {"it completes", completed_unseen(), start, start + 30s},
+        {"it completes while it is to be suspended", to_suspend_completed, start, start + 30s},
         {"it has completed", completed(), start, start + 30s},
         {"it exceeds its deadline", with_deadline(running()), start, start + 1h},
     };
@@ -156,6 +159,30 @@ TEST_CASE("a status takes the times of conditions and metadata", "[policy]") {
                 CHECK(conclusion.completion_time == row.ended);
             }
         }
+}
+
+TEST_CASE("a job that ended before its suspension was stored keeps its start", "[policy]") {
+    Observed observed = completed_unseen();
+    observed.job->suspend = true;
+    const Conclusion ended = conclude_after(observed, 1h);
+    CHECK(get(ended, "Suspended").status == "True");
+    Observed later = completed();
+    later.job->suspend = true;
+    later.job->conditions = ended.conditions;
+    later.job->start_time = ended.start_time;
+    later.job->completion_time = ended.completion_time;
+    later.job->run_policy = ended.run_policy;
+    CHECK(conclude_after(later, 2h).start_time == start);
+}
+
+TEST_CASE("a job that is built from its snapshot is looked at again for the deadline in it", "[policy]") {
+    const api::RunPolicy limited = {.active_deadline_seconds = 20};
+    Outcome outcome = built_from(limited);
+    outcome.job_set_written = true;
+    CHECK(conclude_after(submitted(), 1s, outcome).requeue_after == 1s);
+    Observed observed = submitted();
+    observed.live_policy = limited;
+    CHECK(conclude_after(observed, 1s, outcome).requeue_after == 19s);
 }
 
 TEST_CASE("a pass that could not look, and trouble without a verdict, write no times", "[policy]") {

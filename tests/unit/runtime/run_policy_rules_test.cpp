@@ -113,7 +113,8 @@ TEST_CASE("a warning tells that a runtime's new time to live ends nothing that h
                                          {"spec.ttlSecondsAfterFinished", other}});
     };
     const std::string counts =
-        "ttlSecondsAfterFinished counts for TrainJobs that begin from now on; no ended one goes";
+        "ttlSecondsAfterFinished counts for TrainJobs that begin now; others keep the longer TTL of then and "
+        "now";
     const Texts of_policy = {"ttl_changed: spec.runPolicy." + counts};
     CHECK(texts(review_runtime(with("5", "-"), plain_runtime()).warnings) == of_policy);
     CHECK(texts(review_runtime(with("5", "-"), with("6", "-")).warnings) == of_policy);

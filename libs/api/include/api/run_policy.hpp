@@ -22,6 +22,9 @@ RunPolicy parse_run_policy(const Json& policy);
 /// Of a runtime: `spec.runPolicy`, and `spec.ttlSecondsAfterFinished` where that has no time to live.
 RunPolicy run_policy_of(const Json& runtime);
 
+/// The runtime without `spec.runPolicy` and `spec.ttlSecondsAfterFinished`.
+Json without_run_policy(Json runtime);
+
 Json to_json_tree(const RunPolicy& policy);
 
 }  // namespace api

@@ -82,6 +82,7 @@ kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle
     view.observed.retry_state = retry_state;
     auto unreadable = co_await look_up_policy(server_, view);
     bool expires_by_caches = false;
+    std::optional<std::chrono::seconds> waited;  // until a start that an earlier status write has stored
     // A decision may ask for more of a live view, and a stored transition for another decision; that ends.
     for (;;) {
         if (!view.observed.job) co_return ReconcileResult{.gone = true, .written = written};
@@ -123,6 +124,8 @@ kube::Task<ReconcileResult> Reconciler::run_to_end(api::ObjectKey key, lifecycle
         }
         ReconcileResult report;
         const bool again = co_await conclude(view, decision, outcome, written, report);
+        if (!report.measurements.wait) report.measurements.wait = waited;
+        waited = report.measurements.wait;
         if (again) continue;
         if (expires_by_caches && !expires) hold(*view.observed.job, report);
         co_return report;

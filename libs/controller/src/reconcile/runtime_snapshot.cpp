@@ -1,6 +1,8 @@
 #include "reconcile/runtime_snapshot.hpp"
 
+#include "api/run_policy.hpp"
 #include "cache/owner.hpp"
+#include "lifecycle/observed.hpp"
 #include "runtime/snapshot.hpp"
 
 namespace controller {
@@ -20,6 +22,16 @@ SnapshotState state_of(const std::optional<api::Json>& config_map, const api::Re
     const bool same =
         view.runtime && (*config_map)["data"] == runtime::make_snapshot(job, *view.runtime)["data"];
     return same ? SnapshotState::same : SnapshotState::differs;
+}
+
+// Returns whether the job began under another controller, which knew nothing of run policies.
+bool is_taken_over(const View& view) {
+    const api::JobSet* job_set = lifecycle::own_job_set(view.observed);
+    return job_set && !job_set->applied_by_us;
+}
+
+std::shared_ptr<const api::Json> without_run_policy(const View& view) {
+    return std::make_shared<const api::Json>(api::without_run_policy(*view.runtime));
 }
 
 api::Error no_runtime(const api::TrainJob& job) {
@@ -76,7 +88,9 @@ kube::Task<std::variant<ChosenRuntime, StepFailure>> look_and_choose(kube::ApiSe
     if (view.runtime_unread && chosen.plan != lifecycle::plan_snapshot(source, true, state))
         co_return StepFailure(*view.runtime_unread);
     switch (chosen.plan.build_from) {
-        case SnapshotPlan::BuildFrom::live: chosen.runtime = view.runtime; break;
+        case SnapshotPlan::BuildFrom::live:
+            chosen.runtime = is_taken_over(view) ? without_run_policy(view) : view.runtime;
+            break;
         case SnapshotPlan::BuildFrom::snapshot:
             chosen.runtime = std::make_shared<const api::Json>(std::move(*snapshot));
             break;

@@ -164,7 +164,7 @@ std::string warning_of_ttl(const Json& object, const Json& before) {
     const auto now = api::run_policy_of(object).ttl_seconds_after_finished;
     if (before.is_null() || !now || now == api::run_policy_of(before).ttl_seconds_after_finished) return {};
     return (object["spec"]["runPolicy"][ttl].is_null() ? "spec." : "spec.runPolicy.") + std::string(ttl) +
-           " counts for TrainJobs that begin from now on; no ended one goes";
+           " counts for TrainJobs that begin now; others keep the longer TTL of then and now";
 }
 
 }  // namespace

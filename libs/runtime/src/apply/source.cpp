@@ -51,23 +51,11 @@ Json fixed_patches(const Json& patches) {
     return fixed;
 }
 
-// How long TrainJobs run and stay is in no JobSet.
-constexpr std::string_view limits[] = {"runPolicy", "ttlSecondsAfterFinished"};
-
-std::string text_without_limits(const Json& runtime_spec) {
-    if (std::none_of(std::begin(limits), std::end(limits),
-                     [&](std::string_view name) { return runtime_spec.contains(name); }))
-        return to_json(runtime_spec);
-    Json rest = runtime_spec;
-    for (const std::string_view name : limits) rest.erase(name);
-    return to_json(rest);
-}
-
 }  // namespace
 
 // Of the observed objects, ours follow from the other inputs, so only the others count.
 std::string source_of(const Inputs& inputs) {
-    std::uint64_t hash = api::fnv1a(text_without_limits(inputs.runtime["spec"]));
+    std::uint64_t hash = api::fnv1a(to_json(inputs.runtime["spec"]));
     const auto add = [&hash](std::string_view name, const api::Json& value) {
         hash = api::fnv1a(to_json(value), api::fnv1a(name, hash));
     };
