@@ -1,7 +1,5 @@
-"""Gang scheduling and claimed devices on the real control plane. Its schedulers do not know gangs: the tests check the objects that
-the installed reconciler creates with its own permissions."""
-
-import copy
+"""Gang scheduling on the real control plane. Its scheduler does not know gangs: the tests check the objects that the installed
+reconciler creates with its own permissions."""
 
 import pytest
 
@@ -85,40 +83,3 @@ def test_a_priority_class_has_to_exist_under_volcano(signalbox, pod_groups, rest
     rest.create(train_job("late", "with-priority"))
     wait_for("Created", lambda: conditions(rest.get("trainjobs", "late")).get("Created", {}).get("status") == "True")
     assert pod_group(rest, "volcano", "late")["spec"]["priorityClassName"] == "research"
-
-
-def test_gpus_behind_claims_are_counted(signalbox, rest):
-    rest.request("POST", "/apis/resource.k8s.io/v1/deviceclasses", {
-        "apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "accelerators"},
-        "spec": {"extendedResourceName": "example.com/gpu"}})
-    rest.request("POST", f"/apis/resource.k8s.io/v1/namespaces/{rest.namespace}/resourceclaimtemplates", {
-        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": "four"},
-        "spec": {"spec": {"devices": {"requests": [
-            {"name": "gpus", "exactly": {"deviceClassName": "accelerators", "count": 4}}]}}}})
-    claiming = runtime("claiming", ml_policy={"numNodes": 2, "xgboost": {}})
-    pod = claiming["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
-    pod["resourceClaims"] = [{"name": "gpus", "resourceClaimTemplateName": "four"}]
-    pod["containers"][0]["resources"] = {"claims": [{"name": "gpus"}]}
-    rest.create(claiming)
-    unknown = runtime("unknown", ml_policy={"numNodes": 2, "xgboost": {}})
-    unknown["spec"]["template"]["spec"] = {"replicatedJobs": [
-        {**claiming["spec"]["template"]["spec"]["replicatedJobs"][0], "template": changed_claim(claiming)}]}
-    rest.create(unknown)
-    for name in ("claiming", "unknown"):
-        rest.create(train_job(name, name, nodes=2, suspend=True))
-        wait_for("the JobSet", lambda: rest.get("jobsets", name))
-    assert workers(rest, "claiming") == "8"
-    assert workers(rest, "unknown") == "2"
-    wait_for("the event", lambda: [event for event in rest.list("events") if event["reason"] == "GPUCountUnknown"
-                                   and event["regarding"]["name"] == "unknown" and "absent" in event["note"]])
-
-
-def changed_claim(claiming):
-    template = copy.deepcopy(claiming["spec"]["template"]["spec"]["replicatedJobs"][0]["template"])
-    template["spec"]["template"]["spec"]["resourceClaims"][0]["resourceClaimTemplateName"] = "absent"
-    return template
-
-
-def workers(rest, name):
-    pod = rest.get("jobsets", name)["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
-    return next(v["value"] for v in pod["containers"][0]["env"] if v["name"] == "DMLC_NUM_WORKER")
