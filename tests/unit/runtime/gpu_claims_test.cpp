@@ -94,6 +94,14 @@ TEST_CASE("each request of a claim counts as the number of its devices", "[claim
          "[{name: a, exactly: {deviceClassName: accelerator, count: 2}}]", "2"},
         {"other devices", "[{name: a, exactly: {deviceClassName: nic, count: 2}}]", "1"},
         {"parts of GPUs", "[{name: a, exactly: {deviceClassName: mig.nvidia.com, count: 2}}]", "1"},
+        {"parts of GPUs beside GPUs",
+         "[{name: a, exactly: {deviceClassName: mig.nvidia.com}}, {name: b, exactly: {deviceClassName: gpu, "
+         "count: "
+         "2}}]",
+         "2"},
+        {"a request with GPUs in its name", "[{name: my-GPUs, exactly: {deviceClassName: other, count: 3}}]",
+         "3"},
+        {"which counts once", "[{name: gpus, exactly: {deviceClassName: gpu, count: 3}}]", "3"},
         {"several requests",
          "[{name: a, exactly: {deviceClassName: gpu, count: 2}}, {name: b, exactly: {deviceClassName: nic}}, "
          "{name: c, exactly: {deviceClassName: gpu}}]",
@@ -189,6 +197,84 @@ TEST_CASE("if a claim cannot be read the number is unknown", "[claims]") {
           unknown("ResourceClaimTemplate \"gpus\" does not exist or cannot be read"));
     CHECK(counted(runtime_with_claim("xgboost", "{resourceClaimName: gpus}"), {}) ==
           unknown("ResourceClaim \"gpus\" does not exist or cannot be read"));
+}
+
+TEST_CASE("resources of a class of devices are GPUs if its extended resource is", "[claims]") {
+    const auto counted_class = [](const char* name, Objects observed) {
+        Json runtime = runtime_with("xgboost");
+        at(runtime, pod)["containers"]
+            .items()[0]["resources"]["limits"][std::string("deviceclass.resource.kubernetes.io/") + name] = 4;
+        return counted(runtime, std::move(observed));
+    };
+    CHECK(counted_class("accelerator", {}) == "4");
+    CHECK(counted_class("gpu.example.com", {}) == "4");
+    CHECK(counted_class("nic", {}) == "1");
+    CHECK(counted_class("mig.nvidia.com", {}) == "1");
+    CHECK(counted_class("other", {}) ==
+          "1 GPUCountUnknown: GPUs of a Pod cannot be counted: resources of class \"other\": DeviceClass "
+          "\"other\" does not exist or cannot be read");
+    Json runtime = runtime_with("xgboost");
+    at(runtime, pod)["containers"]
+        .items()[0]["resources"]["limits"]["deviceclass.resource.kubernetes.io/other"] = 4;
+    const auto needed = runtime::needs(api::parse_train_job(train_job()), runtime).objects;
+    REQUIRE(needed.size() == 1);
+    CHECK(needed.front().key.name == "other");
+}
+
+TEST_CASE("claims of Pods with a scheduling group are unknown, since Pods may share them", "[claims]") {
+    Json runtime = runtime_with_claim("xgboost");
+    at(runtime, pod)["schedulingGroup"] = tree("{podGroupName: a}");
+    CHECK(counted(runtime, {claim_template("[{name: a, exactly: {deviceClassName: gpu, count: 2}}]")}) ==
+          unknown("Pods of a schedulingGroup may share its devices"));
+}
+
+TEST_CASE("a process sees one part of a GPU, and drives all TPUs of its Pod", "[claims]") {
+    const auto with = [](const char* name) {
+        Json runtime = runtime_with("torch");
+        at(runtime, pod)["containers"].items()[0]["resources"]["limits"] =
+            Json::object({{name, 2}, {"cpu", 8}});
+        return processes(runtime, {});
+    };
+    CHECK(with("nvidia.com/mig-1g.5gb") == "auto");
+    CHECK(with("google.com/tpu") == "1");
+    CHECK(with("example.com/nic") == "8");
+}
+
+TEST_CASE("resourceClaimsPerNode claims for the Pods that get resourcesPerNode", "[claims]") {
+    Json job = train_job();
+    job["spec"]["trainer"]["resourceClaimsPerNode"] =
+        tree("[{name: gpus, resourceClaimTemplateName: own}, {name: nics, resourceClaimTemplateName: nics}]");
+    const auto built_from = [](const Json& object, const Json& runtime) {
+        const api::TrainJob parsed = api::parse_train_job(object);
+        const auto built = runtime::build({.job = parsed, .runtime = runtime});
+        REQUIRE(built);
+        Json job_set = built->objects.back().object;
+        return at(job_set, std::string_view(pod).substr(std::string_view("spec.template.").size()));
+    };
+    // A claim of that name has another source, and the container's own request of it stays.
+    const Json made = built_from(
+        job, runtime_with_claim("torch", "{resourceClaimName: shared}", "[{name: gpus, request: a}]"));
+    CHECK(
+        to_json(made["resourceClaims"]) ==
+        R"([{"name":"gpus","resourceClaimTemplateName":"own"},{"name":"nics","resourceClaimTemplateName":"nics"}])");
+    CHECK(to_json(made["containers"][std::size_t{0}]["resources"]["claims"]) ==
+          R"([{"name":"gpus","request":"a"},{"name":"nics"}])");
+    // It takes precedence over patches, too.
+    job["spec"]["runtimePatches"] = tree(
+        "[{manager: test.io/a, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, "
+        "template: "
+        "{spec: {template: {spec: {resourceClaims: [{name: gpus, resourceClaimName: patched}]}}}}}]}}}}]");
+    CHECK(to_json(built_from(job, runtime_with("torch"))["resourceClaims"]).find("patched") ==
+          std::string::npos);
+    // Without a policy nothing gets them.
+    CHECK_FALSE(built_from(train_job(), runtime_with("torch")).contains("resourceClaims"));
+    // They are counted.
+    Json counted_job = train_job();
+    counted_job["spec"]["trainer"]["resourceClaimsPerNode"] =
+        tree("[{name: a, resourceClaimTemplateName: gpus}]");
+    CHECK(counted(runtime_with("xgboost"),
+                  {claim_template("[{name: b, exactly: {deviceClassName: gpu, count: 4}}]")},
+                  counted_job) == "4");
 }
 
 TEST_CASE("GPUs in plain resources take precedence over those behind claims", "[claims]") {

@@ -21,7 +21,7 @@ TEST_CASE("GPUs are counted by name, requests before limits", "[runtime]") {
         {"Intel's", "{limits: {gpu.intel.com/i915: 2}}", 2},
         {"in capitals", "{limits: {example.com/GPU: 2}}", 2},
         {"of a device class", "{limits: {deviceclass.resource.kubernetes.io/gpu.nvidia.com: 2}}", 2},
-        {"not a slice", "{limits: {nvidia.com/mig-1g.5gb: 2}}", 0},
+        {"a slice is one, as processes cannot share several", "{limits: {nvidia.com/mig-1g.5gb: 2}}", 1},
         {"not a TPU", "{limits: {google.com/tpu: 2}}", 0},
         {"two kinds add up", "{limits: {nvidia.com/gpu: 2, amd.com/gpu: 3}}", 5},
         {"memory of GPUs is not a GPU beside one", "{limits: {nvidia.com/gpu: 2, nvidia.com/gpumem: 16000}}",

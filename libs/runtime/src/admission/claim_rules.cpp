@@ -1,7 +1,13 @@
+#include <algorithm>
+#include <set>
+
 #include "admission/validation_context.hpp"
 #include "api/names.hpp"
+#include "build/pod_sets.hpp"
 #include "resources/claims.hpp"
 #include "resources/resources.hpp"
+#include "template/edit.hpp"
+#include "template/replicated_jobs.hpp"
 
 namespace runtime {
 namespace {
@@ -26,6 +32,82 @@ void claims_are_there(const ValidationContext& review, FieldErrors& errors) {
     }
 }
 
+// Only a build reads claims and counts their devices.
+void warn_of_uncounted_devices(const ValidationContext& review, api::Warnings& warnings) {
+    if (!review.is_judged_as_new() && !review.patches_changed()) return;
+    const Json& trainer = review.job.spec["trainer"];
+    if (!review.plugins.counts_gpus() || !trainer["numProcPerNode"].is_null()) return;
+    const auto counted = counted_resources(review.merged_spec, trainer["resourcesPerNode"]);
+    if (!counted || counted->resources["claims"].items().empty()) return;
+    if (gpus(counted->resources).count > 0 || has_gpu_parts(counted->resources) ||
+        has_tpus(counted->resources))
+        return;
+    warnings.push_back(
+        "spec.trainer.numProcPerNode is unset and Pods use DRA claims; the process count may not match the "
+        "devices");
+}
+
+const Json nothing;
+
+std::set<std::string_view> used_claims(const Json& pod_spec, const Json& per_node) {
+    std::set<std::string_view> used;
+    const auto add = [&used](const Json& claims) {
+        for (const Json& claim : claims.items()) used.insert(claim["name"].as_string());
+    };
+    add(per_node["claims"]);
+    for (const char* list : {"initContainers", "containers"})
+        for (const Json& container : pod_spec[list].items()) add(container["resources"]["claims"]);
+    return used;
+}
+
+// The first one of each job.
+void warn_of_claim(const Json& job, auto is_meant, auto text, api::Warnings& warnings) {
+    const auto& claims = pod_spec_of(job)["resourceClaims"].items();
+    const auto at = std::find_if(claims.begin(), claims.end(), is_meant);
+    if (at != claims.end()) warnings.push_back(text(*at));
+}
+
+std::string quoted(const Json& name) { return "\"" + shortened(name.as_string()) + "\""; }
+
+// The scheduler allocates their devices all the same.
+void warn_of_unused_claims(const ValidationContext& review, api::Warnings& warnings) {
+    if (!review.is_judged_as_new() && !review.patches_changed()) return;
+    for (const Json& job : review.merged_spec["replicatedJobs"].items()) {
+        const bool takes = review.plugins.gets_resources_per_node(job);
+        const Json& per_node = takes ? review.job.spec["trainer"]["resourcesPerNode"] : nothing;
+        const auto used = used_claims(pod_spec_of(job), per_node);
+        warn_of_claim(
+            job, [&](const Json& claim) { return !used.contains(claim["name"].as_string()); },
+            [&](const Json& claim) {
+                return "no container of job " + quoted(job["name"]) + " uses the claim " +
+                       quoted(claim["name"]) + " of its Pods";
+            },
+            warnings);
+    }
+}
+
+void warn_of_shared_claims(const ValidationContext& review, api::Warnings& warnings) {
+    if (!review.is_judged_as_new() && !review.patches_changed()) return;
+    const auto nodes = review.job.spec["trainer"]["numNodes"].as_int();
+    const auto& jobs = review.merged_spec["replicatedJobs"].items();
+    for (const PodSet& pods : count_pods(review.merged_spec, review.plugins, nodes))
+        if (pods.count > 1 || pods.replicas > 1)
+            warn_of_claim(
+                jobs[pods.index],
+                [](const Json& claim) { return !claim["resourceClaimName"].as_string().empty(); },
+                [&](const Json& claim) {
+                    return "all Pods of job " + quoted(jobs[pods.index]["name"]) +
+                           " share one ResourceClaim, " + quoted(claim["resourceClaimName"]);
+                },
+                warnings);
+}
+
+constexpr Warner warners[] = {
+    {Rule::uncounted_devices, warn_of_uncounted_devices, Wants::merged_template},
+    {Rule::unused_claims, warn_of_unused_claims, Wants::merged_template},
+    {Rule::shared_claims, warn_of_shared_claims, Wants::merged_template},
+};
+
 constexpr Check checks[] = {
     {Rule::resource_claims, claims_are_there, Wants::merged_template},
 };
@@ -33,5 +115,6 @@ constexpr Check checks[] = {
 }  // namespace
 
 constinit const std::span<const Check> claim_checks = checks;
+constinit const std::span<const Warner> claim_warnings = warners;
 
 }  // namespace runtime

@@ -20,10 +20,9 @@ struct UnknownField {
     std::string_view name;
 };
 constexpr UnknownField unknown_fields[] = {
-    {"PodSpec", "resourceClaims"},
-    {"PodSpec", "terminationGracePeriodSeconds"},  // since 2.3
-    {"Container", "resources"},
-    {"TrainJobSpec", "ttlSecondsAfterFinished"},
+    {"PodSpec", "resourceClaims"},        {"PodSpec", "terminationGracePeriodSeconds"},  // since 2.3
+    {"Container", "resources"},           {"TrainJobSpec", "ttlSecondsAfterFinished"},
+    {"Trainer", "resourceClaimsPerNode"},
 };
 
 bool may_be_unknown(const Type* type, std::string_view name) {

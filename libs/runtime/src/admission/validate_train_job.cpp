@@ -3,6 +3,7 @@
 #include "admission/validation_context.hpp"
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
+#include "build/merged_template.hpp"
 #include "runtime/plugin.hpp"
 #include "template/limits.hpp"
 #include "template/shape.hpp"
@@ -20,9 +21,9 @@ const Json nothing;
 constexpr const std::span<const Check>* checks[] = {&name_checks,   &patch_checks, &deadline_checks,
                                                     &claim_checks,  &gate_checks,  &edit_checks,
                                                     &trainer_checks};
-constexpr const std::span<const Warner>* warnings[] = {&runtime_warnings,    &trainer_warnings,
-                                                       &subdomain_warnings,  &kueue_warnings,
-                                                       &lost_field_warnings, &time_warnings};
+constexpr const std::span<const Warner>* warnings[] = {
+    &runtime_warnings,    &trainer_warnings, &subdomain_warnings, &kueue_warnings,
+    &lost_field_warnings, &time_warnings,    &claim_warnings};
 
 enum class Asked { all, of_every_update };
 
@@ -84,9 +85,9 @@ void warn(const ValidationContext& review, Asked asked, api::Warnings& found) {
 void warn_of_queues(const api::TrainJob& job, const api::TrainJob& old_job, const Json& runtime,
                     KueueTypes kueue_types, const Pipeline& pipeline, api::Warnings& found) {
     if (!check_train_job_shape(job.spec) || !check_runtime_shape(runtime, pipeline)) return;
-    auto patched = patched_template(runtime, job.spec);
-    const Json merged = patched ? std::move(patched->spec) : Json();
     const ActivePlugins plugins(pipeline, runtime);
+    auto patched = merged_template(runtime, job.spec, plugins);
+    const Json merged = patched ? std::move(patched->spec) : Json();
     const ValidationContext facts = {.job = job,
                                      .old_job = &old_job,
                                      .runtime = runtime,
@@ -150,7 +151,7 @@ Findings validate_train_job(TrainJobReview review, const Pipeline& pipeline) {
                                        "the runtime is broken: " + describe(broken.error()),
                                        {},
                                        Rule::malformed});
-        } else if (auto patched = patched_template(*runtime, job.spec)) {
+        } else if (auto patched = merged_template(*runtime, job.spec, ActivePlugins(pipeline, *runtime))) {
             merged = std::move(patched->spec);
         } else {
             add_error(Rule::patches_merge, patched.error(), findings.errors);

@@ -65,7 +65,7 @@ using Warner = CheckOf<api::Warnings>;
 extern const std::span<const Check> name_checks, patch_checks, deadline_checks, claim_checks, gate_checks,
     edit_checks, trainer_checks;
 extern const std::span<const Warner> runtime_warnings, trainer_warnings, subdomain_warnings, kueue_warnings,
-    lost_field_warnings, time_warnings;
+    lost_field_warnings, time_warnings, claim_warnings;
 
 /// A name that the runtime gives to the headless Service of each of its JobSets; empty if each has its own.
 std::string shared_subdomain(const api::Json& runtime);
@@ -73,6 +73,8 @@ std::string subdomain_warning(std::string_view where);
 
 /// Of a runtime labelled as deprecated.
 bool is_deprecated(const api::Json& runtime);
+/// For a warning: names may be long.
+std::string shortened(std::string_view name);
 std::string deprecation_warning(std::string_view kind, std::string_view name);
 
 }  // namespace runtime

@@ -10,13 +10,13 @@ using api::Json;
 constexpr std::string_view deprecation_policy =
     "https://www.kubeflow.org/docs/components/trainer/operator-guides/runtime/#runtime-deprecation-policy";
 
+}  // namespace
+
 // Names may be long and warnings must not be; the beginning says enough.
 std::string shortened(std::string_view name) {
     constexpr std::size_t enough = 63;
     return name.size() <= enough ? std::string(name) : std::string(name.substr(0, enough - 3)) + "...";
 }
-
-}  // namespace
 
 bool is_deprecated(const Json& runtime) {
     return runtime["metadata"]["labels"][api::support_label].as_string() == "deprecated";
@@ -45,19 +45,6 @@ void warn_of_deprecated_runtime(const ValidationContext& review, api::Warnings& 
         warnings.push_back(deprecation_warning(review.job.runtime_ref.kind, review.job.runtime_ref.name));
 }
 
-void warn_of_uncounted_devices(const ValidationContext& review, api::Warnings& warnings) {
-    if (!review.is_judged_as_new() && !review.patches_changed()) return;
-    if (!review.job.spec["trainer"]["numProcPerNode"].is_null()) return;
-    for (const Json& job : review.merged_spec["replicatedJobs"].items())
-        if ((review.plugins.trains(job) || review.plugins.is_scaled(job)) &&
-            !job["template"]["spec"]["template"]["spec"]["resourceClaims"].empty()) {
-            warnings.push_back(
-                "spec.trainer.numProcPerNode is unset and Pods use DRA claims; the process count may "
-                "not match the devices");
-            return;
-        }
-}
-
 void warn_of_ignored_fields(const ValidationContext& review, api::Warnings& warnings) {
     if (!review.is_judged_as_new() || forbidden_fields(review.runtime["spec"]["template"]["spec"]).empty())
         return;
@@ -78,7 +65,6 @@ void warn_of_shared_subdomain(const ValidationContext& review, api::Warnings& wa
 
 constexpr Warner of_runtimes[] = {
     {Rule::deprecated_runtime_used, warn_of_deprecated_runtime, Wants::runtime},
-    {Rule::uncounted_devices, warn_of_uncounted_devices, Wants::merged_template},
     {Rule::ignored_time_limits, warn_of_ignored_fields, Wants::runtime},
     {Rule::resources_without_policy, warn_of_resources_without_policy, Wants::runtime},
 };

@@ -4,6 +4,7 @@
 
 #include "api/json_reader.hpp"
 #include "api/names.hpp"
+#include "build/merged_template.hpp"
 #include "build/pod_sets.hpp"
 #include "build/steps.hpp"
 #include "build/template_rules.hpp"
@@ -16,7 +17,6 @@
 #include "template/forbidden_fields.hpp"
 #include "template/patch_check.hpp"
 #include "template/shape.hpp"
-#include "template/template.hpp"
 
 namespace runtime {
 namespace {
@@ -100,11 +100,11 @@ Needs needs(const api::TrainJob& job, const Json& runtime, const std::vector<Jso
             const Pipeline& pipeline) {
     Needs all;
     if (!check_runtime_shape(runtime, pipeline) || !check_train_job_shape(job.spec)) return all;
-    const auto merged = patched_template(runtime, job.spec);
+    const ActivePlugins plugins(pipeline, runtime);
+    const auto merged = merged_template(runtime, job.spec, plugins);
     if (!merged) return all;
     const NeedsContext context = {
         .job = job, .runtime = runtime, .merged_spec = merged->spec, .observed = observed};
-    const ActivePlugins plugins(pipeline, runtime);
     if (plugins.counts_gpus())
         if (const auto counted = counted_resources(merged->spec, job.spec["trainer"]["resourcesPerNode"]))
             add_claim_needs(*counted, job.meta.ns, observed, all);
@@ -122,7 +122,7 @@ const Json* find_observed(const std::vector<Json>& observed, const Need& need) {
 api::Result<Built> build(const Inputs& inputs, const Pipeline& pipeline) {
     const ActivePlugins plugins(pipeline, inputs.runtime);
     if (const auto checked = check(inputs, pipeline, plugins); !checked) return checked.error();
-    auto patched = patched_template(inputs.runtime, inputs.job.spec);
+    auto patched = merged_template(inputs.runtime, inputs.job.spec, plugins);
     if (!patched) return patched.error();
 
     const Json& runtime_spec = inputs.runtime["spec"];

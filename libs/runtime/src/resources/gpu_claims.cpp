@@ -49,6 +49,10 @@ References references(const CountedResources& counted, const std::string& ns) {
     api::NamedItems of_pod;
     std::set<std::pair<std::string_view, std::string_view>> sources;
     if (!counted.pod_spec || gpus(counted.resources).count > 0) return found;
+    const auto& claims = counted.resources["claims"].items();
+    if (!claims.empty() && counted.pod_spec->contains("schedulingGroup"))
+        return {.why_not = "claim \"" + std::string(claims.front()["name"].as_string()) +
+                           "\": Pods of a schedulingGroup may share its devices"};
     for (const Json& entry : counted.resources["claims"].items()) {
         const auto name = entry["name"].as_string();
         const Json* claim = of_pod.find((*counted.pod_spec)["resourceClaims"], name);
@@ -112,16 +116,23 @@ bool contains_gpu(std::string_view text) {
            }) != text.end();
 }
 
-// Returns the classes whose names do not show whether they are of GPUs, without repetition.
-std::set<std::string_view> unclear_classes(const References& references, const Devices& observed) {
-    std::set<std::string_view> names;
+// A class of parts of GPUs, such as mig.nvidia.com.
+bool is_of_gpu_parts(std::string_view class_name) { return class_name.starts_with("mig."); }
+
+// Returns the classes of which neither their own names nor those of the requests show whether they are of
+// GPUs, without repetition.
+std::set<std::string> unclear_classes(const CountedResources& counted, const References& references,
+                                      const Devices& observed) {
+    std::set<std::string> names;
+    for (const auto& [name, count] : devices_by_class(counted.resources)) names.insert(name);
     for (const Reference& reference : references.list)
         if (const Json* source = observed.find(reference.source))
             for (const Json& request : devices_of(*source)["requests"].items())
                 for (const Json* entry : alternatives(request))
                     if (const auto name = (*entry)["deviceClassName"].as_string();
-                        !name.empty() && !contains_gpu(name))
-                        names.insert(name);
+                        !name.empty() && !contains_gpu(request["name"].as_string()))
+                        names.emplace(name);
+    std::erase_if(names, [](const std::string& name) { return contains_gpu(name) || is_of_gpu_parts(name); });
     return names;
 }
 
@@ -142,7 +153,8 @@ public:
     void add(const Reference& reference) {
         const Json* source = observed_.find(reference.source);
         if (!source)
-            return add(reference, {.why = named(reference.source) + " does not exist or cannot be read"});
+            return add(claim_of(reference),
+                       {.why = named(reference.source) + " does not exist or cannot be read"});
         for (const Json& request : devices_of(*source)["requests"].items()) {
             const std::string name(request["name"].as_string());
             if (!reference.request.empty() && reference.request != name) continue;
@@ -151,18 +163,31 @@ public:
             const std::string claim = shared ? "ResourceClaim " + reference.source.key.name : reference.claim;
             if (!seen_.insert({claim, name}).second) continue;
             const Json& allocation = (*source)["status"]["allocation"];
-            add(reference, shared && allocation.is_object()
-                               ? allocated(request, allocation["devices"]["results"])
-                               : requested(request));
+            add(claim_of(reference), shared && allocation.is_object()
+                                         ? allocated(request, allocation["devices"]["results"])
+                                         : requested(request));
         }
     }
 
-    GpuCount take() && { return std::move(sum_); }
+    // Devices of the resource deviceclass.resource.kubernetes.io/<class>.
+    void add_devices(const std::string& class_name, std::int64_t count) {
+        Number number = is_gpu(class_name, {});
+        number.count *= count;
+        add("resources of class \"" + class_name + "\"", number);
+    }
+
+    // A process sees one part of a GPU at most, however many there are.
+    GpuCount take(bool has_parts) && {
+        if (sum_.known && sum_.count == 0 && (has_parts || has_parts_)) sum_.count = 1;
+        return std::move(sum_);
+    }
 
 private:
-    void add(const Reference& reference, const Number& number) {
+    static std::string claim_of(const Reference& reference) { return "claim \"" + reference.claim + "\""; }
+
+    void add(const std::string& what, const Number& number) {
         if (!number.why.empty()) {
-            if (sum_.known) sum_.why = "claim \"" + reference.claim + "\": " + number.why;
+            if (sum_.known) sum_.why = what + ": " + number.why;
             sum_.known = false;
             sum_.count = 0;
         }
@@ -171,17 +196,21 @@ private:
         sum_.count += std::min(left, number.count);
     }
 
-    // Returns 1 if devices of the class are GPUs, 0 if they are not.
-    Number is_gpu(std::string_view class_name) const {
-        if (contains_gpu(class_name)) return {.count = 1};
+    // Returns 1 if devices that a request of that name has of the class are GPUs, 0 if they are not.
+    Number is_gpu(std::string_view class_name, std::string_view request) {
+        if (contains_gpu(class_name) || contains_gpu(request)) return {.count = 1};
+        if (is_of_gpu_parts(class_name)) {
+            has_parts_ = true;
+            return {};
+        }
         const Need need = need_of(resources::device_classes, "", class_name);
         const Json* device_class = class_name.empty() ? nullptr : observed_.find(need);
         if (!device_class) return {.why = named(need) + " does not exist or cannot be read"};
         return {.count = contains_gpu((*device_class)["spec"]["extendedResourceName"].as_string()) ? 1 : 0};
     }
 
-    Number devices(const Json& entry) const {
-        const Number gpu = is_gpu(entry["deviceClassName"].as_string());
+    Number devices(const Json& entry, std::string_view request) {
+        const Number gpu = is_gpu(entry["deviceClassName"].as_string(), request);
         if (!gpu.why.empty() || gpu.count == 0) return gpu;
         const auto mode = entry["allocationMode"].as_string();
         if (!mode.empty() && mode != "ExactCount")
@@ -192,15 +221,16 @@ private:
     }
 
     // Counts by the spec of a claim.
-    Number requested(const Json& request) const {
+    Number requested(const Json& request) {
         if (is_monitoring(request)) return {};
         const auto entries = alternatives(request);
         if (entries.empty())
             return {.why = "request \"" + std::string(request["name"].as_string()) +
                            "\" is of a kind that is not known here"};
-        const Number first = devices(*entries.front());
+        const auto name = request["name"].as_string();
+        const Number first = devices(*entries.front(), name);
         for (const Json* entry : entries)
-            if (const Number other = devices(*entry); other != first)
+            if (const Number other = devices(*entry, name); other != first)
                 return {.why = other.why.empty() ? "the alternatives of request \"" +
                                                        std::string(request["name"].as_string()) +
                                                        "\" are of different sizes"
@@ -209,7 +239,7 @@ private:
     }
 
     // Counts by the allocation: a result names its request, with the chosen alternative.
-    Number allocated(const Json& request, const Json& results) const {
+    Number allocated(const Json& request, const Json& results) {
         if (is_monitoring(request)) return {};
         const std::string name(request["name"].as_string());
         Number sum;
@@ -220,7 +250,7 @@ private:
             if (taken.starts_with(name + "/"))
                 entry = find_named(request["firstAvailable"], taken.substr(name.size() + 1));
             if (!entry && taken != name && !taken.starts_with(name + "/")) continue;
-            const Number gpu = is_gpu((entry ? *entry : nothing)["deviceClassName"].as_string());
+            const Number gpu = is_gpu((entry ? *entry : nothing)["deviceClassName"].as_string(), name);
             if (!gpu.why.empty()) return gpu;
             sum.count += gpu.count;
         }
@@ -230,6 +260,7 @@ private:
     const Devices& observed_;
     std::set<std::pair<std::string, std::string>> seen_ = {};
     GpuCount sum_ = {};
+    bool has_parts_ = false;
 };
 
 }  // namespace
@@ -241,9 +272,10 @@ void add_claim_needs(const CountedResources& counted, const std::string& ns,
     for (const Reference& reference : wanted.list)
         if (asked.emplace(reference.source.resource.kind, reference.source.key).second)
             needs.objects.push_back(reference.source);
-    const auto classes = unclear_classes(wanted, Devices(observed));
+    if (gpus(counted.resources).count > 0) return;
+    const auto classes = unclear_classes(counted, wanted, Devices(observed));
     if (classes.size() > most_classes) return;
-    for (const std::string_view name : classes)
+    for (const std::string& name : classes)
         needs.objects.push_back(need_of(resources::device_classes, "", name));
 }
 
@@ -253,15 +285,15 @@ GpuCount count_gpus(const CountedResources& counted, const std::string& ns,
     if (own.count > 0) return own;
     const References wanted = references(counted, ns);
     if (!wanted.why_not.empty()) return {.known = false, .why = wanted.why_not};
-    if (wanted.list.empty()) return own;
     const Devices devices(observed);
-    if (unclear_classes(wanted, devices).size() > most_classes)
+    if (unclear_classes(counted, wanted, devices).size() > most_classes)
         return {
             .known = false,
             .why = "its claims are for more than " + std::to_string(most_classes) + " classes of devices"};
     Counter counter(devices);
+    for (const auto& [name, count] : devices_by_class(counted.resources)) counter.add_devices(name, count);
     for (const Reference& reference : wanted.list) counter.add(reference);
-    return std::move(counter).take();
+    return std::move(counter).take(has_gpu_parts(counted.resources));
 }
 
 }  // namespace runtime

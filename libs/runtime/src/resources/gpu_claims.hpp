@@ -12,8 +12,9 @@ void add_claim_needs(const CountedResources& counted, const std::string& ns,
                      const std::vector<api::Json>& observed, Needs& needs);
 
 /// Returns the GPUs of one Pod: those in its resources, or if there are none those behind its claims. A
-/// device is a GPU if the name of its class, or of the class' extended resource, contains "gpu". If an object
-/// was not observed, the number is unknown.
+/// device is a GPU if the name of its request, of its class, or of the class' extended resource contains
+/// "gpu". If there are only parts of GPUs, they count as one. If an object was not observed, the number is
+/// unknown, and so it is for claims of a Pod with a schedulingGroup, which may share them.
 GpuCount count_gpus(const CountedResources& counted, const std::string& ns,
                     const std::vector<api::Json>& observed);
 

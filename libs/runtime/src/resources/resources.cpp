@@ -14,10 +14,12 @@ namespace {
 
 using api::Json;
 
+constexpr std::string_view of_class = "deviceclass.resource.kubernetes.io/";
+
 // As in Kubernetes: a name with a domain other than kubernetes.io. The API server accepts the prefix of
 // DRA-backed resources for extended ones too.
 bool is_extended(std::string_view name) {
-    if (name.starts_with("deviceclass.resource.kubernetes.io/")) return true;
+    if (name.starts_with(of_class)) return true;
     return name.find('/') != name.npos && name.find("kubernetes.io/") == name.npos;
 }
 
@@ -68,6 +70,13 @@ std::int64_t gpus_among(const Json& list) {
     return whole_devices > 0 ? whole_devices : first_by_name;
 }
 
+bool has_any(const Json& resources, std::string_view prefix) {
+    for (const char* list : {"requests", "limits"})
+        for (const auto& [name, quantity] : resources[list].members())
+            if (name.starts_with(prefix) && whole(quantity) > 0) return true;
+    return false;
+}
+
 }  // namespace
 
 api::Result<Json> merged_resources(const Json& of_container, const Json& per_node) {
@@ -99,8 +108,23 @@ api::Result<CountedResources> counted_resources(const Json& job_set_spec, const 
 GpuCount gpus(const Json& resources) {
     std::int64_t count = gpus_among(resources["requests"]);
     if (count == 0) count = gpus_among(resources["limits"]);
-    return {.count = count, .known = count > 0 || resources["claims"].items().empty()};
+    const bool known =
+        count > 0 || (resources["claims"].items().empty() && devices_by_class(resources).empty());
+    if (known && count == 0 && has_gpu_parts(resources)) count = 1;
+    return {.count = count, .known = known};
 }
+
+std::map<std::string, std::int64_t> devices_by_class(const Json& resources) {
+    std::map<std::string, std::int64_t> found;
+    for (const char* list : {"requests", "limits"})
+        for (const auto& [name, quantity] : resources[list].members())
+            if (const std::int64_t count = whole(quantity); name.starts_with(of_class) && count > 0)
+                found.emplace(name.substr(of_class.size()), count);
+    return found;
+}
+
+bool has_gpu_parts(const Json& resources) { return has_any(resources, "nvidia.com/mig-"); }
+bool has_tpus(const Json& resources) { return has_any(resources, "google.com/tpu"); }
 
 std::int64_t cpus(const Json& resources) {
     const std::int64_t requested = whole(resources["requests"]["cpu"]);

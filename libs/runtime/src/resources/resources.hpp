@@ -1,5 +1,7 @@
 #pragma once
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "api/json.hpp"
@@ -25,9 +27,20 @@ struct CountedResources {
 api::Result<CountedResources> counted_resources(const api::Json& job_set_spec, const api::Json& per_node);
 
 /// Returns the resources whose name contains "gpu", in any case: requests, and only without those, limits.
-/// Several names: the sum of those that end in "/gpu", else the first by name. Unknown if there are only
-/// claims.
+/// Several names: the sum of those that end in "/gpu", else the first by name. If there is none, 1 for parts
+/// of GPUs. Unknown if there are only claims, or resources of classes that do not have "gpu" in their names.
 GpuCount gpus(const api::Json& resources);
+
+/// Returns the classes of the resources `deviceclass.resource.kubernetes.io/<class>` with the number of their
+/// devices: requests, and only without those, limits.
+std::map<std::string, std::int64_t> devices_by_class(const api::Json& resources);
+
+/// Returns whether there is a part of a GPU, such as nvidia.com/mig-1g.5gb. A process sees one of them at
+/// most.
+bool has_gpu_parts(const api::Json& resources);
+
+/// Returns whether there are TPUs. One process of a Pod drives all of them.
+bool has_tpus(const api::Json& resources);
 
 /// Returns the request, or if that is zero the limit, rounded up. 0 if there is neither.
 std::int64_t cpus(const api::Json& resources);

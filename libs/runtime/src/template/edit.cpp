@@ -80,6 +80,10 @@ void upsert_mount(Json& container, Json mount) {
 
 void upsert_volume(Json& pod_spec, Json volume) { upsert_by(pod_spec["volumes"], "name", std::move(volume)); }
 
+void upsert_claim(Json& pod_spec, Json claim) {
+    upsert_by(pod_spec["resourceClaims"], "name", std::move(claim));
+}
+
 api::Result<> upsert_port(Json& container, Json port) {
     // Ports are identified by number, not by name: most have no name.
     const Json& wanted = port;

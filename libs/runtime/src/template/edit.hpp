@@ -20,6 +20,7 @@ void upsert_all_env(api::Json& container, const api::Json& entries);
 void upsert_mount(api::Json& container, api::Json mount);
 /// Upserts by `name` into a Pod's spec.
 void upsert_volume(api::Json& pod_spec, api::Json volume);
+void upsert_claim(api::Json& pod_spec, api::Json claim);
 /// Upserts by (containerPort, protocol) into a container. Fails if another port has the same name; the field
 /// of the error is a path in the container ("ports[1].name").
 api::Result<> upsert_port(api::Json& container, api::Json port);

@@ -46,6 +46,7 @@ constexpr Limit limits[] = {
     {"requests", 128},
     {"requiredDuringSchedulingIgnoredDuringExecution", 1024},
     {"resourceClaims", 32, "name"},
+    {"resourceClaimsPerNode", 32, "name"},
     {"runtimePatches", 16, "manager"},
     {"schedulingGates", 16, "name"},
     {"sources", 256},

@@ -56,8 +56,11 @@ constexpr ShapeMember initializer_members[] = {{"env", env_list}, {"secretRef", 
 constexpr Shape initializer_step = {initializer_members};
 constexpr ShapeMember steps_members[] = {{"dataset", initializer_step}, {"model", initializer_step}};
 constexpr Shape initializer = {steps_members};
-constexpr ShapeMember trainer_members[] = {
-    {"command", scalars}, {"args", scalars}, {"env", env_list}, {"resourcesPerNode", resources}};
+constexpr ShapeMember trainer_members[] = {{"command", scalars},
+                                           {"args", scalars},
+                                           {"env", env_list},
+                                           {"resourcesPerNode", resources},
+                                           {"resourceClaimsPerNode", objects}};
 constexpr Shape trainer = {trainer_members};
 constexpr ShapeMember patch_spec_members[] = {{"template", job_set_template}};
 constexpr Shape patch_spec = {patch_spec_members};

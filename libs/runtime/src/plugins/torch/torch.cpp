@@ -41,7 +41,8 @@ api::Result<std::string> processes_per_node(const Json& trainer, const Json& ml_
     if (!policy.is_null() && policy.as_string() != "auto")
         return api::invalid("spec.mlPolicy.torch.numProcPerNode", "must be auto, cpu, gpu or a number");
     // If the devices behind claims are unknown, torchrun itself counts the devices of the Pod.
-    return devices.count > 0 || !devices.known ? std::string("auto") : cpu_count;
+    if (devices.count > 0 || !devices.known) return std::string("auto");
+    return has_tpus(resources) ? std::string("1") : cpu_count;
 }
 
 // Without `master`: torchtune has options for it.

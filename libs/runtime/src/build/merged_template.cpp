@@ -1,0 +1,48 @@
+#include "build/merged_template.hpp"
+
+#include "api/names.hpp"
+#include "template/edit.hpp"
+#include "template/replicated_jobs.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+
+Json* pod_spec_in(Json& replicated_job) {
+    Json* place = &replicated_job;
+    for (const char* member : {"template", "spec", "template", "spec"})
+        if (place) place = place->find(member);
+    return place;
+}
+
+Json* node_in(Json& pod_spec) { return find_named(pod_spec.find("containers"), api::node_container); }
+
+void claim(Json& pod_spec, Json& node, const Json& claims) {
+    for (const Json& each : claims.items()) {
+        upsert_claim(pod_spec,
+                     Json::object({{"name", each["name"]},
+                                   {"resourceClaimTemplateName", each["resourceClaimTemplateName"]}}));
+        if (!find_named(std::as_const(node)["resources"]["claims"], each["name"].as_string()))
+            node["resources"]["claims"].push_back(Json::object({{"name", each["name"]}}));
+    }
+}
+
+}  // namespace
+
+api::Result<Template> merged_template(const Json& runtime, const Json& train_job_spec,
+                                      const ActivePlugins& plugins) {
+    auto merged = patched_template(runtime, train_job_spec);
+    const Json& claims = train_job_spec["trainer"]["resourceClaimsPerNode"];
+    if (!merged || claims.items().empty()) return merged;
+    Json* jobs = merged->spec.find("replicatedJobs");
+    if (!jobs) return merged;
+    for (Json& job : jobs->items()) {
+        if (!plugins.gets_resources_per_node(job)) continue;
+        Json* pod_spec = pod_spec_in(job);
+        if (Json* node = pod_spec ? node_in(*pod_spec) : nullptr) claim(*pod_spec, *node, claims);
+    }
+    return merged;
+}
+
+}  // namespace runtime
