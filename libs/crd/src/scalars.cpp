@@ -87,7 +87,8 @@ bool is_well_formed(const std::string& format, std::string_view text) {
     return format != "date-time" || api::parse_time(text).has_value();
 }
 
-void check_string(const Node& node, const Json& value, const std::string& path, Findings& findings) {
+// An API server reports the first bound of a text that is broken.
+void check_bounds(const Node& node, const Json& value, const std::string& path, Findings& findings) {
     const std::string_view text = value.as_string();
     const std::size_t length = count_characters(text);
     if (node.max_length && length > *node.max_length)
@@ -95,12 +96,17 @@ void check_string(const Node& node, const Json& value, const std::string& path, 
             {.reason = "FieldValueTooLong",
              .field = path,
              .message = "Too long: may not be more than " + std::to_string(*node.max_length) + " bytes"});
-    if (node.min_length && length < *node.min_length)
+    else if (node.min_length && length < *node.min_length)
         findings.push_back(invalid(path, shown(value),
                                    "should be at least " + std::to_string(*node.min_length) + " chars long"));
-    if (node.pattern && !node.pattern->regex.matches(text))
+    else if (node.pattern && !node.pattern->regex.matches(text))
         findings.push_back(invalid(path, shown(value), "should match '" + node.pattern->text + "'"));
-    if (!is_well_formed(node.format, text)) findings.push_back(wrong_type(path, node.format, shown(value)));
+}
+
+void check_string(const Node& node, const Json& value, const std::string& path, Findings& findings) {
+    check_bounds(node, value, path, findings);
+    if (!is_well_formed(node.format, value.as_string()))
+        findings.push_back(wrong_type(path, node.format, shown(value)));
 }
 
 }  // namespace
