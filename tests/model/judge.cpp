@@ -367,7 +367,7 @@ void Invariants::judge_owned(const Kind& kind, const api::ObjectKey& key, const 
     for (const Json* object : {&before, &after}) {
         if (object->is_null()) continue;
         const auto life = lives_.find(api::parse_meta(*object).controller_uid);
-        if (life == lives_.end()) return complain(name + " of somebody else was written");
+        if (life == lives_.end()) return complain(name + " of another owner was written");
         if (!life->second.ours) return complain(name + " of a TrainJob that is not ours was written");
     }
     if (after.is_null() || api::parse_meta(after).deletion) return;

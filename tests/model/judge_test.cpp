@@ -118,7 +118,7 @@ TEST_CASE("the judge objects to the loss of the snapshot of a JobSet that its wr
         int looks, creates;  // the number of the reconciler
         bool objection;
     };
-    for (const Row& row : {Row{"nobody has looked", -1, 1, true}, Row{"the writer has seen it", 1, 0, true},
+    for (const Row& row : {Row{"no write has looked", -1, 1, true}, Row{"the writer has seen it", 1, 0, true},
                            Row{"the writer has looked before", 0, 1, false}}) {
         CAPTURE(row.title);
         Trial trial;
@@ -220,13 +220,13 @@ TEST_CASE("an observer knows which reconciler may write by which was granted the
     using namespace std::chrono_literals;
     constexpr kube::SteadyTime start = VirtualTime::start;
     Leadership leadership;
-    CHECK(leadership.fault_of(0, false, start) == "a pass was run by one who never had the lease");
+    CHECK(leadership.fault_of(0, false, start) == "a replica that never had the lease reconciled");
     leadership.granted(0, start);
     CHECK(leadership.fault_of(0, true, start + 9s).empty());
     CHECK(leadership.fault_of(0, true, start + 10s) == "a write was sent after the lease had lapsed");
     CHECK(leadership.fault_of(0, false, start + 10s).empty());
     leadership.granted(1, start + 1s);
-    CHECK(leadership.fault_of(0, true, start + 2s) == "a write was sent while somebody else had the lease");
+    CHECK(leadership.fault_of(0, true, start + 2s) == "a write was sent while another replica had the lease");
     CHECK(leadership.fault_of(1, true, start + 2s).empty());
     leadership.deleted();
     CHECK(leadership.fault_of(0, true, start + 2s).empty());

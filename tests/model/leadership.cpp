@@ -9,12 +9,12 @@ void Leadership::granted(int reconciler, kube::SteadyTime sent) {
 
 std::string Leadership::fault_of(int reconciler, bool writes, kube::SteadyTime now) const {
     const auto at = granted_.find(reconciler);
-    if (at == granted_.end()) return "a pass was run by one who never had the lease";
+    if (at == granted_.end()) return "a replica that never had the lease reconciled";
     // A running reconcile may continue to read.
     if (!writes) return "";
     if (now >= at->second + kube::LeaseTimes().renew_deadline)
         return "a write was sent after the lease had lapsed";
-    if (holder_ != reconciler && !deleted_) return "a write was sent while somebody else had the lease";
+    if (holder_ != reconciler && !deleted_) return "a write was sent while another replica had the lease";
     return "";
 }
 

@@ -65,7 +65,7 @@ std::vector<Scenario> time_limits() {
          {{1s, make_runtime(ttl(0))}, {2s, make_job(label("kueue.x-k8s.io/multikueue-origin", "manager"))}},
          {completed},
          {"AllJobsCompleted", "JobsCreationSucceeded"}},
-        {"the TTL passes, and somebody holds the job",
+        {"the TTL passes, and a finalizer holds the job",
          {{1s, make_runtime(ttl(30))}, {2s, make_job()}, {6s, hold(train_jobs)}},
          // The snapshot of a dead process arrives after the deletion of the other objects.
          {"+JobsCreationSucceeded +AllJobsCompleted (deleted); no JobSet; no snapshot; 0 active",
@@ -85,7 +85,7 @@ std::vector<Scenario> time_limits() {
          {{1s, make_runtime(ttl(60))}, {2s, make_job(with(pods_that("30")))}, {20s, remove_runtime()}},
          {gone, no_runtime},
          {"AllJobsCompleted", "JobsCreationSucceeded", "TTLExpired"}},
-        {"somebody deletes the JobSet in the foreground as the deadline passes",
+        {"the JobSet is deleted in the foreground as the deadline passes",
          {{1s, make_runtime()},
           {2s, make_job(with(pods_that("never")), set("activeDeadlineSeconds", "40"))},
           {35s, hold(job_sets)},

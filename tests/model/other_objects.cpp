@@ -73,7 +73,7 @@ const char* const one_trainer = R"({"spec":{"template":{"spec":{"replicatedJobs"
 
 Tweak patch_of_no_job() {
     return set("runtimePatches", R"([{"manager":"example.com/test","trainingRuntimeSpec":{"template":{"spec":{
-        "replicatedJobs":[{"name":"nobody","template":{"metadata":{"labels":{"a":"b"}}}}]}}}}])");
+        "replicatedJobs":[{"name":"absent","template":{"metadata":{"labels":{"a":"b"}}}}]}}}}])");
 }
 
 bool is_ours(const World& world, const Json& object) {
@@ -147,7 +147,7 @@ std::vector<Scenario> other_objects() {
          {"Suspended", "JobsCreationSucceeded"},
          600s,
          has_gang("podgroups.scheduling.x-k8s.io")},
-        {"a PodGroup of somebody else is in the way, then goes",
+        {"a PodGroup of another owner is in the way, then goes",
          {{0s, make(volcano_pod_groups, foreign_group)},
           {1s, make_runtime(gang(volcano))},
           {2s, make_job()},

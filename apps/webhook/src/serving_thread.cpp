@@ -79,7 +79,7 @@ net::Task<net::HttpResponse> ServingThread::ask_and_admit(net::HttpRequest& requ
 net::HttpResponse ServingThread::turn_away(admission::AuthResult standing) {
     if (standing == admission::AuthResult::unknown) {
         metrics_.count_refused(admission::Outcome::unchecked);
-        return no_verdict(503, "who calls cannot be checked now, try again");
+        return no_verdict(503, "the caller cannot be checked now, try again");
     }
     if (standing == admission::AuthResult::forbidden) {
         metrics_.count_refused(admission::Outcome::forbidden);

@@ -122,7 +122,7 @@ def test_no_call_is_accepted_when_the_api_server_cannot_review_tokens(place):
         api.trouble = code
         for _ in range(3):
             status, _, text = call(webhook, token)
-            assert (status, text) == (503, "who calls cannot be checked now, try again\n"), code
+            assert (status, text) == (503, "the caller cannot be checked now, try again\n"), code
         api.trouble = None
         assert call(webhook, token)[0] == 200, code
     assert turned_away(webhook, 503) == before + 3 * len(codes)

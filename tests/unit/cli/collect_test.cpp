@@ -41,7 +41,7 @@ public:
         co_return api::Error{.code = api::Errc::not_found, .message = request.target + " \"?\" not found"};
     }
     kube::Async<std::unique_ptr<kube::Watch>> watch(kube::Request) override {
-        co_return api::Error{.message = "nobody watches here"};
+        co_return api::Error{.message = "no watch here"};
     }
 
     std::map<std::string, std::string> bodies = {

@@ -145,7 +145,7 @@ TEST_CASE("an object that cannot be built is an error with its place, and nothin
         {"another runtime's kind",
          plain_runtime + "---\n" + changed(job, "name: plain", "kind: Other\n    name: plain"),
          "in.yaml:19: TrainJob default/job would not be built: "},
-        {"somebody else's JobSet",
+        {"another owner's JobSet",
          plain_runtime + "---\n" + job +
              "---\n{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: job}}\n",
          "in.yaml:19: TrainJob default/job would not be built: "},

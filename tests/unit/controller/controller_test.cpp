@@ -43,7 +43,7 @@ TEST_CASE("a namespace whose lists do not come keeps no other one waiting") {
     shop.submit("job");
     shop.submit("job", "late");
     shop.server.show(shop.cache, "ns");
-    // Of the late one there are TrainJobs, and nobody knows yet of what JobSets.
+    // The cache of TrainJobs is synced, that of JobSets is not.
     for (const kube::Section& section : shop.cache.train_jobs().sections())
         if (section.ns == "late")
             section.sink.upsert({"late", "job"}, "1", *shop.server.find(train_jobs, {"late", "job"}));
@@ -114,7 +114,7 @@ TEST_CASE("what a pass has written brings no other pass, and what others do brin
     };
     static const auto& do_change = change;
     const Row rows[] = {
-        {"nobody does anything", [](Shop&) {}, 0},
+        {"nothing happens", [](Shop&) {}, 0},
         {"the TrainJob changes",
          [](Shop& shop) {
              do_change(shop, train_jobs, {"ns", "job"});

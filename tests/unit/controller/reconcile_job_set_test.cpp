@@ -122,8 +122,7 @@ TEST_CASE("a job that runs is not said to be broken because its JobSet has not b
     CHECK(life.condition("Created") == "True/JobsCreationSucceeded");
 }
 
-TEST_CASE("pods of a job that is suspended are not said to have ended because nobody has seen their JobSet",
-          "[pass]") {
+TEST_CASE("pods of a job that is suspended are not reported as ended before their JobSet is seen", "[pass]") {
     for (const bool job_set_is_read : {true, false}) {
         CAPTURE(job_set_is_read);
         Life before;
@@ -134,7 +133,7 @@ TEST_CASE("pods of a job that is suspended are not said to have ended because no
                                 .value();
         before.server.put(job_sets, running);
         before.pass();
-        // Somebody else leads now, who has not been shown that JobSet.
+        // Another replica leads now, whose cache lacks that JobSet.
         Unseen life;
         life.server.put(train_jobs, before.job());
         life.set_suspend(true);
@@ -154,7 +153,7 @@ TEST_CASE("pods of a job that is suspended are not said to have ended because no
     }
 }
 
-TEST_CASE("a JobSet of somebody else that the caches have not shown yet is in the way", "[pass]") {
+TEST_CASE("another owner's JobSet that the cache lacks is in the way", "[pass]") {
     Unseen life;
     life.server.put(job_sets, api::parse_json(R"({"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
         "metadata": {"name": "job", "namespace": "ns"}, "spec": {"suspend": false}})")

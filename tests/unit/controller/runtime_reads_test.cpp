@@ -29,7 +29,7 @@ public:
         co_return response;
     }
     kube::Async<std::unique_ptr<kube::Watch>> watch(kube::Request) override {
-        co_return api::Error{.code = api::Errc::internal, .message = "nobody watches here"};
+        co_return api::Error{.code = api::Errc::internal, .message = "no watch here"};
     }
 
     std::vector<std::string> asked = {};
@@ -47,7 +47,7 @@ struct Readers {
     controller::RuntimeReads runtimes = {};
     std::vector<std::string> answers = {};  ///< "READER: what it got", in order
 
-    /// A reader who can be cut.
+    /// A reader that can be cancelled.
     void ask(const std::string& who, const std::string& name = "torch",
              asio::cancellation_signal* cut = nullptr) {
         const auto reader = [](Readers& self, std::string me, api::ObjectKey key) -> kube::Task<> {
@@ -72,8 +72,7 @@ using Answers = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE(
-    "those who ask while a runtime is being read twice share the next reading, which begins after they "
-    "asked") {
+    "callers share the next reading of a runtime that is being read twice, which begins after their calls") {
     Readers readers;
     readers.ask("first");
     readers.clock.run_for(500ms);

@@ -167,13 +167,13 @@ TEST_CASE("an error and its end are reported once", "[kube]") {
     };
     world.clock.run_for(30s);
     CHECK(a.take() == Reports{"trouble may not"});
-    a.break_network("nobody there");
+    a.break_network("no connection");
     world.clock.run_for(7s);
     a.server.answer = [](const kube::Request&) {
         return api::Result<kube::Response>(refusal(503, Errc::unavailable, "starting"));
     };
     world.clock.run_for(5s);
-    CHECK(a.take() == Reports{"trouble nobody there"});
+    CHECK(a.take() == Reports{"trouble no connection"});
     a.server.answer = good;
     world.clock.run_for(5s);
     CHECK(a.take() == Reports{"started", "trouble is over"});

@@ -321,7 +321,7 @@ TEST_CASE("errors are retried for ever, with increasing pauses", "[kube]") {
     const Case cases[] = {
         {"the CRD is not installed", refusal(404, Errc::not_found)},
         {"a permission is missing", refusal(403, Errc::forbidden)},
-        {"nobody listens", refusal(0, Errc::unavailable)},
+        {"connection refused", refusal(0, Errc::unavailable)},
         {"the token is stale", refusal(401, Errc::unauthorized)},
         {"the server is broken", refusal(500, Errc::unavailable)},
     };

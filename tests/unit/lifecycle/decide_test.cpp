@@ -42,7 +42,7 @@ TEST_CASE("a living job gets what is missing", "[decide]") {
     const Case cases[] = {
         {"a new job is created", submitted, nothing, "run: create"},
         {"a running JobSet is not touched", running, nothing, "run: leave"},
-        {"one that somebody else has applied, of whom we took over, is adopted", running,
+        {"one that a former controller has applied is adopted", running,
          [](Observed& o) { o.job_set->applied_by_us = false; }, "run: leave, adopts"},
         {"one that is suspended is going to be ours anyway", suspended,
          [](Observed& o) { o.job_set->applied_by_us = false; }, "run: update"},
@@ -80,8 +80,8 @@ TEST_CASE("a living job gets what is missing", "[decide]") {
         {"after a failed first creation nothing was there", submitted,
          [](Observed& o) { o.job->conditions = {condition("Created", "False", "JobsCreationFailed")}; },
          "run: create"},
-        {"a JobSet of somebody else is refused", running, make_foreign, "run: refuse, no build"},
-        {"an orphaned JobSet is somebody else's", running, orphan, "run: refuse, no build"},
+        {"a JobSet of another owner is refused", running, make_foreign, "run: refuse, no build"},
+        {"an orphaned JobSet is another owner's", running, orphan, "run: refuse, no build"},
         {"a JobSet that is being deleted must go first", running, job_set_being_deleted,
          "run: wait until gone"},
         {"an empty managedBy is ours", running, [](Observed& o) { o.job->managed_by.clear(); }, "run: leave"},
@@ -116,15 +116,15 @@ TEST_CASE("suspend and resume", "[decide]") {
              o.job->conditions[1] = condition("Suspended", "False", "Resumed");
          },
          "run: resume"},
-        {"a JobSet that somebody suspended is resumed", running,
-         [](Observed& o) { o.job_set->suspend = true; }, "run: resume"},
+        {"a JobSet that a user suspended is resumed", running, [](Observed& o) { o.job_set->suspend = true; },
+         "run: resume"},
         {"a JobSet that is being deleted can be suspended", suspended,
          [](Observed& o) {
              o.job_set->suspend = false;
              job_set_being_deleted(o);
          },
          "run: suspend, wait until gone"},
-        {"somebody else's JobSet is not suspended", suspended,
+        {"another owner's JobSet is not suspended", suspended,
          [](Observed& o) {
              o.job_set->suspend = false;
              make_foreign(o);
@@ -143,7 +143,7 @@ TEST_CASE("what stops a pass wins over everything after it", "[decide]") {
     };
     const Stop stops[] = {
         {"the TrainJob is gone", [](Observed& o) { o.job.reset(); }, "ignore"},
-        {"somebody else manages it", managed_by_kueue, "ignore"},
+        {"another controller manages it", managed_by_kueue, "ignore"},
     };
     struct Later {
         const char* name;
@@ -180,7 +180,7 @@ TEST_CASE("an ended job stays ended whatever happens", "[decide]") {
          "clean up"},
         {"a former leader makes the JobSet again", completed_job,
          [](Observed& o) { o.job_set = job_set_of(*o.job); }, "clean up: delete JobSet"},
-        {"somebody else's JobSet takes the name", failed_by_deadline, make_foreign, "clean up"},
+        {"another owner's JobSet takes the name", failed_by_deadline, make_foreign, "clean up"},
         {"its JobSet is being deleted already", failed_by_deadline, job_set_being_deleted, "clean up"},
         {"it is suspended", completed_job, ask_to_suspend, "clean up"},
         {"its deadline passes", completed_job, [](Observed& o) { o = with_deadline(o, 1s); }, "clean up", 1h},
@@ -220,7 +220,7 @@ TEST_CASE("how a job ends", "[decide]") {
          "finish Complete/AllJobsCompleted"},
         {"completed while its JobSet is being deleted", just_completed, job_set_being_deleted,
          "finish Complete/AllJobsCompleted"},
-        {"somebody else's JobSet tells nothing", just_completed, make_foreign, "run: refuse, no build"},
+        {"another owner's JobSet has no effect", just_completed, make_foreign, "run: refuse, no build"},
         {"an unsupported runtime", submitted, unsupported, "finish Failed/TrainingRuntimeNotSupported"},
         {"an unsupported runtime beats the deadline", running_with_deadline, unsupported,
          "finish Failed/TrainingRuntimeNotSupported", 1h},
@@ -228,9 +228,9 @@ TEST_CASE("how a job ends", "[decide]") {
         {"the deadline is a second away", running_with_deadline, nothing, "run: leave", 59s},
         {"the deadline passes without a JobSet", running_with_deadline, lose_job_set,
          "finish Failed/DeadlineExceeded", 1h},
-        {"the deadline passes while somebody else's JobSet has the name", running_with_deadline, make_foreign,
+        {"the deadline passes while another owner's JobSet has the name", running_with_deadline, make_foreign,
          "finish Failed/DeadlineExceeded", 1h},
-        {"an unsupported runtime while somebody else's JobSet has the name", running,
+        {"an unsupported runtime while another owner's JobSet has the name", running,
          [](Observed& o) {
              unsupported(o);
              make_foreign(o);
@@ -349,7 +349,7 @@ TEST_CASE("that nothing of a suspended job is active is said only of a live view
     }
 }
 
-TEST_CASE("of a job that has ended nobody asks whether it rests", "[decide]") {
+TEST_CASE("a job that has ended needs no proof that its Pods are gone", "[decide]") {
     Observed seen = running();
     seen.job->suspend = true;
     seen.job->jobs_status = {{.name = "node", .active = 0}};
@@ -359,7 +359,7 @@ TEST_CASE("of a job that has ended nobody asks whether it rests", "[decide]") {
     CHECK(needs_live(StoreTransition{}, seen) == Live::nothing);
 }
 
-TEST_CASE("what a JobSet that nobody has seen may have caused asks for a look at it", "[decide]") {
+TEST_CASE("possible Pods of an unseen JobSet ask for a live read", "[decide]") {
     struct Row {
         const char* name;
         Outcome outcome;
@@ -376,7 +376,7 @@ TEST_CASE("what a JobSet that nobody has seen may have caused asks for a look at
         {"the name is taken", {.result = WriteFailed{"JobSet ns/job", taken}}, true},
         {"an object was refused", {.result = WriteFailed{"ConfigMap ns/job", refused}}, true},
         {"nothing can be built", {.result = BuildFailed{api::invalid("spec", "x")}}, true},
-        {"an object is somebody else's", {.result = ForeignObject{"PodGroup ns/job"}}, true},
+        {"an object is another owner's", {.result = ForeignObject{"PodGroup ns/job"}}, true},
         {"a claim is there", {.result = WaitingForClaim{"PersistentVolumeClaim ns/data-job"}}, true},
     };
     for (const Row& row : rows) {

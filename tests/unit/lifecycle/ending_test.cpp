@@ -14,11 +14,11 @@ TEST_CASE("what a job's end looks like", "[conclude]") {
         CHECK(conclusion.settled);
         CHECK(conclusion.requeue_after == std::nullopt);
     }
-    SECTION("completed at a time that nobody told") {
+    SECTION("completed at an unknown time") {
         CHECK(get(conclude_after(completed_unseen(api::Time()), 10min), "Complete").last_transition ==
               start + 10min);
     }
-    SECTION("completed before anybody said that it was created or resumed") {
+    SECTION("completed before its status says created or resumed") {
         Observed observed = completed_unseen();
         observed.job->conditions = {condition("Suspended", "True", "Suspended")};
         observed.job->jobs_status.clear();
@@ -51,7 +51,7 @@ TEST_CASE("what a job's end looks like", "[conclude]") {
         CHECK(text(conclude_after(observed, 90s).conditions) ==
               "Created=False/JobsBuildFailed Failed=True/DeadlineExceeded");
     }
-    SECTION("past its deadline before anybody said that it was created") {
+    SECTION("past its deadline before its status says created") {
         Observed observed = with_deadline(running());
         observed.job->conditions.clear();
         CHECK(text(conclude_after(observed, 90s).conditions) ==

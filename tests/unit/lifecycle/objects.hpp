@@ -80,7 +80,7 @@ inline Observed suspended() {
     return observed;
 }
 
-/// The JobSet has completed, and nobody has noticed.
+/// The JobSet has completed, the TrainJob's status lacks it.
 inline Observed completed_unseen(api::Time at = start + 30s) {
     Observed observed = running();
     observed.job_set->finished =
@@ -108,7 +108,7 @@ inline Observed failed_by_deadline() {
 }
 
 inline void make_foreign(Observed& observed) {
-    observed.job_set->meta.controller_uid = "uid-of-somebody-else";
+    observed.job_set->meta.controller_uid = "uid-of-another-owner";
 }
 
 inline api::Error server_error(int status, std::string message, api::Errc code = api::Errc::forbidden) {

@@ -86,7 +86,7 @@ private:
         api::JobSet job_set = job_set_of(job);
         job_set.suspend = maybe();
         job_set.replicated_jobs = maybe(80) ? counts() : std::vector<api::JobStatus>();
-        if (maybe(20)) job_set.meta.controller_uid = maybe() ? "" : "uid-of-somebody-else";
+        if (maybe(20)) job_set.meta.controller_uid = maybe() ? "" : "uid-of-another-owner";
         if (maybe(20)) job_set.meta.deletion = time();
         if (maybe(30)) job_set.finished = condition(maybe() ? "Completed" : "Failed", "True", "Any", time());
         return job_set;

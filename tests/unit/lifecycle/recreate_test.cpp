@@ -138,7 +138,7 @@ TEST_CASE("a JobSet has certainly not run if it is as created, or only our appli
     // This is how we suspend what runs.
     CHECK(may_have_run(with_writers({ours, writer("trainer", "Update", suspend)})));
     CHECK(may_have_run(with_writers({ours, writer("kubectl-edit", "Update", suspend)})));
-    CHECK(may_have_run(with_writers({ours, writer("somebody", "Apply", suspend)})));
+    CHECK(may_have_run(with_writers({ours, writer("another-manager", "Apply", suspend)})));
 
     // Before our first apply, and after it.
     auto taken_over = with_writers({ours});

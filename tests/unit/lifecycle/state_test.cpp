@@ -48,7 +48,7 @@ TEST_CASE("a TrainJob is in exactly one state, by what its status says", "[state
         {"complete", completed(), State::complete},
         {"complete while suspended", ended_while_suspended(), State::complete},
         {"past its deadline", failed_by_deadline(), State::failed},
-        {"managed by somebody else", elsewhere(), State::elsewhere},
+        {"managed by another controller", elsewhere(), State::elsewhere},
     };
     for (const Case& c : cases) DYNAMIC_SECTION(c.name) {
             CHECK(state_of(*c.observed.job) == c.want);

@@ -48,7 +48,7 @@ TEST_CASE("the TTL counts from the end of the job", "[ttl]") {
         {"a suspended job has none", suspended, 0, 1h, std::nullopt},
         {"a job that ended while suspended has one", ended_while_suspended, 0, 1h, 0s},
         {"a job that is being deleted has none", being_deleted, 0, 1h, std::nullopt},
-        {"somebody else's job has none", not_ours, 0, 1h, std::nullopt},
+        {"another controller's job has none", not_ours, 0, 1h, std::nullopt},
         {"a worker's copy of MultiKueue has none", copy_of_multikueue, 0, 1h, std::nullopt},
         {"grows when the clock steps back", ended, 60, -1h, 3660s},
     };

@@ -29,7 +29,7 @@ TEST_CASE("objects and string maps merge key by key, scalars replace", "[merge]"
         {"security contexts", "{securityContext: {runAsUser: 1000, fsGroup: 5}}",
          "{securityContext: {runAsUser: 7}}", "{securityContext: {runAsUser: 7, fsGroup: 5}}"},
         {"scalars", "{serviceAccountName: a}", "{serviceAccountName: b}", "{serviceAccountName: b}"},
-        {"fields that nobody knows survive", "{fromTheFuture: {a: [1, {b: c}]}, nodeSelector: {a: x}}",
+        {"unknown fields survive", "{fromTheFuture: {a: [1, {b: c}]}, nodeSelector: {a: x}}",
          "{nodeSelector: {b: z}}", "{fromTheFuture: {a: [1, {b: c}]}, nodeSelector: {a: x, b: z}}"},
         {"a null in the base is no value", "{nodeSelector: null, volumes: null}",
          "{nodeSelector: {a: b}, volumes: [{name: v}]}", "{nodeSelector: {a: b}, volumes: [{name: v}]}"},

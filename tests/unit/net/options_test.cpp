@@ -32,7 +32,7 @@ struct Settings {
         net::Options table("prog", "Does things.", "1.2.3");
         table.add("listen", "HOST:PORT", listen, "where to listen");
         table.add("file", "FILE", file, "what to read");
-        table.add("lease", "NS/NAME", lease, "who leads");
+        table.add("lease", "NS/NAME", lease, "the Lease of the leader");
         table.add("size", "BYTES", size, "how much");
         table.add("leader-elect", elect, "whether to elect");
         table.add("quiet", quiet, "say less");

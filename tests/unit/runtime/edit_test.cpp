@@ -60,7 +60,7 @@ TEST_CASE("two ports of one name are an error at the runtime's port", "[runtime]
     CHECK(clash.error().field ==
           "spec.template.spec.replicatedJobs[1].template.spec.template.spec.containers[1].ports[1].name");
     CHECK(info.upsert_port(other, "node", tree("{containerPort: 90, name: a}")));
-    CHECK(info.upsert_port(other, "nobody", tree("{containerPort: 90, name: a}")));
+    CHECK(info.upsert_port(other, "absent", tree("{containerPort: 90, name: a}")));
 }
 
 TEST_CASE("adding many variables at once gives the same list as one by one", "[runtime]") {

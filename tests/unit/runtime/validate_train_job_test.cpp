@@ -337,7 +337,7 @@ TEST_CASE("an update is validated by its changes", "[admission]") {
                                 .errors);
             };
             CHECK(review(job_set) == c.want);
-            job_set.meta.controller_uid = "somebody-else";
+            job_set.meta.controller_uid = "another-owner";
             if (c.job_set) CHECK(review(job_set).empty());
         }
     }
@@ -477,8 +477,7 @@ TEST_CASE("there are warnings for settings without the expected effect", "[admis
         DYNAMIC_SECTION(c.name) {
             const Json job = changed(train_job(), c.job);
             const Json runtime = changed(plain_runtime(), c.runtime);
-            const auto findings =
-                runtime::validate_train_job(
+            const auto findings = runtime::validate_train_job(
                 {.object = job, .old_object = Json(), .runtime = &runtime, .gates = runtime::Gates::all()});
             CHECK(findings.errors.empty());
             REQUIRE(findings.warnings.size() == (std::string_view(c.want).empty() ? 0 : 1));

@@ -62,7 +62,7 @@ TEST_CASE("invalid settings are refused with the option's name", "[settings]") {
          "TrainJobStats"},
         {"users without an audience", [](auto& s) { s.token_users = "alice"; },
          "--token-audience is missing"},
-        {"nobody's tokens",
+        {"tokens of no account",
          [](auto& s) {
              s.token_audience = "webhook";
              s.token_users = ",";

@@ -16,7 +16,7 @@ enum class FieldValidation { strict, warn, ignore };
 
 /// What an API server that asks our webhooks says to a request.
 struct AdmissionAnswer {
-    /// Of its Status, but for who said it; empty: the object is stored.
+    /// The message of its Status, without the name of the webhook; empty: the object is stored.
     struct Refusal {
         int code = 422;
         std::string reason = {};

@@ -102,10 +102,10 @@ void add_options(net::Options& options, CheckSettings& settings) {
                        {{"strict", FieldValidation::strict},
                         {"warn", FieldValidation::warn},
                         {"ignore", FieldValidation::ignore}},
-                       "what becomes of fields that nobody knows, as with kubectl");
+                       "what happens to unknown fields, as with kubectl");
     options.add_choice("output", settings.report,
                        {{"text", Report::text}, {"json", Report::json}, {"summary", Report::summary}},
-                       "one line per finding for people, a JSON list of verdicts, or one line per object "
+                       "one line per finding as text, a JSON list of verdicts, or one line per object "
                        "with the numbers of its errors and warnings");
     options.shorten("output", 'o');
     options.add_list("feature-gates", "LIST", settings.feature_gates,

@@ -49,7 +49,7 @@ enum class JobSetAction {
     create,           ///< there is none: an apply that only creates
     update,           ///< suspended and stays so, no pod active: apply with its uid and resourceVersion
     resume,           ///< as `update`; the built object says `suspend: false`
-    refuse            ///< it belongs to somebody else
+    refuse            ///< another object controls it
 };
 
 /// The job lives.

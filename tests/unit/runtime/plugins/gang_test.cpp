@@ -122,8 +122,8 @@ TEST_CASE("a gang is those Pods that can exist at the same time", "[gang]") {
 #define POD "spec: {template: {spec: {containers: [{name: node, image: i}]}}}"
 #define TRAINER "metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}, " POD
     const Case cases[] = {
-        {"all, where nobody waits", "[{name: a, template: {" POD "}}, {name: node, template: {" TRAINER "}}]",
-         "", "a node", 3},
+        {"all, where no group waits",
+         "[{name: a, template: {" POD "}}, {name: node, template: {" TRAINER "}}]", "", "a node", 3},
         {"not the initializers that nodes wait for",
          "[{name: init, template: {" POD
          "}}, {name: node, dependsOn: [{name: init, status: Complete}], template: {" TRAINER "}}]",

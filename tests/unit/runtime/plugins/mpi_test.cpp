@@ -178,7 +178,7 @@ TEST_CASE("nodes follow the TrainJob, and the launcher follows the policy", "[mp
     const Change three_in_template = {"spec.template.spec.replicatedJobs[0].template.spec.parallelism", "3"};
     const auto n = [](const char* number) { return std::vector<Change>{{"spec.trainer.numNodes", number}}; };
     const Case cases[] = {
-        {"nobody says anything", {}, {}, 1, 1},
+        {"no value is set", {}, {}, 1, 1},
         {"the template says how many nodes", {}, {three_in_template}, 3, 1},
         {"the policy speaks of launchers only", {}, {two}, 1, 2},
         {"no node", n("0"), {three_in_template}, 0, 1},
@@ -315,7 +315,7 @@ TEST_CASE("an impossible MPI job is an error", "[mpi]") {
         const char* want;
     };
     const Case cases[] = {
-        {"an implementation nobody knows",
+        {"an unknown implementation",
          {"spec.suspend", "false"},
          {"spec.mlPolicy.mpi.mpiImplementation", "LAM"},
          "spec.mlPolicy.mpi.mpiImplementation"},
