@@ -139,14 +139,15 @@ def claim_is_left(tale):
 
 
 def gpus_are_counted(tale):
-    """A job is built even if its claims cannot be read; a later job shows the difference."""
+    """A job is built even if its claims cannot be read; a later job shows the difference. Only the class says that the devices are
+    GPUs."""
     path = "/apis/resource.k8s.io/v1/"
     tale.once(path + "deviceclasses", {
         "apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "accelerators"},
         "spec": {"extendedResourceName": "example.com/gpu"}})
     tale.rest.request("POST", f"{path}namespaces/{tale.name}/resourceclaimtemplates", {
         "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": "four"},
-        "spec": {"spec": {"devices": {"requests": [{"name": "gpus", "exactly": {"deviceClassName": "accelerators", "count": 4}}]}}}})
+        "spec": {"spec": {"devices": {"requests": [{"name": "cards", "exactly": {"deviceClassName": "accelerators", "count": 4}}]}}}})
 
     def claim(pod):
         pod["resourceClaims"] = [{"name": "gpus", "resourceClaimTemplateName": "four"}]
