@@ -21,6 +21,8 @@ using api::Json;
 namespace resources = kube::resources;
 
 constexpr auto between_looks = 1s;
+// Output of ended containers that is still under way. A node that is lost never ends its part.
+constexpr auto late_output = 10s;
 constexpr std::chrono::hours longest_silence{24 * 365};
 constexpr std::size_t buffered = 64 * 1024;
 
@@ -76,6 +78,11 @@ private:
     std::string prefix_;
     LogLine line_ = {};
 };
+
+bool works(const std::vector<LogSource>& sources) {
+    return std::any_of(sources.begin(), sources.end(),
+                       [](const LogSource& source) { return source.state == ContainerState::running; });
+}
 
 class Logs {
 public:
@@ -138,6 +145,7 @@ private:
     }
 
     void blame(const LogSource& source, const api::Error& error) {
+        if (leaving_) return;  // it was cancelled
         failed_ = true;
         remarks_ += remark("logs", source.pod + ": " + api::describe(error));
     }
@@ -189,6 +197,7 @@ private:
         net::TaskGroup group(co_await boost::asio::this_coro::executor);
         api::Result<net::Output> outcome = net::Output{};
         std::set<std::string> begun;
+        auto last_work = session_.clock.now();
         std::exception_ptr bug;
         const auto pass_on = [&bug](const std::exception_ptr& thrown) { bug = thrown ? thrown : bug; };
         while (!unwritable_) {
@@ -202,12 +211,15 @@ private:
             }
             if (sources)
                 for (LogSource& source : *sources)
-                    if (!source.waits && begun.insert(source.id).second)
+                    if (source.state != ContainerState::waiting && begun.insert(source.id).second)
                         group.start(follow(std::move(source)), pass_on);
-            if ((gone || (ended && *ended)) && sources && group.empty()) break;
+            const bool over = sources && (gone || (ended && *ended));
+            if (!over || works(*sources)) last_work = session_.clock.now();
+            if (over && (group.empty() || session_.clock.now() >= last_work + late_output)) break;
             std::fputs(std::exchange(remarks_, {}).c_str(), stderr);
             co_await session_.clock.sleep_until(session_.clock.now() + between_looks);
         }
+        leaving_ = true;
         co_await group.join();
         if (bug) std::rethrow_exception(bug);
         if (outcome && begun.empty()) outcome = no_pods(true);
@@ -222,6 +234,7 @@ private:
     bool several_ = false;
     bool failed_ = false;
     bool unwritable_ = false;
+    bool leaving_ = false;
     std::string remarks_ = {};
 };
 

@@ -37,12 +37,13 @@ std::string container_of(const Json& pod, const std::string& wanted) {
 
 void note_state(const Json& pod, LogSource& source) {
     std::int64_t restarts = 0;
-    source.waits = true;
     for (const char* kind : {"containerStatuses", "initContainerStatuses"})
         for (const Json& status : pod["status"][kind].items()) {
             if (status["name"].as_string() != source.container) continue;
             restarts = status["restartCount"].int_or(0);
-            source.waits = !status["state"].contains("running") && !status["state"].contains("terminated");
+            source.state = status["state"].contains("running")      ? ContainerState::running
+                           : status["state"].contains("terminated") ? ContainerState::ended
+                                                                    : ContainerState::waiting;
         }
     source.id = std::string(pod["metadata"]["uid"].as_string()) + "/" + std::to_string(restarts);
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,13 +9,15 @@
 
 namespace cli {
 
+enum class ContainerState : std::uint8_t { waiting, running, ended };
+
 /// A container whose output is shown.
 struct LogSource {
     std::string pod = {};
     std::string container = {};
     std::string label = {};  ///< "node-0-1": job, its number, number of the Pod
     std::string id = {};     ///< differs after each restart
-    bool waits = false;      ///< it has not started yet
+    ContainerState state = ContainerState::waiting;
 };
 
 /// Returns the containers of a TrainJob's Pods in the order of their Jobs: `container`, or else "node", or
