@@ -109,7 +109,7 @@ void add_options(net::Options& options, Settings& settings) {
         "where its counts differ from what is built");
     options.add_list(
         "feature-gates", "LIST", settings.feature_gates,
-        "experimental features, such as TrainJobFailurePolicy=true; the error for an unknown name lists all. "
+        "experimental features, such as TrainJobRunPolicy=true; the error for an unknown name lists all. "
         "TrainJobStatus must be as in the reconciler");
     add_progress_options(options, settings.services, settings.progress);
     options.add("log-level", "LEVEL", settings.log_level, "debug, info, warn or error");
