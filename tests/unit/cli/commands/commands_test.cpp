@@ -143,8 +143,13 @@ TEST_CASE("logs of all Pods are in the order of their Jobs, and --node selects t
     CHECK(labels_of(log_sources({pod("trainer", "0"), pod("model-initializer", "0")}, 0, "side")) ==
           "trainer-0-0/side ");
     CHECK(log_sources(pods, 2, "")[0].id == "node2/2");
-    CHECK_FALSE(log_sources(pods, 2, "")[0].waits);
-    CHECK(log_sources(pods, 2, "other")[0].waits);
+    CHECK(log_sources(pods, 2, "")[0].state == ContainerState::running);
+    CHECK(log_sources(pods, 2, "other")[0].state == ContainerState::waiting);
+
+    Json left = pod("node", "2");
+    left["status"]["containerStatuses"] = Json::array({Json::object(
+        {{"name", "node"}, {"state", Json::object({{"terminated", Json::object({{"exitCode", 0}})}})}})});
+    CHECK(log_sources({left}, 2, "")[0].state == ContainerState::ended);
 }
 
 TEST_CASE("a line of a log is split from its time, and may be empty", "[logs]") {
