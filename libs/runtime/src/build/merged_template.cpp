@@ -18,16 +18,6 @@ Json* pod_spec_in(Json& replicated_job) {
 
 Json* node_in(Json& pod_spec) { return find_named(pod_spec.find("containers"), api::node_container); }
 
-void claim(Json& pod_spec, Json& node, const Json& claims) {
-    for (const Json& each : claims.items()) {
-        upsert_claim(pod_spec,
-                     Json::object({{"name", each["name"]},
-                                   {"resourceClaimTemplateName", each["resourceClaimTemplateName"]}}));
-        if (!find_named(std::as_const(node)["resources"]["claims"], each["name"].as_string()))
-            node["resources"]["claims"].push_back(Json::object({{"name", each["name"]}}));
-    }
-}
-
 }  // namespace
 
 api::Result<Template> merged_template(const Json& runtime, const Json& train_job_spec,
@@ -40,7 +30,10 @@ api::Result<Template> merged_template(const Json& runtime, const Json& train_job
     for (Json& job : jobs->items()) {
         if (!plugins.gets_resources_per_node(job)) continue;
         Json* pod_spec = pod_spec_in(job);
-        if (Json* node = pod_spec ? node_in(*pod_spec) : nullptr) claim(*pod_spec, *node, claims);
+        if (Json* node = pod_spec ? node_in(*pod_spec) : nullptr) {
+            upsert_all_claims(*pod_spec, claims);
+            add_missing_claims(*node, claims);
+        }
     }
     return merged;
 }

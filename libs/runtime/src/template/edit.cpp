@@ -1,6 +1,9 @@
 #include "template/edit.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 namespace runtime {
@@ -16,6 +19,28 @@ void upsert_by(Json& list, std::string_view key, Json entry) {
             return;
         }
     list.push_back(std::move(entry));
+}
+
+// Upserts made(entry), which has the name of the entry. Indexed, so that thousands of entries in a list of
+// thousands do not take millions of comparisons.
+template <class Made>
+void upsert_all(Json::Array& list, const Json& entries, Made made) {
+    constexpr auto nowhere = static_cast<std::size_t>(-1);
+    std::map<std::string_view, std::size_t> places;  // the keys are views of `entries`, which do not change
+    for (const Json& entry : entries.items()) places.emplace(entry["name"].as_string(), nowhere);
+    for (std::size_t i = 0; i < list.size(); ++i)
+        if (const auto at = places.find(std::as_const(list[i])["name"].as_string());
+            at != places.end() && at->second == nowhere)
+            at->second = i;
+    for (const Json& entry : entries.items()) {
+        std::size_t& place = places[entry["name"].as_string()];
+        if (place == nowhere) {
+            place = list.size();
+            list.push_back(made(entry));
+        } else {
+            list[place] = made(entry);
+        }
+    }
 }
 
 std::string_view protocol_of(const Json& port) {
@@ -47,31 +72,8 @@ Json env_rank(std::string_view name) {
 
 void upsert_env(Json& container, Json entry) { upsert_by(container["env"], "name", std::move(entry)); }
 
-// Indexed, so that thousands of entries in a list of thousands do not take millions of comparisons.
 void upsert_all_env(Json& container, const Json& entries) {
-    constexpr std::size_t few = 64;
-    if (entries.items().empty()) return;
-    Json::Array& list = container["env"].items();
-    if (entries.items().size() * list.size() <= few * few && entries.items().size() <= few) {
-        for (const Json& entry : entries.items()) upsert_env(container, without_default_version(entry));
-        return;
-    }
-    constexpr auto nowhere = static_cast<std::size_t>(-1);
-    std::map<std::string_view, std::size_t> places;  // the keys are views of `entries`, which do not change
-    for (const Json& entry : entries.items()) places.emplace(entry["name"].as_string(), nowhere);
-    for (std::size_t i = 0; i < list.size(); ++i)
-        if (const auto at = places.find(std::as_const(list[i])["name"].as_string());
-            at != places.end() && at->second == nowhere)
-            at->second = i;
-    for (const Json& entry : entries.items()) {
-        std::size_t& place = places[entry["name"].as_string()];
-        if (place == nowhere) {
-            place = list.size();
-            list.push_back(without_default_version(entry));
-        } else {
-            list[place] = without_default_version(entry);
-        }
-    }
+    if (!entries.items().empty()) upsert_all(container["env"].items(), entries, without_default_version);
 }
 
 void upsert_mount(Json& container, Json mount) {
@@ -80,8 +82,22 @@ void upsert_mount(Json& container, Json mount) {
 
 void upsert_volume(Json& pod_spec, Json volume) { upsert_by(pod_spec["volumes"], "name", std::move(volume)); }
 
-void upsert_claim(Json& pod_spec, Json claim) {
-    upsert_by(pod_spec["resourceClaims"], "name", std::move(claim));
+void upsert_all_claims(Json& pod_spec, const Json& claims) {
+    if (claims.items().empty()) return;
+    upsert_all(pod_spec["resourceClaims"].items(), claims, [](const Json& claim) {
+        return Json::object(
+            {{"name", claim["name"]}, {"resourceClaimTemplateName", claim["resourceClaimTemplateName"]}});
+    });
+}
+
+void add_missing_claims(Json& container, const Json& claims) {
+    if (claims.items().empty()) return;
+    Json::Array& list = container["resources"]["claims"].items();
+    std::set<std::string, std::less<>> known;
+    for (const Json& claim : list) known.emplace(claim["name"].as_string());
+    for (const Json& claim : claims.items())
+        if (known.emplace(claim["name"].as_string()).second)
+            list.push_back(Json::object({{"name", claim["name"]}}));
 }
 
 api::Result<> upsert_port(Json& container, Json port) {

@@ -20,7 +20,10 @@ void upsert_all_env(api::Json& container, const api::Json& entries);
 void upsert_mount(api::Json& container, api::Json mount);
 /// Upserts by `name` into a Pod's spec.
 void upsert_volume(api::Json& pod_spec, api::Json volume);
-void upsert_claim(api::Json& pod_spec, api::Json claim);
+/// Upserts by `name` into a Pod's spec: the claims of `resourceClaimsPerNode`.
+void upsert_all_claims(api::Json& pod_spec, const api::Json& claims);
+/// Appends the claims, by `name`, that the container does not use yet.
+void add_missing_claims(api::Json& container, const api::Json& claims);
 /// Upserts by (containerPort, protocol) into a container. Fails if another port has the same name; the field
 /// of the error is a path in the container ("ports[1].name").
 api::Result<> upsert_port(api::Json& container, api::Json port);
