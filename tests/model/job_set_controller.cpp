@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <regex>
 
 #include "api/meta.hpp"
 #include "api/notes.hpp"
@@ -12,15 +13,9 @@ using api::Json;
 using kube::resources::job_sets;
 using kube::resources::jobs;
 constexpr std::string_view job_sets_name = "jobsets.jobset.x-k8s.io";
+constexpr std::string_view attempt_label = "jobset.sigs.k8s.io/restart-attempt";
 
 bool is_deleted(const Json& object) { return object["metadata"].contains("deletionTimestamp"); }
-
-bool is_finished(const Json& object) {
-    for (const Json& condition : object["status"]["conditions"].items())
-        if (condition["status"].as_string() == "True" && condition["type"].as_string() != "Suspended")
-            return true;
-    return false;
-}
 
 Json condition(const char* type, const char* reason, const char* message, api::Time now) {
     return Json::object({{"type", type},
@@ -28,6 +23,62 @@ Json condition(const char* type, const char* reason, const char* message, api::T
                          {"reason", reason},
                          {"message", message},
                          {"lastTransitionTime", api::format_time(now)}});
+}
+
+bool is_finished(const Json& object) {
+    for (const Json& condition : object["status"]["conditions"].items())
+        for (const char* end : {"Complete", "Completed", "Failed"})
+            if (condition["status"].as_string() == "True" && condition["type"].as_string() == end)
+                return true;
+    return false;
+}
+
+bool is_of_this_attempt(const Json& job_set, const Json& job) {
+    return job["metadata"]["labels"][attempt_label].as_string() ==
+           std::to_string(job_set["status"]["restarts"].int_or(0));
+}
+
+bool is_owned_by(const Json& job_set, const Json& job) {
+    return job["metadata"]["ownerReferences"][std::size_t{0}]["uid"] == job_set["metadata"]["uid"];
+}
+
+const Json& failure_of(const Json& job) {
+    static const Json none;
+    for (const Json& condition : job["status"]["conditions"].items())
+        if (condition["type"].as_string() == "Failed" && condition["status"].as_string() == "True")
+            return condition;
+    return none;
+}
+
+bool has_or_is_empty(const Json& list, const Json& value) {
+    const auto& items = list.items();
+    return items.empty() || std::find(items.begin(), items.end(), value) != items.end();
+}
+
+bool matches(const Json& rule, const Json& job) {
+    const Json& failure = failure_of(job);
+    const auto& patterns = rule["onJobFailureMessagePatterns"].items();
+    const bool has_text =
+        patterns.empty() || std::any_of(patterns.begin(), patterns.end(), [&](const Json& each) {
+            return std::regex_search(std::string(failure["message"].as_string()),
+                                     std::regex(std::string(each.as_string())));
+        });
+    return has_text && has_or_is_empty(rule["onJobFailureReasons"], failure["reason"]) &&
+           has_or_is_empty(rule["targetReplicatedJobs"],
+                           job["metadata"]["labels"][api::replicated_job_label]);
+}
+
+// How the Job controller tells of an eviction: by the rule of the Job that is for it, if there is one.
+Json evicted(const Json& job, api::Time now) {
+    const auto& rules = job["spec"]["podFailurePolicy"]["rules"].items();
+    for (std::size_t i = 0; i < rules.size(); ++i)
+        if (rules[i]["onPodConditions"][std::size_t{0}]["type"].as_string() == "DisruptionTarget")
+            return condition("Failed", "PodFailurePolicy",
+                             ("Pod ns/p has condition DisruptionTarget matching FailJob rule at index " +
+                              std::to_string(i))
+                                 .c_str(),
+                             now);
+    return condition("Failed", "BackoffLimitExceeded", "", now);
 }
 
 void unite_maps(Json& into, const Json& from) {
@@ -149,7 +200,7 @@ std::int64_t JobSetController::succeeded(const Json& job_set, const Json& replic
     std::int64_t count = 0;
     for (const auto& [name, job] : api_.all("jobs.batch")) {
         const Json& metadata = job.object["metadata"];
-        if (metadata["ownerReferences"][std::size_t{0}]["uid"] == job_set["metadata"]["uid"] &&
+        if (is_owned_by(job_set, job.object) && is_of_this_attempt(job_set, job.object) &&
             metadata["labels"][api::replicated_job_label] == replicated_job["name"])
             count += job.object["status"]["succeeded"].int_or(0);
     }
@@ -184,12 +235,18 @@ Reply JobSetController::follow_job(const Json& job_set, const Json& replicated_j
         job["metadata"] = Json::object({{"name", name.name}, {"namespace", name.ns}});
         job["metadata"]["labels"][api::job_set_name_label] = job_set["metadata"]["name"];
         job["metadata"]["labels"][api::replicated_job_label] = replicated_job["name"];
+        job["metadata"]["labels"][attempt_label] = std::to_string(job_set["status"]["restarts"].int_or(0));
         job["metadata"]["ownerReferences"] = owned_by(job_set);
         job["spec"]["suspend"] = suspend;
         job["spec"]["template"] = wanted;
+        if (const Json& policy = replicated_job["template"]["spec"]["podFailurePolicy"]; !policy.is_null())
+            job["spec"]["podFailurePolicy"] = policy;
         return api_.handle(as_controller(kube::create(jobs, job)));
     }
     const Json job = stored->object;
+    // Those of an earlier attempt go first, which ends their Pods.
+    if (is_owned_by(job_set, job) && !is_deleted(job) && !is_of_this_attempt(job_set, job))
+        return api_.handle(as_controller(kube::remove(jobs, name, kube::Propagation::background)));
     // A Job of an earlier JobSet of that name must be deleted first.
     if (job["metadata"]["ownerReferences"][std::size_t{0}]["uid"] != uid || is_deleted(job) ||
         is_finished(job))
@@ -206,7 +263,8 @@ void JobSetController::count(const api::ObjectKey& key) {
     if (!stored) return;
     const Json job_set = stored->object;
     Json list = Json::array();
-    std::int64_t wanted = 0, succeeded_jobs = 0, failed_jobs = 0;
+    std::int64_t wanted = 0, succeeded_jobs = 0;
+    Json failed_job;
     std::vector<Json> groups = job_set["spec"]["replicatedJobs"].items();
     std::sort(groups.begin(), groups.end(),
               [](const Json& a, const Json& b) { return a["name"].as_string() > b["name"].as_string(); });
@@ -215,9 +273,10 @@ void JobSetController::count(const api::ObjectKey& key) {
         wanted += group["replicas"].int_or(1);
         for (const auto& [name, job] : api_.all("jobs.batch")) {
             const Json& metadata = job.object["metadata"];
-            if (metadata["ownerReferences"][std::size_t{0}]["uid"] != job_set["metadata"]["uid"] ||
+            if (!is_owned_by(job_set, job.object) || !is_of_this_attempt(job_set, job.object) ||
                 metadata["labels"][api::replicated_job_label] != group["name"])
                 continue;
+            if (failed_job.is_null() && !failure_of(job.object).is_null()) failed_job = job.object;
             const Json& status = job.object["status"];
             succeeded += status["succeeded"].int_or(0);
             failed += status["failed"].int_or(0);
@@ -227,7 +286,6 @@ void JobSetController::count(const api::ObjectKey& key) {
             suspended += job.object["spec"]["suspend"].bool_or(false);
         }
         succeeded_jobs += succeeded;
-        failed_jobs += failed;
         list.push_back(Json::object({{"name", group["name"]},
                                      {"ready", ready},
                                      {"succeeded", succeeded},
@@ -238,13 +296,34 @@ void JobSetController::count(const api::ObjectKey& key) {
     Json patch;
     patch["status"]["replicatedJobsStatus"] = std::move(list);
     const api::Time now = agenda_.wall_seconds();
-    if (failed_jobs > 0)
-        patch["status"]["conditions"] = Json::array(
-            {condition("Failed", "FailedJobs", "jobset failed due to one or more job failures", now)});
+    if (!failed_job.is_null())
+        handle_failure(job_set, failed_job, patch["status"]);
     else if (succeeded_jobs == wanted && wanted > 0)
         patch["status"]["conditions"] =
             Json::array({condition("Completed", "AllJobsCompleted", "jobset completed successfully", now)});
     api_.handle(as_controller(kube::merge_patch_status(job_sets, key, std::move(patch))));
+}
+
+// The first rule that matches, else a restart that counts.
+void JobSetController::handle_failure(const Json& job_set, const Json& job, Json& status) {
+    const api::Time now = agenda_.wall_seconds();
+    const auto end = [&](const char* reason) {
+        status["conditions"] = Json::array({condition("Failed", reason, "jobset failed", now)});
+    };
+    const Json& policy = job_set["spec"]["failurePolicy"];
+    if (policy.is_null()) return end("FailedJobs");
+    const auto& rules = policy["rules"].items();
+    const auto rule =
+        std::find_if(rules.begin(), rules.end(), [&](const Json& each) { return matches(each, job); });
+    const std::string_view action = rule == rules.end() ? "RestartJobSet" : (*rule)["action"].as_string();
+    if (action == "FailJobSet") return end("FailJobSetFailurePolicyAction");
+    const std::int64_t counted = job_set["status"]["restartsCountTowardsMax"].int_or(0);
+    const bool counts = action == "RestartJobSet";
+    if (counts && counted >= policy["maxRestarts"].int_or(0)) return end("ReachedMaxRestarts");
+    status["restarts"] = job_set["status"]["restarts"].int_or(0) + 1;
+    if (counts) status["restartsCountTowardsMax"] = counted + 1;
+    status["conditions"] =
+        Json::array({condition("RestartingJobSet", "DefaultFailurePolicy", "restarting jobset", now)});
 }
 
 void JobSetController::job_changed(const api::ObjectKey& key, const Json& before, const Json& after) {
@@ -261,20 +340,25 @@ void JobSetController::job_changed(const api::ObjectKey& key, const Json& before
     }
     const Json& labels = after["spec"]["template"]["metadata"]["labels"];
     const std::string_view text = labels["signalbox.test/run-seconds"].as_string();
-    const bool fails = labels["signalbox.test/outcome"].as_string() == "failed";
+    const std::string outcome(labels["signalbox.test/outcome"].as_string());
+    const bool is_first = after["metadata"]["labels"][attempt_label].as_string() == "0";
+    const bool evicts = outcome == "evicted-once" && is_first;
+    const bool fails = outcome == "failed" || evicts || (outcome == "failed-once" && is_first);
     const std::int64_t generation = after["metadata"]["generation"].int_or(0);
     agenda_.after(lag_(), [this, key, uid] {
         set_job_status(key, uid, Json::object({{"active", 1}, {"ready", 1}}));
     });
     if (text == "never") return;
     const std::chrono::seconds run(text.empty() ? 5 : std::stoi(std::string(text)));
-    agenda_.after(std::chrono::milliseconds(300) + run, [this, key, uid, fails, generation] {
+    agenda_.after(std::chrono::milliseconds(300) + run, [this, key, uid, fails, evicts, generation] {
         const Stored* job = api_.find("jobs.batch", key);
         // A Job that was suspended meanwhile starts again.
         if (!job || job->object["metadata"]["generation"].int_or(0) != generation) return;
         Json status = Json::object({{"active", 0}, {"ready", 0}, {fails ? "failed" : "succeeded", 1}});
+        const api::Time now = agenda_.wall_seconds();
         status["conditions"] =
-            Json::array({condition(fails ? "Failed" : "Complete", "Ended", "", agenda_.wall_seconds())});
+            Json::array({evicts ? evicted(job->object, now)
+                                : condition(fails ? "Failed" : "Complete", "Ended", "", now)});
         set_job_status(key, uid, std::move(status));
     });
 }

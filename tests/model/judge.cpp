@@ -195,6 +195,8 @@ void Invariants::judge_status(const api::TrainJob& before, const api::TrainJob& 
         complain(name + " is complete and failed");
     judge_times(before, after);
     judge_counts(after);
+    if (unharmed && !ended && after.restarts.all < before.restarts.all)
+        complain("the status of " + name + " has forgotten restarts");
     judge_stall(before, after);
     if (!ended && ends && ends->reason == api::reason::deadline_exceeded) judge_deadline(before);
 }
@@ -305,11 +307,14 @@ void Invariants::judge_job_set(const api::ObjectKey& key, const Json& before, co
             complain(name + " was deleted while its pods were active");
         if (!has_looked()) complain(name + " was deleted without a look at its TrainJob");
         if (was.finished) complain("the finished " + name + " was deleted");
+        if (job && !ended && was.suspend && was.restarts != job->restarts)
+            complain(name + " was deleted with restarts that the status does not tell");
         if (job && !ended) judge_recreation(before, *job);
         if (job && !ended && keeps_nothing(before) && job_sets_that_ran_.contains(was.meta.uid))
             complain(name + " was deleted with the volume claims that its pods had written to");
     }
     if (removed) removed_job_sets_[api::parse_meta(before).uid] = asking_;
+    if (before.is_null()) judge_budget(after);
     judge_single(key, before, after);
 }
 

@@ -83,6 +83,7 @@ private:
     void note_beginning(const Kind& kind, const api::ObjectKey& key, const api::Json& after);
     std::vector<std::optional<api::RunPolicy>> lately_said(const api::TrainJob& job);
     void judge_policy_and_times(const api::TrainJob& before, const api::TrainJob& after);
+    void judge_budget(const api::Json& job_set);
     void judge_job_set(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
     void judge_owned(const Kind& kind, const api::ObjectKey& key, const api::Json& before,
                      const api::Json& after);

@@ -1,6 +1,7 @@
 // What a job began with, its times, and its end by a TTL.
 #include <algorithm>
 
+#include "api/job_set.hpp"
 #include "api/names.hpp"
 #include "judge.hpp"
 
@@ -60,6 +61,24 @@ std::vector<std::optional<api::RunPolicy>> Invariants::lately_said(const api::Tr
     return said;
 }
 
+// A new JobSet has the restarts of those before it, and what is left of the budget.
+void Invariants::judge_budget(const Json& job_set) {
+    const api::JobSet made = api::parse_job_set(job_set);
+    const auto job = train_job_of(made.meta.controller_uid);
+    if (!job) return;
+    const std::string name = text(made.meta.key());
+    if (made.restarts_before != job->restarts)
+        complain("the JobSet " + name + " began with other restarts than its TrainJob had");
+    const Stored* snapshot = api_.find("configmaps", {made.meta.ns, made.meta.name + "-runtime-snapshot"});
+    const auto runtime = api::parse_json(snapshot ? snapshot->object["data"]["runtime"].as_string() : "{}");
+    if (!runtime) return;
+    const Json& policy = (*runtime)["spec"]["runPolicy"]["failurePolicy"];
+    if (policy.is_null()) return;
+    const std::int64_t left =
+        std::max<std::int64_t>(0, policy["maxRestarts"].int_or(0) - job->restarts.counted);
+    if (made.max_restarts != left) complain("the JobSet " + name + " has another budget of restarts");
+}
+
 // A status tells what the job began with, and times that follow from its conditions.
 void Invariants::judge_policy_and_times(const api::TrainJob& before, const api::TrainJob& after) {
     const std::string name = text(after.meta.key());
@@ -75,7 +94,9 @@ void Invariants::judge_policy_and_times(const api::TrainJob& before, const api::
         complain("the status of " + name + " does not tell what it began with");
     const api::Condition* suspended = api::find_condition(after.conditions, api::condition::suspended);
     const bool rests = suspended && suspended->is_true();
-    if (!had_ended && rests == after.start_time.has_value())
+    // Of one that ended before its suspension was stored, the start may be known or not.
+    const bool ended_first = rests && ended && suspended->last_transition >= ended->last_transition;
+    if (!had_ended && !ended_first && rests == after.start_time.has_value())
         complain("the status of " + name + (rests ? " has a start while it is suspended" : " has no start"));
     if (after.start_time && after.start_time != life.resumed.value_or(after.meta.creation))
         complain("the status of " + name + " has a wrong start");

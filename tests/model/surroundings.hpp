@@ -33,7 +33,8 @@ private:
 
 /// JobSet 0.12 and the Job controller, as far as a TrainJob depends on them: volume claims; Jobs that depend
 /// on others, follow `suspend`, are created again after a deletion, merge mutable fields when they are
-/// resumed, and run as long as a label of their pods says; counts and conditions. Its watches of JobSets and
+/// resumed, and run as long as a label of their pods says; counts, conditions, and restarts by failure
+/// policies. Its watches of JobSets and
 /// of Jobs have different delays.
 class JobSetController {
 public:
@@ -56,6 +57,7 @@ private:
     Reply follow_job(const api::Json& job_set, const api::Json& replicated_job, const api::ObjectKey& name);
     void tell_of_refusal(const api::Json& job_set, const Reply& refusal);
     void count(const api::ObjectKey& job_set);
+    void handle_failure(const api::Json& job_set, const api::Json& job, api::Json& status);
     void job_changed(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
     void set_job_status(const api::ObjectKey& key, const std::string& uid, api::Json status);
 

@@ -63,9 +63,16 @@ JobSet parse_job_set(const Json& object) {
     job_set.applied_by_us = is_applied_by_us(object);
     job_set.taken_over = is_taken_over(object);
     job_set.suspend = object["spec"]["suspend"].bool_or(false);
-    for (Condition& condition : parse_conditions(object["status"]["conditions"]))
+    for (Condition& condition : parse_conditions(object["status"]["conditions"])) {
+        if (condition.is_true() && condition.type == "RestartingJobSet")
+            job_set.restart_message = condition.message;
         if (condition.is_true() && (condition.type == "Completed" || condition.type == "Failed"))
             job_set.finished = std::move(condition);
+    }
+    job_set.restarts_before =
+        parse_restarts_before(object["metadata"]["annotations"][restarts_before_annotation].as_string());
+    job_set.restarts = job_set.restarts_before + parse_restarts(object["status"]);
+    job_set.max_restarts = object["spec"]["failurePolicy"]["maxRestarts"].as_int();
     job_set.replicated_jobs = parse_jobs_status(object["status"]["replicatedJobsStatus"]);
     job_set.lacks_pods = first_without_pods(object["spec"], job_set.replicated_jobs);
     return job_set;

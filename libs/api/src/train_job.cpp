@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <charconv>
+#include <limits>
 
 #include "api/names.hpp"
 #include "api/train_job_reader.hpp"
@@ -15,6 +17,10 @@ std::optional<Time> parse_time_at(const Json& value) {
     const auto time = parse_time(value.as_string());
     return time ? std::optional(*time) : std::nullopt;
 }
+
+constexpr std::int64_t most_restarts = std::numeric_limits<std::int32_t>::max();
+
+std::int64_t as_count(std::int64_t value) { return std::clamp<std::int64_t>(value, 0, most_restarts); }
 
 TrainJob parse_all_but_spec(const Json& object) {
     const Json& spec = object["spec"];
@@ -36,6 +42,7 @@ TrainJob parse_all_but_spec(const Json& object) {
         job.run_policy = parse_run_policy(policy);
     job.start_time = parse_time_at(status["startTime"]);
     job.completion_time = parse_time_at(status["completionTime"]);
+    job.restarts = parse_restarts(status);
     return job;
 }
 
@@ -67,6 +74,29 @@ TrainJob take_train_job(Json object) {
 
 bool any_active(const std::vector<JobStatus>& jobs) {
     return std::any_of(jobs.begin(), jobs.end(), [](const JobStatus& job) { return job.active > 0; });
+}
+
+Restarts parse_restarts(const Json& status) {
+    return {.all = as_count(status["restarts"].int_or(0)),
+            .counted = as_count(status["restartsCountTowardsMax"].int_or(0))};
+}
+
+Restarts parse_restarts_before(std::string_view text) {
+    const char* const end = text.data() + text.size();
+    Restarts restarts;
+    const auto [comma, failed] = std::from_chars(text.data(), end, restarts.all);
+    if (failed != std::errc() || comma == end || *comma != ',') return {};
+    const auto [rest, failed_too] = std::from_chars(comma + 1, end, restarts.counted);
+    if (failed_too != std::errc() || rest != end) return {};
+    return {.all = as_count(restarts.all), .counted = as_count(restarts.counted)};
+}
+
+std::string restarts_before_text(const Restarts& restarts) {
+    return std::to_string(restarts.all) + "," + std::to_string(restarts.counted);
+}
+
+Restarts operator+(const Restarts& left, const Restarts& right) {
+    return {.all = as_count(left.all + right.all), .counted = as_count(left.counted + right.counted)};
 }
 
 std::vector<JobStatus> parse_jobs_status(const Json& list) {

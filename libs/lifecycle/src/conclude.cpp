@@ -4,6 +4,7 @@
 #include "lifecycle/jobs_status.hpp"
 #include "lifecycle/refusal.hpp"
 #include "lifecycle/requeue.hpp"
+#include "lifecycle/restarts.hpp"
 #include "lifecycle/run_policy.hpp"
 #include "lifecycle/ttl.hpp"
 #include "report_stall.hpp"
@@ -48,13 +49,16 @@ public:
         conclusion_.run_policy = job_.run_policy;
         conclusion_.start_time = job_.start_time;
         conclusion_.completion_time = job_.completion_time;
+        conclusion_.restarts = job_.restarts;
     }
 
     Conclusion take() && {
         conclusion_.status_changed =
             conclusion_.conditions != job_.conditions || conclusion_.jobs_status != job_.jobs_status ||
             conclusion_.run_policy != job_.run_policy || conclusion_.start_time != job_.start_time ||
-            conclusion_.completion_time != job_.completion_time;
+            conclusion_.completion_time != job_.completion_time || conclusion_.restarts != job_.restarts;
+        if (auto restarted = restart_event(observed_, conclusion_.restarts))
+            conclusion_.events.push_back(std::move(*restarted));
         for (Event& event : condition_events(job_.conditions, conclusion_.conditions))
             conclusion_.events.push_back(std::move(event));
         return std::move(conclusion_);
@@ -394,7 +398,9 @@ private:
     }
 
     void follow_counts() {
-        if (knows_job_set_) conclusion_.jobs_status = jobs_status(observed_);
+        if (!knows_job_set_) return;
+        conclusion_.jobs_status = jobs_status(observed_);
+        conclusion_.restarts = restarts(observed_);
     }
 
     void follow_job_set() {

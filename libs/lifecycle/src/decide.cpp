@@ -76,6 +76,13 @@ bool must_store_transition(const Observed& observed) {
     return job_set && !job_set->suspend;
 }
 
+// Step 9. A suspended JobSet may be replaced, and the new one gets the restarts that the status tells.
+bool must_store_restarts(const Observed& observed) {
+    const api::JobSet* job_set = own_job_set(observed);
+    return job_set && job_set->suspend && !may_be_outdated(observed) &&
+           job_set->restarts != observed.job->restarts;
+}
+
 JobSetAction job_set_step(const Observed& observed, bool suspend_first) {
     if (has_foreign_job_set(observed)) return JobSetAction::refuse;
     const api::JobSet* job_set = own_job_set(observed);
@@ -162,6 +169,7 @@ Decision decide(const Observed& observed, api::Time now) {
     if (must_store_first_resume(observed)) return StoreTransition{};
     if (auto finish = controller_failure(observed, now)) return *finish;
     if (must_store_transition(observed)) return StoreTransition{};
+    if (must_store_restarts(observed)) return StoreTransition{};
     return run(observed);
 }
 

@@ -33,6 +33,9 @@ api::Json status_patch(const api::TrainJob& job, const Conclusion& conclusion) {
         status["runPolicy"] = patch_of(job.run_policy.value_or(api::RunPolicy()), *conclusion.run_policy);
     add_time(status, "startTime", job.start_time, conclusion.start_time);
     add_time(status, "completionTime", job.completion_time, conclusion.completion_time);
+    if (conclusion.restarts.all != job.restarts.all) status["restarts"] = conclusion.restarts.all;
+    if (conclusion.restarts.counted != job.restarts.counted)
+        status["restartsCountTowardsMax"] = conclusion.restarts.counted;
     return api::Json::object({{"status", std::move(status)}});
 }
 

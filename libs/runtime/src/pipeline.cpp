@@ -13,6 +13,7 @@ std::unique_ptr<Plugin> make_mpi();
 std::unique_ptr<Plugin> make_flux();
 std::unique_ptr<Plugin> make_coscheduling();
 std::unique_ptr<Plugin> make_volcano();
+std::unique_ptr<Plugin> make_failure_policy();
 std::unique_ptr<Plugin> make_job_set();
 
 Pipeline make_pipeline(const Features& features) {
@@ -31,6 +32,8 @@ Pipeline make_pipeline(const Features& features) {
     // At most one of these is on: they exclude each other.
     list.push_back(make_coscheduling());
     list.push_back(make_volcano());
+    // After all that edit Jobs and containers, since it decides when a Job has failed.
+    list.push_back(make_failure_policy());
     // Last: the other objects must exist before the Pods that mount them or are scheduled by them.
     list.push_back(make_job_set());
     return list;

@@ -47,7 +47,7 @@ def stored_jobs():
 
 def is_of_ours(path):
     """Returns whether no release of Kubeflow Trainer has the field."""
-    return path == "ttlSecondsAfterFinished" or ".resourceClaims" in path or path.endswith("ontainers[].resources") \
+    return path == "ttlSecondsAfterFinished" or path.startswith("failurePolicy") or ".resourceClaims" in path or path.endswith("ontainers[].resources") \
         or "ontainers[].resources." in path
 
 

@@ -111,3 +111,31 @@ TEST_CASE("in order, a replicated job is due once those before it have started")
     CHECK(lacking(jobs, active) == "node");
     CHECK(lacking(jobs, "[]", in_order) == "launcher");
 }
+
+TEST_CASE("the restarts of a JobSet add to those before it", "[api]") {
+    const auto restarts = [](const char* before, const char* status) {
+        Json object = Json::object({{"status", *parse_json(status)}});
+        object["metadata"]["annotations"]["trainer.kubeflow.org/restarts-before"] = before;
+        const JobSet job_set = parse_job_set(object);
+        return restarts_before_text(job_set.restarts_before) + " " + restarts_before_text(job_set.restarts);
+    };
+    CHECK(restarts("3,1", R"({"restarts": 2, "restartsCountTowardsMax": 2})") == "3,1 5,3");
+    CHECK(restarts("3,1", "{}") == "3,1 3,1");
+    for (const char* forged : {"", "3", "3,", ",1", "3,1,", "3,1 ", "a,b", "3.5,1", "99999999999999999999,1"})
+        CHECK(restarts(forged, R"({"restarts": 2})") == "0,0 2,0");
+    CHECK(restarts("-3,-1", R"({"restarts": -2, "restartsCountTowardsMax": "7"})") == "0,0 0,0");
+    CHECK(restarts("2147483647,9223372036854775807", R"({"restarts": 2147483647})") ==
+          "2147483647,2147483647 2147483647,2147483647");
+}
+
+TEST_CASE("why a JobSet restarts is read as long as it does, and its maximum", "[api]") {
+    const char* const text = R"({"spec": {"failurePolicy": {"maxRestarts": 4}},
+        "status": {"conditions": [{"type": "RestartingJobSet", "status": "True", "message": "node-0 failed"}]}})";
+    Json object = *parse_json(text);
+    CHECK(parse_job_set(object).restart_message == "node-0 failed");
+    CHECK(parse_job_set(object).max_restarts == 4);
+    object["status"]["conditions"].items()[0]["status"] = "False";
+    object["spec"].erase("failurePolicy");
+    CHECK(parse_job_set(object).restart_message.empty());
+    CHECK_FALSE(parse_job_set(object).max_restarts);
+}

@@ -174,7 +174,16 @@ TEST_CASE("each state is explained", "[explain]") {
          "JobSet    suspended\n"},
         {"a JobSet that was started over",
          [](RelatedObjects& s) { s.job_set.found["status"]["restarts"] = 2; },
-         "JobSet    runs, restarted 2 times\n"},
+         "JobSet    runs, restarted 2 times (0 counted)\n"},
+        {"restarts under a failure policy",
+         [](RelatedObjects& s) {
+             Json& job_set = s.job_set.found;
+             job_set["metadata"]["annotations"]["trainer.kubeflow.org/restarts-before"] = "2,1";
+             job_set["spec"]["failurePolicy"]["maxRestarts"] = 3;
+             job_set["status"]["restarts"] = 1;
+             job_set["status"]["restartsCountTowardsMax"] = 1;
+         },
+         "JobSet    runs, restarted 3 times (2 of 4 counted)\n"},
         {"a JobSet that has ended",
          [](RelatedObjects& s) {
              s.job_set.found["status"]["conditions"] =

@@ -214,12 +214,12 @@ TEST_CASE("what is kept of a JobSet is all that decisions need, and little of th
         "apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet",
         "metadata":{"name":"job","namespace":"ns","uid":"j1","resourceVersion":"50","generation":3,
             "creationTimestamp":"2026-01-15T10:00:00Z","deletionTimestamp":"2026-01-15T11:00:00Z",
-            "finalizers":["foregroundDeletion"],"annotations":{"team":"vision"},"labels":{"a":"b"},
+            "finalizers":["foregroundDeletion"],"annotations":{"team":"vision","trainer.kubeflow.org/restarts-before":"3,1"},"labels":{"a":"b"},
             "ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"x","uid":"n1"},
                 {"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"job","uid":"u1",
                  "controller":true,"blockOwnerDeletion":true}]},
         "spec":{"suspend":true,"replicatedJobs":[{"name":"node","template":{}}]},
-        "status":{"restarts":2,"terminalState":"Failed",
+        "status":{"restarts":2,"restartsCountTowardsMax":1,"terminalState":"Failed",
             "conditions":[{"type":"StartupPolicyCompleted","status":"True"},
                 {"type":"Failed","status":"True","reason":"FailedJobs","message":"node failed",
                  "lastTransitionTime":"2026-01-15T10:30:00Z"}],
@@ -237,6 +237,8 @@ TEST_CASE("what is kept of a JobSet is all that decisions need, and little of th
     CHECK(kept->suspend);
     CHECK(kept->taken_over == want.taken_over);
     CHECK(kept->finished == want.finished);
+    CHECK(kept->restarts_before == api::Restarts{.all = 3, .counted = 1});
+    CHECK(kept->restarts == api::Restarts{.all = 5, .counted = 2});
     CHECK(kept->replicated_jobs == want.replicated_jobs);
     const auto bytes = woken.cache.job_sets().find({"ns", "job"})->object.bytes();
     for (const char* part : {"replicatedJobs\"", "team", "labels", "terminalState", "Node", "\"u2\""})
@@ -250,12 +252,15 @@ TEST_CASE("of a JobSet that runs it is kept which of its Jobs are due") {
         "metadata":{"name":"job","namespace":"ns","uid":"j1","resourceVersion":"50","ownerReferences":[
             {"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"job","uid":"u1",
              "controller":true}]},
-        "spec":{"startupPolicy":{"startupPolicyOrder":"InOrder"},"replicatedJobs":[
+        "spec":{"failurePolicy":{"maxRestarts":7,"rules":[{"name":"a","action":"FailJobSet"}]},
+            "startupPolicy":{"startupPolicyOrder":"InOrder"},"replicatedJobs":[
             {"name":"launcher","groupName":"default"},{"name":"node","dependsOn":[{"name":"launcher"}]}]},
         "status":{"replicatedJobsStatus":[{"name":"launcher"},{"name":"node"}]}})"));
     CHECK(woken.cache.job_set({"ns", "job"})->lacks_pods == "launcher");
     const auto bytes = woken.cache.job_sets().find({"ns", "job"})->object.bytes();
     CHECK(bytes.find("groupName") == bytes.npos);
+    CHECK(woken.cache.job_set({"ns", "job"})->max_restarts == 7);
+    CHECK(bytes.find("FailJobSet") == bytes.npos);
 }
 
 TEST_CASE(

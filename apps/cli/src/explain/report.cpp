@@ -16,6 +16,7 @@
 #include "lifecycle/conditions.hpp"
 #include "lifecycle/deadline.hpp"
 #include "lifecycle/observed.hpp"
+#include "lifecycle/restarts.hpp"
 #include "lifecycle/run_policy.hpp"
 #include "lifecycle/state.hpp"
 #include "lifecycle/ttl.hpp"
@@ -238,8 +239,9 @@ void tell_job_set(const api::TrainJob& job, const ReadResult<Json>& seen, Screen
     if (job_set.finished && job_set.finished->type == "Completed" && end &&
         end->reason == api::reason::deadline_exceeded)
         state += ", too late for the TrainJob's deadline";
-    if (const std::int64_t restarts = object["status"]["restarts"].int_or(0); restarts > 0)
-        state += ", restarted " + times(restarts);
+    if (job_set.restarts.all > 0)
+        state +=
+            ", restarted " + times(job_set.restarts.all) + " (" + lifecycle::counted_restarts(job_set) + ")";
     screen.line("JobSet", state);
     for (const api::JobStatus& each : job_set.replicated_jobs)
         screen.line("", "  jobs of " + counts_of(each));

@@ -17,6 +17,10 @@ struct JobSet {
     bool taken_over = false;                 ///< see is_taken_over()
     std::optional<Condition> finished = {};  ///< its Completed or Failed condition, once True
     std::vector<JobStatus> replicated_jobs = {};
+    Restarts restarts_before = {};  ///< of the TrainJob's earlier JobSets: restarts_before_annotation
+    Restarts restarts = {};         ///< its own, and those before
+    std::optional<std::int64_t> max_restarts = {};  ///< of its failure policy, for its own alone
+    std::string restart_message = {};               ///< why it started again the last time
     /// The first replicated job that may start now and lacks Jobs, or Pods of them, by these counts. Empty if
     /// there is none, or if `spec.replicatedJobs` was not parsed.
     std::string lacks_pods = {};

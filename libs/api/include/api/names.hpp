@@ -32,6 +32,9 @@ inline constexpr std::string_view applied_hash_annotation = "trainer.kubeflow.or
 /// it over. Such a JobSet may have run. The annotation stays as long as that controller's template does,
 /// since its Pods need its objects.
 inline constexpr std::string_view taken_over_annotation = "trainer.kubeflow.org/taken-over";
+/// An annotation of a JobSet: the restarts of the TrainJob's earlier JobSets, all and those that count
+/// ("3,1"). Absent if there were none.
+inline constexpr std::string_view restarts_before_annotation = "trainer.kubeflow.org/restarts-before";
 inline constexpr std::string_view support_label = "trainer.kubeflow.org/support";
 /// The finalizer that older controllers left on runtimes. It is only removed.
 inline constexpr std::string_view legacy_runtime_finalizer = "trainer.kubeflow.org/resource-in-use";

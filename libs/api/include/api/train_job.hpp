@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/condition.hpp"
@@ -36,6 +37,24 @@ struct JobStatus {
 
 bool any_active(const std::vector<JobStatus>& jobs);
 
+/// How often a failure made all Jobs of a TrainJob start again: by all of its JobSets so far.
+struct Restarts {
+    std::int64_t all = 0;
+    std::int64_t counted = 0;  ///< of these, those that count towards the maximum
+
+    bool operator==(const Restarts&) const = default;
+};
+
+/// Reads the members `restarts` and `restartsCountTowardsMax` of a status. What is absent or negative is 0.
+Restarts parse_restarts(const Json& status);
+
+/// Reads and writes the value of restarts_before_annotation, "3,1". What cannot be read is no restart.
+Restarts parse_restarts_before(std::string_view text);
+std::string restarts_before_text(const Restarts& restarts);
+
+/// Returns the sums, each at most the largest int32, which is what a status can hold.
+Restarts operator+(const Restarts& left, const Restarts& right);
+
 /// A TrainJob: the fields that decisions depend on as members, and the whole spec as a tree.
 struct TrainJob {
     ObjectMeta meta = {};
@@ -52,6 +71,7 @@ struct TrainJob {
     std::optional<RunPolicy> run_policy = {};  ///< `status.runPolicy`
     std::optional<Time> start_time = {};
     std::optional<Time> completion_time = {};
+    Restarts restarts = {};  ///< `status.restarts` and `status.restartsCountTowardsMax`
 };
 
 /// Reads a TrainJob of any shape. The schema of the API rejects invalid ones; older objects must not crash a

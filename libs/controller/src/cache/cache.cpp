@@ -76,7 +76,8 @@ void keep_what_starts(Json& object) {
     Json* const spec = object.find("spec");
     if (!spec || std::as_const(*spec)["suspend"].bool_or(false) || has_ended(object))
         return keep_only(spec, {"suspend"});
-    keep_only(spec, {"suspend", "replicatedJobs", "startupPolicy"});
+    keep_only(spec, {"suspend", "replicatedJobs", "startupPolicy", "failurePolicy"});
+    keep_only(spec->find("failurePolicy"), {"maxRestarts"});
     if (Json* const jobs = spec->find("replicatedJobs"); jobs && jobs->is_array())
         for (Json& job : jobs->items()) keep_only(&job, {"name", "replicas", "dependsOn"});
 }
@@ -91,16 +92,19 @@ std::optional<Cache::JobSetIndex> transform_job_set(Json& object) {
     const Cache::JobSetIndex index = {.ours = true,
                                       .applied_by_us = api::is_applied_by_us(object),
                                       .taken_over = api::is_taken_over(object)};
-    keep_what_decisions_need(
-        object, {"generation", "creationTimestamp", "deletionTimestamp", "finalizers", "ownerReferences"});
+    keep_what_decisions_need(object, {"annotations", "generation", "creationTimestamp", "deletionTimestamp",
+                                      "finalizers", "ownerReferences"});
     Json& metadata = object["metadata"];
+    keep_only(metadata.find("annotations"), {api::restarts_before_annotation});
+    if (std::as_const(metadata)["annotations"].empty()) metadata.erase("annotations");
     keep_items(metadata.find("ownerReferences"),
                [](const Json& owner) { return owner["controller"].bool_or(false); });
     for (Json& owner : metadata["ownerReferences"].items()) keep_only(&owner, {"controller", "uid"});
     if (Json* finalizers = metadata.find("finalizers"); finalizers && finalizers->is_array())
         finalizers->items().resize(std::min(finalizers->items().size(), max_finalizers));
     keep_what_starts(object);
-    keep_only(object.find("status"), {"conditions", "replicatedJobsStatus"});
+    keep_only(object.find("status"),
+              {"conditions", "replicatedJobsStatus", "restarts", "restartsCountTowardsMax"});
     return index;
 }
 
@@ -121,8 +125,8 @@ std::optional<Cache::TrainJobIndex> transform_train_job(Json& object) {
                   {"runtimeRef", "suspend", "activeDeadlineSeconds", "ttlSecondsAfterFinished", "managedBy"});
     if (spec_in_object) *spec_in_object = std::move(spec);
     keep_what_decisions_need(object, {"generation", "creationTimestamp", "deletionTimestamp"});
-    keep_only(object.find("status"),
-              {"conditions", "jobsStatus", "runPolicy", "startTime", "completionTime"});
+    keep_only(object.find("status"), {"conditions", "jobsStatus", "runPolicy", "startTime", "completionTime",
+                                      "restarts", "restartsCountTowardsMax"});
     const bool is_abridged = at_rest && abridge_status(object);
     return Cache::TrainJobIndex{.runtime_hash = std::hash<api::ObjectKey>()(runtime_key(job)),
                                 .expects_job_set = goes_on && lifecycle::had_job_set(job),

@@ -4,6 +4,7 @@
 #include "kube/client/status.hpp"
 #include "kube/client/without_object.hpp"
 #include "lifecycle/event.hpp"
+#include "lifecycle/restarts.hpp"
 #include "net/process/next_turn.hpp"
 #include "reconcile/apply_objects.hpp"
 #include "reconcile/job_set_writer.hpp"
@@ -89,7 +90,10 @@ kube::Task<Outcome> Writer::run(lifecycle::Run step) {
 
     // Of objects of megabytes, each step takes a tenth of a second.
     co_await net::next_turn();
-    runtime::Inputs inputs = {.job = job(), .runtime = *chosen.runtime, .observed = found.observed};
+    runtime::Inputs inputs = {.job = job(),
+                              .runtime = *chosen.runtime,
+                              .observed = found.observed,
+                              .restarts_before = lifecycle::restarts_before(view_.observed)};
     if (const auto made = make_key_material(found.needs, inputs); !made)
         co_return ended(WriteFailed{"a key pair for TrainJob " + to_string(key()), made.error()});
     auto built = runtime::build(inputs, build_context_.pipeline);

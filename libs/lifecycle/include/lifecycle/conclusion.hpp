@@ -21,6 +21,7 @@ struct Conclusion {
     std::optional<api::RunPolicy> run_policy = {};
     std::optional<api::Time> start_time = {};
     std::optional<api::Time> completion_time = {};
+    api::Restarts restarts = {};
     bool status_changed = false;  ///< write status_patch(), with the job's uid and resourceVersion
     /// A StoreTransition, or ReadyToCreate: once the status is written, go on with the server's answer.
     bool decide_again = false;
@@ -41,8 +42,8 @@ Conclusion conclude(const Observed& observed, const Decision& decision, const Ou
 Conclusion after_failed_status_write(Conclusion conclusion, const Observed& observed, const api::Error& error,
                                      api::Time now);
 
-/// JSON merge patch of the TrainJob's status: `conditions`, `jobsStatus`, `runPolicy`, `startTime` and
-/// `completionTime`, each only if it differs.
+/// JSON merge patch of the TrainJob's status: `conditions`, `jobsStatus`, `runPolicy`, `startTime`,
+/// `completionTime` and the numbers of restarts, each only if it differs.
 api::Json status_patch(const api::TrainJob& job, const Conclusion& conclusion);
 
 }  // namespace lifecycle

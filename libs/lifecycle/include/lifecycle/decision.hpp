@@ -14,7 +14,8 @@ struct Ignore {
     bool operator==(const Ignore&) const = default;
 };
 
-/// `spec.suspend` and the stored `Suspended` differ. No other write: conclude(), write the status, take the
+/// `spec.suspend` and the stored `Suspended` differ, or the status lacks restarts of a JobSet that may be
+/// replaced now. No other write: conclude(), write the status, take the
 /// server's answer as the job and decide again.
 struct StoreTransition {
     bool operator==(const StoreTransition&) const = default;

@@ -21,9 +21,11 @@ inline constexpr std::string_view waiting_for_pods = "WaitingForPods";
 inline constexpr std::string_view waiting_for_deletion = "WaitingForDeletion";
 inline constexpr std::string_view keys_lost = "KeysLost";
 inline constexpr std::string_view deletion_blocked = "DeletionBlocked";
+inline constexpr std::string_view restarted = "TrainJobRestarted";
 inline constexpr std::string_view ttl_expired = "TTLExpired";
 inline constexpr std::string_view reconcile_error = "ReconcileError";
 inline constexpr std::string_view gpu_count_unknown = "GPUCountUnknown";
+inline constexpr std::string_view failure_rule_unused = "FailureRuleUnused";
 inline constexpr std::string_view runtime_field_ignored = "RuntimeFieldIgnored";
 }  // namespace event_reason
 

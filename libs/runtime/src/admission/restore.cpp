@@ -22,7 +22,7 @@ struct UnknownField {
 constexpr UnknownField unknown_fields[] = {
     {"PodSpec", "resourceClaims"},        {"PodSpec", "terminationGracePeriodSeconds"},  // since 2.3
     {"Container", "resources"},           {"TrainJobSpec", "ttlSecondsAfterFinished"},
-    {"Trainer", "resourceClaimsPerNode"},
+    {"Trainer", "resourceClaimsPerNode"}, {"TrainJobSpec", "failurePolicy"},
 };
 
 bool may_be_unknown(const Type* type, std::string_view name) {

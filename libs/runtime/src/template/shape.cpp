@@ -46,8 +46,24 @@ constexpr Shape job_set = {job_set_members};
 constexpr ShapeMember template_members[] = {{"metadata", metadata}, {"spec", job_set}};
 constexpr Shape job_set_template = {template_members};
 
-constexpr ShapeMember runtime_spec_members[] = {
-    {"mlPolicy", object}, {"podGroupPolicy", object}, {"runPolicy", object}, {"template", job_set_template}};
+// The limits of the CRD: each rule is compared with each container.
+constexpr Shape exit_codes = {{}, nullptr, true, 255};
+constexpr ShapeMember on_exit_codes_members[] = {{"values", exit_codes}};
+constexpr Shape on_exit_codes = {on_exit_codes_members};
+constexpr Shape pod_conditions = {{}, &object, false, 20};
+constexpr ShapeMember failure_rule_members[] = {{"onExitCodes", on_exit_codes},
+                                                {"onPodConditions", pod_conditions}};
+constexpr Shape failure_rule = {failure_rule_members};
+constexpr Shape failure_rules = {{}, &failure_rule, false, 20};
+constexpr ShapeMember failure_policy_members[] = {{"rules", failure_rules}};
+constexpr Shape failure_policy = {failure_policy_members};
+constexpr ShapeMember run_policy_members[] = {{"failurePolicy", failure_policy}};
+constexpr Shape run_policy = {run_policy_members};
+
+constexpr ShapeMember runtime_spec_members[] = {{"mlPolicy", object},
+                                                {"podGroupPolicy", object},
+                                                {"runPolicy", run_policy},
+                                                {"template", job_set_template}};
 constexpr Shape runtime_spec = {runtime_spec_members};
 constexpr ShapeMember runtime_members[] = {{"metadata", metadata}, {"spec", runtime_spec}};
 constexpr Shape runtime_object = {runtime_members};

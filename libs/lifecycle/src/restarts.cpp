@@ -1,0 +1,32 @@
+#include "lifecycle/restarts.hpp"
+
+namespace lifecycle {
+
+api::Restarts restarts(const Observed& observed) {
+    const api::JobSet* job_set = own_job_set(observed);
+    return job_set ? job_set->restarts : observed.job->restarts;
+}
+
+api::Restarts restarts_before(const Observed& observed) {
+    const api::JobSet* job_set = own_job_set(observed);
+    return job_set ? job_set->restarts_before : observed.job->restarts;
+}
+
+std::string counted_restarts(const api::JobSet& job_set) {
+    std::string text = std::to_string(job_set.restarts.counted);
+    if (job_set.max_restarts)
+        text += " of " + std::to_string(job_set.restarts_before.counted + *job_set.max_restarts);
+    return text + " counted";
+}
+
+std::optional<Event> restart_event(const Observed& observed, const api::Restarts& now) {
+    const api::JobSet* job_set = own_job_set(observed);
+    if (!job_set || now.all <= observed.job->restarts.all) return {};
+    std::string note = "restart " + std::to_string(now.all) + ", " + counted_restarts(*job_set);
+    if (!job_set->restart_message.empty()) note += ": " + job_set->restart_message;
+    Event event = warning_event(event_reason::restarted, note);
+    event.needs_status = true;
+    return event;
+}
+
+}  // namespace lifecycle

@@ -1,0 +1,215 @@
+#include <algorithm>
+#include <map>
+
+#include "api/names.hpp"
+#include "runtime/plugin.hpp"
+#include "template/replicated_jobs.hpp"
+
+namespace runtime {
+namespace {
+
+using api::Json;
+
+constexpr std::string_view disruption = "DisruptionTarget";
+// Limit of a Job's podFailurePolicy.
+constexpr std::size_t most_pod_rules = 20;
+constexpr const char* rules_path = "spec.runPolicy.failurePolicy.rules";
+
+const Json& policy_of_runtime(const Json& runtime) { return runtime["spec"]["runPolicy"]["failurePolicy"]; }
+
+bool names_disruptions(const Json& rule) {
+    const auto& conditions = rule["onPodConditions"].items();
+    return std::any_of(conditions.begin(), conditions.end(),
+                       [](const Json& each) { return each["type"].as_string() == disruption; });
+}
+
+// Preemption, eviction, a node or device that goes: the program has not failed.
+Json rule_for_disruptions() {
+    return Json::object({{"action", "RestartTrainJobAndIgnoreMaxRestarts"},
+                         {"onPodConditions", Json::array({Json::object({{"type", disruption}})})}});
+}
+
+// The rules of the policy, and one for disruptions unless there is one.
+std::vector<Json> rules_in_force(const Json& policy) {
+    std::vector<Json> rules(policy["rules"].items().begin(), policy["rules"].items().end());
+    if (std::none_of(rules.begin(), rules.end(), names_disruptions)) rules.push_back(rule_for_disruptions());
+    return rules;
+}
+
+bool has_container(const Json& pod_spec, std::string_view name) {
+    for (const char* list : {"containers", "initContainers"})
+        for (const Json& container : pod_spec[list].items())
+            if (container["name"].as_string() == name) return true;
+    return false;
+}
+
+// A Job is refused if a rule names a container that its Pods do not have.
+bool concerns(const Json& rule, const Json& pod_spec) {
+    const std::string_view container = rule["onExitCodes"]["containerName"].as_string();
+    return container.empty() || has_container(pod_spec, container);
+}
+
+// Jobs want these sorted, each of them once.
+Json sorted_codes(const Json& values) {
+    std::vector<std::int64_t> codes;
+    for (const Json& value : values.items()) codes.push_back(value.int_or(0));
+    std::sort(codes.begin(), codes.end());
+    codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
+    Json list = Json::array();
+    for (const std::int64_t code : codes) list.push_back(code);
+    return list;
+}
+
+Json pod_rule(const Json& rule) {
+    Json made = Json::object({{"action", "FailJob"}});
+    if (const Json& wanted = rule["onExitCodes"]; !wanted.is_null()) {
+        Json& codes = made["onExitCodes"];
+        if (!wanted["containerName"].empty()) codes["containerName"] = wanted["containerName"];
+        codes["operator"] = wanted["operator"];
+        codes["values"] = sorted_codes(wanted["values"]);
+        return made;
+    }
+    Json& conditions = made["onPodConditions"] = Json::array();
+    for (const Json& wanted : rule["onPodConditions"].items())
+        conditions.push_back(
+            Json::object({{"type", wanted["type"]},
+                          {"status", wanted["status"].empty() ? Json("True") : wanted["status"]}}));
+    return made;
+}
+
+// "FailTrainJob" -> "FailJobSet"
+std::string action_of_job_set(std::string_view action) {
+    constexpr std::string_view from = "TrainJob";
+    std::string text(action);
+    if (const auto at = text.find(from); at != text.npos) text.replace(at, from.size(), "JobSet");
+    return text;
+}
+
+// The jobs that have a rule, by its position in their podFailurePolicy.
+using Places = std::map<std::size_t, Json>;
+
+// A Job fails with the first Pod that fails, so that the JobSet decides what happens. Returns the places of
+// each rule.
+std::vector<Places> fail_at_once(Json& job_set_spec, const std::vector<Json>& rules) {
+    std::vector<Places> places(rules.size());
+    Json* jobs = job_set_spec.find("replicatedJobs");
+    if (!jobs) return places;
+    for (Json& job : jobs->items()) {
+        Json pod_rules = Json::array();
+        for (std::size_t i = 0; i < rules.size(); ++i) {
+            if (!concerns(rules[i], pod_spec_of(job))) continue;
+            Json& targets = places[i][pod_rules.items().size()];
+            if (targets.is_null()) targets = Json::array();
+            targets.push_back(std::as_const(job)["name"]);
+            pod_rules.push_back(pod_rule(rules[i]));
+        }
+        Json& spec = job["template"]["spec"];
+        spec["backoffLimit"] = 0;
+        spec["podFailurePolicy"] = Json::object({{"rules", std::move(pod_rules)}});
+        // They would let a Job go on after a failure, or be refused beside a podFailurePolicy.
+        for (const char* member : {"backoffLimitPerIndex", "maxFailedIndexes", "podReplacementPolicy"})
+            spec.erase(member);
+        spec["template"]["spec"]["restartPolicy"] = "Never";
+    }
+    return places;
+}
+
+// The Job controller ends its message of such a failure with the position of the rule.
+Json job_set_rules(const std::vector<Json>& rules, const std::vector<Places>& places) {
+    Json made = Json::array();
+    for (std::size_t i = 0; i < rules.size(); ++i)
+        for (const auto& [position, jobs] : places[i]) {
+            std::string name = "TrainJobFailurePolicyRule" + std::to_string(i);
+            if (places[i].size() > 1) name += "_" + std::to_string(position);
+            made.push_back(Json::object(
+                {{"name", std::move(name)},
+                 {"action", action_of_job_set(rules[i]["action"].as_string())},
+                 {"onJobFailureReasons", Json::array({"PodFailurePolicy"})},
+                 {"onJobFailureMessagePatterns",
+                  Json::array({"matching FailJob rule at index " + std::to_string(position) + "$"})},
+                 {"targetReplicatedJobs", jobs}}));
+        }
+    return made;
+}
+
+std::int64_t max_restarts(const Json& of_job, const Json& of_runtime) {
+    const auto own = of_job["maxRestarts"].as_int();
+    return own ? *own : of_runtime["maxRestarts"].int_or(0);
+}
+
+// A template that has the annotation would refill or empty the budget.
+void note_restarts_before(const Inputs& inputs, Info& info) {
+    if (inputs.restarts_before != api::Restarts())
+        info.annotations[api::restarts_before_annotation] = restarts_before_text(inputs.restarts_before);
+    else if (info.annotations.is_object())
+        info.annotations.erase(api::restarts_before_annotation);
+}
+
+void note_unused_rules(const std::vector<Json>& rules, const std::vector<Places>& places, Info& info) {
+    for (std::size_t i = 0; i < rules.size(); ++i)
+        if (places[i].empty())
+            info.warnings.push_back(
+                {"FailureRuleUnused",
+                 "rule " + std::to_string(i) +
+                     " of the runtime's failure policy has no effect: no Pod has a container \"" +
+                     std::string(rules[i]["onExitCodes"]["containerName"].as_string()) + "\""});
+}
+
+class FailurePolicyPlugin final : public Plugin {
+public:
+    std::string_view name() const override { return "failurepolicy"; }
+
+    api::Result<> enforce_pod_spec(const Inputs& inputs, Info& info) const override {
+        note_restarts_before(inputs, info);
+        const Json& of_job = inputs.job.spec["failurePolicy"];
+        const Json& of_runtime = policy_of_runtime(inputs.runtime);
+        if (of_job.is_null() && of_runtime.is_null()) return {};
+        const std::vector<Json> rules = rules_in_force(of_runtime);
+        const std::vector<Places> places = fail_at_once(info.spec, rules);
+        note_unused_rules(rules, places, info);
+        Json policy =
+            Json::object({{"maxRestarts", std::max<std::int64_t>(0, max_restarts(of_job, of_runtime) -
+                                                                        inputs.restarts_before.counted)},
+                          {"rules", job_set_rules(rules, places)}});
+        // How Jobs are replaced is left to the template.
+        if (const Json& strategy = std::as_const(info.spec)["failurePolicy"]["restartStrategy"];
+            !strategy.is_null())
+            policy["restartStrategy"] = strategy;
+        info.spec["failurePolicy"] = std::move(policy);
+        return {};
+    }
+
+    void validate_runtime(const Json& runtime, api::FieldErrors& errors) const override {
+        const Json& policy = policy_of_runtime(runtime);
+        if (policy.is_null()) return;
+        const auto& rules = policy["rules"].items();
+        if (rules_in_force(policy).size() > most_pod_rules)
+            errors.push_back({api::FieldErrorType::invalid,
+                              rules_path,
+                              rules.size(),
+                              "must have at most " + std::to_string(most_pod_rules - 1) +
+                                  " items without one for the condition DisruptionTarget, which is added",
+                              {},
+                              {}});
+        for (std::size_t i = 0; i < rules.size(); ++i) {
+            const Json& codes = rules[i]["onExitCodes"];
+            if (codes["operator"].as_string() != "In") continue;
+            const auto& values = codes["values"].items();
+            const auto zero = std::find_if(values.begin(), values.end(),
+                                           [](const Json& value) { return value.int_or(1) == 0; });
+            if (zero != values.end())
+                errors.push_back({api::FieldErrorType::invalid,
+                                  std::string(rules_path) + "[" + std::to_string(i) + "].onExitCodes.values",
+                                  0,
+                                  "must not contain 0 with the operator In, since 0 is no failure",
+                                  {},
+                                  {}});
+        }
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Plugin> make_failure_policy() { return std::make_unique<FailurePolicyPlugin>(); }
+
+}  // namespace runtime

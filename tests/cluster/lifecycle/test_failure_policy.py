@@ -1,0 +1,145 @@
+"""Failure policies of runtimes and TrainJobs, with the real controllers of JobSet and of Jobs. The test bed's nodes run Pods until they
+are told to fail."""
+
+import pytest
+
+from jobs import runtime, train_job
+from progress import events, resume, running_pods, suspend, uid, until, until_held, until_runs
+from rest import ApiError, true_conditions, wait_for
+
+GATE = "--feature-gates=TrainJobFailurePolicy=true"
+FAIL_AT_3 = {"action": "FailTrainJob", "onExitCodes": {"containerName": "node", "operator": "In", "values": [3, 42]}}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def gate(installed):
+    with installed.reviewed(GATE):
+        yield
+
+
+def started(rest, name, former=()):
+    """Returns a Pod that runs and is none of the former."""
+    def look():
+        return next((pod for pod in running_pods(rest, name) if uid(pod) not in former), None)
+    return wait_for(f"a running pod of {name}", look)
+
+
+def fail(rest, name, code=1, former=(), conditions=()):
+    """Lets the Pod of a TrainJob fail as a kubelet does. Returns the UIDs of all Pods so far."""
+    pod = started(rest, name, former)
+    statuses = [{**status, "ready": False, "started": False, "state": {"terminated": {
+        "exitCode": code, "reason": "Error", "startedAt": "2026-01-01T00:00:00Z", "finishedAt": "2026-01-01T00:00:01Z"}}}
+        for status in pod["status"]["containerStatuses"]]
+    rest.patch("pods", pod["metadata"]["name"], {"status": {
+        "phase": "Failed", "containerStatuses": statuses,
+        "conditions": [*pod["status"].get("conditions", []), *conditions]}}, subresource="status")
+    return {*former, uid(pod)}
+
+
+def counters(rest, name):
+    status = rest.get("trainjobs", name)["status"]
+    return status.get("restarts", 0), status.get("restartsCountTowardsMax", 0)
+
+
+def until_counted(rest, name, want):
+    wait_for(f"{name} to have restarted {want} times", lambda: counters(rest, name) == want)
+
+
+def failed(rest, name, reason):
+    return true_conditions(until(rest, name, "Failed", reason))["Failed"]
+
+
+def test_an_exit_code_of_a_rule_fails_the_job_at_once(signalbox, rest):
+    rest.create(runtime("strict", runPolicy={"failurePolicy": {"maxRestarts": 5, "rules": [
+        {"action": "RestartTrainJob", "onPodConditions": [{"type": "ConfigIssue"}]}, FAIL_AT_3]}}))
+    rest.create(train_job("hopeless", "strict", seconds="never"))
+    fail(rest, "hopeless", 42)
+    assert "node-0" in failed(rest, "hopeless", "FailJobSetFailurePolicyAction")["message"]
+    assert counters(rest, "hopeless") == (0, 0)
+
+
+def test_other_failures_restart_the_job_until_the_maximum_and_each_is_told(signalbox, rest, kubectl):
+    rest.create(runtime("lenient", runPolicy={"failurePolicy": {"maxRestarts": 9, "rules": [FAIL_AT_3]}}))
+    rest.create(train_job("unlucky", "lenient", seconds="never", failurePolicy={"maxRestarts": 1}))
+    first = fail(rest, "unlucky")
+    until_counted(rest, "unlucky", (1, 1))
+    assert "1" in kubectl("get", "trainjob", "unlucky", "-o", "wide").splitlines()[1].split()
+    note = wait_for("the event", lambda: events(rest, "unlucky", "TrainJobRestarted"))[0]
+    assert note["type"] == "Warning"
+    assert note["note"].startswith("restart 1, 1 of 1 counted: ") and "unlucky-node-0" in note["note"]
+    fail(rest, "unlucky", former=first)
+    failed(rest, "unlucky", "ReachedMaxRestarts")
+    assert counters(rest, "unlucky") == (1, 1)
+
+
+def test_a_disruption_restarts_the_job_and_does_not_count(signalbox, rest):
+    rest.create(runtime("patient", runPolicy={"failurePolicy": {"maxRestarts": 0}}))
+    rest.create(train_job("evicted", "patient", seconds="never"))
+    disrupted = [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]
+    former = fail(rest, "evicted", 143, conditions=disrupted)
+    former = fail(rest, "evicted", 143, former, conditions=disrupted)
+    until_counted(rest, "evicted", (2, 0))
+    assert "Failed" not in true_conditions(rest.get("trainjobs", "evicted"))
+    fail(rest, "evicted", 1, former)
+    failed(rest, "evicted", "ReachedMaxRestarts")
+    assert counters(rest, "evicted") == (2, 0)
+
+
+def test_a_new_job_set_refills_no_budget(signalbox, rest):
+    rest.create(runtime("counted", runPolicy={"failurePolicy": {"maxRestarts": 2}}))
+    rest.create(train_job("resumed", "counted", seconds="never"))
+    former = fail(rest, "resumed")
+    until_counted(rest, "resumed", (1, 1))
+    until_runs(rest, "resumed")
+    suspend(rest, "resumed")
+    before = until_held(rest, "resumed")
+    rest.delete("jobsets", "resumed")
+    renewed = wait_for("another JobSet", lambda: next(
+        (found for found in [rest.get("jobsets", "resumed")] if found and uid(found) != uid(before)), None))
+    assert renewed["metadata"]["annotations"]["trainer.kubeflow.org/restarts-before"] == "1,1"
+    assert renewed["spec"]["failurePolicy"]["maxRestarts"] == 1
+    resume(rest, "resumed")
+    former |= {uid(pod) for pod in running_pods(rest, "resumed") if uid(pod) in former}
+    former = fail(rest, "resumed", former=former)
+    until_counted(rest, "resumed", (2, 2))
+    fail(rest, "resumed", former=former)
+    failed(rest, "resumed", "ReachedMaxRestarts")
+
+
+def test_an_edit_of_the_runtime_reaches_no_job_that_has_begun(signalbox, rest):
+    rest.create(runtime("edited-failures", runPolicy={"failurePolicy": {"maxRestarts": 1}}))
+    rest.create(train_job("begun", "edited-failures", seconds="never"))
+    former = {uid(started(rest, "begun"))}
+    rest.patch("clustertrainingruntimes", "edited-failures", {"spec": {"runPolicy": {"failurePolicy": {"maxRestarts": 0}}}})
+    signalbox.wait_until_idle()
+    assert {uid(pod) for pod in running_pods(rest, "begun")} == former
+    fail(rest, "begun")
+    until_counted(rest, "begun", (1, 1))
+
+
+def test_forged_counters_are_put_right_and_buy_nothing(signalbox, rest):
+    rest.create(runtime("forged-failures", runPolicy={"failurePolicy": {"maxRestarts": 1}}))
+    rest.create(train_job("forger", "forged-failures", seconds="never"))
+    former = fail(rest, "forger")
+    until_counted(rest, "forger", (1, 1))
+    rest.patch("trainjobs", "forger", {"status": {"restarts": 0, "restartsCountTowardsMax": 0}}, subresource="status")
+    until_counted(rest, "forger", (1, 1))
+    fail(rest, "forger", former=former)
+    failed(rest, "forger", "ReachedMaxRestarts")
+
+
+def test_without_the_gate_stored_policies_count_and_new_ones_are_denied(signalbox, rest, installed):
+    rest.create(runtime("gated-failures", runPolicy={"failurePolicy": {"maxRestarts": 1}}))
+    installed.restart_webhook()
+    try:
+        for change in (lambda: rest.create(train_job("new", "gated-failures", failurePolicy={"maxRestarts": 1})),
+                       lambda: rest.create(runtime("more-failures", runPolicy={"failurePolicy": {}})),
+                       lambda: rest.patch("clustertrainingruntimes", "gated-failures", {
+                           "spec": {"runPolicy": {"failurePolicy": {"maxRestarts": 2}}}})):
+            with pytest.raises(ApiError, match="needs the feature gate TrainJobFailurePolicy"):
+                change()
+        rest.create(train_job("stored", "gated-failures", seconds="never"))
+        fail(rest, "stored")
+        until_counted(rest, "stored", (1, 1))
+    finally:
+        installed.restart_webhook(GATE)
