@@ -7,6 +7,7 @@
 
 #include "api/dns_label.hpp"
 #include "api/names.hpp"
+#include "api/text.hpp"
 #include "net/process/option_types.hpp"
 
 namespace admission {
@@ -31,9 +32,7 @@ net::HttpResponse plain(int status, std::string text) {
 bool is_json(std::string_view media_type) {
     media_type = media_type.substr(0, media_type.find(';'));
     while (!media_type.empty() && media_type.back() == ' ') media_type.remove_suffix(1);
-    return std::ranges::equal(media_type, std::string_view("application/json"), [](char given, char wanted) {
-        return (given >= 'A' && given <= 'Z' ? given + ('a' - 'A') : given) == wanted;
-    });
+    return api::equal_ignoring_case(media_type, "application/json");
 }
 
 std::string_view query_value(std::string_view target, std::string_view name) {
@@ -57,8 +56,6 @@ bool is_of_kind(const api::Json& object, std::string_view kind) {
     return object["kind"].as_string() == kind && object["apiVersion"].as_string() == api::trainer_api_version;
 }
 
-std::string quoted(std::string_view text) { return api::to_json(api::Json(text)); }
-
 std::string uid_of(const api::AdmissionRequest& request) {
     const api::Json& object = request.object.is_object() ? request.object : request.old_object;
     return std::string(object["metadata"]["uid"].as_string());
@@ -71,7 +68,7 @@ std::optional<api::Verdict> precheck(const api::AdmissionRequest& request, const
     const bool is_update = request.operation == "UPDATE";
     const bool is_write = is_update || request.operation == "CREATE";
     if (!is_write && request.operation != "DELETE" && request.operation != "CONNECT")
-        return api::bad_request("unknown operation " + quoted(request.operation) +
+        return api::bad_request("unknown operation " + api::quoted(request.operation) +
                                 ": this webhook knows CREATE, UPDATE, DELETE and CONNECT");
     const bool is_deletion = request.operation == "DELETE" && route.reviews_deletions;
     if ((!is_write && !is_deletion) || !request.sub_resource.empty()) return api::allowed();
@@ -87,7 +84,7 @@ std::optional<api::Verdict> precheck(const api::AdmissionRequest& request, const
                                 ": check the rules of the webhook configuration");
     if (!request.ns.empty() && !namespaces.contains(request.ns))
         return api::bad_request("this webhook watches " + to_string(namespaces) + " and cannot read in " +
-                                quoted(request.ns) +
+                                api::quoted(request.ns) +
                                 ": add that namespace to its --namespaces, with a role there, or take it "
                                 "out of the namespaceSelector of the webhook configurations");
     if (!is_of_kind(request.object, kind) || (is_update && !is_of_kind(request.old_object, kind)))

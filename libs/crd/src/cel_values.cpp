@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "characters.hpp"
+#include "api/text.hpp"
 #include "regex.hpp"
 
 namespace crd::cel {
@@ -58,7 +58,7 @@ Value sum(const Json& left, const Json& right) {
 }
 
 Value size_of(const Json& value) {
-    if (value.is_string()) return Json(static_cast<std::int64_t>(count_characters(value.as_string())));
+    if (value.is_string()) return Json(static_cast<std::int64_t>(api::count_characters(value.as_string())));
     if (value.is_array()) return Json(static_cast<std::int64_t>(value.items().size()));
     if (value.is_object()) return Json(static_cast<std::int64_t>(value.members().size()));
     return trouble("no such overload: size(" + type_name(value) + ")");

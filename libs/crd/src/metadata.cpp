@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "api/text.hpp"
 #include "crd/crd.hpp"
 #include "scalars.hpp"
 
@@ -32,9 +33,6 @@ const char* const qualified_name_rule =
     "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. "
     "'example.com/MyName')";
 
-bool is_lower(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-bool is_letter_or_digit(char c) { return is_lower(c) || (c >= 'A' && c <= 'Z'); }
-
 // Returns whether `text` begins and ends with a character of `fits`, and has only those and `between` inside.
 bool consists_of(std::string_view text, bool (*fits)(char), std::string_view between) {
     return !text.empty() && fits(text.front()) && fits(text.back()) &&
@@ -45,13 +43,13 @@ bool consists_of(std::string_view text, bool (*fits)(char), std::string_view bet
 bool is_subdomain(std::string_view text) {
     for (;;) {
         const auto dot = text.find('.');
-        if (!consists_of(text.substr(0, dot), is_lower, "-")) return false;
+        if (!consists_of(text.substr(0, dot), api::is_lower_or_digit, "-")) return false;
         if (dot == std::string_view::npos) return true;
         text.remove_prefix(dot + 1);
     }
 }
 
-bool is_name_part(std::string_view text) { return consists_of(text, is_letter_or_digit, "-_."); }
+bool is_name_part(std::string_view text) { return consists_of(text, api::is_letter_or_digit, "-_."); }
 
 std::string at_most(std::size_t bytes) { return "must be no more than " + std::to_string(bytes) + " bytes"; }
 
@@ -66,10 +64,7 @@ public:
         std::size_t bytes = 0;
         for (const auto& [key, value] : metadata["annotations"].members()) {
             // The API server ignores the case of annotation keys.
-            std::string lower = key;
-            for (char& c : lower)
-                if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-            check_key("metadata.annotations", lower, key);
+            check_key("metadata.annotations", api::to_lower(key), key);
             bytes += key.size() + value.as_string().size();
         }
         if (bytes > most_annotation_bytes)

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "api/text.hpp"
 #include "api/time.hpp"
-#include "characters.hpp"
 
 namespace crd {
 namespace {
@@ -90,7 +90,7 @@ bool is_well_formed(const std::string& format, std::string_view text) {
 // An API server reports the first bound of a text that is broken.
 void check_bounds(const Node& node, const Json& value, const std::string& path, Findings& findings) {
     const std::string_view text = value.as_string();
-    const std::size_t length = count_characters(text);
+    const std::size_t length = api::count_characters(text);
     if (node.max_length && length > *node.max_length)
         findings.push_back(
             {.reason = "FieldValueTooLong",

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "api/notes.hpp"
+#include "api/text.hpp"
 #include "lifecycle/requeue.hpp"
-#include "text.hpp"
 
 namespace lifecycle {
 namespace {
@@ -25,7 +25,7 @@ std::string note(const api::JobSet& job_set) {
     std::string names;
     for (const std::string& finalizer : finalizers) names += (names.empty() ? "" : ", ") + finalizer;
     std::string text = "The deletion waits for JobSet " + to_string(key);
-    if (!names.empty()) text += ", which has the finalizers " + cut_bytes(names, max_finalizer_bytes);
+    if (!names.empty()) text += ", which has the finalizers " + api::cut_bytes(names, max_finalizer_bytes);
     if (std::find(finalizers.begin(), finalizers.end(), foreground) == finalizers.end()) return text;
     return text + ". " + std::string(foreground) +
            " waits for what the JobSet owns: Jobs, Pods that still end, volume claims. Finalizers of those: "

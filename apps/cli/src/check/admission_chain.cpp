@@ -2,6 +2,7 @@
 
 #include "api/base64.hpp"
 #include "api/names.hpp"
+#include "api/text.hpp"
 #include "merge/json_patch.hpp"
 
 namespace cli {
@@ -82,7 +83,7 @@ std::string_view path_for(std::string_view kind, std::string_view what) {
     return {};
 }
 
-std::string unknown_field(const std::string& path) { return "unknown field " + api::to_json(Json(path)); }
+std::string unknown_field(const std::string& path) { return "unknown field " + api::quoted(path); }
 
 Refusal strict_refusal(const offline::InputObject& known) {
     std::string fields;

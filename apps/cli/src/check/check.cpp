@@ -1,6 +1,7 @@
 #include "check/check.hpp"
 
 #include "api/names.hpp"
+#include "api/text.hpp"
 #include "api/train_job_reader.hpp"
 #include "check/summary.hpp"
 #include "runtime/plugin.hpp"
@@ -30,7 +31,7 @@ std::string text_of(const Verdict& verdict) {
     if (!answer.refusal->causes.empty()) return text;
     if (known.unknown_fields.empty()) return text + line(document.place(), refused + answer.refusal->message);
     for (const std::string& field : known.unknown_fields)
-        text += line(document.place(field), refused + "unknown field " + api::to_json(Json(field)));
+        text += line(document.place(field), refused + "unknown field " + api::quoted(field));
     return text;
 }
 

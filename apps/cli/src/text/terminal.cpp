@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "api/text.hpp"
 #include "text/width.hpp"
 
 namespace cli {
@@ -22,8 +23,7 @@ bool has_utf8(const ReadVariable& variable) {
     for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
         std::string value = variable(name);
         if (value.empty()) continue;
-        std::transform(value.begin(), value.end(), value.begin(),
-                       [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+        value = api::to_lower(value);
         return value.find("utf-8") != std::string::npos || value.find("utf8") != std::string::npos;
     }
     return false;

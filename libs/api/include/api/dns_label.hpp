@@ -2,14 +2,12 @@
 #include <algorithm>
 #include <string_view>
 
+#include "api/text.hpp"
+
 namespace api {
 
-/// Returns whether a label of RFC 1123 may begin and end with the character. In the middle, hyphens are valid
-/// too.
-constexpr bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-
-/// Returns whether the text is a label of RFC 1123. Kubernetes requires one for namespaces and for names that
-/// become part of host names.
+/// Returns whether the text is a label of RFC 1123: lower-case letters and digits, and hyphens between them.
+/// Kubernetes requires one for namespaces and for names that become part of host names.
 inline bool is_dns_label(std::string_view name) {
     return !name.empty() && name.size() <= 63 && is_lower_or_digit(name.front()) &&
            is_lower_or_digit(name.back()) &&

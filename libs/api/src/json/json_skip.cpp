@@ -3,12 +3,11 @@
 #include <cstring>
 #include <string_view>
 
+#include "api/text.hpp"
 #include "json/json_words.hpp"
 
 namespace api {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 const char* skip_word(const char* at, std::string_view word) {
     return std::strncmp(at, word.data(), word.size()) == 0 ? at + word.size() : nullptr;

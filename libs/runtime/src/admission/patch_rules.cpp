@@ -2,6 +2,7 @@
 
 #include "admission/validation_context.hpp"
 #include "api/dns_label.hpp"
+#include "api/text.hpp"
 #include "template/patch_check.hpp"
 
 namespace runtime {
@@ -11,13 +12,11 @@ using api::FieldErrors;
 using api::FieldErrorType;
 using api::Json;
 
-bool is_alphanumeric(char c) { return api::is_lower_or_digit(c) || (c >= 'A' && c <= 'Z'); }
-
 constexpr std::string_view path_punctuation = "/-._~%!$&'()*+,;=:";
 
 bool is_path(std::string_view text) {
     return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-        return is_alphanumeric(c) || path_punctuation.find(c) != path_punctuation.npos;
+        return api::is_letter_or_digit(c) || path_punctuation.find(c) != path_punctuation.npos;
     });
 }
 
