@@ -8,7 +8,7 @@
 // Operators and functions on values. Wrong types return an error.
 namespace crd::cel {
 
-Value trouble(std::string text);
+Value error(std::string text);
 /// Returns nullptr if the value is a type or an error.
 const api::Json* json(const Value& value);
 Value truth(bool value);

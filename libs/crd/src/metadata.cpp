@@ -55,7 +55,7 @@ std::string at_most(std::size_t bytes) { return "must be no more than " + std::t
 
 class Metadata {
 public:
-    Findings run(const Json& metadata) {
+    Errors run(const Json& metadata) {
         check_names(metadata);
         for (const auto& [key, value] : metadata["labels"].members()) {
             check_key("metadata.labels", key);
@@ -68,18 +68,16 @@ public:
             bytes += key.size() + value.as_string().size();
         }
         if (bytes > most_annotation_bytes)
-            findings_.push_back({.reason = "FieldValueTooLong",
-                                 .field = "metadata.annotations",
-                                 .message = "Too long: may not be more than " +
-                                            std::to_string(most_annotation_bytes) + " bytes"});
-        return std::move(findings_);
+            errors_.push_back(api::cause_at(
+                "metadata.annotations", "FieldValueTooLong",
+                "Too long: may not be more than " + std::to_string(most_annotation_bytes) + " bytes"));
+        return std::move(errors_);
     }
 
 private:
     void add(std::string_view field, std::string_view value, const std::string& rule) {
-        findings_.push_back({.reason = "FieldValueInvalid",
-                             .field = std::string(field),
-                             .message = "Invalid value: " + shown(Json(value)) + ": " + rule});
+        errors_.push_back(api::cause_at(std::string(field), "FieldValueInvalid",
+                                        "Invalid value: " + shown(Json(value)) + ": " + rule));
     }
 
     void check_names(const Json& metadata) {
@@ -91,9 +89,8 @@ private:
         }
         const std::string_view name = metadata["name"].as_string();
         if (name.empty())
-            findings_.push_back({.reason = "FieldValueRequired",
-                                 .field = "metadata.name",
-                                 .message = "Required value: name or generateName is required"});
+            errors_.push_back(api::cause_at("metadata.name", "FieldValueRequired",
+                                            "Required value: name or generateName is required"));
         else
             check_name("metadata.name", name, name);
     }
@@ -131,11 +128,11 @@ private:
         if (!value.empty() && !is_name_part(value)) add("metadata.labels", value, label_value_rule);
     }
 
-    Findings findings_ = {};
+    Errors errors_ = {};
 };
 
 }  // namespace
 
-std::vector<Finding> check_metadata(const Json& metadata) { return Metadata().run(metadata); }
+Errors check_metadata(const Json& metadata) { return Metadata().run(metadata); }
 
 }  // namespace crd

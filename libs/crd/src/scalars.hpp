@@ -5,12 +5,12 @@
 // Checks of one value without its members or items, in the words of the API server.
 namespace crd {
 
-using Findings = std::vector<Finding>;
+using Errors = std::vector<api::StatusCause>;
 
 /// Returns false if the other checks of the value must be skipped.
-bool check_type(const Node& node, const api::Json& value, const std::string& path, Findings& findings);
-void check_scalar(const Node& node, const api::Json& value, const std::string& path, Findings& findings);
-void check_sizes(const Node& node, const api::Json& value, const std::string& path, Findings& findings);
+bool check_type(const Node& node, const api::Json& value, const std::string& path, Errors& errors);
+void check_scalar(const Node& node, const api::Json& value, const std::string& path, Errors& errors);
+void check_sizes(const Node& node, const api::Json& value, const std::string& path, Errors& errors);
 
 /// Returns a value as messages show it; an object or a list by the name of its type.
 std::string shown(const api::Json& value);

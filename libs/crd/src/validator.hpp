@@ -4,6 +4,7 @@
 
 namespace crd {
 
-std::vector<Finding> validate(const Node& root, const api::Json& object, const api::Json& old_object);
+std::vector<api::StatusCause> validate(const Node& root, const api::Json& object,
+                                       const api::Json& old_object);
 
 }  // namespace crd

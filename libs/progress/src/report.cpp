@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/hash.hpp"
+#include "api/status_cause.hpp"
 #include "api/text.hpp"
 #include "go_json.hpp"
 
@@ -161,7 +162,6 @@ private:
 };
 
 // The field of errors of the whole object.
-constexpr std::string_view no_field = "<nil>";
 
 class Errors {
 public:
@@ -220,7 +220,7 @@ std::vector<std::string> report_errors(const Report& report) {
         errors.blocks_rules = true;
     }
     if (errors.blocks_rules)
-        errors.add(std::string(no_field),
+        errors.add(std::string(api::no_field),
                    "Invalid value: null: some validation rules were not checked because the object was "
                    "invalid; correct the existing errors to complete validation");
     else if (!report.updated)
