@@ -1,9 +1,9 @@
 #include "progress_process.hpp"
 
-#include "farewell.hpp"
 #include "kube/manager/manager.hpp"
 #include "progress_server.hpp"
 #include "server_metrics.hpp"
+#include "shutdown_delay.hpp"
 
 namespace webhook {
 namespace {
