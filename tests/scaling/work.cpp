@@ -151,7 +151,7 @@ std::string review_text(const Objects& objects, Order order) {
         order);
 }
 
-bool answers(const runtime::Findings& findings) {
+bool answers(const runtime::ValidationResult& findings) {
     const api::AdmissionRequest request = {.uid = "u", .group = "g", .kind = "k", .name = "n"};
     api::Verdict verdict = api::validated(request, findings.errors);
     verdict.warnings = findings.warnings;

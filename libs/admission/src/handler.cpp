@@ -227,7 +227,7 @@ net::Answer ReviewHandler::answer(net::HttpRequest& request, RequestRecord& acco
     if (lookups.queued_jobs && !may_count_jobs(review.request, account.began())) lookups.queued_jobs = false;
     std::optional<api::Verdict> by_watch;
     if (const auto inputs = inputs_.from_cache(review.request, lookups)) {
-        api::Verdict verdict = judge(review, *inputs);
+        api::Verdict verdict = verdict_of(review, *inputs);
         if (!may_be_stale(verdict, *inputs)) return conclude(review, verdict, account);
         by_watch = std::move(verdict);
         // The review has taken the objects apart.
@@ -273,7 +273,7 @@ net::Answer ReviewHandler::wait_for_lookup(Waiting waiting, Review& review, Requ
 // A missing warning is no reason for a denial.
 std::optional<api::Verdict> ReviewHandler::verdict_without_lookup(const Waiting& waiting,
                                                                   Review& review) const {
-    if (waiting.subject.lookups.queued_jobs) return judge(review, ReviewInputs());
+    if (waiting.subject.lookups.queued_jobs) return verdict_of(review, ReviewInputs());
     return waiting.by_watch;
 }
 
@@ -307,17 +307,17 @@ net::Task<net::HttpResponse> ReviewHandler::answer_later(Waiting waiting) {
             co_return conclude(review, verdict, account);
         }
         note_lookup(nullptr);
-        api::Verdict verdict = judge(review, *inputs);
+        api::Verdict verdict = verdict_of(review, *inputs);
         if (!may_be_stale(verdict, *inputs)) co_return conclude(review, verdict, account);
         waiting.by_watch = std::move(verdict);
         waiting.runtime = InputReader::Runtime::live;
     }
 }
 
-api::Verdict ReviewHandler::judge(Review& review, const ReviewInputs& inputs) const {
+api::Verdict ReviewHandler::verdict_of(Review& review, const ReviewInputs& inputs) const {
     const auto now = std::chrono::floor<std::chrono::seconds>(clock_.wall());
-    return review.route->judge(review.request,
-                               {.inputs = inputs, .now = now, .pipeline = pipeline_, .policy = policy_});
+    return review.route->review(review.request,
+                                {.inputs = inputs, .now = now, .pipeline = pipeline_, .policy = policy_});
 }
 
 bool ReviewHandler::may_be_stale(const api::Verdict& verdict, const ReviewInputs& inputs) {

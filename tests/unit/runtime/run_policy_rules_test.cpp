@@ -28,11 +28,12 @@ Texts texts(const api::FieldErrors& errors) {
     return found;
 }
 
-runtime::Findings review_runtime(const Json& object, const Json& before = {}) {
+runtime::ValidationResult review_runtime(const Json& object, const Json& before = {}) {
     return runtime::validate_runtime(object, before, runtime::default_pipeline(), Gates::all());
 }
 
-runtime::Findings review_job(const Json& object, const Json& before, const Json& of = plain_runtime()) {
+runtime::ValidationResult review_job(const Json& object, const Json& before,
+                                     const Json& of = plain_runtime()) {
     return runtime::validate_train_job(
         {.object = object, .old_object = before, .runtime = &of, .gates = Gates::all(), .now = now});
 }
@@ -159,7 +160,7 @@ TEST_CASE("a TrainJob's time to live changes whatever has become of its runtime"
             CHECK(runtime::lookups_for(after, job) == runtime::RequiredInputs());
             const auto findings = runtime::validate_train_job(
                 {.object = after, .old_object = job, .gates = Gates::all(), .now = now});
-            CHECK(findings == runtime::Findings());
+            CHECK(findings == runtime::ValidationResult());
         }
 }
 

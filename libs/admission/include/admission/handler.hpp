@@ -61,7 +61,7 @@ private:
     std::optional<api::Verdict> verdict_without_lookup(const Waiting& waiting, Review& review) const;
     api::Verdict verdict_after(const api::Error& failed, const Waiting& waiting, Review& review);
     net::HttpResponse conclude(const Review& review, const api::Verdict& verdict, RequestRecord& account);
-    api::Verdict judge(Review& review, const ReviewInputs& inputs) const;
+    api::Verdict verdict_of(Review& review, const ReviewInputs& inputs) const;
     /// Returns whether a live read of the runtime may change the verdict.
     bool may_be_stale(const api::Verdict& verdict, const ReviewInputs& inputs);
     api::Verdict refuse_for_lack_of(const api::Error& error);

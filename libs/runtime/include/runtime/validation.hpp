@@ -17,11 +17,11 @@
 namespace runtime {
 
 /// The errors of an object, in a fixed order, and warnings for its author.
-struct Findings {
+struct ValidationResult {
     api::FieldErrors errors = {};
     api::Warnings warnings = {};
 
-    bool operator==(const Findings&) const = default;
+    bool operator==(const ValidationResult&) const = default;
 };
 
 /// The objects to look up before a TrainJob can be validated.
@@ -90,12 +90,13 @@ struct TrainJobReview {
 
 /// Applies the rules of TrainJobs. If lookups_for() requires a runtime and there is none, the error is that
 /// it does not exist. Move the review in: its objects are taken apart.
-Findings validate_train_job(TrainJobReview review, const Pipeline& pipeline = default_pipeline());
+ValidationResult validate_train_job(TrainJobReview review, const Pipeline& pipeline = default_pipeline());
 
 /// Applies the rules of either kind of runtime. `old_object` is null on CREATE. On UPDATE only errors that
 /// the old object did not have are returned.
-Findings validate_runtime(const api::Json& object, const api::Json& old_object,
-                          const Pipeline& pipeline = default_pipeline(), const Gates& gates = Gates());
+ValidationResult validate_runtime(const api::Json& object, const api::Json& old_object,
+                                  const Pipeline& pipeline = default_pipeline(),
+                                  const Gates& gates = Gates());
 
 /// The writer of an object, for the interpretation of fields that it omits.
 struct Writer {

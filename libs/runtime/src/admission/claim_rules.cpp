@@ -103,13 +103,13 @@ void warn_of_shared_claims(const ValidationContext& review, api::Warnings& warni
 }
 
 constexpr Warner warners[] = {
-    {Rule::uncounted_devices, warn_of_uncounted_devices, Wants::merged_template},
-    {Rule::unused_claims, warn_of_unused_claims, Wants::merged_template},
-    {Rule::shared_claims, warn_of_shared_claims, Wants::merged_template},
+    {Rule::uncounted_devices, warn_of_uncounted_devices, RuleInput::merged_template},
+    {Rule::unused_claims, warn_of_unused_claims, RuleInput::merged_template},
+    {Rule::shared_claims, warn_of_shared_claims, RuleInput::merged_template},
 };
 
 constexpr Check checks[] = {
-    {Rule::resource_claims, claims_are_there, Wants::merged_template},
+    {Rule::resource_claims, claims_are_there, RuleInput::merged_template},
 };
 
 }  // namespace

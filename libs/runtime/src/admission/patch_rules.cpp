@@ -66,9 +66,9 @@ void patches_wait_for_pods(const ValidationContext& review, FieldErrors& errors)
 }
 
 constexpr Check checks[] = {
-    {Rule::patch_targets, patches_name_what_exists, Wants::runtime},
-    {Rule::patch_manager, managers_are_paths, Wants::job},
-    {Rule::patch_while_active, patches_wait_for_pods, Wants::job},
+    {Rule::patch_targets, patches_name_what_exists, RuleInput::runtime},
+    {Rule::patch_manager, managers_are_paths, RuleInput::job},
+    {Rule::patch_while_active, patches_wait_for_pods, RuleInput::job},
 };
 
 }  // namespace

@@ -169,13 +169,13 @@ std::string warning_of_ttl(const Json& object, const Json& before) {
 
 }  // namespace
 
-Findings validate_runtime(const Json& object, const Json& old_object, const Pipeline& pipeline,
-                          const Gates& gates) {
-    Findings findings;
+ValidationResult validate_runtime(const Json& object, const Json& old_object, const Pipeline& pipeline,
+                                  const Gates& gates) {
+    ValidationResult result;
     if (const auto shape = check_runtime_shape(object, pipeline); !shape) {
-        findings.errors.push_back(
+        result.errors.push_back(
             {FieldErrorType::invalid, shape.error().field, {}, shape.error().message, {}, Rule::malformed});
-        return findings;
+        return result;
     }
     const Json nothing;
     const Json& before = check_runtime_shape(old_object, pipeline) ? old_object : nothing;
@@ -186,12 +186,12 @@ Findings validate_runtime(const Json& object, const Json& old_object, const Pipe
     const std::size_t more =
         for_each_violation(object, pipeline, [&](FieldError error, const std::string& identity) {
             // Where the old object had more than can be identified, an error is taken for one of those.
-            if (!known.contains(identity) && unknown == 0) findings.errors.push_back(std::move(error));
+            if (!known.contains(identity) && unknown == 0) result.errors.push_back(std::move(error));
         });
-    if (unknown == 0) findings.errors.leave_out(more);
-    findings.errors.append(gated_runtime_fields(object["spec"], before["spec"], gates));
-    const auto warn = [&findings](Rule rule, std::string text) {
-        findings.warnings.push_back({.text = std::move(text), .rule = rule});
+    if (unknown == 0) result.errors.leave_out(more);
+    result.errors.append(gated_runtime_fields(object["spec"], before["spec"], gates));
+    const auto warn = [&result](Rule rule, std::string text) {
+        result.warnings.push_back({.text = std::move(text), .rule = rule});
     };
     if (is_deprecated(object) && !is_deprecated(before))
         warn(Rule::runtime_deprecated,
@@ -213,7 +213,7 @@ Findings validate_runtime(const Json& object, const Json& old_object, const Pipe
     if (const std::string shared = shared_subdomain(object);
         !shared.empty() && shared != shared_subdomain(before))
         warn(Rule::shared_subdomain, subdomain_warning("spec.template.spec.network.subdomain"));
-    return findings;
+    return result;
 }
 
 }  // namespace runtime

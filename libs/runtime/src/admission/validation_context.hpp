@@ -48,14 +48,14 @@ bool is_harmless_update(const api::Json& object, const api::Json& old_object);
 void name_rule(api::FieldErrors& errors, std::size_t begin, api::RuleId rule);
 
 /// What a check looks at besides the TrainJob itself.
-enum class Wants { job, runtime, merged_template };
+enum class RuleInput { job, runtime, merged_template };
 
 /// A rule with the function that adds its errors, or its warnings.
 template <class Found>
 struct CheckOf {
     Rule rule;  ///< of errors that say no other
     void (*add)(const ValidationContext&, Found&);
-    Wants wants;
+    RuleInput input;
     bool of_every_update = false;  ///< also of updates that must pass: see is_harmless_update()
 };
 using Check = CheckOf<api::FieldErrors>;

@@ -64,11 +64,11 @@ void warn_of_shared_subdomain(const ValidationContext& review, api::Warnings& wa
 }
 
 constexpr Warner of_runtimes[] = {
-    {Rule::deprecated_runtime_used, warn_of_deprecated_runtime, Wants::runtime},
-    {Rule::ignored_time_limits, warn_of_ignored_fields, Wants::runtime},
-    {Rule::resources_without_policy, warn_of_resources_without_policy, Wants::runtime},
+    {Rule::deprecated_runtime_used, warn_of_deprecated_runtime, RuleInput::runtime},
+    {Rule::ignored_time_limits, warn_of_ignored_fields, RuleInput::runtime},
+    {Rule::resources_without_policy, warn_of_resources_without_policy, RuleInput::runtime},
 };
-constexpr Warner of_subdomains[] = {{Rule::shared_subdomain, warn_of_shared_subdomain, Wants::runtime}};
+constexpr Warner of_subdomains[] = {{Rule::shared_subdomain, warn_of_shared_subdomain, RuleInput::runtime}};
 
 }  // namespace
 
