@@ -140,7 +140,9 @@ void Process::start_loops() {
     manager_.start("finalizers of runtimes",
                    controller::release_runtimes(*throttled_, *cache_, manager_.clock(), manager_.log(),
                                                 [this] { return leading(); }));
-    const auto work = [this] { return heap_work(controller_->passes(), manager_.objects_received()); };
+    const auto work = [this] {
+        return heap_work(controller_->reconciles_started(), manager_.objects_received());
+    };
     const auto trim = [this] {
         controller_->forget_old();
         give_memory_back();

@@ -81,7 +81,7 @@ TEST_CASE("a standby has no queue, and forgets what is gone before it leads") {
     CHECK(shop.metrics.expose().find("signalbox_queue_depth 1\n") != std::string::npos);
     shop.controller->notify();
     shop.settle();
-    CHECK(shop.controller->passes() == 1);
+    CHECK(shop.controller->reconciles_started() == 1);
 }
 
 TEST_CASE("a pass is held back until the caches show what the last one wrote") {
@@ -152,7 +152,7 @@ TEST_CASE("what a pass has written brings no other pass, and what others do brin
             row.act(shop);
             shop.server.show(shop.cache);
             shop.settle();
-            CHECK(shop.controller->passes() == 1 + row.passes);
+            CHECK(shop.controller->reconciles_started() == 1 + row.passes);
         }
         DYNAMIC_SECTION("after it was shown: " << row.name) {
             Shop shop;
@@ -161,11 +161,11 @@ TEST_CASE("what a pass has written brings no other pass, and what others do brin
             shop.settle();
             shop.server.show(shop.cache);
             shop.settle();
-            CHECK(shop.controller->passes() == 1);
+            CHECK(shop.controller->reconciles_started() == 1);
             row.act(shop);
             shop.server.show(shop.cache);
             shop.settle();
-            CHECK(shop.controller->passes() == 1 + row.passes);
+            CHECK(shop.controller->reconciles_started() == 1 + row.passes);
         }
         DYNAMIC_SECTION("before its end: " << row.name) {
             Shop shop;
@@ -180,7 +180,7 @@ TEST_CASE("what a pass has written brings no other pass, and what others do brin
             shop.time.run_for(5s);
             shop.server.show(shop.cache);
             shop.time.run_for(1s);  // a pass that is held back looks again before
-            CHECK((shop.controller->passes() > 1) == (row.passes > 0));
+            CHECK((shop.controller->reconciles_started() > 1) == (row.passes > 0));
         }
     }
 }
@@ -198,7 +198,7 @@ TEST_CASE("an end that the JobSet tells of takes one pass") {
     shop.settle();
     shop.server.show(shop.cache);
     shop.time.run_for(1min);
-    CHECK(shop.controller->passes() == 2);
+    CHECK(shop.controller->reconciles_started() == 2);
 }
 
 TEST_CASE("the deadline is kept although nothing but a job's own writes has been seen") {
@@ -209,7 +209,7 @@ TEST_CASE("the deadline is kept although nothing but a job's own writes has been
     shop.settle();
     shop.server.show(shop.cache);
     shop.settle();
-    CHECK(shop.controller->passes() == 1);
+    CHECK(shop.controller->reconciles_started() == 1);
     shop.server.now += 61s;
     shop.time.run_for(61s);
     const Json& status = std::as_const(*shop.server.find(train_jobs, {"ns", "job"}))["status"];
@@ -226,10 +226,10 @@ TEST_CASE("a pass whose status was refused is followed by another one") {
     shop.server.show(shop.cache);
     shop.settle();
     shop.server.refuse = {};
-    CHECK(shop.controller->passes() == 1);
+    CHECK(shop.controller->reconciles_started() == 1);
     shop.server.show(shop.cache);
     shop.settle();
-    CHECK(shop.controller->passes() == 2);
+    CHECK(shop.controller->reconciles_started() == 2);
 }
 
 TEST_CASE("a TrainJob of which the server says that it is gone is looked at again while the cache has it") {
@@ -242,10 +242,10 @@ TEST_CASE("a TrainJob of which the server says that it is gone is looked at agai
     };
     shop.server.show(shop.cache);
     shop.settle();
-    CHECK(shop.controller->passes() == 1);
+    CHECK(shop.controller->reconciles_started() == 1);
     CHECK_FALSE(shop.has_job_set("job"));
     shop.time.run_for(9s);
-    CHECK(shop.controller->passes() == 2);
+    CHECK(shop.controller->reconciles_started() == 2);
     CHECK_FALSE(shop.has_job_set("job"));
 
     SECTION("and comes to its JobSet although no watch tells of it") {
@@ -257,7 +257,7 @@ TEST_CASE("a TrainJob of which the server says that it is gone is looked at agai
         shop.server.erase(train_jobs, {"ns", "job"});
         shop.server.show(shop.cache);
         shop.time.run_for(1min);
-        CHECK(shop.controller->passes() == 2);
+        CHECK(shop.controller->reconciles_started() == 2);
         CHECK(shop.metrics.expose().find("signalbox_queue_timers 0\n") != std::string::npos);
     }
 }

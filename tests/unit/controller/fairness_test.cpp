@@ -55,8 +55,8 @@ TEST_CASE("a TrainJob that is patched in a loop gets a pass a second, and what i
         shop.time.run_for(10ms);
         shop.server.show(shop.cache);
     }
-    CHECK(shop.controller->passes() <= 45);
-    CHECK(shop.controller->passes() >= 30);
+    CHECK(shop.controller->reconciles_started() <= 45);
+    CHECK(shop.controller->reconciles_started() >= 30);
     shop.server.edit(train_jobs, {"ns", "job"}, [](Json& job) { job["spec"]["suspend"] = true; });
     shop.server.show(shop.cache);
     for (int second = 0; second < 4; ++second) {
@@ -78,7 +78,7 @@ TEST_CASE("a runtime that is changed in a loop causes a thousand passes a second
     }
     shop.server.show(shop.cache);
     shop.settle();
-    REQUIRE(shop.controller->passes() == users);
+    REQUIRE(shop.controller->reconciles_started() == users);
     shop.time.run_for(1min);
     Json runtime = *shop.server.find(cluster_training_runtimes, {"", "plain"});
     for (int change = 0; change < 100; ++change) {
@@ -87,8 +87,8 @@ TEST_CASE("a runtime that is changed in a loop causes a thousand passes a second
             {"", "plain"}, std::to_string(1'000'000 + change), runtime, 500);
         shop.time.run_for(50ms);
     }
-    CHECK(shop.controller->passes() > users + 5'000);
-    CHECK(shop.controller->passes() < users + 6'500);
+    CHECK(shop.controller->reconciles_started() > users + 5'000);
+    CHECK(shop.controller->reconciles_started() < users + 6'500);
     shop.submit("job", "quiet");
     shop.server.show(shop.cache);
     shop.settle();

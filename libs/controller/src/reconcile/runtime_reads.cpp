@@ -88,7 +88,7 @@ kube::Async<RuntimeReads::Tree> RuntimeReads::read_in_turn(std::shared_ptr<State
         const Turn turn(line, *reading);
         if (line.next == reading) line.next = std::make_shared<Reading>();
         auto object = co_await controller::read(server, resource, key, managed_fields);
-        // What one pass has no room for another one may have: those that wait ask for themselves.
+        // What one reconcile has no room for another one may have: those that wait ask for themselves.
         if (!object && object.error().code == api::Errc::too_large) co_return object.error();
         if (!object)
             reading->answer = object.error();

@@ -9,7 +9,7 @@ namespace lifecycle {
 /// How a TrainJob ended.
 enum class End { complete, failed, deadline, unsupported_runtime };
 
-/// Why a pass asks for another one at a certain time.
+/// Why a reconcile asks for another one at a certain time.
 enum class RequeueReason { failure, deadline, ttl, clean_up, stall };
 
 /// What the TTL of a TrainJob is from.

@@ -19,9 +19,9 @@ struct Stall {
     bool operator==(const Stall&) const = default;
 };
 
-/// Consecutive failed passes of one job, each after the backoff of the one before: what an event brings
-/// earlier tells nothing new of how long trouble lasts. The worker keeps it with the job's key and hands it
-/// in again; losing it costs a quicker retry, a repeated event and a later condition.
+/// Consecutive failed reconciles of one TrainJob, each after the backoff of the one before; one that an event
+/// causes earlier does not count. The controller keeps it with the key of the job and passes it to the next
+/// reconcile. Losing it costs a quicker retry, a repeated event and a later condition.
 struct RetryState {
     int failures = 0;
     std::optional<api::Time> trouble_since = {};  ///< of errors that are no verdict on an object
@@ -32,7 +32,7 @@ struct RetryState {
     std::optional<api::Time> waits_until = {};  ///< of the backoff after the last failure
     /// When a Warning event has last said that the deletion of the TrainJob is blocked.
     std::optional<api::Time> deletion_told = {};
-    /// When the pass began that is under way, if that is known: a slow failure is trouble for all that time.
+    /// When the current reconcile began, if that is known: a slow failure has lasted since then.
     std::optional<api::Time> began = {};
     std::optional<Stall> stall = {};
 
@@ -69,8 +69,8 @@ const api::JobSet* own_job_set(const Observed& observed);
 /// Something of that name belongs to another owner.
 bool has_foreign_job_set(const Observed& observed);
 
-/// A JobSet was there in an earlier pass, as the TrainJob's status tells: `Created` is True or `jobsStatus`
-/// is not empty.
+/// Returns whether the status shows a JobSet of an earlier reconcile: `Created` is True or `jobsStatus` is
+/// not empty.
 bool had_job_set(const api::TrainJob& job);
 
 /// The JobSet runs, and by the job's status it does not exist yet, but was attempted: a request that was long

@@ -9,13 +9,13 @@ namespace controller {
 
 struct ReconcileResult;
 
-/// Counts passes, what they brought about, and why there will be another one. All series exist from the
+/// Counts reconciles, what they brought about, and why there will be another one. All series exist from the
 /// start. Thread rule: any thread.
 class ReconcileMetrics {
 public:
     explicit ReconcileMetrics(net::Metrics& metrics);
 
-    /// A pass that ended without an exception.
+    /// A reconcile that ended without an exception.
     void count(const ReconcileResult& report, std::chrono::duration<double> took);
     void count_exception();
     /// One that is put off, as the caches do not show yet what the last one wrote.

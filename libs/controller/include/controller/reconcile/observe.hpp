@@ -10,13 +10,13 @@
 
 namespace controller {
 
-/// What a pass knows of one TrainJob.
+/// What a reconcile knows of one TrainJob.
 struct View {
     lifecycle::Observed observed = {};
     std::shared_ptr<const api::Json> runtime = {};  ///< the live one; nullptr if there is none
     /// Why that is not known. It stops what needs the runtime, and nothing else.
     std::optional<lifecycle::ReadFailed> runtime_unread = {};
-    lifecycle::Live live = lifecycle::Live::nothing;  ///< read from the API server in this pass
+    lifecycle::Live live = lifecycle::Live::nothing;  ///< read from the API server in this reconcile
 };
 
 /// Reads an object; nullopt if it does not exist. `omit` as in kube::fetch().

@@ -18,17 +18,17 @@ namespace controller {
 struct ReconcileResult {
     bool gone = false;  ///< there is no such TrainJob: forget it
     std::optional<std::chrono::seconds> requeue_after = {};
-    lifecycle::RetryState retry_state = {};  ///< to be handed in with the next pass of this job
-    WrittenVersions written = {};            ///< hold the next pass back until the caches have seen these
-    bool settled = false;                    ///< that they have is no reason for one
+    lifecycle::RetryState retry_state = {};  ///< to be handed in with the next reconcile of this job
+    WrittenVersions written = {};            ///< the next reconcile waits until the caches have these
+    bool settled = false;                    ///< no reconcile is needed when the caches have them
     std::optional<api::Error> trouble = {};
     lifecycle::Measurements measurements = {};
     std::size_t weight = 0;   ///< of what it has read, as MeteredReads counts
     bool wants_more = false;  ///< it has ended where its next answer would have weighed more than it may
 };
 
-/// One level-triggered pass over one TrainJob: observe, decide, act, conclude; the status last. Keeps nothing
-/// between passes. Thread rule: as its ApiServer.
+/// Reconciles one TrainJob, level-triggered: observes, decides, acts, concludes, and writes the status last.
+/// Keeps nothing between reconciles. Thread rule: as its ApiServer.
 class Reconciler {
 public:
     using Now = std::function<api::Time()>;

@@ -3,7 +3,7 @@
 
 namespace controller {
 
-/// Why a step of a pass ended it; Done if it did not.
+/// Why a step ended the reconcile; Done if it did not.
 using StepFailure = decltype(lifecycle::Outcome::result);
 
 }  // namespace controller
