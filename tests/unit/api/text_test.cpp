@@ -90,6 +90,11 @@ TEST_CASE("classes of characters are those of ASCII", "[text]") {
     CHECK_FALSE((api::is_control(' ') || api::is_control(0xA0)));
 }
 
+TEST_CASE("control characters are shown as question marks", "[text]") {
+    CHECK(api::printable("a\n\x1B[1m\x7F\xC2\x85\xC2\xA0\xC3\xA4\xFF") == "a??[1m??\xC2\xA0\xC3\xA4\xFF");
+    CHECK(api::printable("").empty());
+}
+
 TEST_CASE("a quoted text is a JSON string", "[text]") {
     CHECK(api::quoted("a\"b\\\n") == R"("a\"b\\\n")");
     CHECK(api::quoted("") == R"("")");

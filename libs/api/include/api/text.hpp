@@ -51,6 +51,9 @@ std::string cut_bytes(std::string_view text, std::size_t limit);
 /// Returns whether it is one of C0, DEL and C1, which terminals interpret.
 constexpr bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7F && c < 0xA0); }
 
+/// Replaces control characters by '?'.
+std::string printable(std::string_view text);
+
 /// Returns the text as a JSON string: how messages quote what a user wrote.
 std::string quoted(std::string_view text);
 

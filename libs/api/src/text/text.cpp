@@ -102,6 +102,18 @@ std::string cut_bytes(std::string_view text, std::size_t limit) {
     return cut(text, std::string::npos, limit);
 }
 
+std::string printable(std::string_view text) {
+    std::string shown;
+    shown.reserve(text.size());
+    while (!text.empty()) {
+        std::string_view rest = text;
+        const bool is_shown = !is_control(take_character(rest));
+        shown += is_shown ? text.substr(0, text.size() - rest.size()) : "?";
+        text = rest;
+    }
+    return shown;
+}
+
 std::string quoted(std::string_view text) { return to_json(Json(text)); }
 
 }  // namespace api
