@@ -2,7 +2,7 @@
 #include "scenarios.hpp"
 
 /// The scenarios by topic; scenarios() has all of them.
-namespace faults {
+namespace model {
 
 std::vector<Scenario> beginnings_and_ends();
 std::vector<Scenario> runtimes();
@@ -40,4 +40,4 @@ inline const char* const no_runtime = "-JobsBuildFailed; no JobSet; no snapshot;
 
 }  // namespace ends
 
-}  // namespace faults
+}  // namespace model

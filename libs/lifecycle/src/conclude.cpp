@@ -39,7 +39,8 @@ const api::Condition* end_of(const std::vector<api::Condition>& conditions) {
     return nullptr;
 }
 
-// Builds the conclusion of one pass. A member function per decision; the smaller ones are what those share.
+// Builds the conclusion of one reconcile. A member function per decision; the smaller ones are what those
+// share.
 class Concluder {
 public:
     Concluder(const Observed& observed, const Outcome& outcome, api::Time now, const Options& options)
@@ -176,7 +177,7 @@ public:
                        [&](const JobsReplaced& replaced) { jobs_replaced(replaced); },
                        [&](const ReadyToCreate&) { creating(); },
                        [&](const WaitingForClaim& waiting) {
-                           look_again();
+                           requeue_soon();
                            forget_trouble();
                            conclusion_.events.push_back(normal_event(
                                event_reason::waiting_for_deletion,
@@ -186,7 +187,7 @@ public:
                            conclusion_.events.push_back(normal_event(
                                event_reason::job_set_deleted, "The JobSet is built anew: " + removed.why));
                            // The caches may never have had it, and then do not tell that it is gone.
-                           if (!had_job_set(job_)) look_again();
+                           if (!had_job_set(job_)) requeue_soon();
                        }},
             outcome_.result);
         if (knows_job_set_ && own_job_set(observed_)) forget_trouble();
@@ -255,7 +256,7 @@ private:
         if (learned_about_creation(run)) created();
         if (!outcome_.job_set_written) return;
         conclusion_.settled = run.job_set == JobSetAction::create && !outcome_.plugins_follow;
-        // Built from its snapshot without a runtime, it may have a deadline that this pass did not know.
+        // Built from its snapshot without a runtime, it may have a deadline that this reconcile did not know.
         const api::RunPolicy* known = policy_of(observed_);
         if (outcome_.run_policy && *outcome_.run_policy != (known ? *known : api::RunPolicy()))
             conclusion_.requeue_after = min_requeue;
@@ -268,7 +269,7 @@ private:
     // JobSet's status tells when they have been made anew, but not for sure.
     void jobs_replaced(const JobsReplaced& replaced) {
         if (!replaced.any_removed) {
-            look_again();
+            requeue_soon();
             // Mostly it takes seconds.
             if (conclusion_.retry_state.failures > usual_looks)
                 conclusion_.events.push_back(normal_event(
@@ -283,7 +284,7 @@ private:
     }
 
     // No watch tells of what it waits for.
-    void look_again() {
+    void requeue_soon() {
         conclusion_.retry_state = one_more_failure(observed_.retry_state, now_);
         conclusion_.requeue_after =
             sooner(conclusion_.requeue_after, backoff(conclusion_.retry_state.failures));
@@ -377,7 +378,7 @@ private:
         // Refused only when it was no trial any more: its own status must not bring the next attempt at once.
         conclusion_.settled = before && before->reason == api::reason::jobs_creating;
         set(api::condition::created, "False", reason, std::move(message));
-        look_again();
+        requeue_soon();
     }
 
     void follow_suspend() {
@@ -485,17 +486,17 @@ Conclusion after_failed_status_write(Conclusion conclusion, const Observed& obse
     conclusion.settled = false;
     RetryState before = observed.retry_state;
     if (conclusion.retry_state.warned) before.warned = conclusion.retry_state.warned;
-    const std::optional<api::Time> deletion_told = conclusion.retry_state.deletion_told;
-    // It says nothing of what the pass itself has met.
+    const std::optional<api::Time> deletion_reported = conclusion.retry_state.deletion_reported;
+    // It says nothing of what the reconcile itself has met.
     const std::optional<api::Time> obstructed_since = conclusion.retry_state.obstructed_since;
     const std::string object = observed.job ? name_of("TrainJob", *observed.job) : "TrainJob";
-    // When to look again after the write is of no interest now; a limit still is.
+    // When to requeue after the write is of no interest now; a limit still is.
     conclusion.requeue_after.reset();
     if (observed.job)
         conclusion.requeue_after =
             sooner(ahead(time_left(observed, now)), ahead(time_to_live(*observed.job, observed.ttl, now)));
     report_error(conclusion, before, object + " status", error, now);
-    conclusion.retry_state.deletion_told = deletion_told;
+    conclusion.retry_state.deletion_reported = deletion_reported;
     conclusion.retry_state.obstructed_since = obstructed_since;
     conclusion.retry_state.stall = observed.retry_state.stall;
     return conclusion;

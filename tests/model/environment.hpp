@@ -3,10 +3,10 @@
 #include <map>
 #include <set>
 
-#include "agenda.hpp"
 #include "api_model.hpp"
+#include "virtual_time.hpp"
 
-namespace faults {
+namespace model {
 
 /// Returns a delay.
 using Lag = std::function<std::chrono::milliseconds()>;
@@ -16,8 +16,8 @@ using Lag = std::function<std::chrono::milliseconds()>;
 /// `orphan` ones.
 class GarbageCollector {
 public:
-    GarbageCollector(ApiModel& api, VirtualTime& agenda, Lag lag)
-        : api_(api), agenda_(agenda), lag_(std::move(lag)) {}
+    GarbageCollector(ApiModel& api, VirtualTime& time, Lag lag)
+        : api_(api), time_(time), lag_(std::move(lag)) {}
 
     /// Call it after every change.
     void changed(const api::Json& before, const api::Json& after);
@@ -26,7 +26,7 @@ public:
 
 private:
     ApiModel& api_;
-    VirtualTime& agenda_;
+    VirtualTime& time_;
     Lag lag_;
     bool planned_ = false;
 };
@@ -38,8 +38,8 @@ private:
 /// of Jobs have different delays.
 class JobSetController {
 public:
-    JobSetController(ApiModel& api, VirtualTime& agenda, Lag lag)
-        : api_(api), agenda_(agenda), lag_(std::move(lag)) {}
+    JobSetController(ApiModel& api, VirtualTime& time, Lag lag)
+        : api_(api), time_(time), lag_(std::move(lag)) {}
 
     void changed(const Kind& kind, const api::ObjectKey& key, const api::Json& before,
                  const api::Json& after);
@@ -62,10 +62,10 @@ private:
     void set_job_status(const api::ObjectKey& key, const std::string& uid, api::Json status);
 
     ApiModel& api_;
-    VirtualTime& agenda_;
+    VirtualTime& time_;
     Lag lag_;
     std::set<api::ObjectKey> planned_;
     std::map<api::ObjectKey, api::Json> seen_;  // JobSets, as its watch shows them
 };
 
-}  // namespace faults
+}  // namespace model

@@ -2,10 +2,10 @@
 // one must never lose.
 #include "api/job_set.hpp"
 #include "api/notes.hpp"
-#include "judge.hpp"
+#include "invariants.hpp"
 #include "lifecycle/observed.hpp"
 
-namespace faults {
+namespace model {
 
 using api::Json;
 
@@ -21,13 +21,13 @@ Json program_of(const Json& spec) {
 }  // namespace
 
 // The program is corrected only while there is no JobSet.
-void Invariants::judge_correction(const api::ObjectKey& key, const Json& before, const Json& after) {
+void Invariants::check_correction(const api::ObjectKey& key, const Json& before, const Json& after) {
     if (before["initializer"] == after["initializer"] && program_of(before) == program_of(after)) return;
     if (own_job_set(key)) complain(api::to_string(key) + " was corrected beside its JobSet");
 }
 
 // The number of nodes changes while nothing runs.
-void Invariants::judge_resize(const api::ObjectKey& key, const Json& before, const Json& after) {
+void Invariants::check_resize(const api::ObjectKey& key, const Json& before, const Json& after) {
     if (before["trainer"]["numNodes"] == after["trainer"]["numNodes"]) return;
     const Stored* job_set = own_job_set(key);
     if (!job_set) return;
@@ -56,7 +56,7 @@ void Invariants::note_start(const Json& before, const Json& after) {
         if (!is)
             since.erase(api::parse_meta(after).uid);
         else if (!was)
-            since[api::parse_meta(after).uid] = agenda_.wall_seconds();
+            since[api::parse_meta(after).uid] = time_.wall_seconds();
     };
     const api::JobSet is = api::parse_job_set(after);
     const api::JobSet was = before.is_null() ? api::JobSet() : api::parse_job_set(before);
@@ -68,7 +68,7 @@ void Invariants::note_start(const Json& before, const Json& after) {
 }
 
 // A job is reported as stalled by what a live read shows, since caches may be old.
-void Invariants::judge_stall(const api::TrainJob& before, const api::TrainJob& after) {
+void Invariants::check_stall(const api::TrainJob& before, const api::TrainJob& after) {
     const api::Condition* stalled = api::find_condition(after.conditions, api::condition::stalled);
     const api::Condition* known = api::find_condition(before.conditions, api::condition::stalled);
     if (!stalled || (known && known->reason == stalled->reason)) return;
@@ -83,7 +83,7 @@ void Invariants::judge_stall(const api::TrainJob& before, const api::TrainJob& a
         complain(name + " was reported as stalled although its JobSet had started");
 }
 
-void Invariants::judge_recreation(const Json& before, const api::TrainJob& job) {
+void Invariants::check_recreation(const Json& before, const api::TrainJob& job) {
     const std::string name = "JobSet " + api::to_string(job.meta.key());
     for (const api::JobStatus& each : api::parse_job_set(before).replicated_jobs)
         if (each.succeeded > 0) complain(name + " was deleted with what had finished");
@@ -92,7 +92,7 @@ void Invariants::judge_recreation(const Json& before, const api::TrainJob& job) 
 }
 
 // JobSet creates Jobs again that are deleted from a suspended JobSet.
-void Invariants::judge_job(const api::ObjectKey& key, const Json& before, const Json& after) {
+void Invariants::check_job(const api::ObjectKey& key, const Json& before, const Json& after) {
     const std::string name = "Job " + api::to_string(key);
     if (before.is_null() || !(after.is_null() || api::parse_meta(after).deletion))
         return complain(name + " was written");
@@ -109,4 +109,4 @@ void Invariants::judge_job(const api::ObjectKey& key, const Json& before, const 
     if (!has_looked()) complain(name + " was deleted without a look at its TrainJob");
 }
 
-}  // namespace faults
+}  // namespace model

@@ -1,12 +1,12 @@
-// Violations that a correct reconciler never shows to the judge.
-#include "judge.hpp"
+// Violations that a correct reconciler never breaks.
+#include "invariants.hpp"
 
 #include <catch2/catch.hpp>
 
 #include "leadership.hpp"
 #include "world.hpp"
 
-namespace faults {
+namespace model {
 namespace {
 
 using api::Json;
@@ -24,26 +24,26 @@ Json job_set(const char* name) {
     return object;
 }
 
-/// A reconciler's requests in a cluster, and the judge's complaints about them.
+/// A reconciler's requests in a cluster, and the complaints of the invariants about them.
 struct Trial {
     World world = World();
-    Invariants judge = Invariants(world.api, world.agenda);
+    Invariants invariants = Invariants(world.api, world.time);
 
     Trial() {
         world.api.changed = [this](const Kind& kind, const api::ObjectKey& key, const Json& before,
-                                   const Json& after) { judge.changed(kind, key, before, after, true); };
+                                   const Json& after) { invariants.changed(kind, key, before, after, true); };
     }
     void ask(const kube::Request& request, int reconciler = 0) {
         Invariants::Meant meant;
         if (const Stored* there = world.api.find_target(request.target)) {
             const api::ObjectMeta meta = api::parse_meta(there->object);
-            meant = {meta.uid, meta.resource_version, world.agenda.wall_seconds()};
+            meant = {meta.uid, meta.resource_version, world.time.wall_seconds()};
         }
-        judge.asked(reconciler, request, true, meant);
-        judge.answered(reconciler, request, world.api.handle(request));
+        invariants.asked(reconciler, request, true, meant);
+        invariants.answered(reconciler, request, world.api.handle(request));
     }
     bool objects(std::string_view to) const {
-        for (const std::string& complaint : judge.complaints())
+        for (const std::string& complaint : invariants.complaints())
             if (!to.empty() && complaint.find(to) != std::string::npos) return true;
         return false;
     }
@@ -63,7 +63,7 @@ struct Trial {
 
 }  // namespace
 
-TEST_CASE("the judge objects to two JobSets of one TrainJob, whatever they are called") {
+TEST_CASE("the invariants forbid two JobSets of one TrainJob, whatever they are called") {
     Trial trial;
     trial.ask(kube::apply_new(kube::resources::job_sets, job_set("job")));
     CHECK_FALSE(trial.objects("two JobSets of one TrainJob"));
@@ -71,7 +71,7 @@ TEST_CASE("the judge objects to two JobSets of one TrainJob, whatever they are c
     CHECK(trial.objects("two JobSets of one TrainJob: ns/job and ns/job-2"));
 }
 
-TEST_CASE("the judge objects to a JobSet whose predecessor has left Jobs behind") {
+TEST_CASE("the invariants forbid a JobSet whose predecessor has left Jobs behind") {
     for (const bool has_jobs : {false, true}) {
         CAPTURE(has_jobs);
         Trial trial;
@@ -85,12 +85,12 @@ TEST_CASE("the judge objects to a JobSet whose predecessor has left Jobs behind"
 
 TEST_CASE("a reconciler may create a JobSet in spite of another one that has found the job to be over") {
     struct Row {
-        int who_deletes;
+        int deleted_by;
         bool over;
         bool objection;
     };
     for (const Row& row : {Row{0, true, true}, Row{1, false, true}, Row{1, true, false}}) {
-        CAPTURE(row.who_deletes, row.over);
+        CAPTURE(row.deleted_by, row.over);
         Trial trial;
         Json train_job = parsed(R"({"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob",
             "metadata":{"name":"job","namespace":"ns"},"spec":{}})");
@@ -100,7 +100,7 @@ TEST_CASE("a reconciler may create a JobSet in spite of another one that has fou
             trial.world.api.find("trainjobs.trainer.kubeflow.org", {"ns", "job"})->uid();
         trial.ask(kube::apply_new(kube::resources::job_sets, of_it));
         trial.run_a_job_of("job");
-        trial.delete_job_set("job", row.who_deletes);
+        trial.delete_job_set("job", row.deleted_by);
         if (row.over)
             trial.world.api.handle(kube::merge_patch_status(
                 kube::resources::train_jobs, {"ns", "job"},
@@ -112,7 +112,7 @@ TEST_CASE("a reconciler may create a JobSet in spite of another one that has fou
     }
 }
 
-TEST_CASE("the judge objects to the loss of the snapshot of a JobSet that its writer could have seen") {
+TEST_CASE("the invariants forbid the loss of the snapshot of a JobSet that its writer could have seen") {
     struct Row {
         const char* title;
         int looks, creates;  // the number of the reconciler
@@ -136,7 +136,7 @@ TEST_CASE("the judge objects to the loss of the snapshot of a JobSet that its wr
     }
 }
 
-TEST_CASE("the judge objects to a write that is meant for what was there before") {
+TEST_CASE("the invariants forbid a write that is meant for what was there before") {
     struct Row {
         const char* uid;  // the UID that its writer knew
         const char* version;
@@ -154,14 +154,14 @@ TEST_CASE("the judge objects to a write that is meant for what was there before"
             .version = row.version == "known"sv ? there->version() : row.version};
         const kube::Request request = kube::merge_patch(kube::resources::job_sets, {"ns", "job"},
                                                         parsed(R"({"metadata":{"labels":{"a":"b"}}})"));
-        trial.judge.asked(0, request, true, meant);
+        trial.invariants.asked(0, request, true, meant);
         trial.world.api.handle(request);
         CHECK(trial.objects("a write hit") == !row.objection.empty());
         CHECK(trial.objects(row.objection) == !row.objection.empty());
     }
 }
 
-TEST_CASE("the judge objects to the loss of what pods have written") {
+TEST_CASE("the invariants forbid the loss of what pods have written") {
     for (const char* retention : {"Delete", "Retain"}) {
         CAPTURE(retention);
         Trial trial;
@@ -182,7 +182,7 @@ TEST_CASE("the judge objects to the loss of what pods have written") {
     }
 }
 
-TEST_CASE("the judge objects to a stall that is over before the reconciler reads it") {
+TEST_CASE("the invariants forbid a stall that is over before the reconciler reads it") {
     struct Row {
         const char* title;
         const char* reason;
@@ -207,7 +207,7 @@ TEST_CASE("the judge objects to a stall that is over before the reconciler reads
             trial.world.api.handle(kube::merge_patch_status(
                 kube::resources::job_sets, {"ns", "job"},
                 parsed(R"({"status":{"replicatedJobsStatus":[{"name":"node","active":1}]}})")));
-        trial.world.agenda.run_for(std::chrono::seconds(40));
+        trial.world.time.run_for(std::chrono::seconds(40));
         Json status = parsed(R"({"status":{"conditions":[{"type":"Stalled","status":"True","message":"",
             "lastTransitionTime":"2026-01-15T00:00:00Z"}]}})");
         status["status"]["conditions"].items().front()["reason"] = row.reason;
@@ -232,4 +232,4 @@ TEST_CASE("an observer knows which reconciler may write by which was granted the
     CHECK(leadership.fault_of(0, true, start + 2s).empty());
 }
 
-}  // namespace faults
+}  // namespace model

@@ -3,9 +3,9 @@
 
 #include "api/job_set.hpp"
 #include "api/names.hpp"
-#include "judge.hpp"
+#include "invariants.hpp"
 
-namespace faults {
+namespace model {
 
 using api::Json;
 using namespace std::chrono_literals;
@@ -57,12 +57,12 @@ std::vector<std::optional<api::RunPolicy>> Invariants::lately_said(const api::Tr
     const auto known = policies_.find({runtime_resource_of(job), runtime_of(job)});
     if (known == policies_.end()) return {std::nullopt};
     for (const Policy& policy : known->second)
-        if (policy.until >= agenda_.wall_seconds() - 30s) said.push_back(policy.said);
+        if (policy.until >= time_.wall_seconds() - 30s) said.push_back(policy.said);
     return said;
 }
 
 // A new JobSet has the restarts of those before it, and what is left of the budget.
-void Invariants::judge_budget(const Json& job_set) {
+void Invariants::check_budget(const Json& job_set) {
     const api::JobSet made = api::parse_job_set(job_set);
     const auto job = train_job_of(made.meta.controller_uid);
     if (!job) return;
@@ -80,7 +80,7 @@ void Invariants::judge_budget(const Json& job_set) {
 }
 
 // A status tells what the job began with, and times that follow from its conditions.
-void Invariants::judge_policy_and_times(const api::TrainJob& before, const api::TrainJob& after) {
+void Invariants::check_policy_and_times(const api::TrainJob& before, const api::TrainJob& after) {
     const std::string name = text(after.meta.key());
     const Life& life = lives_[after.meta.uid];
     const bool had_ended = api::terminal_condition(before) != nullptr;
@@ -110,14 +110,14 @@ bool Invariants::were_limits_edited(const api::TrainJob& job) const {
     for (const auto& [resource, key] : {std::pair(std::string(train_jobs_name), job.meta.key()),
                                         std::pair(runtime_resource_of(job), runtime)})
         if (const auto at = edited_.find({resource, key});
-            at != edited_.end() && agenda_.now() - at->second <= promptly)
+            at != edited_.end() && time_.now() - at->second <= promptly)
             return true;
     return false;
 }
 
 // A reconciler deletes a job after its own TTL; else after the longer one of what it began with and of what
 // its runtime said within the last half minute.
-void Invariants::judge_expiry(const api::TrainJob& job) {
+void Invariants::check_expiry(const api::TrainJob& job) {
     const std::string name = text(job.meta.key());
     const api::Condition* ended = api::terminal_condition(job);
     if (!ended) return complain("the unfinished TrainJob " + name + " was deleted");
@@ -134,10 +134,10 @@ void Invariants::judge_expiry(const api::TrainJob& job) {
             shortest = std::min(shortest.value_or(longer), longer);
         }
     if (!shortest) return complain(name + " was deleted without a TTL");
-    const auto over = agenda_.wall_seconds() - ended->last_transition;
+    const auto over = time_.wall_seconds() - ended->last_transition;
     if (over + clock_skew < std::chrono::seconds(*shortest)) complain(name + " was deleted before its TTL");
     if (unharmed && !were_limits_edited(job) && over > std::chrono::seconds(*shortest) + promptly)
         complain(name + " was deleted long after its TTL");
 }
 
-}  // namespace faults
+}  // namespace model

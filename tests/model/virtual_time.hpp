@@ -8,7 +8,7 @@
 #include "api/time.hpp"
 #include "kube/client/clock.hpp"
 
-namespace faults {
+namespace model {
 
 using namespace std::chrono_literals;
 
@@ -56,4 +56,4 @@ private:
     std::uint64_t made_ = 0;
 };
 
-}  // namespace faults
+}  // namespace model

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "agenda.hpp"
 #include "api/train_job.hpp"
 #include "api_model.hpp"
+#include "virtual_time.hpp"
 
-namespace faults {
+namespace model {
 
 /// The longest time from the read of a reconcile to its write.
 inline constexpr std::chrono::seconds longest_reconcile{25};
@@ -26,7 +26,7 @@ public:
         std::chrono::seconds stood_still{0};  ///< how long its process was stopped between the two
     };
 
-    Invariants(const ApiModel& api, const VirtualTime& agenda) : api_(api), agenda_(agenda) {}
+    Invariants(const ApiModel& api, const VirtualTime& time) : api_(api), time_(time) {}
 
     /// Call it before and after a request of a reconciler.
     void asked(int reconciler, const kube::Request& request, bool alive, const Meant& meant);
@@ -64,42 +64,42 @@ private:
         std::optional<api::RunPolicy> said = {};  // empty: it was gone
     };
 
-    void judge_train_job(const api::ObjectKey& key, const api::Json& before, const api::Json& after,
+    void check_train_job(const api::ObjectKey& key, const api::Json& before, const api::Json& after,
                          bool by_reconciler);
-    void judge_correction(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
-    void judge_resize(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
+    void check_correction(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
+    void check_resize(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
     const Stored* own_job_set(const api::ObjectKey& train_job) const;
     static bool was_corrected_since(const api::Json& job_set, const api::TrainJob& job);
-    void judge_status(const api::TrainJob& before, const api::TrainJob& after);
-    void judge_deadline(const api::TrainJob& before);
-    void judge_stall(const api::TrainJob& before, const api::TrainJob& after);
+    void check_status(const api::TrainJob& before, const api::TrainJob& after);
+    void check_deadline(const api::TrainJob& before);
+    void check_stall(const api::TrainJob& before, const api::TrainJob& after);
     void note_start(const api::Json& before, const api::Json& after);
-    void judge_times(const api::TrainJob& before, const api::TrainJob& after);
+    void check_times(const api::TrainJob& before, const api::TrainJob& after);
     bool has_just_been_edited(const ApiModel::Name& name) const;
     bool has_looked() const;  // whether this reconcile has read the TrainJob live
-    void judge_counts(const api::TrainJob& after);
-    void judge_expiry(const api::TrainJob& job);
+    void check_counts(const api::TrainJob& after);
+    void check_expiry(const api::TrainJob& job);
     bool were_limits_edited(const api::TrainJob& job) const;
     void note_beginning(const Kind& kind, const api::ObjectKey& key, const api::Json& after);
     std::vector<std::optional<api::RunPolicy>> lately_said(const api::TrainJob& job);
-    void judge_policy_and_times(const api::TrainJob& before, const api::TrainJob& after);
-    void judge_budget(const api::Json& job_set);
-    void judge_job_set(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
-    void judge_owned(const Kind& kind, const api::ObjectKey& key, const api::Json& before,
+    void check_policy_and_times(const api::TrainJob& before, const api::TrainJob& after);
+    void check_budget(const api::Json& job_set);
+    void check_job_set(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
+    void check_owned(const Kind& kind, const api::ObjectKey& key, const api::Json& before,
                      const api::Json& after);
-    void judge_snapshot(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
-    void judge_aim(const Kind& kind, const api::ObjectKey& key, const api::Json& before,
+    void check_snapshot(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
+    void check_aim(const Kind& kind, const api::ObjectKey& key, const api::Json& before,
                    const api::Json& after);
-    void judge_single(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
-    void judge_recreation(const api::Json& before, const api::TrainJob& job);
-    void judge_job(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
-    void judge_suspension(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
-    void judge_runtime(const api::Json& before, const api::Json& after);
-    void judge_event(const api::Json& event);
+    void check_single(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
+    void check_recreation(const api::Json& before, const api::TrainJob& job);
+    void check_job(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
+    void check_suspension(const api::ObjectKey& key, const api::Json& before, const api::Json& after);
+    void check_runtime(const api::Json& before, const api::Json& after);
+    void check_event(const api::Json& event);
     std::optional<api::TrainJob> train_job_of(const std::string& uid) const;
 
     const ApiModel& api_;
-    const VirtualTime& agenda_;
+    const VirtualTime& time_;
     std::map<std::string, Life> lives_;  // by the TrainJob's UID
     std::map<std::pair<std::string, api::ObjectKey>, std::vector<Policy>> policies_;
     std::map<std::pair<std::string, api::ObjectKey>, kube::SteadyTime> edited_;  // by other writers
@@ -110,8 +110,8 @@ private:
     std::set<std::string> job_sets_that_ran_;                                    // their UIDs
     std::map<std::pair<std::string, std::int64_t>, int> recreations_;  // by UID and generation of TrainJobs
     std::map<std::string, int> removed_job_sets_;                    // the reconciler that deleted it, by UID
-    std::map<int, std::optional<api::ObjectKey>> just_told_absent_;  // a missing JobSet, by the last answer
-    std::map<int, std::set<std::string>> told_terminal_;             // by the answers to its requests
+    std::map<int, std::optional<api::ObjectKey>> just_seen_absent_;  // a missing JobSet, by the last answer
+    std::map<int, std::set<std::string>> seen_terminal_;             // by the answers to its requests
     std::set<std::string> events_;
     std::vector<std::string> complaints_;
     int writes_ = 0;
@@ -125,4 +125,4 @@ private:
 /// pods.
 std::string summary(const ApiModel& api, const api::ObjectKey& job);
 
-}  // namespace faults
+}  // namespace model

@@ -1,11 +1,11 @@
-#include "judge.hpp"
+#include "invariants.hpp"
 
 #include <algorithm>
 
 #include "api/job_set.hpp"
 #include "api/names.hpp"
 
-namespace faults {
+namespace model {
 namespace {
 
 using api::Json;
@@ -56,7 +56,7 @@ Json without(const Json& object, std::initializer_list<const char*> names) {
 }  // namespace
 
 void Invariants::complain(std::string what) {
-    complaints_.push_back(api::format_time(agenda_.wall_seconds()) + " " + what);
+    complaints_.push_back(api::format_time(time_.wall_seconds()) + " " + what);
 }
 
 void Invariants::logged(std::string_view line) { complain("logged: " + std::string(line)); }
@@ -76,21 +76,21 @@ void Invariants::answered(int reconciler, const kube::Request& request, const Re
         complain("a write was refused although nothing had failed: " + request.method + " " + request.target);
     const std::string resource = kube::resource_of(request.target);
     if (resource != "events" && resource.rfind("leases", 0) != 0)
-        just_told_absent_[reconciler] =
+        just_seen_absent_[reconciler] =
             request.method == "GET" && resource == job_sets_name && reply.status == 404
                 ? std::optional(ApiModel::name_of(request.target).key)
                 : std::nullopt;
     if (!reply.ok() || resource.rfind(train_jobs_name, 0) != 0) return;
     const auto object = api::parse_json(reply.body);
     if (object && api::terminal_condition(api::parse_train_job(*object)))
-        told_terminal_[reconciler].insert(api::parse_meta(*object).uid);
+        seen_terminal_[reconciler].insert(api::parse_meta(*object).uid);
 }
 
 // By another writer (a user, the JobSet controller), so shortly before a write of it that this could not
 // know.
 bool Invariants::has_just_been_edited(const ApiModel::Name& name) const {
     const auto at = edited_.find(std::pair(std::string(name.resource), name.key));
-    return at != edited_.end() && agenda_.now() - at->second <= one_round_trip;
+    return at != edited_.end() && time_.now() - at->second <= one_round_trip;
 }
 
 std::optional<api::TrainJob> Invariants::train_job_of(const std::string& uid) const {
@@ -101,40 +101,40 @@ std::optional<api::TrainJob> Invariants::train_job_of(const std::string& uid) co
 
 void Invariants::changed(const Kind& kind, const api::ObjectKey& key, const Json& before, const Json& after,
                          bool by_reconciler) {
-    if (kind.resource == train_jobs_name) judge_train_job(key, before, after, by_reconciler);
+    if (kind.resource == train_jobs_name) check_train_job(key, before, after, by_reconciler);
     if (is_runtime(kind)) {
         auto& policies = policies_[{std::string(kind.resource), key}];
         if (policies.empty()) policies.emplace_back();
-        policies.back().until = agenda_.wall_seconds();
+        policies.back().until = time_.wall_seconds();
         policies.emplace_back();
         if (!after.is_null()) policies.back().said = api::run_policy_of(after);
-        if (by_reconciler) judge_runtime(before, after);
+        if (by_reconciler) check_runtime(before, after);
     }
     note_beginning(kind, key, after);
     if (kind.kind == "JobSet" && !after.is_null() && !after["spec"]["suspend"].bool_or(false))
         job_sets_that_ran_.insert(api::parse_meta(after).uid);
     if (kind.kind == "JobSet" && !after.is_null() && api::parse_job_set(after).any_active() &&
         (before.is_null() || !api::parse_job_set(before).any_active()))
-        active_since_[api::parse_meta(after).uid] = agenda_.wall_seconds();
+        active_since_[api::parse_meta(after).uid] = time_.wall_seconds();
     if (kind.kind == "JobSet" && !after.is_null()) note_start(before, after);
     if (kind.kind == "JobSet" && !after.is_null() && api::parse_job_set(after).finished)
-        finished_since_.try_emplace(api::parse_meta(after).uid, agenda_.wall_seconds());
-    if (!by_reconciler) edited_[{std::string(kind.resource), key}] = agenda_.now();
+        finished_since_.try_emplace(api::parse_meta(after).uid, time_.wall_seconds());
+    if (!by_reconciler) edited_[{std::string(kind.resource), key}] = time_.now();
     if (!by_reconciler) return;
     // A create of a dead process cannot be prevented if the object does not exist.
     if (from_the_dead_ && before.is_null()) return;
-    if (kind.kind == "Event") return judge_event(after);
-    judge_aim(kind, key, before, after);
-    if (kind.kind == "JobSet") judge_job_set(key, before, after);
-    if (kind.kind == "Job") judge_job(key, before, after);
-    if (kind.kind == "ConfigMap") judge_snapshot(key, before, after);
+    if (kind.kind == "Event") return check_event(after);
+    check_aim(kind, key, before, after);
+    if (kind.kind == "JobSet") check_job_set(key, before, after);
+    if (kind.kind == "Job") check_job(key, before, after);
+    if (kind.kind == "ConfigMap") check_snapshot(key, before, after);
     if (kind.kind == "JobSet" || kind.kind == "ConfigMap" || kind.kind == "Secret" || kind.kind == "PodGroup")
-        judge_owned(kind, key, before, after);
+        check_owned(kind, key, before, after);
 }
 
 // A delayed write must neither meet another object than the intended one, nor undo later changes of it. An
 // unfinished JobSet or a snapshot may be deleted whatever it holds.
-void Invariants::judge_aim(const Kind& kind, const api::ObjectKey& key, const Json& before,
+void Invariants::check_aim(const Kind& kind, const api::ObjectKey& key, const Json& before,
                            const Json& after) {
     if (before.is_null()) return;
     const std::string name = std::string(kind.kind) + " " + text(key);
@@ -148,7 +148,7 @@ void Invariants::judge_aim(const Kind& kind, const api::ObjectKey& key, const Js
         complain("a write hit " + name + " that did not know of its latest change");
 }
 
-void Invariants::judge_train_job(const api::ObjectKey& key, const Json& before, const Json& after,
+void Invariants::check_train_job(const api::ObjectKey& key, const Json& before, const Json& after,
                                  bool by_reconciler) {
     const Json& there = after.is_null() ? before : after;
     const api::ObjectMeta meta = api::parse_meta(there);
@@ -156,22 +156,22 @@ void Invariants::judge_train_job(const api::ObjectKey& key, const Json& before, 
     life.ours = is_managed_by_us(there);
     const bool suspend = there["spec"]["suspend"].bool_or(false);
     if (life.suspends.empty() || life.suspends.back().second != suspend)
-        life.suspends.emplace_back(agenda_.wall_seconds(), suspend);
+        life.suspends.emplace_back(time_.wall_seconds(), suspend);
     if (!after.is_null() && !before.is_null()) {
         const api::TrainJob was = api::parse_train_job(before);
         const api::TrainJob now = api::parse_train_job(after);
         for (const api::Condition& c : now.conditions) life.reasons.insert(c.reason);
-        if (by_reconciler) judge_status(was, now);
+        if (by_reconciler) check_status(was, now);
         const api::Condition* suspended = api::find_condition(was.conditions, api::condition::suspended);
         const api::Condition* resumed = api::find_condition(now.conditions, api::condition::suspended);
         // Also of a job that was resumed before a reconciler saw it.
         if (resumed && !resumed->is_true() && (!suspended || suspended->is_true()))
             life.resumed = resumed->last_transition;
-        if (by_reconciler) judge_policy_and_times(was, now);
+        if (by_reconciler) check_policy_and_times(was, now);
         if (by_reconciler && before["spec"] != after["spec"])
             complain("the spec of " + text(key) + " was changed");
-        judge_correction(key, before["spec"], after["spec"]);
-        judge_resize(key, before["spec"], after["spec"]);
+        check_correction(key, before["spec"], after["spec"]);
+        check_resize(key, before["spec"], after["spec"]);
     }
     if (!by_reconciler) return;
     const bool removed =
@@ -179,11 +179,11 @@ void Invariants::judge_train_job(const api::ObjectKey& key, const Json& before, 
     const bool dispatched = there["spec"]["managedBy"].as_string() == api::managed_by_multikueue;
     if (!life.ours && !(removed && dispatched))
         complain("a TrainJob that is not ours was written: " + text(key));
-    if (removed) judge_expiry(api::parse_train_job(before));
+    if (removed) check_expiry(api::parse_train_job(before));
 }
 
 // Checks the changes of conditions in one status write.
-void Invariants::judge_status(const api::TrainJob& before, const api::TrainJob& after) {
+void Invariants::check_status(const api::TrainJob& before, const api::TrainJob& after) {
     const std::string name = text(after.meta.key());
     const api::Condition* ended = api::terminal_condition(before);
     const api::Condition* ends = api::terminal_condition(after);
@@ -193,15 +193,15 @@ void Invariants::judge_status(const api::TrainJob& before, const api::TrainJob& 
     if (api::is_true(after.conditions, api::condition::complete) &&
         api::is_true(after.conditions, api::condition::failed))
         complain(name + " is complete and failed");
-    judge_times(before, after);
-    judge_counts(after);
+    check_times(before, after);
+    check_counts(after);
     if (unharmed && !ended && after.restarts.all < before.restarts.all)
         complain("the status of " + name + " has forgotten restarts");
-    judge_stall(before, after);
-    if (!ended && ends && ends->reason == api::reason::deadline_exceeded) judge_deadline(before);
+    check_stall(before, after);
+    if (!ended && ends && ends->reason == api::reason::deadline_exceeded) check_deadline(before);
 }
 
-void Invariants::judge_deadline(const api::TrainJob& before) {
+void Invariants::check_deadline(const api::TrainJob& before) {
     const std::string name = text(before.meta.key());
     const Life& life = lives_[before.meta.uid];
     std::optional<std::int64_t> shortest;
@@ -218,7 +218,7 @@ void Invariants::judge_deadline(const api::TrainJob& before) {
         return;
     }
     const api::Time start = life.resumed.value_or(before.meta.creation);
-    const auto over = agenda_.wall_seconds() - start;
+    const auto over = time_.wall_seconds() - start;
     if (over + clock_skew < std::chrono::seconds(*shortest))
         complain("the deadline of " + name + " was applied too early");
     if (unharmed && over > std::chrono::seconds(*shortest) + promptly)
@@ -234,7 +234,7 @@ void Invariants::judge_deadline(const api::TrainJob& before) {
 }
 
 // Checks transition times. Deadlines and TTLs count from times that were written earlier.
-void Invariants::judge_times(const api::TrainJob& before, const api::TrainJob& after) {
+void Invariants::check_times(const api::TrainJob& before, const api::TrainJob& after) {
     const std::string name = text(after.meta.key());
     for (const api::Condition& condition : after.conditions) {
         const api::Condition* old = api::find_condition(before.conditions, condition.type);
@@ -243,14 +243,14 @@ void Invariants::judge_times(const api::TrainJob& before, const api::TrainJob& a
         const bool changes = !old || condition.status != old->status;
         if (!changes && condition.last_transition != old->last_transition)
             complain(condition.type + " of " + name + " moved without a change");
-        if (condition.last_transition > agenda_.wall_seconds() + clock_skew)
+        if (condition.last_transition > time_.wall_seconds() + clock_skew)
             complain(condition.type + " of " + name + " is from the future");
         // The time of a JobSet's end comes from the JobSet.
         const bool says_when_it_ended =
             condition.reason != api::reason::deadline_exceeded &&
             (condition.type == api::condition::complete || condition.type == api::condition::failed);
         if (changes && !says_when_it_ended &&
-            condition.last_transition + clock_skew + longest_reconcile + late_by < agenda_.wall_seconds())
+            condition.last_transition + clock_skew + longest_reconcile + late_by < time_.wall_seconds())
             complain(condition.type + " of " + name + " changes only now, not when it says");
     }
 }
@@ -261,7 +261,7 @@ bool Invariants::has_looked() const {
 
 // Queues release the nodes of a job that is reported suspended and without active Pods. Counts always lag
 // behind the pods a little, so a pod may start between a reconciler's read and its write.
-void Invariants::judge_counts(const api::TrainJob& after) {
+void Invariants::check_counts(const api::TrainJob& after) {
     if (!api::is_true(after.conditions, api::condition::suspended) || api::any_active(after.jobs_status))
         return;
     const Stored* stored = api_.find(job_sets_name, after.meta.key());
@@ -272,7 +272,7 @@ void Invariants::judge_counts(const api::TrainJob& after) {
         complain(text(after.meta.key()) + " was said to rest while its pods were active");
 }
 
-void Invariants::judge_job_set(const api::ObjectKey& key, const Json& before, const Json& after) {
+void Invariants::check_job_set(const api::ObjectKey& key, const Json& before, const Json& after) {
     const std::string name = "JobSet " + text(key);
     if (!before.is_null() && !after.is_null()) {
         const bool ran = !before["spec"]["suspend"].bool_or(false);
@@ -282,7 +282,7 @@ void Invariants::judge_job_set(const api::ObjectKey& key, const Json& before, co
         if (ran && (!suspends || expected != after["spec"]) && before["spec"] != after["spec"])
             complain("the running " + name + " was changed");
     }
-    judge_suspension(key, before, after);
+    check_suspension(key, before, after);
     if (!before.is_null() && api::parse_meta(before).deletion && !after.is_null() &&
         before["spec"] != after["spec"] && !after["spec"]["suspend"].bool_or(false))
         complain("the " + name + " that is being deleted was changed");
@@ -309,24 +309,24 @@ void Invariants::judge_job_set(const api::ObjectKey& key, const Json& before, co
         if (was.finished) complain("the finished " + name + " was deleted");
         if (job && !ended && was.suspend && was.restarts != job->restarts)
             complain(name + " was deleted with restarts that the status does not tell");
-        if (job && !ended) judge_recreation(before, *job);
+        if (job && !ended) check_recreation(before, *job);
         if (job && !ended && keeps_nothing(before) && job_sets_that_ran_.contains(was.meta.uid))
             complain(name + " was deleted with the volume claims that its pods had written to");
     }
     if (removed) removed_job_sets_[api::parse_meta(before).uid] = asking_;
-    if (before.is_null()) judge_budget(after);
-    judge_single(key, before, after);
+    if (before.is_null()) check_budget(after);
+    check_single(key, before, after);
 }
 
 // A TrainJob never has two JobSets, under whatever name, nor the Jobs of two. The exception: another one
 // deleted the first without waiting for its Jobs, such as a user, or a reconciler that has found the job to
 // be over.
-void Invariants::judge_single(const api::ObjectKey& key, const Json& before, const Json& after) {
+void Invariants::check_single(const api::ObjectKey& key, const Json& before, const Json& after) {
     if (!before.is_null() || after.is_null()) return;
     const std::string owner = api::parse_meta(after).controller_uid;
     const auto train_job = train_job_of(owner);
     const bool over = train_job && api::terminal_condition(*train_job);
-    const bool could_know = !over || told_terminal_[asking_].contains(owner);
+    const bool could_know = !over || seen_terminal_[asking_].contains(owner);
     for (const auto& [other, stored] : api_.all(job_sets_name))
         if (other != key && api::parse_meta(stored.object).controller_uid == owner)
             complain("two JobSets of one TrainJob: " + text(other) + " and " + text(key));
@@ -340,7 +340,7 @@ void Invariants::judge_single(const api::ObjectKey& key, const Json& before, con
 }
 
 // A JobSet follows the TrainJob's `suspend` at the time of the reconcile's read, or later.
-void Invariants::judge_suspension(const api::ObjectKey& key, const Json& before, const Json& after) {
+void Invariants::check_suspension(const api::ObjectKey& key, const Json& before, const Json& after) {
     if (after.is_null()) return;
     const bool suspends = after["spec"]["suspend"].bool_or(false);
     if (!before.is_null() && before["spec"]["suspend"].bool_or(false) == suspends) return;
@@ -366,7 +366,7 @@ void Invariants::judge_suspension(const api::ObjectKey& key, const Json& before,
         complain("JobSet " + text(key) + " was created without a snapshot");
 }
 
-void Invariants::judge_owned(const Kind& kind, const api::ObjectKey& key, const Json& before,
+void Invariants::check_owned(const Kind& kind, const api::ObjectKey& key, const Json& before,
                              const Json& after) {
     const std::string name = std::string(kind.kind) + " " + text(key);
     for (const Json* object : {&before, &after}) {
@@ -382,12 +382,12 @@ void Invariants::judge_owned(const Kind& kind, const api::ObjectKey& key, const 
     const auto job = train_job_of(uid);
     if (!job || !api::terminal_condition(*job)) return;
     // Another reconciler may have ended the job between the last read and the write of this one.
-    if (reconcilers_ < 2 || told_terminal_[asking_].contains(uid))
+    if (reconcilers_ < 2 || seen_terminal_[asking_].contains(uid))
         complain(name + " was written although its TrainJob had ended");
 }
 
 // Once there is a JobSet, the snapshot has the runtime of which it was built.
-void Invariants::judge_snapshot(const api::ObjectKey& key, const Json& before, const Json& after) {
+void Invariants::check_snapshot(const api::ObjectKey& key, const Json& before, const Json& after) {
     constexpr std::string_view ending = "-runtime-snapshot";
     if (before.is_null() || !key.name.ends_with(ending)) return;
     if (!after.is_null() && before["data"] == after["data"] && !api::parse_meta(after).deletion) return;
@@ -396,19 +396,19 @@ void Invariants::judge_snapshot(const api::ObjectKey& key, const Json& before, c
     if (!stored) return;
     const api::ObjectMeta job_set = api::parse_meta(stored->object);
     // Another reconciler may create it between the last read and the write.
-    if (reconcilers_ > 1 && just_told_absent_[asking_] == job_set.key()) return;
+    if (reconcilers_ > 1 && just_seen_absent_[asking_] == job_set.key()) return;
     if (!job_set.deletion && job_set.controller_uid == api::parse_meta(before).controller_uid)
         complain("the snapshot of JobSet " + text(job_set.key()) + " was taken away");
 }
 
-void Invariants::judge_runtime(const Json& before, const Json& after) {
+void Invariants::check_runtime(const Json& before, const Json& after) {
     if (after.is_null()) return complain("a runtime was deleted");
     if (before.is_null() || without(before, {"metadata"}) != without(after, {"metadata"}))
         complain("a runtime was changed");
 }
 
 // Events report things that have happened.
-void Invariants::judge_event(const Json& event) {
+void Invariants::check_event(const Json& event) {
     const std::string reason(event["reason"].as_string());
     events_.insert(reason);
     using namespace api::reason;
@@ -452,4 +452,4 @@ std::string summary(const ApiModel& api, const api::ObjectKey& key) {
     return line + "; " + std::to_string(active) + " active";
 }
 
-}  // namespace faults
+}  // namespace model
